@@ -1,0 +1,104 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Settings of every Swift target.
+let swift: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+func target(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: swift)
+}
+
+func plugin(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(
+    name: name, dependencies: dependencies, path: "Plugins/\(name)", swiftSettings: swift)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: name, dependencies: dependencies, swiftSettings: swift)
+}
+
+func system(_ name: String, pkgConfig: String? = nil, apt: String) -> Target {
+  .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([apt])])
+}
+
+let package = Package(
+  name: "pipeline",
+  products: [
+    .executable(name: "pipeline", targets: ["pipeline"]),
+    // What a Swift plugin author depends on.
+    .library(name: "PipelinePlugin", targets: ["PipelinePlugin"]),
+    // Bundled plugins: shared libraries that the program loads at run time.
+    .library(name: "pipeline-identify", type: .dynamic, targets: ["Identify"]),
+    .library(name: "pipeline-thumbnail", type: .dynamic, targets: ["Thumbnail"]),
+  ],
+  targets: [
+    // The C libraries, each imported by exactly one target below.
+    system("CLinux", apt: "libc6-dev"),
+    system("CCrypto", pkgConfig: "libcrypto", apt: "libssl-dev"),
+    system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
+    system("CVips", pkgConfig: "vips", apt: "libvips-dev"),
+    system("CMagic", pkgConfig: "libmagic", apt: "libmagic-dev"),
+    // The C ABI of a plugin: one header, and the name of the Swift toolchain.
+    .target(name: "CPipelinePlugin"),
+
+    // Values without I/O.
+    target("PipelineModel", []),
+    // The SDK of plugin authors, and the messages that host and plugin exchange.
+    target("PipelinePlugin", ["CPipelinePlugin", "PipelineModel"]),
+    // SHA-256 by libcrypto.
+    target("Hashing", ["CCrypto", "PipelineModel"]),
+    // The edge to the kernel.
+    target("Files", ["CLinux", "Hashing", "PipelineModel"]),
+    // The content-addressed tree.
+    target("Originals", ["Files", "Hashing", "PipelineModel"]),
+    // The append-only journal of taking and deleting.
+    target("Manifest", ["Files", "Hashing", "PipelineModel"]),
+    // Records and ledger in SQLite.
+    target("Catalog", ["CSQLite", "PipelineModel"]),
+    // pipeline.json.
+    target("Configuration", ["Files", "PipelineModel"]),
+    // From a source to a stored, recorded original.
+    target(
+      "Ingest",
+      [
+        "Catalog", "Configuration", "Files", "Hashing", "Manifest", "Originals", "PipelineModel",
+      ]),
+    // From a ledger row to facts and renditions.
+    target(
+      "Engine",
+      [
+        "Catalog", "Configuration", "CPipelinePlugin", "Files", "Hashing", "Originals",
+        "PipelineModel", "PipelinePlugin",
+      ]),
+    // libvips for the bundled plugins; the program itself does not link it.
+    target("Vips", ["CVips"]),
+    // The command line.
+    .executableTarget(
+      name: "pipeline",
+      dependencies: [
+        "Catalog", "Configuration", "Engine", "Files", "Hashing", "Ingest", "Manifest",
+        "Originals", "PipelineModel", "PipelinePlugin",
+      ],
+      swiftSettings: swift),
+
+    // Bundled plugins.
+    plugin("Identify", ["CMagic", "PipelineModel", "PipelinePlugin", "Vips"]),
+    plugin("Thumbnail", ["PipelineModel", "PipelinePlugin", "Vips"]),
+
+    // Tests. `Fixtures` makes pictures, folders and runs of the built program.
+    .target(
+      name: "Fixtures", dependencies: ["Files", "PipelineModel", "Vips"], path: "Tests/Fixtures",
+      swiftSettings: swift),
+    tests("PipelineModelTests", ["PipelineModel", "PipelinePlugin"]),
+    tests("FilesTests", ["Files", "Fixtures", "Hashing", "Originals", "PipelineModel"]),
+    tests("ManifestTests", ["Files", "Fixtures", "Manifest", "PipelineModel"]),
+    tests("CatalogTests", ["Catalog", "Fixtures", "PipelineModel"]),
+    tests("ConfigurationTests", ["Configuration", "Fixtures", "PipelineModel"]),
+    tests("PluginTests", ["Engine", "Fixtures", "PipelineModel", "PipelinePlugin", "Vips"]),
+    tests("EndToEndTests", ["Fixtures", "PipelineModel", "Vips"]),
+  ]
+)

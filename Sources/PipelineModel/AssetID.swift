@@ -1,0 +1,65 @@
+/// The key of an asset: a UUID of version 7, so that keys sort by time.
+///
+/// Sixteen bytes: 48 bits of milliseconds since 1970, then 74 bits that make it
+/// unique. Written as 36 lower-case characters. Source: RFC 9562, section 5.7.
+public struct AssetID: Hashable, Sendable {
+  /// The sixteen bytes in network order.
+  public let bytes: [UInt8]
+
+  /// Makes an identifier from sixteen bytes, or returns `nil` for any other count.
+  public init?(bytes: [UInt8]) {
+    guard bytes.count == 16 else { return nil }
+    self.bytes = bytes
+  }
+
+  /// Reads `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`, in either case.
+  public init?(_ text: String) {
+    let characters = Array(text.utf8)
+    guard characters.count == 36 else { return nil }
+    let dash = UInt8(ascii: "-")
+    guard [8, 13, 18, 23].allSatisfy({ characters[$0] == dash }) else { return nil }
+    guard let bytes = Hexadecimal.decode(characters.filter { $0 != dash }) else { return nil }
+    self.init(bytes: bytes)
+  }
+
+  /// The milliseconds since 1970 at which the identifier was made.
+  public var milliseconds: UInt64 {
+    bytes[0..<6].reduce(0) { $0 << 8 | UInt64($1) }
+  }
+}
+
+extension AssetID: Comparable {
+  public static func < (left: AssetID, right: AssetID) -> Bool {
+    left.bytes.lexicographicallyPrecedes(right.bytes)
+  }
+}
+
+extension AssetID: CustomStringConvertible {
+  public var description: String {
+    let hex = Hexadecimal.encode(bytes)
+    var parts: [Substring] = []
+    var rest = hex[...]
+    for length in [8, 4, 4, 4, 12] {
+      parts.append(rest.prefix(length))
+      rest = rest.dropFirst(length)
+    }
+    return parts.joined(separator: "-")
+  }
+}
+
+extension AssetID: Codable {
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    let text = try container.decode(String.self)
+    guard let identifier = AssetID(text) else {
+      throw DecodingError.dataCorruptedError(
+        in: container, debugDescription: "“\(text)” is not a UUID")
+    }
+    self = identifier
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(description)
+  }
+}

@@ -1,0 +1,125 @@
+/// A path as the kernel has it: bytes other than NUL, not necessarily UTF-8.
+public struct BytePath: Hashable, Sendable {
+  /// The bytes, without a terminating NUL.
+  public let bytes: [UInt8]
+
+  /// Makes a path from bytes.
+  public init(bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
+
+  /// Makes a path from text.
+  public init(_ text: String) { bytes = Array(text.utf8) }
+
+  private static let slash = UInt8(ascii: "/")
+
+  /// Whether the path begins at the root.
+  public var isAbsolute: Bool { bytes.first == Self.slash }
+
+  /// Whether there are no bytes at all.
+  public var isEmpty: Bool { bytes.isEmpty }
+
+  /// The bytes after the last slash.
+  public var lastComponent: BytePath {
+    guard let index = bytes.lastIndex(of: Self.slash) else { return self }
+    return BytePath(bytes: bytes[(index + 1)...])
+  }
+
+  /// What is before the last slash; `/` for a path right beneath the root, empty without a slash.
+  public var parent: BytePath {
+    guard let index = bytes.lastIndex(of: Self.slash) else { return BytePath(bytes: []) }
+    return BytePath(bytes: index == 0 ? bytes[...0] : bytes[..<index])
+  }
+
+  /// The non-empty runs between slashes.
+  public var components: [BytePath] {
+    bytes.split(separator: Self.slash).map { BytePath(bytes: $0) }
+  }
+
+  /// Adds a relative path behind a slash; an absolute one replaces this path.
+  public func appending(_ other: BytePath) -> BytePath {
+    if other.isAbsolute || isEmpty { return other }
+    if other.isEmpty { return self }
+    let separator = bytes.last == Self.slash ? [] : [Self.slash]
+    return BytePath(bytes: bytes + separator + other.bytes)
+  }
+
+  /// Adds a component of text behind a slash.
+  public func appending(_ text: String) -> BytePath { appending(BytePath(text)) }
+
+  /// The path without `.`, empty components and (where they can be resolved by text) `..`.
+  public var normalized: BytePath {
+    var parts: [BytePath] = []
+    for part in components where part.bytes != [UInt8(ascii: ".")] {
+      if part.bytes == Array("..".utf8), let last = parts.last, last.bytes != Array("..".utf8) {
+        parts.removeLast()
+      } else if part.bytes == Array("..".utf8), isAbsolute {
+        continue
+      } else {
+        parts.append(part)
+      }
+    }
+    let joined = parts.map(\.bytes).joined(separator: [Self.slash])
+    return BytePath(bytes: (isAbsolute ? [Self.slash] : []) + Array(joined))
+  }
+
+  /// This path below `folder`, without a leading slash, or `nil` if it is not below it.
+  public func relative(to folder: BytePath) -> BytePath? {
+    let prefix = folder.bytes.last == Self.slash ? folder.bytes : folder.bytes + [Self.slash]
+    guard bytes.starts(with: prefix), bytes.count > prefix.count else { return nil }
+    return BytePath(bytes: bytes[prefix.count...])
+  }
+
+  /// The path as text, or `nil` where it is not UTF-8.
+  public var utf8: String? { String(validating: bytes, as: UTF8.self) }
+}
+
+extension BytePath: Comparable {
+  public static func < (left: BytePath, right: BytePath) -> Bool {
+    left.bytes.lexicographicallyPrecedes(right.bytes)
+  }
+}
+
+extension BytePath: CustomStringConvertible {
+  /// The path as text; bytes that are not UTF-8 are percent-encoded.
+  public var description: String {
+    if let utf8 { return utf8 }
+    var text = ""
+    var rest = bytes[...]
+    while let first = rest.first {
+      let length = min(Self.sequenceLength(first), rest.count)
+      if length > 0, let piece = String(validating: rest.prefix(length), as: UTF8.self) {
+        text += piece
+        rest = rest.dropFirst(length)
+      } else {
+        text += "%" + Hexadecimal.encode([first]).uppercased()
+        rest = rest.dropFirst()
+      }
+    }
+    return text
+  }
+
+  /// The description with control and bidirectional formatting characters
+  /// escaped, safe to write to a terminal and always on one line.
+  public var printable: String {
+    var text = ""
+    for scalar in description.unicodeScalars {
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator:
+        text += "\\u{\(String(scalar.value, radix: 16))}"
+      default:
+        text.unicodeScalars.append(scalar)
+      }
+    }
+    return text
+  }
+
+  /// How long a UTF-8 sequence is that begins with this byte; 0 if none does.
+  private static func sequenceLength(_ first: UInt8) -> Int {
+    switch first {
+    case 0x00...0x7F: 1
+    case 0xC2...0xDF: 2
+    case 0xE0...0xEF: 3
+    case 0xF0...0xF4: 4
+    default: 0
+    }
+  }
+}

@@ -1,0 +1,39 @@
+import FoundationEssentials
+
+/// A moment, in microseconds since 1970 in UTC.
+public struct Timestamp: Hashable, Sendable {
+  /// Microseconds since 1970-01-01T00:00:00Z.
+  public let microseconds: Int64
+
+  /// Makes a moment from microseconds since 1970.
+  public init(microseconds: Int64) { self.microseconds = microseconds }
+
+  /// This moment by the system's clock.
+  public static var now: Timestamp {
+    Timestamp(microseconds: Int64((Date().timeIntervalSince1970 * 1_000_000).rounded()))
+  }
+
+  /// The moment as RFC 3339 in UTC with milliseconds.
+  public var rfc3339: String {
+    Date(timeIntervalSince1970: Double(microseconds) / 1_000_000)
+      .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+  }
+
+  /// Reads RFC 3339.
+  public init?(rfc3339 text: String) {
+    let styles = [true, false].map { Date.ISO8601FormatStyle(includingFractionalSeconds: $0) }
+    guard let date = styles.lazy.compactMap({ try? $0.parse(text) }).first else { return nil }
+    microseconds = Int64((date.timeIntervalSince1970 * 1_000_000).rounded())
+  }
+
+  /// The moment this many seconds later.
+  public func adding(seconds: Double) -> Timestamp {
+    Timestamp(microseconds: microseconds + Int64(seconds * 1_000_000))
+  }
+}
+
+extension Timestamp: Comparable {
+  public static func < (left: Timestamp, right: Timestamp) -> Bool {
+    left.microseconds < right.microseconds
+  }
+}

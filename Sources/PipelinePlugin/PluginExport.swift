@@ -1,0 +1,161 @@
+public import CPipelinePlugin
+import PipelineModel
+import Synchronization
+
+/// Returns the C table of a plugin, for the one function that its library exports.
+///
+/// A library exports one plugin; a later call for another type is ignored.
+///
+/// - Parameters:
+///   - type: the plugin.
+///   - host: the table that the exported function was given.
+/// - Returns: a table that lives as long as the process, or `nil` if the host's
+///   ABI is not the one this SDK was written for.
+public func exportPlugin<Exported: Plugin>(
+  _ type: Exported.Type, to host: UnsafePointer<pipeline_host>?
+) -> UnsafePointer<pipeline_plugin>? {
+  guard let host, host.pointee.abi == UInt32(PIPELINE_PLUGIN_ABI) else { return nil }
+  let export = Export(
+    hostAddress: UInt(bitPattern: host),
+    manifest: { try JSONText.encode(Exported.manifest) },
+    create: { options throws(PluginFailure) in try TypedInstance<Exported>(options: options) })
+  return Export.shared.withLock { shared in
+    if shared == nil { shared = export }
+    return UnsafePointer(bitPattern: Export.table)
+  }
+}
+
+/// The plugin of this library with its type erased, because C functions can't be generic.
+struct Export: Sendable {
+  let hostAddress: UInt
+  let manifest: @Sendable () throws -> String
+  let create: @Sendable (String) throws(PluginFailure) -> any Instance
+
+  static let shared = Mutex<Export?>(nil)
+
+  static var current: Export? { shared.withLock { $0 } }
+
+  /// The address of the one table, allocated once and never freed.
+  static let table: UInt = {
+    let table = UnsafeMutablePointer<pipeline_plugin>.allocate(capacity: 1)
+    table.initialize(
+      to: pipeline_plugin(
+        abi: UInt32(PIPELINE_PLUGIN_ABI),
+        struct_size: UInt32(MemoryLayout<pipeline_plugin>.size),
+        manifest: { Export.manifestString() },
+        create: { Export.makeInstance($0, $1) },
+        destroy: { Export.destroy($0) },
+        estimate: { Export.estimate($0, $1) },
+        process: { Export.process($0, $1, $2) },
+        release: { Export.release($0) }))
+    return UInt(bitPattern: table)
+  }()
+}
+
+/// An instance with its plugin's type erased.
+protocol Instance: AnyObject {
+  func estimate(facts: String) -> Int?
+  func process(_ request: String, host: PluginHost) -> PluginResult
+}
+
+private final class TypedInstance<Wrapped: Plugin>: Instance {
+  private let plugin: Wrapped
+
+  init(options text: String) throws(PluginFailure) {
+    let options: Wrapped.Options
+    do {
+      options = try JSONText.decode(Wrapped.Options.self, from: text)
+    } catch {
+      throw PluginFailure(.environment, "The options can't be decoded: \(error)")
+    }
+    plugin = try Wrapped(options: options)
+  }
+
+  func estimate(facts text: String) -> Int? {
+    guard let facts = try? JSONText.decode([String: JSONValue].self, from: text) else {
+      return nil
+    }
+    return plugin.estimate(facts: facts)
+  }
+
+  func process(_ text: String, host: PluginHost) -> PluginResult {
+    let request: PluginRequest
+    do {
+      request = try JSONText.decode(PluginRequest.self, from: text)
+    } catch {
+      return .failed(PluginFailure(.environment, "The request can't be decoded: \(error)"))
+    }
+    do {
+      return try plugin.process(request, host: host)
+    } catch {
+      return .failed(error)
+    }
+  }
+}
+
+extension Export {
+  fileprivate static func manifestString() -> pipeline_string {
+    // A manifest is plain data; an unreadable one is reported by the host.
+    owned((try? current?.manifest()) ?? "")
+  }
+
+  fileprivate static func makeInstance(
+    _ options: pipeline_string, _ failure: UnsafeMutablePointer<pipeline_string>?
+  ) -> UnsafeMutableRawPointer? {
+    guard let current else { return nil }
+    do throws(PluginFailure) {
+      return Unmanaged.passRetained(Box(try current.create(text(options)))).toOpaque()
+    } catch {
+      failure?.pointee = owned((try? JSONText.encode(error)) ?? "")
+      return nil
+    }
+  }
+
+  fileprivate static func destroy(_ instance: UnsafeMutableRawPointer?) {
+    guard let instance else { return }
+    Unmanaged<Box>.fromOpaque(instance).release()
+  }
+
+  fileprivate static func estimate(
+    _ instance: UnsafeMutableRawPointer?, _ facts: pipeline_string
+  ) -> Int64 {
+    guard let instance else { return -1 }
+    let box = Unmanaged<Box>.fromOpaque(instance).takeUnretainedValue()
+    return Int64(box.instance.estimate(facts: text(facts)) ?? -1)
+  }
+
+  fileprivate static func process(
+    _ instance: UnsafeMutableRawPointer?, _ request: pipeline_string,
+    _ job: UnsafeMutableRawPointer?
+  ) -> pipeline_string {
+    guard let instance, let current else { return owned("") }
+    let box = Unmanaged<Box>.fromOpaque(instance).takeUnretainedValue()
+    let host = PluginHost(table: UnsafePointer(bitPattern: current.hostAddress), job: job)
+    let result = box.instance.process(text(request), host: host)
+    // A result is plain data; the host reports an empty answer.
+    return owned((try? JSONText.encode(result)) ?? "")
+  }
+
+  fileprivate static func release(_ string: pipeline_string) {
+    UnsafeMutablePointer(mutating: string.bytes)?.deallocate()
+  }
+
+  private static func text(_ string: pipeline_string) -> String {
+    let bytes = UnsafeRawBufferPointer(start: string.bytes, count: Int(string.length))
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func owned(_ text: String) -> pipeline_string {
+    let bytes = Array(text.utf8)
+    guard !bytes.isEmpty else { return pipeline_string(bytes: nil, length: 0) }
+    let copy = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)
+    for (index, byte) in bytes.enumerated() { (copy + index).initialize(to: CChar(bitPattern: byte)) }
+    return pipeline_string(bytes: copy, length: UInt64(bytes.count))
+  }
+}
+
+/// Keeps an existential alive behind a C pointer.
+private final class Box {
+  let instance: any Instance
+  init(_ instance: any Instance) { self.instance = instance }
+}

@@ -1,0 +1,34 @@
+import CPipelinePlugin
+
+/// The program, as a plugin sees it during one job.
+public struct PluginHost {
+  /// How much a log line matters.
+  public enum LogLevel: Int32, Sendable { case debug, info, warning, error }
+
+  private let table: UnsafePointer<pipeline_host>?
+  private let job: UnsafeMutableRawPointer?
+
+  init(table: UnsafePointer<pipeline_host>?, job: UnsafeMutableRawPointer?) {
+    self.table = table
+    self.job = job
+  }
+
+  /// Writes one line to the program's log.
+  public func log(_ level: LogLevel, _ message: String) {
+    guard let table else { return }
+    var message = message
+    message.withUTF8 { bytes in
+      bytes.withMemoryRebound(to: CChar.self) { characters in
+        table.pointee.log?(
+          job, level.rawValue,
+          pipeline_string(bytes: characters.baseAddress, length: UInt64(characters.count)))
+      }
+    }
+  }
+
+  /// Says how much of the job is done, from 0 to 1.
+  public func progress(_ fraction: Double) { table?.pointee.progress?(job, fraction) }
+
+  /// Whether the job should be given up.
+  public var isCancelled: Bool { (table?.pointee.cancelled?(job) ?? 0) != 0 }
+}

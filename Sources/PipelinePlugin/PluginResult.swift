@@ -1,0 +1,78 @@
+public import PipelineModel
+
+/// What came of a job.
+public enum PluginResult: Hashable, Sendable {
+  /// The work is done: what was found out, and the files that were made.
+  case done(facts: JSONValue = [:], renditions: [PluginRendition] = [])
+  /// There was nothing to do for these bytes, and why, as a sentence.
+  case skipped(reason: String)
+  /// The work could not be done.
+  case failed(PluginFailure)
+}
+
+/// A file that a plugin made in its output folder.
+public struct PluginRendition: Hashable, Sendable, Codable {
+  /// The rendition's name within the stage, such as `grid`: letters, digits, `-` and `_`.
+  public var name: String
+  /// The file's path relative to the output folder.
+  public var path: String
+  /// Its type, such as `image/jpeg`.
+  public var mediaType: String
+  /// Its width in pixels.
+  public var width: Int
+  /// Its height in pixels.
+  public var height: Int
+  /// `image` when made from the picture itself, `preview` when from an embedded one.
+  public var from: String?
+
+  /// Makes a rendition.
+  public init(
+    name: String, path: String, mediaType: String, width: Int, height: Int, from: String? = nil
+  ) {
+    self.name = name
+    self.path = path
+    self.mediaType = mediaType
+    self.width = width
+    self.height = height
+    self.from = from
+  }
+}
+
+extension PluginResult: Codable {
+  private enum Key: String, CodingKey { case outcome, facts, renditions, reason, failure }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: Key.self)
+    switch try container.decode(String.self, forKey: .outcome) {
+    case "done":
+      self = .done(
+        facts: try container.decodeIfPresent(JSONValue.self, forKey: .facts) ?? [:],
+        renditions: try container.decodeIfPresent([PluginRendition].self, forKey: .renditions)
+          ?? [])
+    case "skipped":
+      self = .skipped(reason: try container.decode(String.self, forKey: .reason))
+    case "failed":
+      self = .failed(try container.decode(PluginFailure.self, forKey: .failure))
+    case let other:
+      throw DecodingError.dataCorruptedError(
+        forKey: .outcome, in: container,
+        debugDescription: "outcome is “\(other)”, not done, skipped or failed")
+    }
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Key.self)
+    switch self {
+    case .done(let facts, let renditions):
+      try container.encode("done", forKey: .outcome)
+      try container.encode(facts, forKey: .facts)
+      try container.encode(renditions, forKey: .renditions)
+    case .skipped(let reason):
+      try container.encode("skipped", forKey: .outcome)
+      try container.encode(reason, forKey: .reason)
+    case .failed(let failure):
+      try container.encode("failed", forKey: .outcome)
+      try container.encode(failure, forKey: .failure)
+    }
+  }
+}
