@@ -1,0 +1,56 @@
+package import PipelineModel
+
+/// A record to be made for a file that was taken.
+package struct NewAsset: Hashable, Sendable {
+  /// The key.
+  package var id: AssetID
+  /// The SHA-256 of the bytes.
+  package var digest: Digest
+  /// The number of bytes.
+  package var size: Int
+  /// The file's name when it was taken, raw.
+  package var name: BytePath
+  /// The absolute path of the source.
+  package var source: BytePath
+  /// The path relative to the source.
+  package var path: BytePath
+  /// The file's modification time in nanoseconds since 1970.
+  package var modified: Int64
+  /// The file's permission bits.
+  package var permissions: UInt32
+  /// When its bytes were safe.
+  package var importedAt: Timestamp
+  /// The run that took it.
+  package var run: AssetID?
+  /// The asset that was known at the same path before.
+  package var supersedes: AssetID?
+
+  package init(
+    id: AssetID, digest: Digest, size: Int, name: BytePath, source: BytePath, path: BytePath,
+    modified: Int64, permissions: UInt32, importedAt: Timestamp, run: AssetID? = nil,
+    supersedes: AssetID? = nil
+  ) {
+    self.id = id
+    self.digest = digest
+    self.size = size
+    self.name = name
+    self.source = source
+    self.path = path
+    self.modified = modified
+    self.permissions = permissions
+    self.importedAt = importedAt
+    self.run = run
+    self.supersedes = supersedes
+  }
+}
+
+/// One change that taking files makes to the catalog.
+package enum CatalogChange: Hashable, Sendable {
+  /// A new asset: makes the original's row if it is missing, the asset, and its
+  /// jobs for all configured stages. An asset that is there already is left alone.
+  case asset(NewAsset)
+  /// A path's state; replaces an earlier one.
+  case sighting(Sighting)
+  /// The source of a sighting was removed after its bytes were safe.
+  case sourceRemoved(source: BytePath, path: BytePath)
+}
