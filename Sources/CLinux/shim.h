@@ -1,1 +1,61 @@
+// Kernel interfaces that Swift's Glibc module can't give: variadic calls in a
+// fixed arity, and constants that are macros with casts.
 
+#ifndef PIPELINE_LINUX_SHIM_H
+#define PIPELINE_LINUX_SHIM_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+// openat(2) is variadic: the mode is there only with O_CREAT.
+static inline int pipeline_openat(int folder, const char *path, int flags, mode_t mode) {
+  return openat(folder, path, flags, mode);
+}
+
+// fcntl(2) is variadic.
+static inline int pipeline_fcntl(int descriptor, int command, int argument) {
+  return fcntl(descriptor, command, argument);
+}
+
+// ioctl(2) is variadic, FICLONE a macro that Swift can't evaluate.
+static inline int pipeline_clone(int destination, int source) {
+  return ioctl(destination, FICLONE, source);
+}
+
+// Lease commands need _GNU_SOURCE, which Swift's own import may lack.
+enum {
+  pipeline_set_lease = F_SETLEASE,
+  pipeline_get_lease = F_GETLEASE,
+  pipeline_read_lease = F_RDLCK,
+  pipeline_no_lease = F_UNLCK
+};
+
+// renameat2(2) and its flag need _GNU_SOURCE.
+static inline int pipeline_rename_without_replacing(
+    int old_folder, const char *old_path, int new_folder, const char *new_path) {
+  return renameat2(old_folder, old_path, new_folder, new_path, RENAME_NOREPLACE);
+}
+
+// The flags of sync_file_range(2) need _GNU_SOURCE. Starts writing a file's
+// pages without waiting, so that the fsync of many files overlaps.
+static inline int pipeline_start_writing(int descriptor) {
+  return sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE);
+}
+
+// statfs(2): struct and function share a name, which Swift can't tell apart.
+static inline int pipeline_statfs(int descriptor, struct statfs *result) {
+  return fstatfs(descriptor, result);
+}
+
+#endif

@@ -1,4 +1,4 @@
-public import Synchronization
+import Synchronization
 
 /// A source of identifiers that sort in the order in which they were made.
 ///

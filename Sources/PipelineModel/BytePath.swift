@@ -78,6 +78,10 @@ extension BytePath: Comparable {
   }
 }
 
+extension BytePath: ExpressibleByStringLiteral {
+  public init(stringLiteral value: String) { self.init(value) }
+}
+
 extension BytePath: CustomStringConvertible {
   /// The path as text; bytes that are not UTF-8 are percent-encoded.
   public var description: String {

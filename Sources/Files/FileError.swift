@@ -1,0 +1,53 @@
+import Glibc
+package import PipelineModel
+
+/// Why an operation on a file failed.
+package struct FileError: Error, Hashable, Sendable {
+  /// What a caller can act upon.
+  package enum Code: Hashable, Sendable {
+    case notFound, exists, permission, noSpace, readOnly, crossDevice, busy, link
+    case notRegular, changed, ioError, tooManyOpen, other
+  }
+
+  /// What a caller can act upon.
+  package var code: Code
+  /// A sentence with the operation and the path.
+  package var message: String
+  /// The value of `errno`, 0 where the kernel did not fail.
+  package var errno: Int32
+  /// The path.
+  package var path: BytePath?
+
+  /// Makes an error from a failed system call.
+  package init(_ operation: String, _ path: BytePath?, errno: Int32) {
+    self.errno = errno
+    self.path = path
+    code = Self.code(of: errno)
+    let reason = String(cString: strerror(errno))
+    message = "Can't \(operation) \(path.map { "“\($0.printable)”" } ?? "a file"): \(reason)."
+  }
+
+  /// Makes an error that the kernel did not report.
+  package init(_ code: Code, _ message: String, path: BytePath?) {
+    self.code = code
+    self.message = message
+    self.path = path
+    errno = 0
+  }
+
+  private static func code(of errno: Int32) -> Code {
+    switch errno {
+    case ENOENT, ENOTDIR: .notFound
+    case EEXIST, ENOTEMPTY: .exists
+    case EACCES, EPERM: .permission
+    case ENOSPC, EDQUOT, EFBIG: .noSpace
+    case EROFS: .readOnly
+    case EXDEV: .crossDevice
+    case EAGAIN, EBUSY, ETXTBSY: .busy
+    case ELOOP: .link
+    case EIO: .ioError
+    case EMFILE, ENFILE, ENOMEM: .tooManyOpen
+    default: .other
+    }
+  }
+}

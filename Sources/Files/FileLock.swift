@@ -1,0 +1,35 @@
+import CLinux
+import Glibc
+package import PipelineModel
+
+/// An exclusive lock that goes with its process, however that ends. Source: flock(2).
+package final class FileLock: Sendable {
+  private let file: Descriptor
+
+  private init(file: Descriptor) { self.file = file }
+
+  /// Takes the lock, or returns `nil` if another process holds it.
+  ///
+  /// The file is made where it is missing and holds the number of the process.
+  package static func attempt(_ name: BytePath, in folder: Descriptor) throws(FileError)
+    -> FileLock?
+  {
+    let file = try Descriptor.open(
+      name, in: folder, flags: O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
+    do {
+      try systemCall("lock", file.path) { flock(file.number, LOCK_EX | LOCK_NB) }
+    } catch  where error.code == .busy {
+      return nil
+    }
+    try systemCall("write", file.path) { ftruncate(file.number, 0) }
+    try file.write(Array("\(getpid())\n".utf8))
+    return FileLock(file: file)
+  }
+
+  /// Returns the process that a lock file names, for messages only.
+  package static func holder(_ name: BytePath, in folder: Descriptor) -> Int? {
+    guard let bytes = try? folder.readFile(name, limit: 64) else { return nil }
+    let text = String(decoding: bytes, as: UTF8.self)
+    return Int(text.prefix { $0.isNumber })
+  }
+}

@@ -1,0 +1,34 @@
+import CLinux
+import Glibc
+
+/// What a file system is and how much room it has. Source: statfs(2).
+package struct FileSystemFacts: Hashable, Sendable {
+  /// Bytes that an ordinary user may still write.
+  package var freeBytes: Int
+  /// All bytes.
+  package var totalBytes: Int
+  /// Its name where it is one that has no change events or no reliable locks.
+  package var networkName: String?
+
+  /// Magic numbers of statfs(2) of file systems behind a network or a process.
+  private static let networks: [Int: String] = [
+    0x6969: "NFS", 0x517B: "SMB", 0xFE53_4D42: "SMB", 0xFF53_4D42: "SMB", 0x6573_5546: "FUSE",
+    0x0102_1997: "9P", 0x00C3_6400: "Ceph",
+  ]
+}
+
+extension Descriptor {
+  /// Asks what file system the file is on.
+  package func fileSystem() throws(FileError) -> FileSystemFacts {
+    var result = CLinux.statfs()
+    try systemCall("examine the file system of", path) { pipeline_statfs(number, &result) }
+    return FileSystemFacts(
+      freeBytes: Int(result.f_bavail) * Int(result.f_frsize),
+      totalBytes: Int(result.f_blocks) * Int(result.f_frsize),
+      networkName: FileSystemFacts.networkName(of: Int(result.f_type)))
+  }
+}
+
+extension FileSystemFacts {
+  static func networkName(of type: Int) -> String? { networks[type & 0xFFFF_FFFF] }
+}

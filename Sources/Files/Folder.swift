@@ -1,0 +1,146 @@
+import CLinux
+import Glibc
+package import PipelineModel
+
+/// Operations on the names in a folder, relative to its descriptor.
+///
+/// Names never pass through a symbolic link, because they have no slash in them
+/// and the last component is never followed.
+extension Descriptor {
+  /// Returns what a name stands for, without following a link. Source: fstatat(2).
+  package func status(of name: BytePath) throws(FileError) -> FileStatus {
+    var result = stat()
+    try systemCall("examine", path.appending(name)) {
+      name.withCString { fstatat(number, $0, &result, AT_SYMLINK_NOFOLLOW) }
+    }
+    return FileStatus(result)
+  }
+
+  /// Gives a file another name unless that name is taken. Source: renameat2(2).
+  ///
+  /// - Throws: `FileError` of code `exists` if it is.
+  package func rename(
+    _ name: BytePath, to other: Descriptor, as newName: BytePath
+  ) throws(FileError) {
+    try systemCall("rename", path.appending(name)) {
+      name.withCString { old in
+        newName.withCString {
+          pipeline_rename_without_replacing(number, old, other.number, $0)
+        }
+      }
+    }
+  }
+
+  /// Gives a file another name, replacing what has it. Source: renameat(2).
+  package func replace(
+    _ name: BytePath, to other: Descriptor, as newName: BytePath
+  ) throws(FileError) {
+    try systemCall("rename", path.appending(name)) {
+      name.withCString { old in
+        newName.withCString { Glibc.renameat(number, old, other.number, $0) }
+      }
+    }
+  }
+
+  /// Removes a file's name. Source: unlinkat(2).
+  package func remove(_ name: BytePath) throws(FileError) {
+    try systemCall("remove", path.appending(name)) {
+      name.withCString { unlinkat(number, $0, 0) }
+    }
+  }
+
+  /// Removes an empty folder. Source: unlinkat(2).
+  package func removeFolder(_ name: BytePath) throws(FileError) {
+    try systemCall("remove", path.appending(name)) {
+      name.withCString { unlinkat(number, $0, AT_REMOVEDIR) }
+    }
+  }
+
+  /// Makes a folder. Source: mkdirat(2).
+  ///
+  /// - Returns: whether it was made; `false` if the name is there already.
+  @discardableResult
+  package func makeFolder(_ name: BytePath, mode: UInt32 = 0o700) throws(FileError) -> Bool {
+    do {
+      try systemCall("make the folder", path.appending(name)) {
+        name.withCString { mkdirat(number, $0, mode) }
+      }
+      return true
+    } catch  where error.code == .exists {
+      return false
+    }
+  }
+
+  /// Opens the folder that holds the last component of a relative path, one
+  /// component after the other, none of which may be a link or `..`.
+  package func openParent(of relative: BytePath) throws(FileError) -> Descriptor {
+    var folder = self
+    for part in relative.components.dropLast() {
+      if part.bytes == Array("..".utf8) {
+        throw FileError(
+          .link, "“\(relative.printable)” leaves its folder.", path: path.appending(relative))
+      }
+      folder = try Descriptor.openFolder(part, in: folder, followsLinks: false)
+    }
+    return folder
+  }
+
+  /// Writes a file so that it is there whole and durable, or not at all.
+  ///
+  /// Temporary file in the same folder, size compared, fsync, rename, fsync of the folder.
+  package func writeDurably(
+    _ bytes: [UInt8], as name: BytePath, mode: UInt32 = 0o600
+  ) throws(FileError) {
+    let temporary = BytePath(bytes: Array(".".utf8) + name.bytes + Array(".new".utf8))
+    do throws(FileError) {
+      let file = try Descriptor.open(
+        temporary, in: self, flags: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: mode)
+      try file.write(bytes)
+      guard try file.status().identity.size == bytes.count else {
+        throw FileError(.changed, "“\(file.path.printable)” has another size.", path: file.path)
+      }
+      try file.sync()
+      try replace(temporary, to: self, as: name)
+    } catch {
+      // Clean-up: the error that brought us here is the one to tell.
+      try? remove(temporary)
+      throw error
+    }
+    try sync()
+  }
+
+  /// Reads a whole file.
+  ///
+  /// - Parameter limit: the most bytes that are read; a larger file is an error.
+  package func readFile(_ name: BytePath, limit: Int = 64 << 20) throws(FileError) -> [UInt8] {
+    let file = try Descriptor.open(name, in: self, flags: O_RDONLY | O_NOFOLLOW)
+    return try file.readToEnd(limit: limit)
+  }
+}
+
+extension Descriptor {
+  /// Reads from the current position to the end.
+  package func readToEnd(limit: Int = 64 << 20) throws(FileError) -> [UInt8] {
+    var bytes: [UInt8] = []
+    try forEachChunk { chunk throws(FileError) in
+      guard bytes.count + chunk.count <= limit else {
+        throw FileError(.other, "“\(path.printable)” is larger than \(limit) bytes.", path: path)
+      }
+      bytes.append(contentsOf: chunk)
+    }
+    return bytes
+  }
+
+  /// Reads from the current position to the end, a mebibyte at a time at most.
+  package func forEachChunk(
+    _ body: (UnsafeRawBufferPointer) throws(FileError) -> Void
+  ) throws(FileError) {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+    defer { buffer.deallocate() }
+    while true {
+      let count = try read(into: buffer)
+      if count == 0 { return }
+      try body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+    }
+  }
+}

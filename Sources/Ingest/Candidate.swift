@@ -1,0 +1,12 @@
+import Catalog
+import PipelineModel
+
+/// A path that was seen in a source and may be taken.
+struct Candidate: Sendable {
+  /// The path relative to the source.
+  var path: BytePath
+  /// The file as the scan found it.
+  var identity: FileIdentity
+  /// What is known of the path from earlier runs.
+  var known: Sighting?
+}

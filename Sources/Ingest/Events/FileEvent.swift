@@ -1,0 +1,27 @@
+package import Catalog
+package import PipelineModel
+
+/// What became of one path in a run.
+package struct FileEvent: Hashable, Sendable {
+  /// The absolute path; an ignored folder without its slash.
+  package var path: BytePath
+  /// The state that the path has now.
+  package var outcome: Sighting.State
+  /// The asset that its bytes belong to.
+  package var asset: AssetID?
+  /// Why, as a sentence.
+  package var reason: String?
+  /// The bytes that were stored for it, 0 if none.
+  package var storedBytes: Int
+
+  package init(
+    path: BytePath, outcome: Sighting.State, asset: AssetID? = nil, reason: String? = nil,
+    storedBytes: Int = 0
+  ) {
+    self.path = path
+    self.outcome = outcome
+    self.asset = asset
+    self.reason = reason
+    self.storedBytes = storedBytes
+  }
+}

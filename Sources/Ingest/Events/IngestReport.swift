@@ -1,0 +1,11 @@
+package import PipelineModel
+
+/// What ingest tells while it works; called on the thread that runs it.
+package protocol IngestReport: AnyObject {
+  /// A path got its outcome.
+  func file(_ event: FileEvent)
+  /// Records were committed: stages may have work.
+  func committed()
+  /// Something that the user should know and that is no path's outcome.
+  func warning(_ message: String)
+}

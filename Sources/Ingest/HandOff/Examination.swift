@@ -1,0 +1,48 @@
+import Files
+import Glibc
+import PipelineModel
+
+/// A close look at a candidate: opened once, never through a link, and complete.
+struct Examination {
+  let source: IngestSource
+  let ids: AssetIDGenerator
+
+  /// Opens a candidate and says whether it may be taken.
+  func examine(_ candidate: Candidate) -> Step<Taking> {
+    do throws(FileError) {
+      let folder = try source.folder.openParent(of: candidate.path)
+      let name = candidate.path.lastComponent
+      let file = try Descriptor.open(
+        name, in: folder, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+      let status = try file.status()
+      guard status.kind == .regular else {
+        return .ended(.ignored, reason: "It is no regular file any more.")
+      }
+      guard status.identity.isSameFile(as: candidate.identity) else {
+        return .ended(.settling, reason: "It changed since the folder was read.")
+      }
+      guard status.identity.size > 0 else {
+        return .ended(.rejected, reason: "The file is empty.")
+      }
+      switch file.takeLease() {
+      case .refused:
+        return .ended(.settling, reason: "Somebody has it open for writing.")
+      case .granted, .unavailable:
+        // Only a rename needs the lease for longer; a copy compares afterwards.
+        break
+      }
+      let isLeased = file.holdsLease
+      if isLeased && !source.takesByRename { file.releaseLease() }
+      return .next(
+        Taking(
+          id: ids.next(), candidate: candidate, folder: folder, name: name, file: file,
+          status: status, isLeased: isLeased && source.takesByRename))
+    } catch where error.code == .notFound {
+      return .ended(.gone, reason: "The file vanished before it could be taken.")
+    } catch where error.code == .link {
+      return .ended(.ignored, reason: "It is a symbolic link now.")
+    } catch {
+      return .ended(.failed, reason: error.message)
+    }
+  }
+}

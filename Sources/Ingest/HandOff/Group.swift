@@ -1,0 +1,87 @@
+import Catalog
+import Files
+import Manifest
+import PipelineModel
+
+/// What has come of the files of one group so far.
+final class Group {
+  /// How one candidate ended.
+  struct Ending {
+    var candidate: Candidate
+    /// What was open when the bytes were stored, `nil` if it did not come to that.
+    var taking: Taking?
+    var state: Sighting.State
+    var asset: AssetID?
+    var reason: String?
+    /// The file that is left in the source, `nil` if none is.
+    var identity: FileIdentity?
+    var awaitsRemoval = false
+    var stored = 0
+  }
+
+  /// One ending for each candidate.
+  var endings: [Ending] = []
+  /// Facts for the manifest, in order.
+  var facts: [ManifestFact] = []
+  /// Assets that this group made, by digest.
+  var assets: [Digest: AssetID] = [:]
+  /// States of other paths that change with this group.
+  var otherSightings: [Sighting] = []
+  /// Names in `incoming/` that are not needed once the group is committed.
+  var leftovers: [BytePath] = []
+
+  /// Ends a candidate that was not taken.
+  func end(_ candidate: Candidate, state: Sighting.State, reason: String) {
+    endings.append(
+      Ending(
+        candidate: candidate, state: state, asset: candidate.known?.asset, reason: reason,
+        identity: state == .gone ? nil : candidate.identity))
+  }
+
+  /// Ends a file whose bytes are stored.
+  ///
+  /// - Parameters:
+  ///   - stored: the bytes that were stored for it.
+  ///   - removesSource: whether its source is to go, if it is not gone already.
+  ///   - returned: the file as it was put back, if it was.
+  func end(
+    _ file: Landed, state: Sighting.State, asset: AssetID, reason: String?, stored: Int = 0,
+    removesSource: Bool, returned: FileIdentity? = nil
+  ) {
+    endings.append(
+      Ending(
+        candidate: file.taking.candidate, taking: file.taking, state: state, asset: asset,
+        reason: reason, identity: file.wasRenamed ? returned : file.taking.status.identity,
+        awaitsRemoval: removesSource && !file.wasRenamed, stored: stored))
+  }
+}
+
+extension Group.Ending {
+  /// The ending as the catalog keeps it.
+  func sighting(in source: IngestSource, at time: Timestamp) -> Sighting {
+    Sighting(
+      source: source.root, path: candidate.path, state: state, identity: identity, asset: asset,
+      reason: reason, seenAt: time, awaitsRemoval: awaitsRemoval)
+  }
+}
+
+extension Group.Ending {
+  /// The ending as it is reported.
+  func event(in source: IngestSource) -> FileEvent {
+    FileEvent(
+      path: source.root.appending(candidate.path), outcome: state, asset: asset, reason: reason,
+      storedBytes: stored)
+  }
+}
+
+extension NewAsset {
+  /// The record that a fact of the manifest stands for.
+  init(_ stored: ManifestFact.Stored, importedAt: Timestamp) {
+    self.init(
+      id: stored.asset, digest: stored.digest, size: stored.intent.identity.size,
+      name: stored.intent.path.lastComponent, source: stored.intent.source,
+      path: stored.intent.path, modified: stored.intent.identity.modified,
+      permissions: stored.intent.permissions, importedAt: importedAt, run: stored.intent.run,
+      supersedes: stored.supersedes)
+  }
+}

@@ -1,0 +1,110 @@
+import Catalog
+import Files
+import Manifest
+import PipelineModel
+
+/// What becomes of a file whose bytes are stored already.
+extension HandOff {
+  /// Follows the source's policy; the file is in `incoming/`, its source may be gone.
+  func settleDuplicate(_ file: Landed, in group: Group) throws(IngestError) {
+    guard let asset = try knownAsset(of: file, in: group) else {
+      return recordAsset(file, in: group)
+    }
+    if try noteRename(file, of: asset, in: group) { return }
+    switch source.duplicates {
+    case .discard:
+      try makeSure(file, in: group)
+      note(file, asset, .discarded, "Its bytes are stored already.", in: group)
+    case .asset:
+      try makeSure(file, in: group)
+      recordAsset(file, in: group)
+    case .file:
+      try fileAway(file)
+      note(file, asset, .filed, "Its bytes are stored already; it is in duplicates/.", in: group)
+    case .keep:
+      try keep(file, asset, in: group)
+    }
+  }
+
+  private func knownAsset(of file: Landed, in group: Group) throws(IngestError) -> AssetID? {
+    if let asset = group.assets[file.digest] { return asset }
+    return try translating { try library.catalog.assets(with: file.digest).first }
+  }
+
+  /// Records the fact and the ending.
+  private func note(
+    _ file: Landed, _ asset: AssetID, _ action: ManifestFact.Duplicate.Action, _ reason: String,
+    in group: Group, returned: FileIdentity? = nil
+  ) {
+    let intent = file.taking.intent(source: source, run: library.run)
+    group.facts.append(
+      .duplicate(.init(asset: asset, digest: file.digest, action: action, intent: intent)))
+    group.end(
+      file, state: .duplicate, asset: asset, reason: reason,
+      removesSource: source.moves && action != .kept, returned: returned)
+  }
+
+  /// The file stays in its folder; its bytes are put back or the copy is dropped.
+  private func keep(_ file: Landed, _ asset: AssetID, in group: Group) throws(IngestError) {
+    let reason = "Its bytes are stored already; it stays where it is."
+    guard file.wasRenamed else {
+      group.leftovers.append(file.taking.incomingName)
+      return note(file, asset, .kept, reason, in: group)
+    }
+    switch landing.giveBack(file.taking, state: .duplicate, reason: reason) {
+    case .ended(.duplicate, _):
+      let identity = try translating { try file.taking.file.status().identity }
+      note(file, asset, .kept, reason, in: group, returned: identity)
+    case .ended(let state, let reason):
+      group.facts.append(.abandoned(taking: file.taking.id, reason: reason))
+      group.end(file.taking.candidate, state: state, reason: reason)
+    case .next:
+      break
+    }
+  }
+
+  /// Moves the file to a folder of its own in `duplicates/`, with its name and permissions.
+  private func fileAway(_ file: Landed) throws(IngestError) {
+    try translating {
+      let root = library.folder
+      if try root.makeFolder("duplicates") { try root.sync() }
+      let duplicates = try Descriptor.openFolder("duplicates", in: root, followsLinks: false)
+      try duplicates.makeFolder(file.taking.incomingName)
+      let place = try Descriptor.openFolder(
+        file.taking.incomingName, in: duplicates, followsLinks: false)
+      try library.incoming.rename(file.taking.incomingName, to: place, as: file.taking.name)
+      try place.sync()
+      try duplicates.sync()
+    }
+  }
+
+  /// Sees a known file of a copied source under a new path, its old one being gone.
+  ///
+  /// - Returns: whether it was a rename.
+  private func noteRename(
+    _ file: Landed, of asset: AssetID, in group: Group
+  ) throws(IngestError) -> Bool {
+    guard !source.moves, source.root != BytePath("/") else { return false }
+    let sightings = try translating { try library.catalog.sightings(of: asset) }
+    for var old in sightings where old.source == source.root && old.identity != nil {
+      guard old.path != file.taking.candidate.path, isMissing(old.path) else { continue }
+      group.leftovers.append(file.taking.incomingName)
+      let now = source.root.appending(file.taking.candidate.path)
+      note(file, asset, .kept, "It was renamed from “\(old.path.printable)”.", in: group)
+      old.state = .gone
+      old.reason = "It was renamed to “\(now.printable)”."
+      group.otherSightings.append(old)
+      return true
+    }
+    return false
+  }
+
+  private func isMissing(_ path: BytePath) -> Bool {
+    do throws(FileError) {
+      _ = try source.folder.openParent(of: path).status(of: path.lastComponent)
+      return false
+    } catch {
+      return error.code == .notFound
+    }
+  }
+}

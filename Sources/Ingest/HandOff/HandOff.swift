@@ -1,0 +1,240 @@
+import Catalog
+import Files
+import Glibc
+import Manifest
+import Originals
+import PipelineModel
+
+/// Takes complete files in groups, in the one order that loses nothing.
+///
+/// 1. *Intent* in the manifest, durable
+/// 2. bytes in `incoming/`, hashed, read-only, durable
+/// 3. renamed to `originals/`, folders durable
+/// 4. *Stored* in the manifest, durable; then one transaction in the catalog
+/// 5. the source examined once more, then removed if its mode is `move`
+///
+/// Each step serves a whole group, so that one flush does. A kill between any
+/// two steps is made good by `Recovery`.
+final class HandOff {
+  let library: IngestLibrary
+  let source: IngestSource
+  let report: any IngestReport
+  private let examination: Examination
+  let landing: Landing
+  private let reserve: Int
+  /// Originals of which this process has read every byte.
+  private var verified: Set<Digest> = []
+  private let removal: SourceRemoval
+  /// What became of sources since the last commit.
+  private var settledRemovals: [CatalogChange] = []
+
+  init(
+    library: IngestLibrary, source: IngestSource, report: any IngestReport
+  ) throws(FileError) {
+    self.library = library
+    self.source = source
+    self.report = report
+    examination = Examination(source: source, ids: library.ids)
+    let status = try library.incoming.status()
+    landing = Landing(
+      source: source, incoming: library.incoming, user: geteuid(), device: status.device)
+    reserve = library.reserve
+    removal = SourceRemoval(source: source, report: report)
+  }
+
+  /// Takes a group of candidates and reports each once.
+  func take(_ candidates: [Candidate]) throws(IngestError) {
+    let group = Group()
+    let takings = examine(candidates, in: group)
+    guard !takings.isEmpty else { return try commit(group) }
+    try translating {
+      try library.manifest.append(
+        takings.map { .intent($0.intent(source: source, run: library.run)) })
+    }
+    let landed = land(takings, in: group)
+    try store(landed, in: group)
+    try commit(group)
+  }
+
+  // MARK: Steps
+
+  private func examine(_ candidates: [Candidate], in group: Group) -> [Taking] {
+    let examination = examination
+    var takings: [Taking] = []
+    var room = spaceForCopies()
+    let looks = candidates.concurrentMap { ($0, examination.examine($0)) }
+    for (candidate, look) in looks {
+      switch look {
+      case .ended(let state, let reason):
+        group.end(candidate, state: state, reason: reason)
+      case .next(let taking):
+        let needed = taking.isLeased ? 0 : taking.status.identity.size
+        if let free = room, needed > free - reserve {
+          group.end(
+            candidate, state: .failed,
+            reason: "There is no room for its \(ByteSize(bytes: needed)): "
+              + "\(ByteSize(bytes: max(0, free))) are free on the file system of "
+              + "“\(library.layout.root.printable)”, \(ByteSize(bytes: reserve)) of which "
+              + "are kept in reserve.")
+        } else {
+          room = room.map { $0 - needed }
+          takings.append(taking)
+        }
+      }
+    }
+    return takings
+  }
+
+  /// Free bytes where copies go, or `nil` if the file system does not say.
+  private func spaceForCopies() -> Int? {
+    // Without figures the copy itself finds out.
+    (try? library.incoming.fileSystem())?.freeBytes
+  }
+
+  private func land(_ takings: [Taking], in group: Group) -> [Landed] {
+    let landing = landing
+    var landed: [Landed] = []
+    for (taking, step) in takings.concurrentMap({ ($0, landing.land($0)) }) {
+      switch step {
+      case .next(let value): landed.append(value)
+      case .ended(let state, let reason):
+        group.end(taking.candidate, state: state, reason: reason)
+        group.facts.append(.abandoned(taking: taking.id, reason: reason))
+      }
+    }
+    return landed
+  }
+
+  private func store(_ landed: [Landed], in group: Group) throws(IngestError) {
+    var fresh: [Landed] = []
+    var later: [Landed] = []
+    var digests: Set<Digest> = []
+    for file in landed {
+      let isKnown = try translating { try !library.catalog.assets(with: file.digest).isEmpty }
+      if isKnown || !digests.insert(file.digest).inserted {
+        later.append(file)
+      } else {
+        fresh.append(file)
+      }
+    }
+    try put(fresh, in: group)
+    for file in later { try settleDuplicate(file, in: group) }
+  }
+
+  private func put(_ files: [Landed], in group: Group) throws(IngestError) {
+    guard !files.isEmpty else { return }
+    let outcomes = try translating {
+      try library.originals.put(
+        files.map {
+          IncomingOriginal(
+            folder: library.incoming, name: $0.taking.incomingName, digest: $0.digest)
+        })
+    }
+    for (file, outcome) in zip(files, outcomes) {
+      if outcome == .present {
+        // Stored before a kill, and nothing refers to it: ours, if it is whole.
+        try makeSure(file, in: group)
+      }
+      recordAsset(file, in: group)
+    }
+  }
+
+  /// Notes a new asset on stored bytes.
+  func recordAsset(_ file: Landed, in group: Group) {
+    let id = library.ids.next()
+    let intent = file.taking.intent(source: source, run: library.run)
+    let known = file.taking.candidate.known
+    let supersedes = source.moves || source.root == BytePath("/") ? nil : known?.asset
+    group.facts.append(
+      .stored(.init(asset: id, digest: file.digest, intent: intent, supersedes: supersedes)))
+    group.assets[file.digest] = id
+    group.end(
+      file, state: .imported, asset: id, reason: nil, stored: intent.identity.size,
+      removesSource: source.moves)
+  }
+
+  /// Reads the stored original; puts the file's bytes in place of it if it is
+  /// damaged or missing, else the file in `incoming/` is not needed any more.
+  func makeSure(_ file: Landed, in group: Group) throws(IngestError) {
+    if !verified.contains(file.digest) {
+      let condition = try translating { try library.originals.verify(file.digest) }
+      if case .whole = condition {
+        verified.insert(file.digest)
+      } else {
+        try translating {
+          try library.originals.heal(
+            IncomingOriginal(
+              folder: library.incoming, name: file.taking.incomingName, digest: file.digest))
+        }
+        verified.insert(file.digest)
+        report.warning(
+          "The original \(file.digest) was damaged or missing and is whole again, from "
+            + "“\(source.root.appending(file.taking.candidate.path).printable)”.")
+        return
+      }
+    }
+    group.leftovers.append(file.taking.incomingName)
+  }
+
+  private func commit(_ group: Group) throws(IngestError) {
+    let position = try translating { try library.manifest.append(group.facts) }
+    let now = Timestamp.now
+    var changes = settledRemovals
+    for fact in group.facts {
+      if case .stored(let stored) = fact {
+        changes.append(.asset(NewAsset(stored, importedAt: now)))
+      }
+    }
+    changes += group.otherSightings.map { .sighting($0) }
+    changes += group.endings.map { .sighting($0.sighting(in: source, at: now)) }
+    try translating { try library.catalog.apply(changes, manifestPosition: position) }
+    settledRemovals = []
+    for name in group.leftovers {
+      try translating { try library.incoming.remove(name) }
+    }
+    for ending in group.endings { settleRemoval(ending, at: now) }
+    for ending in group.endings { report.file(ending.event(in: source)) }
+    report.committed()
+  }
+
+  // MARK: Sources
+
+  /// Step 5. The catalog hears of it with the next group: a kill before that
+  /// only means that the next run finds the source gone.
+  private func settleRemoval(_ ending: Group.Ending, at now: Timestamp) {
+    guard ending.awaitsRemoval, let taking = ending.taking else { return }
+    var sighting = ending.sighting(in: source, at: now)
+    if removal.remove(taking.name, in: taking.folder, expecting: taking.status.identity) {
+      settledRemovals.append(.sourceRemoved(source: source.root, path: sighting.path))
+    } else {
+      sighting.awaitsRemoval = false
+      settledRemovals.append(.sighting(sighting))
+    }
+  }
+
+  /// Removes the source of a file whose bytes were safe before this run.
+  func finishRemoval(of sighting: Sighting) throws(IngestError) {
+    guard let identity = sighting.identity else { return }
+    let folder: Descriptor
+    do throws(FileError) {
+      folder = try source.folder.openParent(of: sighting.path)
+    } catch {
+      return report.warning(error.message)
+    }
+    if removal.remove(sighting.path.lastComponent, in: folder, expecting: identity) {
+      settledRemovals.append(.sourceRemoved(source: source.root, path: sighting.path))
+    } else {
+      var kept = sighting
+      kept.awaitsRemoval = false
+      settledRemovals.append(.sighting(kept))
+    }
+  }
+
+  /// Tells the catalog what no later group will, and removes emptied folders.
+  func finish() throws(IngestError) {
+    let position = library.manifest.lastSequence
+    try translating { try library.catalog.apply(settledRemovals, manifestPosition: position) }
+    settledRemovals = []
+    removal.removeEmptyFolders()
+  }
+}

@@ -1,0 +1,189 @@
+import Catalog
+import Files
+import Glibc
+import Hashing
+import PipelineModel
+
+/// A file whose bytes are in `incoming/`: hashed, compared, read-only and on disk.
+struct Landed: Sendable {
+  let taking: Taking
+  let digest: Digest
+  /// Whether the file itself was renamed, so that the source is gone already.
+  let wasRenamed: Bool
+}
+
+/// Brings the bytes of a taking into `incoming/`.
+struct Landing {
+  let source: IngestSource
+  let incoming: Descriptor
+  /// The owner that a file must have to be renamed.
+  let user: UInt32
+  /// The number of the library's file system.
+  let device: UInt64
+
+  /// Renames, clones or copies, and waits until the bytes are on disk.
+  func land(_ taking: Taking) -> Step<Landed> {
+    do throws(FileError) {
+      if mayRename(taking) {
+        do throws(FileError) {
+          try taking.folder.rename(taking.name, to: incoming, as: taking.incomingName)
+          return try finishRename(taking)
+        } catch where [.crossDevice, .permission, .other].contains(error.code) {
+          // A bind mount, a sticky folder, a file system without such a rename: copy.
+        }
+      }
+      return try copy(taking)
+    } catch where error.code == .notFound {
+      return .ended(.gone, reason: "The file vanished before it could be taken.")
+    } catch {
+      return .ended(.failed, reason: describe(error))
+    }
+  }
+
+  private func mayRename(_ taking: Taking) -> Bool {
+    source.takesByRename && taking.isLeased && taking.status.links == 1
+      && taking.status.owner == user && taking.status.device == device
+  }
+
+  // MARK: By rename
+
+  private func finishRename(_ taking: Taking) throws(FileError) -> Step<Landed> {
+    do throws(FileError) {
+      let (digest, size) = try taking.file.hash()
+      guard try isUntouched(taking, size: size) else {
+        return giveBack(taking, state: .settling, reason: "It was changed while it was taken.")
+      }
+      try taking.file.setPermissions(0o444)
+      do throws(FileError) {
+        try taking.file.sync()
+      } catch where error.code == .ioError || error.code == .noSpace {
+        try replaceByFreshCopy(taking, digest: digest)
+      }
+      guard try isUntouched(taking, size: size) else {
+        return giveBack(taking, state: .settling, reason: "It was changed while it was taken.")
+      }
+      return .next(Landed(taking: taking, digest: digest, wasRenamed: true))
+    } catch {
+      return giveBack(taking, state: .failed, reason: describe(error))
+    }
+  }
+
+  /// Whether nobody has written to a renamed file, or waits to.
+  private func isUntouched(_ taking: Taking, size: Int) throws(FileError) -> Bool {
+    let now = try taking.file.status()
+    return now.identity.isSameFile(as: taking.status.identity) && now.identity.size == size
+      && now.links == 1 && taking.file.holdsLease
+  }
+
+  /// Answers a failed fsync: the pages may be marked clean without being on
+  /// disk, so a second fsync of them would lie. The bytes go to a new inode.
+  private func replaceByFreshCopy(_ taking: Taking, digest: Digest) throws(FileError) {
+    let name = BytePath(bytes: taking.incomingName.bytes + Array(".copy".utf8))
+    let copy = try Descriptor.open(
+      name, in: incoming, flags: O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600)
+    do throws(FileError) {
+      try taking.file.seek(to: 0)
+      guard try write(taking.file, to: copy).digest == digest else {
+        throw FileError(
+          .ioError, "“\(taking.name.printable)” can't be written to the disk.", path: copy.path)
+      }
+      try copy.setPermissions(0o444)
+      try copy.sync()
+      try incoming.replace(name, to: incoming, as: taking.incomingName)
+    } catch {
+      // Clean-up: the renamed file is still there under its own name.
+      try? incoming.remove(name)
+      throw error
+    }
+  }
+
+  /// Puts a renamed file back, or says where it is if its name is taken.
+  func giveBack(_ taking: Taking, state: Sighting.State, reason: String) -> Step<Landed> {
+    do throws(FileError) {
+      try taking.file.setPermissions(taking.status.permissions)
+      try incoming.rename(taking.incomingName, to: taking.folder, as: taking.name)
+      return .ended(state, reason: reason)
+    } catch {
+      return .ended(
+        .failed,
+        reason: "\(reason) It could not be put back and is kept as "
+          + "“\(incoming.path.appending(taking.incomingName).printable)”: \(error.message)")
+    }
+  }
+
+  // MARK: By reflink or copy
+
+  private func copy(_ taking: Taking) throws(FileError) -> Step<Landed> {
+    do throws(FileError) {
+      let copy = try Descriptor.open(
+        taking.incomingName, in: incoming, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
+        mode: 0o600)
+      let written = try fill(copy, from: taking)
+      let now = try taking.file.status()
+      guard now.identity == taking.status.identity, written.size == now.identity.size else {
+        try incoming.remove(taking.incomingName)
+        return .ended(.settling, reason: "It changed while it was read.")
+      }
+      guard try copy.status().identity.size == written.size else {
+        throw FileError(.changed, "The copy has another size.", path: copy.path)
+      }
+      try copy.setPermissions(0o444)
+      do throws(FileError) {
+        try copy.sync()
+      } catch where error.code == .ioError {
+        return try copyAgain(taking, digest: written.digest)
+      }
+      return .next(Landed(taking: taking, digest: written.digest, wasRenamed: false))
+    } catch {
+      // Clean-up: the source is untouched, the error says what happened.
+      try? incoming.remove(taking.incomingName)
+      throw error
+    }
+  }
+
+  private func fill(
+    _ copy: Descriptor, from taking: Taking
+  ) throws(FileError) -> (digest: Digest, size: Int) {
+    if try copy.clone(from: taking.file) { return try copy.hash() }
+    return try write(taking.file, to: copy)
+  }
+
+  /// Answers a failed fsync of a copy: another inode, written from the source once more.
+  private func copyAgain(_ taking: Taking, digest: Digest) throws(FileError) -> Step<Landed> {
+    try incoming.remove(taking.incomingName)
+    let copy = try Descriptor.open(
+      taking.incomingName, in: incoming, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
+      mode: 0o600)
+    try taking.file.seek(to: 0)
+    let written = try write(taking.file, to: copy)
+    guard written.digest == digest else {
+      try incoming.remove(taking.incomingName)
+      return .ended(.settling, reason: "It changed while it was read.")
+    }
+    try copy.setPermissions(0o444)
+    try copy.sync()
+    return .next(Landed(taking: taking, digest: digest, wasRenamed: false))
+  }
+
+  /// Copies and hashes while the bytes are in the processor's cache.
+  private func write(
+    _ file: Descriptor, to copy: Descriptor
+  ) throws(FileError) -> (digest: Digest, size: Int) {
+    let hash = SHA256()
+    var size = 0
+    try file.forEachChunk { chunk throws(FileError) in
+      hash.update(chunk)
+      try copy.write(chunk)
+      size += chunk.count
+    }
+    copy.startWriting()
+    return (hash.finalize(), size)
+  }
+
+  private func describe(_ error: FileError) -> String {
+    guard error.code == .noSpace, let facts = try? incoming.fileSystem() else {
+      return error.message
+    }
+    return "\(error.message) \(ByteSize(bytes: facts.freeBytes)) are free."
+  }
+}

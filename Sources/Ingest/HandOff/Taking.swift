@@ -1,0 +1,36 @@
+import Catalog
+import Files
+import Manifest
+import PipelineModel
+
+/// A complete file that is about to be taken, open and examined.
+struct Taking: Sendable {
+  /// The name of the taking, and of its file in `incoming/`.
+  let id: AssetID
+  let candidate: Candidate
+  /// The folder that the file is in, and its name there.
+  let folder: Descriptor
+  let name: BytePath
+  /// The file itself, open for reading from look to end.
+  let file: Descriptor
+  /// The file as it was when it was opened.
+  let status: FileStatus
+  /// Whether a read lease is held on `file`.
+  let isLeased: Bool
+
+  func intent(source: IngestSource, run: AssetID?) -> ManifestFact.Intent {
+    ManifestFact.Intent(
+      taking: id, source: source.root, path: candidate.path, identity: status.identity,
+      permissions: status.permissions, moves: source.moves, run: run)
+  }
+
+  /// The name of the file in `incoming/`.
+  var incomingName: BytePath { BytePath(id.description) }
+}
+
+/// How a look at a candidate, or an attempt to take it, ended.
+enum Step<Value: Sendable>: Sendable {
+  case next(Value)
+  case ended(Sighting.State, reason: String)
+}
+

@@ -1,0 +1,76 @@
+package import Catalog
+package import Files
+package import Manifest
+package import PipelineModel
+
+/// Why files could not be taken at all.
+package struct IngestError: Error, Sendable {
+  package enum Code: Hashable, Sendable {
+    /// Another process holds the library.
+    case locked
+    /// The folder is no library, or one that this program must not touch.
+    case notALibrary
+    /// A later version of the program made the library.
+    case newerVersion
+    /// The catalog is missing, damaged or ahead of the manifest.
+    case catalog
+    /// The manifest is damaged.
+    case manifest
+    /// A source is missing or not what it was.
+    case source
+    /// The file system refused.
+    case file
+  }
+
+  package var code: Code
+  /// A sentence with what to do.
+  package var message: String
+  /// The file or folder.
+  package var path: BytePath?
+  /// The error beneath.
+  package var cause: (any Error)?
+
+  package init(
+    _ code: Code, _ message: String, path: BytePath? = nil, cause: (any Error)? = nil
+  ) {
+    self.code = code
+    self.message = message
+    self.path = path
+    self.cause = cause
+  }
+
+  package init(_ cause: FileError) {
+    self.init(.file, cause.message, path: cause.path, cause: cause)
+  }
+
+  package init(_ cause: ManifestError) {
+    self.init(
+      cause.code == .newerVersion ? .newerVersion : .manifest, cause.message, path: cause.path,
+      cause: cause)
+  }
+
+  package init(_ cause: CatalogError) {
+    self.init(
+      cause.code == .newerVersion ? .newerVersion : .catalog, cause.message, path: cause.path,
+      cause: cause)
+  }
+}
+
+/// Runs `body` and turns what a deeper module throws into this module's error.
+func translating<Result>(
+  _ body: () throws -> Result
+) throws(IngestError) -> Result {
+  do {
+    return try body()
+  } catch let error as IngestError {
+    throw error
+  } catch let error as FileError {
+    throw IngestError(error)
+  } catch let error as ManifestError {
+    throw IngestError(error)
+  } catch let error as CatalogError {
+    throw IngestError(error)
+  } catch {
+    throw IngestError(.file, "\(error)", cause: error)
+  }
+}

@@ -1,0 +1,123 @@
+package import Files
+import Glibc
+package import PipelineModel
+
+/// A library that was found, or made, and is not necessarily locked yet.
+package struct LibraryFolder: Sendable {
+  /// The names in it.
+  package let layout: LibraryLayout
+  /// Its identity.
+  package let marker: LibraryMarker
+  /// The open folder.
+  package let folder: Descriptor
+
+  /// Opens a library.
+  ///
+  /// - Throws: `IngestError` of code `notALibrary` where the folder or its
+  ///   marker is missing, `newerVersion` for a later format.
+  package static func open(_ layout: LibraryLayout) throws(IngestError) -> LibraryFolder {
+    let folder: Descriptor
+    do throws(FileError) {
+      folder = try Descriptor.openFolder(layout.root)
+    } catch where error.code == .notFound {
+      throw IngestError(
+        .notALibrary,
+        "There is no library at “\(layout.root.printable)”: `pipeline run` makes one, "
+          + "or mount the disk that it is on.", path: layout.root)
+    } catch {
+      throw IngestError(error)
+    }
+    let marker: LibraryMarker
+    do {
+      let bytes = try folder.readFile(LibraryLayout.marker, limit: 1 << 16)
+      marker = try JSONText.decode(LibraryMarker.self, from: bytes)
+    } catch let error as FileError where error.code == .notFound {
+      throw IngestError(
+        .notALibrary,
+        "“\(layout.root.printable)” has no library.json, so it is no library. If it is an empty "
+          + "mount point, mount the disk; if it is a folder for a new library, remove it and "
+          + "`pipeline run` makes it.", path: layout.root)
+    } catch let error as FileError {
+      throw IngestError(error)
+    } catch {
+      throw IngestError(
+        .notALibrary,
+        "“\(layout.root.appending(LibraryLayout.marker).printable)” can't be read: \(error).",
+        path: layout.root)
+    }
+    guard marker.format <= LibraryMarker.currentFormat else {
+      throw IngestError(
+        .newerVersion,
+        "“\(layout.root.printable)” has format \(marker.format), made by a newer version of "
+          + "pipeline; this one knows format \(LibraryMarker.currentFormat). Use the newer one.",
+        path: layout.root)
+    }
+    return LibraryFolder(layout: layout, marker: marker, folder: folder)
+  }
+
+  /// Opens a library, or makes it where nothing is at its path.
+  ///
+  /// - Parameter neighbour: a folder on the file system that a new library has to be on.
+  package static func openOrMake(
+    _ layout: LibraryLayout, neighbour: BytePath
+  ) throws(IngestError) -> LibraryFolder {
+    do throws(FileError) {
+      let parent = try Descriptor.openFolder(layout.root.parent)
+      do throws(FileError) {
+        _ = try parent.status(of: layout.root.lastComponent)
+      } catch where error.code == .notFound {
+        let beside = try Descriptor.openFolder(neighbour)
+        guard try parent.status().device == beside.status().device else {
+          throw FileError(
+            .crossDevice,
+            "There is no library at “\(layout.root.printable)”, and it would be on another file "
+              + "system than the configuration: if its disk is not mounted, mount it; else make "
+              + "the library with `pipeline init` there.", path: layout.root)
+        }
+        try make(layout, in: parent)
+      }
+    } catch {
+      throw IngestError(error)
+    }
+    return try open(layout)
+  }
+
+  /// Makes a library under a temporary name and renames it, so that it is there whole or not at all.
+  package static func make(_ layout: LibraryLayout, in parent: Descriptor) throws(FileError) {
+    let name = layout.root.lastComponent
+    let temporary = BytePath(bytes: Array(".".utf8) + name.bytes + Array(".\(getpid()).new".utf8))
+    try parent.makeFolder(temporary, mode: 0o700)
+    let folder = try Descriptor.openFolder(temporary, in: parent, followsLinks: false)
+    for name in LibraryLayout.folders { try folder.makeFolder(BytePath(name)) }
+    let clock = AssetIDGenerator { UInt64(Timestamp.now.microseconds / 1000) }
+    let marker = LibraryMarker(library: clock.next().description)
+    guard let text = try? JSONText.encodePretty(marker) else {
+      throw FileError(.other, "library.json can't be written as JSON.", path: layout.root)
+    }
+    try folder.writeDurably(Array((text + "\n").utf8), as: LibraryLayout.marker)
+    try parent.rename(temporary, to: parent, as: name)
+    try parent.sync()
+  }
+
+  /// Takes the library's lock, trying again until `wait` is over.
+  ///
+  /// - Throws: `IngestError` of code `locked` if another process keeps it.
+  package func lock(wait: TimeSpan = TimeSpan(milliseconds: 0)) throws(IngestError) -> FileLock {
+    let clock = ContinuousClock()
+    let deadline = clock.now + wait.duration
+    while true {
+      do throws(FileError) {
+        if let lock = try FileLock.attempt(LibraryLayout.lock, in: folder) { return lock }
+      } catch {
+        throw IngestError(error)
+      }
+      guard clock.now < deadline else { break }
+      usleep(50_000)
+    }
+    let holder = FileLock.holder(LibraryLayout.lock, in: folder).map { " (process \($0))" } ?? ""
+    throw IngestError(
+      .locked,
+      "Another pipeline\(holder) works on “\(layout.root.printable)”; wait for it, "
+        + "or say how long to wait with --wait.", path: layout.root)
+  }
+}

@@ -1,0 +1,140 @@
+import Catalog
+import PipelineModel
+
+/// What comparing a scan with the catalog says about one path.
+enum Finding {
+  /// To be looked at more closely, and taken if it is complete.
+  case candidate(Candidate)
+  /// Its bytes are safe already, but a kill came before its source was removed.
+  case awaitsRemoval(Sighting)
+  /// In the state that is known; nothing to report.
+  case settled
+  /// A state other than the known one, to be recorded and reported.
+  case changed(Sighting)
+  /// A state other than the known one, to be recorded without a word.
+  case restored(Sighting)
+}
+
+/// Compares a scan of a source with what the catalog knows, both in byte order of paths.
+struct SourceComparison {
+  private var scan: SourceScan
+  private let cursor: SightingCursor
+  private let source: IngestSource
+  private let now: Timestamp
+  private var known: Sighting?
+  private var scanned: ScannedEntry?
+  /// The folder that could not be read or is ignored now: nothing is inferred about paths in it.
+  private var blindFolder: BytePath?
+
+  init(
+    scan: SourceScan, cursor: SightingCursor, source: IngestSource, now: Timestamp
+  ) throws(IngestError) {
+    self.scan = scan
+    self.cursor = cursor
+    self.source = source
+    self.now = now
+    scanned = self.scan.next()
+    known = try Self.next(cursor)
+  }
+
+  /// Returns the next finding, or `nil` at the end of both.
+  mutating func next() throws(IngestError) -> Finding? {
+    while true {
+      switch (scanned, known) {
+      case (nil, nil):
+        return nil
+      case (let entry?, let sighting?) where entry.path == sighting.path:
+        try advanceBoth()
+        return finding(entry, sighting)
+      case (let entry?, let sighting?) where entry.path < sighting.path:
+        scanned = scan.next()
+        return finding(entry, nil)
+      case (let entry?, nil):
+        scanned = scan.next()
+        return finding(entry, nil)
+      case (_, let sighting?):
+        known = try Self.next(cursor)
+        if let finding = missing(sighting) { return finding }
+      }
+    }
+  }
+
+  private mutating func advanceBoth() throws(IngestError) {
+    scanned = scan.next()
+    known = try Self.next(cursor)
+  }
+
+  private static func next(_ cursor: SightingCursor) throws(IngestError) -> Sighting? {
+    try translating { try cursor.next() }
+  }
+
+  private mutating func finding(_ entry: ScannedEntry, _ known: Sighting?) -> Finding {
+    switch entry {
+    case .file(let path, let identity):
+      return finding(path, identity, known)
+    case .ignored(let path, let rule):
+      if path.bytes.last == UInt8(ascii: "/") { blindFolder = path }
+      if known?.state == .ignored { return .settled }
+      return .changed(sighting(path, .ignored, asset: known?.asset, reason: rule))
+    case .unreadable(let path, let error):
+      if path.bytes.last == UInt8(ascii: "/") { blindFolder = path }
+      return .changed(sighting(path, .failed, asset: known?.asset, reason: error.message))
+    }
+  }
+
+  private func finding(
+    _ path: BytePath, _ identity: FileIdentity, _ known: Sighting?
+  ) -> Finding {
+    let candidate = Candidate(path: path, identity: identity, known: known)
+    guard let known, let before = known.identity, before.isSameFile(as: identity) else {
+      return .candidate(candidate)
+    }
+    switch known.state {
+    case .imported, .duplicate:
+      return known.awaitsRemoval ? .awaitsRemoval(known) : .settled
+    case .rejected, .returned:
+      return .settled
+    case .gone where known.asset != nil:
+      // Back again unchanged, for example on a disk that was away.
+      var sighting = known
+      sighting.state = .imported
+      sighting.seenAt = now
+      return .restored(sighting)
+    case .gone, .failed, .settling, .ignored:
+      return .candidate(candidate)
+    }
+  }
+
+  /// A known path that the scan did not come across.
+  private func missing(_ sighting: Sighting) -> Finding? {
+    if let blindFolder, sighting.path.bytes.starts(with: blindFolder.bytes) { return nil }
+    switch sighting.state {
+    case .gone:
+      return nil
+    case .imported, .duplicate, .returned:
+      // Without an identity there was nothing left behind that could be missed.
+      guard sighting.identity != nil else { return nil }
+      if sighting.awaitsRemoval {
+        var removed = sighting
+        removed.awaitsRemoval = false
+        removed.identity = nil
+        return .restored(removed)
+      }
+    case .ignored, .rejected, .settling, .failed:
+      break
+    }
+    var gone = sighting
+    gone.state = .gone
+    gone.reason = "The file was not there any more."
+    gone.seenAt = now
+    return .changed(gone)
+  }
+
+  private func sighting(
+    _ path: BytePath, _ state: Sighting.State, asset: AssetID?, reason: String
+  ) -> Sighting {
+    Sighting(
+      source: source.root, path: path, state: state, identity: nil, asset: asset, reason: reason,
+      seenAt: now)
+  }
+}

@@ -1,0 +1,111 @@
+import Configuration
+import Files
+import PipelineModel
+
+/// Something that a scan came across.
+enum ScannedEntry {
+  /// A regular file that the rules accept.
+  case file(BytePath, FileIdentity)
+  /// A path that is not taken: a rule, a link, a special file; a folder ends in a slash.
+  case ignored(BytePath, rule: String)
+  /// A path that could not be looked at; a folder ends in a slash.
+  case unreadable(BytePath, FileError)
+
+  var path: BytePath {
+    switch self {
+    case .file(let path, _), .ignored(let path, _), .unreadable(let path, _): path
+    }
+  }
+}
+
+/// A walk over a source in byte order of paths, so that it can be compared with
+/// the catalog's sightings step by step, in memory that does not grow with the
+/// number of files but only with the largest folder.
+///
+/// Folders sort as if their name ended in a slash, which makes the order of the
+/// walk the order of the whole paths.
+struct SourceScan {
+  private struct Level {
+    var folder: Descriptor
+    /// The path relative to the source, empty for the source itself.
+    var path: BytePath
+    /// What is left to visit, the next one last.
+    var rest: [(key: [UInt8], entry: FolderEntry, kind: FileStatus.Kind)]
+  }
+
+  private let rules: SourceRules
+  private let isRecursive: Bool
+  private var levels: [Level] = []
+  /// Entries found while a folder was opened, to be given first.
+  private var pending: [ScannedEntry] = []
+
+  /// Begins at a folder of the source.
+  init(_ folder: Descriptor, rules: SourceRules, isRecursive: Bool) throws(FileError) {
+    self.rules = rules
+    self.isRecursive = isRecursive
+    levels = [try Self.level(folder, path: BytePath(bytes: []))]
+  }
+
+  /// Returns the next entry, or `nil` at the end.
+  mutating func next() -> ScannedEntry? {
+    while var level = levels.popLast() {
+      guard let (_, entry, kind) = level.rest.popLast() else { continue }
+      levels.append(level)
+      let path = level.path.appending(entry.name)
+      if let found = visit(entry.name, kind: kind, path: path, in: level.folder) { return found }
+    }
+    return nil
+  }
+
+  private mutating func visit(
+    _ name: BytePath, kind: FileStatus.Kind, path: BytePath, in folder: Descriptor
+  ) -> ScannedEntry? {
+    let isFolder = kind == .folder
+    let shown = isFolder ? BytePath(bytes: path.bytes + [UInt8(ascii: "/")]) : path
+    if case .ignored(let rule) = rules.verdict(for: path, isFolder: isFolder) {
+      return .ignored(shown, rule: rule)
+    }
+    do throws(FileError) {
+      switch kind {
+      case .regular:
+        return .file(path, try folder.status(of: name).identity)
+      case .folder:
+        guard isRecursive else {
+          return .ignored(shown, rule: "a folder, and the source is not recursive")
+        }
+        let inner = try Descriptor.openFolder(name, in: folder, followsLinks: false)
+        levels.append(try Self.level(inner, path: path))
+        return nil
+      case .link: return .ignored(path, rule: "a symbolic link")
+      case .fifo: return .ignored(path, rule: "a named pipe")
+      case .socket: return .ignored(path, rule: "a socket")
+      case .device: return .ignored(path, rule: "a device")
+      }
+    } catch where error.code == .notFound {
+      // Gone since the folder was read: as if it had never been seen.
+      return nil
+    } catch {
+      return .unreadable(shown, error)
+    }
+  }
+
+  private static func level(_ folder: Descriptor, path: BytePath) throws(FileError) -> Level {
+    var rest: [(key: [UInt8], entry: FolderEntry, kind: FileStatus.Kind)] = []
+    for entry in try folder.entries() {
+      let kind: FileStatus.Kind
+      if let known = entry.kind {
+        kind = known
+      } else {
+        do throws(FileError) {
+          kind = try folder.status(of: entry.name).kind
+        } catch where error.code == .notFound {
+          continue
+        }
+      }
+      let key = entry.name.bytes + (kind == .folder ? [UInt8(ascii: "/")] : [])
+      rest.append((key, entry, kind))
+    }
+    rest.sort { $1.key.lexicographicallyPrecedes($0.key) }
+    return Level(folder: folder, path: path, rest: rest)
+  }
+}

@@ -1,0 +1,157 @@
+import Files
+import Glibc
+package import PipelineModel
+import Synchronization
+
+/// The append-only journal of facts about taking and deleting.
+///
+/// Segments `0001.jsonl`, `0002.jsonl` … in one folder; a segment that ends in
+/// a torn line is never written to again.
+package final class Manifest: Sendable {
+  /// A segment that has grown beyond this is followed by a new one.
+  static let segmentSize = 16 << 20
+
+  private struct State {
+    var segment: Descriptor?
+    var segmentNumber: Int
+    var segmentBytes: Int
+    var sequence: Int64
+  }
+
+  private let folder: Descriptor
+  private let state: Mutex<State>
+
+  /// Opens the journal in a folder; reads only the end of it.
+  ///
+  /// - Throws: `ManifestError` of code `damaged` if a line before the last is.
+  package init(folder path: BytePath) throws(ManifestError) {
+    do throws(FileError) {
+      folder = try Descriptor.openFolder(path)
+    } catch {
+      throw ManifestError(error)
+    }
+    var state = State(segment: nil, segmentNumber: 0, segmentBytes: 0, sequence: 0)
+    let numbers = try Self.segmentNumbers(in: folder)
+    state.segmentNumber = numbers.last ?? 0
+    for number in numbers.reversed() {
+      let tail = try ManifestSegment.tail(of: number, in: folder)
+      guard let sequence = tail.lastSequence else { continue }
+      state.sequence = sequence
+      if number == numbers.last, !tail.isTorn {
+        state.segment = try Self.openForAppending(number, in: folder)
+        state.segmentBytes = tail.bytes
+      }
+      break
+    }
+    self.state = Mutex(state)
+  }
+
+  /// The sequence number of the last fact; 0 in a new journal.
+  package var lastSequence: Int64 { state.withLock { $0.sequence } }
+
+  /// Adds facts and waits until they are on disk, all with one flush.
+  ///
+  /// - Returns: the sequence number of the last one.
+  @discardableResult
+  package func append(_ facts: [ManifestFact]) throws(ManifestError) -> Int64 {
+    try state.withLock { state throws(ManifestError) in
+      guard !facts.isEmpty else { return state.sequence }
+      let time = Timestamp.now
+      var bytes: [UInt8] = []
+      for (offset, fact) in facts.enumerated() {
+        let entry = ManifestEntry(
+          sequence: state.sequence + Int64(offset) + 1, time: time, fact: fact)
+        do {
+          bytes += try ManifestLine(entry).encode()
+        } catch {
+          throw ManifestError(.damaged, "A fact can't be written as JSON: \(error).")
+        }
+      }
+      do throws(FileError) {
+        let segment = try openSegment(&state)
+        try segment.write(bytes)
+        try segment.syncData()
+      } catch {
+        // What is on disk now is unknown: the next append begins a new segment
+        // behind whatever lines of this one are whole.
+        state.segment = nil
+        state.sequence = max(state.sequence, wholeLines(of: state.segmentNumber))
+        throw ManifestError(error)
+      }
+      state.segmentBytes += bytes.count
+      state.sequence += Int64(facts.count)
+      return state.sequence
+    }
+  }
+
+  /// Calls `body` with every fact behind a sequence number, in order.
+  package func replay(
+    after sequence: Int64, _ body: (ManifestEntry) throws(ManifestError) -> Void
+  ) throws(ManifestError) {
+    guard sequence < lastSequence else { return }
+    let numbers = try Self.segmentNumbers(in: folder)
+    // From the back to the segment that holds the first fact wanted.
+    var first = numbers.endIndex
+    while first > numbers.startIndex {
+      first -= 1
+      let begin = try ManifestSegment.firstSequence(of: numbers[first], in: folder)
+      if let begin, begin <= sequence + 1 { break }
+    }
+    var expected: Int64?
+    for number in numbers[first...] {
+      for line in try ManifestSegment.read(number, in: folder).lines {
+        if let expected, line.seq != expected {
+          throw ManifestError(
+            .damaged, "Facts \(expected) to \(line.seq - 1) are missing from the manifest.",
+            path: folder.path)
+        }
+        expected = line.seq + 1
+        guard line.seq > sequence else { continue }
+        guard let entry = line.entry else {
+          throw ManifestError(
+            .newerVersion,
+            "The manifest holds a fact “\(line.fact)” that this version of pipeline does not know; "
+              + "use the newer one.", path: folder.path)
+        }
+        try body(entry)
+      }
+    }
+  }
+
+  /// Returns the segment that is written to, a new one where need be.
+  private func openSegment(_ state: inout State) throws(FileError) -> Descriptor {
+    if let segment = state.segment, state.segmentBytes < Self.segmentSize { return segment }
+    let name = ManifestSegment.name(of: state.segmentNumber + 1)
+    let segment = try Descriptor.open(
+      name, in: folder, flags: O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW, mode: 0o600)
+    try folder.sync()
+    state.segmentNumber += 1
+    state.segmentBytes = 0
+    state.segment = segment
+    return segment
+  }
+
+  private func wholeLines(of number: Int) -> Int64 {
+    // Only to learn what a failed write left behind: no segment means nothing.
+    (try? ManifestSegment.read(number, in: folder))?.lines.last?.seq ?? 0
+  }
+
+  private static func openForAppending(
+    _ number: Int, in folder: Descriptor
+  ) throws(ManifestError) -> Descriptor {
+    do throws(FileError) {
+      return try Descriptor.open(
+        ManifestSegment.name(of: number), in: folder, flags: O_WRONLY | O_APPEND | O_NOFOLLOW)
+    } catch {
+      throw ManifestError(error)
+    }
+  }
+
+  private static func segmentNumbers(in folder: Descriptor) throws(ManifestError) -> [Int] {
+    do throws(FileError) {
+      return try folder.entries().compactMap { ManifestSegment.number(of: $0.name) }.sorted()
+    } catch {
+      throw ManifestError(error)
+    }
+  }
+}

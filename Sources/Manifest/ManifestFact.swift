@@ -1,0 +1,104 @@
+package import PipelineModel
+
+/// One fact of the journal.
+package enum ManifestFact: Hashable, Sendable {
+  /// A file is about to be taken.
+  case intent(Intent)
+  /// A file's bytes are stored and belong to a new asset.
+  case stored(Stored)
+  /// A file's bytes were stored already; what became of the file.
+  case duplicate(Duplicate)
+  /// A taking ended without a result; the file is where it was.
+  case abandoned(taking: AssetID, reason: String)
+
+  /// What the program is about to take.
+  package struct Intent: Hashable, Sendable {
+    /// The name of the taking, also of its file in `incoming/`.
+    package var taking: AssetID
+    /// The absolute path of the source.
+    package var source: BytePath
+    /// The path relative to the source.
+    package var path: BytePath
+    /// The file as it was found.
+    package var identity: FileIdentity
+    /// The permission bits.
+    package var permissions: UInt32
+    /// Whether the source goes once its bytes are safe.
+    package var moves: Bool
+    /// The run.
+    package var run: AssetID?
+
+    package init(
+      taking: AssetID, source: BytePath, path: BytePath, identity: FileIdentity,
+      permissions: UInt32, moves: Bool, run: AssetID?
+    ) {
+      self.taking = taking
+      self.source = source
+      self.path = path
+      self.identity = identity
+      self.permissions = permissions
+      self.moves = moves
+      self.run = run
+    }
+  }
+
+  /// A new asset: all that is needed to make its record again.
+  package struct Stored: Hashable, Sendable {
+    package var asset: AssetID
+    package var digest: Digest
+    /// What was taken.
+    package var intent: Intent
+    /// The asset known at the same path before.
+    package var supersedes: AssetID?
+
+    package init(asset: AssetID, digest: Digest, intent: Intent, supersedes: AssetID?) {
+      self.asset = asset
+      self.digest = digest
+      self.intent = intent
+      self.supersedes = supersedes
+    }
+  }
+
+  /// A file whose bytes were stored before.
+  package struct Duplicate: Hashable, Sendable {
+    /// What became of the file.
+    package enum Action: String, Hashable, Sendable {
+      /// It is removed, because the stored bytes were read again.
+      case discarded
+      /// It stays in its folder.
+      case kept
+      /// It is in `duplicates/`.
+      case filed
+    }
+
+    package var asset: AssetID
+    package var digest: Digest
+    package var action: Action
+    package var intent: Intent
+
+    package init(asset: AssetID, digest: Digest, action: Action, intent: Intent) {
+      self.asset = asset
+      self.digest = digest
+      self.action = action
+      self.intent = intent
+    }
+  }
+
+  /// The taking that the fact is about.
+  package var taking: AssetID {
+    switch self {
+    case .intent(let intent): intent.taking
+    case .stored(let stored): stored.intent.taking
+    case .duplicate(let duplicate): duplicate.intent.taking
+    case .abandoned(let taking, _): taking
+    }
+  }
+}
+
+/// A fact with its place in the journal.
+package struct ManifestEntry: Hashable, Sendable {
+  /// Counted from 1 without gaps.
+  package var sequence: Int64
+  package var time: Timestamp
+  package var fact: ManifestFact
+}

@@ -1,0 +1,141 @@
+import FoundationEssentials
+import Hashing
+import PipelineModel
+
+/// A fact as a line of JSON that ends in a checksum of all that is before it.
+///
+/// `{"fact":…,"seq":…,…,"check":"<16 digits>"}`: the check is the beginning of
+/// the SHA-256 of the line's bytes up to, and without, `,"check"`.
+struct ManifestLine: Codable {
+  var fact: String
+  var seq: Int64
+  var time: Int64
+  var taking: AssetID
+  var source: String?
+  var sourceBase64: Data?
+  var path: String?
+  var pathBase64: Data?
+  var inode: UInt64?
+  var size: Int?
+  var modified: Int64?
+  var changed: Int64?
+  var permissions: UInt32?
+  var moves: Bool?
+  var run: AssetID?
+  var asset: AssetID?
+  var digest: Digest?
+  var supersedes: AssetID?
+  var action: String?
+  var reason: String?
+}
+
+extension ManifestLine {
+  init(_ entry: ManifestEntry) {
+    seq = entry.sequence
+    time = entry.time.microseconds
+    taking = entry.fact.taking
+    switch entry.fact {
+    case .intent(let intent):
+      fact = "intent"
+      set(intent)
+    case .stored(let stored):
+      fact = "stored"
+      set(stored.intent)
+      asset = stored.asset
+      digest = stored.digest
+      supersedes = stored.supersedes
+    case .duplicate(let duplicate):
+      fact = "duplicate"
+      set(duplicate.intent)
+      asset = duplicate.asset
+      digest = duplicate.digest
+      action = duplicate.action.rawValue
+    case .abandoned(_, let text):
+      fact = "abandoned"
+      reason = text
+    }
+  }
+
+  private mutating func set(_ intent: ManifestFact.Intent) {
+    source = intent.source.description
+    sourceBase64 = intent.source.utf8 == nil ? Data(intent.source.bytes) : nil
+    path = intent.path.description
+    pathBase64 = intent.path.utf8 == nil ? Data(intent.path.bytes) : nil
+    inode = intent.identity.inode
+    size = intent.identity.size
+    modified = intent.identity.modified
+    changed = intent.identity.changed
+    permissions = intent.permissions
+    moves = intent.moves
+    run = intent.run
+  }
+
+  /// The entry, or `nil` if something that its kind of fact needs is not there.
+  var entry: ManifestEntry? {
+    let value: ManifestFact? =
+      switch fact {
+      case "intent": intent.map { .intent($0) }
+      case "stored":
+        if let intent, let asset, let digest {
+          .stored(.init(asset: asset, digest: digest, intent: intent, supersedes: supersedes))
+        } else {
+          nil
+        }
+      case "duplicate":
+        if let intent, let asset, let digest,
+          let action = action.flatMap(ManifestFact.Duplicate.Action.init)
+        {
+          .duplicate(.init(asset: asset, digest: digest, action: action, intent: intent))
+        } else {
+          nil
+        }
+      case "abandoned": .abandoned(taking: taking, reason: reason ?? "")
+      default: nil
+      }
+    return value.map {
+      ManifestEntry(sequence: seq, time: Timestamp(microseconds: time), fact: $0)
+    }
+  }
+
+  private var intent: ManifestFact.Intent? {
+    guard let source = Self.path(source, sourceBase64), let path = Self.path(path, pathBase64),
+      let inode, let size, let modified, let changed, let permissions, let moves
+    else { return nil }
+    return ManifestFact.Intent(
+      taking: taking, source: source, path: path,
+      identity: FileIdentity(inode: inode, size: size, modified: modified, changed: changed),
+      permissions: permissions, moves: moves, run: run)
+  }
+
+  private static func path(_ text: String?, _ raw: Data?) -> BytePath? {
+    if let raw { return BytePath(bytes: raw) }
+    return text.map { BytePath($0) }
+  }
+}
+
+extension ManifestLine {
+  private static let checkLength = 16
+  private static let checkPrefix = Array(",\"check\":\"".utf8)
+  private static let checkSuffix = Array("\"}".utf8)
+
+  /// Writes the line with its checksum and a newline.
+  func encode() throws -> [UInt8] {
+    var bytes = Array(try JSONText.encode(self).utf8)
+    bytes.removeLast()
+    let check = SHA256.digest(of: bytes).hex.prefix(Self.checkLength)
+    return bytes + Self.checkPrefix + Array(check.utf8) + Self.checkSuffix + [UInt8(ascii: "\n")]
+  }
+
+  /// Reads a line without its newline, or returns `nil` if it is torn or damaged.
+  static func decode(_ line: some Collection<UInt8>) -> ManifestLine? {
+    let line = Array(line)
+    let tail = checkPrefix.count + checkLength + checkSuffix.count
+    guard line.count > tail else { return nil }
+    let body = line.dropLast(tail)
+    let check = SHA256.digest(of: body).hex.prefix(checkLength)
+    guard line.suffix(tail).elementsEqual(checkPrefix + Array(check.utf8) + checkSuffix) else {
+      return nil
+    }
+    return try? JSONText.decode(ManifestLine.self, from: body + [UInt8(ascii: "}")])
+  }
+}

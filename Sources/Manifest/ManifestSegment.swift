@@ -1,0 +1,112 @@
+import Files
+import Glibc
+import PipelineModel
+
+/// One file of the journal.
+struct ManifestSegment {
+  /// The whole lines, in order.
+  var lines: [ManifestLine]
+  /// Whether something that is no whole line stands at the end.
+  var isTorn: Bool
+  /// The file's size.
+  var bytes: Int
+
+  private static func lastLine(of bytes: [UInt8]) -> ArraySlice<UInt8> {
+    let content = bytes.dropLast()
+    let start = content.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? content.startIndex
+    return content[start...]
+  }
+
+  static func name(of number: Int) -> BytePath {
+    let digits = String(number)
+    return BytePath(String(repeating: "0", count: max(0, 4 - digits.count)) + digits + ".jsonl")
+  }
+
+  static func number(of name: BytePath) -> Int? {
+    guard let text = name.utf8, text.hasSuffix(".jsonl"), let number = Int(text.dropLast(6)),
+      number > 0, self.name(of: number) == name
+    else { return nil }
+    return number
+  }
+
+  /// Reads a segment.
+  ///
+  /// - Throws: `ManifestError` of code `damaged` if a line that is followed by a
+  ///   whole one is torn: no crash leaves that behind.
+  static func read(_ number: Int, in folder: Descriptor) throws(ManifestError) -> ManifestSegment {
+    let name = name(of: number)
+    let bytes: [UInt8]
+    do throws(FileError) {
+      bytes = try folder.readFile(name, limit: 4 * Manifest.segmentSize)
+    } catch {
+      throw ManifestError(error)
+    }
+    var segment = ManifestSegment(lines: [], isTorn: false, bytes: bytes.count)
+    var start = bytes.startIndex
+    while let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) {
+      if let line = ManifestLine.decode(bytes[start..<end]) {
+        if segment.isTorn {
+          throw ManifestError(
+            .damaged,
+            "“\(name)” of the manifest is damaged before fact \(line.seq): restore it from a "
+              + "backup, or move it away and run `pipeline rebuild-catalog`.",
+            path: folder.path.appending(name))
+        }
+        segment.lines.append(line)
+      } else {
+        segment.isTorn = true
+      }
+      start = end + 1
+    }
+    if start < bytes.endIndex { segment.isTorn = true }
+    return segment
+  }
+
+  /// The end of a segment.
+  struct Tail {
+    /// The sequence number of the last whole line, or `nil` if there is none.
+    var lastSequence: Int64?
+    /// Whether something that is no whole line stands at the end.
+    var isTorn: Bool
+    /// The file's size.
+    var bytes: Int
+  }
+
+  /// Looks at the end of a segment, and reads the whole of it only if the end is torn.
+  static func tail(of number: Int, in folder: Descriptor) throws(ManifestError) -> Tail {
+    let longestLine = 1 << 16
+    let newline = UInt8(ascii: "\n")
+    do throws(FileError) {
+      let file = try Descriptor.open(name(of: number), in: folder, flags: O_RDONLY | O_NOFOLLOW)
+      let size = try file.status().identity.size
+      try file.seek(to: max(0, size - longestLine))
+      let end = try file.readToEnd()
+      if end.last == newline,
+        let line = ManifestLine.decode(lastLine(of: end))
+      {
+        return Tail(lastSequence: line.seq, isTorn: false, bytes: size)
+      }
+    } catch {
+      throw ManifestError(error)
+    }
+    let segment = try read(number, in: folder)
+    return Tail(
+      lastSequence: segment.lines.last?.seq, isTorn: segment.isTorn, bytes: segment.bytes)
+  }
+
+  /// Returns the sequence number of a segment's first fact, or `nil` if it has none.
+  static func firstSequence(
+    of number: Int, in folder: Descriptor
+  ) throws(ManifestError) -> Int64? {
+    do throws(FileError) {
+      let file = try Descriptor.open(name(of: number), in: folder, flags: O_RDONLY)
+      let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
+      defer { buffer.deallocate() }
+      let count = try file.read(into: buffer)
+      let line = buffer[..<count].prefix { $0 != UInt8(ascii: "\n") }
+      return ManifestLine.decode(Array(line))?.seq
+    } catch {
+      throw ManifestError(error)
+    }
+  }
+}

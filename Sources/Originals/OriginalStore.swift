@@ -1,0 +1,76 @@
+package import Files
+package import PipelineModel
+
+/// The place that keeps immutable bytes under their SHA-256 for ever.
+///
+/// One conformance suite in the tests holds every implementation.
+package protocol OriginalStore: Sendable {
+  /// Keeps files whose bytes are hashed, read-only and already on disk.
+  ///
+  /// One flush serves the whole group. When this returns, every original is
+  /// durable under its name and the given files are gone, except those whose
+  /// digest was there before: they are reported `present` and left alone.
+  ///
+  /// - Throws: `FileError`; then each file is either stored or still where it was.
+  func put(_ files: [IncomingOriginal]) throws(FileError) -> [PutOutcome]
+
+  /// Returns a local file with the bytes, to be read only.
+  ///
+  /// - Throws: `FileError` of code `notFound` if the original is missing.
+  func materialize(_ digest: Digest) throws(FileError) -> BytePath
+
+  /// Reads an original and compares its bytes with its name.
+  func verify(_ digest: Digest) throws(FileError) -> OriginalCondition
+
+  /// Puts good bytes in place of a damaged or missing original; what is there
+  /// now is kept apart, never overwritten.
+  func heal(_ file: IncomingOriginal) throws(FileError)
+
+  /// Removes an original for good; one that is not there is no error.
+  func remove(_ digest: Digest) throws(FileError)
+
+  /// Calls `body` with each original, in no order, and with paths that are none.
+  func forEach(_ body: (StoredEntry) throws(FileError) -> Void) throws(FileError)
+}
+
+/// A file that is ready to become an original.
+package struct IncomingOriginal: Sendable {
+  /// The folder that the file is in, on the store's own file system.
+  package var folder: Descriptor
+  /// The file's name there.
+  package var name: BytePath
+  /// The SHA-256 of its bytes.
+  package var digest: Digest
+
+  package init(folder: Descriptor, name: BytePath, digest: Digest) {
+    self.folder = folder
+    self.name = name
+    self.digest = digest
+  }
+}
+
+/// What `put` did with a file.
+package enum PutOutcome: Hashable, Sendable {
+  /// The file is the original now.
+  case stored
+  /// An original with this digest was there before; its bytes were not read.
+  case present
+}
+
+/// What reading an original showed.
+package enum OriginalCondition: Hashable, Sendable {
+  /// The bytes hash to the name.
+  case whole(size: Int)
+  /// There is no such file.
+  case missing
+  /// The bytes, read twice, hash to something else.
+  case damaged(actual: Digest, size: Int)
+}
+
+/// One file of a store.
+package enum StoredEntry: Hashable, Sendable {
+  /// An original, with what the kernel knows of it.
+  case original(Digest, FileStatus)
+  /// Something that does not belong there.
+  case foreign(BytePath)
+}
