@@ -1,0 +1,23 @@
+package import PipelineModel
+
+/// How an attempt ended.
+package struct Completion: Sendable {
+  package enum Outcome: Sendable {
+    case done(facts: JSONValue, renditions: [NewRendition])
+    case skipped(reason: String)
+    /// `class` is `permanent`, `transient` or `environment`. With `retryAt` the
+    /// row becomes ready again for then; without it, it is failed.
+    case failed(class: String, reason: String, retryAt: Timestamp?)
+  }
+
+  package var token: AttemptToken
+  package var outcome: Outcome
+  /// Seconds that the work took.
+  package var seconds: Double
+
+  package init(token: AttemptToken, outcome: Outcome, seconds: Double) {
+    self.token = token
+    self.outcome = outcome
+    self.seconds = seconds
+  }
+}

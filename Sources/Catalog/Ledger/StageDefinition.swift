@@ -1,0 +1,32 @@
+package import PipelineModel
+
+/// A stage as the ledger needs to know it.
+package struct StageDefinition: Hashable, Sendable {
+  package var name: String
+  package var plugin: String
+  package var fingerprint: Fingerprint
+  /// Whether rows belong to an asset rather than to the bytes.
+  package var isAssetScoped: Bool
+  /// Names of needed stages, implicit ones included.
+  package var needs: [String]
+  /// How often a transient failure or an interruption is tried.
+  package var attempts: Int
+  /// Plugin and decoder versions; a change makes permanent failures ready again.
+  package var runtime: String
+  /// The limits as sorted-key JSON; a change makes permanent failures ready again.
+  package var limits: String
+
+  package init(
+    name: String, plugin: String, fingerprint: Fingerprint, isAssetScoped: Bool, needs: [String],
+    attempts: Int, runtime: String, limits: String
+  ) {
+    self.name = name
+    self.plugin = plugin
+    self.fingerprint = fingerprint
+    self.isAssetScoped = isAssetScoped
+    self.needs = needs
+    self.attempts = attempts
+    self.runtime = runtime
+    self.limits = limits
+  }
+}

@@ -1,0 +1,122 @@
+import Glibc
+package import PipelineModel
+
+/// The configuration as a file: where it is, and whether it may be trusted.
+package enum ConfigurationFile {
+  /// The largest file that is read, in bytes.
+  package static let greatestSize = 1 << 20
+
+  /// Finds the configuration: `--config`, `$PIPELINE_CONFIG`, `pipeline.json` in the working
+  /// folder, in `$XDG_CONFIG_HOME/pipeline` (or `~/.config/pipeline`), in `/etc/pipeline`.
+  ///
+  /// What the user names is returned whether it is there or not, so that a slip of the pen is
+  /// reported and no other file is used instead.
+  ///
+  /// - Parameters:
+  ///   - explicit: The value of `--config`.
+  ///   - workingFolder: An absolute path.
+  /// - Returns: An absolute path, or `nil` if there is no configuration in any of these places.
+  package static func locate(
+    explicit: String?, environment: [String: String], workingFolder: BytePath
+  ) -> BytePath? {
+    if let explicit { return workingFolder.appending(explicit).normalized }
+    if let named = environment["PIPELINE_CONFIG"], !named.isEmpty {
+      return workingFolder.appending(named).normalized
+    }
+    return places(environment: environment, workingFolder: workingFolder).first { place in
+      access(place.bytes.map { CChar(bitPattern: $0) } + [0], F_OK) == 0
+    }
+  }
+
+  /// The places that are looked at where the user names none, in this order.
+  package static func places(
+    environment: [String: String], workingFolder: BytePath
+  ) -> [BytePath] {
+    var places = [workingFolder.appending("pipeline.json").normalized]
+    // A relative path is invalid and to be ignored (XDG Base Directory Specification 0.8).
+    if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") {
+      places.append(BytePath(base).appending("pipeline/pipeline.json").normalized)
+    } else if let home = environment["HOME"], home.hasPrefix("/") {
+      places.append(BytePath(home).appending(".config/pipeline/pipeline.json").normalized)
+    }
+    places.append(BytePath("/etc/pipeline/pipeline.json"))
+    return places
+  }
+
+  /// Reads a configuration file that only its trusted owner can have written.
+  ///
+  /// One descriptor is used throughout, so that what was examined is what is read.
+  ///
+  /// - Throws: `unreadable`, `untrusted` or `tooLarge`.
+  package static func read(_ file: BytePath) throws(ConfigurationError) -> [UInt8] {
+    guard !file.bytes.contains(0) else {
+      throw ConfigurationError(
+        code: .badPath, message: "The path of the configuration has a NUL character.", file: file)
+    }
+    // A FIFO must not hold the program up (open(2), O_NONBLOCK).
+    let descriptor = retrying {
+      open(file.bytes.map { CChar(bitPattern: $0) } + [0], O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    }
+    guard descriptor.result >= 0 else { throw failure("open", descriptor.errno, file) }
+    defer { close(descriptor.result) }
+
+    var status = stat()
+    guard fstat(descriptor.result, &status) == 0 else { throw failure("examine", errno, file) }
+    if let reason = distrust(status) {
+      throw ConfigurationError(code: .untrusted, message: reason, file: file)
+    }
+    return try contents(of: descriptor.result, file: file)
+  }
+
+  /// Why a file is not to be trusted, or `nil`.
+  private static func distrust(_ status: stat) -> String? {
+    guard status.st_mode & S_IFMT == S_IFREG else { return "The configuration is not a file." }
+    guard status.st_uid == geteuid() || status.st_uid == 0 else {
+      return "The configuration belongs to user \(status.st_uid), and not to you "
+        + "(\(geteuid())) or root; its owner could make the program do anything in your name. "
+        + "Copy it to a file of your own."
+    }
+    guard status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
+      let mode = String(status.st_mode & 0o7777, radix: 8)
+      return "Others than its owner may write the configuration (mode \(mode)), and so make the "
+        + "program do anything in your name. Run chmod go-w on it."
+    }
+    return nil
+  }
+
+  private static func contents(
+    of descriptor: Int32, file: BytePath
+  ) throws(ConfigurationError) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    while true {
+      let count = retrying { Glibc.read(descriptor, &buffer, buffer.count) }
+      guard count.result >= 0 else { throw failure("read", count.errno, file) }
+      if count.result == 0 { return bytes }
+      bytes += buffer[..<count.result]
+      guard bytes.count <= greatestSize else {
+        throw ConfigurationError(
+          code: .tooLarge, message: "The configuration is larger than 1 MiB.", file: file)
+      }
+    }
+  }
+
+  private static func retrying<Result: SignedInteger>(
+    _ call: () -> Result
+  ) -> (result: Result, errno: Int32) {
+    while true {
+      let result = call()
+      let number = errno
+      if result >= 0 || number != EINTR { return (result, number) }
+    }
+  }
+
+  private static func failure(
+    _ operation: String, _ number: Int32, _ file: BytePath
+  ) -> ConfigurationError {
+    ConfigurationError(
+      code: .unreadable,
+      message: "Can't \(operation) the configuration: \(String(cString: strerror(number))).",
+      file: file)
+  }
+}

@@ -1,0 +1,29 @@
+// Decoder, schema and effective configuration all read these tables, so that a key
+// can't be known to one of them alone.
+
+/// The keys of `pipeline.json`.
+enum TopKey: String, CaseIterable {
+  case schema = "$schema"
+  case library, catalog, sources, plugins, memoryBudget, reserve, rescan, stages
+}
+
+/// The keys of a source.
+enum SourceKey: String, CaseIterable {
+  case path, mode, recursive, settle, complete, include, exclude, duplicates, take, emptyFolders
+}
+
+/// The keys of a stage.
+enum StageKey: String, CaseIterable {
+  case name, plugin, needs, concurrency, timeout, memory, limits, attempts, isolation, storage
+  case allow, command, options
+}
+
+/// The keys of a stage's limits.
+enum LimitKey: String, CaseIterable {
+  case time, cpu, memory, outputBytes, files, processes, inputBytes, pixels, frames
+}
+
+/// The keys of what an executable plugin is allowed.
+enum AllowKey: String, CaseIterable {
+  case network, exec, read, write
+}

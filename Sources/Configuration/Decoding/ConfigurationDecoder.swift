@@ -1,0 +1,104 @@
+import PipelineModel
+
+/// Makes a configuration of JSON and notes everything that is wrong with it.
+///
+/// The schema is asked first. What it refuses is skipped here, so that the rest is examined as
+/// well; what it lets pass and this decoder can't take is noted as wrong, too, so that no value
+/// is ever replaced by a default in silence.
+struct ConfigurationDecoder {
+  let document: JSONReader.Document
+  let file: BytePath
+  var problems: [ConfigurationError] = []
+
+  init(document: JSONReader.Document, file: BytePath) {
+    self.document = document
+    self.file = file
+    for duplicate in document.duplicates {
+      report(
+        .duplicateKey, "The key \(quoted(duplicate.key)) is there twice.", at: duplicate.pointer)
+    }
+    problems += OptionSchema(trusted: ConfigurationSchema.value).problems(with: document.value)
+  }
+
+  /// Decodes as much as there is.
+  mutating func configuration() -> PipelineConfiguration {
+    let top = Fields<TopKey>(document.value, at: "")
+    var configuration = PipelineConfiguration(file: file, library: BytePath(""))
+    if let library = path(top[.library]) { configuration.library = library }
+    configuration.catalog = path(top[.catalog])
+    configuration.plugins = list(top[.plugins]) { $0.path($1) }
+    if let budget = size(top[.memoryBudget]) { configuration.memoryBudget = budget }
+    if let reserve = size(top[.reserve]) { configuration.reserve = reserve }
+    if let rescan = duration(top[.rescan]) { configuration.rescan = rescan }
+
+    let sources = placed(top[.sources]) { $0.source($1) }
+    let stages = placed(top[.stages]) { $0.stage($1) }
+    configuration.sources = sources.map(\.value)
+    configuration.stages = stages.map(\.value)
+    checkFolders(of: configuration, sources: sources, stages: stages)
+    checkGraph(of: stages)
+    return configuration
+  }
+
+  /// All problems with their places in the file, in its order.
+  func errors(positionsIn bytes: [UInt8]) -> [ConfigurationError] {
+    let second = Dictionary(document.duplicates.map { ($0.pointer, $0.offset) }) { first, _ in first
+    }
+    var placed = problems.map { problem -> (offset: Int, error: ConfigurationError) in
+      let pointer = problem.pointer ?? ""
+      let known = problem.code == .duplicateKey ? second[pointer] : nil
+      return (known ?? document.offsets[pointer] ?? 0, problem)
+    }
+    // Sorting is not stable by promise, so the original order decides between equals.
+    let order = placed.indices.sorted { (placed[$0].offset, $0) < (placed[$1].offset, $1) }
+    placed = order.map { placed[$0] }
+    return placed.map { offset, error in
+      let position = JSONReader.position(of: offset, in: bytes)
+      var error = error
+      error.file = file
+      error.line = position.line
+      error.column = position.column
+      return error
+    }
+  }
+
+  /// Notes a problem.
+  mutating func report(_ code: ConfigurationError.Code, _ message: String, at pointer: String) {
+    problems.append(ConfigurationError(code: code, message: message, pointer: pointer))
+  }
+
+  /// Notes that a value can't be used, unless the schema has found that already.
+  mutating func refuse(
+    _ field: Field, _ code: ConfigurationError.Code, _ reason: String
+  ) {
+    let isKnown = problems.contains { $0.pointer == field.pointer && $0.code != .duplicateKey }
+    if !isKnown { report(code, reason, at: field.pointer) }
+  }
+}
+
+/// A value and its place.
+struct Field {
+  let value: JSONValue
+  let pointer: String
+  var subject: String { JSONPointer.subject(pointer) }
+}
+
+/// The members of an object by the keys of a table; none where it is no object.
+struct Fields<Key: RawRepresentable<String>> {
+  private let value: JSONValue
+  private let pointer: String
+
+  init(_ value: JSONValue, at pointer: String) {
+    self.value = value
+    self.pointer = pointer
+  }
+
+  init(_ field: Field) { self.init(field.value, at: field.pointer) }
+
+  /// A member, or `nil` where it is absent.
+  subscript(key: Key) -> Field? {
+    value[key.rawValue].map {
+      Field(value: $0, pointer: JSONPointer.appending(key.rawValue, to: pointer))
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import Glibc
+
+/// What the defaults depend on: the machine that the program runs on.
+package enum Machine {
+  /// The number of processors that this process may run on, at least 1.
+  ///
+  /// From `Cpus_allowed` in `/proc/self/status` (proc(5)), which is the mask that
+  /// sched_getaffinity(2) gives; glibc declares that function for `_GNU_SOURCE` only, which the
+  /// `Glibc` module is built without.
+  package static let processors: Int = {
+    let allowed = allowedProcessors()
+    return allowed > 0 ? allowed : max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+  }()
+
+  private static func allowedProcessors() -> Int {
+    let descriptor = open("/proc/self/status", O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return 0 }
+    defer { close(descriptor) }
+    var buffer = [UInt8](repeating: 0, count: 16 << 10)
+    let count = read(descriptor, &buffer, buffer.count)
+    guard count > 0 else { return 0 }
+    let label = Array("Cpus_allowed:".utf8)
+    let line = buffer[..<count].split(separator: UInt8(ascii: "\n")).first {
+      $0.starts(with: label)
+    }
+    // Hexadecimal digits in groups with commas between them.
+    return (line ?? []).dropFirst(label.count).reduce(0) { sum, byte in
+      sum + (Character(Unicode.Scalar(byte)).hexDigitValue ?? 0).nonzeroBitCount
+    }
+  }
+
+  /// The memory of the machine in bytes (sysconf(3)), at least 256 MiB.
+  package static let physicalMemory: Int = {
+    let pages = sysconf(Int32(_SC_PHYS_PAGES))
+    let size = sysconf(Int32(_SC_PAGESIZE))
+    return max(256 << 20, pages * size)
+  }()
+}

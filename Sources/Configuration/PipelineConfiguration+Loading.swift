@@ -1,0 +1,53 @@
+package import PipelineModel
+
+extension PipelineConfiguration {
+  /// Reads, decodes and validates a configuration file.
+  ///
+  /// - Parameter file: An absolute path.
+  /// - Throws: Everything that is wrong with it.
+  package static func load(
+    file: BytePath
+  ) throws(ConfigurationErrors) -> PipelineConfiguration {
+    let bytes: [UInt8]
+    do {
+      bytes = try ConfigurationFile.read(file)
+    } catch {
+      throw ConfigurationErrors(error)
+    }
+    return try decode(bytes: bytes, file: file)
+  }
+
+  /// Decodes and validates the bytes of a configuration file.
+  ///
+  /// Plugins and their options are not looked at; see `problems(plugins:)`.
+  ///
+  /// - Parameters:
+  ///   - bytes: JSON (RFC 8259) in UTF-8, at most 1 MiB.
+  ///   - file: The absolute path that they were read from.
+  /// - Throws: Everything that is wrong with it.
+  package static func decode(
+    bytes: some Sequence<UInt8>, file: BytePath
+  ) throws(ConfigurationErrors) -> PipelineConfiguration {
+    let bytes = Array(bytes)
+    guard bytes.count <= ConfigurationFile.greatestSize else {
+      throw ConfigurationErrors(
+        ConfigurationError(
+          code: .tooLarge, message: "The configuration is larger than 1 MiB.", file: file))
+    }
+    let document: JSONReader.Document
+    do {
+      document = try JSONReader.read(bytes)
+    } catch {
+      let position = JSONReader.position(of: error.offset, in: bytes)
+      throw ConfigurationErrors(
+        ConfigurationError(
+          code: error.code, message: error.message, file: file, line: position.line,
+          column: position.column))
+    }
+    var decoder = ConfigurationDecoder(document: document, file: file)
+    let configuration = decoder.configuration()
+    let errors = decoder.errors(positionsIn: bytes)
+    if let errors = ConfigurationErrors(errors) { throw errors }
+    return configuration
+  }
+}

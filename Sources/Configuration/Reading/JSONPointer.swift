@@ -1,0 +1,53 @@
+/// JSON pointers (RFC 6901) as text.
+package enum JSONPointer {
+  /// Adds a member's key to a pointer.
+  package static func appending(_ key: String, to pointer: String) -> String {
+    guard key.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }) else {
+      return pointer + "/" + key
+    }
+    var text = pointer + "/"
+    for scalar in key.unicodeScalars {
+      switch scalar {
+      case "~": text += "~0"
+      case "/": text += "~1"
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+    return text
+  }
+
+  /// Adds an element's index to a pointer.
+  package static func appending(_ index: Int, to pointer: String) -> String {
+    "\(pointer)/\(index)"
+  }
+
+  /// The keys and indexes of a pointer.
+  static func tokens(_ pointer: String) -> [String] {
+    pointer.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { token in
+      var text = ""
+      var rest = token.unicodeScalars[...]
+      while let scalar = rest.popFirst() {
+        if scalar == "~", let next = rest.first, next == "0" || next == "1" {
+          text += next == "0" ? "~" : "/"
+          rest = rest.dropFirst()
+        } else {
+          text.unicodeScalars.append(scalar)
+        }
+      }
+      return text
+    }
+  }
+
+  /// The last key of a pointer with the indexes behind it, in quotes: `“include[0]”`.
+  static func subject(_ pointer: String) -> String {
+    var indexes = ""
+    for token in tokens(pointer).reversed() {
+      if Int(token) != nil {
+        indexes = "[\(token)]" + indexes
+      } else {
+        return quoted(token + indexes)
+      }
+    }
+    return indexes.isEmpty ? "The top level" : quoted(indexes)
+  }
+}

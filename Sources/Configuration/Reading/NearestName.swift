@@ -1,0 +1,46 @@
+/// Finds the name that was probably meant.
+package enum NearestName {
+  /// The nearest of some names, or `nil` where none is near enough.
+  ///
+  /// Near is a third of the length, at least one and at most four edits; letters in another case
+  /// count as the same.
+  package static func find(_ name: String, among known: some Sequence<String>) -> String? {
+    let limit = max(1, min(4, name.count / 3))
+    let folded = Array(name.lowercased().unicodeScalars)
+    var best: (name: String, distance: Int)?
+    for candidate in known {
+      let other = Array(candidate.lowercased().unicodeScalars)
+      guard abs(other.count - folded.count) <= limit else { continue }
+      let distance = distance(folded, other)
+      if distance <= limit, distance < best?.distance ?? .max { best = (candidate, distance) }
+    }
+    return best?.name
+  }
+
+  /// “; did you mean “x”?”, or else “; known are …”.
+  static func hint(_ name: String, among known: [String], kind: String) -> String {
+    if let near = find(name, among: known) { return "; did you mean \(quoted(near))?" }
+    if known.isEmpty { return "; there are no \(kind)" }
+    return "; known \(kind) are \(known.map(quoted).joined(separator: ", "))"
+  }
+
+  /// The number of insertions, deletions, replacements and swaps of neighbours that make one
+  /// of the other (optimal string alignment).
+  private static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int {
+    var beforeLast: [Int] = []
+    var last = Array(0...right.count)
+    for (row, a) in left.enumerated() {
+      var current = [row + 1]
+      current.reserveCapacity(right.count + 1)
+      for (column, b) in right.enumerated() {
+        var cost = min(last[column + 1] + 1, current[column] + 1, last[column] + (a == b ? 0 : 1))
+        if row > 0, column > 0, a == right[column - 1], left[row - 1] == b {
+          cost = min(cost, beforeLast[column - 1] + 1)
+        }
+        current.append(cost)
+      }
+      (beforeLast, last) = (last, current)
+    }
+    return last[right.count]
+  }
+}

@@ -1,0 +1,41 @@
+import PipelineModel
+
+/// Puts text in quotes, shortened and safe to write to a terminal.
+func quoted(_ text: String) -> String {
+  let short = text.unicodeScalars.count > 80 ? String(text.unicodeScalars.prefix(79)) + "…" : text
+  return "“\(BytePath(short).printable)”"
+}
+
+/// Lists alternatives: `“a”, “b” or “c”`.
+func alternatives(_ texts: [String]) -> String {
+  guard let last = texts.last else { return "nothing" }
+  return texts.count == 1 ? last : texts.dropLast().joined(separator: ", ") + " or " + last
+}
+
+extension JSONValue {
+  /// The value for people, in quotes where it is a text: `“fast”`, `12`, `a list`.
+  var wording: String {
+    switch self {
+    case .null: "null"
+    case .bool(let value): value ? "true" : "false"
+    case .integer(let value): "\(value)"
+    case .number(let value): "\(value)"
+    case .string(let value): quoted(value)
+    case .array: "a list"
+    case .object: "an object"
+    }
+  }
+
+  /// The name of the type for people: `a text`.
+  var typeWording: String {
+    switch self {
+    case .null: "null"
+    case .bool: "true or false"
+    case .integer: "a whole number"
+    case .number(let value): Int(exactly: value) == nil ? "a number" : "a whole number"
+    case .string: "a text"
+    case .array: "a list"
+    case .object: "an object"
+    }
+  }
+}

@@ -1,0 +1,80 @@
+package import PipelineModel
+
+extension Glob {
+  private static let slash = UInt8(ascii: "/")
+
+  /// Compiles a pattern of bytes.
+  ///
+  /// - Throws: `badGlob`, with a sentence that says what is wrong.
+  package init(_ pattern: BytePath) throws(ConfigurationError) {
+    func refuse(_ reason: String) -> ConfigurationError {
+      ConfigurationError(
+        code: .badGlob, message: "The pattern “\(pattern.printable)” \(reason).")
+    }
+    guard !pattern.isEmpty else { throw refuse("is empty; “**” matches everything") }
+    guard !pattern.bytes.contains(0) else { throw refuse("has a NUL character, which no path has") }
+
+    var body = pattern.bytes[...]
+    let isAnchored = body.first == Self.slash
+    if isAnchored { body = body.dropFirst() }
+    let matchesFoldersOnly = body.last == Self.slash
+    if matchesFoldersOnly { body = body.dropLast() }
+
+    var segments: [Segment] = []
+    for part in body.split(separator: Self.slash, omittingEmptySubsequences: false) {
+      switch Array(part) {
+      case []:
+        throw refuse("has an empty component; write one slash between names")
+      case Array(".".utf8), Array("..".utf8):
+        throw refuse("has “.” or “..” in it, but patterns are relative to the source")
+      case Array("**".utf8):
+        // Two in a row say the same as one.
+        if segments.last != .folders { segments.append(.folders) }
+      default:
+        do {
+          segments.append(.component(try Self.tokens(of: part)))
+        } catch {
+          throw refuse(error.reason)
+        }
+      }
+    }
+    self.init(
+      pattern: pattern, matchesFoldersOnly: matchesFoldersOnly,
+      isName: !isAnchored && segments.count == 1, segments: segments)
+  }
+
+  /// What is wrong with a component, as the end of a sentence about the pattern.
+  struct Malformed: Error {
+    let reason: String
+  }
+
+  private static func tokens(of component: ArraySlice<UInt8>) throws(Malformed) -> [Token] {
+    var rest = component
+    var tokens: [Token] = []
+    while let byte = rest.popFirst() {
+      switch byte {
+      case UInt8(ascii: "*"):
+        if tokens.last != .any { tokens.append(.any) }
+      case UInt8(ascii: "?"):
+        tokens.append(.one)
+      case UInt8(ascii: "["):
+        tokens.append(.oneOf(try ByteClass(after: &rest)))
+      case UInt8(ascii: "\\"):
+        guard let escaped = rest.popFirst() else {
+          throw Malformed(reason: "has a backslash with nothing behind it in its component")
+        }
+        tokens.append(.byte(escaped.lowercased))
+      default:
+        tokens.append(.byte(byte.lowercased))
+      }
+    }
+    return tokens
+  }
+}
+
+extension UInt8 {
+  /// An ASCII capital as a small letter; any other byte as it is.
+  var lowercased: UInt8 { (0x41...0x5A).contains(self) ? self | 0x20 : self }
+  /// An ASCII small letter as a capital; any other byte as it is.
+  var uppercased: UInt8 { (0x61...0x7A).contains(self) ? self & 0xDF : self }
+}

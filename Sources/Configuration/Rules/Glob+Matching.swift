@@ -1,0 +1,81 @@
+extension Glob {
+  /// A path split at its slashes.
+  typealias Components = ArraySlice<ArraySlice<UInt8>>
+
+  /// Whether a path matches.
+  func matches(_ path: Components, isFolder: Bool) -> Bool {
+    if matchesFoldersOnly && !isFolder { return false }
+    guard let last = path.last else { return false }
+    if isName { return Self.matches(segments[0], last) }
+    return Self.matches(segments[...], path)
+  }
+
+  /// Whether all that is in a folder matches, by a pattern like `drafts/**`.
+  func covers(_ folder: Components) -> Bool {
+    guard !matchesFoldersOnly, segments.count > 1, segments.last == .folders else { return false }
+    return Self.matches(segments.dropLast(), folder)
+  }
+
+  private static func matches(_ segment: Segment, _ component: ArraySlice<UInt8>) -> Bool {
+    switch segment {
+    case .folders: true
+    case .component(let tokens): matches(tokens, component)
+    }
+  }
+
+  private static func matches(_ segments: ArraySlice<Segment>, _ path: Components) -> Bool {
+    var segment = segments.startIndex
+    var component = path.startIndex
+    var retry: (segment: Int, component: Int)?
+    while component < path.endIndex {
+      if segment < segments.endIndex, segments[segment] == .folders {
+        segment += 1
+        // At the end of a pattern `**` stands for at least one component, else for none or more.
+        if segment == segments.endIndex { return true }
+        retry = (segment, component)
+      } else if segment < segments.endIndex, matches(segments[segment], path[component]) {
+        segment += 1
+        component += 1
+      } else if let last = retry {
+        component = last.component + 1
+        segment = last.segment
+        retry = (segment, component)
+      } else {
+        return false
+      }
+    }
+    return segment == segments.endIndex
+  }
+
+  private static func matches(_ tokens: [Token], _ bytes: ArraySlice<UInt8>) -> Bool {
+    var token = 0
+    var byte = bytes.startIndex
+    var retry: (token: Int, byte: Int)?
+    while byte < bytes.endIndex {
+      if token < tokens.count, tokens[token] == .any {
+        token += 1
+        if token == tokens.count { return true }
+        retry = (token, byte)
+      } else if token < tokens.count, matches(tokens[token], bytes[byte]) {
+        token += 1
+        byte += 1
+      } else if let last = retry {
+        byte = last.byte + 1
+        token = last.token
+        retry = (token, byte)
+      } else {
+        return false
+      }
+    }
+    while token < tokens.count, tokens[token] == .any { token += 1 }
+    return token == tokens.count
+  }
+
+  private static func matches(_ token: Token, _ byte: UInt8) -> Bool {
+    switch token {
+    case .any, .one: true
+    case .byte(let expected): byte.lowercased == expected
+    case .oneOf(let members): members.contains(byte)
+    }
+  }
+}

@@ -1,0 +1,108 @@
+package import PipelineModel
+
+/// The JSON Schema (draft 2020-12) of `pipeline.json`.
+///
+/// It is made of the same tables of keys that the decoder reads, and its defaults are those of
+/// the configuration's types. Types, keys and the form of values are checked by it alone; what
+/// takes more than one value to see (paths, needs, plugins) is checked by the decoder.
+package enum ConfigurationSchema {
+  /// The schema as text, for `pipeline.schema.json`.
+  package static let text = value.formatted() + "\n"
+
+  /// The schema as a value.
+  package static let value: JSONValue = {
+    var schema = object(TopKey.self, required: [.library], title: "Configuration of pipeline") {
+      top($0)
+    }
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["$defs"] = .object(definitions)
+    schema["description"] = "Relative paths are relative to the folder of this file."
+    return .object(schema)
+  }()
+
+  /// Durations, sizes and paths, which many keys refer to.
+  private static let definitions: [String: JSONValue] = [
+    "duration": text(
+      kind: "duration", pattern: "^[0-9]{1,12}(ms|s|m|h|d)$", title: "a duration",
+      "A whole number followed by ms, s, m, h or d, such as 2s.", examples: ["250ms", "2s", "5m"]),
+    "positiveDuration": text(
+      kind: "duration", pattern: "^0{0,11}[1-9][0-9]{0,11}(ms|s|m|h|d)$",
+      title: "a duration above zero",
+      "A whole number above zero followed by ms, s, m, h or d, such as 2s.",
+      examples: ["60s", "5m"]),
+    "size": text(
+      kind: "size", pattern: "^[0-9]{1,18}(B|KiB|MiB|GiB|TiB)?$", title: "a size",
+      "A whole number followed by B, KiB, MiB, GiB or TiB, such as 64KiB.",
+      examples: ["64KiB", "1GiB"]),
+    "positiveSize": text(
+      kind: "size", pattern: "^0{0,11}[1-9][0-9]{0,17}(B|KiB|MiB|GiB|TiB)?$",
+      title: "a size above zero",
+      "A whole number above zero followed by B, KiB, MiB, GiB or TiB, such as 64KiB.",
+      examples: ["64KiB", "1GiB"]),
+    "path": ["type": "string", "minLength": 1, "maxLength": 4095],
+    "glob": ["type": "string", "minLength": 1],
+  ]
+
+  private static func text(
+    kind: String, pattern: String, title: String, _ description: String, examples: [JSONValue]
+  ) -> JSONValue {
+    [
+      "type": "string", "pattern": .string(pattern), "title": .string(title),
+      "description": .string(description), "examples": .array(examples),
+      "x-kind": .string(kind),
+    ]
+  }
+
+  /// A schema of an object that has just the keys of a table.
+  static func object<Key: CaseIterable & RawRepresentable<String> & Hashable>(
+    _: Key.Type, required: [Key] = [], title: String? = nil, property: (Key) -> JSONValue
+  ) -> [String: JSONValue] {
+    let properties = Key.allCases.map { ($0.rawValue, property($0)) }
+    var schema: [String: JSONValue] = [
+      "type": "object", "additionalProperties": false,
+      "properties": .object(Dictionary(uniqueKeysWithValues: properties)),
+    ]
+    if !required.isEmpty { schema["required"] = .array(required.map { .string($0.rawValue) }) }
+    if let title { schema["title"] = .string(title) }
+    return schema
+  }
+
+  /// A reference to a definition, with what is said of this use of it.
+  static func reference(
+    _ name: String, _ description: String, default standard: JSONValue? = nil
+  ) -> JSONValue {
+    var schema: [String: JSONValue] = ["$ref": .string("#/$defs/\(name)")]
+    schema["description"] = .string(description)
+    schema["default"] = standard
+    return .object(schema)
+  }
+
+  /// A choice of words.
+  static func choice<Choice: CaseIterable & RawRepresentable<String>>(
+    _ description: String, default standard: Choice
+  ) -> JSONValue {
+    [
+      "type": "string", "enum": .array(Choice.allCases.map { .string($0.rawValue) }),
+      "default": .string(standard.rawValue), "description": .string(description),
+    ]
+  }
+
+  /// A schema of its own, with a description and a default.
+  static func described(
+    _ description: String, default standard: JSONValue? = nil, _ members: [String: JSONValue]
+  ) -> JSONValue {
+    var members = members
+    members["description"] = .string(description)
+    members["default"] = standard
+    return .object(members)
+  }
+
+  /// A list of references to a definition.
+  static func list(
+    of definition: String, _ description: String, default standard: JSONValue? = []
+  ) -> JSONValue {
+    described(
+      description, default: standard,
+      ["type": "array", "items": ["$ref": .string("#/$defs/\(definition)")]])
+  }
+}

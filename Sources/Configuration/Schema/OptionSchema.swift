@@ -1,0 +1,132 @@
+package import PipelineModel
+
+/// A validator for the part of JSON Schema (draft 2020-12) that options need.
+///
+/// Keywords: `type`, `enum`, `const`, `properties`, `required`, `additionalProperties`, `items`,
+/// `minItems`, `maxItems`, `uniqueItems`, `minimum`, `maximum`, `minLength`, `maxLength`,
+/// `pattern` and `$ref` to `#/$defs/…`. `x-uniqueBy` is an addition: it names a key whose values
+/// must differ among the objects of a list. `title`, `description`, `default`, `examples`,
+/// `deprecated`, `$schema`, `$id`, `$comment`, `$defs` and other keywords that begin with `x-`
+/// say nothing about what is valid.
+package struct OptionSchema: Sendable, Hashable {
+  /// The schema, an object.
+  package let schema: JSONValue
+
+  /// Takes a schema, and refuses one that has keywords this validator does not know,
+  /// since it would let pass what the author meant to forbid.
+  package init(_ schema: JSONValue) throws(ConfigurationErrors) {
+    var errors: [ConfigurationError] = []
+    Self.inspect(schema, in: schema, at: "", into: &errors)
+    if let errors = ConfigurationErrors(errors) { throw errors }
+    self.schema = schema
+  }
+
+  /// Takes a schema of this program's own, which a test has proven.
+  init(trusted schema: JSONValue) { self.schema = schema }
+
+  /// Finds everything that is wrong with a value.
+  ///
+  /// - Parameter pointer: Where the value is, for the pointers of the errors.
+  package func problems(with value: JSONValue, at pointer: String = "") -> [ConfigurationError] {
+    var visit = Visit(root: schema)
+    visit.check(value, against: schema, at: pointer)
+    return visit.errors
+  }
+
+  /// The schema that a reference to `#/$defs/…` means, with what stands beside the reference.
+  static func resolved(_ schema: JSONValue, in root: JSONValue) -> JSONValue {
+    guard let reference = schema["$ref"]?.string, reference.hasPrefix("#/$defs/"),
+      let target = root["$defs"]?[String(reference.dropFirst("#/$defs/".count))]?.object,
+      var members = schema.object
+    else { return schema }
+    members["$ref"] = nil
+    members.merge(target) { own, _ in own }
+    return .object(members)
+  }
+}
+
+extension OptionSchema {
+  private static let annotations: Set = [
+    "title", "description", "default", "examples", "deprecated", "$schema", "$id", "$comment",
+  ]
+  private static let types = [
+    "object", "array", "string", "number", "integer", "boolean", "null",
+  ]
+
+  private static func inspect(
+    _ schema: JSONValue, in root: JSONValue, isDefinition: Bool = false, at pointer: String,
+    into errors: inout [ConfigurationError]
+  ) {
+    guard let members = schema.object else {
+      if schema.bool == nil { report("must be an object", at: pointer, into: &errors) }
+      return
+    }
+    for (key, value) in members.sorted(by: { $0.key < $1.key }) {
+      let place = JSONPointer.appending(key, to: pointer)
+      switch key {
+      case "properties", "$defs":
+        guard let children = value.object else {
+          report("must be an object", at: place, into: &errors)
+          continue
+        }
+        for (name, child) in children.sorted(by: { $0.key < $1.key }) {
+          inspect(
+            child, in: root, isDefinition: isDefinition || key == "$defs",
+            at: JSONPointer.appending(name, to: place), into: &errors)
+        }
+      case "items", "additionalProperties":
+        inspect(value, in: root, isDefinition: isDefinition, at: place, into: &errors)
+      case "$ref":
+        // None in a definition, so that none can go round in a circle.
+        if isDefinition {
+          report("must not be in a definition", at: place, into: &errors)
+        } else if value.string?.hasPrefix("#/$defs/") != true
+          || resolved(["$ref": value], in: root)["$ref"] != nil
+        {
+          report("must name a definition, as “#/$defs/…”", at: place, into: &errors)
+        }
+      case "type":
+        let names = value.array?.map(\.string) ?? [value.string]
+        if names.isEmpty || names.contains(where: { $0.map(types.contains) != true }) {
+          report("must name types", at: place, into: &errors)
+        }
+      case "pattern":
+        // What can't be compiled is what is asked for here; there is nothing else to know.
+        if value.string.flatMap({ try? Regex($0) }) == nil {
+          report("must be a regular expression", at: place, into: &errors)
+        }
+      case "enum":
+        if value.array?.isEmpty != false { report("must be a list", at: place, into: &errors) }
+      case "required":
+        if value.array?.allSatisfy({ $0.string != nil }) != true {
+          report("must be a list of texts", at: place, into: &errors)
+        }
+      case "minItems", "maxItems", "minLength", "maxLength":
+        if value.integer.map({ $0 >= 0 }) != true {
+          report("must be a whole number from 0", at: place, into: &errors)
+        }
+      case "minimum", "maximum":
+        if value.double == nil { report("must be a number", at: place, into: &errors) }
+      case "uniqueItems":
+        if value.bool == nil { report("must be true or false", at: place, into: &errors) }
+      case "x-uniqueBy":
+        if value.string == nil { report("must be a text", at: place, into: &errors) }
+      case "const":
+        break
+      default:
+        if !annotations.contains(key), !key.hasPrefix("x-") {
+          report("is a keyword that is not supported", at: place, into: &errors)
+        }
+      }
+    }
+  }
+
+  private static func report(
+    _ text: String, at pointer: String, into errors: inout [ConfigurationError]
+  ) {
+    errors.append(
+      ConfigurationError(
+        code: .badSchema, message: "\(JSONPointer.subject(pointer)) in the schema \(text).",
+        pointer: pointer))
+  }
+}

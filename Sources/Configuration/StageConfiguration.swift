@@ -1,0 +1,53 @@
+package import PipelineModel
+
+/// One configured use of a plugin.
+package struct StageConfiguration: Sendable, Hashable {
+  /// Where the plugin runs.
+  package enum Isolation: String, Sendable, Hashable, CaseIterable {
+    /// In worker processes.
+    case process
+    /// In the program itself.
+    case none
+  }
+
+  /// Where the bytes of renditions are kept.
+  package enum Storage: String, Sendable, Hashable, CaseIterable {
+    /// Decided by size.
+    case auto
+    /// In SQLite.
+    case database
+    /// In the tree of renditions.
+    case file
+  }
+
+  /// The name, which is also a folder and the end of a queue's label.
+  package var name: String
+  /// The id of the plugin.
+  package var plugin: String
+  /// The stages whose facts this one needs, as the file has them; none by default.
+  package var needs: [String] = []
+  /// How many jobs run at once; by default one for each processor.
+  package var concurrency: Int
+  /// What a job may use; unlimited by default, as far as the engine goes.
+  package var limits = StageLimits()
+  /// How often a job is tried; three times by default.
+  package var attempts = 3
+  /// Where the plugin runs; by default in worker processes.
+  package var isolation = Isolation.process
+  /// Where the bytes of renditions are kept; by default decided by size.
+  package var storage = Storage.auto
+  /// The plugin's options, an object, as the file has them; empty by default.
+  package var options: JSONValue = .object([:])
+  /// What an executable plugin may do; nothing beyond its own folder by default.
+  package var allow = StageAllowance()
+  /// An executable plugin's program and its arguments. A program with a slash in it is
+  /// an absolute path; one without is looked for in `PATH`.
+  package var command: [String]?
+
+  /// Makes a stage of defaults.
+  package init(name: String, plugin: String) {
+    self.name = name
+    self.plugin = plugin
+    concurrency = Machine.processors
+  }
+}

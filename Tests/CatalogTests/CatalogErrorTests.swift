@@ -1,0 +1,2 @@
+import Catalog
+import Testing
