@@ -18,7 +18,7 @@ package final class FileLock: Sendable {
       name, in: folder, flags: O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
     do {
       try systemCall("lock", file.path) { flock(file.number, LOCK_EX | LOCK_NB) }
-    } catch  where error.code == .busy {
+    } catch let error where error.code == .busy {
       return nil
     }
     try systemCall("write", file.path) { ftruncate(file.number, 0) }

@@ -66,7 +66,7 @@ extension Descriptor {
         name.withCString { mkdirat(number, $0, mode) }
       }
       return true
-    } catch  where error.code == .exists {
+    } catch let error where error.code == .exists {
       return false
     }
   }

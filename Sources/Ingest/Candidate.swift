@@ -9,4 +9,7 @@ struct Candidate: Sendable {
   var identity: FileIdentity
   /// What is known of the path from earlier runs.
   var known: Sighting?
+  /// Whether a settle window was waited for, in which nothing may have changed,
+  /// not even the time of the last status change.
+  var mustBeQuiet = false
 }

@@ -57,6 +57,7 @@ package struct IngestError: Error, Sendable {
 }
 
 /// Runs `body` and turns what a deeper module throws into this module's error.
+@discardableResult
 func translating<Result>(
   _ body: () throws -> Result
 ) throws(IngestError) -> Result {

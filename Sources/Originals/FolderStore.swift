@@ -34,7 +34,7 @@ package final class FolderStore: OriginalStore {
       do {
         try file.folder.rename(file.name, to: folder, as: OriginalLayout.name(of: file.digest))
         outcomes.append(.stored)
-      } catch  where error.code == .exists {
+      } catch let error where error.code == .exists {
         outcomes.append(.present)
       }
     }
@@ -58,7 +58,7 @@ package final class FolderStore: OriginalStore {
     let file: Descriptor
     do {
       file = try open(digest)
-    } catch  where error.code == .notFound {
+    } catch let error where error.code == .notFound {
       return .missing
     }
     let first = try file.hash()
@@ -87,7 +87,7 @@ package final class FolderStore: OriginalStore {
         OriginalLayout.folder(of: digest), in: root, followsLinks: false)
       try folder.remove(OriginalLayout.name(of: digest))
       try folder.sync()
-    } catch  where error.code == .notFound {
+    } catch let error where error.code == .notFound {
       return
     }
   }
@@ -137,9 +137,9 @@ package final class FolderStore: OriginalStore {
           name, to: place, as: BytePath(bytes: name.bytes + Array(".\(number)".utf8)))
         try place.sync()
         return
-      } catch  where error.code == .notFound {
+      } catch let error where error.code == .notFound {
         return
-      } catch  where error.code == .exists {
+      } catch let error where error.code == .exists {
         continue
       }
     }

@@ -25,3 +25,14 @@ package struct FileEvent: Hashable, Sendable {
     self.storedBytes = storedBytes
   }
 }
+
+extension FileEvent {
+  /// The event of a state that needed no taking.
+  init(_ sighting: Sighting) {
+    var path = sighting.path.bytes
+    if path.last == UInt8(ascii: "/") { path.removeLast() }
+    self.init(
+      path: sighting.source.appending(BytePath(bytes: path)), outcome: sighting.state,
+      asset: sighting.asset, reason: sighting.reason)
+  }
+}

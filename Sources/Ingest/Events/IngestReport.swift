@@ -1,5 +1,3 @@
-package import PipelineModel
-
 /// What ingest tells while it works; called on the thread that runs it.
 package protocol IngestReport: AnyObject {
   /// A path got its outcome.

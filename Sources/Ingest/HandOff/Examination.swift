@@ -1,3 +1,4 @@
+import Catalog
 import Files
 import Glibc
 import PipelineModel
@@ -21,6 +22,9 @@ struct Examination {
       guard status.identity.isSameFile(as: candidate.identity) else {
         return .ended(.settling, reason: "It changed since the folder was read.")
       }
+      if candidate.mustBeQuiet, status.identity != candidate.identity {
+        return .ended(.settling, reason: "It changed while it was waited for.")
+      }
       guard status.identity.size > 0 else {
         return .ended(.rejected, reason: "The file is empty.")
       }
@@ -37,9 +41,9 @@ struct Examination {
         Taking(
           id: ids.next(), candidate: candidate, folder: folder, name: name, file: file,
           status: status, isLeased: isLeased && source.takesByRename))
-    } catch where error.code == .notFound {
+    } catch let error where error.code == .notFound {
       return .ended(.gone, reason: "The file vanished before it could be taken.")
-    } catch where error.code == .link {
+    } catch let error where error.code == .link {
       return .ended(.ignored, reason: "It is a symbolic link now.")
     } catch {
       return .ended(.failed, reason: error.message)

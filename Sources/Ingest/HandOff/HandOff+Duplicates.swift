@@ -1,4 +1,5 @@
 import Catalog
+import Configuration
 import Files
 import Manifest
 import PipelineModel
@@ -85,7 +86,7 @@ extension HandOff {
     _ file: Landed, of asset: AssetID, in group: Group
   ) throws(IngestError) -> Bool {
     guard !source.moves, source.root != BytePath("/") else { return false }
-    let sightings = try translating { try library.catalog.sightings(of: asset) }
+    let sightings = try translating { try library.reader.sightings(of: asset) }
     for var old in sightings where old.source == source.root && old.identity != nil {
       guard old.path != file.taking.candidate.path, isMissing(old.path) else { continue }
       group.leftovers.append(file.taking.incomingName)

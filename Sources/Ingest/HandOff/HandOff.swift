@@ -27,6 +27,9 @@ final class HandOff {
   private let removal: SourceRemoval
   /// What became of sources since the last commit.
   private var settledRemovals: [CatalogChange] = []
+  /// States that need no taking, to be recorded and reported with the next commit.
+  private var noted: [Sighting] = []
+  private static let notedLimit = 512
 
   init(
     library: IngestLibrary, source: IngestSource, report: any IngestReport
@@ -44,6 +47,7 @@ final class HandOff {
 
   /// Takes a group of candidates and reports each once.
   func take(_ candidates: [Candidate]) throws(IngestError) {
+    guard !candidates.isEmpty else { return }
     let group = Group()
     let takings = examine(candidates, in: group)
     guard !takings.isEmpty else { return try commit(group) }
@@ -185,14 +189,18 @@ final class HandOff {
         changes.append(.asset(NewAsset(stored, importedAt: now)))
       }
     }
+    changes += noted.map { .sighting($0) }
     changes += group.otherSightings.map { .sighting($0) }
     changes += group.endings.map { .sighting($0.sighting(in: source, at: now)) }
     try translating { try library.catalog.apply(changes, manifestPosition: position) }
     settledRemovals = []
+    let reported = noted
+    noted = []
     for name in group.leftovers {
       try translating { try library.incoming.remove(name) }
     }
     for ending in group.endings { settleRemoval(ending, at: now) }
+    for sighting in reported { report.file(FileEvent(sighting)) }
     for ending in group.endings { report.file(ending.event(in: source)) }
     report.committed()
   }
@@ -230,11 +238,18 @@ final class HandOff {
     }
   }
 
+  /// Records and reports a state that needs no taking, with the next commit.
+  func note(_ sighting: Sighting) throws(IngestError) {
+    noted.append(sighting)
+    if noted.count >= Self.notedLimit { try commit(Group()) }
+  }
+
+  /// Records a state without a word, with the next commit.
+  func noteQuietly(_ sighting: Sighting) { settledRemovals.append(.sighting(sighting)) }
+
   /// Tells the catalog what no later group will, and removes emptied folders.
   func finish() throws(IngestError) {
-    let position = library.manifest.lastSequence
-    try translating { try library.catalog.apply(settledRemovals, manifestPosition: position) }
-    settledRemovals = []
+    if !settledRemovals.isEmpty || !noted.isEmpty { try commit(Group()) }
     removal.removeEmptyFolders()
   }
 }

@@ -28,12 +28,12 @@ struct Landing {
         do throws(FileError) {
           try taking.folder.rename(taking.name, to: incoming, as: taking.incomingName)
           return try finishRename(taking)
-        } catch where [.crossDevice, .permission, .other].contains(error.code) {
+        } catch let error where [.crossDevice, .permission, .other].contains(error.code) {
           // A bind mount, a sticky folder, a file system without such a rename: copy.
         }
       }
       return try copy(taking)
-    } catch where error.code == .notFound {
+    } catch let error where error.code == .notFound {
       return .ended(.gone, reason: "The file vanished before it could be taken.")
     } catch {
       return .ended(.failed, reason: describe(error))
@@ -56,7 +56,7 @@ struct Landing {
       try taking.file.setPermissions(0o444)
       do throws(FileError) {
         try taking.file.sync()
-      } catch where error.code == .ioError || error.code == .noSpace {
+      } catch let error where error.code == .ioError || error.code == .noSpace {
         try replaceByFreshCopy(taking, digest: digest)
       }
       guard try isUntouched(taking, size: size) else {
@@ -130,7 +130,7 @@ struct Landing {
       try copy.setPermissions(0o444)
       do throws(FileError) {
         try copy.sync()
-      } catch where error.code == .ioError {
+      } catch let error where error.code == .ioError {
         return try copyAgain(taking, digest: written.digest)
       }
       return .next(Landed(taking: taking, digest: written.digest, wasRenamed: false))

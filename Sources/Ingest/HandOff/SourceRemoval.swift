@@ -23,7 +23,7 @@ final class SourceRemoval {
       try folder.remove(name)
       noteTaken(from: folder.path)
       return true
-    } catch where error.code == .notFound {
+    } catch let error where error.code == .notFound {
       return true
     } catch {
       if !hasWarned {

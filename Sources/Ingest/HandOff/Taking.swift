@@ -33,4 +33,3 @@ enum Step<Value: Sendable>: Sendable {
   case next(Value)
   case ended(Sighting.State, reason: String)
 }
-

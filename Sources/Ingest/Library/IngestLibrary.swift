@@ -13,6 +13,7 @@ package final class IngestLibrary {
   package let originals: any OriginalStore
   package let manifest: Manifest
   package let catalog: Catalog
+  package let reader: CatalogReader
   package let ids: AssetIDGenerator
   /// Bytes of free space that copies leave alone.
   package let reserve: Int
@@ -46,6 +47,7 @@ package final class IngestLibrary {
     }
     manifest = try translating { try Manifest(folder: layout.manifest) }
     catalog = try Self.openCatalog(found, manifest: manifest)
+    reader = try translating { try CatalogReader.open(at: layout.catalog, immutable: false) }
     let newest = try translating { [catalog] in try catalog.newestAssetID() }
     ids = AssetIDGenerator(after: newest) { UInt64(Timestamp.now.microseconds / 1000) }
     try Recovery(library: self, report: report).recover()
@@ -59,7 +61,7 @@ package final class IngestLibrary {
     let file = found.layout.catalog
     do throws(CatalogError) {
       return try Catalog.open(at: file, libraryID: found.marker.library)
-    } catch where error.code == .missing && manifest.lastSequence == 0 {
+    } catch let error where error.code == .missing && manifest.lastSequence == 0 {
       return try translating { try Catalog.create(at: file, libraryID: found.marker.library) }
     } catch {
       throw IngestError(error)

@@ -19,7 +19,7 @@ package struct LibraryFolder: Sendable {
     let folder: Descriptor
     do throws(FileError) {
       folder = try Descriptor.openFolder(layout.root)
-    } catch where error.code == .notFound {
+    } catch let error where error.code == .notFound {
       throw IngestError(
         .notALibrary,
         "There is no library at “\(layout.root.printable)”: `pipeline run` makes one, "
@@ -65,7 +65,7 @@ package struct LibraryFolder: Sendable {
       let parent = try Descriptor.openFolder(layout.root.parent)
       do throws(FileError) {
         _ = try parent.status(of: layout.root.lastComponent)
-      } catch where error.code == .notFound {
+      } catch let error where error.code == .notFound {
         let beside = try Descriptor.openFolder(neighbour)
         guard try parent.status().device == beside.status().device else {
           throw FileError(

@@ -15,7 +15,7 @@ struct Recovery {
   let report: any IngestReport
 
   func recover() throws(IngestError) {
-    let position = try translating { try library.catalog.manifestPosition() }
+    let position = try translating { try library.catalog.manifestPosition }
     guard position <= library.manifest.lastSequence else {
       throw IngestError(
         .catalog,
@@ -55,17 +55,20 @@ struct Recovery {
   private func resume(
     _ file: Descriptor, _ name: BytePath, _ intent: ManifestFact.Intent
   ) throws -> ManifestFact {
-    let status = try file.status()
-    let isTheSource = status.identity.inode == intent.identity.inode
-    if isTheSource && !status.identity.isSameFile(as: intent.identity) {
-      return try giveBack(file, name, intent)
+    if sourceIsThere(intent) {
+      try library.incoming.remove(name)
+      return .abandoned(taking: intent.taking, reason: "The program ended while it was copied.")
     }
-    if !isTheSource {
-      if sourceIsThere(intent) || status.identity.size != intent.identity.size {
-        try library.incoming.remove(name)
-        return .abandoned(
-          taking: intent.taking, reason: "The program ended while it was copied.")
+    // From here on, `incoming/` may have the only copy.
+    let status = try file.status()
+    if status.identity.inode == intent.identity.inode {
+      if !status.identity.isSameFile(as: intent.identity) {
+        return try giveBack(file, name, intent)
       }
+    } else if status.identity.size != intent.identity.size {
+      try library.incoming.remove(name)
+      return .abandoned(
+        taking: intent.taking, reason: "The program ended while a part of it was copied.")
     }
     let (digest, _) = try file.hash()
     try file.setPermissions(0o444)
@@ -127,7 +130,7 @@ struct Recovery {
       let file = try Descriptor.open(
         place.appending(intent.path.lastComponent), flags: O_RDONLY | O_NOFOLLOW)
       return try file.hash().digest
-    } catch where error.code == .notFound {
+    } catch let error where error.code == .notFound {
       return nil
     }
   }
@@ -135,7 +138,7 @@ struct Recovery {
   private func openIncoming(_ name: BytePath) throws(FileError) -> Descriptor? {
     do throws(FileError) {
       return try Descriptor.open(name, in: library.incoming, flags: O_RDONLY | O_NOFOLLOW)
-    } catch where error.code == .notFound {
+    } catch let error where error.code == .notFound {
       return nil
     }
   }
@@ -155,6 +158,11 @@ struct Recovery {
   private func tidyIncoming() throws(IngestError) {
     try translating {
       for entry in try library.incoming.entries() {
+        if entry.name.bytes.suffix(5).elementsEqual(".copy".utf8) {
+          // The second copy of a file that is there under its own name.
+          try library.incoming.remove(entry.name)
+          continue
+        }
         guard let file = try openIncoming(entry.name), try file.status().kind == .regular else {
           continue
         }

@@ -1,6 +1,6 @@
 package import Catalog
 package import Manifest
-package import PipelineModel
+import PipelineModel
 
 /// Applies to the catalog the facts of the manifest that it lacks.
 package struct Replay {
@@ -23,7 +23,7 @@ package struct Replay {
     var open: [AssetID: (sequence: Int64, intent: ManifestFact.Intent)] = [:]
     var changes: [CatalogChange] = []
     var last: Int64 = 0
-    let start = try translating { try catalog.manifestPosition() }
+    let start = try translating { try catalog.manifestPosition }
     try translating {
       try manifest.replay(after: start) { entry throws(ManifestError) in
         last = entry.sequence

@@ -1,4 +1,5 @@
 import Catalog
+import Files
 import PipelineModel
 
 /// What comparing a scan with the catalog says about one path.

@@ -81,7 +81,7 @@ struct SourceScan {
       case .socket: return .ignored(path, rule: "a socket")
       case .device: return .ignored(path, rule: "a device")
       }
-    } catch where error.code == .notFound {
+    } catch let error where error.code == .notFound {
       // Gone since the folder was read: as if it had never been seen.
       return nil
     } catch {
@@ -98,7 +98,7 @@ struct SourceScan {
       } else {
         do throws(FileError) {
           kind = try folder.status(of: entry.name).kind
-        } catch where error.code == .notFound {
+        } catch let error where error.code == .notFound {
           continue
         }
       }

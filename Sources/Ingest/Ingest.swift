@@ -1,0 +1,56 @@
+package import Configuration
+import Files
+import Glibc
+package import PipelineModel
+
+/// Takes what is complete in sources, once.
+package struct Ingest {
+  private let library: IngestLibrary
+  private let report: any IngestReport
+  /// Whether the user asked to stop; asked between groups.
+  private let isStopped: () -> Bool
+
+  package init(
+    into library: IngestLibrary, report: any IngestReport, isStopped: @escaping () -> Bool
+  ) {
+    self.library = library
+    self.report = report
+    self.isStopped = isStopped
+  }
+
+  /// Takes everything complete in the sources; waits once, at most for the
+  /// longest settle window, for files that are fresh.
+  ///
+  /// - Returns: the sources that could not be looked at; the others were.
+  package func take(_ sources: [SourceConfiguration]) throws(IngestError) -> [IngestError] {
+    var refused: [IngestError] = []
+    var visits: [SourceVisit] = []
+    for configuration in sources {
+      do throws(IngestError) {
+        let visit = try SourceVisit(configuration, library: library, report: report)
+        try visit.scan(isStopped: isStopped)
+        visits.append(visit)
+      } catch let error where error.code == .source {
+        refused.append(error)
+      }
+    }
+    for visit in visits.sorted(by: { $0.settledAt < $1.settledAt }) {
+      try visit.takeSettled(isStopped: isStopped)
+    }
+    return refused
+  }
+
+  /// Copies files and folders in, wherever they are, without waiting.
+  ///
+  /// - Parameter paths: absolute; links in the folders above a path are followed,
+  ///   a path that is a link itself is not.
+  package func copyIn(
+    _ paths: [BytePath], sources: [SourceConfiguration]
+  ) throws(IngestError) {
+    for path in paths {
+      if isStopped() { return }
+      let visit = try ImportVisit(path, sources: sources, library: library, report: report)
+      try visit?.take(isStopped: isStopped)
+    }
+  }
+}

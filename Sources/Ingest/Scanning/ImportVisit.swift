@@ -1,0 +1,107 @@
+import Catalog
+import Configuration
+import Files
+import Glibc
+import PipelineModel
+
+/// One path that was named to `import`: a file, or a folder with all that is in it.
+final class ImportVisit {
+  private let library: IngestLibrary
+  private let report: any IngestReport
+  private let source: IngestSource
+  private let handOff: HandOff
+  /// The path relative to the source.
+  private let path: BytePath
+  private let rules: SourceRules
+  private var group = CandidateGroup()
+
+  /// Finds the path.
+  ///
+  /// A path inside a configured source is recorded there, so that it has one
+  /// state; every other one below `/`. Nothing is ever removed from either.
+  ///
+  /// - Returns: `nil` if the path can't be looked at; that is reported.
+  init?(
+    _ path: BytePath, sources: [SourceConfiguration], library: IngestLibrary,
+    report: any IngestReport
+  ) throws(IngestError) {
+    self.library = library
+    self.report = report
+    let absolute: BytePath
+    do throws(FileError) {
+      let parent = try FileSystem.realPath(of: path.parent)
+      absolute = parent.appending(path.lastComponent)
+      let home = sources.first { absolute.relative(to: $0.path) != nil }
+      var configuration = home ?? SourceConfiguration(path: "/")
+      configuration.mode = .copy
+      configuration.duplicates = .keep
+      source = try IngestSource(configuration)
+      rules = SourceRules(configuration)
+      handOff = try HandOff(library: library, source: source, report: report)
+    } catch {
+      report.file(FileEvent(path: path, outcome: .failed, reason: error.message))
+      return nil
+    }
+    // Below the source by the choice above.
+    self.path = absolute.relative(to: source.root) ?? absolute
+  }
+
+  /// Takes the file, or all files in the folder that the rules accept.
+  func take(isStopped: () -> Bool) throws(IngestError) {
+    let status: FileStatus
+    do throws(FileError) {
+      status = try source.folder.openParent(of: path).status(of: path.lastComponent)
+    } catch {
+      return report.file(
+        FileEvent(path: source.root.appending(path), outcome: .failed, reason: error.message))
+    }
+    switch status.kind {
+    case .regular: try add(path, status.identity)
+    case .folder: try walk(isStopped: isStopped)
+    case .link: try handOff.note(ignored(path, "a symbolic link"))
+    case .fifo, .socket, .device: try handOff.note(ignored(path, "no regular file"))
+    }
+    try handOff.take(group.removeAll())
+    try handOff.finish()
+  }
+
+  private func walk(isStopped: () -> Bool) throws(IngestError) {
+    var scan = try translating {
+      let parent = try source.folder.openParent(of: path)
+      let folder = try Descriptor.openFolder(path.lastComponent, in: parent, followsLinks: false)
+      return try SourceScan(folder, rules: rules, isRecursive: true)
+    }
+    while !isStopped(), let entry = scan.next() {
+      let inner = path.appending(entry.path)
+      switch entry {
+      case .file(_, let identity): try add(inner, identity)
+      case .ignored(_, let rule): try handOff.note(ignored(inner, rule))
+      case .unreadable(_, let error):
+        try handOff.note(
+          Sighting(
+            source: source.root, path: inner, state: .failed, reason: error.message,
+            seenAt: .now))
+      }
+    }
+  }
+
+  private func add(_ path: BytePath, _ identity: FileIdentity) throws(IngestError) {
+    let known = try translating {
+      try library.catalog.sighting(source: source.root, path: path)
+    }
+    if let known, let before = known.identity, before.isSameFile(as: identity),
+      [.imported, .duplicate].contains(known.state)
+    {
+      let event = FileEvent(
+        path: source.root.appending(path), outcome: .duplicate, asset: known.asset,
+        reason: "It was imported before and has not changed.")
+      return report.file(event)
+    }
+    group.add(Candidate(path: path, identity: identity, known: known))
+    if group.isFull { try handOff.take(group.removeAll()) }
+  }
+
+  private func ignored(_ path: BytePath, _ rule: String) -> Sighting {
+    Sighting(source: source.root, path: path, state: .ignored, reason: rule, seenAt: .now)
+  }
+}
