@@ -1,1 +1,119 @@
 #include <vips/vips.h>
+
+// Swift can't call a variadic C function or expand a macro. Each function here
+// gives one such call a fixed list of arguments, and does nothing else.
+
+// VIPS_INIT is a macro that also checks the version of the headers.
+static inline int pipeline_vips_init(const char *name) { return VIPS_INIT(name); }
+
+// vips_call is variadic. `loader` is a nickname that takes a source.
+static inline int pipeline_vips_load(const char *loader, VipsSource *source, VipsImage **out,
+                                     VipsAccess access, VipsFailOn fail_on) {
+  return vips_call(loader, source, out, "access", access, "fail_on", fail_on, NULL);
+}
+
+// vips_jpegload_source is variadic; only JPEG shrinks by a whole number while it loads.
+static inline int pipeline_vips_load_jpeg(VipsSource *source, VipsImage **out, int shrink,
+                                          VipsAccess access, VipsFailOn fail_on) {
+  return vips_jpegload_source(source, out, "shrink", shrink, "access", access, "fail_on",
+                              fail_on, NULL);
+}
+
+// vips_webpload_source is variadic; only WebP takes a scale.
+static inline int pipeline_vips_load_webp(VipsSource *source, VipsImage **out, double scale,
+                                          VipsAccess access, VipsFailOn fail_on) {
+  return vips_webpload_source(source, out, "scale", scale, "access", access, "fail_on", fail_on,
+                              NULL);
+}
+
+// vips_resize is variadic.
+static inline int pipeline_vips_resize(VipsImage *in, VipsImage **out, double horizontal,
+                                       double vertical, VipsKernel kernel, double gap) {
+  return vips_resize(in, out, horizontal, "vscale", vertical, "kernel", kernel, "gap", gap, NULL);
+}
+
+// vips_flatten is variadic.
+static inline int pipeline_vips_flatten(VipsImage *in, VipsImage **out, double white) {
+  VipsArrayDouble *background = vips_array_double_new(&white, 1);
+  int result = vips_flatten(in, out, "background", background, "max_alpha", white, NULL);
+  vips_area_unref(VIPS_AREA(background));
+  return result;
+}
+
+// vips_premultiply and vips_unpremultiply are variadic.
+static inline int pipeline_vips_premultiply(VipsImage *in, VipsImage **out, double white) {
+  return vips_premultiply(in, out, "max_alpha", white, NULL);
+}
+static inline int pipeline_vips_unpremultiply(VipsImage *in, VipsImage **out, double white) {
+  return vips_unpremultiply(in, out, "max_alpha", white, NULL);
+}
+
+// vips_cast is variadic.
+static inline int pipeline_vips_cast(VipsImage *in, VipsImage **out, VipsBandFormat format) {
+  return vips_cast(in, out, format, NULL);
+}
+
+// vips_copy is variadic; it makes an image whose metadata may be changed.
+static inline int pipeline_vips_copy(VipsImage *in, VipsImage **out) {
+  return vips_copy(in, out, NULL);
+}
+
+// vips_copy is variadic; this one names the meaning of the bands anew.
+static inline int pipeline_vips_reinterpret(VipsImage *in, VipsImage **out,
+                                            VipsInterpretation interpretation) {
+  return vips_copy(in, out, "interpretation", interpretation, NULL);
+}
+
+// vips_colourspace is variadic.
+static inline int pipeline_vips_colourspace(VipsImage *in, VipsImage **out,
+                                            VipsInterpretation space) {
+  return vips_colourspace(in, out, space, NULL);
+}
+
+// vips_icc_transform is variadic. An embedded profile is used if it fits, else `input`.
+static inline int pipeline_vips_icc_transform(VipsImage *in, VipsImage **out, const char *output,
+                                              const char *input, int depth) {
+  return vips_icc_transform(in, out, output, "embedded", TRUE, "input_profile", input, "intent",
+                            VIPS_INTENT_RELATIVE, "depth", depth, NULL);
+}
+
+// vips_extract_band and vips_extract_area are variadic.
+static inline int pipeline_vips_extract_bands(VipsImage *in, VipsImage **out, int first,
+                                              int count) {
+  return vips_extract_band(in, out, first, "n", count, NULL);
+}
+static inline int pipeline_vips_extract_area(VipsImage *in, VipsImage **out, int left, int top,
+                                             int width, int height) {
+  return vips_extract_area(in, out, left, top, width, height, NULL);
+}
+
+// vips_rot and vips_flip are variadic.
+static inline int pipeline_vips_rotate(VipsImage *in, VipsImage **out, VipsAngle angle) {
+  return vips_rot(in, out, angle, NULL);
+}
+static inline int pipeline_vips_flip(VipsImage *in, VipsImage **out, VipsDirection direction) {
+  return vips_flip(in, out, direction, NULL);
+}
+
+// vips_image_write_to_buffer is variadic. `suffix` is such as ".jpg[Q=80]".
+static inline int pipeline_vips_encode(VipsImage *in, const char *suffix, void **bytes,
+                                       size_t *length) {
+  return vips_image_write_to_buffer(in, suffix, bytes, length, NULL);
+}
+
+// vips_profile_load is variadic.
+static inline int pipeline_vips_profile_load(const char *name, VipsBlob **profile) {
+  return vips_profile_load(name, profile, NULL);
+}
+
+// G_CALLBACK and g_signal_connect are macros.
+static inline unsigned long pipeline_vips_on_eval(VipsImage *image,
+                                                  void (*callback)(VipsImage *, VipsProgress *,
+                                                                   void *),
+                                                  void *context) {
+  return g_signal_connect_data(image, "eval", G_CALLBACK(callback), context, NULL,
+                               (GConnectFlags)0);
+}
+
+// g_object_unref takes a gpointer, which Swift imports as an untyped optional.
+static inline void pipeline_vips_release(void *object) { g_object_unref(object); }

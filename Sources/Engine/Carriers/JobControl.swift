@@ -4,6 +4,7 @@ import Synchronization
 /// What host and plugin say to each other while a job is under way.
 package final class JobControl: Sendable {
   private let cancelled = Atomic(false)
+  private let thousandths = Atomic(0)
   private let log: @Sendable (PluginHost.LogLevel, String) -> Void
 
   /// Makes the control of one job.
@@ -18,6 +19,15 @@ package final class JobControl: Sendable {
 
   /// Asks the plugin to give up.
   package func cancel() { cancelled.store(true, ordering: .relaxed) }
+
+  /// How much of the job the plugin says is done, from 0 to 1, in thousandths.
+  package var progress: Double { Double(thousandths.load(ordering: .relaxed)) / 1000 }
+
+  /// Takes the plugin's word for how much is done; nonsense is ignored.
+  package func report(_ fraction: Double) {
+    guard fraction >= 0, fraction <= 1 else { return }
+    thousandths.store(Int(fraction * 1000), ordering: .relaxed)
+  }
 
   /// Takes a line of the plugin's log.
   package func write(_ level: PluginHost.LogLevel, _ message: String) { log(level, message) }

@@ -1,0 +1,172 @@
+import PipelineModel
+import Vips
+
+/// The type of a file: libmagic's answer, put right where libmagic 5.44 is wrong or vague.
+struct FileType {
+  /// The type.
+  let mediaType: MediaType
+
+  /// Decides on the type.
+  ///
+  /// - Parameters:
+  ///   - head: the beginning of the file.
+  ///   - file: the file, for formats whose kind is told by tags further back.
+  ///   - sniffed: libmagic's answer.
+  init(head: [UInt8], file: PictureFile, sniffed: MediaType) {
+    mediaType =
+      Self.signature(head).map(MediaType.init)
+      ?? Self.isoMedia(head).map(MediaType.init)
+      ?? Self.tiffLike(head, file).map(MediaType.init)
+      ?? Self.usual(sniffed)
+  }
+
+  /// Whether a type is one of the cameras' raw formats.
+  static func isRaw(_ type: MediaType) -> Bool { rawTypes.contains(type.rawValue) }
+
+  private static let rawTypes: Set<String> = Set(
+    rawMakers.map(\.type) + [
+      "image/x-adobe-dng", "image/x-canon-cr2", "image/x-canon-cr3", "image/x-canon-crw",
+      "image/x-fuji-raf", "image/x-minolta-mrw", "image/x-olympus-orf", "image/x-panasonic-rw2",
+      "image/x-sigma-x3f", "image/x-raw",
+    ])
+
+  private static let rawMakers: [(make: String, type: String)] = [
+    ("NIKON", "image/x-nikon-nef"), ("SONY", "image/x-sony-arw"),
+    ("PENTAX", "image/x-pentax-pef"), ("RICOH", "image/x-pentax-pef"),
+    ("SAMSUNG", "image/x-samsung-srw"), ("HASSELBLAD", "image/x-hasselblad-3fr"),
+    ("EPSON", "image/x-epson-erf"), ("SEIKO EPSON", "image/x-epson-erf"),
+    ("EASTMAN KODAK", "image/x-kodak-dcr"), ("KODAK", "image/x-kodak-dcr"),
+    ("MAMIYA", "image/x-mamiya-mef"), ("LEAF", "image/x-leaf-mos"),
+    ("PHASE ONE", "image/x-phaseone-iiq"), ("OLYMPUS", "image/x-olympus-orf"),
+    ("CANON", "image/x-canon-cr2"), ("PANASONIC", "image/x-panasonic-rw2"),
+    ("LEICA", "image/x-panasonic-rw2"),
+  ]
+
+  /// Signatures at fixed places that libmagic lacks, misses, or names otherwise than others do.
+  private static let signatures: [(offset: Int, bytes: [UInt8], type: String)] = [
+    (0, [0xFF, 0xD8, 0xFF], "image/jpeg"),
+    (0, [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], "image/png"),
+    (0, Array("8BPS\0\u{1}".utf8), "image/vnd.adobe.photoshop"),
+    (0, Array("8BPS\0\u{2}".utf8), "image/vnd.adobe.photoshop"),
+    (0, Array("GIF87a".utf8), "image/gif"),
+    (0, Array("GIF89a".utf8), "image/gif"),
+    (0, Array("FUJIFILMCCD-RAW".utf8), "image/x-fuji-raf"),
+    (6, Array("HEAPCCDR".utf8), "image/x-canon-crw"),
+    (0, Array("FOVb".utf8), "image/x-sigma-x3f"),
+    (0, Array("\0MRM".utf8), "image/x-minolta-mrw"),
+    (0, Array("IIRO".utf8), "image/x-olympus-orf"),
+    (0, Array("IIRS".utf8), "image/x-olympus-orf"),
+    (0, Array("MMOR".utf8), "image/x-olympus-orf"),
+    (0, Array("IIU\0".utf8), "image/x-panasonic-rw2"),
+    (0, [0x49, 0x49, 0xBC, 0x01], "image/jxr"),
+    (0, [0xFF, 0x0A], "image/jxl"),
+    (0, [0, 0, 0, 0x0C, 0x4A, 0x58, 0x4C, 0x20, 0x0D, 0x0A, 0x87, 0x0A], "image/jxl"),
+  ]
+
+  private static func signature(_ head: [UInt8]) -> String? {
+    if head.starts(with: Array("RIFF".utf8)), head.count >= 12 {
+      switch String(decoding: head[8..<12], as: UTF8.self) {
+      case "WEBP": return "image/webp"
+      case "AVI ": return "video/x-msvideo"
+      case "WAVE": return "audio/x-wav"
+      default: return nil
+      }
+    }
+    for signature in signatures
+    where head.dropFirst(signature.offset).starts(with: signature.bytes) { return signature.type }
+    if isTransportStream(head, packet: 188, lead: 0)
+      || isTransportStream(head, packet: 192, lead: 4)
+    {
+      return "video/mp2t"
+    }
+    return isXMP(head) ? "application/rdf+xml" : nil
+  }
+
+  /// Packets that each begin with the same byte; cameras put four bytes of time before each.
+  private static func isTransportStream(_ head: [UInt8], packet: Int, lead: Int) -> Bool {
+    guard head.count >= lead + packet * 4 else { return false }
+    return (0..<4).allSatisfy { head[lead + packet * $0] == 0x47 }
+  }
+
+  private static func isXMP(_ head: [UInt8]) -> Bool {
+    let text = String(decoding: head.prefix(512), as: UTF8.self)
+    return text.contains("<?xpacket") && text.contains("W5M0MpCehiHzreSzNTczkc9d")
+      || text.contains("<x:xmpmeta")
+  }
+
+  /// Brands of ISO base media files, which say what is in them.
+  private static func isoMedia(_ head: [UInt8]) -> String? {
+    guard head.count >= 12 else { return nil }
+    let kind = String(decoding: head[4..<8], as: UTF8.self)
+    guard kind == "ftyp" else {
+      // QuickTime before brands existed.
+      let size = head[0..<4].reduce(0) { $0 << 8 | Int($1) }
+      guard ["moov", "mdat", "wide", "pnot", "skip"].contains(kind) else { return nil }
+      return size == 1 || size >= 8 ? "video/quicktime" : nil
+    }
+    let length = min(head[0..<4].reduce(0) { $0 << 8 | Int($1) }, head.count, 256)
+    let brands = stride(from: 8, to: max(length - 3, 9), by: 4).map {
+      String(decoding: head[$0..<min($0 + 4, head.count)], as: UTF8.self)
+    }
+    guard let major = brands.first else { return nil }
+    switch major {
+    case "heic", "heix", "heim", "heis": return "image/heic"
+    case "hevc", "hevx", "hevm", "hevs": return "image/heic-sequence"
+    case "avif", "avis": return "image/avif"
+    case "mif1", "miaf":
+      // The structural brand alone says nothing of the codec.
+      if brands.contains("avif") { return "image/avif" }
+      return brands.contains { ["heic", "heix"].contains($0) } ? "image/heic" : "image/heif"
+    case "msf1": return "image/heif-sequence"
+    case "crx ": return "image/x-canon-cr3"
+    case "jp2 ": return "image/jp2"
+    case "jpx ": return "image/jpx"
+    case "qt  ": return "video/quicktime"
+    case "M4A ", "M4B ", "M4P ": return "audio/mp4"
+    case _ where major.hasPrefix("3g2"): return "video/3gpp2"
+    case _ where major.hasPrefix("3g"): return "video/3gpp"
+    default: return "video/mp4"
+    }
+  }
+
+  /// Raw files that are TIFF by their first bytes; libmagic calls most of them `image/tiff`.
+  private static func tiffLike(_ head: [UInt8], _ file: PictureFile) -> String? {
+    guard
+      let reader = TagReader(read: { offset, count in
+        // A tag that can't be read is as good as absent; a failing disk shows when pixels are read.
+        (try? file.read(at: offset, count: count)) ?? []
+      }), reader.magic == 42 || reader.magic == 43
+    else { return nil }
+    if head.count >= 10, head[8..<10].elementsEqual("CR".utf8) { return "image/x-canon-cr2" }
+    guard reader.magic == 42, let main = reader.directory(at: reader.first) else {
+      return "image/tiff"
+    }
+    // DNGVersion.
+    if main.entries[0xC612] != nil { return "image/x-adobe-dng" }
+    let directories = [main] + reader.integers(0x014A, in: main).compactMap(reader.directory)
+    guard directories.contains(where: { isRaw($0, reader) }) else { return "image/tiff" }
+    let make = (reader.text(0x010F, in: main) ?? "").uppercased()
+    return rawMakers.first { make.hasPrefix($0.make) }?.type ?? "image/x-raw"
+  }
+
+  /// Whether a directory describes a sensor's values: a colour filter array, or a maker's packing.
+  private static func isRaw(_ directory: TagReader.Directory, _ reader: TagReader) -> Bool {
+    let photometric = reader.integer(0x0106, in: directory) ?? 0
+    let compression = reader.integer(0x0103, in: directory) ?? 1
+    return [32803, 34892].contains(photometric)
+      || [32767, 32769, 32770, 34713, 65000, 65024, 65535].contains(compression)
+  }
+
+  /// One name for types that libmagic knows by another.
+  private static func usual(_ type: MediaType) -> MediaType {
+    switch type.rawValue {
+    case "image/x-ms-bmp": MediaType(rawValue: "image/bmp")
+    case "video/x-m4v": MediaType(rawValue: "video/mp4")
+    // Without one of the signatures above it can't be what libmagic takes it for.
+    case "image/jpeg", "image/png", "image/gif", "image/webp", "image/tiff", "image/heic",
+      "image/heif", "image/avif":
+      .unknown
+    default: type
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import PipelineModel
+import PipelinePlugin
+import Vips
+
+/// Finds out what a file is, from its content alone, without decoding a pixel.
+///
+/// Odd bytes are never a failure: what can't be read is left out, and
+/// `problem` says why. Only a file that the kernel can't read fails.
+final class IdentifyPlugin: Plugin {
+  /// There is nothing to configure.
+  struct Options: Decodable {
+    private struct Key: CodingKey {
+      var stringValue: String
+      var intValue: Int?
+      init(stringValue: String) { self.stringValue = stringValue }
+      init?(intValue: Int) { nil }
+    }
+
+    init(from decoder: any Decoder) throws {
+      let keys = try decoder.container(keyedBy: Key.self).allKeys.map(\.stringValue)
+      if let key = keys.min() {
+        throw DecodingError.dataCorrupted(
+          .init(
+            codingPath: decoder.codingPath,
+            debugDescription: "“\(key)” is not an option; identify has none"))
+      }
+    }
+  }
+
+  static let manifest = PluginManifest(
+    id: "identify", version: "1.0.0", outputVersion: 1, scope: .original,
+    facts: [
+      "mediaType", "width", "height", "orientation", "capturedAt", "colorSpace", "iccProfile",
+      "pages", "bitDepth", "alpha", "decodeBytes", "problem",
+    ],
+    estimates: true, runtime: "libmagic \(TypeSniffer.version), libvips \(VipsLibrary.version)")
+
+  private let sniffer: TypeSniffer
+
+  init(options: Options) throws(PluginFailure) {
+    sniffer = try TypeSniffer()
+    do throws(VipsError) {
+      try VipsLibrary.start()
+    } catch {
+      throw PluginFailure(.environment, error.message + ".")
+    }
+  }
+
+  /// Headers only: what a file is makes no difference to that.
+  func estimate(facts: [String: JSONValue]) -> Int? { 8 << 20 }
+
+  func process(
+    _ request: PluginRequest, host: PluginHost
+  ) throws(PluginFailure) -> PluginResult {
+    defer { VipsLibrary.endJob() }
+    do throws(VipsError) {
+      return .done(facts: .object(try facts(of: try PictureFile(path: request.input))))
+    } catch {
+      throw PluginFailure(error.code == .missing ? .environment : .transient, error.message + ".")
+    }
+  }
+
+  private func facts(of file: PictureFile) throws(VipsError) -> [String: JSONValue] {
+    let head = try file.read(at: 0, count: TypeSniffer.headLength)
+    let type = FileType(head: head, file: file, sniffed: sniffer.type(of: head)).mediaType
+    var facts: [String: JSONValue] = ["mediaType": .string(type.rawValue)]
+    let more: [String: JSONValue]
+    switch type.rawValue {
+    case "image/jpeg", "image/png", "image/webp", "image/gif", "image/tiff", "image/avif",
+      "image/heic", "image/heif", "image/heic-sequence", "image/heif-sequence":
+      more = try PictureFacts.read(file, head: head)
+    case _ where FileType.isRaw(type):
+      more = RawFacts.read(file)
+    default:
+      more = PlainHeaders.read(type, head: head)
+    }
+    facts.merge(more) { $1 }
+    return facts
+  }
+}

@@ -1,0 +1,44 @@
+import Vips
+
+/// The small JPEG that cameras put into the EXIF block of a large one.
+enum EmbeddedPreview {
+  /// Decodes the preview, if the options ask for it and it can stand for the picture.
+  ///
+  /// It can where it is at least as large as the largest size, has the
+  /// picture's shape within 1 % (cameras like to add black bars), and the file
+  /// around it is whole, so that a preview never hides that the picture is lost.
+  /// A preview carries no metadata, so it is of no use where those are to be kept.
+  static func find(
+    in opened: OpenedPicture, options: ThumbnailOptions
+  ) throws(VipsError) -> Picture? {
+    guard options.fromImage == .ifAbsent, options.strip, opened.loader == .jpeg,
+      let bytes = opened.header.blob(Picture.Field.preview)
+    else { return nil }
+    let longest = options.sizes.map(\.maxPixelSize).max() ?? 0
+    guard let preview = decode(bytes), fits(preview, opened.header, longest: longest),
+      JPEGStructure.isWhole(try opened.file.read(at: 0, count: opened.file.size))
+    else { return nil }
+    guard let profile = opened.header.blob(Picture.Field.profile) else { return preview }
+    // Its colours mean what the picture's mean; it has no room for a profile of its own.
+    return try preview.editingMetadata { $0.set(Picture.Field.profile, profile) }
+  }
+
+  /// A preview that can't be decoded whole is as good as none.
+  private static func decode(_ bytes: [UInt8]) -> Picture? {
+    do throws(VipsError) {
+      let source = try PictureSource(bytes: bytes)
+      guard try source.loader() == .jpeg else { return nil }
+      return try Picture.load(source, as: .jpeg).rendered()
+    } catch {
+      return nil
+    }
+  }
+
+  private static func fits(_ preview: Picture, _ picture: Picture, longest: Int) -> Bool {
+    let target = ThumbnailDecoder.fit(picture.width, picture.height, longest)
+    guard preview.width >= target.width, preview.height >= target.height else { return false }
+    let shape = Double(picture.width) / Double(picture.height)
+    let other = Double(preview.width) / Double(preview.height)
+    return abs(other - shape) <= 0.01 * shape
+  }
+}

@@ -1,0 +1,137 @@
+import Vips
+
+/// From a file to a small, upright picture in memory with the colours that were asked for.
+struct ThumbnailDecoder {
+  let options: ThumbnailOptions
+  let isCancelled: @Sendable () -> Bool
+
+  /// Decodes the picture, or the preview in it, to one size.
+  func decode(
+    _ opened: OpenedPicture, preview: Picture?, longest: Int
+  ) throws(VipsError) -> Picture {
+    let target = Self.fit(opened.header.width, opened.header.height, longest)
+    let plain: Picture
+    if let preview { plain = preview } else { plain = try plainValues(load(opened, to: target)) }
+    let small = try shrink(plain, to: target).rendered(isCancelled: isCancelled)
+    let managed = try manageColors(small)
+    let upright = options.transform ? try managed.upright(from: opened.orientation) : managed
+    return try upright === small ? small : upright.rendered(isCancelled: isCancelled)
+  }
+
+  /// Makes a smaller size from a larger one.
+  func reduce(
+    _ larger: Picture, _ opened: OpenedPicture, longest: Int
+  ) throws(VipsError) -> Picture {
+    let width = options.transform ? opened.displayWidth : opened.header.width
+    let height = options.transform ? opened.displayHeight : opened.header.height
+    let target = Self.fit(width, height, longest)
+    return try shrink(larger, to: target).rendered(isCancelled: isCancelled)
+  }
+
+  /// The size with sides of at most `longest` and the same shape; never larger than the picture.
+  static func fit(_ width: Int, _ height: Int, _ longest: Int) -> (width: Int, height: Int) {
+    let longer = max(width, height)
+    guard longer > longest else { return (width, height) }
+    let scale = Double(longest) / Double(longer)
+    return (
+      max(1, Int((Double(width) * scale).rounded())),
+      max(1, Int((Double(height) * scale).rounded()))
+    )
+  }
+
+  /// Lets the decoder shrink as far as it may.
+  private func load(
+    _ opened: OpenedPicture, to target: (width: Int, height: Int)
+  ) throws(VipsError) -> Picture {
+    let ratio = min(
+      Double(opened.header.width) / Double(target.width),
+      Double(opened.header.height) / Double(target.height))
+    let factor: Double =
+      switch opened.loader {
+      case .jpeg: jpegFactor(ratio)
+      // libwebp averages to any size while it decodes, as libvips' own thumbnailer has it.
+      case .webp: max(1, ratio)
+      default: 1
+      }
+    if factor == 1 { return opened.header }
+    return try Picture.load(opened.source, as: opened.loader, shrink: factor)
+  }
+
+  /// libjpeg shrinks by 2, 4 or 8 in the frequency domain, which sharpens a little.
+  private func jpegFactor(_ ratio: Double) -> Double {
+    // `exact` leaves a factor of two to the resampler, as libvips does.
+    let margin: Double = options.scaling == .exact ? 2 : 1
+    return [8, 4, 2].first { ratio >= $0 * margin } ?? 1
+  }
+
+  /// Sees to it that values are whole numbers of 8 or 16 bits and bands are known.
+  private func plainValues(_ picture: Picture) throws(VipsError) -> Picture {
+    if picture.isInteger && picture.space != .other { return picture }
+    return try picture.converted(to: .srgb)
+  }
+
+  /// Makes the picture this large, with alpha taken care of.
+  private func shrink(
+    _ picture: Picture, to target: (width: Int, height: Int)
+  ) throws(VipsError) -> Picture {
+    guard picture.hasAlpha else { return try resize(picture, to: target) }
+    if !keepsAlpha { return try resize(picture.flattened(), to: target) }
+    if picture.width == target.width && picture.height == target.height { return picture }
+    let space = picture.space
+    let small = try resize(picture.premultiplied(), to: target)
+    return try small.unpremultiplied(white: picture.white).reinterpreted(space)
+  }
+
+  private func resize(
+    _ picture: Picture, to target: (width: Int, height: Int)
+  ) throws(VipsError) -> Picture {
+    switch options.scaling {
+    case .exact: try picture.resized(width: target.width, height: target.height)
+    case .fast: try picture.resized(width: target.width, height: target.height, kernel: .lanczos3)
+    }
+  }
+
+  private var keepsAlpha: Bool { formats.contains { $0 != .jpeg } }
+
+  private var formats: Set<ThumbnailOptions.Format> {
+    Set(options.sizes.map { $0.format ?? options.format })
+  }
+
+  /// Converts to 8 bits in the colour space that was asked for.
+  private func manageColors(_ picture: Picture) throws(VipsError) -> Picture {
+    let profile = picture.blob(Picture.Field.profile).flatMap(ColorProfile.init)
+    let fallback = picture.space == .cmyk ? "cmyk" : "srgb"
+    switch options.colorSpace {
+    case .keep:
+      // Only JPEG holds CMYK.
+      if picture.space == .cmyk && formats == [.jpeg] { return try eightBits(picture) }
+      if picture.space == .cmyk { return try convert(picture, to: "srgb", assuming: fallback) }
+      return try eightBits(picture)
+    case .p3:
+      if profile?.known == .p3 { return try eightBits(picture) }
+      let colors = isGrey(picture) && profile == nil ? try picture.converted(to: .srgb) : picture
+      return try convert(colors, to: "p3", assuming: fallback)
+    case .srgb:
+      let needsProfile = profile != nil && profile?.known != .srgb
+      if needsProfile || picture.space == .cmyk {
+        return try convert(picture, to: "srgb", assuming: fallback)
+      }
+      return try eightBits(picture)
+    }
+  }
+
+  private func convert(
+    _ picture: Picture, to space: String, assuming fallback: String
+  ) throws(VipsError) -> Picture {
+    try picture.colorManaged(to: space, assuming: fallback)
+  }
+
+  private func eightBits(_ picture: Picture) throws(VipsError) -> Picture {
+    if picture.bitsPerValue == 8 { return picture }
+    return try picture.converted(to: isGrey(picture) ? .grey : .srgb)
+  }
+
+  private func isGrey(_ picture: Picture) -> Bool {
+    picture.space == .grey || picture.space == .grey16
+  }
+}

@@ -1,0 +1,68 @@
+import PipelineModel
+import PipelinePlugin
+import Vips
+
+/// Makes small pictures of large ones.
+final class ThumbnailPlugin: Plugin {
+  static let manifest = PluginManifest(
+    id: "thumbnail", version: "1.0.0", outputVersion: 1, scope: .original,
+    options: ThumbnailOptions.schema,
+    accepts: [
+      "image/jpeg", "image/png", "image/webp", "image/gif", "image/tiff", "image/heic",
+      "image/heif", "image/heic-sequence", "image/heif-sequence", "image/avif",
+    ],
+    makesRenditions: true, estimates: true, runtime: "libvips \(VipsLibrary.version)")
+
+  private let options: ThumbnailOptions
+
+  init(options: ThumbnailOptions) throws(PluginFailure) {
+    self.options = options
+    do throws(VipsError) {
+      try VipsLibrary.start()
+    } catch {
+      throw PluginFailure(error)
+    }
+  }
+
+  /// What the decode takes, and the thumbnails, which are turned and encoded in memory.
+  func estimate(facts: [String: JSONValue]) -> Int? {
+    guard let identified = facts["identify"], let needs = identified["decodeBytes"],
+      let streamed = needs["streamed"]?.integer
+    else { return nil }
+    // The picture is turned only once it is small, so a decode is streamed whatever its
+    // orientation; formats that can't be streamed say so in their own figure.
+    let largest = options.sizes.map(\.maxPixelSize).max() ?? 0
+    let longer = max(identified["width"]?.integer ?? 0, identified["height"]?.integer ?? 0)
+    let side = min(largest, max(longer, 1))
+    return streamed + 4 * 4 * side * side
+  }
+
+  func process(
+    _ request: PluginRequest, host: PluginHost
+  ) throws(PluginFailure) -> PluginResult {
+    defer { VipsLibrary.endJob() }
+    let output = OutputFolder(request.output)
+    do throws(VipsError) {
+      let file = try PictureFile(path: request.input)
+      let job = ThumbnailJob(options: options, host: host)
+      let renditions = try job.run(file, into: output)
+      return .done(renditions: renditions)
+    } catch {
+      output.removeAll()
+      throw PluginFailure(error)
+    }
+  }
+}
+
+extension PluginFailure {
+  /// The class that decides about trying again.
+  init(_ error: VipsError) {
+    let kind: Class =
+      switch error.code {
+      case .undecodable, .tooLarge: .permanent
+      case .inputOutput, .cancelled: .transient
+      case .missing: .environment
+      }
+    self.init(kind, error.message + ".")
+  }
+}

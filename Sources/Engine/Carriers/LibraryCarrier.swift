@@ -1,0 +1,31 @@
+package import PipelineModel
+package import PipelinePlugin
+
+/// A plugin that is called in this process.
+///
+/// The library is never unloaded: it may have threads, and text that it
+/// returned may still be read.
+package final class LibraryCarrier: Carrier {
+  package let manifest: PluginManifest
+  private let table: PluginTable
+
+  /// Loads a library and asks the plugin in it what it is.
+  ///
+  /// Before any function of it is called, the file must belong to the user or
+  /// root and be writable by nobody else, and a library with Swift in it must
+  /// come from the compiler of this program.
+  ///
+  /// - Throws: `PluginFailure` of class `environment` where library and machine
+  ///   don't fit, and `permanent` where the plugin is not one.
+  package init(path: BytePath) throws(PluginFailure) {
+    try PluginTrust.check(library: path)
+    let library = try LoadedLibrary(path: path)
+    try library.checkToolchain()
+    table = try PluginTable(library)
+    manifest = try table.manifest()
+  }
+
+  package func makeLane(options: JSONValue) throws(PluginFailure) -> any Lane {
+    try LibraryLane(table, plugin: manifest.id, options: options)
+  }
+}

@@ -1,0 +1,65 @@
+internal import PipelineModel
+internal import PipelinePlugin
+
+/// One instance of a plugin in this process.
+final class LibraryLane: Lane {
+  private let table: PluginTable
+  private let plugin: String
+  private let instance: UInt
+
+  init(_ table: PluginTable, plugin: String, options: JSONValue) throws(PluginFailure) {
+    let text: String
+    do {
+      text = try JSONText.encode(options)
+    } catch {
+      throw PluginFailure(.environment, "The options of \(plugin) can't be encoded: \(error)")
+    }
+    self.table = table
+    self.plugin = plugin
+    instance = UInt(bitPattern: try table.create(text))
+  }
+
+  deinit {
+    if let pointer = UnsafeMutableRawPointer(bitPattern: instance) { table.destroy(pointer) }
+  }
+
+  func estimate(facts: [String: JSONValue]) -> Int? {
+    guard let pointer = UnsafeMutableRawPointer(bitPattern: instance),
+      let text = try? JSONText.encode(facts)
+    else { return nil }
+    return table.estimate(pointer, text)
+  }
+
+  func process(
+    _ request: PluginRequest, job: JobControl,
+    completion: @escaping @Sendable (PluginResult) -> Void
+  ) {
+    completion(answer(to: request, job))
+  }
+
+  private func answer(to request: PluginRequest, _ job: JobControl) -> PluginResult {
+    guard let pointer = UnsafeMutableRawPointer(bitPattern: instance),
+      let text = try? JSONText.encode(request)
+    else { return .failed(PluginFailure(.environment, "The request can't be encoded.")) }
+    // Retained by the caller for as long as this call lasts.
+    let control = Unmanaged.passUnretained(job).toOpaque()
+    let answer = withExtendedLifetime(job) { table.process(pointer, text, job: control) }
+    guard let answer else {
+      return .failed(
+        PluginFailure(.permanent, "The plugin \(plugin) gave an answer that is not UTF-8."))
+    }
+    do {
+      let result = try JSONText.decode(PluginResult.self, from: answer)
+      if case .done(_, let renditions) = result, let fault = RenditionCheck.fault(in: renditions) {
+        return .failed(
+          PluginFailure(.permanent, "The plugin \(plugin) gave an answer in which \(fault)."))
+      }
+      return result
+    } catch {
+      return .failed(
+        PluginFailure(
+          .permanent,
+          "The plugin \(plugin) gave an answer that can't be decoded: “\(answer.prefix(80))”."))
+    }
+  }
+}

@@ -1,0 +1,69 @@
+/// A picture whose header was read, with what every use of it must agree on.
+package struct OpenedPicture {
+  /// The open file.
+  package let file: PictureFile
+  /// What the loader reads from.
+  package let source: PictureSource
+  /// The kind of picture.
+  package let loader: PictureLoader
+  /// The header; its pixels are decoded when asked for.
+  package let header: Picture
+  /// The turn that is still to be made to show the picture upright: 1 to 8.
+  ///
+  /// 1 where the loader has already done it, as it does for HEIF containers that say so.
+  package let orientation: Int
+  /// What EXIF says, if there is a block that can be read.
+  package let exif: ExifBlock?
+  /// The embedded profile, if it can be read.
+  package let profile: ColorProfile?
+  /// Bits of a channel as stored.
+  package let bitDepth: Int
+
+  /// The width as displayed.
+  package var displayWidth: Int { orientation > 4 ? header.height : header.width }
+  /// The height as displayed.
+  package var displayHeight: Int { orientation > 4 ? header.width : header.height }
+
+  /// The most pixels of one picture, or of all its frames, that is decoded: 500 million.
+  ///
+  /// Six times what the largest cameras make; a bomb of a few kilobytes is refused by its header.
+  package static let pixelLimit = 500_000_000
+
+  /// Reads the header of an open file.
+  package init(_ file: PictureFile, strictness: Picture.Strictness) throws(VipsError) {
+    self.file = file
+    source = try PictureSource(file)
+    loader = try source.loader()
+    header = try Picture.load(source, as: loader, strictness: strictness)
+    profile = header.blob(Picture.Field.profile).flatMap(ColorProfile.init)
+    let heif =
+      loader == .heif
+      ? HEIFContainer(try file.read(at: 0, count: min(file.size, 1 << 20))) : nil
+    switch loader {
+    case .tiff:
+      let reader = TagReader { offset, count in (try? file.read(at: offset, count: count)) ?? [] }
+      exif = reader.flatMap(ExifBlock.init)
+      orientation = Self.valid(header.integer("orientation") ?? exif?.orientation)
+    case .heif:
+      exif = header.blob(Picture.Field.exif).flatMap(ExifBlock.init)
+      orientation = heif?.turnsPicture == true ? 1 : Self.valid(exif?.orientation)
+    default:
+      exif = header.blob(Picture.Field.exif).flatMap(ExifBlock.init)
+      orientation = Self.valid(header.integer("orientation") ?? exif?.orientation)
+    }
+    bitDepth =
+      heif?.bitDepth ?? header.integer("palette-bit-depth") ?? header.bitsPerValue
+  }
+
+  private static func valid(_ orientation: Int?) -> Int {
+    guard let orientation, (1...8).contains(orientation) else { return 1 }
+    return orientation
+  }
+
+  /// Whether the picture has more pixels than are decoded, over all its frames.
+  package var isTooLarge: Bool {
+    let (pixels, overflow) = (header.width * header.height).multipliedReportingOverflow(
+      by: loader == .gif || loader == .webp ? header.pages : 1)
+    return overflow || pixels > Self.pixelLimit
+  }
+}

@@ -1,0 +1,115 @@
+internal import CVips
+internal import Glibc
+
+extension Picture {
+  /// Names of metadata that this project reads.
+  package enum Field {
+    /// The EXIF block as it is in the file.
+    package static let exif = VIPS_META_EXIF_NAME
+    /// The XMP packet.
+    package static let xmp = VIPS_META_XMP_NAME
+    /// The ICC profile.
+    package static let profile = VIPS_META_ICC_NAME
+    /// The preview that an EXIF block carries.
+    package static let preview = "jpeg-thumbnail-data"
+  }
+
+  /// The names of all metadata.
+  package var fields: [String] {
+    guard let list = vips_image_get_fields(pointer) else { return [] }
+    defer { g_strfreev(list) }
+    var names: [String] = []
+    var next = list
+    while let name = next.pointee {
+      names.append(String(cString: name))
+      next += 1
+    }
+    return names
+  }
+
+  /// The bytes of a metadata item, or `nil` if there is none of that name.
+  package func blob(_ name: String) -> [UInt8]? {
+    guard vips_image_get_typeof(pointer, name) != 0 else { return nil }
+    var start: UnsafeRawPointer?
+    var length = 0
+    guard vips_image_get_blob(pointer, name, &start, &length) == 0, let start else {
+      _ = VipsError.takeBuffer()
+      return nil
+    }
+    return Array(UnsafeRawBufferPointer(start: start, count: length))
+  }
+
+  /// A whole number of the metadata, or `nil`.
+  package func integer(_ name: String) -> Int? {
+    guard vips_image_get_typeof(pointer, name) != 0 else { return nil }
+    var value: Int32 = 0
+    guard vips_image_get_int(pointer, name, &value) == 0 else {
+      _ = VipsError.takeBuffer()
+      return nil
+    }
+    return Int(value)
+  }
+
+  /// A metadata item as text, or `nil`.
+  package func text(_ name: String) -> String? {
+    guard vips_image_get_typeof(pointer, name) != 0 else { return nil }
+    var value: UnsafeMutablePointer<CChar>?
+    guard vips_image_get_as_string(pointer, name, &value) == 0, let value else {
+      _ = VipsError.takeBuffer()
+      return nil
+    }
+    defer { g_free(value) }
+    return String(
+      decoding: UnsafeRawBufferPointer(start: value, count: strlen(value)), as: UTF8.self)
+  }
+
+  /// How many pages or frames the file has.
+  package var pages: Int { max(1, Int(vips_image_get_n_pages(pointer))) }
+
+  /// Whether the pixels come in several passes, so that none is final before the last byte.
+  package var isInterlaced: Bool {
+    integer("interlaced") == 1 || integer("jpeg-multiscan") == 1
+  }
+
+  /// Makes a copy whose metadata are changed by `change`.
+  package func editingMetadata(_ change: (MetadataEditor) -> Void) throws(VipsError) -> Picture {
+    let copy = try applying("The picture can't be copied") { pipeline_vips_copy(pointer, $0) }
+    change(MetadataEditor(picture: copy))
+    return copy
+  }
+}
+
+/// Changes the metadata of a picture that nobody else has yet.
+package struct MetadataEditor {
+  let picture: Picture
+
+  /// Removes one item, if it is there.
+  package func remove(_ name: String) { vips_image_remove(picture.pointer, name) }
+
+  /// Makes all metadata say that the pixels are upright as they are.
+  package func markUpright() {
+    vips_image_remove(picture.pointer, VIPS_META_ORIENTATION)
+    vips_image_remove(picture.pointer, "exif-ifd0-Orientation")
+  }
+
+  /// Sets an item to a copy of some bytes.
+  package func set(_ name: String, _ bytes: [UInt8]) {
+    vips_image_set_blob_copy(picture.pointer, name, bytes, bytes.count)
+  }
+
+  /// Sets an item to text.
+  package func set(_ name: String, _ text: String) {
+    vips_image_set_string(picture.pointer, name, text)
+  }
+
+  /// Sets an item to a whole number.
+  package func set(_ name: String, _ value: Int) {
+    vips_image_set_int(picture.pointer, name, Int32(truncatingIfNeeded: value))
+  }
+
+  /// Sets an item to several whole numbers.
+  package func set(_ name: String, _ values: [Int]) {
+    let values = values.map { Int32(truncatingIfNeeded: $0) }
+    vips_image_set_array_int(picture.pointer, name, values, Int32(values.count))
+  }
+}

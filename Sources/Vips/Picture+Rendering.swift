@@ -1,0 +1,80 @@
+internal import CVips
+
+extension Picture {
+  /// Computes all pixels into memory.
+  ///
+  /// - Parameter isCancelled: asked for every few rows, on a thread of libvips.
+  /// - Throws: `VipsError` of code `cancelled` if the work was given up.
+  package func rendered(
+    isCancelled: @escaping @Sendable () -> Bool = { false }
+  ) throws(VipsError) -> Picture {
+    if isCancelled() { throw VipsError(.cancelled, "The job was given up") }
+    let watch = Watch(isCancelled: isCancelled)
+    let context = Unmanaged.passUnretained(watch).toOpaque()
+    // An unchanged copy, because signals and kill marks belong to one image.
+    let copy = try applying("The picture can't be copied") { pipeline_vips_copy(pointer, $0) }
+    vips_image_set_progress(copy.pointer, 1)
+    let handler = pipeline_vips_on_eval(
+      copy.pointer,
+      { image, _, context in
+        guard let image, let context else { return }
+        let watch = Unmanaged<Watch>.fromOpaque(context).takeUnretainedValue()
+        if watch.isCancelled() { vips_image_set_kill(image, 1) }
+      }, context)
+    defer {
+      g_signal_handler_disconnect(copy.pointer, handler)
+      withExtendedLifetime(watch) {}
+    }
+    guard let memory = vips_image_copy_memory(copy.pointer) else {
+      if isCancelled() {
+        _ = VipsError.takeBuffer()
+        throw VipsError(.cancelled, "The job was given up")
+      }
+      throw .current("The picture can't be decoded")
+    }
+    return Picture(owning: memory)
+  }
+
+  /// Computes all pixels and returns their bytes, row by row.
+  package func pixelBytes() throws(VipsError) -> [UInt8] {
+    var length = 0
+    guard let bytes = vips_image_write_to_memory(pointer, &length) else {
+      throw .current("The picture can't be decoded")
+    }
+    defer { g_free(bytes) }
+    return Array(UnsafeRawBufferPointer(start: bytes, count: length))
+  }
+
+  /// Computes all pixels and writes them as a file's bytes.
+  ///
+  /// - Parameter suffix: a file name suffix with options, such as `.jpg[Q=80]`.
+  package func encoded(as suffix: String) throws(VipsError) -> [UInt8] {
+    var bytes: UnsafeMutableRawPointer?
+    var length = 0
+    guard pipeline_vips_encode(pointer, suffix, &bytes, &length) == 0, let bytes else {
+      throw .current("The picture can't be encoded")
+    }
+    defer { g_free(bytes) }
+    return Array(UnsafeRawBufferPointer(start: bytes, count: length))
+  }
+
+  private final class Watch {
+    let isCancelled: @Sendable () -> Bool
+    init(isCancelled: @escaping @Sendable () -> Bool) { self.isCancelled = isCancelled }
+  }
+}
+
+/// A profile that libvips has built in, as bytes.
+///
+/// - Parameter name: `srgb`, `p3` or `cmyk`.
+package func builtInProfile(_ name: String) throws(VipsError) -> [UInt8] {
+  try VipsLibrary.start()
+  var blob: UnsafeMutablePointer<VipsBlob>?
+  guard pipeline_vips_profile_load(name, &blob) == 0, let blob else {
+    throw .current("The profile can't be had")
+  }
+  defer { vips_area_unref(UnsafeMutableRawPointer(blob).assumingMemoryBound(to: VipsArea.self)) }
+  var length = 0
+  guard let start = vips_blob_get(blob, &length) else { return [] }
+  return Array(UnsafeRawBufferPointer(start: start, count: length))
+}

@@ -1,0 +1,123 @@
+internal import CVips
+
+/// A picture in libvips: a header, metadata, and pixels that are made when asked for.
+///
+/// Used by one thread at a time.
+package final class Picture {
+  let pointer: UnsafeMutablePointer<VipsImage>
+  // A lazily decoded picture reads from its source until its last pixel is made.
+  private let source: PictureSource?
+
+  init(owning pointer: UnsafeMutablePointer<VipsImage>, source: PictureSource? = nil) {
+    self.pointer = pointer
+    self.source = source
+  }
+
+  deinit { pipeline_vips_release(pointer) }
+
+  /// How strict a loader is with damaged data.
+  package enum Strictness: Sendable {
+    /// Reads what a header says and shows what pixels there are.
+    case lenient
+    /// Refuses data that ends too early.
+    case truncated
+  }
+
+  /// Reads a header; pixels follow when they are asked for, from top to bottom.
+  ///
+  /// - Parameters:
+  ///   - source: where the bytes come from.
+  ///   - loader: the kind of picture.
+  ///   - shrink: a whole number of 1, 2, 4 or 8 for JPEG; anything from 1 for WebP; otherwise 1.
+  ///   - strictness: what to do with data that ends too early.
+  package static func load(
+    _ source: PictureSource, as loader: PictureLoader, shrink: Double = 1,
+    strictness: Strictness = .truncated
+  ) throws(VipsError) -> Picture {
+    let failOn = strictness == .truncated ? VIPS_FAIL_ON_TRUNCATED : VIPS_FAIL_ON_NONE
+    let access = VIPS_ACCESS_SEQUENTIAL
+    return try make("The \(loader.title) can't be decoded", source: source) { out in
+      switch loader {
+      case .jpeg:
+        pipeline_vips_load_jpeg(source.pointer, out, Int32(shrink), access, failOn)
+      case .webp:
+        pipeline_vips_load_webp(source.pointer, out, 1 / shrink, access, failOn)
+      default:
+        pipeline_vips_load(loader.operation, source.pointer, out, access, failOn)
+      }
+    }
+  }
+
+  /// Makes a picture of pixels in memory, `bands` interleaved values of 8 bits each.
+  package static func pixels(
+    _ bytes: [UInt8], width: Int, height: Int, bands: Int
+  ) throws(VipsError) -> Picture {
+    try VipsLibrary.start()
+    precondition(bytes.count == width * height * bands, "pixels and dimensions disagree")
+    guard
+      let pointer = vips_image_new_from_memory_copy(
+        bytes, bytes.count, Int32(width), Int32(height), Int32(bands), VIPS_FORMAT_UCHAR)
+    else { throw .current("The pixels can't be used") }
+    let picture = Picture(owning: pointer)
+    return try picture.reinterpreted(bands < 3 ? .grey : .srgb)
+  }
+
+  /// Calls an operation that fills in a new image.
+  static func make(
+    _ operation: String, source: PictureSource? = nil,
+    _ body: (UnsafeMutablePointer<UnsafeMutablePointer<VipsImage>?>) -> Int32
+  ) throws(VipsError) -> Picture {
+    var out: UnsafeMutablePointer<VipsImage>?
+    guard body(&out) == 0, let out else { throw .current(operation) }
+    return Picture(owning: out, source: source)
+  }
+
+  /// Calls an operation on this picture; the result keeps the same source alive.
+  func applying(
+    _ operation: String,
+    _ body: (UnsafeMutablePointer<UnsafeMutablePointer<VipsImage>?>) -> Int32
+  ) throws(VipsError) -> Picture {
+    try Picture.make(operation, source: source, body)
+  }
+}
+
+extension Picture {
+  /// What the bands of a picture mean, as far as it matters here.
+  package enum Space: Hashable, Sendable { case srgb, srgb16, grey, grey16, cmyk, other }
+
+  /// The width of the pixels as stored.
+  package var width: Int { Int(vips_image_get_width(pointer)) }
+
+  /// The height of the pixels as stored; one frame's where there are several.
+  package var height: Int { Int(vips_image_get_height(pointer)) }
+
+  /// The number of values a pixel has, alpha included.
+  package var bands: Int { Int(vips_image_get_bands(pointer)) }
+
+  /// Whether one of the bands is alpha.
+  package var hasAlpha: Bool { vips_image_hasalpha(pointer) != 0 }
+
+  /// Bits of one value: 8, 16, 32 or 64.
+  package var bitsPerValue: Int { Int(vips_format_sizeof(vips_image_get_format(pointer))) * 8 }
+
+  /// Whether values are whole numbers without a sign of 8 or 16 bits.
+  package var isInteger: Bool {
+    let format = vips_image_get_format(pointer)
+    return format == VIPS_FORMAT_UCHAR || format == VIPS_FORMAT_USHORT
+  }
+
+  /// What the bands mean.
+  package var space: Space {
+    switch vips_image_get_interpretation(pointer) {
+    case VIPS_INTERPRETATION_sRGB, VIPS_INTERPRETATION_RGB: .srgb
+    case VIPS_INTERPRETATION_RGB16: .srgb16
+    case VIPS_INTERPRETATION_B_W: .grey
+    case VIPS_INTERPRETATION_GREY16: .grey16
+    case VIPS_INTERPRETATION_CMYK: .cmyk
+    default: .other
+    }
+  }
+
+  /// The greatest value a band can have: 255, or 65535.
+  package var white: Double { bitsPerValue == 16 ? 65535 : 255 }
+}

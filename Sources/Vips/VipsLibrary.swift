@@ -1,0 +1,46 @@
+internal import CVips
+
+/// The one libvips of this process.
+package enum VipsLibrary {
+  /// Loaders that may see a file; all others are blocked, whatever the file's name or content.
+  ///
+  /// `vips_block_untrusted_set` would leave `matrixload` open, so everything is
+  /// blocked first. Only the forms that read from a source are let through,
+  /// because no other form is called.
+  package static let allowedLoaders = [
+    "VipsForeignLoadJpegSource", "VipsForeignLoadPngSource", "VipsForeignLoadWebpSource",
+    "VipsForeignLoadNsgifSource", "VipsForeignLoadTiffSource", "VipsForeignLoadHeifSource",
+  ]
+
+  private static let started: VipsError? = {
+    guard pipeline_vips_init("pipeline") == 0 else {
+      return VipsError(.missing, "libvips can't be started: \(VipsError.takeBuffer())")
+    }
+    // Parallelism is across files; one decode runs on one thread.
+    vips_concurrency_set(1)
+    // Every picture is decoded once, so a cache of operations would only hold memory.
+    vips_cache_set_max(0)
+    vips_operation_block_set("VipsForeignLoad", 1)
+    for loader in allowedLoaders { vips_operation_block_set(loader, 0) }
+    // Warnings about odd metadata would go to standard error; failures are reported as errors.
+    g_log_set_handler("VIPS", G_LOG_LEVEL_WARNING, { _, _, _, _ in }, nil)
+    return nil
+  }()
+
+  /// Starts libvips, once for the process; later calls return what came of it.
+  package static func start() throws(VipsError) {
+    if let failure = started { throw failure }
+  }
+
+  /// The version, such as `8.14.1`.
+  package static var version: String { "\(vips_version(0)).\(vips_version(1)).\(vips_version(2))" }
+
+  /// Frees what libvips keeps for the calling thread.
+  ///
+  /// Threads that libvips did not make have to say so themselves. Source:
+  /// `vips_thread_shutdown`.
+  package static func endJob() { vips_thread_shutdown() }
+
+  /// Bytes that libvips has allocated for pixels at this moment.
+  package static var trackedBytes: Int { Int(vips_tracked_get_mem()) }
+}
