@@ -7,6 +7,11 @@ package struct FolderEntry: Hashable, Sendable {
   package var name: BytePath
   /// `nil` where only `status(of:)` can tell.
   package var kind: FileStatus.Kind?
+
+  package init(name: BytePath, kind: FileStatus.Kind?) {
+    self.name = name
+    self.kind = kind
+  }
 }
 
 extension Descriptor {

@@ -1,0 +1,28 @@
+package import PipelineModel
+
+/// What became of one job.
+package struct JobEvent: Hashable, Sendable {
+  package enum Outcome: String, Hashable, Sendable { case done, skipped, failed }
+
+  package var asset: AssetID
+  package var name: BytePath
+  package var stage: String
+  package var outcome: Outcome
+  /// The class of a failure.
+  package var failureClass: String?
+  package var reason: String?
+  /// Seconds that the work took.
+  package var seconds: Double
+}
+
+/// What the engine tells while it works; called on the engine's own queue.
+package protocol EngineReport: AnyObject, Sendable {
+  /// A job ended, and that is on disk.
+  func job(_ event: JobEvent)
+  /// A stage does not run for the rest of this run, because the machine lacks something.
+  func held(stage: String, reason: String)
+  /// Something that the user should know and that is no job's outcome.
+  func warning(_ message: String)
+  /// A line of a plugin's log.
+  func log(stage: String, message: String)
+}

@@ -1,0 +1,142 @@
+package import Catalog
+package import Configuration
+import Hashing
+package import PipelineModel
+package import PipelinePlugin
+
+/// The configured stages with their plugins, in the order in which they can run.
+package struct StagePlan: Sendable {
+  /// One stage, ready to run.
+  package struct Stage: Sendable {
+    package let configuration: StageConfiguration
+    package let carrier: any Carrier
+    package let definition: StageDefinition
+
+    package var name: String { configuration.name }
+
+    /// Whether the plugin can work on this type.
+    func accepts(_ mediaType: MediaType) -> Bool {
+      carrier.manifest.accepts?.contains { mediaType.matches($0) } ?? true
+    }
+  }
+
+  /// The plugin that every stage needs whose plugin says what it accepts.
+  static let identifier = "identify"
+
+  /// The stages in topological order.
+  package let stages: [Stage]
+
+  /// Loads the plugins and works out needs, scopes and fingerprints.
+  ///
+  /// - Throws: `ConfigurationErrors` for a plugin or an option that is not
+  ///   known, `EngineError` for a plugin that can't be loaded.
+  package init(_ configuration: PipelineConfiguration, finder: PluginFinder) throws {
+    var carriers = try Self.load(configuration, finder: finder)
+    let schemas = carriers.mapValues(\.manifest.options)
+    if let errors = ConfigurationErrors(configuration.problems(plugins: schemas)) { throw errors }
+    var listed = configuration.stages
+    let identify = try Self.ensureIdentify(&listed, carriers: &carriers, finder: finder)
+    let needs = Dictionary(
+      uniqueKeysWithValues: listed.map {
+        ($0.name, Self.needs(of: $0, carriers: carriers, identify: identify))
+      })
+    let graph = try StageGraph(listed.map { .init(name: $0.name, needs: needs[$0.name] ?? []) })
+    var made: [String: Stage] = [:]
+    var stages: [Stage] = []
+    for name in graph.order {
+      guard let stage = listed.first(where: { $0.name == name }),
+        let carrier = carriers[stage.plugin]
+      else { continue }
+      let needed = (needs[name] ?? []).compactMap { made[$0] }
+      let prepared = Stage(
+        configuration: stage, carrier: carrier,
+        definition: try Self.define(stage, carrier.manifest, needed: needed))
+      made[name] = prepared
+      stages.append(prepared)
+    }
+    self.stages = stages
+  }
+
+  private static func load(
+    _ configuration: PipelineConfiguration, finder: PluginFinder
+  ) throws -> [String: any Carrier] {
+    let found = try environment { try finder.all() }
+    var carriers: [String: any Carrier] = [:]
+    for id in Set(configuration.stages.map(\.plugin)) where found.contains(where: { $0.id == id }) {
+      carriers[id] = try load(id, finder: finder)
+    }
+    if carriers.count < Set(configuration.stages.map(\.plugin)).count {
+      // Known ids are needed for “did you mean”; their schemas are not.
+      let known = Dictionary(
+        uniqueKeysWithValues: found.map { ($0.id, carriers[$0.id]?.manifest.options ?? [:]) })
+      if let errors = ConfigurationErrors(configuration.problems(plugins: known)) { throw errors }
+    }
+    return carriers
+  }
+
+  private static func load(_ id: String, finder: PluginFinder) throws -> any Carrier {
+    try environment { try LibraryCarrier(path: try finder.find(id)) }
+  }
+
+  private static func environment<Result>(_ body: () throws -> Result) throws -> Result {
+    do {
+      return try body()
+    } catch let failure as PluginFailure {
+      throw EngineError(.plugin, failure.reason, cause: failure)
+    }
+  }
+
+  /// Adds a stage for `identify` where one is needed and none is configured.
+  ///
+  /// - Returns: the name of the stage that identifies.
+  private static func ensureIdentify(
+    _ stages: inout [StageConfiguration], carriers: inout [String: any Carrier],
+    finder: PluginFinder
+  ) throws -> String? {
+    if let stage = stages.first(where: { $0.plugin == identifier }) { return stage.name }
+    guard stages.contains(where: { carriers[$0.plugin]?.manifest.accepts != nil }) else {
+      return nil
+    }
+    let isTaken = stages.contains { $0.name == identifier }
+    let name = isTaken ? identifier + "-implicit" : identifier
+    carriers[identifier] = try load(identifier, finder: finder)
+    stages.insert(StageConfiguration(name: name, plugin: identifier), at: 0)
+    return name
+  }
+
+  private static func needs(
+    of stage: StageConfiguration, carriers: [String: any Carrier], identify: String?
+  ) -> [String] {
+    guard let identify, identify != stage.name, !stage.needs.contains(identify),
+      carriers[stage.plugin]?.manifest.accepts != nil
+    else { return stage.needs }
+    return [identify] + stage.needs
+  }
+
+  private static func define(
+    _ stage: StageConfiguration, _ manifest: PluginManifest, needed: [Stage]
+  ) throws -> StageDefinition {
+    StageDefinition(
+      name: stage.name, plugin: stage.plugin,
+      fingerprint: try fingerprint(stage, manifest, needed: needed),
+      isAssetScoped: manifest.scope == .asset || needed.contains { $0.definition.isAssetScoped },
+      needs: needed.map(\.name), attempts: stage.attempts,
+      runtime: "\(manifest.id) \(manifest.version); \(manifest.runtime)",
+      limits: try JSONText.encode(stage.limits.json))
+  }
+
+  /// SHA-256 over all that the output depends on besides the bytes, as
+  /// `docs/format.md` specifies it.
+  static func fingerprint(
+    _ stage: StageConfiguration, _ manifest: PluginManifest, needed: [Stage]
+  ) throws -> Fingerprint {
+    let content: JSONValue = [
+      "plugin": .string(manifest.id),
+      "outputVersion": .integer(manifest.outputVersion),
+      "options": stage.options.removingDefaults(manifest.options).canonical,
+      "needs": .array(
+        needed.map(\.definition.fingerprint.digest.hex).sorted().map { .string($0) }),
+    ]
+    return Fingerprint(SHA256.digest(of: Array(try JSONText.encode(content).utf8)))
+  }
+}

@@ -1,0 +1,64 @@
+import Catalog
+import Configuration
+import PipelineModel
+import PipelinePlugin
+
+/// The limits of a stage that can be checked before a job begins.
+struct JobLimits {
+  let limits: StageLimits
+
+  /// Says why a job may not begin, or `nil`.
+  ///
+  /// - Parameters:
+  ///   - identity: the facts of `identify`, if the stage has them.
+  ///   - memory: the bytes that the job will need.
+  func refusal(of job: ClaimedJob, identity: JSONValue?, memory: Int) -> PluginFailure? {
+    if let most = limits.inputBytes?.bytes, job.size > most {
+      return refuse("file", ByteSize(bytes: job.size), "inputBytes", ByteSize(bytes: most))
+    }
+    if let most = limits.memory?.bytes, memory > most {
+      return PluginFailure(
+        .permanent,
+        "It needs about \(ByteSize(bytes: memory)) of memory, more than the stage's limit of "
+          + "\(ByteSize(bytes: most)).")
+    }
+    let frames = identity?["pages"]?.integer ?? 1
+    if let most = limits.frames, frames > most {
+      return PluginFailure(
+        .permanent, "It has \(frames) frames, more than the stage's limit of \(most).")
+    }
+    if let most = limits.pixels, let width = identity?["width"]?.integer,
+      let height = identity?["height"]?.integer
+    {
+      let (area, overflow) = width.multipliedReportingOverflow(by: height)
+      let (pixels, more) = area.multipliedReportingOverflow(by: frames)
+      if overflow || more || pixels > most {
+        return PluginFailure(
+          .permanent,
+          "It has \(width) x \(height) pixels in \(frames) frames, more than the stage's limit of "
+            + "\(most) pixels.")
+      }
+    }
+    return nil
+  }
+
+  /// Says why what a job made is too much, or `nil`.
+  func refusal(of renditions: [CollectedRendition]) -> PluginFailure? {
+    if let most = limits.files, renditions.count > most {
+      return PluginFailure(
+        .permanent, "It made \(renditions.count) files, more than the stage's limit of \(most).")
+    }
+    let bytes = renditions.reduce(0) { $0 + $1.size }
+    if let most = limits.outputBytes?.bytes, bytes > most {
+      return refuse("output", ByteSize(bytes: bytes), "outputBytes", ByteSize(bytes: most))
+    }
+    return nil
+  }
+
+  private func refuse(
+    _ what: String, _ size: ByteSize, _ limit: String, _ most: ByteSize
+  ) -> PluginFailure {
+    PluginFailure(
+      .permanent, "The \(what) has \(size), more than the stage's limit of \(most) (\(limit)).")
+  }
+}

@@ -1,0 +1,42 @@
+import Dispatch
+import PipelineModel
+import PipelinePlugin
+
+/// Asks a job to give up once its time is over.
+///
+/// A library in this process can only be asked, not ended.
+struct Timeout: Sendable {
+  private let limit: TimeSpan?
+  private let control: JobControl
+  private let work: Task?
+
+  /// A scheduled block; `DispatchWorkItem` itself is not marked as safe to share.
+  private final class Task: @unchecked Sendable {
+    // @unchecked because Dispatch documents work items as safe to cancel from any thread.
+    let item: DispatchWorkItem
+    init(_ item: DispatchWorkItem) { self.item = item }
+  }
+
+  init(_ limit: TimeSpan?, control: JobControl) {
+    self.limit = limit
+    self.control = control
+    guard let limit else {
+      work = nil
+      return
+    }
+    let item = DispatchWorkItem { control.cancel() }
+    work = Task(item)
+    DispatchQueue.global(qos: .utility).asyncAfter(
+      deadline: .now() + .milliseconds(limit.milliseconds), execute: item)
+  }
+
+  /// The job has ended: the time is not waited for any more.
+  func cancel() { work?.item.cancel() }
+
+  /// What a failure is to be called that came after the job was asked to give up.
+  var failure: PluginFailure? {
+    guard control.isCancelled else { return nil }
+    guard let limit else { return PluginFailure(.transient, "It was given up.") }
+    return PluginFailure(.transient, "It was given up: it may take \(limit) at most.")
+  }
+}
