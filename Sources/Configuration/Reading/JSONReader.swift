@@ -20,8 +20,7 @@ struct JSONReader {
     var offset: Int
   }
 
-  /// How deep arrays and objects may be in each other. The deepest place that a
-  /// configuration has of its own is eight; options may go deeper.
+  /// How deep arrays and objects may be in each other, so that no input exhausts the stack.
   static let greatestDepth = 64
 
   private let bytes: [UInt8]
