@@ -188,6 +188,7 @@ import Testing
     #expect(NearestName.find("qaulity", among: known) == "quality")
     #expect(NearestName.find("size", among: known) == "sizes")
     #expect(NearestName.find("colour", among: known) == nil)
+    #expect(NearestName.find("x", among: ["b"]) == nil)
     #expect(NearestName.find("x", among: []) == nil)
   }
 }

@@ -100,7 +100,8 @@ extension ConfigurationSchema {
         "How many jobs run at once: a number from 1, or cpus for one a processor.",
         default: "cpus",
         [
-          "type": ["integer", "string"], "minimum": 1, "maximum": 1024, "pattern": "^cpus$",
+          "type": ["integer", "string"], "minimum": 1,
+          "maximum": .integer(StageConfiguration.greatestConcurrency), "pattern": "^cpus$",
           "x-expected": "a number or “cpus”",
         ])
     case .timeout: reference("positiveDuration", "Short for limits.time.")
