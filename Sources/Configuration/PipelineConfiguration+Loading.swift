@@ -38,11 +38,12 @@ extension PipelineConfiguration {
     do {
       document = try JSONReader.read(bytes)
     } catch {
-      let position = JSONReader.position(of: error.offset, in: bytes)
+      var place = JSONReader.Place()
+      place.advance(to: error.offset, in: bytes)
       throw ConfigurationErrors(
         ConfigurationError(
-          code: error.code, message: error.message, file: file, line: position.line,
-          column: position.column))
+          code: error.code, message: error.message, file: file, line: place.line,
+          column: place.column))
     }
     var decoder = ConfigurationDecoder(document: document, file: file)
     let configuration = decoder.configuration()

@@ -44,10 +44,13 @@ package struct StageConfiguration: Sendable, Hashable {
   /// an absolute path; one without is looked for in `PATH`.
   package var command: [String]?
 
+  /// The most jobs of a stage that may run at once.
+  package static let greatestConcurrency = 1024
+
   /// Makes a stage of defaults.
   package init(name: String, plugin: String) {
     self.name = name
     self.plugin = plugin
-    concurrency = Machine.processors
+    concurrency = min(Machine.processors, Self.greatestConcurrency)
   }
 }

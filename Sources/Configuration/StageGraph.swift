@@ -2,7 +2,9 @@
 package struct StageGraph: Sendable, Hashable {
   /// A stage and the stages it needs, by name.
   package struct Node: Sendable, Hashable {
+    /// The name of the stage.
     package var name: String
+    /// The names of the stages it needs.
     package var needs: [String]
 
     /// Makes a node.

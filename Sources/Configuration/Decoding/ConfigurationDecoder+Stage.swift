@@ -84,7 +84,7 @@ extension ConfigurationDecoder {
     }
     guard let program = words.first else { return nil }
     guard !program.isEmpty else {
-      refuse(field, .badValue, "\(field.subject) begins with an empty text, which is no program.")
+      refuse(field, .badPath, "\(field.subject) begins with an empty text, which is no program.")
       return nil
     }
     if program.utf8.contains(UInt8(ascii: "/")) {

@@ -52,12 +52,14 @@ struct ConfigurationDecoder {
     // Sorting is not stable by promise, so the original order decides between equals.
     let order = placed.indices.sorted { (placed[$0].offset, $0) < (placed[$1].offset, $1) }
     placed = order.map { placed[$0] }
+    // One walk through the text for all of them, since they are in its order.
+    var place = JSONReader.Place()
     return placed.map { offset, error in
-      let position = JSONReader.position(of: offset, in: bytes)
+      place.advance(to: offset, in: bytes)
       var error = error
       error.file = file
-      error.line = position.line
-      error.column = position.column
+      error.line = place.line
+      error.column = place.column
       return error
     }
   }

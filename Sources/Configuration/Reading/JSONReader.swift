@@ -20,8 +20,7 @@ struct JSONReader {
     var offset: Int
   }
 
-  /// How deep arrays and objects may be in each other. The deepest place that a
-  /// configuration has of its own is eight; options may go deeper.
+  /// How deep arrays and objects may be in each other, so that no input exhausts the stack.
   static let greatestDepth = 64
 
   private let bytes: [UInt8]
@@ -249,13 +248,26 @@ struct JSONReader {
 }
 
 extension JSONReader {
-  /// The line and the column of a place, both from 1, the column in characters.
-  static func position(of offset: Int, in bytes: [UInt8]) -> (line: Int, column: Int) {
-    let before = bytes.prefix(offset)
-    let line = before.count { $0 == 0x0A } + 1
-    let start = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
-    // Bytes that go on with a UTF-8 sequence count with its first.
-    let column = before[start...].count { $0 & 0xC0 != 0x80 } + 1
-    return (line, column)
+  /// A place in a text for people.
+  struct Place {
+    private var offset = 0
+    /// The line, from 1.
+    private(set) var line = 1
+    /// The column in characters, from 1.
+    private(set) var column = 1
+
+    /// Moves on; never back.
+    mutating func advance(to target: Int, in bytes: [UInt8]) {
+      while offset < min(target, bytes.count) {
+        if bytes[offset] == 0x0A {
+          line += 1
+          column = 1
+        } else if offset + 1 == bytes.count || bytes[offset + 1] & 0xC0 != 0x80 {
+          // A UTF-8 sequence counts once, with its last byte.
+          column += 1
+        }
+        offset += 1
+      }
+    }
   }
 }

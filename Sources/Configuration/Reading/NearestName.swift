@@ -2,8 +2,8 @@
 package enum NearestName {
   /// The nearest of some names, or `nil` where none is near enough.
   ///
-  /// Near is a third of the length, at least one and at most four edits; letters in another case
-  /// count as the same.
+  /// Near is a third of the length, at least one and at most four edits, but never all of the
+  /// name; letters in another case count as the same.
   package static func find(_ name: String, among known: some Sequence<String>) -> String? {
     let limit = max(1, min(4, name.count / 3))
     let folded = Array(name.lowercased().unicodeScalars)
@@ -12,7 +12,9 @@ package enum NearestName {
       let other = Array(candidate.lowercased().unicodeScalars)
       guard abs(other.count - folded.count) <= limit else { continue }
       let distance = distance(folded, other)
-      if distance <= limit, distance < best?.distance ?? .max { best = (candidate, distance) }
+      if distance <= limit, distance < folded.count, distance < best?.distance ?? .max {
+        best = (candidate, distance)
+      }
     }
     return best?.name
   }

@@ -88,7 +88,7 @@ extension ConfigurationSchema {
         "Small letters, digits, dashes and underscores; a letter or digit first.",
         [
           "type": "string", "pattern": "^[a-z0-9][a-z0-9_-]*$", "maxLength": 64,
-          "title": "a stage name",
+          "x-expected": "small letters, digits, dashes and underscores, a letter or digit first",
         ])
     case .plugin: described("The id of the plugin.", ["type": "string", "minLength": 1])
     case .needs:
@@ -100,8 +100,9 @@ extension ConfigurationSchema {
         "How many jobs run at once: a number from 1, or cpus for one a processor.",
         default: "cpus",
         [
-          "type": ["integer", "string"], "minimum": 1, "maximum": 1024, "pattern": "^cpus$",
-          "title": "a number or “cpus”",
+          "type": ["integer", "string"], "minimum": 1,
+          "maximum": .integer(StageConfiguration.greatestConcurrency), "pattern": "^cpus$",
+          "x-expected": "a number or “cpus”",
         ])
     case .timeout: reference("positiveDuration", "Short for limits.time.")
     case .memory: reference("positiveSize", "Short for limits.memory.")

@@ -23,33 +23,28 @@ package enum ConfigurationSchema {
   /// Durations, sizes and paths, which many keys refer to.
   private static let definitions: [String: JSONValue] = [
     "duration": text(
-      kind: "duration", pattern: "^[0-9]{1,12}(ms|s|m|h|d)$", title: "a duration",
-      "A whole number followed by ms, s, m, h or d, such as 2s.", examples: ["250ms", "2s", "5m"]),
+      kind: "duration", pattern: "^[0-9]{1,12}(ms|s|m|h|d)$",
+      "a whole number with ms, s, m, h or d, such as 2s", examples: ["250ms", "2s", "5m"]),
     "positiveDuration": text(
       kind: "duration", pattern: "^0{0,11}[1-9][0-9]{0,11}(ms|s|m|h|d)$",
-      title: "a duration above zero",
-      "A whole number above zero followed by ms, s, m, h or d, such as 2s.",
-      examples: ["60s", "5m"]),
+      "a whole number above zero with ms, s, m, h or d, such as 2s", examples: ["60s", "5m"]),
     "size": text(
-      kind: "size", pattern: "^[0-9]{1,18}(B|KiB|MiB|GiB|TiB)?$", title: "a size",
-      "A whole number followed by B, KiB, MiB, GiB or TiB, such as 64KiB.",
-      examples: ["64KiB", "1GiB"]),
+      kind: "size", pattern: "^[0-9]{1,18}(B|KiB|MiB|GiB|TiB)?$",
+      "a whole number with B, KiB, MiB, GiB or TiB, such as 64KiB", examples: ["64KiB", "1GiB"]),
     "positiveSize": text(
       kind: "size", pattern: "^0{0,11}[1-9][0-9]{0,17}(B|KiB|MiB|GiB|TiB)?$",
-      title: "a size above zero",
-      "A whole number above zero followed by B, KiB, MiB, GiB or TiB, such as 64KiB.",
+      "a whole number above zero with B, KiB, MiB, GiB or TiB, such as 64KiB",
       examples: ["64KiB", "1GiB"]),
     "path": ["type": "string", "minLength": 1, "maxLength": 4095],
     "glob": ["type": "string", "minLength": 1],
   ]
 
   private static func text(
-    kind: String, pattern: String, title: String, _ description: String, examples: [JSONValue]
+    kind: String, pattern: String, _ expected: String, examples: [JSONValue]
   ) -> JSONValue {
     [
-      "type": "string", "pattern": .string(pattern), "title": .string(title),
-      "description": .string(description), "examples": .array(examples),
-      "x-kind": .string(kind),
+      "type": "string", "pattern": .string(pattern), "examples": .array(examples),
+      "x-kind": .string(kind), "x-expected": .string(expected),
     ]
   }
 

@@ -57,7 +57,8 @@ extension JSONValue {
         let property = OptionSchema.resolved(property, in: root)
         let reduced = value.removingDefaults(property, root: root)
         let standard = property["default"]?.canonical.removingDefaults(property, root: root)
-        members[key] = reduced == standard ? nil : reduced
+        members[key] = reduced
+        if reduced == standard { members.removeValue(forKey: key) }
       }
       return .object(members)
     case .array(let elements):

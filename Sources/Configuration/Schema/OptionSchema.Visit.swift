@@ -159,19 +159,14 @@ extension OptionSchema {
           .badValue, "\(subject) has \(length) characters; at most \(most) are allowed.",
           at: pointer)
       } else if let pattern = schema["pattern"]?.string, !Self.matches(text, pattern) {
-        let title = schema["title"]?.string
-        let expected = schema["description"]?.string ?? "a text that matches \(quoted(pattern))"
+        let expected = schema["x-expected"]?.string ?? "a text that matches \(quoted(pattern))"
         let code: ConfigurationError.Code =
           switch schema["x-kind"]?.string {
           case "duration": .badDuration
           case "size": .badSize
           default: .badValue
           }
-        report(
-          code,
-          title.map { "\(subject) is \(quoted(text)), which is not \($0): \(expected)" }
-            ?? "\(subject) is \(quoted(text)); expected is \(expected).",
-          at: pointer)
+        report(code, "\(subject) is \(quoted(text)); expected is \(expected).", at: pointer)
       }
     }
 

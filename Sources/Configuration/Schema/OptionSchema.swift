@@ -4,8 +4,9 @@ package import PipelineModel
 ///
 /// Keywords: `type`, `enum`, `const`, `properties`, `required`, `additionalProperties`, `items`,
 /// `minItems`, `maxItems`, `uniqueItems`, `minimum`, `maximum`, `minLength`, `maxLength`,
-/// `pattern` and `$ref` to `#/$defs/…`. `x-uniqueBy` is an addition: it names a key whose values
-/// must differ among the objects of a list. `title`, `description`, `default`, `examples`,
+/// `pattern` and `$ref` to `#/$defs/…`. There are two additions: `x-uniqueBy` names a key whose
+/// values must differ among the objects of a list, since `uniqueItems` compares whole objects;
+/// `x-expected` says in words what a `pattern` asks for. `title`, `description`, `default`, `examples`,
 /// `deprecated`, `$schema`, `$id`, `$comment`, `$defs` and other keywords that begin with `x-`
 /// say nothing about what is valid.
 package struct OptionSchema: Sendable, Hashable {
