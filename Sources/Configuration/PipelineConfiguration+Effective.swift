@@ -14,7 +14,7 @@ extension PipelineConfiguration {
       case .sources: .array(sources.map { $0.effective() })
       case .plugins: texts(plugins)
       case .memoryBudget: .string(memoryBudget.notation)
-      case .reserve: .string(reserve.notation)
+      case .reserve: reserve.map { .string($0.notation) }
       case .rescan: .string(rescan.description)
       case .stages: .array(stages.map { $0.effective() })
       }
@@ -64,7 +64,8 @@ extension StageConfiguration {
 }
 
 extension StageLimits {
-  fileprivate func effective() -> JSONValue {
+  /// The limits that are set, as `pipeline.json` would write them.
+  package func effective() -> JSONValue {
     members { (key: LimitKey) in
       switch key {
       case .time: time.map { .string($0.description) }

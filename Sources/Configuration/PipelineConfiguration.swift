@@ -16,9 +16,10 @@ package struct PipelineConfiguration: Sendable, Hashable {
   package var plugins: [BytePath]
   /// What running jobs may need together; by default half of the machine's memory.
   package var memoryBudget: ByteSize
-  /// Free space that is always left on the library's file system; by default 256 MiB,
-  /// which is enough for the manifest, the catalog and a recovery to go on working.
-  package var reserve: ByteSize
+  /// Free space that is always left on the library's file system; by default (`nil`) 256 MiB, or
+  /// a hundredth of the file system where that is less: enough for the manifest, the catalog and
+  /// a recovery to go on working.
+  package var reserve: ByteSize?
   /// How often `watch` looks through all sources on its own; by default every five minutes.
   package var rescan: TimeSpan
   /// The stages in the order of the file; none by default.
@@ -37,7 +38,7 @@ package struct PipelineConfiguration: Sendable, Hashable {
     sources = []
     plugins = []
     memoryBudget = ByteSize(bytes: Machine.physicalMemory / 2)
-    reserve = ByteSize(bytes: 256 << 20)
+    reserve = nil
     rescan = TimeSpan(milliseconds: 300_000)
     stages = []
   }

@@ -1,4 +1,5 @@
 package import Catalog
+import Configuration
 import Dispatch
 import Files
 package import Originals

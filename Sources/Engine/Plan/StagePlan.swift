@@ -1,8 +1,8 @@
 package import Catalog
 package import Configuration
 import Hashing
-package import PipelineModel
-package import PipelinePlugin
+import PipelineModel
+import PipelinePlugin
 
 /// The configured stages with their plugins, in the order in which they can run.
 package struct StagePlan: Sendable {
@@ -122,7 +122,7 @@ package struct StagePlan: Sendable {
       isAssetScoped: manifest.scope == .asset || needed.contains { $0.definition.isAssetScoped },
       needs: needed.map(\.name), attempts: stage.attempts,
       runtime: "\(manifest.id) \(manifest.version); \(manifest.runtime)",
-      limits: try JSONText.encode(stage.limits.json))
+      limits: try JSONText.encode(stage.limits.effective()))
   }
 
   /// SHA-256 over all that the output depends on besides the bytes, as

@@ -69,7 +69,7 @@ final class ImportVisit {
     var scan = try translating {
       let parent = try source.folder.openParent(of: path)
       let folder = try Descriptor.openFolder(path.lastComponent, in: parent, followsLinks: false)
-      return try SourceScan(folder, rules: rules, isRecursive: true)
+      return try SourceScan(folder, rules: rules, isRecursive: true, library: library.folder)
     }
     while !isStopped(), let entry = scan.next() {
       let inner = path.appending(entry.path)

@@ -35,12 +35,19 @@ struct SourceScan {
 
   private let rules: SourceRules
   private let isRecursive: Bool
+  /// The library, which is never walked into.
+  private let library: FileStatus
   private var levels: [Level] = []
   /// Entries found while a folder was opened, to be given first.
   private var pending: [ScannedEntry] = []
 
   /// Begins at a folder of the source.
-  init(_ folder: Descriptor, rules: SourceRules, isRecursive: Bool) throws(FileError) {
+  ///
+  /// - Parameter library: the library's folder, which is passed over.
+  init(
+    _ folder: Descriptor, rules: SourceRules, isRecursive: Bool, library: Descriptor
+  ) throws(FileError) {
+    self.library = try library.status()
     self.rules = rules
     self.isRecursive = isRecursive
     levels = [try Self.level(folder, path: BytePath(bytes: []))]
@@ -62,7 +69,9 @@ struct SourceScan {
   ) -> ScannedEntry? {
     let isFolder = kind == .folder
     let shown = isFolder ? BytePath(bytes: path.bytes + [UInt8(ascii: "/")]) : path
-    if case .ignored(let rule) = rules.verdict(for: path, isFolder: isFolder) {
+    if case .ignored(let rule) = rules.verdict(
+      for: path, isFolder: isFolder, foldersAreAccepted: true)
+    {
       return .ignored(shown, rule: rule)
     }
     do throws(FileError) {
@@ -74,6 +83,7 @@ struct SourceScan {
           return .ignored(shown, rule: "a folder, and the source is not recursive")
         }
         let inner = try Descriptor.openFolder(name, in: folder, followsLinks: false)
+        guard try !isLibrary(inner) else { return .ignored(shown, rule: "the library itself") }
         levels.append(try Self.level(inner, path: path))
         return nil
       case .link: return .ignored(path, rule: "a symbolic link")
@@ -87,6 +97,11 @@ struct SourceScan {
     } catch {
       return .unreadable(shown, error)
     }
+  }
+
+  private func isLibrary(_ folder: Descriptor) throws(FileError) -> Bool {
+    let status = try folder.status()
+    return status.device == library.device && status.identity.inode == library.identity.inode
   }
 
   private static func level(_ folder: Descriptor, path: BytePath) throws(FileError) -> Level {

@@ -82,7 +82,8 @@ final class SourceVisit {
     do {
       let cursor = try library.catalog.sightings(of: source.root)
       let scan = try SourceScan(
-        source.folder, rules: SourceRules(configuration), isRecursive: configuration.recursive)
+        source.folder, rules: SourceRules(configuration), isRecursive: configuration.recursive,
+        library: library.folder)
       return try SourceComparison(scan: scan, cursor: cursor, source: source, now: now)
     } catch let error as CatalogError {
       throw IngestError(error)

@@ -1,0 +1,68 @@
+import Configuration
+import PipelineModel
+
+/// The words of a command line, sorted into a verb, options and operands.
+struct Arguments: Sendable {
+  /// The verb, or `nil` if only options were given.
+  private(set) var verb: String?
+  private var switches: Set<Option> = []
+  private var values: [Option: String] = [:]
+  /// What follows the verb, as bytes: names of files need not be UTF-8.
+  private(set) var operands: [BytePath] = []
+
+  /// Sorts the words behind the program's name.
+  ///
+  /// Options may stand before and behind the verb; `--` ends them.
+  ///
+  /// - Parameter options: the options of a verb, asked for once the verb is known.
+  init(_ words: [BytePath], options: (String?) throws(UsageError) -> [Option]) throws(UsageError) {
+    verb = Self.verb(in: words)
+    let known = try options(verb)
+    var isVerbSeen = false
+    var rest = words[...]
+    while let word = rest.popFirst() {
+      guard let text = word.utf8, text.hasPrefix("-"), text != "-" else {
+        if !isVerbSeen { isVerbSeen = true } else { operands.append(word) }
+        continue
+      }
+      if text == "--" {
+        operands += isVerbSeen ? Array(rest) : Array(rest.dropFirst())
+        break
+      }
+      let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let name = String(parts[0])
+      guard let option = known.first(where: { $0.name == name || $0.short == name }) else {
+        throw UsageError.unknownOption(name, known: known, verb: verb)
+      }
+      guard option.value != nil else {
+        if parts.count > 1 { throw UsageError("\(name) takes no value.", verb: verb) }
+        switches.insert(option)
+        continue
+      }
+      if parts.count > 1 {
+        values[option] = String(parts[1])
+      } else if let value = rest.popFirst()?.utf8 {
+        values[option] = value
+      } else {
+        throw UsageError("\(name) needs a value: \(name) \(option.value ?? "").", verb: verb)
+      }
+    }
+  }
+
+  func has(_ option: Option) -> Bool { switches.contains(option) }
+
+  func value(_ option: Option) -> String? { values[option] }
+
+  /// The first word that is neither an option nor the value of a common one.
+  private static func verb(in words: [BytePath]) -> String? {
+    let valued = Option.common.filter { $0.value != nil } + [.wait]
+    var rest = words[...]
+    while let word = rest.popFirst() {
+      guard let text = word.utf8 else { return word.description }
+      if text == "--" { return rest.first?.description }
+      if !text.hasPrefix("-") { return text }
+      if valued.contains(where: { $0.name == text }) { _ = rest.popFirst() }
+    }
+    return nil
+  }
+}

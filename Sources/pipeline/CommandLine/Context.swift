@@ -1,0 +1,34 @@
+import PipelineModel
+
+/// What a verb works with: its words, the surroundings, and where to print.
+struct Context {
+  let arguments: Arguments
+  let environment: [String: String]
+  let workingFolder: BytePath
+  let console: Console
+
+  /// An operand that the verb can't do without.
+  func operand(_ index: Int, _ name: String) throws(UsageError) -> BytePath {
+    guard arguments.operands.indices.contains(index) else {
+      throw UsageError("\(name) is missing.", verb: arguments.verb)
+    }
+    return arguments.operands[index]
+  }
+
+  /// Refuses operands beyond a number.
+  func expectOperands(atMost count: Int) throws(UsageError) {
+    guard arguments.operands.count > count else { return }
+    throw UsageError(
+      "“\(arguments.operands[count].printable)” is one argument too many.", verb: arguments.verb)
+  }
+
+  /// How long to wait for the lock.
+  func wait() throws(UsageError) -> TimeSpan {
+    guard let text = arguments.value(.wait) else { return TimeSpan(milliseconds: 0) }
+    guard let span = TimeSpan(text) else {
+      throw UsageError(
+        "“\(text)” is no duration; write for example 500ms, 30s or 5m.", verb: arguments.verb)
+    }
+    return span
+  }
+}

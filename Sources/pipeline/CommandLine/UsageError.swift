@@ -1,0 +1,25 @@
+import Configuration
+
+/// A command line that can't be followed.
+struct UsageError: Error, Sendable {
+  /// A sentence that quotes the word in question.
+  let message: String
+  /// The verb whose help is of use.
+  let verb: String?
+
+  init(_ message: String, verb: String?) {
+    self.message = message
+    self.verb = verb
+  }
+
+  static func unknownOption(_ name: String, known: [Option], verb: String?) -> UsageError {
+    let names = known.flatMap { [$0.name] + ($0.short.map { [$0] } ?? []) }
+    let meant = NearestName.find(name, among: names).map { " Did you mean \($0)?" } ?? ""
+    return UsageError("There is no option “\(name)”.\(meant)", verb: verb)
+  }
+
+  static func unknownVerb(_ name: String, known: [String]) -> UsageError {
+    let meant = NearestName.find(name, among: known).map { " Did you mean “\($0)”?" } ?? ""
+    return UsageError("There is no verb “\(name)”.\(meant)", verb: nil)
+  }
+}

@@ -1,0 +1,108 @@
+import Glibc
+import PipelineModel
+import Synchronization
+
+/// Results on standard output, messages on standard error.
+final class Console: Sendable {
+  /// Whether results are JSON lines.
+  let isJSON: Bool
+  let isQuiet: Bool
+  let isVerbose: Bool
+  /// Whether standard error is a terminal that may be drawn on.
+  let isTerminal: Bool
+  private let hasColors: Bool
+  private let output = Mutex<[UInt8]>([])
+  /// A line that is drawn over and over, and has to be wiped before anything else.
+  private let drawn = Mutex(false)
+
+  init(_ arguments: Arguments, environment: [String: String]) {
+    isJSON = arguments.has(.json)
+    isQuiet = arguments.has(.quiet)
+    isVerbose = arguments.has(.verbose)
+    isTerminal = isatty(STDERR_FILENO) == 1 && environment["TERM"] != "dumb"
+    hasColors = isTerminal && !arguments.has(.noColor) && environment["NO_COLOR"] == nil
+  }
+
+  /// Prints a line of a result.
+  func result(_ line: String) { write(Array((line + "\n").utf8)) }
+
+  /// Prints a JSON object as a line.
+  func event(_ name: String, _ members: [String: JSONValue]) {
+    var members = members
+    members["event"] = .string(name)
+    guard let line = try? JSONText.encode(JSONValue.object(members)) else { return }
+    result(line)
+  }
+
+  /// Prints raw bytes of a result; `flush` sends what is gathered.
+  func write(_ bytes: [UInt8]) {
+    let full = output.withLock { buffer in
+      buffer += bytes
+      return buffer.count >= 1 << 16
+    }
+    if full { flush() }
+  }
+
+  /// Sends what was printed; a reader that went away ends the program quietly.
+  func flush() {
+    let bytes = output.withLock { buffer in
+      defer { buffer = [] }
+      return buffer
+    }
+    send(bytes, to: STDOUT_FILENO)
+  }
+
+  /// Prints a message for people.
+  func message(_ text: String) {
+    if isQuiet { return }
+    say(text)
+  }
+
+  /// Prints a message that matters even to those who asked for quiet.
+  func error(_ text: String) { say(paint(text, "31")) }
+
+  /// Prints a warning.
+  func warning(_ text: String) { message(paint("warning: ", "33") + text) }
+
+  /// Draws a line over the last one that was drawn, on a terminal.
+  func draw(_ text: String) {
+    drawn.withLock { $0 = true }
+    send(Array("\r\u{1B}[K\(text)".utf8), to: STDERR_FILENO)
+  }
+
+  /// Wipes the drawn line.
+  func wipe() {
+    let wasDrawn = drawn.withLock { drawn in
+      defer { drawn = false }
+      return drawn
+    }
+    if wasDrawn { send(Array("\r\u{1B}[K".utf8), to: STDERR_FILENO) }
+  }
+
+  private func say(_ text: String) {
+    wipe()
+    send(Array((text + "\n").utf8), to: STDERR_FILENO)
+  }
+
+  private func paint(_ text: String, _ color: String) -> String {
+    hasColors ? "\u{1B}[\(color)m\(text)\u{1B}[0m" : text
+  }
+
+  private func send(_ bytes: [UInt8], to descriptor: Int32) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if count > 0 {
+        rest = rest.dropFirst(count)
+      } else if errno == EPIPE, descriptor == STDOUT_FILENO {
+        isReaderGone.store(true, ordering: .relaxed)
+        return
+      } else if errno != EINTR && errno != EAGAIN {
+        return
+      }
+    }
+  }
+
+  /// Whether nobody reads standard output any more.
+  let isReaderGone = Atomic(false)
+}

@@ -1,0 +1,61 @@
+import Catalog
+import Configuration
+import Engine
+import Files
+import Ingest
+import PipelineModel
+
+/// Any error as text and exit code: the one place that turns one into the other.
+struct Failure {
+  /// What a script can act upon.
+  let code: String
+  let messages: [(message: String, pointer: String?)]
+  let exitCode: ExitCode
+
+  init(_ error: any Error) {
+    switch error {
+    case let error as UsageError:
+      let help = error.verb.map { "pipeline \($0) --help" } ?? "pipeline --help"
+      self.init("usage", "\(error.message) See `\(help)`.", .usage)
+    case let errors as ConfigurationErrors:
+      code = "configuration"
+      messages = errors.errors.map { ($0.description, $0.pointer) }
+      exitCode = .usage
+    case let error as ConfigurationError:
+      code = "configuration"
+      messages = [(error.description, error.pointer)]
+      exitCode = .usage
+    case let error as IngestError:
+      self.init("\(error.code)", error.message, error.code == .locked ? .locked : .fatal)
+    case let error as EngineError:
+      self.init("\(error.code)", error.message, .fatal)
+    case let error as CatalogError:
+      self.init("\(error.code)", error.message, .fatal)
+    case let error as FileError:
+      self.init("file", error.message, .fatal)
+    default:
+      self.init("unexpected", "\(error)", .fatal)
+    }
+  }
+
+  private init(_ code: String, _ message: String, _ exitCode: ExitCode) {
+    self.code = code
+    messages = [(message, nil)]
+    self.exitCode = exitCode
+  }
+
+  func print(on console: Console) {
+    for (message, pointer) in messages {
+      if console.isJSON {
+        console.event(
+          "error",
+          [
+            "code": .string(code), "message": .string(message),
+            "pointer": JSONMembers.text(pointer),
+          ])
+      } else {
+        console.error("pipeline: \(message)")
+      }
+    }
+  }
+}

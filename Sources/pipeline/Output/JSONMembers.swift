@@ -1,0 +1,83 @@
+import Catalog
+import PipelineModel
+
+/// How records look as JSON; the names are fixed by `docs/format.md`.
+enum JSONMembers {
+  /// A path under a key, with its raw bytes beside it where they are not UTF-8.
+  static func path(_ path: BytePath, key: String = "path") -> [String: JSONValue] {
+    var members: [String: JSONValue] = [key: .string(path.description)]
+    if path.utf8 == nil { members["\(key)Base64"] = .string(Base64.encode(path.bytes)) }
+    return members
+  }
+
+  /// Text, or null.
+  static func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
+
+  /// A number, or null.
+  static func number(_ value: Int?) -> JSONValue { value.map { .integer($0) } ?? .null }
+
+  /// A moment, or null.
+  static func time(_ value: Timestamp?) -> JSONValue { text(value?.rfc3339) }
+
+  static func asset(_ asset: AssetRecord) -> [String: JSONValue] {
+    let facts = asset.identity
+    var members: [String: JSONValue] = [
+      "id": .string(asset.id.description),
+      "digest": .string(asset.digest.hex),
+      "size": .integer(asset.size),
+      "mediaType": text(facts?["mediaType"]?.string),
+      "width": number(facts?["width"]?.integer),
+      "height": number(facts?["height"]?.integer),
+      "orientation": number(facts?["orientation"]?.integer),
+      "importedAt": time(asset.importedAt),
+      "capturedAt": text(facts?["capturedAt"]?.string),
+      "modifiedAt": time(Timestamp(microseconds: asset.modified / 1000)),
+      "supersedes": text(asset.supersedes?.description),
+      "state": .string(asset.state.rawValue),
+      "renditions": .array(asset.renditions.map { .object(rendition($0)) }),
+    ]
+    members.merge(path(asset.name, key: "name")) { $1 }
+    members.merge(path(asset.source, key: "source")) { $1 }
+    members.merge(path(asset.path)) { $1 }
+    return members
+  }
+
+  static func rendition(_ rendition: RenditionRecord) -> [String: JSONValue] {
+    [
+      "name": .string(rendition.name),
+      "stage": .string(rendition.stage),
+      "mediaType": .string(rendition.mediaType),
+      "width": .integer(rendition.width),
+      "height": .integer(rendition.height),
+      "bytes": .integer(rendition.bytes),
+      "digest": .string(rendition.digest.hex),
+      "from": text(rendition.from),
+      "storage": .string(rendition.path == nil ? "database" : "file"),
+      "stale": .bool(rendition.isStale),
+    ]
+  }
+
+  static func sighting(_ sighting: Sighting) -> [String: JSONValue] {
+    var members: [String: JSONValue] = [
+      "state": .string(sighting.state.rawValue),
+      "asset": text(sighting.asset?.description),
+      "reason": text(sighting.reason),
+      "seenAt": time(sighting.seenAt),
+    ]
+    members.merge(path(sighting.source.appending(sighting.path))) { $1 }
+    return members
+  }
+
+  static func job(_ job: JobRecord) -> [String: JSONValue] {
+    [
+      "stage": .string(job.stage),
+      "state": .string(job.state.rawValue),
+      "attempts": .integer(job.attempts),
+      "class": text(job.failureClass),
+      "reason": text(job.reason),
+      "seconds": job.seconds.map { .number($0) } ?? .null,
+      "finishedAt": time(job.finishedAt),
+      "notBefore": time(job.notBefore),
+    ]
+  }
+}

@@ -1,0 +1,111 @@
+import Catalog
+import Engine
+import Ingest
+import PipelineModel
+import Synchronization
+
+/// Counts what a run does, and tells it: as JSON lines, or as messages about
+/// what went wrong.
+final class RunReport: IngestReport, EngineReport {
+  /// What a run has come to so far.
+  struct Counts: Sendable {
+    var files: [Sighting.State: Int] = [:]
+    var jobs: [JobEvent.Outcome: Int] = [:]
+    var bytes = 0
+    var heldStages = 0
+
+    subscript(_ state: Sighting.State) -> Int { files[state] ?? 0 }
+    subscript(_ outcome: JobEvent.Outcome) -> Int { jobs[outcome] ?? 0 }
+
+    /// Whether something failed that `run` has to answer for with its exit code.
+    var hasFailures: Bool {
+      self[.failed] + self[.rejected] + self[JobEvent.Outcome.failed] + heldStages > 0
+    }
+  }
+
+  private let console: Console
+  private let state = Mutex(Counts())
+  /// Told after each commit of ingest.
+  private let onCommit = Mutex<(@Sendable () -> Void)?>(nil)
+
+  init(console: Console) { self.console = console }
+
+  var counts: Counts { state.withLock { $0 } }
+
+  /// Sets what is called after each commit of ingest.
+  func afterCommit(_ body: @escaping @Sendable () -> Void) { onCommit.withLock { $0 = body } }
+
+  // MARK: IngestReport
+
+  func file(_ event: FileEvent) {
+    state.withLock { counts in
+      counts.files[event.outcome, default: 0] += 1
+      counts.bytes += event.storedBytes
+    }
+    if console.isJSON {
+      var members: [String: JSONValue] = [
+        "outcome": .string(event.outcome.rawValue),
+        "asset": JSONMembers.text(event.asset?.description),
+        "reason": JSONMembers.text(event.reason),
+      ]
+      members.merge(JSONMembers.path(event.path)) { $1 }
+      return console.event("file", members)
+    }
+    let isTrouble = event.outcome == .failed || event.outcome == .rejected
+    guard isTrouble || console.isVerbose else { return }
+    let reason = event.reason.map { ": \($0)" } ?? ""
+    console.message("\(event.outcome.rawValue) \(event.path.printable)\(reason)")
+  }
+
+  func committed() { onCommit.withLock { $0 }?() }
+
+  // MARK: EngineReport
+
+  func job(_ event: JobEvent) {
+    state.withLock { $0.jobs[event.outcome, default: 0] += 1 }
+    if console.isJSON {
+      return console.event(
+        "job",
+        [
+          "asset": .string(event.asset.description),
+          "stage": .string(event.stage),
+          "outcome": .string(event.outcome.rawValue),
+          "class": JSONMembers.text(event.failureClass),
+          "reason": JSONMembers.text(event.reason),
+          "seconds": .number(event.seconds),
+        ])
+    }
+    guard event.outcome == .failed || console.isVerbose else { return }
+    let reason = event.reason.map { ": \($0)" } ?? ""
+    console.message(
+      "\(event.outcome.rawValue) \(event.stage) of \(event.name.printable)\(reason)")
+  }
+
+  func held(stage: String, reason: String) {
+    state.withLock { $0.heldStages += 1 }
+    if console.isJSON {
+      console.event("stage", ["stage": .string(stage), "state": "held", "reason": .string(reason)])
+    } else {
+      console.error("The stage “\(stage)” can't run on this machine: \(reason)")
+    }
+  }
+
+  func log(stage: String, message: String) {
+    if console.isVerbose { console.message("\(stage): \(BytePath(message).printable)") }
+  }
+
+  func warning(_ message: String) { console.warning(message) }
+}
+
+extension RunReport.Counts {
+  /// The counters of the summary, by the names that scripts know.
+  var counters: [String: Int] {
+    [
+      "imported": self[.imported], "duplicates": self[.duplicate], "ignored": self[.ignored],
+      "rejected": self[.rejected], "settling": self[.settling],
+      "failed": self[Sighting.State.failed], "gone": self[.gone],
+      "jobsDone": self[.done], "jobsSkipped": self[.skipped],
+      "jobsFailed": self[JobEvent.Outcome.failed], "bytes": bytes,
+    ]
+  }
+}

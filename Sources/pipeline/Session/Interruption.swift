@@ -1,0 +1,51 @@
+import Dispatch
+import Glibc
+import Synchronization
+
+/// Answers signals: the first asks the program to finish what is in hand, the
+/// second ends it at once.
+final class Interruption: Sendable {
+  /// The signal that came, or 0.
+  private let received = Atomic<Int32>(0)
+
+  static let shared = Interruption()
+
+  /// Begins to listen for SIGINT and SIGTERM, and ignores SIGPIPE.
+  func listen() {
+    signal(SIGPIPE, SIG_IGN)
+    for number in [SIGINT, SIGTERM] {
+      // The default action must be off for the source to get the signal.
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(
+        signal: number, queue: DispatchQueue.global(qos: .userInitiated))
+      source.setEventHandler { [self] in
+        let (isFirst, _) = received.compareExchange(
+          expected: 0, desired: number, ordering: .sequentiallyConsistent)
+        if !isFirst { _exit(128 + number) }
+      }
+      source.resume()
+      Self.sources.withLock { $0.append(UncheckedSource(source)) }
+    }
+  }
+
+  /// Whether the program was asked to stop.
+  var isRequested: Bool { received.load(ordering: .relaxed) != 0 }
+
+  /// The exit code that says so, or `nil`.
+  var exitCode: ExitCode? {
+    switch received.load(ordering: .relaxed) {
+    case SIGINT: .interrupted
+    case SIGTERM: .terminated
+    default: nil
+    }
+  }
+
+  /// Keeps the sources alive.
+  private struct UncheckedSource: @unchecked Sendable {
+    // @unchecked because it is only kept, never used again.
+    let source: any DispatchSourceSignal
+    init(_ source: any DispatchSourceSignal) { self.source = source }
+  }
+
+  private static let sources = Mutex<[UncheckedSource]>([])
+}

@@ -1,0 +1,48 @@
+import Catalog
+import Files
+import Glibc
+import Ingest
+import PipelineModel
+
+/// A library that is only read: no lock, and nothing is written.
+struct ReadingSession {
+  let surroundings: Surroundings
+  let library: LibraryFolder
+  let catalog: CatalogReader
+
+  init(_ context: Context) throws {
+    surroundings = try Surroundings(context)
+    library = try LibraryFolder.open(surroundings.layout)
+    catalog = try CatalogReader.open(
+      at: surroundings.layout.catalog, immutable: Self.mustBeImmutable(library))
+  }
+
+  /// Whether SQLite could not even make its shared memory: the folder can't be
+  /// written, so it is a snapshot or a backup that nobody works on.
+  private static func mustBeImmutable(_ library: LibraryFolder) -> Bool {
+    let path = library.layout.catalogFolder.bytes.map { CChar(bitPattern: $0) } + [0]
+    return access(path, W_OK) != 0
+  }
+
+  /// Finds the one asset that an identifier means.
+  ///
+  /// - Parameter text: a UUID, or any unique prefix or suffix of one.
+  func asset(_ text: BytePath) throws -> AssetRecord {
+    let matches = try catalog.assetIDs(matching: text.description, limit: 3)
+    guard let id = matches.first else {
+      throw UsageError(
+        "No asset has an ID that begins or ends with “\(text.printable)”; `pipeline list` shows "
+          + "them.", verb: nil)
+    }
+    guard matches.count == 1 else {
+      let some = matches.map(\.description).joined(separator: ", ")
+      throw UsageError(
+        "“\(text.printable)” means more than one asset (\(some)…); write more of the ID.",
+        verb: nil)
+    }
+    guard let asset = try catalog.asset(id) else {
+      throw UsageError("The asset \(id) was removed just now.", verb: nil)
+    }
+    return asset
+  }
+}

@@ -1,0 +1,53 @@
+import Configuration
+import Files
+import Glibc
+import Ingest
+import PipelineModel
+
+/// The configuration of a command and what follows from it.
+struct Surroundings {
+  let configuration: PipelineConfiguration
+  let layout: LibraryLayout
+
+  /// Finds and loads the configuration.
+  ///
+  /// - Throws: `ConfigurationErrors`, `UsageError` if there is none.
+  init(_ context: Context) throws {
+    let explicit = context.arguments.value(.config)
+    let found = ConfigurationFile.locate(
+      explicit: explicit, environment: context.environment, workingFolder: context.workingFolder)
+    guard let found else {
+      let places = ConfigurationFile.places(
+        environment: context.environment, workingFolder: context.workingFolder)
+      throw UsageError(
+        "There is no configuration: none of \(places.map(\.printable).joined(separator: ", ")) "
+          + "exists. `pipeline init` makes one.", verb: nil)
+    }
+    configuration = try PipelineConfiguration.load(file: found)
+    layout = LibraryLayout(
+      root: configuration.library, catalogFolder: configuration.catalog)
+  }
+
+  /// Refuses a library whose catalog would be on a file system without reliable locks.
+  func checkFileSystem() throws(IngestError) {
+    do throws(FileError) {
+      let folder = try Descriptor.openFolder(layout.catalogFolder)
+      guard let name = try folder.fileSystem().networkName else { return }
+      throw IngestError(
+        .notALibrary,
+        "“\(layout.catalogFolder.printable)” is on \(name), where SQLite's locks can't be trusted: "
+          + "set \"catalog\" in \(configuration.file.printable) to a folder on a local disk.",
+        path: layout.catalogFolder)
+    } catch let error as FileError {
+      throw IngestError(error)
+    }
+  }
+
+  /// The free space that copies leave alone, in bytes.
+  func reserve() -> Int {
+    if let reserve = configuration.reserve { return reserve.bytes }
+    // Without figures the smaller bound is not known; the larger one holds.
+    let total = (try? Descriptor.openFolder(layout.root).fileSystem().totalBytes) ?? .max
+    return min(256 << 20, total / 100)
+  }
+}
