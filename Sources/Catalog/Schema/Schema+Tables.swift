@@ -20,7 +20,7 @@ extension Schema {
       verb TEXT NOT NULL,
       started_at INTEGER NOT NULL,
       ended_at INTEGER,
-      counters TEXT NOT NULL CHECK (json_valid(counters))
+      counters TEXT NOT NULL
     ) STRICT, WITHOUT ROWID;
 
     CREATE TABLE original (
@@ -111,7 +111,7 @@ extension Schema {
       blocked INTEGER NOT NULL DEFAULT 0 CHECK (blocked IN (0, 1)),
       class TEXT CHECK (class IN ('permanent', 'transient', 'environment')),
       reason TEXT,
-      facts TEXT CHECK (facts IS NULL OR json_valid(facts)),
+      facts TEXT,
       seconds REAL,
       finished_at INTEGER,
       CHECK ((state = 'done') = (facts IS NOT NULL)),
