@@ -1,60 +1,112 @@
+import CSQLite
 package import PipelineModel
 
 /// The records and the ledger in SQLite: the one connection that writes.
+///
+/// All work is done on one serial queue, and each method is one transaction
+/// that is durable when it returns. A method called from within another traps.
+/// Whoever opens a catalog holds the library's lock: there is never a second
+/// writer.
 package final class Catalog: Ledger, Sendable {
-  private init() {}
-  static let unready = CatalogError(.database, "The catalog can't do this yet.")
+  let access: SerialAccess<CatalogWriter>
+  /// The catalog's file.
+  package let path: BytePath
 
+  private init(_ connection: sending Connection) throws(CatalogError) {
+    path = connection.path
+    access = SerialAccess(
+      label: "pipeline.catalog", try CatalogWriter(connection))
+  }
+
+  /// Makes a new catalog for a library.
+  ///
+  /// A file that an interrupted `create` left is taken over.
+  ///
+  /// - Parameter libraryID: the library's identity; `open` must be given the same.
+  /// - Throws: `.database` if there is a catalog already.
   package static func create(
     at file: BytePath, libraryID: String
-  ) throws(CatalogError) -> Catalog { throw unready }
+  ) throws(CatalogError) -> Catalog {
+    try Catalog(connectNew(file, libraryID: libraryID))
+  }
+
+  /// Opens the catalog of a library and brings an older one up to date.
+  ///
+  /// - Throws: `.missing`, `.corrupt` (also if it belongs to another library)
+  ///   and `.newerVersion`; none of these has written anything.
   package static func open(
     at file: BytePath, libraryID: String
-  ) throws(CatalogError) -> Catalog { throw unready }
-  package func close() throws(CatalogError) {}
-
-  package func apply(
-    _ changes: [CatalogChange], manifestPosition: Int64
-  ) throws(CatalogError) { throw Self.unready }
-  package var manifestPosition: Int64 { get throws(CatalogError) { throw Self.unready } }
-  package func newestAssetID() throws(CatalogError) -> AssetID? { throw Self.unready }
-  package func beginRun(_ run: RunRecord) throws(CatalogError) { throw Self.unready }
-  package func endRun(
-    _ id: AssetID, counters: [String: Int], at time: Timestamp
-  ) throws(CatalogError) { throw Self.unready }
-  package func setting(_ key: String) throws(CatalogError) -> String? { throw Self.unready }
-  package func set(_ key: String, to value: String?) throws(CatalogError) { throw Self.unready }
-
-  package func assets(with digest: Digest) throws(CatalogError) -> [AssetID] { throw Self.unready }
-  package func sighting(
-    source: BytePath, path: BytePath
-  ) throws(CatalogError) -> Sighting? { throw Self.unready }
-  package func hasOriginal(_ digest: Digest) throws(CatalogError) -> Bool { throw Self.unready }
-  package func sightings(of source: BytePath) throws(CatalogError) -> SightingCursor {
-    throw Self.unready
+  ) throws(CatalogError) -> Catalog {
+    try Catalog(connect(file, libraryID: libraryID))
   }
-  package func sightingsAwaitingRemoval(
-    of source: BytePath
-  ) throws(CatalogError) -> SightingCursor { throw Self.unready }
 
-  package func configure(_ stages: [StageDefinition]) throws(CatalogError) { throw Self.unready }
-  package func claim(
-    stage: String, limit: Int, suspects: Bool
-  ) throws(CatalogError) -> [ClaimedJob] { throw Self.unready }
-  package func complete(_ completions: [Completion]) throws(CatalogError) -> [String] {
-    throw Self.unready
+  /// Closes the file; the catalog must not be used again.
+  package func close() throws(CatalogError) {
+    try access.sync { (writer) throws(CatalogError) in writer.connection.close() }
   }
-  package func giveBack(_ tokens: [AttemptToken]) throws(CatalogError) { throw Self.unready }
-  package func backlog() throws(CatalogError) -> [String: [LedgerState: Int]] {
-    throw Self.unready
+
+  /// Runs a body as one transaction on the catalog's queue.
+  @discardableResult
+  func write<Value>(
+    _ body: (CatalogWriter) throws(CatalogError) -> Value
+  ) throws(CatalogError) -> Value {
+    try access.sync { (writer) throws(CatalogError) in
+      try writer.connection.transaction { () throws(CatalogError) in try body(writer) }
+    }
   }
-  package func nextDue() throws(CatalogError) -> Timestamp? { throw Self.unready }
-  package func misplacedRenditions(
-    stage: String, threshold: Int, limit: Int
-  ) throws(CatalogError) -> [MisplacedRendition] { throw Self.unready }
-  package func relocate(
-    _ rendition: Int64, to content: RenditionContent
-  ) throws(CatalogError) { throw Self.unready }
-  package func invalidate(rendition: Int64) throws(CatalogError) { throw Self.unready }
-  package func retry(assets: [AssetID]?) throws(CatalogError) -> Int { throw Self.unready }
+
+  /// Runs a body that only reads on the catalog's queue.
+  func read<Value>(
+    _ body: (Connection) throws(CatalogError) -> Value
+  ) throws(CatalogError) -> Value {
+    try access.sync { (writer) throws(CatalogError) in try body(writer.connection) }
+  }
+}
+
+extension Catalog {
+  private static func connectNew(
+    _ file: BytePath, libraryID: String
+  ) throws(CatalogError) -> Connection {
+    let connection = try Connection(file, mode: .create)
+    guard case .empty = try Schema.condition(of: connection) else {
+      throw CatalogError(
+        .database, "There is a file “\(file)” already, and it is not empty.", path: file)
+    }
+    try connection.prepareWriting()
+    try connection.transaction { () throws(CatalogError) in
+      try Schema.migrate(connection, from: 0)
+      try connection.execute(Setting.write, Setting.library, libraryID)
+      try connection.execute(Setting.write, Setting.manifestPosition, "0")
+    }
+    return connection
+  }
+
+  private static func connect(
+    _ file: BytePath, libraryID: String
+  ) throws(CatalogError) -> Connection {
+    let connection = try Connection(file, mode: .write)
+    let version: Int
+    do throws(CatalogError) {
+      version = try Schema.check(connection)
+      let owner = try connection.first(Setting.read, Setting.library) { $0.text(0) }
+      guard owner == libraryID else {
+        throw CatalogError(
+          .corrupt,
+          "The catalog “\(file)” belongs to the library \(owner ?? "“”"), not to \(libraryID). "
+            + CatalogError.advice,
+          path: file)
+      }
+    } catch {
+      // A file that is refused is left as it was, its log included.
+      pipeline_sqlite_configure(connection.handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+      throw error
+    }
+    try connection.prepareWriting()
+    if version < Schema.version {
+      try connection.transaction { () throws(CatalogError) in
+        try Schema.migrate(connection, from: version)
+      }
+    }
+    return connection
+  }
 }

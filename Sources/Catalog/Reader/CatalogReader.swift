@@ -1,45 +1,99 @@
+import CSQLite
 package import PipelineModel
 
 /// Reading the catalog, beside the writer or without one.
+///
+/// Methods may be called from any queue, and from within the body of another
+/// one: then they see the same snapshot. Bodies are called on the reader's own
+/// serial queue, so long work in one keeps other callers waiting, and the
+/// write-ahead log from being emptied.
 package final class CatalogReader: Sendable {
-  private init() {}
+  let access: SerialAccess<Connection>
 
+  private init(_ connection: sending Connection) {
+    access = SerialAccess(label: "pipeline.catalog.reader", connection)
+  }
+
+  /// Opens a catalog for reading.
+  ///
+  /// Beside a writer, or where files can be made beside the catalog, it is read
+  /// with SQLite's locks; that may leave an empty `-wal` and a `-shm` file.
+  ///
+  /// - Parameter immutable: for a folder that can't be written, and only while
+  ///   nobody holds the library's lock: reads without locks and makes no files.
+  /// - Throws: `.missing`, `.corrupt`, `.newerVersion`, and `.readOnly` where
+  ///   the folder would have to be written.
   package static func open(
     at file: BytePath, immutable: Bool
-  ) throws(CatalogError) -> CatalogReader { throw Catalog.unready }
-  package func close() throws(CatalogError) {}
+  ) throws(CatalogError) -> CatalogReader {
+    // Immutable mode does not see what is in the log only: then the log's own
+    // index, which a copy of a living library has too, must serve.
+    let isLogged = immutable && hasLog(file)
+    let mode: Connection.Mode = immutable && !isLogged ? .readImmutable : .read
+    do throws(CatalogError) {
+      let connection = try Connection(file, mode: mode)
+      let version = try Schema.check(connection)
+      guard version == Schema.version else {
+        throw CatalogError(
+          .database,
+          "The catalog “\(file)” has the older version \(version). “pipeline run” updates it.",
+          path: file)
+      }
+      return CatalogReader(connection)
+    } catch  where isLogged && (error.code == .readOnly || error.code == .missing) {
+      throw CatalogError(
+        .readOnly,
+        "The catalog “\(file)” was not closed: part of it is in “\(file)-wal”, which can be read "
+          + "only where files can be made. Copy both to such a folder.",
+        path: file, sqliteCode: error.sqliteCode)
+    }
+  }
 
-  package func assets(_ body: (AssetRecord) throws -> Void) throws { throw Catalog.unready }
-  package func asset(_ id: AssetID) throws(CatalogError) -> AssetRecord? { throw Catalog.unready }
-  package func assetIDs(
-    matching text: String, limit: Int
-  ) throws(CatalogError) -> [AssetID] { throw Catalog.unready }
-  package func assets(with digest: Digest) throws(CatalogError) -> [AssetID] {
-    throw Catalog.unready
+  /// Closes the file; the reader must not be used again.
+  package func close() throws(CatalogError) {
+    try access.sync { (connection) throws(CatalogError) in connection.close() }
   }
-  package func sightings(of asset: AssetID) throws(CatalogError) -> [Sighting] {
-    throw Catalog.unready
+
+  /// Whether there is a write-ahead log that is not empty.
+  private static func hasLog(_ file: BytePath) -> Bool {
+    guard let system = sqlite3_vfs_find(nil) else { return false }
+    let log = file.bytes + Array("-wal".utf8) + [0]
+    var exists: Int32 = 0
+    log.withUnsafeBytes { bytes in
+      let name = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+      // For an existing file of no bytes, too, SQLite's answer is no.
+      _ = system.pointee.xAccess?(system, name, SQLITE_ACCESS_EXISTS, &exists)
+    }
+    return exists != 0
   }
-  package func sighting(
-    source: BytePath, path: BytePath
-  ) throws(CatalogError) -> Sighting? { throw Catalog.unready }
-  package func sightings(path absolute: BytePath) throws(CatalogError) -> [Sighting] {
-    throw Catalog.unready
+
+  /// Runs a body that reads within one snapshot.
+  func read<Value>(
+    _ body: (Connection) throws(CatalogError) -> Value
+  ) throws(CatalogError) -> Value {
+    try access.syncReentrantly { (connection) throws(CatalogError) in
+      guard sqlite3_get_autocommit(connection.handle) != 0 else { return try body(connection) }
+      return try connection.transaction("BEGIN") { () throws(CatalogError) in
+        try body(connection)
+      }
+    }
   }
-  package func jobs(of asset: AssetID) throws(CatalogError) -> [JobRecord] {
-    throw Catalog.unready
+
+  /// Runs a body that may throw anything within one snapshot.
+  func stream(_ body: (Connection) throws -> Void) throws {
+    var failure: (any Error)?
+    try read { (connection) throws(CatalogError) in
+      do { try body(connection) } catch { failure = error }
+    }
+    if let failure { throw failure }
   }
-  package func attempts(
-    of asset: AssetID, stage: String
-  ) throws(CatalogError) -> [AttemptRecord] { throw Catalog.unready }
-  package func failures() throws(CatalogError) -> [FailureRecord] { throw Catalog.unready }
-  package func status() throws(CatalogError) -> StatusCounts { throw Catalog.unready }
-  package func originals(_ body: (Digest, Int) throws -> Void) throws { throw Catalog.unready }
-  package func allRenditions(_ body: (RenditionRecord) throws -> Void) throws {
-    throw Catalog.unready
+}
+
+extension CatalogReader {
+  /// How far the manifest is contained in the catalog.
+  package var lastManifestPosition: Int64 {
+    get throws(CatalogError) {
+      try read { (connection) throws(CatalogError) in try connection.manifestPosition() }
+    }
   }
-  package func renditionBytes(_ id: Int64) throws(CatalogError) -> [UInt8]? {
-    throw Catalog.unready
-  }
-  package var lastManifestPosition: Int64 { get throws(CatalogError) { throw Catalog.unready } }
 }

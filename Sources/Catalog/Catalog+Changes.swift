@@ -1,0 +1,138 @@
+package import PipelineModel
+
+extension Catalog {
+  /// Makes changes in one transaction and remembers how far the manifest is contained.
+  ///
+  /// Assets come first, the rest follows in its order. Making the same changes
+  /// twice does no harm, so that a replay may begin too early. A reference to
+  /// an asset or a run that is not there becomes none.
+  ///
+  /// - Parameter manifestPosition: the position behind the last of the changes;
+  ///   one below the recorded position is ignored.
+  package func apply(
+    _ changes: [CatalogChange], manifestPosition: Int64
+  ) throws(CatalogError) {
+    try write { (writer) throws(CatalogError) in
+      for case .asset(let asset) in changes { try writer.add(asset) }
+      for change in changes {
+        switch change {
+        case .asset: continue
+        case .sighting(let sighting): try writer.record(sighting)
+        case .sourceRemoved(let source, let path):
+          try writer.connection.execute(
+            """
+            UPDATE sighting SET awaits_removal = 0
+            WHERE source = (SELECT id FROM source WHERE path = ?) AND path = ?
+            """, source, path)
+        }
+      }
+      try writer.settleTouched(writer.stages)
+      if try writer.connection.manifestPosition() < manifestPosition {
+        try writer.connection.execute(
+          Setting.write, Setting.manifestPosition, String(manifestPosition))
+      }
+    }
+  }
+
+  /// Returns the assets with these bytes, those in the trash last, else in key order.
+  package func assets(with digest: Digest) throws(CatalogError) -> [AssetID] {
+    try read { (connection) throws(CatalogError) in try connection.assets(with: digest) }
+  }
+
+  /// Returns what is known of a path, or `nil`.
+  package func sighting(
+    source: BytePath, path: BytePath
+  ) throws(CatalogError) -> Sighting? {
+    try read { (connection) throws(CatalogError) in
+      try connection.sighting(source: source, path: path)
+    }
+  }
+
+  /// Returns whether an original with this digest is recorded.
+  package func hasOriginal(_ digest: Digest) throws(CatalogError) -> Bool {
+    try read { (connection) throws(CatalogError) in
+      try connection.first("SELECT 1 FROM original WHERE digest = ?", digest) { _ in true }
+        ?? false
+    }
+  }
+
+  /// All sightings of a source as they are now, in the byte order of their paths.
+  package func sightings(of source: BytePath) throws(CatalogError) -> SightingCursor {
+    try SightingCursor(catalog: path, source: source, awaitingRemoval: false)
+  }
+
+  /// The sightings of a source whose bytes are safe and that are still to be removed.
+  package func sightingsAwaitingRemoval(
+    of source: BytePath
+  ) throws(CatalogError) -> SightingCursor {
+    try SightingCursor(catalog: path, source: source, awaitingRemoval: true)
+  }
+}
+
+extension CatalogWriter {
+  /// Records a new asset with its jobs; leaves one alone that is there.
+  fileprivate func add(_ asset: NewAsset) throws(CatalogError) {
+    let isNewOriginal =
+      try connection.execute(
+        "INSERT INTO original (digest, size) VALUES (?, ?) ON CONFLICT DO NOTHING",
+        asset.digest, asset.size) > 0
+    let source = try sourceID(asset.source)
+    let isNew =
+      try connection.execute(
+        """
+        INSERT INTO asset (id, digest, name, source, path, modified, permissions, imported_at, run,
+          supersedes)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, (SELECT id FROM run WHERE id = ?9),
+          (SELECT id FROM asset WHERE id = ?10))
+        ON CONFLICT DO NOTHING
+        """, asset.id, asset.digest, asset.name, source, asset.path, asset.modified,
+        asset.permissions, asset.importedAt, asset.run, asset.supersedes) > 0
+    guard isNew, !stages.isEmpty else { return }
+    try connection.execute(
+      """
+      INSERT INTO ledger (fingerprint, digest, asset, state)
+      SELECT fingerprint, ?1, iif(asset_scoped, ?2, NULL),
+        iif(EXISTS (SELECT 1 FROM stage_need WHERE stage = stage.id), 'waiting', 'ready')
+      FROM stage WHERE active = 1 ORDER BY position
+      ON CONFLICT DO NOTHING
+      """, asset.digest, asset.id)
+    try connection.execute(
+      """
+      INSERT INTO job (asset, stage, ledger)
+      SELECT ?2, stage.id, ledger.id
+      FROM stage CROSS JOIN ledger INDEXED BY ledger_key
+        ON ledger.digest = ?1 AND ledger.fingerprint = stage.fingerprint
+          AND ifnull(ledger.asset, x'') = iif(stage.asset_scoped, ?2, x'')
+      WHERE stage.active = 1
+      ON CONFLICT DO NOTHING
+      """, asset.digest, asset.id)
+    // Only bytes that were there before have rows on which new ones may wait no longer.
+    if !isNewOriginal { try touch(asset.digest) }
+  }
+
+  /// Records the state of a path.
+  fileprivate func record(_ sighting: Sighting) throws(CatalogError) {
+    let source = try sourceID(sighting.source)
+    let identity = sighting.identity
+    try connection.execute(
+      """
+      INSERT INTO sighting (source, path, state, inode, size, modified, changed, asset, reason,
+        seen_at, awaits_removal)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT id FROM asset WHERE id = ?8), ?9, ?10, ?11)
+      ON CONFLICT (source, path) DO UPDATE SET state = excluded.state, inode = excluded.inode,
+        size = excluded.size, modified = excluded.modified, changed = excluded.changed,
+        asset = excluded.asset, reason = excluded.reason, seen_at = excluded.seen_at,
+        awaits_removal = excluded.awaits_removal
+      """, source, sighting.path, sighting.state.rawValue,
+      identity.map { Int64(bitPattern: $0.inode) }, identity?.size, identity?.modified,
+      identity?.changed, sighting.asset, sighting.reason, sighting.seenAt,
+      sighting.awaitsRemoval)
+  }
+
+  /// The row of a source, which is made on first use.
+  private func sourceID(_ path: BytePath) throws(CatalogError) -> Int64 {
+    if let id = try connection.sourceID(path) { return id }
+    try connection.execute("INSERT INTO source (path) VALUES (?)", path)
+    return try connection.first("SELECT last_insert_rowid()") { $0.int64(0) } ?? 0
+  }
+}

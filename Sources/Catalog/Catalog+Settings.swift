@@ -1,0 +1,76 @@
+package import PipelineModel
+
+extension Catalog {
+  /// How far the manifest is contained in the catalog; 0 in a new one.
+  package var manifestPosition: Int64 {
+    get throws(CatalogError) {
+      try read { (connection) throws(CatalogError) in try connection.manifestPosition() }
+    }
+  }
+
+  /// Returns the newest key, after which the next ones are to sort.
+  package func newestAssetID() throws(CatalogError) -> AssetID? {
+    try read { (connection) throws(CatalogError) in
+      try connection.first("SELECT max(id) FROM asset WHERE true") {
+        (row) throws(CatalogError) in try row.optionalAssetID(0)
+      } ?? nil
+    }
+  }
+
+  /// Returns what was kept under a key, or `nil`.
+  package func setting(_ key: String) throws(CatalogError) -> String? {
+    try read { (connection) throws(CatalogError) in
+      try connection.first(Setting.read, "user." + key) { $0.text(0) }
+    }
+  }
+
+  /// Keeps a text under a key; `nil` forgets it.
+  package func set(_ key: String, to value: String?) throws(CatalogError) {
+    try write { (writer) throws(CatalogError) in
+      if let value {
+        try writer.connection.execute(Setting.write, "user." + key, value)
+      } else {
+        try writer.connection.execute("DELETE FROM setting WHERE key = ?", "user." + key)
+      }
+    }
+  }
+
+  /// Records that a run begins.
+  package func beginRun(_ run: RunRecord) throws(CatalogError) {
+    let counters = try Self.json(run.counters)
+    try write { (writer) throws(CatalogError) in
+      try writer.connection.execute(
+        """
+        INSERT INTO run (id, verb, started_at, ended_at, counters) VALUES (?, ?, ?, ?, ?)
+        ON CONFLICT (id) DO UPDATE SET verb = excluded.verb, started_at = excluded.started_at
+        """, run.id, run.verb, run.startedAt, run.endedAt, counters)
+    }
+  }
+
+  /// Records that a run ended, with the counters of its summary.
+  package func endRun(
+    _ id: AssetID, counters: [String: Int], at time: Timestamp
+  ) throws(CatalogError) {
+    let counters = try Self.json(counters)
+    try write { (writer) throws(CatalogError) in
+      try writer.connection.execute(
+        "UPDATE run SET ended_at = ?, counters = ? WHERE id = ?", time, counters, id)
+    }
+  }
+
+  /// Writes a value as one line of JSON.
+  static func json(_ value: some Encodable) throws(CatalogError) -> String {
+    do {
+      return try JSONText.encode(value)
+    } catch {
+      throw CatalogError(.database, "A value can't be written as JSON: \(error).")
+    }
+  }
+}
+
+extension Connection {
+  /// How far the manifest is contained in the catalog.
+  func manifestPosition() throws(CatalogError) -> Int64 {
+    try first(Setting.read, Setting.manifestPosition) { Int64($0.text(0)) ?? 0 } ?? 0
+  }
+}

@@ -1,0 +1,46 @@
+import CSQLite
+import PipelineModel
+
+extension CatalogError {
+  /// What to do about a catalog that is lost.
+  static let advice = "Run “pipeline rebuild-catalog” to make it again from manifest and originals."
+
+  /// Errors of `write` that mean that there is no room: ENOSPC, EDQUOT, EFBIG.
+  private static let noRoom: Set<Int32> = [28, 122, 27]
+  /// ENOENT and ENOTDIR of `open`.
+  private static let absent: Set<Int32> = [2, 20]
+
+  /// Makes an error from SQLite's extended code and its message.
+  ///
+  /// Source: sqlite.org/rescode.html. Bound values are never part of it.
+  init(sqlite code: Int32, systemError: Int32, detail: String, path: BytePath, sql: String?) {
+    let subject = "The catalog “\(path)”"
+    let cause = "(SQLite \(code): \(detail))"
+    let full =
+      code & 0xFF == SQLITE_FULL || code & 0xFF == SQLITE_IOERR && Self.noRoom.contains(systemError)
+    self =
+      switch code & 0xFF {
+      case _ where full:
+        CatalogError(.noSpace, "\(subject) has no room to grow. Make space on its disk. \(cause)")
+      case SQLITE_CORRUPT, SQLITE_NOTADB:
+        CatalogError(.corrupt, "\(subject) is damaged or no catalog. \(Self.advice) \(cause)")
+      case SQLITE_CANTOPEN where Self.absent.contains(systemError):
+        CatalogError(.missing, "\(subject) is missing. \(Self.advice)")
+      case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM:
+        CatalogError(
+          .readOnly, "\(subject) can't be opened or written. Check who may write to it. \(cause)")
+      case SQLITE_BUSY, SQLITE_LOCKED:
+        CatalogError(
+          .database, "\(subject) is locked by another program. Close that and try again. \(cause)")
+      default:
+        CatalogError(.database, "\(subject) refused “\(Self.line(sql))”. \(cause)")
+      }
+    self.path = path
+    sqliteCode = code
+  }
+
+  private static func line(_ sql: String?) -> String {
+    guard let sql else { return "to be opened" }
+    return sql.split { $0.isWhitespace }.joined(separator: " ")
+  }
+}

@@ -1,0 +1,218 @@
+package import PipelineModel
+
+extension Catalog {
+  package func configure(_ stages: [StageDefinition]) throws(CatalogError) {
+    let definitions = try StageDefinition.json(stages)
+    try access.sync { (writer) throws(CatalogError) in
+      let configured = try writer.connection.transaction { () throws(CatalogError) in
+        let known = try writer.connection.first(Setting.read, Setting.stages) { $0.text(0) }
+        if known != definitions {
+          try writer.replaceStages(stages)
+          try writer.connection.execute(Setting.write, Setting.stages, definitions)
+        }
+        let configured = try ConfiguredStage.all(writer.connection)
+        try writer.endInterruptedAttempts(configured)
+        return configured
+      }
+      // Remembered only now, because the transaction might not have been kept.
+      writer.stages = configured
+    }
+  }
+}
+
+extension StageDefinition {
+  /// All definitions as one text, by which a change is noticed.
+  static func json(_ stages: [StageDefinition]) throws(CatalogError) -> String {
+    try Catalog.json(
+      JSONValue.array(
+        stages.map { stage in
+          [
+            "name": .string(stage.name), "plugin": .string(stage.plugin),
+            "fingerprint": .string(stage.fingerprint.digest.hex),
+            "isAssetScoped": .bool(stage.isAssetScoped),
+            "needs": .array(stage.needs.map { .string($0) }),
+            "attempts": .integer(stage.attempts), "runtime": .string(stage.runtime),
+            "limits": .string(stage.limits),
+          ]
+        }))
+  }
+}
+
+extension CatalogWriter {
+  /// Records the stages and gives every asset its jobs for them.
+  fileprivate func replaceStages(_ definitions: [StageDefinition]) throws(CatalogError) {
+    let before = Dictionary(
+      try ConfiguredStage.all(connection).map { ($0.name, $0) }, uniquingKeysWith: { $1 })
+    try connection.execute("UPDATE stage SET active = 0")
+    try connection.execute("DELETE FROM stage_need")
+    var recorded: [String: ConfiguredStage] = [:]
+    for (position, definition) in definitions.enumerated() {
+      recorded[definition.name] = try record(definition, at: position, needing: recorded)
+    }
+    for definition in definitions {
+      guard let stage = recorded[definition.name] else { continue }
+      let old = before[stage.name]
+      if old?.fingerprint != stage.fingerprint || old?.isAssetScoped != stage.isAssetScoped {
+        try assignJobs(of: stage)
+      }
+      try connection.execute(
+        """
+        UPDATE ledger SET state = 'waiting', not_before = 0, attempts = 0, interruptions = 0,
+          class = NULL, reason = NULL, finished_at = NULL
+        WHERE fingerprint = ? AND state = 'failed' AND runtime IS NOT ?
+        """, stage.fingerprint, stage.runtime)
+    }
+    let all = definitions.compactMap { recorded[$0.name] }
+    for stage in all { try settle(stage) }
+    try connection.execute(
+      """
+      INSERT INTO temp.doomed (ledger) SELECT id FROM ledger
+      WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.ledger = ledger.id)
+        AND NOT EXISTS (SELECT 1 FROM job WHERE job.previous_ledger = ledger.id)
+      """)
+    try discardDoomed()
+  }
+
+  /// Makes or changes the row of a stage.
+  private func record(
+    _ definition: StageDefinition, at position: Int, needing earlier: [String: ConfiguredStage]
+  ) throws(CatalogError) -> ConfiguredStage {
+    var needs: [ConfiguredStage] = []
+    for name in Set(definition.needs) {
+      guard let need = earlier[name] else {
+        throw CatalogError(
+          .database,
+          "The stage “\(definition.name)” needs “\(name)”, which is not listed before it.")
+      }
+      needs.append(need)
+    }
+    // What needs something of an asset belongs to the asset, whatever its plugin says.
+    let isAssetScoped = definition.isAssetScoped || needs.contains(where: \.isAssetScoped)
+    let fingerprint = try rowID(
+      "SELECT id FROM fingerprint WHERE value = ?",
+      "INSERT INTO fingerprint (value) VALUES (?)", [definition.fingerprint])
+    let runtime = try rowID(
+      "SELECT id FROM runtime WHERE versions = ? AND limits = ?",
+      "INSERT INTO runtime (versions, limits) VALUES (?, ?)",
+      [definition.runtime, definition.limits])
+    try connection.execute(
+      """
+      INSERT INTO stage
+        (name, plugin, fingerprint, runtime, asset_scoped, attempts, position, active)
+      VALUES (?, ?, ?, ?, ?, ?, ?, 1)
+      ON CONFLICT (name) DO UPDATE SET plugin = excluded.plugin,
+        fingerprint = excluded.fingerprint, runtime = excluded.runtime,
+        asset_scoped = excluded.asset_scoped, attempts = excluded.attempts,
+        position = excluded.position, active = 1
+      """, definition.name, definition.plugin, fingerprint, runtime, isAssetScoped,
+      max(1, definition.attempts), position)
+    let id = try rowID("SELECT id FROM stage WHERE name = ?", nil, [definition.name])
+    for need in needs {
+      try connection.execute(
+        "INSERT INTO stage_need (stage, needs) VALUES (?, ?)", id, need.id)
+    }
+    return ConfiguredStage(
+      id: id, name: definition.name, fingerprint: fingerprint, runtime: runtime,
+      isAssetScoped: isAssetScoped, attempts: max(1, definition.attempts),
+      needs: Set(needs.map(\.id)))
+  }
+
+  /// Finds a row by its values, or inserts it.
+  private func rowID(
+    _ select: String, _ insert: String?, _ values: [any SQLBindable]
+  ) throws(CatalogError) -> Int64 {
+    if let id = try connection.first(select, values: values, read: { $0.int64(0) }) { return id }
+    if let insert { try connection.execute(insert, values: values) }
+    return try connection.first("SELECT last_insert_rowid()") { $0.int64(0) } ?? 0
+  }
+
+  /// Points the job of every asset to the row of the stage's fingerprint.
+  ///
+  /// A row that is done and now replaced is kept as the one that is served.
+  private func assignJobs(of stage: ConfiguredStage) throws(CatalogError) {
+    try connection.execute(
+      stage.isAssetScoped
+        ? """
+        INSERT INTO ledger (fingerprint, digest, asset, state)
+        SELECT ?, digest, id, 'waiting' FROM asset WHERE true ORDER BY id
+        ON CONFLICT DO NOTHING
+        """
+        : """
+        INSERT INTO ledger (fingerprint, digest, state)
+        SELECT ?, digest, 'waiting' FROM asset WHERE true GROUP BY digest ORDER BY min(id)
+        ON CONFLICT DO NOTHING
+        """, stage.fingerprint)
+    let fresh = """
+      ledger AS fresh INDEXED BY ledger_key
+        ON fresh.digest = asset.digest AND fresh.fingerprint = ?2
+        AND ifnull(fresh.asset, x'') = iif(?3, asset.id, x'')
+      """
+    try connection.execute(
+      """
+      UPDATE job SET
+        ledger = switch.fresh,
+        previous_ledger = CASE WHEN switch.is_done THEN NULL
+          WHEN switch.was_done THEN job.ledger
+          ELSE nullif(job.previous_ledger, switch.fresh) END
+      FROM (
+        SELECT job.asset AS asset, fresh.id AS fresh, fresh.state = 'done' AS is_done,
+          old.state = 'done' AS was_done
+        FROM job CROSS JOIN ledger AS old ON old.id = job.ledger
+          CROSS JOIN asset ON asset.id = job.asset CROSS JOIN \(fresh)
+        WHERE job.stage = ?1 AND fresh.id <> old.id
+      ) AS switch
+      WHERE job.stage = ?1 AND job.asset = switch.asset
+      """, stage.id, stage.fingerprint, stage.isAssetScoped)
+    try connection.execute(
+      """
+      INSERT INTO job (asset, stage, ledger)
+      SELECT asset.id, ?1, fresh.id FROM asset CROSS JOIN \(fresh) WHERE true
+      ON CONFLICT DO NOTHING
+      """, stage.id, stage.fingerprint, stage.isAssetScoped)
+  }
+
+  /// Ends attempts that an earlier process left open.
+  ///
+  /// They don't count as attempts, because the row may be innocent of a kill
+  /// or a reboot. A row that was interrupted as often as it may be tried is a
+  /// suspect; only if it is interrupted again while it runs alone is it failed.
+  fileprivate func endInterruptedAttempts(
+    _ stages: [ConfiguredStage]
+  ) throws(CatalogError) {
+    let fingerprints = Set(
+      try connection.all(
+        """
+        SELECT DISTINCT ledger.fingerprint FROM attempt JOIN ledger ON ledger.id = attempt.ledger
+        WHERE attempt.ended_at IS NULL AND attempt.id < ?
+        """, firstAttempt
+      ) { $0.int64(0) })
+    guard !fingerprints.isEmpty else { return }
+    let now = Timestamp.now
+    try connection.execute(
+      """
+      INSERT INTO temp.touched (digest)
+      SELECT DISTINCT ledger.digest FROM attempt JOIN ledger ON ledger.id = attempt.ledger
+      WHERE attempt.ended_at IS NULL AND attempt.id < ?
+      """, firstAttempt)
+    try connection.execute(
+      """
+      UPDATE ledger SET
+        state = iif(open.suspect, 'failed', 'ready'),
+        class = iif(open.suspect, 'permanent', ledger.class),
+        reason = iif(open.suspect, 'The program ended ' || (ledger.interruptions + 1)
+          || ' times while this job was running.', ledger.reason),
+        finished_at = iif(open.suspect, ?2, ledger.finished_at),
+        interruptions = ledger.interruptions + 1,
+        attempts = max(ledger.attempts - 1, 0)
+      FROM attempt AS open
+      WHERE open.ledger = ledger.id AND open.ended_at IS NULL AND open.id < ?1
+      """, firstAttempt, now)
+    try connection.execute(
+      "UPDATE attempt SET ended_at = ?2, outcome = 'interrupted' WHERE ended_at IS NULL AND id < ?1",
+      firstAttempt, now)
+    let own = stages.filter { fingerprints.contains($0.fingerprint) }.map(\.id)
+    let dependents = stages.dependents(ofFingerprints: fingerprints).map(\.id)
+    let concerned = Set(own + dependents)
+    try settleTouched(stages.filter { concerned.contains($0.id) })
+  }
+}

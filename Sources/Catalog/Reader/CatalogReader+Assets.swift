@@ -1,0 +1,99 @@
+package import PipelineModel
+
+extension CatalogReader {
+  /// Gives all assets in key order, one at a time.
+  ///
+  /// - Throws: what the body throws, or a `CatalogError`.
+  package func assets(_ body: (AssetRecord) throws -> Void) throws {
+    try stream { connection in
+      // Two statements in the same order, so that the memory does not grow with the library.
+      let renditions = try connection.take(
+        AssetQuery.renditions + " ORDER BY job.asset, stage.position, rendition.name")
+      defer { renditions.reset() }
+      try renditions.bind([])
+      var hasRow = try renditions.step()
+      try connection.each(AssetQuery.assets + " ORDER BY asset.id") { row in
+        var asset = try row.asset()
+        while hasRow {
+          let owner = try renditions.assetID(0)
+          if owner > asset.id { break }
+          if owner == asset.id { asset.renditions.append(try renditions.rendition(1)) }
+          hasRow = try renditions.step()
+        }
+        try body(asset)
+      }
+    }
+  }
+
+  /// Returns an asset, or `nil` if there is none with this key.
+  package func asset(_ id: AssetID) throws(CatalogError) -> AssetRecord? {
+    try read { (connection) throws(CatalogError) in
+      var asset = try connection.first(AssetQuery.assets + " WHERE asset.id = ?", id) {
+        (row) throws(CatalogError) in try row.asset()
+      }
+      asset?.renditions = try connection.all(
+        AssetQuery.renditions + " WHERE job.asset = ? ORDER BY stage.position, rendition.name", id
+      ) { (row) throws(CatalogError) in try row.rendition(1) }
+      return asset
+    }
+  }
+
+  /// Returns the keys that begin or end with some digits.
+  ///
+  /// - Parameters:
+  ///   - text: digits of a UUID of either case, with or without its dashes;
+  ///     anything else matches nothing.
+  ///   - limit: how many to return at most; 2 tell whether one is meant.
+  package func assetIDs(
+    matching text: String, limit: Int
+  ) throws(CatalogError) -> [AssetID] {
+    let digits = text.utf8.filter { $0 != UInt8(ascii: "-") }
+    let range = Self.keys(beginningWith: digits)
+    guard let range else { return [] }
+    let suffix = String(decoding: digits, as: UTF8.self).uppercased()
+    return try read { (connection) throws(CatalogError) in
+      let beginning = try connection.all(
+        "SELECT id FROM asset WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?",
+        SQLValue.blob(range.first), SQLValue.blob(range.last), limit
+      ) { (row) throws(CatalogError) in try row.assetID(0) }
+      guard beginning.count < limit, digits.count < 32 else { return beginning }
+      // Through the smallest index that has the keys.
+      let ending = try connection.all(
+        """
+        SELECT id FROM asset INDEXED BY asset_source WHERE source IS NOT NULL
+          AND substr(hex(id), -?1) = ?2 AND id NOT BETWEEN ?3 AND ?4 ORDER BY id LIMIT ?5
+        """, digits.count, suffix, SQLValue.blob(range.first), SQLValue.blob(range.last),
+        limit - beginning.count
+      ) { (row) throws(CatalogError) in try row.assetID(0) }
+      return (beginning + ending).sorted()
+    }
+  }
+
+  /// Returns the assets with these bytes, those in the trash last.
+  package func assets(with digest: Digest) throws(CatalogError) -> [AssetID] {
+    try read { (connection) throws(CatalogError) in try connection.assets(with: digest) }
+  }
+
+  /// Gives the digest and size of all originals in the order of their digests.
+  ///
+  /// - Throws: what the body throws, or a `CatalogError`.
+  package func originals(_ body: (Digest, Int) throws -> Void) throws {
+    try stream { connection in
+      try connection.each("SELECT digest, size FROM original ORDER BY digest") { row in
+        try body(try row.digest(0), row.int(1))
+      }
+    }
+  }
+
+  /// The least and the greatest key that begin with some digits.
+  private static func keys(
+    beginningWith digits: [UInt8]
+  ) -> (first: [UInt8], last: [UInt8])? {
+    guard (1...32).contains(digits.count) else { return nil }
+    let missing = 32 - digits.count
+    let first = Hexadecimal.decode(digits + [UInt8](repeating: UInt8(ascii: "0"), count: missing))
+    let last = Hexadecimal.decode(digits + [UInt8](repeating: UInt8(ascii: "f"), count: missing))
+    guard let first, let last else { return nil }
+    return (first, last)
+  }
+}

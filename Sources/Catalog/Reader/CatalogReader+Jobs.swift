@@ -1,0 +1,110 @@
+package import PipelineModel
+
+extension CatalogReader {
+  /// Returns the jobs of an asset for the configured stages, in their order.
+  package func jobs(of asset: AssetID) throws(CatalogError) -> [JobRecord] {
+    try read { (connection) throws(CatalogError) in
+      try connection.all(
+        """
+        SELECT stage.name, ledger.state, ledger.attempts + ledger.interruptions, ledger.class,
+          ledger.reason, ledger.facts, ledger.seconds, ledger.finished_at,
+          nullif(ledger.not_before, 0)
+        FROM job JOIN stage ON stage.id = job.stage AND stage.active = 1
+          JOIN ledger ON ledger.id = job.ledger
+        WHERE job.asset = ? ORDER BY stage.position
+        """, asset
+      ) { (row) throws(CatalogError) in
+        JobRecord(
+          stage: row.text(0), state: try row.value(1, as: LedgerState.self),
+          attempts: row.int(2), failureClass: row.optional(3, row.text),
+          reason: row.optional(4, row.text), facts: row.isNull(5) ? nil : try row.json(5),
+          seconds: row.optional(6, row.double), finishedAt: row.optional(7, row.timestamp),
+          notBefore: row.optional(8, row.timestamp))
+      }
+    }
+  }
+
+  /// Returns the attempts at a job of an asset, the oldest first.
+  package func attempts(
+    of asset: AssetID, stage: String
+  ) throws(CatalogError) -> [AttemptRecord] {
+    try read { (connection) throws(CatalogError) in
+      try connection.all(
+        """
+        SELECT attempt.started_at, attempt.ended_at, attempt.outcome, attempt.class,
+          attempt.reason, attempt.seconds, runtime.versions, runtime.limits, attempt.suspect
+        FROM job JOIN stage ON stage.id = job.stage
+          JOIN attempt ON attempt.ledger = job.ledger
+          JOIN runtime ON runtime.id = attempt.runtime
+        WHERE job.asset = ? AND stage.name = ? ORDER BY attempt.id
+        """, asset, stage
+      ) { (row) throws(CatalogError) in
+        AttemptRecord(
+          startedAt: row.timestamp(0), endedAt: row.optional(1, row.timestamp),
+          outcome: row.isNull(2) ? nil : try row.value(2, as: AttemptRecord.Outcome.self),
+          failureClass: row.optional(3, row.text), reason: row.optional(4, row.text),
+          seconds: row.optional(5, row.double), runtime: row.text(6), limits: row.text(7),
+          isSuspect: row.bool(8))
+      }
+    }
+  }
+
+  /// Returns the failed jobs of all assets outside the trash, by asset and stage.
+  package func failures() throws(CatalogError) -> [FailureRecord] {
+    try read { (connection) throws(CatalogError) in
+      try connection.all(
+        """
+        SELECT asset.id, asset.name, stage.name, ledger.class, ledger.reason,
+          ledger.attempts + ledger.interruptions
+        FROM stage CROSS JOIN ledger INDEXED BY ledger_claim
+            ON ledger.fingerprint = stage.fingerprint AND ledger.state = 'failed'
+          CROSS JOIN job ON job.ledger = ledger.id AND job.stage = stage.id
+          CROSS JOIN asset ON asset.id = job.asset
+        WHERE stage.active = 1 AND asset.trashed_at IS NULL
+        ORDER BY asset.id, stage.position
+        """
+      ) { (row) throws(CatalogError) in
+        FailureRecord(
+          asset: try row.assetID(0), name: row.path(1), stage: row.text(2),
+          failureClass: row.text(3), reason: row.text(4), attempts: row.int(5))
+      }
+    }
+  }
+
+  /// Gives all renditions that are recorded, those of former stages included.
+  ///
+  /// One that no configured stage has is stale. The stage is the first one that
+  /// refers to it.
+  ///
+  /// - Throws: what the body throws, or a `CatalogError`.
+  package func allRenditions(_ body: (RenditionRecord) throws -> Void) throws {
+    try stream { connection in
+      try connection.each(
+        """
+        SELECT rendition.id,
+          coalesce(
+            (SELECT stage.name FROM job JOIN stage ON stage.id = job.stage
+              WHERE job.ledger = rendition.ledger ORDER BY stage.active DESC, stage.position
+              LIMIT 1),
+            (SELECT stage.name FROM job JOIN stage ON stage.id = job.stage
+              WHERE job.previous_ledger = rendition.ledger
+              ORDER BY stage.active DESC, stage.position LIMIT 1), ''),
+          rendition.name, rendition.media_type, rendition.width, rendition.height,
+          rendition.bytes, rendition.digest, rendition.made_from, rendition.path,
+          NOT EXISTS (SELECT 1 FROM job JOIN stage ON stage.id = job.stage
+            WHERE job.ledger = rendition.ledger AND stage.active = 1)
+        FROM rendition ORDER BY rendition.id
+        """
+      ) { row in try body(try row.rendition(0)) }
+    }
+  }
+
+  /// Returns the bytes of a rendition that is kept in the catalog, or `nil`.
+  package func renditionBytes(_ id: Int64) throws(CatalogError) -> [UInt8]? {
+    try read { (connection) throws(CatalogError) in
+      try connection.first("SELECT content FROM rendition_bytes WHERE rendition = ?", id) {
+        $0.blob(0)
+      }
+    }
+  }
+}

@@ -1,0 +1,49 @@
+package import PipelineModel
+
+extension CatalogReader {
+  /// Returns the paths that an asset's bytes were seen at.
+  package func sightings(of asset: AssetID) throws(CatalogError) -> [Sighting] {
+    try read { (connection) throws(CatalogError) in
+      try connection.all(
+        """
+        SELECT \(Connection.sightingColumns), source.path
+        FROM sighting JOIN source ON source.id = sighting.source
+        WHERE sighting.asset = ? ORDER BY source.path, sighting.path
+        """, asset
+      ) { (row) throws(CatalogError) in try row.sighting(source: row.path(10)) }
+    }
+  }
+
+  /// Returns what is known of a path of a source, or `nil`.
+  package func sighting(
+    source: BytePath, path: BytePath
+  ) throws(CatalogError) -> Sighting? {
+    try read { (connection) throws(CatalogError) in
+      try connection.sighting(source: source, path: path)
+    }
+  }
+
+  /// Returns what is known of an absolute path, in whatever sources it lies.
+  ///
+  /// An ignored folder is found with and without its slash.
+  package func sightings(path absolute: BytePath) throws(CatalogError) -> [Sighting] {
+    let slash = UInt8(ascii: "/")
+    let plain = BytePath(
+      bytes: absolute.bytes.last == slash ? absolute.bytes.dropLast() : absolute.bytes[...])
+    return try read { (connection) throws(CatalogError) in
+      let sources = try connection.all("SELECT path FROM source ORDER BY length(path) DESC, path") {
+        $0.path(0)
+      }
+      var found: [Sighting] = []
+      for source in sources {
+        guard let path = plain.relative(to: source) else { continue }
+        for candidate in [path, BytePath(bytes: path.bytes + [slash])] {
+          if let sighting = try connection.sighting(source: source, path: candidate) {
+            found.append(sighting)
+          }
+        }
+      }
+      return found
+    }
+  }
+}

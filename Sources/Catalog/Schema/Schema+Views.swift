@@ -1,0 +1,146 @@
+extension Schema {
+  /// Views for people with `sqlite3`, made anew with every migration.
+  ///
+  /// They use built-in functions only, so that any SQLite shell from 3.37 on
+  /// can read them.
+  static let views = """
+    CREATE VIEW asset_state AS
+      SELECT asset.id AS id,
+        CASE WHEN asset.trashed_at IS NOT NULL THEN 'trashed' ELSE (
+          SELECT CASE max(CASE ledger.state WHEN 'failed' THEN 3 WHEN 'running' THEN 2
+              WHEN 'ready' THEN 1 WHEN 'waiting' THEN 1 ELSE 0 END)
+            WHEN 3 THEN 'failed' WHEN 2 THEN 'processing' WHEN 1 THEN 'ready' ELSE 'done' END
+          FROM job CROSS JOIN stage ON stage.id = job.stage AND stage.active = 1
+            CROSS JOIN ledger ON ledger.id = job.ledger
+          WHERE job.asset = asset.id
+        ) END AS state
+      FROM asset;
+
+    CREATE VIEW assets AS
+      SELECT \(uuid("asset.id")) AS id,
+        lower(hex(asset.digest)) AS digest,
+        original.size AS size,
+        CAST(asset.name AS TEXT) AS name,
+        CAST(source.path AS TEXT) AS source,
+        CAST(asset.path AS TEXT) AS path,
+        \(nanoseconds("asset.modified")) AS modified_at,
+        printf('%04o', asset.permissions) AS permissions,
+        \(microseconds("asset.imported_at")) AS imported_at,
+        \(microseconds("asset.trashed_at")) AS trashed_at,
+        asset_state.state AS state,
+        \(uuid("asset.run")) AS run,
+        \(uuid("asset.supersedes")) AS supersedes,
+        asset.name AS raw_name, source.path AS raw_source, asset.path AS raw_path,
+        asset.id AS raw_id
+      FROM asset JOIN original ON original.digest = asset.digest
+        JOIN source ON source.id = asset.source
+        JOIN asset_state ON asset_state.id = asset.id;
+
+    CREATE VIEW sightings AS
+      SELECT CAST(source.path AS TEXT) AS source,
+        CAST(sighting.path AS TEXT) AS path,
+        sighting.state AS state,
+        sighting.reason AS reason,
+        \(uuid("sighting.asset")) AS asset,
+        sighting.inode AS inode,
+        sighting.size AS size,
+        \(nanoseconds("sighting.modified")) AS modified_at,
+        \(nanoseconds("sighting.changed")) AS changed_at,
+        \(microseconds("sighting.seen_at")) AS seen_at,
+        sighting.awaits_removal AS awaits_removal,
+        source.path AS raw_source, sighting.path AS raw_path
+      FROM sighting JOIN source ON source.id = sighting.source;
+
+    CREATE VIEW jobs AS
+      SELECT \(uuid("job.asset")) AS asset,
+        CAST(asset.name AS TEXT) AS name,
+        stage.name AS stage,
+        ledger.state AS state,
+        ledger.attempts + ledger.interruptions AS attempts,
+        ledger.class AS class,
+        ledger.reason AS reason,
+        ledger.seconds AS seconds,
+        \(microseconds("ledger.finished_at")) AS finished_at,
+        \(microseconds("nullif(ledger.not_before, 0)")) AS not_before,
+        lower(hex(fingerprint.value)) AS fingerprint,
+        job.ledger AS ledger,
+        job.previous_ledger AS previous_ledger,
+        job.asset AS raw_asset
+      FROM job JOIN asset ON asset.id = job.asset
+        JOIN stage ON stage.id = job.stage AND stage.active = 1
+        JOIN ledger ON ledger.id = job.ledger
+        JOIN fingerprint ON fingerprint.id = ledger.fingerprint;
+
+    CREATE VIEW renditions AS
+      SELECT \(uuid("job.asset")) AS asset,
+        stage.name AS stage,
+        rendition.name AS name,
+        rendition.media_type AS media_type,
+        rendition.width AS width, rendition.height AS height, rendition.bytes AS bytes,
+        lower(hex(rendition.digest)) AS digest,
+        rendition.made_from AS made_from,
+        CASE WHEN rendition.path IS NULL THEN 'database' ELSE 'file' END AS storage,
+        rendition.path AS path,
+        rendition.ledger <> job.ledger AS stale,
+        rendition.id AS id,
+        job.asset AS raw_asset
+      FROM job JOIN stage ON stage.id = job.stage AND stage.active = 1
+        JOIN rendition ON rendition.ledger IN (job.ledger, job.previous_ledger);
+
+    CREATE VIEW attempts AS
+      SELECT \(uuid("job.asset")) AS asset,
+        stage.name AS stage,
+        attempt.id AS id,
+        \(microseconds("attempt.started_at")) AS started_at,
+        \(microseconds("attempt.ended_at")) AS ended_at,
+        coalesce(attempt.outcome, 'running') AS outcome,
+        attempt.class AS class, attempt.reason AS reason, attempt.seconds AS seconds,
+        attempt.suspect AS suspect,
+        runtime.versions AS runtime, runtime.limits AS limits,
+        job.asset AS raw_asset
+      FROM job JOIN stage ON stage.id = job.stage AND stage.active = 1
+        JOIN attempt ON attempt.ledger = job.ledger
+        JOIN runtime ON runtime.id = attempt.runtime;
+
+    CREATE VIEW facts AS
+      SELECT \(uuid("job.asset")) AS asset,
+        stage.name AS stage,
+        fact.key AS key,
+        fact.value AS value,
+        fact.type AS type,
+        job.asset AS raw_asset
+      FROM job JOIN stage ON stage.id = job.stage AND stage.active = 1
+        JOIN ledger ON ledger.id = job.ledger
+        JOIN json_each(ledger.facts) AS fact;
+
+    CREATE VIEW failures AS
+      SELECT asset, name, stage, class, reason, attempts, finished_at, raw_asset
+      FROM jobs WHERE state = 'failed';
+
+    CREATE VIEW runs AS
+      SELECT \(uuid("run.id")) AS id,
+        run.verb AS verb,
+        \(microseconds("run.started_at")) AS started_at,
+        \(microseconds("run.ended_at")) AS ended_at,
+        run.counters AS counters,
+        run.id AS raw_id
+      FROM run;
+    """
+
+  /// The text of a UUID, `NULL` for `NULL`.
+  private static func uuid(_ key: String) -> String {
+    let parts = [(1, 8), (9, 4), (13, 4), (17, 4), (21, 12)]
+      .map { "substr(hex(\(key)), \($0.0), \($0.1))" }
+    return "CASE WHEN \(key) IS NOT NULL THEN lower(\(parts.joined(separator: " || '-' || "))) END"
+  }
+
+  /// RFC 3339 of microseconds since 1970.
+  private static func microseconds(_ column: String) -> String {
+    "strftime('%Y-%m-%dT%H:%M:%fZ', \(column) / 1000000.0, 'unixepoch')"
+  }
+
+  /// RFC 3339 of nanoseconds since 1970.
+  private static func nanoseconds(_ column: String) -> String {
+    "strftime('%Y-%m-%dT%H:%M:%fZ', \(column) / 1000000000.0, 'unixepoch')"
+  }
+}

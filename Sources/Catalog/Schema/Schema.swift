@@ -1,0 +1,70 @@
+/// The tables, and how an older file comes to have them.
+///
+/// `user_version` counts the migrations that a file has had; `application_id`
+/// tells it from other people's databases.
+enum Schema {
+  /// “Pipe” in ASCII.
+  static let applicationID: Int64 = 0x5069_7065
+
+  /// Each step takes a file from the version that is its index to the next.
+  static let migrations = [version1]
+
+  /// The version that this program writes.
+  static var version: Int { migrations.count }
+
+  /// What a file says about itself.
+  enum Condition {
+    /// A file without anything in it: its making was interrupted.
+    case empty
+    /// Somebody else's database.
+    case foreign
+    /// A catalog of this version.
+    case version(Int)
+  }
+
+  /// Reads what kind of file this is; writes nothing.
+  static func condition(of connection: Connection) throws(CatalogError) -> Condition {
+    let application = try connection.first("PRAGMA application_id") { $0.int64(0) } ?? 0
+    let version = try connection.first("PRAGMA user_version") { $0.int(0) } ?? 0
+    if application == applicationID { return .version(version) }
+    let tables = try connection.first("SELECT count(*) FROM sqlite_schema") { $0.int(0) } ?? 0
+    return application == 0 && version == 0 && tables == 0 ? .empty : .foreign
+  }
+
+  /// Throws unless a file is a catalog that this program can read.
+  ///
+  /// - Returns: its version.
+  static func check(_ connection: Connection) throws(CatalogError) -> Int {
+    let path = connection.path
+    switch try condition(of: connection) {
+    case .empty:
+      throw CatalogError(
+        .missing, "The catalog “\(path)” is empty. \(CatalogError.advice)", path: path)
+    case .foreign:
+      throw CatalogError(
+        .corrupt, "“\(path)” is a database, but no catalog. \(CatalogError.advice)", path: path)
+    case .version(let version) where version > Self.version:
+      throw CatalogError(
+        .newerVersion,
+        "The catalog “\(path)” has version \(version); this program knows \(Self.version). "
+          + "Use the newer program that made it.",
+        path: path)
+    case .version(let version): return version
+    }
+  }
+
+  /// Brings a file to the newest version, in the caller's transaction.
+  static func migrate(
+    _ connection: Connection, from version: Int, through migrations: [String] = migrations
+  ) throws(CatalogError) {
+    guard version < migrations.count else { return }
+    let views = try connection.all("SELECT name FROM sqlite_schema WHERE type = 'view'") {
+      $0.text(0)
+    }
+    for view in views { try connection.executeScript("DROP VIEW \"\(view)\"") }
+    for step in migrations[version...] { try connection.executeScript(step) }
+    try connection.executeScript(Self.views)
+    try connection.executeScript(
+      "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(migrations.count)")
+  }
+}

@@ -1,2 +1,0 @@
-import Catalog
-import Testing

@@ -1,0 +1,77 @@
+import Foundation
+import PipelineModel
+import Testing
+
+@testable import Catalog
+
+/// A catalog in a unique temporary folder, which goes with it.
+final class Library {
+  let folder: URL
+  private(set) var catalog: Catalog
+  private var isOpen = true
+  static let id = "0190b5a4-0000-7000-8000-000000000001"
+
+  init() throws {
+    folder = FileManager.default.temporaryDirectory.appending(
+      path: "catalog-tests-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    catalog = try Catalog.create(at: Self.file(in: folder), libraryID: Self.id)
+  }
+
+  deinit {
+    try? close()
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  static func file(in folder: URL) -> BytePath { BytePath(folder.path).appending("catalog.sqlite") }
+
+  var file: BytePath { Self.file(in: folder) }
+
+  func close() throws {
+    guard isOpen else { return }
+    isOpen = false
+    try catalog.close()
+  }
+
+  /// As if the process had ended and begun again.
+  func reopen() throws {
+    try close()
+    catalog = try Catalog.open(at: file, libraryID: Self.id)
+    isOpen = true
+  }
+
+  /// Records assets, each with a sighting.
+  func add(_ assets: [NewAsset]) throws {
+    let position = try catalog.manifestPosition + Int64(assets.count)
+    try catalog.apply(assets.map { .asset($0) }, manifestPosition: position)
+  }
+
+  /// Reads with a connection of its own.
+  func read<Value>(_ body: (CatalogReader) throws -> Value) throws -> Value {
+    let reader = try CatalogReader.open(at: file, immutable: false)
+    defer { try? reader.close() }
+    return try body(reader)
+  }
+
+  /// Runs SQL on the writing connection.
+  @discardableResult
+  func execute(_ sql: String) throws -> Int {
+    try catalog.write { (writer) throws(CatalogError) in try writer.connection.execute(sql) }
+  }
+
+  /// Reads one number with the writing connection.
+  func count(_ sql: String) throws -> Int {
+    try catalog.read { (connection) throws(CatalogError) in
+      try connection.first(sql) { $0.int(0) } ?? -1
+    }
+  }
+
+  /// What `PRAGMA integrity_check` and `foreign_key_check` say; `ok` if all is well.
+  func integrity() throws -> String {
+    try catalog.read { (connection) throws(CatalogError) in
+      let foreign = try connection.all("PRAGMA foreign_key_check") { $0.text(0) }
+      let pages = try connection.all("PRAGMA integrity_check") { $0.text(0) }
+      return (foreign.map { "foreign key of \($0)" } + pages).joined(separator: ", ")
+    }
+  }
+}
