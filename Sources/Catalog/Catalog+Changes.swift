@@ -21,7 +21,8 @@ extension Catalog {
         case .sourceRemoved(let source, let path):
           try writer.connection.execute(
             """
-            UPDATE sighting SET awaits_removal = 0
+            UPDATE sighting
+            SET awaits_removal = 0, inode = NULL, size = NULL, modified = NULL, changed = NULL
             WHERE source = (SELECT id FROM source WHERE path = ?) AND path = ?
             """, source, path)
         }

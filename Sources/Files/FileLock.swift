@@ -26,6 +26,19 @@ package final class FileLock: Sendable {
     return FileLock(file: file)
   }
 
+  /// Whether some process holds the lock; nothing is made or written.
+  package static func isHeld(_ name: BytePath, in folder: Descriptor) throws(FileError) -> Bool {
+    do throws(FileError) {
+      let file = try Descriptor.open(name, in: folder, flags: O_RDONLY | O_NOFOLLOW)
+      try systemCall("lock", file.path) { flock(file.number, LOCK_SH | LOCK_NB) }
+      return false
+    } catch let error where error.code == .busy {
+      return true
+    } catch let error where error.code == .notFound {
+      return false
+    }
+  }
+
   /// Returns the process that a lock file names, for messages only.
   package static func holder(_ name: BytePath, in folder: Descriptor) -> Int? {
     guard let bytes = try? folder.readFile(name, limit: 64) else { return nil }

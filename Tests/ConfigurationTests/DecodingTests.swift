@@ -15,7 +15,7 @@ import Testing
     #expect(configuration.sources.isEmpty && configuration.stages.isEmpty)
     #expect(configuration.plugins.isEmpty)
     #expect(configuration.memoryBudget.bytes == Machine.physicalMemory / 2)
-    #expect(configuration.reserve == ByteSize(bytes: 256 << 20))
+    #expect(configuration.reserve == nil)
     #expect(configuration.rescan == TimeSpan(milliseconds: 300_000))
   }
 
@@ -67,7 +67,7 @@ import Testing
     #expect(configuration.catalog == BytePath("/home/me/db"))
     #expect(
       configuration.plugins == [BytePath("/home/me/pictures/plugins"), BytePath("/opt/plugins")])
-    #expect(configuration.memoryBudget.bytes == 4 << 30 && configuration.reserve.bytes == 0)
+    #expect(configuration.memoryBudget.bytes == 4 << 30 && configuration.reserve?.bytes == 0)
     #expect(configuration.rescan.milliseconds == 3_600_000)
 
     let source = configuration.sources[0]

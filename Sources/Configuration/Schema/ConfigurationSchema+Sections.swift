@@ -28,8 +28,11 @@ extension ConfigurationSchema {
         "positiveSize",
         "What running jobs may need together. By default half of the machine's memory.")
     case .reserve:
+      // No default: it depends on the file system.
       reference(
-        "size", "Free space that is always left.", default: .string(standard.reserve.notation))
+        "size",
+        "Free space that is always left. By default 256 MiB, or a hundredth of the file system "
+          + "where that is less.")
     case .rescan:
       reference(
         "positiveDuration", "How often watch looks through all sources on its own.",

@@ -27,8 +27,8 @@ enum Help {
 
   static func text(_ verb: any Verb.Type) -> String {
     let operands = verb.operands.isEmpty ? "" : " \(verb.operands)"
-    let width = verb.examples.map(\.command.count).max() ?? 0
-    let examples = verb.examples.map { "  \(pad($0.command, width))  \($0.does)" }
+    let width = verb.examples.map(\.0.count).max() ?? 0
+    let examples = verb.examples.map { "  \(pad($0.0, width))  \($0.1)" }
     return """
       \(verb.summary)
 

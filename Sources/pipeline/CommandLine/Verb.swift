@@ -1,5 +1,5 @@
 /// One thing that the program can be told to do.
-protocol Verb {
+protocol Verb: SendableMetatype {
   /// The word on the command line.
   static var name: String { get }
   /// One line for the list of verbs.
@@ -9,7 +9,7 @@ protocol Verb {
   /// Options besides the common ones.
   static var options: [Option] { get }
   /// Command lines and what they do.
-  static var examples: [(command: String, does: String)] { get }
+  static var examples: [(String, String)] { get }
 
   /// Does it.
   static func run(_ context: Context) throws -> ExitCode

@@ -23,6 +23,15 @@ final class Console: Sendable {
     hasColors = isTerminal && !arguments.has(.noColor) && environment["NO_COLOR"] == nil
   }
 
+  /// A console for when the command line could not be read.
+  init(isJSON: Bool) {
+    self.isJSON = isJSON
+    isQuiet = false
+    isVerbose = false
+    isTerminal = false
+    hasColors = false
+  }
+
   /// Prints a line of a result.
   func result(_ line: String) { write(Array((line + "\n").utf8)) }
 

@@ -18,13 +18,9 @@ struct Failure {
       let help = error.verb.map { "pipeline \($0) --help" } ?? "pipeline --help"
       self.init("usage", "\(error.message) See `\(help)`.", .usage)
     case let errors as ConfigurationErrors:
-      code = "configuration"
-      messages = errors.errors.map { ($0.description, $0.pointer) }
-      exitCode = .usage
+      self.init("configuration", errors.errors.map { ($0.description, $0.pointer) }, .usage)
     case let error as ConfigurationError:
-      code = "configuration"
-      messages = [(error.description, error.pointer)]
-      exitCode = .usage
+      self.init("configuration", [(error.description, error.pointer)], .usage)
     case let error as IngestError:
       self.init("\(error.code)", error.message, error.code == .locked ? .locked : .fatal)
     case let error as EngineError:
@@ -39,8 +35,14 @@ struct Failure {
   }
 
   private init(_ code: String, _ message: String, _ exitCode: ExitCode) {
+    self.init(code, [(message, nil)], exitCode)
+  }
+
+  private init(
+    _ code: String, _ messages: [(message: String, pointer: String?)], _ exitCode: ExitCode
+  ) {
     self.code = code
-    messages = [(message, nil)]
+    self.messages = messages
     self.exitCode = exitCode
   }
 

@@ -1,5 +1,6 @@
+import Catalog
 import Dispatch
-import Glibc
+import Engine
 import PipelineModel
 import Synchronization
 
@@ -43,7 +44,7 @@ final class ProgressBar: Sendable {
 
   private func line() -> String {
     let counts = report.counts
-    let ended = counts[.done] + counts[.skipped] + counts.jobs[.failed, default: 0]
+    let ended = counts[.done] + counts[.skipped] + counts[JobEvent.Outcome.failed]
     let jobs = max(ended, backlog + counts[.imported] * stages)
     let seconds = (ContinuousClock().now - start) / .seconds(1)
     let files = counts.files.values.reduce(0, +)

@@ -19,7 +19,7 @@ final class RunReport: IngestReport, EngineReport {
 
     /// Whether something failed that `run` has to answer for with its exit code.
     var hasFailures: Bool {
-      self[.failed] + self[.rejected] + self[JobEvent.Outcome.failed] + heldStages > 0
+      self[Sighting.State.failed] + self[.rejected] + self[JobEvent.Outcome.failed] + heldStages > 0
     }
   }
 

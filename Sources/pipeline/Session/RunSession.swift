@@ -73,9 +73,9 @@ struct RunSession {
     var parts = ["\(counts[.imported]) imported"]
     let others: [(Int, String)] = [
       (counts[.duplicate], "duplicates"), (counts[.settling], "settling"),
-      (counts[.rejected], "rejected"), (counts.files[.failed, default: 0], "failed"),
+      (counts[.rejected], "rejected"), (counts[Sighting.State.failed], "failed"),
       (counts[.gone], "gone"), (counts[.done], "jobs done"),
-      (counts[.skipped], "jobs skipped"), (counts.jobs[.failed, default: 0], "jobs failed"),
+      (counts[.skipped], "jobs skipped"), (counts[JobEvent.Outcome.failed], "jobs failed"),
     ]
     parts += others.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
     let tenths = (seconds * 10).rounded() / 10

@@ -30,17 +30,18 @@ struct Surroundings {
 
   /// Refuses a library whose catalog would be on a file system without reliable locks.
   func checkFileSystem() throws(IngestError) {
+    let network: String?
     do throws(FileError) {
-      let folder = try Descriptor.openFolder(layout.catalogFolder)
-      guard let name = try folder.fileSystem().networkName else { return }
-      throw IngestError(
-        .notALibrary,
-        "“\(layout.catalogFolder.printable)” is on \(name), where SQLite's locks can't be trusted: "
-          + "set \"catalog\" in \(configuration.file.printable) to a folder on a local disk.",
-        path: layout.catalogFolder)
-    } catch let error as FileError {
+      network = try Descriptor.openFolder(layout.catalogFolder).fileSystem().networkName
+    } catch {
       throw IngestError(error)
     }
+    guard let network else { return }
+    throw IngestError(
+      .notALibrary,
+      "“\(layout.catalogFolder.printable)” is on \(network), where SQLite's locks can't be "
+        + "trusted: set \"catalog\" in \(configuration.file.printable) to a folder on a local disk.",
+      path: layout.catalogFolder)
   }
 
   /// The free space that copies leave alone, in bytes.

@@ -1,0 +1,35 @@
+import Catalog
+import PipelineModel
+
+/// `pipeline failed`: what failed, and why.
+enum FailedVerb: Verb {
+  static let name = "failed"
+  static let summary = "List failed jobs with reason, class and attempts"
+  static let examples = [
+    ("pipeline failed", "a line for each"),
+    ("pipeline failed --json", "for scripts"),
+  ]
+
+  static func run(_ context: Context) throws -> ExitCode {
+    try context.expectOperands(atMost: 0)
+    let console = context.console
+    for failure in try ReadingSession(context).catalog.failures() {
+      guard console.isJSON else {
+        console.result(
+          "\(failure.asset)\t\(failure.stage)\t\(failure.failureClass)\t"
+            + "\(failure.attempts) attempts\t\(failure.name.printable)\t\(failure.reason)")
+        continue
+      }
+      var members: [String: JSONValue] = [
+        "asset": .string(failure.asset.description),
+        "stage": .string(failure.stage),
+        "class": .string(failure.failureClass),
+        "reason": .string(failure.reason),
+        "attempts": .integer(failure.attempts),
+      ]
+      members.merge(JSONMembers.path(failure.name, key: "name")) { $1 }
+      console.event("failure", members)
+    }
+    return .success
+  }
+}

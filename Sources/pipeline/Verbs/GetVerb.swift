@@ -1,0 +1,130 @@
+import Catalog
+import Files
+import Glibc
+import Hashing
+import Ingest
+import Originals
+import PipelineModel
+
+/// `pipeline get`: the bytes of an original or a rendition.
+enum GetVerb: Verb {
+  static let name = "get"
+  static let summary = "Write the bytes of an original or one of its renditions"
+  static let operands = "ID"
+  static let rendition = Option(
+    name: "--rendition", value: "NAME", help: "a rendition, as NAME or STAGE/NAME")
+  static let output = Option(
+    name: "--output", short: "-o", value: "FILE", help: "write to a new file")
+  static let options = [rendition, output]
+  static let examples = [
+    ("pipeline get 0197a2c4 -o photo.jpg", "the original, checked on the way"),
+    ("pipeline get 0197a2c4 --rendition grid > grid.jpg", "a thumbnail"),
+  ]
+
+  static func run(_ context: Context) throws -> ExitCode {
+    try context.expectOperands(atMost: 1)
+    let text = try context.operand(0, "ID")
+    let session = try ReadingSession(context)
+    let asset = try session.asset(text)
+    if let name = context.arguments.value(rendition) {
+      let bytes = try renditionBytes(named: name, of: asset, in: session)
+      try deliver(context) { write throws(FileError) in
+        try bytes.withUnsafeBytes { bytes in
+          Result { () throws(FileError) in try write(bytes) }
+        }.get()
+      }
+    } else {
+      try deliver(context) { write throws(FileError) in
+        try writeOriginal(asset, of: session, to: write)
+      }
+    }
+    return .success
+  }
+
+  private typealias Writer = (UnsafeRawBufferPointer) throws(FileError) -> Void
+
+  private static func writeOriginal(
+    _ asset: AssetRecord, of session: ReadingSession, to write: Writer
+  ) throws(FileError) {
+    let path = session.surroundings.layout.originals.appending(
+      OriginalLayout.path(of: asset.digest))
+    let file = try Descriptor.open(path, flags: O_RDONLY | O_NOFOLLOW)
+    let hash = SHA256()
+    try file.forEachChunk { chunk throws(FileError) in
+      hash.update(chunk)
+      try write(chunk)
+    }
+    guard hash.finalize() == asset.digest else {
+      throw FileError(
+        .changed,
+        "The original “\(path.printable)” is damaged: its bytes don't hash to its name. Import "
+          + "the file again from a good copy, which heals it.", path: path)
+    }
+  }
+
+  private static func renditionBytes(
+    named name: String, of asset: AssetRecord, in session: ReadingSession
+  ) throws -> [UInt8] {
+    let found = asset.renditions.filter { $0.name == name || "\($0.stage)/\($0.name)" == name }
+    guard let rendition = found.first else {
+      let names = asset.renditions.map { "\($0.stage)/\($0.name)" }.joined(separator: ", ")
+      throw UsageError(
+        names.isEmpty
+          ? "\(asset.id) has no renditions (yet); `pipeline explain \(asset.id)` says why."
+          : "\(asset.id) has no rendition “\(name)”, only \(names).", verb: Self.name)
+    }
+    guard found.count == 1 else {
+      let names = found.map { "\($0.stage)/\($0.name)" }.joined(separator: ", ")
+      throw UsageError("“\(name)” means \(names); write one of them.", verb: Self.name)
+    }
+    let bytes: [UInt8]
+    if let path = rendition.path {
+      let relative = BytePath(path)
+      do throws(FileError) {
+        bytes = try session.library.folder.openParent(of: relative)
+          .readFile(relative.lastComponent, limit: 1 << 30)
+      } catch let error where error.code == .notFound {
+        throw missing(rendition, of: asset)
+      }
+    } else if let stored = try session.catalog.renditionBytes(rendition.id) {
+      bytes = stored
+    } else {
+      throw missing(rendition, of: asset)
+    }
+    guard SHA256.digest(of: bytes) == rendition.digest else { throw missing(rendition, of: asset) }
+    return bytes
+  }
+
+  private static func missing(_ rendition: RenditionRecord, of asset: AssetRecord) -> FileError {
+    FileError(
+      .notFound,
+      "The rendition \(rendition.stage)/\(rendition.name) of \(asset.id) is missing or damaged; "
+        + "`pipeline retry \(asset.id)` and `pipeline run` make it again.",
+      path: rendition.path.map { BytePath($0) })
+  }
+
+  /// Writes to standard output, or to a new file that is there whole or not at all.
+  private static func deliver(
+    _ context: Context, _ body: (Writer) throws(FileError) -> Void
+  ) throws(FileError) {
+    guard let name = context.arguments.value(output) else {
+      return try body { bytes throws(FileError) in context.console.write(Array(bytes)) }
+    }
+    let path = context.workingFolder.appending(name).normalized
+    let folder = try Descriptor.openFolder(path.parent)
+    let temporary = BytePath(".pipeline-get-\(getpid()).new")
+    let file = try Descriptor.open(
+      temporary, in: folder, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o644)
+    do throws(FileError) {
+      try body { bytes throws(FileError) in try file.write(bytes) }
+      try file.sync()
+      try folder.rename(temporary, to: folder, as: path.lastComponent)
+    } catch {
+      // Clean-up: the error that brought us here is the one to tell.
+      try? folder.remove(temporary)
+      guard error.code == .exists else { throw error }
+      throw FileError(
+        .exists, "“\(path.printable)” is there already; nothing was written.", path: path)
+    }
+  }
+}

@@ -1,0 +1,27 @@
+import Configuration
+import Ingest
+import PipelineModel
+
+/// `pipeline import`: copies named files in, wherever they are.
+enum ImportVerb: Verb {
+  static let name = "import"
+  static let summary = "Copy just these files or folders in; they stay where they are"
+  static let operands = "PATH…"
+  static let options = [Option.wait]
+  static let examples = [
+    ("pipeline import photo.jpg", "one file"),
+    ("pipeline import /media/card/DCIM", "a folder with all that is in it"),
+    ("pipeline import -- -odd-name.jpg", "a name that begins with a dash"),
+  ]
+
+  static func run(_ context: Context) throws -> ExitCode {
+    guard !context.arguments.operands.isEmpty else {
+      throw UsageError("Say which files or folders to import.", verb: name)
+    }
+    let paths = context.arguments.operands.map { context.workingFolder.appending($0).normalized }
+    return try RunSession(context, verb: name, makesLibrary: true).run { ingest, session in
+      try ingest.copyIn(paths, sources: session.surroundings.configuration.sources)
+      return []
+    }
+  }
+}

@@ -1,0 +1,39 @@
+import Catalog
+import PipelineModel
+
+/// `pipeline list`: all records, oldest first.
+enum ListVerb: Verb {
+  static let name = "list"
+  static let summary = "List all assets, oldest first"
+  static let examples = [
+    ("pipeline list", "a line for each"),
+    ("pipeline list --json | jq -r .name", "their names"),
+  ]
+
+  static func run(_ context: Context) throws -> ExitCode {
+    try context.expectOperands(atMost: 0)
+    let console = context.console
+    try ReadingSession(context).catalog.assets { asset in
+      if console.isJSON {
+        console.event("asset", JSONMembers.asset(asset))
+      } else {
+        console.result(line(asset))
+      }
+    }
+    return .success
+  }
+
+  private static func line(_ asset: AssetRecord) -> String {
+    let facts = asset.identity
+    let pixels =
+      if let width = facts?["width"]?.integer, let height = facts?["height"]?.integer {
+        "\(width)x\(height)"
+      } else {
+        "-"
+      }
+    return [
+      asset.id.description, asset.state.rawValue, ByteSize(bytes: asset.size).description,
+      facts?["mediaType"]?.string ?? "-", pixels, asset.name.printable,
+    ].joined(separator: "\t")
+  }
+}

@@ -1,0 +1,82 @@
+import Configuration
+import Engine
+import PipelineModel
+import PipelinePlugin
+
+/// `pipeline plugins`: what plugins there are, and what options they have.
+enum PluginsVerb: Verb {
+  static let name = "plugins"
+  static let summary = "List plugins with versions and places, or show one with its options"
+  static let operands = "[ID]"
+  static let examples = [
+    ("pipeline plugins", "all that are found"),
+    ("pipeline plugins thumbnail", "one, with the schema of its options"),
+  ]
+
+  static func run(_ context: Context) throws -> ExitCode {
+    try context.expectOperands(atMost: 1)
+    // Without a configuration only the standard folders are looked into.
+    let configured = try folders(context)
+    let finder = PluginFinder(configured: configured)
+    do throws(PluginFailure) {
+      if let id = context.arguments.operands.first {
+        try show(finder.find(id.description), context.console, withOptions: true)
+      } else {
+        for found in try finder.all() { list(found, context.console) }
+      }
+    } catch {
+      throw EngineError(.plugin, error.reason, cause: error)
+    }
+    return .success
+  }
+
+  private static func folders(_ context: Context) throws -> [BytePath] {
+    do {
+      return try Surroundings(context).configuration.plugins
+    } catch is UsageError {
+      return []
+    }
+  }
+
+  /// A plugin that can't be loaded is listed with the reason; the others are listed all the same.
+  private static func list(_ found: PluginFinder.Found, _ console: Console) {
+    do throws(PluginFailure) {
+      if let refusal = found.refusal { throw PluginFailure(.environment, refusal) }
+      try show(found.path, console, withOptions: false)
+    } catch {
+      guard console.isJSON else {
+        return console.result("\(found.id)\t\(found.path.printable)\tunusable: \(error.reason)")
+      }
+      var members: [String: JSONValue] = [
+        "id": .string(found.id), "usable": false, "reason": .string(error.reason),
+      ]
+      members.merge(JSONMembers.path(found.path)) { $1 }
+      console.event("plugin", members)
+    }
+  }
+
+  private static func show(
+    _ path: BytePath, _ console: Console, withOptions: Bool
+  ) throws(PluginFailure) {
+    let manifest = try LibraryCarrier(path: path).manifest
+    if console.isJSON {
+      var members: [String: JSONValue] = [
+        "id": .string(manifest.id), "usable": true, "version": .string(manifest.version),
+        "outputVersion": .integer(manifest.outputVersion),
+        "scope": .string(manifest.scope.rawValue), "runtime": .string(manifest.runtime),
+        "accepts": manifest.accepts.map { .array($0.map { .string($0) }) } ?? .null,
+        "options": manifest.options, "carrier": "library", "isolation": "none",
+      ]
+      members.merge(JSONMembers.path(path)) { $1 }
+      return console.event("plugin", members)
+    }
+    console.result(
+      "\(manifest.id)\t\(manifest.version)\t\(path.printable)\t\(manifest.runtime)")
+    guard withOptions else { return }
+    let accepts = manifest.accepts?.joined(separator: ", ") ?? "everything"
+    console.result("scope    \(manifest.scope.rawValue)")
+    console.result("accepts  \(accepts)")
+    console.result("options")
+    console.result((try? JSONText.encodePretty(manifest.options)) ?? "")
+  }
+}

@@ -1,0 +1,43 @@
+import Catalog
+import Ingest
+import PipelineModel
+
+/// `pipeline retry`: makes failed jobs ready again.
+enum RetryVerb: Verb {
+  static let name = "retry"
+  static let summary = "Make failed jobs ready again; the next run does them"
+  static let operands = "[ID…]"
+  static let all = Option(name: "--all", help: "all failed jobs")
+  static let options = [all, Option.wait, Option.dryRun]
+  static let examples = [
+    ("pipeline retry 0197a2c4", "the jobs of one asset"),
+    ("pipeline retry --all && pipeline run", "everything that failed"),
+  ]
+
+  static func run(_ context: Context) throws -> ExitCode {
+    let names = context.arguments.operands
+    let isAll = context.arguments.has(all)
+    guard isAll != !names.isEmpty else {
+      throw UsageError(
+        isAll ? "Say either --all or which assets." : "Say which assets, or --all.", verb: name)
+    }
+    let reading = try ReadingSession(context)
+    let assets = try names.map { try reading.asset($0).id }
+    if context.arguments.has(.dryRun) {
+      let failures = try reading.catalog.failures().filter { isAll || assets.contains($0.asset) }
+      return report(failures.count, "would be ready again", context.console)
+    }
+    let session = try WorkingSession(context, makesLibrary: false)
+    let count = try session.library.catalog.retry(assets: isAll ? nil : assets)
+    return report(count, "ready again", context.console)
+  }
+
+  private static func report(_ count: Int, _ what: String, _ console: Console) -> ExitCode {
+    if console.isJSON {
+      console.event("retried", ["jobs": .integer(count)])
+    } else if console.isTerminal || console.isVerbose {
+      console.message("\(count) jobs \(what).")
+    }
+    return .success
+  }
+}

@@ -1,0 +1,23 @@
+import Configuration
+import Ingest
+import PipelineModel
+
+/// `pipeline run`: takes what is complete and runs what is ready, once.
+enum RunVerb: Verb {
+  static let name = "run"
+  static let summary = "Take everything complete in all sources, run all ready jobs, exit"
+  static let options = [Option.wait]
+  static let examples = [
+    ("pipeline run", "with ./pipeline.json"),
+    ("pipeline run --config /etc/pipeline/pipeline.json", "from cron: silent if all is well"),
+    ("pipeline run --wait 5m", "let another run finish first"),
+    ("pipeline run --json", "one JSON object for each file and job, and a summary"),
+  ]
+
+  static func run(_ context: Context) throws -> ExitCode {
+    try context.expectOperands(atMost: 0)
+    return try RunSession(context, verb: name, makesLibrary: true).run { ingest, session in
+      try ingest.take(session.surroundings.configuration.sources)
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import Catalog
+import Files
+import Ingest
+import PipelineModel
+
+/// `pipeline status`: counts and space.
+enum StatusVerb: Verb {
+  static let name = "status"
+  static let summary = "Count assets, paths and jobs by state; last run, failures, space"
+  static let examples = [
+    ("pipeline status", "for people"),
+    ("pipeline status --json", "for monitoring"),
+  ]
+
+  static func run(_ context: Context) throws -> ExitCode {
+    try context.expectOperands(atMost: 0)
+    let session = try ReadingSession(context)
+    let counts = try session.catalog.status()
+    let failures = try session.catalog.failures().count
+    let free = try session.library.folder.fileSystem().freeBytes
+    let holder = try holder(of: session.library)
+    if context.console.isJSON {
+      context.console.event("status", json(counts, failures, free, holder, session))
+    } else {
+      describe(counts, failures, free, holder, session, context.console)
+    }
+    return .success
+  }
+
+  /// The process that works on the library, if one does.
+  private static func holder(of library: LibraryFolder) throws -> Int? {
+    try FileLock.isHeld(LibraryLayout.lock, in: library.folder)
+      ? FileLock.holder(LibraryLayout.lock, in: library.folder) : nil
+  }
+
+  private static func json(
+    _ counts: StatusCounts, _ failures: Int, _ free: Int, _ holder: Int?, _ session: ReadingSession
+  ) -> [String: JSONValue] {
+    let paths = Dictionary(
+      uniqueKeysWithValues: Sighting.State.allCases.map {
+        ($0.rawValue, JSONValue.integer(counts.sightings[$0, default: 0]))
+      })
+    let jobs = counts.jobs.mapValues { states in
+      JSONValue.object(
+        Dictionary(
+          uniqueKeysWithValues: LedgerState.allCases.map {
+            ($0.rawValue, JSONValue.integer(states[$0, default: 0]))
+          }))
+    }
+    return [
+      "library": .string(session.surroundings.layout.root.description),
+      "assets": .integer(counts.assets),
+      "originals": .integer(counts.originals),
+      "originalBytes": .integer(counts.originalBytes),
+      "renditions": .integer(counts.renditions),
+      "renditionBytes": .integer(counts.renditionBytes),
+      "paths": .object(paths),
+      "jobs": .object(jobs),
+      "failures": .integer(failures),
+      "freeBytes": .integer(free),
+      "holder": JSONMembers.number(holder),
+      "lastRun": counts.lastRun.map { .object(run($0)) } ?? .null,
+    ]
+  }
+
+  private static func run(_ run: RunRecord) -> [String: JSONValue] {
+    var members = run.counters.mapValues { JSONValue.integer($0) }
+    members["run"] = .string(run.id.description)
+    members["verb"] = .string(run.verb)
+    members["startedAt"] = JSONMembers.time(run.startedAt)
+    members["endedAt"] = JSONMembers.time(run.endedAt)
+    return members
+  }
+
+  private static func describe(
+    _ counts: StatusCounts, _ failures: Int, _ free: Int, _ holder: Int?,
+    _ session: ReadingSession, _ console: Console
+  ) {
+    console.result("library     \(session.surroundings.layout.root.printable)")
+    console.result("assets      \(counts.assets)")
+    console.result(
+      "originals   \(counts.originals), \(ByteSize(bytes: counts.originalBytes))")
+    console.result(
+      "renditions  \(counts.renditions), \(ByteSize(bytes: counts.renditionBytes))")
+    let paths = Sighting.State.allCases.compactMap { state in
+      counts.sightings[state].map { "\($0) \(state.rawValue)" }
+    }
+    console.result("paths       \(paths.isEmpty ? "none" : paths.joined(separator: ", "))")
+    for (stage, states) in counts.jobs.sorted(by: { $0.key < $1.key }) {
+      let jobs = LedgerState.allCases.compactMap { state in
+        states[state].map { "\($0) \(state.rawValue)" }
+      }
+      console.result("jobs        \(stage): \(jobs.joined(separator: ", "))")
+    }
+    if failures > 0 {
+      console.result("failures    \(failures); `pipeline failed` lists them")
+    }
+    if let last = counts.lastRun {
+      console.result("last run    \(last.startedAt.rfc3339), \(last.verb)")
+    }
+    console.result("free space  \(ByteSize(bytes: free))")
+    if let holder { console.result("at work     process \(holder)") }
+  }
+}
