@@ -1,6 +1,5 @@
 package import Catalog
 import Files
-import Hashing
 import Manifest
 import Originals
 package import PipelineModel
@@ -107,18 +106,19 @@ package struct Verification {
   }
 
   private func checkRenditions(_ report: (VerificationProblem) -> Void) throws -> Int {
+    let reader = RenditionReader(library: library, catalog: catalog)
     var checked = 0
     try catalog.allRenditions { rendition in
       checked += 1
       let path = rendition.path.map { library.layout.root.appending($0) }
       let name = path?.printable ?? "\(rendition.stage)/\(rendition.name) in the catalog"
-      guard let bytes = try bytes(of: rendition) else {
+      guard let bytes = try reader.bytes(of: rendition) else {
         return report(
           .init(
             kind: .renditionMissing, digest: rendition.digest, path: path,
             message: "“\(name)” is missing; it can be made again."))
       }
-      guard SHA256.digest(of: bytes) == rendition.digest else {
+      guard reader.isWhole(bytes, rendition) else {
         return report(
           .init(
             kind: .renditionDamaged, digest: rendition.digest, path: path,
@@ -126,17 +126,6 @@ package struct Verification {
       }
     }
     return checked
-  }
-
-  private func bytes(of rendition: RenditionRecord) throws -> [UInt8]? {
-    guard let path = rendition.path else { return try catalog.renditionBytes(rendition.id) }
-    let relative = BytePath(path)
-    do throws(FileError) {
-      return try library.folder.openParent(of: relative)
-        .readFile(relative.lastComponent, limit: 1 << 30)
-    } catch let error where error.code == .notFound {
-      return nil
-    }
   }
 
   private func checkManifest(_ report: (VerificationProblem) -> Void) throws {

@@ -77,21 +77,10 @@ enum GetVerb: Verb {
       let names = found.map { "\($0.stage)/\($0.name)" }.joined(separator: ", ")
       throw UsageError("“\(name)” means \(names); write one of them.", verb: Self.name)
     }
-    let bytes: [UInt8]
-    if let path = rendition.path {
-      let relative = BytePath(path)
-      do throws(FileError) {
-        bytes = try session.library.folder.openParent(of: relative)
-          .readFile(relative.lastComponent, limit: 1 << 30)
-      } catch let error where error.code == .notFound {
-        throw missing(rendition, of: asset)
-      }
-    } else if let stored = try session.catalog.renditionBytes(rendition.id) {
-      bytes = stored
-    } else {
+    let reader = RenditionReader(library: session.library, catalog: session.catalog)
+    guard let bytes = try reader.bytes(of: rendition), reader.isWhole(bytes, rendition) else {
       throw missing(rendition, of: asset)
     }
-    guard SHA256.digest(of: bytes) == rendition.digest else { throw missing(rendition, of: asset) }
     return bytes
   }
 
