@@ -1,0 +1,100 @@
+import Catalog
+import Configuration
+import Files
+import PipelineModel
+import PipelinePlugin
+import Synchronization
+
+/// What came of jobs, made durable in groups and then told.
+extension Engine {
+  func commit(_ finished: [FinishedJob]) throws(EngineError) {
+    guard !finished.isEmpty else { return }
+    let outcomes = try store(finished)
+    var completions: [Completion] = []
+    for (job, outcome) in zip(finished, outcomes) {
+      completions.append(
+        Completion(token: job.job.token, outcome: outcome, seconds: job.seconds))
+    }
+    let unused = try inLedger { () throws(CatalogError) in try ledger.complete(completions) }
+    do throws(FileError) {
+      try renditions.remove(unused)
+      for job in finished { try work.remove(job.job.token) }
+    } catch {
+      // What is left behind is found by `verify`, or emptied at the next start.
+      report.warning(error.message)
+    }
+    state.withLock { state in
+      // Needed rows are done, so dependents may be ready.
+      for index in state.admission.stages.indices {
+        state.admission.stages[index].isExhausted = false
+      }
+    }
+    for (job, outcome) in zip(finished, outcomes) { tell(job, outcome) }
+    try holdStages(after: finished)
+  }
+
+  private func holdStages(after finished: [FinishedJob]) throws(EngineError) {
+    for job in finished {
+      guard case .failed(let failure) = job.result, failure.class == .environment,
+        !state.withLock({ $0.admission.stages[job.stage].isHeld })
+      else { continue }
+      try hold(job.stage, [], because: failure.reason)
+    }
+  }
+
+  private func store(_ finished: [FinishedJob]) throws(EngineError) -> [Completion.Outcome] {
+    var outcomes: [Completion.Outcome] = []
+    for job in finished {
+      switch job.result {
+      case .skipped(let reason):
+        outcomes.append(.skipped(reason: reason))
+      case .failed(let failure):
+        outcomes.append(outcome(failure, of: job))
+      case .done(let facts, let collected):
+        do throws(FileError) {
+          let stored = try renditions.store([(job.job, collected)])
+          outcomes.append(.done(facts: facts, renditions: stored.flatMap(\.self)))
+        } catch {
+          outcomes.append(outcome(PluginFailure(.transient, error.message), of: job))
+        }
+      }
+    }
+    return outcomes
+  }
+
+  private func outcome(_ failure: PluginFailure, of job: FinishedJob) -> Completion.Outcome {
+    var retryAt: Timestamp?
+    switch failure.class {
+    case .permanent:
+      break
+    case .transient:
+      let most = lanes[job.stage].plan.configuration.attempts
+      if job.job.attempt < most {
+        let delay = 30.0 * Double(1 << min(2 * (job.job.attempt - 1), 16))
+        retryAt = Timestamp.now.adding(seconds: delay)
+      }
+    case .environment:
+      // The machine is to blame, not the file: the stage waits for the next run.
+      retryAt = Timestamp.now
+    }
+    return .failed(class: failure.class.rawValue, reason: failure.reason, retryAt: retryAt)
+  }
+
+  private func tell(_ job: FinishedJob, _ outcome: Completion.Outcome) {
+    var event = JobEvent(
+      asset: job.job.asset, name: job.job.name, stage: job.job.stage, outcome: .done,
+      seconds: job.seconds)
+    switch outcome {
+    case .done:
+      break
+    case .skipped(let reason):
+      event.outcome = .skipped
+      event.reason = reason
+    case .failed(let failureClass, let reason, _):
+      event.outcome = .failed
+      event.failureClass = failureClass
+      event.reason = reason
+    }
+    report.job(event)
+  }
+}

@@ -1,0 +1,117 @@
+import Catalog
+import Configuration
+import Dispatch
+import Files
+import Originals
+import PipelineModel
+import PipelinePlugin
+import Synchronization
+
+/// Jobs on their stages' queues, from admission to what the plugin answered.
+extension Engine {
+  /// Begins every job that may begin now; called on any queue.
+  func begin() {
+    let admitted = state.withLock { state in
+      state.finished.count < Self.mostUncommitted ? state.admission.admit() : []
+    }
+    for (index, waiting) in admitted {
+      lanes[index].queue.async { [self] in run(waiting, stage: index) }
+    }
+  }
+
+  private func run(_ waiting: Admission.Waiting, stage index: Int) {
+    let stage = lanes[index]
+    let start = ContinuousClock().now
+    let name = stage.plan.name
+    let control = JobControl { [report] _, message in report.log(stage: name, message: message) }
+    guard let lane = stage.take() else {
+      let failure = PluginFailure(.environment, "No instance of the plugin is free.")
+      return end(waiting, stage: index, .failed(failure), since: start)
+    }
+    do throws(FileError) {
+      let output = try work.make(for: waiting.job.token)
+      let input = try originals.materialize(waiting.job.digest)
+      state.withLock { $0.controls[waiting.job.token] = control }
+      let timeout = Timeout(stage.plan.configuration.limits.time, control: control)
+      lane.process(
+        request(waiting.job, stage: stage, input: input, output: output.path), job: control
+      ) { [self] result in
+        timeout.cancel()
+        state.withLock { $0.controls[waiting.job.token] = nil }
+        stage.giveBack(lane)
+        let outcome = collect(result, of: waiting.job, from: output, stage: stage, timeout)
+        end(waiting, stage: index, outcome, since: start)
+      }
+    } catch {
+      stage.giveBack(lane)
+      let failure = PluginFailure(error.code == .notFound ? .permanent : .transient, error.message)
+      end(waiting, stage: index, .failed(failure), since: start)
+    }
+  }
+
+  private func end(
+    _ waiting: Admission.Waiting, stage index: Int, _ result: FinishedJob.Result,
+    since start: ContinuousClock.Instant
+  ) {
+    let took = (ContinuousClock().now - start) / .seconds(1)
+    state.withLock { state in
+      state.admission.end(waiting, stage: index)
+      state.finished.append(
+        FinishedJob(job: waiting.job, stage: index, result: result, seconds: took))
+    }
+    begin()
+    schedulePass()
+  }
+
+  private func request(
+    _ job: ClaimedJob, stage: StageLanes, input: BytePath, output: BytePath
+  ) -> PluginRequest {
+    PluginRequest(
+      job: "\(job.token.rawValue)",
+      asset: .init(
+        id: job.asset, name: job.name.description, digest: job.digest, size: job.size),
+      input: input.description, output: output.description,
+      options: stage.plan.configuration.options, facts: aliased(job.facts),
+      deadline: stage.plan.configuration.limits.time?.seconds)
+  }
+
+  /// The facts with those of the identifying stage under the plugin's own name
+  /// as well, so that a plugin finds them whatever the stage is called.
+  func aliased(_ facts: [String: JSONValue]) -> [String: JSONValue] {
+    var facts = facts
+    for stage in lanes where stage.plan.configuration.plugin == StagePlan.identifier {
+      if let found = facts[stage.plan.name] { facts[StagePlan.identifier] = found }
+    }
+    return facts
+  }
+
+  private func collect(
+    _ result: PluginResult, of job: ClaimedJob, from output: Descriptor, stage: StageLanes,
+    _ timeout: Timeout
+  ) -> FinishedJob.Result {
+    switch result {
+    case .failed(let failure):
+      return .failed(timeout.failure ?? failure)
+    case .skipped(let reason):
+      return .skipped(reason: reason)
+    case .done(let facts, let made):
+      do throws(FileError) {
+        var collected: [CollectedRendition] = []
+        for rendition in made {
+          collected.append(
+            try renditions.collect(
+              rendition, from: output, for: job, storage: stage.plan.configuration.storage))
+        }
+        let limits = JobLimits(limits: stage.plan.configuration.limits)
+        if let refusal = limits.refusal(of: collected) { return .failed(refusal) }
+        return .done(facts: facts, renditions: collected)
+      } catch {
+        let isTransient = [.noSpace, .ioError, .tooManyOpen].contains(error.code)
+        return .failed(
+          PluginFailure(
+            isTransient ? .transient : .permanent,
+            "What the plugin made is unusable: \(error.message)"))
+      }
+    }
+  }
+}
