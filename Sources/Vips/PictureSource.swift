@@ -40,11 +40,14 @@ package final class PictureSource {
   package func loader() throws(VipsError) -> PictureLoader {
     guard let name = vips_foreign_find_load_source(pointer) else {
       _ = VipsError.takeBuffer()
-      throw VipsError(.undecodable, "The content is of no kind that is allowed to be decoded")
+      throw Self.unknownContent
     }
     guard let loader = PictureLoader(className: String(cString: name)) else {
-      throw VipsError(.undecodable, "The content is of no kind that is allowed to be decoded")
+      throw Self.unknownContent
     }
     return loader
   }
+
+  private static let unknownContent = VipsError(
+    .undecodable, "The content is of no kind that is decoded")
 }

@@ -39,7 +39,11 @@ package enum VipsLibrary {
   ///
   /// Threads that libvips did not make have to say so themselves. Source:
   /// `vips_thread_shutdown`.
-  package static func endJob() { vips_thread_shutdown() }
+  package static func endJob() {
+    vips_thread_shutdown()
+    // Warnings about a picture that was decoded all the same would be told of the next one.
+    _ = VipsError.takeBuffer()
+  }
 
   /// Bytes that libvips has allocated for pixels at this moment.
   package static var trackedBytes: Int { Int(vips_tracked_get_mem()) }
