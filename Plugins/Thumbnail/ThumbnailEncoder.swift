@@ -53,7 +53,8 @@ struct ThumbnailEncoder {
 
   /// What loaders say of pages and frames, of which a thumbnail has one.
   private static let ofFrames = [
-    "n-pages", "page-height", "delay", "loop", "gif-delay", "gif-loop", "background", "heif-primary",
+    "n-pages", "page-height", "delay", "loop", "gif-delay", "gif-loop", "background",
+    "heif-primary",
   ]
 
   /// The profile that colours need to be shown right; sRGB is what everything assumes.
