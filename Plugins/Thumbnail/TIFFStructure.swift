@@ -2,7 +2,7 @@ import Vips
 
 /// Where the pages of a TIFF file are.
 enum TIFFStructure {
-  /// Whether a page, or the pixels of one, should be behind the end of the file.
+  /// Whether a later page, or the pixels of one, should be behind the end of the file.
   ///
   /// libvips decodes the first page and doesn't look whether the others are there.
   static func isCutShort(_ file: PictureFile) throws(VipsError) -> Bool {
@@ -25,11 +25,14 @@ enum TIFFStructure {
         isCut = next >= file.size
         break
       }
-      isCut = Self.parts.contains { offsets, counts in
-        let starts = reader.integers(offsets, in: page, limit: partLimit)
-        let lengths = reader.integers(counts, in: page, limit: partLimit)
-        return zip(starts, lengths).contains { $0 + $1 > file.size }
-      }
+      // The first page shows when it is decoded, and libtiff copes with lengths that are nonsense.
+      isCut =
+        pages > 0
+        && Self.parts.contains { offsets, counts in
+          let starts = reader.integers(offsets, in: page, limit: partLimit)
+          let lengths = reader.integers(counts, in: page, limit: partLimit)
+          return zip(starts, lengths).contains { $0 + $1 > file.size }
+        }
       next = page.next
       pages += 1
     }

@@ -51,6 +51,12 @@ package struct VipsError: Error, Hashable, Sendable, CustomStringConvertible {
     if lines.contains(where: { $0.contains("out of memory") }) {
       return VipsError(.inputOutput, message, errno: ENOMEM)
     }
+    // libheif without the decoder of a codec; libde265 and aom are packages of their own.
+    if lines.contains(where: {
+      $0.contains("Unsupported codec") || $0.contains("No decoding plugin")
+    }) {
+      return VipsError(.missing, message)
+    }
     // Said by vips_call when a loader or saver was left out of this libvips.
     if lines.contains(where: { $0.contains("class \"") && $0.contains("not found") }) {
       return VipsError(.missing, message)

@@ -149,4 +149,18 @@ struct ThumbnailTests {
     let poor = try run.thumbnail(bytes, options: ["quality": 30])
     #expect(poor.bytes.count < good.bytes.count / 2)
   }
+
+  @Test("A header that promises too many pixels is refused before any is decoded")
+  func bomb() throws {
+    var bytes = try Pictures.jpeg(width: 64, height: 64, exif: nil)
+    // Height and width in the start of frame.
+    let frame = try #require(bytes.indices.first { bytes[$0...].starts(with: [0xFF, 0xC0]) })
+    bytes.replaceSubrange((frame + 5)..<(frame + 9), with: [0xFD, 0xE8, 0xFD, 0xE8])
+    let failure = try run.failure(bytes)
+    #expect(failure.class == .permanent)
+    #expect(failure.reason.contains("65000 × 65000") && failure.reason.contains("500 megapixels"))
+    let facts = try PluginRun("identify").facts(bytes)
+    #expect(facts["width"] == 65000)
+    run.expectSentence(try #require(facts["problem"]?.string))
+  }
 }
