@@ -33,7 +33,7 @@ final class IdentifyPlugin: Plugin {
       "mediaType", "width", "height", "orientation", "capturedAt", "colorSpace", "iccProfile",
       "pages", "bitDepth", "alpha", "decodeBytes", "problem",
     ],
-    estimates: true, runtime: "libmagic \(TypeSniffer.version), libvips \(VipsLibrary.version)")
+    estimates: true, runtime: "libmagic \(TypeSniffer.version), \(VipsLibrary.runtime)")
 
   private let sniffer: TypeSniffer
 

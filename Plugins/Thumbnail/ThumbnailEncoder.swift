@@ -26,6 +26,7 @@ struct ThumbnailEncoder {
     let clean = try opaque.editingMetadata { editor in
       let kept = options.strip ? [] : opaque.fields
       for field in opaque.fields where !kept.contains(field) { editor.remove(field) }
+      for field in Self.ofFrames { editor.remove(field) }
       // A preview inside a thumbnail would show what the picture looked like before it was turned.
       editor.remove(Picture.Field.preview)
       if options.transform { editor.markUpright() }
@@ -38,11 +39,23 @@ struct ThumbnailEncoder {
       // Without `strip` libvips writes an EXIF block of its own, with it it drops the profile.
       let bytes = try clean.encoded(as: ".jpg[Q=\(quality),strip]")
       return profile.map { JPEGProfile.insert($0, into: bytes) } ?? bytes
-    case .webp: return try clean.encoded(as: ".webp[Q=\(quality)]")
-    case .png: return try clean.encoded(as: ".png")
-    case .avif: return try clean.encoded(as: ".avif[Q=\(quality)]")
+    case .webp:
+      let bytes = try clean.encoded(as: ".webp[Q=\(quality)]")
+      return options.strip ? WebPMetadata.remove(from: bytes) : bytes
+    case .png:
+      return try clean.encoded(as: ".png")
+    case .avif:
+      // `strip` would drop the profile; without it there is a block with sizes and nothing else.
+      let strip = options.strip && profile == nil ? ",strip" : ""
+      return try clean.encoded(as: ".avif[Q=\(quality)\(strip)]")
     }
   }
+
+  /// What loaders say of pages and frames, of which a thumbnail has one.
+  private static let ofFrames = [
+    "n-pages", "page-height", "delay", "loop", "gif-delay", "gif-loop", "background",
+    "heif-primary",
+  ]
 
   /// The profile that colours need to be shown right; sRGB is what everything assumes.
   private func profileToEmbed(_ picture: Picture) throws(VipsError) -> [UInt8]? {

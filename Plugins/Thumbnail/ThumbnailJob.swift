@@ -13,6 +13,7 @@ struct ThumbnailJob {
     try checkCancellation()
     let opened = try OpenedPicture(file, strictness: .truncated)
     try refuseTooLarge(opened)
+    try refuseCutShort(opened)
     let sizes = options.sizes.sorted { $0.maxPixelSize > $1.maxPixelSize }
     let decoder = ThumbnailDecoder(options: options, isCancelled: cancellation)
     let preview = try EmbeddedPreview.find(in: opened, options: options)
@@ -54,6 +55,20 @@ struct ThumbnailJob {
       "The picture is \(opened.header.width) × \(opened.header.height) pixels with "
         + "\(opened.header.pages) frames; the limit is "
         + "\(OpenedPicture.pixelLimit / 1_000_000) megapixels over all frames")
+  }
+
+  /// Refuses files whose first frame is whole and others are not.
+  private func refuseCutShort(_ opened: OpenedPicture) throws(VipsError) {
+    // Not asked of single frames only: a frame that is missing is not counted either.
+    let isCut =
+      switch opened.loader {
+      case .gif:
+        GIFStructure.isCutShort(try opened.file.read(at: 0, count: opened.file.size))
+      case .tiff: try TIFFStructure.isCutShort(opened.file)
+      default: false
+      }
+    guard isCut else { return }
+    throw VipsError(.undecodable, "The \(opened.loader.title) can't be decoded: it ends too early")
   }
 
   private func checkCancellation() throws(VipsError) {

@@ -11,7 +11,7 @@ final class ThumbnailPlugin: Plugin {
       "image/jpeg", "image/png", "image/webp", "image/gif", "image/tiff", "image/heic",
       "image/heif", "image/heic-sequence", "image/heif-sequence", "image/avif",
     ],
-    makesRenditions: true, estimates: true, runtime: "libvips \(VipsLibrary.version)")
+    makesRenditions: true, estimates: true, runtime: VipsLibrary.runtime)
 
   private let options: ThumbnailOptions
 

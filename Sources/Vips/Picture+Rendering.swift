@@ -30,7 +30,7 @@ extension Picture {
         _ = VipsError.takeBuffer()
         throw VipsError(.cancelled, "The job was given up")
       }
-      throw .current("The picture can't be decoded")
+      throw .current("The \(loader?.title ?? "picture") can't be decoded", loader: loader)
     }
     return Picture(owning: memory)
   }
@@ -39,7 +39,7 @@ extension Picture {
   package func pixelBytes() throws(VipsError) -> [UInt8] {
     var length = 0
     guard let bytes = vips_image_write_to_memory(pointer, &length) else {
-      throw .current("The picture can't be decoded")
+      throw .current("The \(loader?.title ?? "picture") can't be decoded", loader: loader)
     }
     defer { g_free(bytes) }
     return Array(UnsafeRawBufferPointer(start: bytes, count: length))

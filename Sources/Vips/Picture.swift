@@ -7,10 +7,16 @@ package final class Picture {
   let pointer: UnsafeMutablePointer<VipsImage>
   // A lazily decoded picture reads from its source until its last pixel is made.
   private let source: PictureSource?
+  /// The kind of picture that the pixels are decoded from, which tells whose messages to believe.
+  let loader: PictureLoader?
 
-  init(owning pointer: UnsafeMutablePointer<VipsImage>, source: PictureSource? = nil) {
+  init(
+    owning pointer: UnsafeMutablePointer<VipsImage>, source: PictureSource? = nil,
+    loader: PictureLoader? = nil
+  ) {
     self.pointer = pointer
     self.source = source
+    self.loader = loader
   }
 
   deinit { pipeline_vips_release(pointer) }
@@ -36,7 +42,8 @@ package final class Picture {
   ) throws(VipsError) -> Picture {
     let failOn = strictness == .truncated ? VIPS_FAIL_ON_TRUNCATED : VIPS_FAIL_ON_NONE
     let access = VIPS_ACCESS_SEQUENTIAL
-    return try make("The \(loader.title) can't be decoded", source: source) { out in
+    let operation = "The \(loader.title) can't be decoded"
+    return try make(operation, source: source, loader: loader) { out in
       switch loader {
       case .jpeg:
         pipeline_vips_load_jpeg(source.pointer, out, Int32(shrink), access, failOn)
@@ -64,12 +71,12 @@ package final class Picture {
 
   /// Calls an operation that fills in a new image.
   static func make(
-    _ operation: String, source: PictureSource? = nil,
+    _ operation: String, source: PictureSource? = nil, loader: PictureLoader? = nil,
     _ body: (UnsafeMutablePointer<UnsafeMutablePointer<VipsImage>?>) -> Int32
   ) throws(VipsError) -> Picture {
     var out: UnsafeMutablePointer<VipsImage>?
-    guard body(&out) == 0, let out else { throw .current(operation) }
-    return Picture(owning: out, source: source)
+    guard body(&out) == 0, let out else { throw .current(operation, loader: loader) }
+    return Picture(owning: out, source: source, loader: loader)
   }
 
   /// Calls an operation on this picture; the result keeps the same source alive.
@@ -77,7 +84,7 @@ package final class Picture {
     _ operation: String,
     _ body: (UnsafeMutablePointer<UnsafeMutablePointer<VipsImage>?>) -> Int32
   ) throws(VipsError) -> Picture {
-    try Picture.make(operation, source: source, body)
+    try Picture.make(operation, source: source, loader: loader, body)
   }
 }
 

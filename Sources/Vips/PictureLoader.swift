@@ -4,15 +4,34 @@ package enum PictureLoader: String, Hashable, Sendable, CaseIterable {
 
   /// The kind that a loader class of libvips reads.
   init?(className: String) {
-    switch className {
-    case "VipsForeignLoadJpegSource": self = .jpeg
-    case "VipsForeignLoadPngSource": self = .png
-    case "VipsForeignLoadWebpSource": self = .webp
-    case "VipsForeignLoadNsgifSource": self = .gif
-    case "VipsForeignLoadTiffSource": self = .tiff
-    case "VipsForeignLoadHeifSource": self = .heif
-    default: return nil
+    guard let loader = Self.allCases.first(where: { $0.className == className }) else { return nil }
+    self = loader
+  }
+
+  /// The class of libvips that reads this kind from a source.
+  var className: String {
+    switch self {
+    case .jpeg: "VipsForeignLoadJpegSource"
+    case .png: "VipsForeignLoadPngSource"
+    case .webp: "VipsForeignLoadWebpSource"
+    case .gif: "VipsForeignLoadNsgifSource"
+    case .tiff: "VipsForeignLoadTiffSource"
+    case .heif: "VipsForeignLoadHeifSource"
     }
+  }
+
+  /// The kind that some bytes begin like, for kinds that a libvips may have been built without.
+  static func signature(_ head: [UInt8]) -> PictureLoader? {
+    func has(_ text: String, at offset: Int = 0) -> Bool {
+      head.dropFirst(offset).starts(with: Array(text.utf8))
+    }
+    if has("ftyp", at: 4) {
+      let brands = ["heic", "heix", "hevc", "hevx", "mif1", "msf1", "avif", "avis"]
+      return brands.contains { has($0, at: 8) } ? .heif : nil
+    }
+    if has("RIFF") && has("WEBP", at: 8) { return .webp }
+    if has("GIF8") { return .gif }
+    return has("II*\0") || has("MM\0*") ? .tiff : nil
   }
 
   /// The operation of libvips.

@@ -36,15 +36,24 @@ package final class PictureSource {
 
   /// Finds the loader that recognises the content.
   ///
-  /// - Throws: `VipsError` of code `undecodable` if no loader on the allow-list does.
+  /// - Throws: `VipsError` of code `undecodable` if no loader on the allow-list
+  ///   does, and `missing` if one would that this libvips doesn't have.
   package func loader() throws(VipsError) -> PictureLoader {
-    guard let name = vips_foreign_find_load_source(pointer) else {
-      _ = VipsError.takeBuffer()
-      throw VipsError(.undecodable, "The content is of no kind that is allowed to be decoded")
+    if let name = vips_foreign_find_load_source(pointer),
+      let loader = PictureLoader(className: String(cString: name))
+    {
+      return loader
     }
-    guard let loader = PictureLoader(className: String(cString: name)) else {
-      throw VipsError(.undecodable, "The content is of no kind that is allowed to be decoded")
+    _ = VipsError.takeBuffer()
+    if let kind = PictureLoader.signature(head()), !VipsLibrary.loaders.contains(kind) {
+      throw VipsError(.missing, "This libvips was built without \(kind.title)")
     }
-    return loader
+    throw VipsError(.undecodable, "The content is of no kind that is decoded")
+  }
+
+  private func head() -> [UInt8] {
+    let length = 12
+    guard let start = vips_source_sniff(pointer, length) else { return [] }
+    return Array(UnsafeRawBufferPointer(start: start, count: length))
   }
 }

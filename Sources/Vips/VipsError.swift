@@ -36,44 +36,39 @@ package struct VipsError: Error, Hashable, Sendable, CustomStringConvertible {
 
   /// Takes what libvips says of its latest failure.
   ///
-  /// The buffer belongs to the process, not to the thread: two failures at the
-  /// same moment may be told as one, which is why the operation is named too.
-  static func current(_ operation: String) -> VipsError {
+  /// The buffer belongs to the process, not to the thread, and collects warnings
+  /// of other pictures too. So only the latest lines that can come from this kind
+  /// of picture are believed, and the operation is named in our own words.
+  static func current(_ operation: String, loader: PictureLoader? = nil) -> VipsError {
     let text = takeBuffer()
-    let told = text.isEmpty ? "no reason given" : text
+    let lines = VipsMessage.lines(of: text, from: loader)
+    let told = lines.isEmpty ? "it is damaged or ends too early" : lines.joined(separator: "; ")
+    let message = "\(operation): \(told)"
     for number in [EIO, ENOSPC, EDQUOT, ESTALE, ENOMEM, EMFILE, ENFILE]
-    where text.contains(String(cString: strerror(number))) {
-      return VipsError(.inputOutput, "\(operation): \(told)", errno: number)
+    where lines.contains(where: { $0.contains(String(cString: strerror(number))) }) {
+      return VipsError(.inputOutput, message, errno: number)
     }
-    if text.contains("out of memory") {
-      return VipsError(.inputOutput, "\(operation): \(told)", errno: ENOMEM)
+    if lines.contains(where: { $0.contains("out of memory") }) {
+      return VipsError(.inputOutput, message, errno: ENOMEM)
     }
-    if text.contains("class \"") && text.contains("not found") {
-      return VipsError(.missing, "\(operation): \(told)")
+    // libheif without the decoder of a codec; libde265 and aom are packages of their own.
+    if lines.contains(where: {
+      $0.contains("Unsupported codec") || $0.contains("No decoding plugin")
+    }) {
+      return VipsError(.missing, message)
     }
-    return VipsError(.undecodable, "\(operation): \(told)")
+    // Said by vips_call when a loader or saver was left out of this libvips.
+    if lines.contains(where: { $0.contains("class \"") && $0.contains("not found") }) {
+      return VipsError(.missing, message)
+    }
+    return VipsError(.undecodable, message)
   }
 
-  /// Empties the buffer and makes one line of it, each statement once.
+  /// Empties the buffer and returns what was in it.
   static func takeBuffer() -> String {
     guard let buffer = vips_error_buffer_copy() else { return "" }
     defer { g_free(buffer) }
-    let text = String(
+    return String(
       decoding: UnsafeRawBufferPointer(start: buffer, count: strlen(buffer)), as: UTF8.self)
-    return tidy(text)
-  }
-
-  /// Joins lines with semicolons, drops repetitions, and anything that looks like a path.
-  static func tidy(_ text: String) -> String {
-    var seen: Set<Substring> = []
-    var parts: [String] = []
-    for line in text.split(whereSeparator: \.isNewline) where seen.insert(line).inserted {
-      let words = line.split(separator: " ").map { word in
-        word.contains("/") && !word.hasPrefix("unix") ? "…" : String(word)
-      }
-      parts.append(words.joined(separator: " "))
-      if parts.count == 4 { break }
-    }
-    return String(parts.joined(separator: "; ").prefix(300))
   }
 }

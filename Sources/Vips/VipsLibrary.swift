@@ -7,10 +7,7 @@ package enum VipsLibrary {
   /// `vips_block_untrusted_set` would leave `matrixload` open, so everything is
   /// blocked first. Only the forms that read from a source are let through,
   /// because no other form is called.
-  package static let allowedLoaders = [
-    "VipsForeignLoadJpegSource", "VipsForeignLoadPngSource", "VipsForeignLoadWebpSource",
-    "VipsForeignLoadNsgifSource", "VipsForeignLoadTiffSource", "VipsForeignLoadHeifSource",
-  ]
+  package static let allowedLoaders = PictureLoader.allCases.map(\.className)
 
   private static let started: VipsError? = {
     guard pipeline_vips_init("pipeline") == 0 else {
@@ -35,11 +32,27 @@ package enum VipsLibrary {
   /// The version, such as `8.14.1`.
   package static var version: String { "\(vips_version(0)).\(vips_version(1)).\(vips_version(2))" }
 
+  /// The kinds of pictures that this libvips can decode; some are separate packages.
+  package static let loaders: Set<PictureLoader> = {
+    guard started == nil else { return [] }
+    return Set(PictureLoader.allCases.filter { g_type_from_name($0.className) != 0 })
+  }()
+
+  /// The version and the kinds of pictures it can decode, which change what can't be decoded.
+  package static var runtime: String {
+    let kinds = PictureLoader.allCases.filter(loaders.contains).map(\.rawValue)
+    return "libvips \(version) (\(kinds.joined(separator: " ")))"
+  }
+
   /// Frees what libvips keeps for the calling thread.
   ///
   /// Threads that libvips did not make have to say so themselves. Source:
   /// `vips_thread_shutdown`.
-  package static func endJob() { vips_thread_shutdown() }
+  package static func endJob() {
+    vips_thread_shutdown()
+    // Warnings about a picture that was decoded all the same would be told of the next one.
+    _ = VipsError.takeBuffer()
+  }
 
   /// Bytes that libvips has allocated for pixels at this moment.
   package static var trackedBytes: Int { Int(vips_tracked_get_mem()) }

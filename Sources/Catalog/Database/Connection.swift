@@ -89,8 +89,10 @@ final class Connection {
     // that files may be removed.
     try execute("PRAGMA synchronous = FULL")
     try execute("PRAGMA secure_delete = OFF")
-    try execute("PRAGMA cache_size = -16384")
-    // What a big batch leaves of the log is given back.
+    try execute("PRAGMA cache_size = -32768")
+    // A longer log: digests are spread over all pages, and a page that several commits change is
+    // written back once.
+    try execute("PRAGMA wal_autocheckpoint = 8192")
     try execute("PRAGMA journal_size_limit = 67108864")
   }
 

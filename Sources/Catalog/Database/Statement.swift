@@ -132,11 +132,8 @@ extension Statement {
   }
 
   func json(_ column: Int) throws(CatalogError) -> JSONValue {
-    do {
-      return try JSONText.decode(JSONValue.self, from: blob(column))
-    } catch {
-      throw unreadable("some JSON")
-    }
+    guard let value = JSONReader.value(of: blob(column)) else { throw unreadable("some JSON") }
+    return value
   }
 
   private func unreadable(_ what: String) -> CatalogError {

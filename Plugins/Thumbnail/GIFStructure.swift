@@ -1,0 +1,42 @@
+/// The order of blocks in a GIF file.
+///
+/// Source: GIF89a specification, sections 17 to 27.
+enum GIFStructure {
+  /// Whether the bytes end in the middle of a block.
+  ///
+  /// libvips decodes the first frame and doesn't look whether the others are
+  /// there. A file without a trailer is let through: some programs forget it.
+  static func isCutShort(_ bytes: [UInt8]) -> Bool {
+    guard bytes.count >= 13 else { return true }
+    var at = 13 + colorTable(bytes[10])
+    while at < bytes.count {
+      switch bytes[at] {
+      case 0x21:  // extension: a label, then blocks
+        at += 2
+      case 0x2C:  // frame: a descriptor, its colours, the size of a code, then blocks
+        guard at + 9 < bytes.count else { return true }
+        at += 10 + colorTable(bytes[at + 9]) + 1
+      default:
+        // The trailer, or bytes that are no block at all: decoders stop here.
+        return false
+      }
+      guard let next = endOfBlocks(bytes, from: at) else { return true }
+      at = next
+    }
+    return at > bytes.count
+  }
+
+  private static func colorTable(_ flags: UInt8) -> Int {
+    flags & 0x80 == 0 ? 0 : 3 << (Int(flags & 7) + 1)
+  }
+
+  private static func endOfBlocks(_ bytes: [UInt8], from start: Int) -> Int? {
+    var at = start
+    while at < bytes.count {
+      let length = Int(bytes[at])
+      at += 1 + length
+      if length == 0 { return at }
+    }
+    return nil
+  }
+}

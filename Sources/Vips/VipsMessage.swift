@@ -1,0 +1,41 @@
+/// Lines of libvips' error buffer, made fit for people.
+enum VipsMessage {
+  /// What lines of a loader begin with. Lines of no known beginning may come from any of them.
+  private static let beginnings: [(loader: PictureLoader, texts: [String])] = [
+    (.jpeg, ["VipsJpeg", "jpegload"]),
+    (.png, ["vipspng", "pngload", "spngload", "libpng"]),
+    (.webp, ["webp", "webpload"]),
+    (.gif, ["gifload"]),
+    (.heif, ["heif", "heifload"]),
+    (
+      .tiff,
+      [
+        "tiff", "TIFF", "_TIFF", "Fax", "LZW", "ZIP", "JPEGSetup", "JPEGLib", "JPEGPre", "OJPEG",
+        "PackBits", "PixarLog", "source input", "ThunderDecode", "LogL", "JBIG", "LZMA", "ZSTD",
+      ]
+    ),
+  ]
+
+  /// Returns the last two lines that can concern one kind of picture, without paths.
+  static func lines(of text: String, from loader: PictureLoader?) -> [String] {
+    var kept: [String] = []
+    for line in text.split(whereSeparator: \.isNewline) {
+      let owner = beginnings.first { entry in entry.texts.contains { line.hasPrefix($0) } }?.loader
+      if let owner, owner != loader { continue }
+      let tidy = tidy(line)
+      if !kept.contains(tidy) { kept.append(tidy) }
+    }
+    return Array(kept.suffix(2))
+  }
+
+  /// Hides paths and control characters, and ends nowhere with a full stop.
+  private static func tidy(_ line: Substring) -> String {
+    let words = line.split(separator: " ").map { word in
+      word.contains("/")
+        ? "…" : word.filter { !$0.isNewline && $0.asciiValue.map { $0 >= 32 } ?? true }
+    }
+    var text = String(words.joined(separator: " ").prefix(160))
+    while text.hasSuffix(".") { text.removeLast() }
+    return text
+  }
+}

@@ -1,0 +1,118 @@
+package import Vips
+
+extension Pictures {
+  /// A JPEG as a phone would write it, upright once its orientation is applied.
+  ///
+  /// - Parameters:
+  ///   - width: as displayed.
+  ///   - height: as displayed.
+  ///   - exif: what its EXIF block says; `nil` for none.
+  ///   - progressive: whether its pixels come in several passes.
+  package static func jpeg(
+    width: Int = 640, height: Int = 480, exif: PicturesExif? = PicturesExif(),
+    progressive: Bool = false, quality: Int = 90
+  ) throws -> [UInt8] {
+    let orientation = exif?.orientation ?? 1
+    let stored = store(
+      pixels(width: width, height: height), width: width, height: height, orientation: orientation)
+    let picture = try Picture.pixels(
+      stored.bytes, width: stored.width, height: stored.height, bands: 3)
+    let plain = try picture.encoded(
+      as: ".jpg[Q=\(quality),strip\(progressive ? ",interlace" : "")]")
+    return exif.map { insert($0.bytes, into: plain) } ?? plain
+  }
+
+  /// A JPEG, PNG or other file of any picture; the suffix may have options of libvips.
+  package static func file(_ picture: Picture, _ suffix: String) throws -> [UInt8] {
+    try picture.encoded(as: suffix)
+  }
+
+  /// A picture whose colours are given by an embedded profile: `p3`, `srgb` or `cmyk`.
+  ///
+  /// - Returns: a file that shows the same colours as `picture` where profiles are heeded.
+  package static func profiled(
+    _ picture: Picture, _ profile: String, as suffix: String
+  ) throws -> [UInt8] {
+    try picture.colorManaged(to: profile, assuming: "srgb").encoded(as: suffix)
+  }
+
+  /// A PNG of 16 bits a value.
+  package static func sixteenBitPNG(width: Int = 320, height: Int = 240) throws -> [UInt8] {
+    try picture(width: width, height: height).converted(to: .srgb16).encoded(as: ".png")
+  }
+
+  /// A PNG with alpha: opaque `color` on the left half, transparent black on the right.
+  package static func alphaPNG(
+    _ color: [UInt8], width: Int = 320, height: Int = 240
+  ) throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    for _ in 0..<height {
+      for x in 0..<width { bytes += x < width / 2 ? color + [255] : [0, 0, 0, 0] }
+    }
+    return try Picture.pixels(bytes, width: width, height: height, bands: 4).encoded(as: ".png")
+  }
+
+  /// A file of several frames or pages, each of one colour: GIF, WebP or TIFF.
+  package static func frames(
+    _ colors: [[UInt8]], width: Int = 120, height: Int = 80, as suffix: String
+  ) throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    for color in colors {
+      for _ in 0..<(width * height) { bytes += color }
+    }
+    let strip = try Picture.pixels(
+      bytes, width: width, height: height * colors.count, bands: colors[0].count)
+    return try strip.editingMetadata { editor in
+      editor.set("page-height", height)
+      editor.set("delay", colors.map { _ in 100 })
+    }.encoded(as: suffix)
+  }
+
+  /// A HEIC file whose pixels are stored turned.
+  ///
+  /// - Parameters:
+  ///   - orientation: how the pixels are stored.
+  ///   - exif: whether an EXIF block names that orientation.
+  ///   - container: whether the container turns the picture (`irot`, for orientations 1, 3, 6, 8).
+  package static func heic(
+    width: Int = 320, height: Int = 240, orientation: Int, exif: Bool, container: Bool
+  ) throws -> [UInt8] {
+    let stored = store(
+      pixels(width: width, height: height, grain: 0), width: width, height: height,
+      orientation: orientation)
+    let picture = try Picture.pixels(
+      stored.bytes, width: stored.width, height: stored.height, bands: 3)
+    let block = PicturesExif(orientation: exif ? orientation : nil).bytes
+    let bytes = try picture.editingMetadata { editor in
+      editor.set(Picture.Field.exif, block)
+      if exif { editor.set("orientation", orientation) }
+    }.encoded(as: ".heic[Q=80]")
+    return container ? turningContainer(bytes, orientation: orientation) : bytes
+  }
+
+  /// Replaces the property that gives the bit depth by one that turns the picture.
+  ///
+  /// Both are associated with the picture; a decoder needs only the second.
+  /// Source: ISO/IEC 23008-12, section 6.5.10: `irot` counts quarter turns anti-clockwise.
+  private static func turningContainer(_ bytes: [UInt8], orientation: Int) -> [UInt8] {
+    let turns: [Int: UInt8] = [1: 0, 3: 2, 6: 3, 8: 1]
+    let name = Array("pixi".utf8)
+    guard
+      let at = bytes.indices.first(where: { bytes[$0...].starts(with: name) }), at >= 4,
+      let turn = turns[orientation]
+    else { return bytes }
+    var result = bytes
+    let size = bytes[(at - 4)..<at].reduce(0) { $0 << 8 | Int($1) }
+    result.replaceSubrange(
+      at..<(at - 4 + size),
+      with: Array("irot".utf8) + [turn] + [UInt8](repeating: 0, count: size - 9))
+    return result
+  }
+
+  /// Puts an EXIF block right behind the start of a JPEG file.
+  package static func insert(_ exif: [UInt8], into jpeg: [UInt8]) -> [UInt8] {
+    let length = exif.count + 2
+    return Array(jpeg[..<2]) + [0xFF, 0xE1, UInt8(length >> 8), UInt8(length & 255)] + exif
+      + jpeg[2...]
+  }
+}

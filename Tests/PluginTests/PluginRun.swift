@@ -1,0 +1,126 @@
+import Engine
+import Fixtures
+import Foundation
+import PipelineModel
+import PipelinePlugin
+import Synchronization
+import Testing
+
+/// A plugin as built, called through its carrier with one file in a folder of its own.
+final class PluginRun {
+  let folder: URL
+  let carrier: LibraryCarrier
+
+  /// The folder with the built libraries: that of the running test program.
+  static var built: BytePath { PluginFinder.ownExecutable?.parent ?? BytePath("/nowhere") }
+
+  init(_ id: String) throws {
+    carrier = try LibraryCarrier(path: Self.built.appending("libpipeline-\(id).so"))
+    folder = FileManager.default.temporaryDirectory.appending(
+      path: "pipeline-plugin-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: output, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: folder) }
+
+  var output: URL { folder.appending(path: "out") }
+
+  /// The names of files in the output folder.
+  var outputNames: [String] {
+    get throws { try FileManager.default.contentsOfDirectory(atPath: output.path).sorted() }
+  }
+
+  /// Runs one job over some bytes.
+  func process(
+    _ bytes: [UInt8], name: String = "picture.jpg", options: JSONValue = [:],
+    job: JobControl = JobControl()
+  ) throws -> PluginResult {
+    let input = folder.appending(path: name)
+    try Data(bytes).write(to: input)
+    return try process(path: input.path, size: bytes.count, options: options, job: job)
+  }
+
+  /// Runs one job over the file at a path.
+  func process(
+    path: String, size: Int = 0, options: JSONValue = [:], job: JobControl = JobControl()
+  ) throws -> PluginResult {
+    for name in try outputNames {
+      try FileManager.default.removeItem(at: output.appending(path: name))
+    }
+    let subject = PluginRequest.Subject(
+      id: try #require(AssetID("018f0000-0000-7000-8000-000000000001")), name: "picture.jpg",
+      digest: try #require(Digest(bytes: [UInt8](repeating: 7, count: 32))), size: size)
+    let request = PluginRequest(
+      job: "1", asset: subject, input: path, output: output.path, options: options, facts: [:])
+    let lane = try carrier.makeLane(options: options)
+    let answer = Mutex<PluginResult?>(nil)
+    lane.process(request, job: job) { result in answer.withLock { $0 = result } }
+    return try #require(answer.withLock { $0 })
+  }
+
+  /// The facts of a job that must succeed.
+  func facts(_ bytes: [UInt8], name: String = "picture.jpg") throws -> JSONValue {
+    guard case .done(let facts, _) = try process(bytes, name: name) else {
+      throw Unexpected("the job is not done")
+    }
+    return facts
+  }
+
+  /// The thumbnails of a job that must succeed, by name.
+  func thumbnails(
+    _ bytes: [UInt8], options: JSONValue = [:]
+  ) throws -> [String: Thumbnail] {
+    let result = try process(bytes, options: options)
+    guard case .done(_, let renditions) = result else {
+      throw Unexpected("the job is not done but \(result)")
+    }
+    var thumbnails: [String: Thumbnail] = [:]
+    for rendition in renditions {
+      let bytes = try Data(contentsOf: output.appending(path: rendition.path))
+      thumbnails[rendition.name] = Thumbnail(
+        rendition: rendition, bytes: Array(bytes), picture: try PicturesReading(Array(bytes)))
+    }
+    #expect(try outputNames == renditions.map(\.path).sorted())
+    return thumbnails
+  }
+
+  /// The one thumbnail of a job with one size.
+  func thumbnail(
+    _ bytes: [UInt8], maxPixelSize: Int = 256, options: [String: JSONValue] = [:]
+  ) throws -> Thumbnail {
+    var options = options
+    options["sizes"] = [["name": "one", "maxPixelSize": .integer(maxPixelSize)]]
+    return try #require(try thumbnails(bytes, options: .object(options))["one"])
+  }
+
+  /// The failure of a job that must fail, having left nothing behind.
+  func failure(
+    _ bytes: [UInt8], name: String = "picture.jpg", options: JSONValue = [:]
+  ) throws -> PluginFailure {
+    let result = try process(bytes, name: name, options: options)
+    guard case .failed(let failure) = result else { throw Unexpected("the job did not fail") }
+    #expect(try outputNames.isEmpty)
+    expectSentence(failure.reason)
+    return failure
+  }
+
+  /// Expects one line of text with a full stop, and nobody's folders in it.
+  func expectSentence(_ text: String) {
+    #expect(text.hasSuffix(".") && !text.hasSuffix(".."), "\(text)")
+    #expect(!text.contains("\n") && !text.contains(folder.path), "\(text)")
+    #expect(text.count > 10 && text.count < 400, "\(text)")
+  }
+}
+
+/// A thumbnail as it is on disk.
+struct Thumbnail {
+  let rendition: PluginRendition
+  let bytes: [UInt8]
+  let picture: PicturesReading
+}
+
+/// What a test did not reckon with.
+struct Unexpected: Error, CustomStringConvertible {
+  let description: String
+  init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,113 @@
+import Engine
+import Fixtures
+import Foundation
+import PipelineModel
+import PipelinePlugin
+import Testing
+import Vips
+
+@Suite("Thumbnail options, estimates and cancellation", .timeLimit(.minutes(2)))
+struct ThumbnailOptionsTests {
+  let run: PluginRun
+
+  init() throws { run = try PluginRun("thumbnail") }
+
+  @Test(
+    "Options outside the schema are refused with what is wrong",
+    arguments: [
+      (#"{"format":"bmp"}"#, "bmp"), (#"{"quality":0}"#, "quality is 0"),
+      (#"{"quality":101}"#, "quality is 101"), (#"{"transform":"yes"}"#, "transform"),
+      (#"{"sizes":[]}"#, "sizes has 0 entries"), (#"{"sizes":[{"name":"a"}]}"#, "maxPixelSize"),
+      (#"{"sizes":[{"name":"a","maxPixelSize":0}]}"#, "maxPixelSize is 0"),
+      (#"{"sizes":[{"name":"../a","maxPixelSize":9}]}"#, "is not a name"),
+      (#"{"sizes":[{"name":"","maxPixelSize":9}]}"#, "is not a name"),
+      (#"{"sizes":[{"name":"-a","maxPixelSize":9}]}"#, "is not a name"),
+      (#"{"sizes":[{"name":"a","maxPixelSize":9},{"name":"a","maxPixelSize":8}]}"#, "two entries"),
+      (#"{"sizes":[{"name":"a","maxPixelSize":9,"qality":3}]}"#, "qality"),
+      (#"{"colorSpace":"rgb"}"#, "rgb"), (#"{"scaling":"slow"}"#, "slow"),
+      (#"{"fromImage":"never"}"#, "never"), (#"{"strip":1}"#, "strip"),
+    ])
+  func refused(options: String, words: String) throws {
+    let value = try JSONText.decode(JSONValue.self, from: options)
+    let carrier = run.carrier
+    let failure = try #require(throws: PluginFailure.self) { try carrier.makeLane(options: value) }
+    #expect(failure.reason.contains(words), "\(failure.reason)")
+  }
+
+  @Test("The schema says what the decoder accepts")
+  func schema() throws {
+    let properties = run.carrier.manifest.options["properties"]
+    #expect(
+      properties?.object?.keys.sorted() == [
+        "colorSpace", "format", "fromImage", "quality", "scaling", "sizes", "strip", "transform",
+      ])
+    let picture = try Pictures.jpeg(width: 40, height: 30)
+    for name in ["colorSpace", "format", "fromImage", "scaling"] {
+      for value in properties?[name]?["enum"]?.array ?? [] {
+        guard case .done = try run.process(picture, options: .object([name: value])) else {
+          Issue.record("\(name) \(value) is in the schema and not accepted")
+          continue
+        }
+      }
+    }
+    for name in ["minimum", "maximum"] {
+      let quality = try #require(properties?["quality"]?[name])
+      _ = try run.carrier.makeLane(options: ["quality": quality])
+      let size = try #require(properties?["sizes"]?["items"]?["properties"]?["maxPixelSize"]?[name])
+      _ = try run.carrier.makeLane(options: ["sizes": [["name": "a", "maxPixelSize": size]]])
+    }
+  }
+
+  @Test("Identify's figures make an estimate, which grows with the picture and the largest size")
+  func estimate() throws {
+    let identify = try PluginRun("identify")
+    func estimate(_ bytes: [UInt8], _ options: JSONValue) throws -> Int {
+      let facts = ["identify": try identify.facts(bytes)]
+      return try #require(try run.carrier.makeLane(options: options).estimate(facts: facts))
+    }
+    let large: JSONValue = ["sizes": [["name": "a", "maxPixelSize": 2000]]]
+    let small: JSONValue = ["sizes": [["name": "a", "maxPixelSize": 200]]]
+    let baseline = try Pictures.jpeg(width: 1000, height: 800)
+    let progressive = try Pictures.jpeg(width: 1000, height: 800, progressive: true)
+    #expect(try estimate(baseline, large) > estimate(baseline, small))
+    #expect(try estimate(progressive, small) > estimate(baseline, small))
+    #expect(try run.carrier.makeLane(options: [:]).estimate(facts: [:]) == nil)
+  }
+
+  @Test("A job that was given up before it began leaves nothing")
+  func cancelledAtOnce() throws {
+    let job = JobControl()
+    job.cancel()
+    let result = try run.process(try Pictures.jpeg(), job: job)
+    guard case .failed(let failure) = result else { throw Unexpected("\(result)") }
+    #expect(failure.class == .transient)
+    #expect(try run.outputNames.isEmpty)
+  }
+
+  @Test("A job that is given up while it decodes ends early and leaves nothing")
+  func cancelledWhileDecoding() throws {
+    let picture = try Pictures.picture().resized(width: 8000, height: 6000, kernel: .linear)
+    let bytes = try Pictures.file(picture, ".jpg[Q=60]")
+    let options: JSONValue = [
+      "scaling": "exact",
+      "sizes": [["name": "a", "maxPixelSize": 4000], ["name": "b", "maxPixelSize": 3999]],
+    ]
+    let clock = ContinuousClock()
+    let whole = try clock.measure { _ = try run.process(bytes, options: options) }
+    let job = JobControl()
+    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(60)) { job.cancel() }
+    var result: PluginResult?
+    let early = try clock.measure { result = try run.process(bytes, options: options, job: job) }
+    guard case .failed(let failure) = result else { throw Unexpected("the job went on") }
+    #expect(failure.class == .transient)
+    #expect(try run.outputNames.isEmpty)
+    #expect(early < whole * 0.7, "\(early) of \(whole)")
+  }
+
+  @Test("Progress ends at the whole")
+  func progress() throws {
+    let job = JobControl()
+    _ = try run.process(try Pictures.jpeg(), job: job)
+    #expect(job.progress == 1)
+  }
+}
