@@ -96,9 +96,21 @@ let package = Package(
     tests("PipelineModelTests", ["PipelineModel", "PipelinePlugin"]),
     tests("FilesTests", ["Files", "Fixtures", "Hashing", "Originals", "PipelineModel"]),
     tests("ManifestTests", ["Files", "Fixtures", "Manifest", "PipelineModel"]),
+    tests(
+      "IngestTests",
+      [
+        "Catalog", "Configuration", "Files", "Fixtures", "Hashing", "Ingest", "Manifest",
+        "Originals", "PipelineModel",
+      ]),
+    tests(
+      "EngineTests",
+      [
+        "Catalog", "Configuration", "Engine", "Files", "Fixtures", "Originals", "PipelineModel",
+        "PipelinePlugin",
+      ]),
     tests("CatalogTests", ["Catalog", "Fixtures", "PipelineModel"]),
     tests("ConfigurationTests", ["Configuration", "Fixtures", "PipelineModel"]),
     tests("PluginTests", ["Engine", "Fixtures", "PipelineModel", "PipelinePlugin", "Vips"]),
-    tests("EndToEndTests", ["Fixtures", "PipelineModel", "Vips"]),
+    tests("EndToEndTests", ["Files", "Fixtures", "Hashing", "PipelineModel", "Vips"]),
   ]
 )
