@@ -1,4 +1,5 @@
 import Catalog
+import Configuration
 import Engine
 import Ingest
 import PipelineModel
