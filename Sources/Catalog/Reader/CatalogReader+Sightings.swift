@@ -1,6 +1,11 @@
 package import PipelineModel
 
 extension CatalogReader {
+  /// All sightings of a source as they are now, in the byte order of their paths.
+  package func sightings(of source: BytePath) throws(CatalogError) -> SightingCursor {
+    try SightingCursor(catalog: path, source: source, awaitingRemoval: false)
+  }
+
   /// Returns the paths that an asset's bytes were seen at.
   package func sightings(of asset: AssetID) throws(CatalogError) -> [Sighting] {
     try read { (connection) throws(CatalogError) in

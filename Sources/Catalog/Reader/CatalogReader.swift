@@ -9,8 +9,10 @@ package import PipelineModel
 /// write-ahead log from being emptied.
 package final class CatalogReader: Sendable {
   let access: SerialAccess<Connection>
+  let path: BytePath
 
-  private init(_ connection: sending Connection) {
+  private init(_ connection: sending Connection, path: BytePath) {
+    self.path = path
     access = SerialAccess(label: "pipeline.catalog.reader", connection)
   }
 
@@ -39,7 +41,7 @@ package final class CatalogReader: Sendable {
           "The catalog “\(file)” has the older version \(version). “pipeline run” updates it.",
           path: file)
       }
-      return CatalogReader(connection)
+      return CatalogReader(connection, path: file)
     } catch  where isLogged && (error.code == .readOnly || error.code == .missing) {
       throw CatalogError(
         .readOnly,

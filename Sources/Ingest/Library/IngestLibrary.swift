@@ -53,6 +53,16 @@ package final class IngestLibrary {
     try Recovery(library: self, report: report).recover()
   }
 
+  /// Closes the catalog, which empties its write-ahead log into it.
+  ///
+  /// A library that is closed can be copied file by file, and read where it can't be written.
+  package func close() throws(IngestError) {
+    try translating {
+      try reader.close()
+      try catalog.close()
+    }
+  }
+
   /// Makes the catalog of a library whose manifest is still empty; a missing one
   /// of any other library is refused.
   private static func openCatalog(

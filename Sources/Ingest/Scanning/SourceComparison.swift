@@ -19,7 +19,7 @@ enum Finding {
 /// Compares a scan of a source with what the catalog knows, both in byte order of paths.
 struct SourceComparison {
   private var scan: SourceScan
-  private let cursor: SightingCursor
+  private let cursor: SightingCursor?
   private let source: IngestSource
   private let now: Timestamp
   private var known: Sighting?
@@ -27,8 +27,9 @@ struct SourceComparison {
   /// The folder that could not be read or is ignored now: nothing is inferred about paths in it.
   private var blindFolder: BytePath?
 
+  /// - Parameter cursor: what is known, `nil` where there is no catalog yet.
   init(
-    scan: SourceScan, cursor: SightingCursor, source: IngestSource, now: Timestamp
+    scan: SourceScan, cursor: SightingCursor?, source: IngestSource, now: Timestamp
   ) throws(IngestError) {
     self.scan = scan
     self.cursor = cursor
@@ -65,8 +66,9 @@ struct SourceComparison {
     known = try Self.next(cursor)
   }
 
-  private static func next(_ cursor: SightingCursor) throws(IngestError) -> Sighting? {
-    try translating { try cursor.next() }
+  private static func next(_ cursor: SightingCursor?) throws(IngestError) -> Sighting? {
+    guard let cursor else { return nil }
+    return try translating { try cursor.next() }
   }
 
   private mutating func finding(_ entry: ScannedEntry, _ known: Sighting?) -> Finding {

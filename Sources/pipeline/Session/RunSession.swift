@@ -51,6 +51,7 @@ struct RunSession {
     }
     if interruption.isRequested { engine.stop(deadline: ContinuousClock().now + .seconds(8)) }
     try library.catalog.endRun(run, counters: report.counts.counters, at: .now)
+    try library.close()
     bar.end()
     summarize(run)
     for error in refused { Failure(error).print(on: context.console) }

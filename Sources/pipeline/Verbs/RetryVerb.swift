@@ -29,6 +29,7 @@ enum RetryVerb: Verb {
     }
     let session = try WorkingSession(context, makesLibrary: false)
     let count = try session.library.catalog.retry(assets: isAll ? nil : assets)
+    try session.library.close()
     return report(count, "ready again", context.console)
   }
 

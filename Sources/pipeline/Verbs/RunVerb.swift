@@ -6,16 +6,18 @@ import PipelineModel
 enum RunVerb: Verb {
   static let name = "run"
   static let summary = "Take everything complete in all sources, run all ready jobs, exit"
-  static let options = [Option.wait]
+  static let options = [Option.wait, Option.dryRun]
   static let examples = [
     ("pipeline run", "with ./pipeline.json"),
     ("pipeline run --config /etc/pipeline/pipeline.json", "from cron: silent if all is well"),
     ("pipeline run --wait 5m", "let another run finish first"),
+    ("pipeline run --dry-run", "say what would be taken, change nothing"),
     ("pipeline run --json", "one JSON object for each file and job, and a summary"),
   ]
 
   static func run(_ context: Context) throws -> ExitCode {
     try context.expectOperands(atMost: 0)
+    if context.arguments.has(.dryRun) { return try PreviewSession(context).run() }
     return try RunSession(context, verb: name, makesLibrary: true).run { ingest, session in
       try ingest.take(session.surroundings.configuration.sources)
     }
