@@ -10,7 +10,7 @@ BUILD_PACKAGES = libvips-dev libsqlite3-dev libmagic-dev libssl-dev pkg-config
 # To test: plugins in C are compiled, and the database is read from outside.
 TEST_PACKAGES = gcc libc6-dev sqlite3
 # To measure: the program that is compared with, and the stopwatch.
-BENCH_PACKAGES = hyperfine libvips-tools jq
+BENCH_PACKAGES = hyperfine libvips-tools jq time
 # To install: gives the installed files the place of their Swift libraries.
 INSTALL_PACKAGES = patchelf
 

@@ -26,6 +26,7 @@ extension BytePath {
       for (index, byte) in bytes.enumerated() { buffer[index] = CChar(bitPattern: byte) }
       buffer[bytes.count] = 0
       // Not nil: the capacity is at least one.
+      // swift-format-ignore: NeverForceUnwrap
       return body(UnsafePointer(buffer.baseAddress!))
     }
   }

@@ -58,6 +58,7 @@ public final class AssetIDGenerator: Sendable {
       (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * UInt64($0))) }
     }
     // Sixteen bytes by construction.
+    // swift-format-ignore: NeverForceUnwrap
     return AssetID(bytes: bytes)!
   }
 }
