@@ -42,8 +42,7 @@ package struct OpenedPicture {
       ? HEIFContainer(try file.read(at: 0, count: min(file.size, 1 << 20))) : nil
     switch loader {
     case .tiff:
-      let reader = TagReader { offset, count in (try? file.read(at: offset, count: count)) ?? [] }
-      exif = reader.flatMap(ExifBlock.init)
+      exif = try file.withTags { ExifBlock($0) } ?? nil
       orientation = Self.valid(header.integer("orientation") ?? exif?.orientation)
     case .heif:
       exif = header.blob(Picture.Field.exif).flatMap(ExifBlock.init)
