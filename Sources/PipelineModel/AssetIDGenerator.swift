@@ -57,7 +57,6 @@ public final class AssetIDGenerator: Sendable {
     let bytes = [high, low].flatMap { word in
       (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * UInt64($0))) }
     }
-    // Sixteen bytes by construction.
-    return AssetID(bytes: bytes)!
+    return AssetID(sixteen: bytes)
   }
 }
