@@ -249,13 +249,19 @@ struct ReaderTests {
   }
 
   @Test("A method of the writer within another one traps")
-  func reentrancy() async {
-    await #expect(processExitsWith: .failure) {
-      let library = try Library()
-      try library.catalog.write { (_) throws(CatalogError) in
-        _ = try library.catalog.newestAssetID()
-      }
+  func reentrancy() async throws {
+    // The folder is the parent's, so that it goes although the child traps.
+    let library = try Library()
+    try library.close()
+    let file = library.file.description
+    let result = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) { [file = file as String] in
+      let catalog = try Catalog.open(at: BytePath(file), libraryID: Library.id)
+      try catalog.write { (_) throws(CatalogError) in _ = try catalog.newestAssetID() }
     }
+    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(message.contains("can't be called from within one another"))
   }
 
   @Test("Facts are read as JSONDecoder reads them")
