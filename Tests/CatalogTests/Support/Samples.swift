@@ -8,8 +8,8 @@ enum Samples {
 
   /// The digest of the n-th content.
   static func digest(_ number: Int) -> Digest {
-    // Thirty-two bytes by construction.
-    Digest(bytes: spread(number, 32))!
+    guard let digest = Digest(bytes: spread(number, 32)) else { preconditionFailure() }
+    return digest
   }
 
   /// The n-th fingerprint.
@@ -23,8 +23,8 @@ enum Samples {
     }
     bytes[6] = 0x70 | bytes[6] & 15
     bytes[8] = 0x80 | bytes[8] & 63
-    // Sixteen bytes by construction.
-    return AssetID(bytes: bytes)!
+    guard let id = AssetID(bytes: bytes) else { preconditionFailure() }
+    return id
   }
 
   static func asset(_ number: Int, digest content: Int? = nil) -> NewAsset {
