@@ -28,6 +28,12 @@ struct Examination {
       guard status.identity.size > 0 else {
         return .ended(.rejected, reason: "The file is empty.")
       }
+      guard !isMostlyHoles(status) else {
+        return .ended(
+          .rejected,
+          reason: "It says that it has \(ByteSize(bytes: status.identity.size)), but only "
+            + "\(ByteSize(bytes: status.allocatedBytes)) of them are on disk.")
+      }
       switch file.takeLease() {
       case .refused:
         return .ended(.settling, reason: "Somebody has it open for writing.")
@@ -48,5 +54,12 @@ struct Examination {
     } catch {
       return .ended(.failed, reason: error.message)
     }
+  }
+
+  /// Whether a file is a large one of almost nothing but holes, which would take
+  /// hours to read and, copied, fill the disk. No file system compresses
+  /// pictures sixteenfold.
+  private func isMostlyHoles(_ status: FileStatus) -> Bool {
+    status.identity.size >= 1 << 30 && status.allocatedBytes < status.identity.size / 16
   }
 }

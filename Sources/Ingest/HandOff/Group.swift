@@ -10,7 +10,11 @@ final class Group {
     var candidate: Candidate
     /// What was open when the bytes were stored, `nil` if it did not come to that.
     var taking: Taking?
+    /// What is reported.
     var state: Sighting.State
+    /// Whether the path is the asset's own, although its bytes were stored before:
+    /// a file that was only touched or renamed.
+    var isOwnPath = false
     var asset: AssetID?
     var reason: String?
     /// The file that is left in the source, `nil` if none is.
@@ -46,11 +50,12 @@ final class Group {
   ///   - returned: the file as it was put back, if it was.
   func end(
     _ file: Landed, state: Sighting.State, asset: AssetID, reason: String?, stored: Int = 0,
-    removesSource: Bool, returned: FileIdentity? = nil
+    removesSource: Bool, returned: FileIdentity? = nil, isOwnPath: Bool = false
   ) {
     endings.append(
       Ending(
-        candidate: file.taking.candidate, taking: file.taking, state: state, asset: asset,
+        candidate: file.taking.candidate, taking: file.taking, state: state,
+        isOwnPath: isOwnPath, asset: asset,
         reason: reason, identity: file.wasRenamed ? returned : file.taking.status.identity,
         awaitsRemoval: removesSource && !file.wasRenamed, stored: stored))
   }
@@ -60,7 +65,8 @@ extension Group.Ending {
   /// The ending as the catalog keeps it.
   func sighting(in source: IngestSource, at time: Timestamp) -> Sighting {
     Sighting(
-      source: source.root, path: candidate.path, state: state, identity: identity, asset: asset,
+      source: source.root, path: candidate.path, state: isOwnPath ? .imported : state,
+      identity: identity, asset: asset,
       reason: reason, seenAt: time, awaitsRemoval: awaitsRemoval)
   }
 }

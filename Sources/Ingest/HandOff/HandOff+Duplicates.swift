@@ -11,6 +11,7 @@ extension HandOff {
     guard let asset = try knownAsset(of: file, in: group) else {
       return recordAsset(file, in: group)
     }
+    if noteTouch(file, of: asset, in: group) { return }
     if try noteRename(file, of: asset, in: group) { return }
     switch source.duplicates {
     case .discard:
@@ -35,14 +36,14 @@ extension HandOff {
   /// Records the fact and the ending.
   private func note(
     _ file: Landed, _ asset: AssetID, _ action: ManifestFact.Duplicate.Action, _ reason: String,
-    in group: Group, returned: FileIdentity? = nil
+    in group: Group, returned: FileIdentity? = nil, isOwnPath: Bool = false
   ) {
     let intent = file.taking.intent(source: source, run: library.run)
     group.facts.append(
       .duplicate(.init(asset: asset, digest: file.digest, action: action, intent: intent)))
     group.end(
       file, state: .duplicate, asset: asset, reason: reason,
-      removesSource: source.moves && action != .kept, returned: returned)
+      removesSource: source.moves && action != .kept, returned: returned, isOwnPath: isOwnPath)
   }
 
   /// The file stays in its folder; its bytes are put back or the copy is dropped.
@@ -79,6 +80,17 @@ extension HandOff {
     }
   }
 
+  /// Sees a file of a copied source that has another time or inode, and the same bytes.
+  ///
+  /// - Returns: whether it was that.
+  private func noteTouch(_ file: Landed, of asset: AssetID, in group: Group) -> Bool {
+    let known = file.taking.candidate.known
+    guard !source.moves, known?.asset == asset, known?.state == .imported else { return false }
+    group.leftovers.append(file.taking.incomingName)
+    note(file, asset, .kept, "Its bytes have not changed.", in: group, isOwnPath: true)
+    return true
+  }
+
   /// Sees a known file of a copied source under a new path, its old one being gone.
   ///
   /// - Returns: whether it was a rename.
@@ -91,7 +103,9 @@ extension HandOff {
       guard old.path != file.taking.candidate.path, isMissing(old.path) else { continue }
       group.leftovers.append(file.taking.incomingName)
       let now = source.root.appending(file.taking.candidate.path)
-      note(file, asset, .kept, "It was renamed from “\(old.path.printable)”.", in: group)
+      note(
+        file, asset, .kept, "It was renamed from “\(old.path.printable)”.", in: group,
+        isOwnPath: true)
       old.state = .gone
       old.reason = "It was renamed to “\(now.printable)”."
       group.otherSightings.append(old)

@@ -85,7 +85,8 @@ package struct LibraryFolder: Sendable {
   /// Makes a library under a temporary name and renames it, so that it is there whole or not at all.
   package static func make(_ layout: LibraryLayout, in parent: Descriptor) throws(FileError) {
     let name = layout.root.lastComponent
-    let temporary = BytePath(bytes: Array(".".utf8) + name.bytes + Array(".\(getpid()).new".utf8))
+    // A fixed name, so that what a kill leaves behind is finished the next time.
+    let temporary = BytePath(bytes: Array(".".utf8) + name.bytes + Array(".new".utf8))
     try parent.makeFolder(temporary, mode: 0o700)
     let folder = try Descriptor.openFolder(temporary, in: parent, followsLinks: false)
     for name in LibraryLayout.folders { try folder.makeFolder(BytePath(name)) }

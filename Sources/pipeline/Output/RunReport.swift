@@ -57,7 +57,11 @@ final class RunReport: IngestReport, EngineReport {
     console.message("\(event.outcome.rawValue) \(event.path.printable)\(reason)")
   }
 
-  func committed() { onCommit.withLock { $0 }?() }
+  func committed() {
+    // Copied first: nothing is called out under a lock.
+    let body = onCommit.withLock { $0 }
+    body?()
+  }
 
   // MARK: EngineReport
 
