@@ -34,7 +34,8 @@ struct PictureTests {
     try workspace.expectSound()
   }
 
-  @Test("Half a picture is kept, fails for good and leaves no thumbnail", arguments: ["jpg", "png"])
+  @Test(
+    "Half a picture is kept, fails for good and leaves no thumbnail", arguments: ["jpg", "png"])
   func truncated(suffix: String) throws {
     let workspace = try Workspace(stages: Workspace.stages(thumbnails: ["storage": "file"]))
     let whole =

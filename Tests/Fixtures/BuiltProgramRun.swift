@@ -146,7 +146,7 @@ private final class CStrings {
 
   /// The first string; there always is one.
   var first: UnsafePointer<CChar> {
-    // Not nil: every use passes at least one string.
+    // swift-format-ignore: NeverForceUnwrap, every use passes at least one string
     UnsafePointer(pointers[0]!)
   }
 

@@ -139,7 +139,10 @@ final class Workspace {
     let outcome = try program.run(words + ["--json"])
     try #require(
       outcome.exitCode == exit,
-      "\(words.map(\.printable)) ended with \(outcome.exitCode ?? -1), signal \(outcome.signal ?? 0): \(outcome.output)\(outcome.errors)",
+      """
+      \(words.map(\.printable)) ended with \(outcome.exitCode ?? -1), signal \
+      \(outcome.signal ?? 0): \(outcome.output)\(outcome.errors)
+      """,
       sourceLocation: location)
     return try outcome.events()
   }
@@ -174,7 +177,7 @@ extension BytePath {
   /// Calls `body` with the path as a C string.
   func withCString<Result>(_ body: (UnsafePointer<CChar>) throws -> Result) rethrows -> Result {
     try (bytes.map { CChar(bitPattern: $0) } + [0]).withUnsafeBufferPointer { buffer in
-      // Not nil: there is at least the zero.
+      // swift-format-ignore: NeverForceUnwrap, there is at least the zero
       try body(buffer.baseAddress!)
     }
   }
