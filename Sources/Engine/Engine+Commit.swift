@@ -7,7 +7,8 @@ import Synchronization
 
 /// What came of jobs, made durable in groups and then told.
 extension Engine {
-  func commit(_ finished: [FinishedJob]) throws(EngineError) {
+  func commit(_ all: [FinishedJob]) throws(EngineError) {
+    let finished = try giveBackGivenUp(all)
     guard !finished.isEmpty else { return }
     let outcomes = try store(finished)
     var completions: [Completion] = []
@@ -33,6 +34,26 @@ extension Engine {
     try holdStages(after: finished)
   }
 
+  /// Makes jobs that were given up ready again, as if they had never begun.
+  ///
+  /// - Returns: the others.
+  private func giveBackGivenUp(_ finished: [FinishedJob]) throws(EngineError) -> [FinishedJob] {
+    var tokens: [AttemptToken] = []
+    var others: [FinishedJob] = []
+    for job in finished {
+      if case .givenUp = job.result { tokens.append(job.job.token) } else { others.append(job) }
+    }
+    guard !tokens.isEmpty else { return finished }
+    try inLedger { () throws(CatalogError) in try ledger.giveBack(tokens) }
+    do throws(FileError) {
+      for token in tokens { try work.remove(token) }
+    } catch {
+      // What is left behind is emptied at the next start.
+      report.warning(error.message)
+    }
+    return others
+  }
+
   private func holdStages(after finished: [FinishedJob]) throws(EngineError) {
     for job in finished {
       guard case .failed(let failure) = job.result, failure.class == .environment,
@@ -48,6 +69,9 @@ extension Engine {
       switch job.result {
       case .skipped(let reason):
         outcomes.append(.skipped(reason: reason))
+      case .givenUp:
+        // `commit` has given these back already.
+        continue
       case .failed(let failure):
         outcomes.append(outcome(failure, of: job))
       case .done(let facts, let collected):

@@ -39,7 +39,10 @@ extension Engine {
         timeout.cancel()
         state.withLock { $0.controls[waiting.job.token] = nil }
         stage.giveBack(lane)
-        let outcome = collect(result, of: waiting.job, from: output, stage: stage, timeout)
+        var outcome = collect(result, of: waiting.job, from: output, stage: stage, timeout)
+        if case .failed = outcome, control.isCancelled, timeout.failure == nil {
+          outcome = .givenUp
+        }
         end(waiting, stage: index, outcome, since: start)
       }
     } catch {

@@ -8,6 +8,8 @@ struct FinishedJob: Sendable {
     case done(facts: JSONValue, renditions: [CollectedRendition])
     case skipped(reason: String)
     case failed(PluginFailure)
+    /// The program was asked to stop, so the plugin was: nothing is wrong with the job.
+    case givenUp
   }
 
   let job: ClaimedJob

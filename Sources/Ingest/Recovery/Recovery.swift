@@ -26,7 +26,13 @@ struct Recovery {
     }
     let open = try Replay(catalog: library.catalog, manifest: library.manifest).run()
     var resolved: [ManifestFact] = []
-    for intent in open { resolved.append(try resolve(intent)) }
+    // The catalog hears of these assets only once all takings are ended.
+    var assets: [Digest: AssetID] = [:]
+    for intent in open {
+      let fact = try resolve(intent, known: assets)
+      if case .stored(let stored) = fact { assets[stored.digest] = stored.asset }
+      resolved.append(fact)
+    }
     if !resolved.isEmpty {
       try translating { try library.manifest.append(resolved) }
       _ = try Replay(catalog: library.catalog, manifest: library.manifest).run()
@@ -35,17 +41,21 @@ struct Recovery {
   }
 
   /// Finds out how far a taking came, and ends it.
-  private func resolve(_ intent: ManifestFact.Intent) throws(IngestError) -> ManifestFact {
+  ///
+  /// - Parameter known: assets that this recovery has made so far.
+  private func resolve(
+    _ intent: ManifestFact.Intent, known: [Digest: AssetID]
+  ) throws(IngestError) -> ManifestFact {
     try translating {
       let name = BytePath(intent.taking.description)
       if let file = try openIncoming(name) {
-        return try resume(file, name, intent)
+        return try resume(file, name, intent, known: known)
       }
       if let found = try storedOriginal(of: intent) {
-        return try ending(of: intent, digest: found)
+        return try ending(of: intent, digest: found, known: known)
       }
       if let filed = try filedDuplicate(of: intent) {
-        return try ending(of: intent, digest: filed)
+        return try ending(of: intent, digest: filed, known: known)
       }
       return .abandoned(taking: intent.taking, reason: "The program ended before it was taken.")
     }
@@ -53,7 +63,8 @@ struct Recovery {
 
   /// A file in `incoming/`: the source itself, renamed, or a copy of it.
   private func resume(
-    _ file: Descriptor, _ name: BytePath, _ intent: ManifestFact.Intent
+    _ file: Descriptor, _ name: BytePath, _ intent: ManifestFact.Intent,
+    known: [Digest: AssetID]
   ) throws -> ManifestFact {
     if sourceIsThere(intent) {
       try library.incoming.remove(name)
@@ -61,9 +72,10 @@ struct Recovery {
     }
     // From here on, `incoming/` may have the only copy.
     let status = try file.status()
-    if status.identity.inode == intent.identity.inode {
+    let isSourceItself = status.identity.inode == intent.identity.inode
+    if isSourceItself {
       if !status.identity.isSameFile(as: intent.identity) {
-        return try giveBack(file, name, intent)
+        return try giveBack(file, name, intent, reason: "It was changed while it was taken.")
       }
     } else if status.identity.size != intent.identity.size {
       try library.incoming.remove(name)
@@ -71,6 +83,10 @@ struct Recovery {
         taking: intent.taking, reason: "The program ended while a part of it was copied.")
     }
     let (digest, _) = try file.hash()
+    if isSourceItself, try asset(of: digest, known: known) != nil {
+      // What becomes of a duplicate is for its source's policy to say: at the next scan.
+      return try giveBack(file, name, intent, reason: "The program ended before it was taken.")
+    }
     try file.setPermissions(0o444)
     try file.sync()
     let item = IncomingOriginal(folder: library.incoming, name: name, digest: digest)
@@ -80,12 +96,19 @@ struct Recovery {
       case .missing, .damaged: try library.originals.heal(item)
       }
     }
-    return try ending(of: intent, digest: digest)
+    return try ending(of: intent, digest: digest, known: known)
+  }
+
+  private func asset(of digest: Digest, known: [Digest: AssetID]) throws -> AssetID? {
+    if let asset = known[digest] { return asset }
+    return try library.catalog.assets(with: digest).first
   }
 
   /// The fact that ends a taking whose bytes are stored.
-  private func ending(of intent: ManifestFact.Intent, digest: Digest) throws -> ManifestFact {
-    if let asset = try library.catalog.assets(with: digest).first {
+  private func ending(
+    of intent: ManifestFact.Intent, digest: Digest, known: [Digest: AssetID]
+  ) throws -> ManifestFact {
+    if let asset = try asset(of: digest, known: known) {
       return .duplicate(
         .init(asset: asset, digest: digest, action: .discarded, intent: intent))
     }
@@ -94,7 +117,7 @@ struct Recovery {
   }
 
   private func giveBack(
-    _ file: Descriptor, _ name: BytePath, _ intent: ManifestFact.Intent
+    _ file: Descriptor, _ name: BytePath, _ intent: ManifestFact.Intent, reason: String
   ) throws -> ManifestFact {
     let path = intent.source.appending(intent.path)
     do throws(FileError) {
@@ -103,10 +126,10 @@ struct Recovery {
       try library.incoming.rename(name, to: folder, as: path.lastComponent)
     } catch {
       report.warning(
-        "“\(path.printable)” was changed while it was taken and can't be put back; it is kept as "
+        "“\(path.printable)” can't be put back; it is kept as "
           + "“\(library.incoming.path.appending(name).printable)”: \(error.message)")
     }
-    return .abandoned(taking: intent.taking, reason: "It was changed while it was taken.")
+    return .abandoned(taking: intent.taking, reason: reason)
   }
 
   /// An original that was renamed into place before the kill: it has the source's inode.

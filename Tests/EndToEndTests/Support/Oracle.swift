@@ -1,0 +1,148 @@
+import Files
+import Fixtures
+import Foundation
+import Hashing
+import PipelineModel
+import Testing
+
+extension Workspace {
+  /// Asks what must be true after every fault and the run that follows it.
+  ///
+  /// Originals are hashed here and not only by the program, which could be wrong about itself.
+  func expectSound(
+    _ comment: Comment? = nil, at location: SourceLocation = #_sourceLocation
+  ) throws {
+    let assets = try assets()
+    let recorded = try digests(of: assets)
+    // Every record's original exists and hashes to its name, and there is one for each content.
+    var stored: Set<Digest> = []
+    for path in try files(below: "library/originals") {
+      let digest = SHA256.digest(of: try read(BytePath("library/originals").appending(path)))
+      #expect(
+        path == BytePath("\(digest.hex.prefix(2))/\(digest.hex)"), comment,
+        sourceLocation: location)
+      stored.insert(digest)
+    }
+    #expect(stored == Set(recorded), comment, sourceLocation: location)
+    // No source file is lost.
+    var present: Set<Digest> = []
+    for folder in sourceFolders {
+      for path in try files(below: folder.relative(to: root) ?? folder) {
+        guard let bytes = try? read(folder.appending(path)) else { continue }
+        present.insert(SHA256.digest(of: bytes))
+      }
+    }
+    #expect(
+      digests.subtracting(stored).isSubset(of: present), comment, sourceLocation: location)
+    // Nothing is left half done.
+    #expect(try files(below: "library/incoming") == [], comment, sourceLocation: location)
+    #expect(try files(below: "library/work") == [], comment, sourceLocation: location)
+    for path in try files(below: "library/renditions") {
+      #expect(
+        try !read(BytePath("library/renditions").appending(path)).isEmpty, comment,
+        sourceLocation: location)
+    }
+    // The library's own judgement, and the database's.
+    let verified = try json("verify", at: location)
+    #expect(verified.of("problem") == [], comment, sourceLocation: location)
+    #expect(verified.summary["problems"] == 0, comment, sourceLocation: location)
+    #expect(try integrity() == "ok", comment, sourceLocation: location)
+  }
+
+  private func digests(of assets: [JSONValue]) throws -> [Digest] {
+    try assets.map { asset in
+      let hex = try #require(asset["digest"]?.string)
+      return try #require(Digest(hex))
+    }
+  }
+
+  /// What SQLite itself says about the catalog, by its own shell.
+  private func integrity() throws -> String {
+    try sqlite("PRAGMA integrity_check; PRAGMA foreign_key_check;", readOnly: true)
+  }
+
+  /// Lets the time pass that jobs wait after a failure for which the disk was to blame.
+  ///
+  /// - Returns: how many jobs waited.
+  func endDelays() throws -> Int {
+    let text = try sqlite(
+      "UPDATE ledger SET not_before = 0 WHERE state = 'ready' AND not_before > 0; SELECT changes();",
+      readOnly: false)
+    return try #require(Int(text))
+  }
+
+  private func sqlite(_ statements: String, readOnly: Bool) throws -> String {
+    let shell = Process()
+    shell.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    shell.arguments =
+      ["sqlite3"] + (readOnly ? ["-readonly"] : [])
+      + [library.appending("catalog.sqlite").description, statements]
+    let output = Pipe()
+    shell.standardOutput = output
+    try shell.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    shell.waitUntilExit()
+    return text.trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+
+  /// Whether counters add up to the paths that a run told of.
+  func expectCountersAddUp(
+    _ events: [JSONValue], at location: SourceLocation = #_sourceLocation
+  ) {
+    let summary = events.summary
+    let names = ["imported", "duplicates", "ignored", "rejected", "settling", "failed", "gone"]
+    let sum = names.reduce(0) { $0 + (summary[$1]?.integer ?? -1000) }
+    #expect(sum == events.of("file").count, sourceLocation: location)
+    for (counter, outcome) in [
+      ("jobsDone", "done"), ("jobsSkipped", "skipped"), ("jobsFailed", "failed"),
+    ] {
+      let count = events.of("job").count { $0["outcome"]?.string == outcome }
+      #expect(summary[counter]?.integer == count, "\(counter)", sourceLocation: location)
+    }
+    for (counter, outcome) in [("imported", "imported"), ("duplicates", "duplicate")] {
+      let count = events.of("file").count { $0["outcome"]?.string == outcome }
+      #expect(summary[counter]?.integer == count, "\(counter)", sourceLocation: location)
+    }
+  }
+
+  /// All that a library has come to, without what differs from run to run: keys, times and attempts.
+  ///
+  /// Two libraries that took the same files have the same lines.
+  func state() throws -> [String] {
+    var lines: [String] = []
+    for asset in try assets() {
+      let id = try #require(asset["id"]?.string)
+      let shown = try #require(try json("show", BytePath(id)).first)
+      let name = text(shown["nameBase64"] ?? shown["name"])
+      lines.append(
+        "asset \(name) "
+          + ["digest", "size", "mediaType", "width", "height", "orientation", "state"]
+          .map { text(shown[$0]) }.joined(separator: " "))
+      for rendition in shown["renditions"]?.array ?? [] {
+        lines.append(
+          "rendition \(name) "
+            + ["stage", "name", "mediaType", "width", "height", "digest", "storage", "stale"]
+            .map { text(rendition[$0]) }.joined(separator: " "))
+      }
+      for job in shown["jobs"]?.array ?? [] {
+        lines.append("job \(name) \(text(job["stage"])) \(text(job["state"]))")
+      }
+      for sighting in shown["sightings"]?.array ?? [] {
+        let path = try #require(sighting["path"]?.string)
+        let place = path.split(separator: "/").last ?? ""
+        lines.append("path \(place) \(text(sighting["state"]))")
+      }
+    }
+    for folder in ["inbox", "library/duplicates", "library/damaged"] {
+      for path in try files(below: BytePath(folder)) {
+        lines.append("file \(folder) \(path.lastComponent.printable)")
+      }
+    }
+    lines += try files(below: "library/renditions").map { "file \($0.printable)" }
+    return lines.sorted()
+  }
+
+  private func text(_ value: JSONValue?) -> String {
+    value.flatMap { try? JSONText.encode($0) } ?? "-"
+  }
+}

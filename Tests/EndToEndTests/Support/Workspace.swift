@@ -1,0 +1,198 @@
+import Files
+import Fixtures
+import Foundation
+import Glibc
+import Hashing
+import PipelineModel
+import Testing
+
+/// A temporary folder with `pipeline.json`, an inbox and what the program makes there.
+final class Workspace {
+  let folder: TemporaryFolder
+  var program: BuiltProgram
+  /// The digests of all files that were put somewhere, which must never be lost.
+  private(set) var digests: Set<Digest> = []
+  /// Folders besides the inbox that files were put into.
+  private var places: Set<BytePath> = []
+
+  /// Makes it with a configuration for tests: files are complete at once.
+  init(
+    sources: JSONValue = [["path": "inbox", "settle": "0ms"]],
+    stages: JSONValue = Workspace.stages(), _ members: [String: JSONValue] = [:]
+  ) throws {
+    folder = try TemporaryFolder()
+    program = BuiltProgram(in: folder.path)
+    try makeFolder(inbox)
+    try configure(sources: sources, stages: stages, members)
+  }
+
+  var root: BytePath { folder.path }
+  var inbox: BytePath { root.appending("inbox") }
+  var library: BytePath { root.appending("library") }
+
+  /// The usual two stages.
+  static func stages(
+    sizes: [String: Int] = ["grid": 64, "preview": 128], options: [String: JSONValue] = [:],
+    thumbnails: [String: JSONValue] = [:]
+  ) -> JSONValue {
+    var options = options
+    options["sizes"] = .array(
+      sizes.sorted { $0.key < $1.key }.map {
+        ["name": .string($0.key), "maxPixelSize": .integer($0.value)]
+      })
+    var stage: [String: JSONValue] = [
+      "name": "thumbnails", "plugin": "thumbnail", "needs": ["identify"],
+    ]
+    stage.merge(thumbnails) { $1 }
+    stage["options"] = .object(options)
+    return [["name": "identify", "plugin": "identify"], .object(stage)]
+  }
+
+  /// Writes `pipeline.json`.
+  func configure(
+    sources: JSONValue = [["path": "inbox", "settle": "0ms"]],
+    stages: JSONValue = Workspace.stages(), _ members: [String: JSONValue] = [:]
+  ) throws {
+    var all: [String: JSONValue] = ["library": "library", "sources": sources, "stages": stages]
+    all.merge(members) { $1 }
+    try write(Array(JSONText.encodePretty(JSONValue.object(all)).utf8), to: "pipeline.json")
+  }
+
+  // MARK: Files
+
+  func makeFolder(_ path: BytePath) throws {
+    try path.withCString { path in
+      guard mkdir(path, 0o755) == 0 || errno == EEXIST else { throw POSIXError(.EIO) }
+    }
+  }
+
+  /// Writes a file, by a path relative to the root.
+  func write(_ bytes: [UInt8], to path: BytePath) throws {
+    let path = path.isAbsolute ? path : root.appending(path)
+    let descriptor = path.withCString { open($0, O_WRONLY | O_CREAT | O_TRUNC, 0o644) }
+    try #require(descriptor >= 0, "\(path.printable) can't be written: \(errno)")
+    defer { close(descriptor) }
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      try #require(count > 0)
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  /// Puts a file into the inbox, or another folder, to be taken.
+  func put(_ bytes: [UInt8], as name: BytePath, in folder: BytePath? = nil) throws {
+    let folder = folder ?? inbox
+    places.insert(folder)
+    if !bytes.isEmpty { digests.insert(SHA256.digest(of: bytes)) }
+    try write(bytes, to: folder.appending(name))
+  }
+
+  /// Puts a text file into the inbox, or another folder.
+  func put(_ text: String, as name: BytePath, in folder: BytePath? = nil) throws {
+    try put(Array(text.utf8), as: name, in: folder)
+  }
+
+  func read(_ path: BytePath) throws -> [UInt8] {
+    let path = path.isAbsolute ? path : root.appending(path)
+    return try Descriptor.openFolder(path.parent).readFile(path.lastComponent, limit: 1 << 30)
+  }
+
+  func exists(_ path: BytePath) -> Bool {
+    var status = stat()
+    return root.appending(path).withCString { lstat($0, &status) } == 0
+  }
+
+  /// All files below a folder, relative to it; what is no folder counts as a file.
+  func files(below folder: BytePath) throws -> [BytePath] {
+    var found: [BytePath] = []
+    guard exists(folder) else { return [] }
+    func walk(_ path: BytePath, _ descriptor: Descriptor) throws {
+      for entry in try descriptor.entries() {
+        let inner = path.appending(entry.name)
+        if try descriptor.status(of: entry.name).kind == .folder {
+          try walk(inner, .openFolder(entry.name, in: descriptor, followsLinks: false))
+        } else {
+          found.append(inner)
+        }
+      }
+    }
+    try walk(BytePath(bytes: []), .openFolder(root.appending(folder)))
+    return found.sorted(by: <)
+  }
+
+  /// Where files that were put may still be.
+  var sourceFolders: [BytePath] { places.sorted(by: <) }
+
+  // MARK: Runs
+
+  /// Runs the program.
+  func run(_ words: BytePath..., within seconds: Double = 60) throws -> BuiltProgramOutcome {
+    try program.run(words, within: seconds)
+  }
+
+  /// Runs the program with `--json` and expects an exit code.
+  @discardableResult
+  func json(
+    _ words: BytePath..., exit: Int32 = 0, at location: SourceLocation = #_sourceLocation
+  ) throws -> [JSONValue] {
+    let outcome = try program.run(words + ["--json"])
+    try #require(
+      outcome.exitCode == exit,
+      """
+      \(words.map(\.printable)) ended with \(outcome.exitCode ?? -1), signal \
+      \(outcome.signal ?? 0): \(outcome.output)\(outcome.errors)
+      """,
+      sourceLocation: location)
+    return try outcome.events()
+  }
+
+  /// The assets, as `list` shows them.
+  func assets() throws -> [JSONValue] { try json("list") }
+
+  /// The asset whose file had a name.
+  func asset(
+    named name: String, at location: SourceLocation = #_sourceLocation
+  ) throws -> JSONValue {
+    try #require(
+      try assets().first { $0["name"]?.string == name }, "no asset “\(name)”",
+      sourceLocation: location)
+  }
+
+  /// A rendition's bytes, checked against what `list` says of it.
+  func rendition(_ name: String, of asset: JSONValue) throws -> PicturesReading {
+    let id = try #require(asset["id"]?.string)
+    let outcome = try run("get", BytePath(id), "--rendition", BytePath(name))
+    try #require(outcome.exitCode == 0, "\(outcome.errors)")
+    let reading = try PicturesReading(outcome.outputBytes)
+    let record = asset["renditions"]?.array?.first { $0["name"]?.string == name }
+    #expect(record?["width"]?.integer == reading.width)
+    #expect(record?["height"]?.integer == reading.height)
+    #expect(record?["bytes"]?.integer == outcome.outputBytes.count)
+    return reading
+  }
+}
+
+extension BytePath {
+  /// Calls `body` with the path as a C string.
+  func withCString<Result>(_ body: (UnsafePointer<CChar>) throws -> Result) rethrows -> Result {
+    try (bytes.map { CChar(bitPattern: $0) } + [0]).withUnsafeBufferPointer { buffer in
+      // swift-format-ignore: NeverForceUnwrap, there is at least the zero
+      try body(buffer.baseAddress!)
+    }
+  }
+}
+
+extension [JSONValue] {
+  /// The events of one kind.
+  func of(_ event: String) -> [JSONValue] { filter { $0["event"]?.string == event } }
+
+  /// The last line of a run.
+  var summary: JSONValue { last { $0["event"]?.string == "summary" } ?? .null }
+
+  /// The outcome of the path with a name.
+  func outcome(_ name: String) -> String? {
+    let event = of("file").first { $0["path"]?.string?.hasSuffix("/\(name)") == true }
+    return event?["outcome"]?.string
+  }
+}

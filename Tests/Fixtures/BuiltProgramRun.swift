@@ -1,0 +1,157 @@
+import Foundation
+import Glibc
+import PipelineModel
+
+/// A process of the built program that was started and is waited for once.
+package final class BuiltProgramRun {
+  /// The process, which leads a group of its own.
+  package let process: Int32
+  private let output: Int32
+  private let errors: Int32
+  private var status: Int32?
+
+  /// Starts a command line; standard input is empty.
+  init(
+    _ line: [BytePath], in folder: BytePath, environment: [String: String], output: Int32?
+  ) throws {
+    self.output = try Self.makeUnnamedFile()
+    errors = try Self.makeUnnamedFile()
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_adddup2(&actions, output ?? self.output, 1)
+    posix_spawn_file_actions_adddup2(&actions, errors, 2)
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    // A group of its own, and no signal blocked or ignored that the test program has so.
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    posix_spawnattr_setsigmask(&attributes, &signals)
+    sigfillset(&signals)
+    posix_spawnattr_setsigdefault(&attributes, &signals)
+    posix_spawnattr_setflags(
+      &attributes,
+      Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+    // Spawning can't change the folder where only POSIX is at hand; `env` can.
+    let words = CStrings(
+      [Array("/usr/bin/env".utf8), Array("-C".utf8), folder.bytes] + line.map(\.bytes))
+    let variables = CStrings(
+      environment.sorted { $0.key < $1.key }.map { Array("\($0)=\($1)".utf8) })
+    var process: pid_t = 0
+    let code = posix_spawnp(
+      &process, words.first, &actions, &attributes, words.pointers, variables.pointers)
+    guard code == 0 else {
+      throw BuiltProgramError(
+        "\(line[0].printable) can't be started: \(String(cString: strerror(code)))")
+    }
+    self.process = process
+  }
+
+  deinit {
+    if status == nil {
+      kill(-process, SIGKILL)
+      waitpid(process, nil, 0)
+    }
+    close(output)
+    close(errors)
+  }
+
+  /// What it printed on standard output so far.
+  package var outputSoFar: [UInt8] { Self.read(output) }
+
+  /// What it printed on standard error so far.
+  package var errorsSoFar: [UInt8] { Self.read(errors) }
+
+  /// Whether it has not ended yet.
+  package var isRunning: Bool {
+    if status != nil { return false }
+    var value: Int32 = 0
+    guard waitpid(process, &value, WNOHANG) == process else { return true }
+    status = value
+    return false
+  }
+
+  /// Sends it a signal.
+  package func signal(_ number: Int32) { kill(process, number) }
+
+  /// Waits for its end.
+  ///
+  /// - Throws: `BuiltProgramError` if it has to be killed after `seconds`.
+  package func wait(within seconds: Double) throws -> BuiltProgramOutcome {
+    let start = ContinuousClock.now
+    while isRunning {
+      if ContinuousClock.now - start > .seconds(seconds) {
+        kill(-process, SIGKILL)
+        var value: Int32 = 0
+        waitpid(process, &value, 0)
+        status = value
+        throw BuiltProgramError(
+          "The program ran for more than \(seconds) s. It had printed:\n"
+            + String(decoding: outputSoFar + errorsSoFar, as: UTF8.self))
+      }
+      usleep(2000)
+    }
+    let value = status ?? 0
+    let signal = value & 0x7F
+    return BuiltProgramOutcome(
+      exitCode: signal == 0 ? (value >> 8) & 0xFF : nil, signal: signal == 0 ? nil : signal,
+      outputBytes: outputSoFar, errorBytes: errorsSoFar)
+  }
+
+  private static func makeUnnamedFile() throws -> Int32 {
+    var name = Array("/tmp/pipeline-output-XXXXXX".utf8CString)
+    let descriptor = mkstemp(&name)
+    guard descriptor >= 0, fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 else {
+      throw BuiltProgramError("An output file can't be made: \(errno)")
+    }
+    unlink(name)
+    return descriptor
+  }
+
+  private static func read(_ descriptor: Int32) -> [UInt8] {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { return [] }
+    return [UInt8](unsafeUninitializedCapacity: Int(status.st_size)) { buffer, count in
+      // From the start, without moving the offset that the program writes at.
+      count = max(0, pread(descriptor, buffer.baseAddress, buffer.count, 0))
+    }
+  }
+}
+
+/// Why the built program could not be run.
+package struct BuiltProgramError: Error, CustomStringConvertible {
+  package let description: String
+
+  init(_ description: String) { self.description = description }
+}
+
+/// An array of C strings with a null at its end.
+private final class CStrings {
+  let pointers: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
+  private let count: Int
+
+  init(_ strings: [[UInt8]]) {
+    count = strings.count
+    pointers = .allocate(capacity: count + 1)
+    for (index, bytes) in strings.enumerated() {
+      let text = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count + 1)
+      for (offset, byte) in bytes.enumerated() { text[offset] = CChar(bitPattern: byte) }
+      text[bytes.count] = 0
+      pointers[index] = text
+    }
+    pointers[count] = nil
+  }
+
+  /// The first string; there always is one.
+  var first: UnsafePointer<CChar> {
+    // swift-format-ignore: NeverForceUnwrap, every use passes at least one string
+    UnsafePointer(pointers[0]!)
+  }
+
+  deinit {
+    for index in 0..<count { pointers[index]?.deallocate() }
+    pointers.deallocate()
+  }
+}

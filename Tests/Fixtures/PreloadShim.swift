@@ -1,0 +1,186 @@
+import Foundation
+package import PipelineModel
+
+/// A library to be preloaded that counts the calls by which a process changes files, and strikes at one.
+///
+/// It counts over the whole process; strace counts each thread by itself and so
+/// strikes at a fraction of the calls only.
+package struct PreloadShim: Sendable {
+  /// The compiled library.
+  package let path: BytePath
+
+  /// What happens at the chosen call.
+  package enum Strike: String, Sendable, CaseIterable {
+    /// SIGKILL instead of the call.
+    case kill
+    /// SIGKILL after half of what a write was to write; other calls as `kill`.
+    case tear
+    /// The call fails with EIO.
+    case ioError
+    /// The call fails with ENOSPC.
+    case noSpace
+  }
+
+  /// Compiles it into a folder.
+  package init(in folder: BytePath) throws {
+    path = folder.appending("preload.so")
+    let source = folder.appending("preload.c").description
+    try Data(Self.source.utf8).write(to: URL(fileURLWithPath: source))
+    let compiler = Process()
+    compiler.executableURL = URL(fileURLWithPath: "/usr/bin/cc")
+    compiler.arguments = [
+      "-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", path.description, source, "-ldl",
+    ]
+    try compiler.run()
+    compiler.waitUntilExit()
+    guard compiler.terminationStatus == 0 else {
+      throw BuiltProgramError("The preload library can't be compiled.")
+    }
+  }
+
+  /// What makes a process count its calls into a file when it ends.
+  package func counting(into file: BytePath) -> [String: String] {
+    ["LD_PRELOAD": path.description, "PIPELINE_PRELOAD_COUNT": file.description]
+  }
+
+  /// What makes a process suffer a strike at its n-th call.
+  package func striking(_ strike: Strike, at call: Int) -> [String: String] {
+    [
+      "LD_PRELOAD": path.description, "PIPELINE_PRELOAD_CALL": "\(call)",
+      "PIPELINE_PRELOAD_STRIKE": strike.rawValue,
+    ]
+  }
+
+  /// The calls are those that glibc exports; both names of a call with two.
+  private static let source = """
+    #define _GNU_SOURCE
+    #include <dlfcn.h>
+    #include <errno.h>
+    #include <fcntl.h>
+    #include <linux/fs.h>
+    #include <signal.h>
+    #include <stdarg.h>
+    #include <stdatomic.h>
+    #include <stdio.h>
+    #include <stdlib.h>
+    #include <string.h>
+    #include <sys/ioctl.h>
+    #include <sys/stat.h>
+    #include <sys/uio.h>
+    #include <unistd.h>
+
+    static atomic_long calls;
+    static long target;
+    static char strike;
+    static const char *count_file;
+
+    __attribute__((constructor)) static void begin(void) {
+      const char *call = getenv("PIPELINE_PRELOAD_CALL");
+      const char *kind = getenv("PIPELINE_PRELOAD_STRIKE");
+      target = call ? atol(call) : 0;
+      strike = kind ? kind[0] : 'k';
+      count_file = getenv("PIPELINE_PRELOAD_COUNT");
+    }
+
+    __attribute__((destructor)) static void end(void) {
+      if (!count_file) return;
+      FILE *file = fopen(count_file, "w");
+      if (!file) return;
+      fprintf(file, "%ld", atomic_load(&calls));
+      fclose(file);
+    }
+
+    static void die(void) {
+      kill(getpid(), SIGKILL);
+      for (;;) pause();
+    }
+
+    // Returns whether the call is to fail; does not return if the process is to die.
+    static int is_struck(void) {
+      if (atomic_fetch_add(&calls, 1) + 1 != target) return 0;
+      if (strike == 'k' || strike == 't') die();
+      errno = strike == 'i' ? EIO : ENOSPC;
+      return 1;
+    }
+
+    #define REAL(name) \\
+      static __typeof__(&name) real; \\
+      if (!real) real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
+
+    #define COUNTED(type, name, parameters, arguments) \\
+      type name parameters { \\
+        REAL(name); \\
+        return is_struck() ? -1 : real arguments; \\
+      }
+
+    // Pipes, sockets and event descriptors are no files, and nothing of them lasts.
+    static int is_file(int fd) {
+      struct stat status;
+      int saved = errno;
+      int result = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink > 0;
+      errno = saved;
+      return result;
+    }
+
+    static int is_torn(void) {
+      return strike == 't' && atomic_load(&calls) + 1 == target;
+    }
+
+    ssize_t write(int fd, const void *bytes, size_t size) {
+      REAL(write);
+      if (!is_file(fd)) return real(fd, bytes, size);
+      if (is_torn()) real(fd, bytes, size / 2);
+      return is_struck() ? -1 : real(fd, bytes, size);
+    }
+
+    ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at) {
+      REAL(pwrite);
+      if (is_torn()) real(fd, bytes, size / 2, at);
+      return is_struck() ? -1 : real(fd, bytes, size, at);
+    }
+
+    ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t at) {
+      REAL(pwrite64);
+      if (is_torn()) real(fd, bytes, size / 2, at);
+      return is_struck() ? -1 : real(fd, bytes, size, at);
+    }
+
+    ssize_t writev(int fd, const struct iovec *parts, int count) {
+      REAL(writev);
+      if (!is_file(fd)) return real(fd, parts, count);
+      return is_struck() ? -1 : real(fd, parts, count);
+    }
+
+    COUNTED(int, rename, (const char *a, const char *b), (a, b))
+    COUNTED(int, renameat, (int f, const char *a, int g, const char *b), (f, a, g, b))
+    COUNTED(int, renameat2, (int f, const char *a, int g, const char *b, unsigned int h),
+      (f, a, g, b, h))
+    COUNTED(int, link, (const char *a, const char *b), (a, b))
+    COUNTED(int, linkat, (int f, const char *a, int g, const char *b, int h), (f, a, g, b, h))
+    COUNTED(int, unlink, (const char *a), (a))
+    COUNTED(int, unlinkat, (int f, const char *a, int g), (f, a, g))
+    COUNTED(int, rmdir, (const char *a), (a))
+    COUNTED(int, fsync, (int f), (f))
+    COUNTED(int, fdatasync, (int f), (f))
+    COUNTED(int, mkdir, (const char *a, mode_t m), (a, m))
+    COUNTED(int, mkdirat, (int f, const char *a, mode_t m), (f, a, m))
+    COUNTED(int, chmod, (const char *a, mode_t m), (a, m))
+    COUNTED(int, fchmod, (int f, mode_t m), (f, m))
+    COUNTED(int, fchmodat, (int f, const char *a, mode_t m, int g), (f, a, m, g))
+    COUNTED(int, ftruncate, (int f, off_t s), (f, s))
+    COUNTED(int, ftruncate64, (int f, off64_t s), (f, s))
+    COUNTED(ssize_t, copy_file_range,
+      (int f, off64_t *a, int g, off64_t *b, size_t s, unsigned int h), (f, a, g, b, s, h))
+
+    int ioctl(int fd, unsigned long request, ...) {
+      va_list list;
+      va_start(list, request);
+      void *argument = va_arg(list, void *);
+      va_end(list);
+      REAL(ioctl);
+      if (request == FICLONE && is_struck()) return -1;
+      return real(fd, request, argument);
+    }
+
+    """
+}

@@ -1,0 +1,31 @@
+import Foundation
+package import PipelineModel
+
+/// A folder of its own for one test, which goes with the object and all that is in it.
+package final class TemporaryFolder: Sendable {
+  /// The absolute path, without links in it.
+  package let path: BytePath
+
+  /// Makes an empty folder with a unique name.
+  package init() throws {
+    let root = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
+    let folder = root.appending(path: "pipeline-tests-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    path = BytePath(folder.path)
+  }
+
+  deinit {
+    // Clean-up only. Folders without permissions have to be opened first, and `rm`
+    // also removes names that are not UTF-8.
+    let text = path.description
+    let script = "chmod -R u+rwx -- \"$0\" 2>/dev/null; rm -rf -- \"$0\""
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/sh")
+    process.arguments = ["-c", script, text]
+    try? process.run()
+    process.waitUntilExit()
+  }
+
+  /// The path of something in the folder.
+  package func appending(_ name: BytePath) -> BytePath { path.appending(name) }
+}
