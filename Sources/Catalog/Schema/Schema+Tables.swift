@@ -1,7 +1,7 @@
 extension Schema {
   /// Version 1. Never edited once released: later versions add a migration.
   ///
-  /// `docs/format.md` says what the tables mean and why each relationship has
+  /// `docs/schema.md` says what the tables mean and why each relationship has
   /// its delete rule. “Deny” is SQLite's `NO ACTION`: unlike `RESTRICT` it lets
   /// one statement delete a parent together with all that refers to it.
   static let version1 = """
