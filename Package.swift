@@ -85,6 +85,11 @@ let package = Package(
       ],
       swiftSettings: swift),
 
+    // Draws pictures for `make run` and `make bench`; not installed.
+    .executableTarget(
+      name: "sample-pictures", dependencies: ["Files", "PipelineModel", "Vips"],
+      path: "Sources/SamplePictures", swiftSettings: swift),
+
     // Bundled plugins.
     plugin("Identify", ["CMagic", "PipelineModel", "PipelinePlugin", "Vips"]),
     plugin("Thumbnail", ["PipelineModel", "PipelinePlugin", "Vips"]),

@@ -12,12 +12,15 @@ struct FileType {
   ///   - head: the beginning of the file.
   ///   - file: the file, for formats whose kind is told by tags further back.
   ///   - sniffed: libmagic's answer.
-  init(head: [UInt8], file: PictureFile, sniffed: MediaType) {
-    mediaType =
-      Self.signature(head).map(MediaType.init)
-      ?? Self.isoMedia(head).map(MediaType.init)
-      ?? Self.tiffLike(head, file).map(MediaType.init)
-      ?? Self.usual(sniffed)
+  /// - Throws: `VipsError` only where the kernel can't read.
+  init(head: [UInt8], file: PictureFile, sniffed: MediaType) throws(VipsError) {
+    if let type = Self.signature(head) ?? Self.isoMedia(head) {
+      mediaType = MediaType(rawValue: type)
+    } else if let type = try file.withTags({ Self.tiffLike($0, head) }) ?? nil {
+      mediaType = MediaType(rawValue: type)
+    } else {
+      mediaType = Self.usual(sniffed)
+    }
   }
 
   /// Whether a type is one of the cameras' raw formats.
@@ -130,13 +133,8 @@ struct FileType {
   }
 
   /// Raw files that are TIFF by their first bytes; libmagic calls most of them `image/tiff`.
-  private static func tiffLike(_ head: [UInt8], _ file: PictureFile) -> String? {
-    guard
-      let reader = TagReader(read: { offset, count in
-        // A tag that can't be read is as good as absent; a failing disk shows when pixels are read.
-        (try? file.read(at: offset, count: count)) ?? []
-      }), reader.magic == 42 || reader.magic == 43
-    else { return nil }
+  private static func tiffLike(_ reader: TagReader, _ head: [UInt8]) -> String? {
+    guard reader.magic == 42 || reader.magic == 43 else { return nil }
     if head.count >= 10, head[8..<10].elementsEqual("CR".utf8) { return "image/x-canon-cr2" }
     guard reader.magic == 42, let main = reader.directory(at: reader.first) else {
       return "image/tiff"

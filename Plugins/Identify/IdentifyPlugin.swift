@@ -62,7 +62,7 @@ final class IdentifyPlugin: Plugin {
 
   private func facts(of file: PictureFile) throws(VipsError) -> [String: JSONValue] {
     let head = try file.read(at: 0, count: TypeSniffer.headLength)
-    let type = FileType(head: head, file: file, sniffed: sniffer.type(of: head)).mediaType
+    let type = try FileType(head: head, file: file, sniffed: sniffer.type(of: head)).mediaType
     var facts: [String: JSONValue] = ["mediaType": .string(type.rawValue)]
     let more: [String: JSONValue]
     switch type.rawValue {
@@ -70,7 +70,7 @@ final class IdentifyPlugin: Plugin {
       "image/heic", "image/heif", "image/heic-sequence", "image/heif-sequence":
       more = try PictureFacts.read(file, head: head)
     case _ where FileType.isRaw(type):
-      more = RawFacts.read(file)
+      more = try RawFacts.read(file)
     default:
       more = PlainHeaders.read(type, head: head)
     }

@@ -36,7 +36,7 @@ enum PictureFacts {
     if opened.isTooLarge {
       facts["problem"] = .string(
         "The picture has more than \(OpenedPicture.pixelLimit / 1_000_000) megapixels "
-          + "over all its frames and is not decoded.")
+          + "and is not decoded.")
     }
     return facts
   }

@@ -4,12 +4,12 @@ import Vips
 /// Facts of raw files that are made of TIFF's tags.
 enum RawFacts {
   /// Reads what the tags say; an empty answer if there are none.
-  static func read(_ file: PictureFile) -> [String: JSONValue] {
-    let reader = TagReader { offset, count in
-      // As in sniffing: an unreadable tag is as good as absent.
-      (try? file.read(at: offset, count: count)) ?? []
-    }
-    guard let reader, let main = reader.directory(at: reader.first) else { return [:] }
+  static func read(_ file: PictureFile) throws(VipsError) -> [String: JSONValue] {
+    try file.withTags(facts) ?? [:]
+  }
+
+  private static func facts(_ reader: TagReader) -> [String: JSONValue] {
+    guard let main = reader.directory(at: reader.first) else { return [:] }
     var facts: [String: JSONValue] = [:]
     let exif = ExifBlock(reader)
     let orientation = exif?.orientation ?? 1

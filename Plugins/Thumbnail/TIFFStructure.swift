@@ -6,23 +6,18 @@ enum TIFFStructure {
   ///
   /// libvips decodes the first page and doesn't look whether the others are there.
   static func isCutShort(_ file: PictureFile) throws(VipsError) -> Bool {
-    var failure: VipsError?
-    let reader = TagReader { offset, count in
-      do throws(VipsError) {
-        return try file.read(at: offset, count: count)
-      } catch {
-        failure = error
-        return []
-      }
-    }
+    try file.withTags { isCutShort($0, size: file.size) } ?? false
+  }
+
+  private static func isCutShort(_ reader: TagReader, size: Int) -> Bool {
     // BigTIFF, whose directories are of another shape, is left to libtiff.
-    guard let reader, reader.magic == 42 else { return false }
+    guard reader.magic == 42 else { return false }
     var next = reader.first
     var pages = 0
     var isCut = false
     while next != 0, pages < pageLimit, !isCut {
-      guard next < file.size, let page = reader.directory(at: next) else {
-        isCut = next >= file.size
+      guard next < size, let page = reader.directory(at: next) else {
+        isCut = next >= size
         break
       }
       // The first page shows when it is decoded, and libtiff copes with lengths that are nonsense.
@@ -31,12 +26,11 @@ enum TIFFStructure {
         && Self.parts.contains { offsets, counts in
           let starts = reader.integers(offsets, in: page, limit: partLimit)
           let lengths = reader.integers(counts, in: page, limit: partLimit)
-          return zip(starts, lengths).contains { $0 + $1 > file.size }
+          return zip(starts, lengths).contains { $0 + $1 > size }
         }
       next = page.next
       pages += 1
     }
-    if let failure { throw failure }
     return isCut
   }
 

@@ -52,9 +52,8 @@ struct ThumbnailJob {
     guard opened.isTooLarge else { return }
     throw VipsError(
       .tooLarge,
-      "The picture is \(opened.header.width) × \(opened.header.height) pixels with "
-        + "\(opened.header.pages) frames; the limit is "
-        + "\(OpenedPicture.pixelLimit / 1_000_000) megapixels over all frames")
+      "The picture is \(opened.header.width) × \(opened.header.height) pixels; the limit is "
+        + "\(OpenedPicture.pixelLimit / 1_000_000) megapixels")
   }
 
   /// Refuses files whose first frame is whole and others are not.

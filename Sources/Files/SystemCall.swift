@@ -22,11 +22,6 @@ func systemCall<Result: FixedWidthInteger & SignedInteger>(
 extension BytePath {
   /// Calls `body` with the path as a C string.
   func withCString<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
-    withUnsafeTemporaryAllocation(of: CChar.self, capacity: bytes.count + 1) { buffer in
-      for (index, byte) in bytes.enumerated() { buffer[index] = CChar(bitPattern: byte) }
-      buffer[bytes.count] = 0
-      // Not nil: the capacity is at least one.
-      return body(UnsafePointer(buffer.baseAddress!))
-    }
+    body(bytes.map { CChar(bitPattern: $0) } + [0])
   }
 }

@@ -9,8 +9,10 @@ public final class SHA256 {
 
   /// Begins a digest.
   public init() {
-    // EVP_MD_CTX_new fails only without memory, where Swift itself would trap.
-    context = EVP_MD_CTX_new()!
+    guard let context = EVP_MD_CTX_new() else {
+      preconditionFailure("Only a lack of memory fails this, where Swift itself would trap.")
+    }
+    self.context = context
     EVP_DigestInit_ex(context, EVP_sha256(), nil)
   }
 
@@ -32,8 +34,10 @@ public final class SHA256 {
   public func finalize() -> Digest {
     var bytes = [UInt8](repeating: 0, count: 32)
     EVP_DigestFinal_ex(context, &bytes, nil)
-    // Thirty-two bytes by construction.
-    return Digest(bytes: bytes)!
+    guard let digest = Digest(bytes: bytes) else {
+      preconditionFailure("The buffer above has 32 bytes.")
+    }
+    return digest
   }
 
   /// Returns the SHA-256 of some bytes.

@@ -19,12 +19,18 @@ package final class Manifest: Sendable {
   }
 
   private let folder: Descriptor
+  private let segmentSize: Int
   private let state: Mutex<State>
 
   /// Opens the journal in a folder; reads only the end of it.
   ///
   /// - Throws: `ManifestError` of code `damaged` if a line before the last is.
-  package init(folder path: BytePath) throws(ManifestError) {
+  package convenience init(folder path: BytePath) throws(ManifestError) {
+    try self.init(folder: path, segmentSize: Self.segmentSize)
+  }
+
+  init(folder path: BytePath, segmentSize: Int) throws(ManifestError) {
+    self.segmentSize = segmentSize
     do throws(FileError) {
       folder = try Descriptor.openFolder(path)
     } catch {
@@ -51,12 +57,14 @@ package final class Manifest: Sendable {
 
   /// Adds facts and waits until they are on disk, all with one flush.
   ///
+  /// - Parameter time: the time that the facts bear; by default this moment.
   /// - Returns: the sequence number of the last one.
   @discardableResult
-  package func append(_ facts: [ManifestFact]) throws(ManifestError) -> Int64 {
+  package func append(
+    _ facts: [ManifestFact], at time: Timestamp = .now
+  ) throws(ManifestError) -> Int64 {
     try state.withLock { state throws(ManifestError) in
       guard !facts.isEmpty else { return state.sequence }
-      let time = Timestamp.now
       var bytes: [UInt8] = []
       for (offset, fact) in facts.enumerated() {
         let entry = ManifestEntry(
@@ -100,9 +108,12 @@ package final class Manifest: Sendable {
     var expected: Int64?
     for number in numbers[first...] {
       for line in try ManifestSegment.read(number, in: folder).lines {
-        if let expected, line.seq != expected {
+        // The first line that is read may lie before the first fact that is wanted.
+        let isMissing = expected.map { line.seq != $0 } ?? (line.seq > sequence + 1)
+        if isMissing {
           throw ManifestError(
-            .damaged, "Facts \(expected) to \(line.seq - 1) are missing from the manifest.",
+            .damaged,
+            "Facts \(expected ?? sequence + 1) to \(line.seq - 1) are missing from the manifest.",
             path: folder.path)
         }
         expected = line.seq + 1
@@ -120,7 +131,7 @@ package final class Manifest: Sendable {
 
   /// Returns the segment that is written to, a new one where need be.
   private func openSegment(_ state: inout State) throws(FileError) -> Descriptor {
-    if let segment = state.segment, state.segmentBytes < Self.segmentSize { return segment }
+    if let segment = state.segment, state.segmentBytes < segmentSize { return segment }
     let name = ManifestSegment.name(of: state.segmentNumber + 1)
     let segment = try Descriptor.open(
       name, in: folder, flags: O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW, mode: 0o600)

@@ -12,6 +12,9 @@ public struct AssetID: Hashable, Sendable {
     self.bytes = bytes
   }
 
+  /// Makes an identifier from bytes that are sixteen by construction.
+  init(sixteen bytes: [UInt8]) { self.bytes = bytes }
+
   /// Reads `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`, in either case.
   public init?(_ text: String) {
     let characters = Array(text.utf8)

@@ -22,7 +22,9 @@ public final class AssetIDGenerator: Sendable {
   ///   - clock: milliseconds since 1970.
   public init(after newest: AssetID? = nil, clock: @escaping @Sendable () -> UInt64) {
     self.clock = clock
-    state = Mutex(State(milliseconds: newest?.milliseconds ?? 0, random: (.max, .max)))
+    // A counter without room, so that the first key is of a later millisecond than `newest`.
+    state = Mutex(
+      State(milliseconds: newest?.milliseconds ?? 0, random: (0xFFF, 0x3FFF_FFFF_FFFF_FFFF)))
   }
 
   /// Makes the next identifier.
@@ -57,7 +59,6 @@ public final class AssetIDGenerator: Sendable {
     let bytes = [high, low].flatMap { word in
       (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * UInt64($0))) }
     }
-    // Sixteen bytes by construction.
-    return AssetID(bytes: bytes)!
+    return AssetID(sixteen: bytes)
   }
 }

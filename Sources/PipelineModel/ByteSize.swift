@@ -13,7 +13,10 @@ public struct ByteSize: Hashable, Sendable {
   /// Reads a whole number with a unit of `B`, `KiB`, `MiB`, `GiB` or `TiB`, or without one.
   public init?(_ text: String) {
     let unit = Self.units.first { text.hasSuffix($0.name) } ?? ("", 1)
-    guard let count = Int(text.dropLast(unit.name.count)), count >= 0 else { return nil }
+    // `Int` would take a sign as well.
+    guard text.first?.isASCIIDigit == true, let count = Int(text.dropLast(unit.name.count)) else {
+      return nil
+    }
     let (bytes, overflow) = count.multipliedReportingOverflow(by: unit.factor)
     guard !overflow else { return nil }
     self.bytes = bytes
@@ -31,4 +34,9 @@ extension ByteSize: CustomStringConvertible {
     }
     return "\(bytes) bytes"
   }
+}
+
+extension Character {
+  /// Whether this is one of the ten digits.
+  var isASCIIDigit: Bool { "0"..."9" ~= self }
 }

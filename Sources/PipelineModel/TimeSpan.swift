@@ -12,8 +12,10 @@ public struct TimeSpan: Hashable, Sendable {
 
   /// Reads a whole number with a unit of `ms`, `s`, `m`, `h` or `d`.
   public init?(_ text: String) {
-    guard let unit = Self.units.first(where: { text.hasSuffix($0.name) }),
-      let count = Int(text.dropLast(unit.name.count)), count >= 0
+    // `Int` would take a sign as well.
+    guard text.first?.isASCIIDigit == true,
+      let unit = Self.units.first(where: { text.hasSuffix($0.name) }),
+      let count = Int(text.dropLast(unit.name.count))
     else { return nil }
     let (milliseconds, overflow) = count.multipliedReportingOverflow(by: unit.factor)
     guard !overflow else { return nil }

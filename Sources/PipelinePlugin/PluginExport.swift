@@ -149,7 +149,9 @@ extension Export {
     let bytes = Array(text.utf8)
     guard !bytes.isEmpty else { return pipeline_string(bytes: nil, length: 0) }
     let copy = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)
-    for (index, byte) in bytes.enumerated() { (copy + index).initialize(to: CChar(bitPattern: byte)) }
+    for (index, byte) in bytes.enumerated() {
+      (copy + index).initialize(to: CChar(bitPattern: byte))
+    }
     return pipeline_string(bytes: copy, length: UInt64(bytes.count))
   }
 }

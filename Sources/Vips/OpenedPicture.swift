@@ -24,9 +24,10 @@ package struct OpenedPicture {
   /// The height as displayed.
   package var displayHeight: Int { orientation > 4 ? header.width : header.height }
 
-  /// The most pixels of one picture, or of all its frames, that is decoded: 500 million.
+  /// The most pixels of a picture that is decoded: 500 million.
   ///
-  /// Six times what the largest cameras make; a bomb of a few kilobytes is refused by its header.
+  /// Three times what the largest cameras make; a bomb of a few kilobytes is
+  /// refused by its header. Frames don't add up, since only the first is decoded.
   package static let pixelLimit = 500_000_000
 
   /// Reads the header of an open file.
@@ -41,8 +42,7 @@ package struct OpenedPicture {
       ? HEIFContainer(try file.read(at: 0, count: min(file.size, 1 << 20))) : nil
     switch loader {
     case .tiff:
-      let reader = TagReader { offset, count in (try? file.read(at: offset, count: count)) ?? [] }
-      exif = reader.flatMap(ExifBlock.init)
+      exif = try file.withTags { ExifBlock($0) } ?? nil
       orientation = Self.valid(header.integer("orientation") ?? exif?.orientation)
     case .heif:
       exif = header.blob(Picture.Field.exif).flatMap(ExifBlock.init)
@@ -60,10 +60,9 @@ package struct OpenedPicture {
     return orientation
   }
 
-  /// Whether the picture has more pixels than are decoded, over all its frames.
+  /// Whether the picture has more pixels than are decoded.
   package var isTooLarge: Bool {
-    let (pixels, overflow) = (header.width * header.height).multipliedReportingOverflow(
-      by: loader == .gif || loader == .webp ? header.pages : 1)
+    let (pixels, overflow) = header.width.multipliedReportingOverflow(by: header.height)
     return overflow || pixels > Self.pixelLimit
   }
 }

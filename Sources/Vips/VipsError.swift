@@ -42,8 +42,8 @@ package struct VipsError: Error, Hashable, Sendable, CustomStringConvertible {
   static func current(_ operation: String, loader: PictureLoader? = nil) -> VipsError {
     let text = takeBuffer()
     let lines = VipsMessage.lines(of: text, from: loader)
-    let told = lines.isEmpty ? "it is damaged or ends too early" : lines.joined(separator: "; ")
-    let message = "\(operation): \(told)"
+    let told = lines.suffix(2).joined(separator: "; ")
+    let message = "\(operation): \(told.isEmpty ? "it is damaged or ends too early" : told)"
     for number in [EIO, ENOSPC, EDQUOT, ESTALE, ENOMEM, EMFILE, ENFILE]
     where lines.contains(where: { $0.contains(String(cString: strerror(number))) }) {
       return VipsError(.inputOutput, message, errno: number)

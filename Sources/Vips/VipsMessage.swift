@@ -16,7 +16,7 @@ enum VipsMessage {
     ),
   ]
 
-  /// Returns the last two lines that can concern one kind of picture, without paths.
+  /// Returns the lines that can concern one kind of picture, each once, without paths.
   static func lines(of text: String, from loader: PictureLoader?) -> [String] {
     var kept: [String] = []
     for line in text.split(whereSeparator: \.isNewline) {
@@ -25,14 +25,14 @@ enum VipsMessage {
       let tidy = tidy(line)
       if !kept.contains(tidy) { kept.append(tidy) }
     }
-    return Array(kept.suffix(2))
+    return kept
   }
 
   /// Hides paths and control characters, and ends nowhere with a full stop.
   private static func tidy(_ line: Substring) -> String {
     let words = line.split(separator: " ").map { word in
-      word.contains("/")
-        ? "…" : word.filter { !$0.isNewline && $0.asciiValue.map { $0 >= 32 } ?? true }
+      let isPath = ["/", "\"/", "'/"].contains { word.hasPrefix($0) }
+      return isPath ? "…" : word.filter { $0.asciiValue.map { $0 >= 32 } ?? !$0.isNewline }
     }
     var text = String(words.joined(separator: " ").prefix(160))
     while text.hasSuffix(".") { text.removeLast() }

@@ -89,7 +89,7 @@ import Testing
     #expect(stage.allow.read == [BytePath("/home/me/pictures/fonts")])
     #expect(stage.allow.write == [BytePath("/var/tmp/w")])
     #expect(stage.command == ["/home/me/pictures/bin/q", "--fast"])
-    #expect(stage.options == ["x": [1, 2.5, nil]])
+    #expect(stage.options == ["x": [1, 2.5, .null]])
     #expect(configuration.stages[1].command == ["p-plugin"])
     #expect(configuration.stages[1].concurrency == Machine.processors)
   }

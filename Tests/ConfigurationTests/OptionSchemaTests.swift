@@ -45,7 +45,7 @@ import Testing
     #expect(try problems([:]).isEmpty)
     #expect(
       try problems([
-        "transform": false, "quality": 80.0, "format": "webp", "tags": ["a", nil],
+        "transform": false, "quality": 80.0, "format": "webp", "tags": ["a", .null],
         "sizes": [
           ["name": "ab", "maxPixelSize": 1], ["name": "cd", "sharpen": ["sigma": 0.5, "x": 1]],
         ],

@@ -84,8 +84,8 @@ import Testing
 
   /// Values to put in the place of any other.
   private static let values: [JSONValue] = [
-    nil, true, 0, 1, -1, 1.5, 2000, "", "x", "a b", "0s", "2s", "0", "1GiB", "2 s", "cpus", "move",
-    "copy", "**", [], [1], ["x"], ["a", "a"], [[:]], [:], ["x": 1],
+    .null, true, 0, 1, -1, 1.5, 2000, "", "x", "a b", "0s", "2s", "0", "1GiB", "2 s", "cpus",
+    "move", "copy", "**", [], [1], ["x"], ["a", "a"], [[:]], [:], ["x": 1],
   ]
 
   @Test("Schema and decoder agree on each value in each place")

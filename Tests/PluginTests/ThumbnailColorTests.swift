@@ -148,4 +148,39 @@ struct ThumbnailColorTests {
       #expect(facts["width"] == 320 && facts["height"] == 240)
     }
   }
+
+  @Test("A profile that is damaged or fits another kind of picture spoils no thumbnail")
+  func uselessProfile() throws {
+    let cmyk = try builtInProfile("cmyk")
+    var damaged = try builtInProfile("p3")
+    for index in 128..<damaged.count { damaged[index] = 0xA5 }
+    for profile in [cmyk, damaged, Array(try builtInProfile("p3").prefix(200)), [1, 2, 3]] {
+      let picture = try Pictures.plain(color).editingMetadata { editor in
+        editor.set(Picture.Field.profile, profile)
+      }
+      for suffix in [".jpg[Q=95]", ".png", ".tif"] {
+        for space: JSONValue in ["srgb", "p3", "keep"] {
+          let thumbnail = try run.thumbnail(
+            try Pictures.file(picture, suffix), options: ["colorSpace": space])
+          #expect(space == "p3" || Pictures.distance(middle(thumbnail), wanted) <= 4)
+        }
+      }
+    }
+  }
+
+  @Test("Profile, alpha and 16 bits together come out right")
+  func profileAndAlpha() throws {
+    let opaque = try Pictures.plain(color + [255], width: 90, height: 60)
+    let bytes = try Pictures.profiled(opaque, "p3", as: ".png")
+    for format: JSONValue in ["jpeg", "png", "webp"] {
+      let thumbnail = try run.thumbnail(bytes, maxPixelSize: 40, options: ["format": format])
+      #expect(Pictures.distance(middle(thumbnail), wanted) <= 6)
+    }
+    let deep = try opaque.converted(to: .srgb16)
+    for format: JSONValue in ["jpeg", "png", "webp"] {
+      let thumbnail = try run.thumbnail(
+        try Pictures.file(deep, ".png"), maxPixelSize: 40, options: ["format": format])
+      #expect(Pictures.distance(middle(thumbnail), wanted) <= 6)
+    }
+  }
 }

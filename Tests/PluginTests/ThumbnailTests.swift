@@ -28,10 +28,10 @@ struct ThumbnailTests {
     let bytes = try Pictures.jpeg(exif: PicturesExif(orientation: 6))
     let thumbnail = try run.thumbnail(bytes, options: ["transform": false])
     #expect(thumbnail.picture.width == 192 && thumbnail.picture.height == 256)
-    // The first stored row is the right side of the picture.
-    #expect(
-      Pictures.distance(thumbnail.picture.corners[0], Pictures.corners[2].map(Int.init)) < 24
-        || Pictures.distance(thumbnail.picture.corners[0], Pictures.corners[1].map(Int.init)) < 24)
+    // The first stored row is the right side of the picture, the first column its top.
+    for (found, corner) in zip(thumbnail.picture.corners, [1, 3, 0, 2]) {
+      #expect(Pictures.distance(found, Pictures.corners[corner].map(Int.init)) < 24)
+    }
     #expect(thumbnail.picture.exif == nil)
     let kept = try run.thumbnail(bytes, options: ["transform": false, "strip": false])
     #expect(kept.picture.exif?.orientation == 6)
@@ -162,5 +162,26 @@ struct ThumbnailTests {
     let facts = try PluginRun("identify").facts(bytes)
     #expect(facts["width"] == 65000)
     run.expectSentence(try #require(facts["problem"]?.string))
+  }
+
+  @Test(
+    "Orientation counts in other formats too",
+    arguments: [".png", ".webp", ".tif", ".heic[compression=av1]"])
+  func orientationElsewhere(suffix: String) throws {
+    let stored = Pictures.store(
+      Pictures.pixels(width: 200, height: 120), width: 200, height: 120, orientation: 6)
+    let picture = try Picture.pixels(
+      stored.bytes, width: stored.width, height: stored.height, bands: 3)
+    let bytes = try picture.editingMetadata { editor in
+      editor.set(Picture.Field.exif, PicturesExif(orientation: 6).bytes)
+      editor.set("orientation", 6)
+    }.encoded(as: suffix)
+    let thumbnail = try run.thumbnail(bytes, maxPixelSize: 100)
+    #expect(thumbnail.picture.width == 100 && thumbnail.picture.height == 60)
+    for (found, corner) in zip(thumbnail.picture.corners, Pictures.corners) {
+      #expect(Pictures.distance(found, corner.map(Int.init)) < 24)
+    }
+    let facts = try PluginRun("identify").facts(bytes)
+    #expect(facts["width"] == 200 && facts["height"] == 120 && facts["orientation"] == 6)
   }
 }

@@ -189,12 +189,14 @@ extension Connection {
 
   /// Runs several statements that have no parameters.
   func executeScript(_ script: String) throws(CatalogError) {
+    try requireOpen()
     let code = sqlite3_exec(handle, script, nil, nil, nil)
     guard code == SQLITE_OK else { throw error(code, during: "a script") }
   }
 
   /// A statement from the cache, or a new one while that is in use.
   func take(_ sql: String) throws(CatalogError) -> Statement {
+    try requireOpen()
     if let statement = cache[sql]?.first(where: { !$0.isBusy }) { return statement }
     let statement = try Statement(sql, on: self)
     cache[sql, default: []].append(statement)
@@ -216,11 +218,20 @@ extension Connection {
     }
   }
 
+  /// Whether a transaction is open.
+  var isInTransaction: Bool { isOpen && sqlite3_get_autocommit(handle) == 0 }
+
+  private func requireOpen() throws(CatalogError) {
+    guard isOpen else {
+      throw CatalogError(.database, "The catalog “\(path)” is closed already.", path: path)
+    }
+  }
+
   /// Undoes the open transaction, if SQLite has not done so itself.
   ///
   /// A full disk or an I/O error may have ended it already.
   func rollBack() {
-    guard sqlite3_get_autocommit(handle) == 0 else { return }
+    guard isInTransaction else { return }
     sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
   }
 }

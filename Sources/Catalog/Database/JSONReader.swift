@@ -20,7 +20,9 @@ struct JSONReader {
     var reader = JSONReader(bytes)
     guard let value = reader.value(depth: 0) else { return nil }
     reader.skipSpace()
-    return reader.next == nil ? value : nil
+    // Not by `?:`, in which `nil` would be `JSONValue.null`.
+    if reader.next != nil { return nil }
+    return value
   }
 
   private var next: UInt8? { index < bytes.count ? bytes[index] : nil }
@@ -69,7 +71,8 @@ struct JSONReader {
       members[key] = value
       skipSpace()
     } while take(UInt8(ascii: ","))
-    return take(UInt8(ascii: "}")) ? .object(members) : nil
+    guard take(UInt8(ascii: "}")) else { return nil }
+    return .object(members)
   }
 
   private mutating func array(depth: Int) -> JSONValue? {
@@ -82,7 +85,8 @@ struct JSONReader {
       elements.append(value)
       skipSpace()
     } while take(UInt8(ascii: ","))
-    return take(UInt8(ascii: "]")) ? .array(elements) : nil
+    guard take(UInt8(ascii: "]")) else { return nil }
+    return .array(elements)
   }
 
   private mutating func number() -> JSONValue? {

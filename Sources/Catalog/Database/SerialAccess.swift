@@ -20,7 +20,8 @@ final class SerialAccess<Value>: Sendable {
   func sync<Output>(
     _ body: (Value) throws(CatalogError) -> Output
   ) throws(CatalogError) -> Output {
-    precondition(!isInside, "The catalog's methods can't be called from within one another.")
+    // Not `precondition`, whose sentence is left out of release builds.
+    if isInside { fatalError("The catalog's methods can't be called from within one another.") }
     return try run(body)
   }
 

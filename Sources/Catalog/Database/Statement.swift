@@ -136,6 +136,12 @@ extension Statement {
     return value
   }
 
+  /// The JSON of a column, `nil` (and not JSON's null) for `NULL`.
+  func optionalJSON(_ column: Int) throws(CatalogError) -> JSONValue? {
+    if isNull(column) { return nil }
+    return try json(column)
+  }
+
   private func unreadable(_ what: String) -> CatalogError {
     CatalogError(
       .corrupt,

@@ -8,20 +8,25 @@ package protocol Ledger: Sendable {
   /// Says which stages there are, in topological order.
   ///
   /// Gives every asset a job for each stage (a row that is there already under
-  /// the same fingerprint is shared, whatever its state), makes permanent
-  /// failures ready again whose runtime or limits differ, ends attempts that a
-  /// killed process left open as interrupted, and lets stages go that are no
-  /// longer listed (their rows stay). Costs next to nothing if nothing changed.
+  /// the same fingerprint is shared, whatever its state), makes failures ready
+  /// again whose runtime or limits differ, ends attempts that an earlier process
+  /// left open as interrupted, and lets stages go that are no longer listed
+  /// (their rows stay). Costs next to nothing if nothing changed. Attempts of
+  /// this process go on, so that stages may be changed while jobs run. A stage
+  /// that needs an asset-scoped one is asset-scoped itself.
   func configure(_ stages: [StageDefinition]) throws(CatalogError)
 
   /// Takes up to `limit` ready rows of a stage and records an attempt for each.
   ///
   /// - Parameter suspects: whether to take rows, too, of which `attempts`
   ///   attempts were interrupted by the end of the whole process; they are to
-  ///   run alone. Without it they are passed over.
+  ///   run alone. Without it they are passed over; with it they come first.
   func claim(stage: String, limit: Int, suspects: Bool) throws(CatalogError) -> [ClaimedJob]
 
   /// Ends attempts, makes dependents ready or skipped, in one transaction.
+  ///
+  /// The files of renditions are durable before this is called. If a token is
+  /// refused (`.staleToken`), nothing of the batch is recorded.
   ///
   /// - Returns: files of renditions that nothing refers to any more, as paths
   ///   below the library, for the caller to remove.
@@ -45,6 +50,9 @@ package protocol Ledger: Sendable {
   ) throws(CatalogError) -> [MisplacedRendition]
 
   /// Notes that a rendition's bytes were moved.
+  ///
+  /// - Throws: `.staleToken` if the rendition was replaced meanwhile: what was
+  ///   written for it is to be removed.
   func relocate(_ rendition: Int64, to content: RenditionContent) throws(CatalogError)
 
   /// Forgets a rendition whose bytes are missing or damaged: its row becomes ready again.

@@ -34,7 +34,7 @@ extension Statement {
       id: try assetID(0), digest: try digest(1), size: int(2), name: path(3), source: path(4),
       path: path(5), modified: int64(6), importedAt: timestamp(7),
       supersedes: try optionalAssetID(8), state: try value(9, as: AssetRecord.State.self),
-      identity: isNull(10) ? nil : try json(10), renditions: [])
+      identity: try optionalJSON(10), renditions: [])
   }
 
   /// The rendition whose columns begin at `first`.

@@ -17,7 +17,7 @@ extension CatalogReader {
         JobRecord(
           stage: row.text(0), state: try row.value(1, as: LedgerState.self),
           attempts: row.int(2), failureClass: row.optional(3, row.text),
-          reason: row.optional(4, row.text), facts: row.isNull(5) ? nil : try row.json(5),
+          reason: row.optional(4, row.text), facts: try row.optionalJSON(5),
           seconds: row.optional(6, row.double), finishedAt: row.optional(7, row.timestamp),
           notBefore: row.optional(8, row.timestamp))
       }

@@ -74,7 +74,7 @@ package final class CatalogReader: Sendable {
     _ body: (Connection) throws(CatalogError) -> Value
   ) throws(CatalogError) -> Value {
     try access.syncReentrantly { (connection) throws(CatalogError) in
-      guard sqlite3_get_autocommit(connection.handle) != 0 else { return try body(connection) }
+      if connection.isInTransaction { return try body(connection) }
       return try connection.transaction("BEGIN") { () throws(CatalogError) in
         try body(connection)
       }

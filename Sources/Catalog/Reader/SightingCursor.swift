@@ -1,4 +1,4 @@
-package import PipelineModel
+import PipelineModel
 
 /// The sightings of a source in the byte order of their paths, one at a time.
 ///

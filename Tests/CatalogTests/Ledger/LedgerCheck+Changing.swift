@@ -167,5 +167,29 @@ extension LedgerCheck {
       #expect(try harness.asset(Samples.id(1))?.renditions.isEmpty == true)
       #expect(try harness.finish("thumbnails") == 1)
     },
+    LedgerCheck("A file that is about to be written again is not given out for removal") {
+      harness in
+      let other = Samples.stage("other", fingerprint: 20, needs: ["identify"])
+      let old = [Samples.rendition("grid", path: "r/old")]
+      try harness.ledger.configure(Samples.stages() + [other])
+      try harness.add([Samples.asset(1)])
+      try harness.finish("identify")
+      try harness.finish("thumbnails", renditions: old)
+      try harness.finish("other")
+      // Now both stages are the same work, which is done: nobody refers to the old row any more.
+      try harness.ledger.configure(Samples.stages(thumbnails: 20) + [other])
+      #expect(try harness.asset(Samples.id(1))?.state == .done)
+      // But the old row is made again before its file was given out.
+      try harness.ledger.configure(Samples.stages() + [other])
+      try harness.add([Samples.asset(2)])
+      let identified = try harness.complete(try harness.claim("identify")) { _ in
+        .done(facts: [:], renditions: [])
+      }
+      #expect(identified.isEmpty)
+      let made = try harness.complete(try harness.claim("thumbnails", limit: 1)) { _ in
+        .done(facts: [:], renditions: old)
+      }
+      #expect(made.isEmpty)
+    },
   ]
 }

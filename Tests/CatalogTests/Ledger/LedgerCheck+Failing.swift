@@ -179,7 +179,9 @@ extension LedgerCheck {
       try harness.ledger.configure(Samples.stages() + [last])
       try harness.add([Samples.asset(1), Samples.asset(2)])
       try harness.finish("identify")
-      let pair = [Samples.rendition("grid", path: "r/1"), Samples.rendition("page")]
+      let pair = [
+        Samples.rendition("grid", path: "r/1"), Samples.rendition("page", path: "r/2"),
+      ]
       try harness.finish("thumbnails", renditions: pair)
       try harness.complete(try harness.claim("caption", limit: 1)) { _ in
         .done(facts: [:], renditions: [])
@@ -192,7 +194,7 @@ extension LedgerCheck {
       #expect(try harness.states("thumbnails") == [.ready: 2])
       #expect(try harness.states("caption") == [.done: 1, .waiting: 1])
       #expect(try harness.asset(Samples.id(1))?.renditions.map(\.name) == ["page"])
-      // The same path is written again: it is not to be removed.
+      // The same paths are written again: they are not to be removed.
       let removed = try harness.complete(try harness.claim("thumbnails")) { _ in
         .done(facts: [:], renditions: pair)
       }

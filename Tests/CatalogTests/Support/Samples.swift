@@ -9,6 +9,7 @@ enum Samples {
   /// The digest of the n-th content.
   static func digest(_ number: Int) -> Digest {
     // Thirty-two bytes by construction.
+    // swift-format-ignore: NeverForceUnwrap
     Digest(bytes: spread(number, 32))!
   }
 
@@ -24,6 +25,7 @@ enum Samples {
     bytes[6] = 0x70 | bytes[6] & 15
     bytes[8] = 0x80 | bytes[8] & 63
     // Sixteen bytes by construction.
+    // swift-format-ignore: NeverForceUnwrap
     return AssetID(bytes: bytes)!
   }
 

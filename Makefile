@@ -1,0 +1,105 @@
+# Builds, tests, installs and measures `pipeline`. `make help` lists the targets.
+#
+# Needed: Debian 12 or alike, and Swift 6.3 or newer in PATH. `run` and `test`
+# install missing packages with apt; they never call apt if all are there.
+
+# --- Packages, in one place -------------------------------------------------
+
+# To build: headers of the C libraries, and pkg-config that finds them.
+BUILD_PACKAGES = libvips-dev libsqlite3-dev libmagic-dev libssl-dev pkg-config
+# To test: plugins in C are compiled, and the database is read from outside.
+TEST_PACKAGES = gcc libc6-dev sqlite3
+# To measure: the program that is compared with, and the stopwatch.
+BENCH_PACKAGES = hyperfine libvips-tools jq time
+# To install: gives the installed files the place of their Swift libraries.
+INSTALL_PACKAGES = patchelf
+
+# --- Places -----------------------------------------------------------------
+
+PREFIX = /usr/local
+DESTDIR =
+SWIFT = swift
+RELEASE = .build/release
+
+
+SHELL = /bin/bash
+.SHELLFLAGS = -eu -o pipefail -c
+.DEFAULT_GOAL = help
+MAKEFLAGS += --no-print-directory
+# Builds share one folder, so two at a time would only wait for each other.
+.NOTPARALLEL:
+.PHONY: help run test build check lint warnings install uninstall bench sanitize clean \
+	packages test-packages toolchain
+
+help: ## List the targets
+	@echo 'make TARGET, where TARGET is'
+	@grep -E '^[a-z-]+:.* ## ' $(firstword $(MAKEFILE_LIST)) \
+	  | sed -E 's/^([a-z-]+):.* ## /\1\t/' | while IFS=$$'\t' read -r name text; do \
+	    printf '  %-10s %s\n' "$$name" "$$text"; done
+
+# --- Every day --------------------------------------------------------------
+
+run: packages build ## Install what is missing, build, make samples, and run the pipeline on inbox/
+	@umask 077; mkdir -p inbox
+	@if [ -z "$$(ls -A inbox)" ]; then \
+	  $(RELEASE)/sample-pictures inbox; echo 'Put sample pictures into inbox/.'; fi
+	@chmod go-w pipeline.json
+	$(RELEASE)/pipeline run --verbose
+	@$(RELEASE)/pipeline status
+	@echo
+	@echo 'Look at:'
+	@echo '  $(RELEASE)/pipeline list'
+	@echo '  $(RELEASE)/pipeline show ID                                  one picture with its facts'
+	@echo '  $(RELEASE)/pipeline get ID --rendition preview -o thumb.jpg  a thumbnail'
+	@echo '  library/originals/                                           the bytes as they came'
+	@echo '(ID is any unique beginning or end of a key that list prints.)'
+
+test: packages test-packages toolchain ## Install what is missing, build, and run all tests
+	@umask 022; $(SWIFT) test < /dev/null
+
+build: toolchain ## Build a release: .build/release/pipeline and its plugins
+	@umask 022; $(SWIFT) build -c release < /dev/null
+
+check: lint warnings test ## What CI runs: format, no warnings, import boundaries, all tests
+
+lint: toolchain
+	$(SWIFT) format lint --strict --recursive Package.swift Sources Plugins Tests
+
+# In a folder of its own: other flags in .build would build everything anew each time.
+warnings: packages toolchain
+	@umask 022; $(SWIFT) build --build-tests --scratch-path .build/warnings \
+	  -Xswiftc -warnings-as-errors < /dev/null
+
+clean: ## Remove what was built; inbox/ and library/ stay
+	rm -rf .build
+
+# --- Installing -------------------------------------------------------------
+
+install: toolchain ## Install a release below PREFIX (/usr/local), within DESTDIR
+	@Packaging/require-packages $(INSTALL_PACKAGES)
+	@[ -x $(RELEASE)/pipeline ] || $(MAKE) build
+	@Packaging/install '$(RELEASE)' '$(DESTDIR)$(PREFIX)'
+
+uninstall: ## Remove what `make install` put there, and nothing else
+	@Packaging/uninstall '$(DESTDIR)$(PREFIX)'
+
+# --- Now and then -----------------------------------------------------------
+
+bench: packages build ## Compare with vipsthumbnail; PIPELINE_CORPUS names a folder of photographs
+	@Packaging/require-packages $(BENCH_PACKAGES)
+	@Benchmarks/photographs
+
+sanitize: packages test-packages toolchain ## Run the tests under the thread and address sanitizers
+	@umask 022; $(SWIFT) test --scratch-path .build/thread --sanitize=thread < /dev/null
+	@umask 022; $(SWIFT) test --scratch-path .build/address --sanitize=address < /dev/null
+
+# --- What the others need ---------------------------------------------------
+
+packages:
+	@Packaging/require-packages $(BUILD_PACKAGES)
+
+test-packages:
+	@Packaging/require-packages $(TEST_PACKAGES)
+
+toolchain:
+	@Packaging/require-swift '$(SWIFT)' 6.3

@@ -1,0 +1,54 @@
+import Fixtures
+import Foundation
+import Testing
+
+/// What the documents tell people to type does what they say.
+@Suite("The documents' commands work as written", .timeLimit(.minutes(5)))
+struct ReadmeTests {
+  @Test("The quick start of the README takes pictures and makes thumbnails")
+  func quickStart() throws {
+    let place = try DocumentPlace()
+    let script = try DocumentPlace.blocks("sh", of: "README.md", section: "Quick start")
+    try #require(script.contains("pipeline init"))
+    let outcome = try place.run(script)
+    #expect(outcome.status == 0, "\(outcome.text)")
+    #expect(outcome.text.contains("landscape.jpg") && outcome.text.contains("upright.jpg"))
+    let thumbnail = try Data(contentsOf: place.home.appending(path: "thumbnail.jpg"))
+    let picture = try PicturesReading(Array(thumbnail))
+    #expect(max(picture.width, picture.height) == 1024)
+    #expect(try place.names("pictures/inbox").isEmpty)
+  }
+
+  @Test("The recipes of docs/format.md check a library without the program")
+  func formatRecipes() throws {
+    let place = try DocumentPlace()
+    let quickStart = try DocumentPlace.blocks("sh", of: "README.md", section: "Quick start")
+    try #require(try place.run(quickStart).status == 0)
+    let recipes = try DocumentPlace.blocks("sh", of: "docs/format.md", section: nil)
+    try #require(recipes.contains("sha256sum") && recipes.contains("sqlite3"))
+    let whole = try place.run("cd ~/pictures/library\n" + recipes)
+    #expect(whole.status == 0, "\(whole.text)")
+    #expect(!whole.text.contains("damaged") && whole.text.contains("landscape.jpg"))
+
+    try place.damage("pictures/library/manifest/0001.jsonl")
+    let damaged = try place.run("cd ~/pictures/library\n" + recipes)
+    #expect(damaged.text.contains("damaged"))
+  }
+
+  @Test("The plugin in C of docs/plugins.md builds and runs")
+  func pluginInC() throws {
+    let place = try DocumentPlace()
+    let source = try DocumentPlace.blocks("c", of: "docs/plugins.md", section: nil)
+    try Data(source.utf8).write(to: place.home.appending(path: "size.c"))
+    let script = try DocumentPlace.blocks("sh", of: "docs/plugins.md", section: "A plugin in C")
+    try #require(script.contains("-shared"))
+    let configuration = try DocumentPlace.blocks(
+      "json", of: "docs/plugins.md", section: "A plugin in C")
+    try place.makeFolder("try")
+    let file = place.home.appending(path: "try/pipeline.json")
+    try Data(configuration.utf8).write(to: file)
+    let outcome = try place.run(script)
+    #expect(outcome.status == 0, "\(outcome.text)")
+    #expect(outcome.text.contains("size.bytes"))
+  }
+}

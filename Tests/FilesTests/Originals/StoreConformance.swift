@@ -1,0 +1,169 @@
+import Files
+import Fixtures
+import Glibc
+import Hashing
+import Originals
+import PipelineModel
+
+/// What every store of originals has to do, as checks that say what one does not.
+struct StoreConformance {
+  /// A store and a way behind it, for what can't be brought about through it.
+  protocol Harness {
+    var store: any OriginalStore { get }
+    /// A folder on the store's file system for files on their way in.
+    var incoming: Descriptor { get }
+    /// Replaces the bytes that the store keeps under a digest.
+    func overwrite(_ digest: Digest, with bytes: [UInt8]) throws
+    /// Puts a file into the store that is no original.
+    func addForeign() throws -> BytePath
+    /// The bytes that were kept apart.
+    func keptApart() throws -> [[UInt8]]
+  }
+
+  private let harness: any Harness
+  private var faults: [String] = []
+
+  /// Runs all checks.
+  ///
+  /// - Returns: a sentence for each that fails.
+  static func faults(of harness: any Harness) throws -> [String] {
+    var conformance = StoreConformance(harness: harness)
+    try conformance.checkPut()
+    try conformance.checkPresent()
+    try conformance.checkVerify()
+    try conformance.checkHeal()
+    try conformance.checkRemove()
+    try conformance.checkForEach()
+    return conformance.faults
+  }
+
+  private init(harness: any Harness) { self.harness = harness }
+
+  private var store: any OriginalStore { harness.store }
+
+  private mutating func require(_ condition: Bool, _ sentence: String) {
+    if !condition { faults.append(sentence) }
+  }
+
+  private func incoming(_ name: BytePath, _ text: String) throws -> IncomingOriginal {
+    let bytes = Array(text.utf8)
+    try harness.incoming.writeDurably(bytes, as: name, mode: 0o444)
+    return IncomingOriginal(
+      folder: harness.incoming, name: name, digest: SHA256.digest(of: bytes))
+  }
+
+  private func bytes(of digest: Digest) throws -> [UInt8] {
+    let path = try store.materialize(digest)
+    return try Descriptor.open(path, flags: O_RDONLY).readToEnd()
+  }
+
+  private func isThere(_ name: BytePath) throws -> Bool {
+    try harness.incoming.entries().contains { $0.name == name }
+  }
+
+  private mutating func checkPut() throws {
+    let files = try (0..<20).map { try incoming("put\($0)", "content \($0)") }
+    let outcomes = try store.put(files)
+    require(outcomes == files.map { _ in .stored }, "put does not say that new files are stored")
+    for (number, file) in files.enumerated() {
+      require(
+        try bytes(of: file.digest) == Array("content \(number)".utf8),
+        "what put stored can't be materialized with the same bytes")
+      require(try !isThere(file.name), "put leaves a stored file where it was")
+      let path = try store.materialize(file.digest)
+      let status = try Descriptor.open(path, flags: O_RDONLY).status()
+      require(status.permissions & 0o222 == 0, "an original can be written to")
+    }
+    require(try store.put([]).isEmpty, "put of nothing says something")
+  }
+
+  private mutating func checkPresent() throws {
+    let first = try incoming("present1", "the same")
+    let second = try incoming("present2", "the same")
+    let outcomes = try store.put([first, second])
+    require(outcomes == [.stored, .present], "put does not notice equal files in one group")
+    require(try !isThere("present1"), "put leaves a stored file where it was")
+    require(try isThere("present2"), "put removes a file that was present")
+    let third = try incoming("present3", "the same")
+    require(try store.put([third]) == [.present], "put does not notice what was stored before")
+    require(try isThere("present3"), "put removes a file that was present")
+    require(try bytes(of: first.digest) == Array("the same".utf8), "present bytes were changed")
+  }
+
+  private mutating func checkVerify() throws {
+    let file = try incoming("verify", "to be verified")
+    require(try store.verify(file.digest) == .missing, "verify finds what is not there")
+    var code: FileError.Code?
+    do throws(FileError) { _ = try store.materialize(file.digest) } catch { code = error.code }
+    require(code == .notFound, "materialize does not say that an original is missing")
+    _ = try store.put([file])
+    require(
+      try store.verify(file.digest) == .whole(size: 14), "verify does not find a whole original")
+    let damage = Array("to be verifieD".utf8)
+    try harness.overwrite(file.digest, with: damage)
+    let condition = try store.verify(file.digest)
+    require(
+      condition == .damaged(actual: SHA256.digest(of: damage), size: 14),
+      "verify does not see one changed bit")
+    let again = try incoming("verify2", "to be verified")
+    require(try store.put([again]) == [.present], "put replaces a damaged original unasked")
+  }
+
+  private mutating func checkHeal() throws {
+    for round in 1...2 {
+      let file = try incoming("heal", "to be healed")
+      _ = try store.put([file])
+      try harness.overwrite(file.digest, with: Array("damage \(round)".utf8))
+      try store.heal(try incoming("healthy", "to be healed"))
+      require(try store.verify(file.digest) == .whole(size: 12), "heal leaves damage")
+      require(try !isThere("healthy"), "heal leaves the file where it was")
+      require(
+        try harness.keptApart().contains(Array("damage \(round)".utf8)),
+        "heal does not keep the damaged bytes")
+    }
+    require(
+      try harness.keptApart().contains(Array("damage 1".utf8)),
+      "heal overwrites what an earlier one kept")
+    let missing = try incoming("missing", "never stored")
+    try store.heal(missing)
+    require(
+      try store.verify(missing.digest) == .whole(size: 12), "heal does not store a missing original"
+    )
+  }
+
+  private mutating func checkRemove() throws {
+    let file = try incoming("remove", "to be removed")
+    _ = try store.put([file])
+    try store.remove(file.digest)
+    require(try store.verify(file.digest) == .missing, "remove leaves the original")
+    do throws(FileError) {
+      try store.remove(file.digest)
+    } catch {
+      require(false, "remove fails where nothing is left to be removed")
+    }
+    let other = SHA256.digest(of: Array("content 1".utf8))
+    require(try store.verify(other) == .whole(size: 9), "remove takes another original with it")
+  }
+
+  private mutating func checkForEach() throws {
+    let foreign = try harness.addForeign()
+    var seen: [Digest: Int] = [:]
+    var others: [BytePath] = []
+    var sizes: [Digest: Int] = [:]
+    try store.forEach { entry throws(FileError) in
+      switch entry {
+      case .original(let digest, let status):
+        seen[digest, default: 0] += 1
+        sizes[digest] = status.identity.size
+      case .foreign(let path): others.append(path)
+      }
+    }
+    let expected = Set((0..<20).map { SHA256.digest(of: Array("content \($0)".utf8)) })
+    require(expected.isSubset(of: seen.keys), "forEach leaves originals out")
+    require(seen.values.allSatisfy { $0 == 1 }, "forEach gives an original twice")
+    let removed = SHA256.digest(of: Array("to be removed".utf8))
+    require(seen[removed] == nil, "forEach gives what was removed")
+    require(sizes[SHA256.digest(of: Array("content 1".utf8))] == 9, "forEach gives a wrong size")
+    require(others == [foreign], "forEach does not tell what is no original")
+  }
+}

@@ -1,0 +1,73 @@
+import Files
+import Originals
+import PipelineModel
+
+/// A store that breaks one promise, to show that the checks notice.
+struct WrongStore: OriginalStore {
+  enum Fault: CaseIterable {
+    case saysStored, replacesPresent, removesPresent, believesNames, missesNothing, healsOver
+    case forgetsToHeal, keepsRemoved, hidesForeign, givesTwice, failsOnSecondRemove
+  }
+
+  private let store: FolderStore
+  private let fault: Fault
+
+  init(_ store: FolderStore, fault: Fault) {
+    self.store = store
+    self.fault = fault
+  }
+
+  func put(_ files: [IncomingOriginal]) throws(FileError) -> [PutOutcome] {
+    if fault == .replacesPresent {
+      for file in files { try store.remove(file.digest) }
+    }
+    let outcomes = try store.put(files)
+    if fault == .removesPresent {
+      for (file, outcome) in zip(files, outcomes) where outcome == .present {
+        try file.folder.remove(file.name)
+      }
+    }
+    return fault == .saysStored ? outcomes.map { _ in .stored } : outcomes
+  }
+
+  func materialize(_ digest: Digest) throws(FileError) -> BytePath {
+    do throws(FileError) {
+      return try store.materialize(digest)
+    } catch {
+      guard fault == .missesNothing else { throw error }
+      return "/dev/null"
+    }
+  }
+
+  func verify(_ digest: Digest) throws(FileError) -> OriginalCondition {
+    let condition = try store.verify(digest)
+    if fault == .believesNames, case .damaged(_, let size) = condition {
+      return .whole(size: size)
+    }
+    return condition
+  }
+
+  func heal(_ file: IncomingOriginal) throws(FileError) {
+    switch fault {
+    case .healsOver:
+      try store.remove(file.digest)
+      _ = try store.put([file])
+    case .forgetsToHeal: try file.folder.remove(file.name)
+    default: try store.heal(file)
+    }
+  }
+
+  func remove(_ digest: Digest) throws(FileError) {
+    if fault == .keepsRemoved { return }
+    if fault == .failsOnSecondRemove { _ = try store.materialize(digest) }
+    try store.remove(digest)
+  }
+
+  func forEach(_ body: (StoredEntry) throws(FileError) -> Void) throws(FileError) {
+    try store.forEach { entry throws(FileError) in
+      if case .foreign = entry, fault == .hidesForeign { return }
+      try body(entry)
+      if fault == .givesTwice { try body(entry) }
+    }
+  }
+}
