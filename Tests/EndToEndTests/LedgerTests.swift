@@ -113,7 +113,8 @@ struct LedgerTests {
     #expect(try workspace.files(below: folder) == [])
     let digests = try workspace.assets().map { $0["renditions"]?.array?.map { $0["digest"] } }
     for (policy, storage, files) in [
-      ("file", "file", 6), ("auto", "database", 0), ("file", "file", 6), ("database", "database", 0),
+      ("file", "file", 6), ("auto", "database", 0), ("file", "file", 6),
+      ("database", "database", 0),
     ] {
       try workspace.configure(
         stages: Workspace.stages(thumbnails: ["storage": .string(policy)]))

@@ -63,7 +63,7 @@ struct SourceTests {
     try workspace.expectSound()
   }
 
-  @Test("A copied source stays; a changed file supersedes, a renamed one is known, a gone one is told")
+  @Test("A copied source stays; changed files supersede, renamed ones are known, gone ones told")
   func copyMode() throws {
     let workspace = try Workspace(sources: [["path": "inbox", "settle": "0ms", "mode": "copy"]])
     try workspace.put("one", as: "a.txt")
@@ -114,7 +114,8 @@ struct SourceTests {
     #expect(try workspace.files(below: "inbox").count == 8)
     #expect(try workspace.json("run").of("file") == [])
     let explained = try workspace.json("explain", "inbox/d.log").of("path").first
-    #expect(explained?["state"] == "ignored" && explained?["reason"]?.string?.contains("*.log") == true)
+    #expect(explained?["state"] == "ignored")
+    #expect(explained?["reason"]?.string?.contains("*.log") == true)
     try workspace.expectSound()
   }
 
