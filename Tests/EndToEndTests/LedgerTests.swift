@@ -3,7 +3,7 @@ import PipelineModel
 import Testing
 
 /// What is done again, what is not, and where renditions lie.
-@Suite("Ledger", .timeLimit(.minutes(2)))
+@Suite("Ledger", .timeLimit(.minutes(10)))
 struct LedgerTests {
   private func makeWorkspace(_ stages: JSONValue = Workspace.stages()) throws -> Workspace {
     let workspace = try Workspace(stages: stages)

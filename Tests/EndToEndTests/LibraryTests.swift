@@ -5,7 +5,7 @@ import PipelineModel
 import Testing
 
 /// Libraries that are missing, damaged or out of reach.
-@Suite("Libraries", .timeLimit(.minutes(2)))
+@Suite("Libraries", .timeLimit(.minutes(10)))
 struct LibraryTests {
   @Test("A folder without library.json is no library and is left alone")
   func noMarker() throws {
@@ -127,7 +127,7 @@ struct LibraryTests {
 
 /// What only an unprivileged user meets: root passes every permission.
 @Suite(
-  "Permissions", .timeLimit(.minutes(2)),
+  "Permissions", .timeLimit(.minutes(10)),
   .enabled(
     if: Unprivileged.isPossible,
     "Neither run as an ordinary user, nor may setpriv run the program as one."))

@@ -4,7 +4,7 @@ import PipelineModel
 import Testing
 
 /// Names that are unusual, and what is printed of them.
-@Suite("Names", .timeLimit(.minutes(2)))
+@Suite("Names", .timeLimit(.minutes(10)))
 struct NameTests {
   /// Names that files may have on Linux, every one of them.
   static let names: [BytePath] = [

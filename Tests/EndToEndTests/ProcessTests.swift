@@ -5,7 +5,7 @@ import PipelineModel
 import Testing
 
 /// The lock, signals, and what is printed where.
-@Suite("Processes", .timeLimit(.minutes(3)))
+@Suite("Processes", .timeLimit(.minutes(10)))
 struct ProcessTests {
   @Test("A second instance ends at once with 11, or waits if told to")
   func secondInstance() throws {
@@ -94,6 +94,7 @@ struct ProcessTests {
     try workspace.put("another", as: "another")
     var ends: [Int32] = [0, 0]
     #expect(pipe(&ends) == 0)
+    #expect(ends.allSatisfy { fcntl($0, F_SETFD, FD_CLOEXEC) == 0 })
     close(ends[0])
     workspace.program.output = ends[1]
     let words: [BytePath] = verb == "config" ? ["config", "schema"] : [BytePath(verb), "--json"]

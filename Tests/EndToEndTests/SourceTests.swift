@@ -5,7 +5,7 @@ import PipelineModel
 import Testing
 
 /// What becomes of files in sources.
-@Suite("Sources", .timeLimit(.minutes(3)))
+@Suite("Sources", .timeLimit(.minutes(10)))
 struct SourceTests {
   @Test("The same content twice is one original and one asset", arguments: ["move", "copy"])
   func duplicates(mode: JSONValue) throws {
@@ -126,7 +126,7 @@ struct SourceTests {
     try workspace.write(bytes, to: "inbox/growing.bin")
     let run = try workspace.program.start(["run", "--json"])
     while run.isRunning, try workspace.files(below: "library/incoming").isEmpty { usleep(200) }
-    let file = try #require(fopen(workspace.inbox.appending("growing.bin").description, "a"))
+    let file = try #require(fopen(workspace.inbox.appending("growing.bin").description, "ae"))
     fputs("more", file)
     fclose(file)
     let outcome = try run.wait(within: 60)
@@ -142,7 +142,7 @@ struct SourceTests {
   func openWriter() throws {
     let workspace = try Workspace()
     try workspace.put("begun", as: "open.txt")
-    let writer = try #require(fopen(workspace.inbox.appending("open.txt").description, "a"))
+    let writer = try #require(fopen(workspace.inbox.appending("open.txt").description, "ae"))
     let events = try workspace.json("run")
     #expect(events.outcome("open.txt") == "settling" && events.summary["settling"] == 1)
     let explained = try workspace.json("explain", "inbox/open.txt").of("path").first

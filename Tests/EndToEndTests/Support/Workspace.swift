@@ -72,7 +72,9 @@ final class Workspace {
   /// Writes a file, by a path relative to the root.
   func write(_ bytes: [UInt8], to path: BytePath) throws {
     let path = path.isAbsolute ? path : root.appending(path)
-    let descriptor = path.withCString { open($0, O_WRONLY | O_CREAT | O_TRUNC, 0o644) }
+    // A program that another test starts now must not inherit a descriptor that can write.
+    let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC
+    let descriptor = path.withCString { open($0, flags, 0o644) }
     try #require(descriptor >= 0, "\(path.printable) can't be written: \(errno)")
     defer { close(descriptor) }
     var rest = bytes[...]
