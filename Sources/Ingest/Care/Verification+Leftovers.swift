@@ -13,7 +13,7 @@ extension Verification {
     try checkUnrecordedRenditions(report)
   }
 
-  private var isLocked: Bool {
+  var isLocked: Bool {
     get throws(FileError) { try FileLock.isHeld(LibraryLayout.lock, in: library.folder) }
   }
 

@@ -65,6 +65,7 @@ package struct Verification {
 
   private func checkOriginals(_ report: (VerificationProblem) -> Void) throws -> Int {
     var recorded: Set<Digest> = []
+    var unrecorded: [Digest] = []
     var checked = 0
     try catalog.originals { digest, size in
       recorded.insert(digest)
@@ -88,23 +89,30 @@ package struct Verification {
           .init(
             kind: .originalDamaged, digest: digest, path: path,
             message: "“\(path.printable)” hashes to \(actual)."))
+      case .unreadable(let error):
+        report(
+          .init(kind: .originalDamaged, digest: digest, path: path, message: error.message))
       }
     }
     try originals.forEach { entry throws(FileError) in
       switch entry {
       case .original(let digest, _):
-        guard !recorded.contains(digest) else { return }
-        let path = library.layout.originals.appending(OriginalLayout.path(of: digest))
-        report(
-          .init(
-            kind: .originalUnrecorded, digest: digest, path: path,
-            message: "No record refers to “\(path.printable)”."))
+        if !recorded.contains(digest) { unrecorded.append(digest) }
       case .foreign(let path):
         report(
           .init(
             kind: .foreignFile, digest: nil, path: path,
             message: "“\(path.printable)” is no original."))
       }
+    }
+    // A run beside this may have stored them since, and record them in a moment.
+    guard try !isLocked else { return checked }
+    for digest in unrecorded where try catalog.assets(with: digest).isEmpty {
+      let path = library.layout.originals.appending(OriginalLayout.path(of: digest))
+      report(
+        .init(
+          kind: .originalUnrecorded, digest: digest, path: path,
+          message: "No record refers to “\(path.printable)”."))
     }
     return checked
   }

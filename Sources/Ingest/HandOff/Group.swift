@@ -25,6 +25,8 @@ final class Group {
     var stored = 0
   }
 
+  /// The position in the manifest before the group's first intent.
+  var positionBefore: Int64 = 0
   /// One ending for each candidate.
   var endings: [Ending] = []
   /// Facts for the manifest, in order.

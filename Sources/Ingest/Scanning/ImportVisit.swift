@@ -23,7 +23,7 @@ final class ImportVisit {
   /// - Returns: `nil` if the path can't be looked at; that is reported.
   init?(
     _ path: BytePath, sources: [SourceConfiguration], library: IngestLibrary,
-    report: any IngestReport
+    report: any IngestReport, isStopped: @escaping @Sendable () -> Bool
   ) throws(IngestError) {
     self.library = library
     self.report = report
@@ -38,10 +38,19 @@ final class ImportVisit {
       configuration.duplicates = .keep
       source = try IngestSource(configuration)
       rules = SourceRules(configuration)
-      handOff = try HandOff(library: library, source: source, report: report)
+      handOff = try HandOff(
+        library: library, source: source, report: report, isStopped: isStopped)
     } catch {
       report.file(FileEvent(path: path, outcome: .failed, reason: error.message))
       return nil
+    }
+    do throws(IngestError) {
+      try library.check(absolute, isOutsideFor: "The path")
+    } catch let error where error.code == .source {
+      report.file(FileEvent(path: path, outcome: .failed, reason: error.message))
+      return nil
+    } catch {
+      // A path that is not there can't be resolved; the look at it says so.
     }
     // Below the source by the choice above.
     self.path = home?.path ?? absolute.relative(to: "/") ?? absolute
@@ -90,7 +99,7 @@ final class ImportVisit {
   private func walk(isStopped: () -> Bool) throws(IngestError) {
     var scan = try translating {
       let folder = try folderToWalk()
-      return try SourceScan(folder, rules: rules, isRecursive: true, library: library.folder)
+      return try SourceScan(folder, rules: rules, isRecursive: true, library: library.folders)
     }
     while !isStopped(), let entry = scan.next() {
       let inner = path.appending(entry.path)
