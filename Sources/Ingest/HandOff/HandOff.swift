@@ -72,8 +72,8 @@ final class HandOff {
       case .ended(let state, let reason):
         group.end(candidate, state: state, reason: reason)
       case .next(let taking):
-        let needed = taking.isLeased ? 0 : taking.status.identity.size
-        if let free = room, needed > free - reserve {
+        let needed = landing.mayRename(taking) ? 0 : taking.status.identity.size
+        if let free = room, needed > 0, needed > free - reserve {
           group.end(
             candidate, state: .failed,
             reason: "There is no room for its \(ByteSize(bytes: needed)): "
@@ -181,8 +181,9 @@ final class HandOff {
   }
 
   private func commit(_ group: Group) throws(IngestError) {
-    let position = try translating { try library.manifest.append(group.facts) }
+    // One time for manifest and catalog, so that a rebuilt catalog has the same ones.
     let now = Timestamp.now
+    let position = try translating { try library.manifest.append(group.facts, at: now) }
     var changes = settledRemovals
     for fact in group.facts {
       if case .stored(let stored) = fact {
@@ -210,7 +211,10 @@ final class HandOff {
   /// Step 5. The catalog hears of it with the next group: a kill before that
   /// only means that the next run finds the source gone.
   private func settleRemoval(_ ending: Group.Ending, at now: Timestamp) {
-    guard ending.awaitsRemoval, let taking = ending.taking else { return }
+    guard let taking = ending.taking else { return }
+    // A renamed file has left its folder already.
+    if ending.identity == nil { removal.noteTaken(from: taking.folder.path) }
+    guard ending.awaitsRemoval else { return }
     var sighting = ending.sighting(in: source, at: now)
     if removal.remove(taking.name, in: taking.folder, expecting: taking.status.identity) {
       settledRemovals.append(.sourceRemoved(source: source.root, path: sighting.path))

@@ -40,7 +40,8 @@ struct Landing {
     }
   }
 
-  private func mayRename(_ taking: Taking) -> Bool {
+  /// Whether a file may be taken without a byte being copied.
+  func mayRename(_ taking: Taking) -> Bool {
     source.takesByRename && taking.isLeased && taking.status.links == 1
       && taking.status.owner == user && taking.status.device == device
   }
