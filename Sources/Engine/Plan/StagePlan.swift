@@ -31,11 +31,25 @@ package struct StagePlan: Sendable {
   /// - Throws: `ConfigurationErrors` for a plugin or an option that is not
   ///   known, `EngineError` for a plugin that can't be loaded.
   package init(_ configuration: PipelineConfiguration, finder: PluginFinder) throws {
-    var carriers = try Self.load(configuration, finder: finder)
+    try self.init(configuration, carriers: try Self.load(configuration, finder: finder)) {
+      try Self.load(Self.identifier, finder: finder)
+    }
+  }
+
+  /// Works out needs, scopes and fingerprints of stages whose plugins are loaded.
+  ///
+  /// - Parameters:
+  ///   - carriers: the plugins of the configured stages, by id.
+  ///   - identify: loads the plugin that identifies, where one is needed.
+  init(
+    _ configuration: PipelineConfiguration, carriers: [String: any Carrier],
+    identify load: () throws -> any Carrier
+  ) throws {
+    var carriers = carriers
     let schemas = carriers.mapValues(\.manifest.options)
     if let errors = ConfigurationErrors(configuration.problems(plugins: schemas)) { throw errors }
     var listed = configuration.stages
-    let identify = try Self.ensureIdentify(&listed, carriers: &carriers, finder: finder)
+    let identify = try Self.ensureIdentify(&listed, carriers: &carriers, load: load)
     let needs = Dictionary(
       uniqueKeysWithValues: listed.map {
         ($0.name, Self.needs(of: $0, carriers: carriers, identify: identify))
@@ -91,7 +105,7 @@ package struct StagePlan: Sendable {
   /// - Returns: the name of the stage that identifies.
   private static func ensureIdentify(
     _ stages: inout [StageConfiguration], carriers: inout [String: any Carrier],
-    finder: PluginFinder
+    load: () throws -> any Carrier
   ) throws -> String? {
     if let stage = stages.first(where: { $0.plugin == identifier }) { return stage.name }
     guard stages.contains(where: { carriers[$0.plugin]?.manifest.accepts != nil }) else {
@@ -99,7 +113,7 @@ package struct StagePlan: Sendable {
     }
     let isTaken = stages.contains { $0.name == identifier }
     let name = isTaken ? identifier + "-implicit" : identifier
-    carriers[identifier] = try load(identifier, finder: finder)
+    carriers[identifier] = try load()
     stages.insert(StageConfiguration(name: name, plugin: identifier), at: 0)
     return name
   }
