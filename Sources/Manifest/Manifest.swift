@@ -13,6 +13,8 @@ package final class Manifest: Sendable {
 
   private struct State {
     var segment: Descriptor?
+    /// Whether the last segment is whole and may be written to once it is open.
+    var isContinued = false
     var segmentNumber: Int
     var segmentBytes: Int
     var sequence: Int64
@@ -44,7 +46,8 @@ package final class Manifest: Sendable {
       guard let sequence = tail.lastSequence else { continue }
       state.sequence = sequence
       if number == numbers.last, !tail.isTorn {
-        state.segment = try Self.openForAppending(number, in: folder)
+        // Opened by the first append: readers may lack the permission.
+        state.isContinued = true
         state.segmentBytes = tail.bytes
       }
       break
@@ -83,6 +86,7 @@ package final class Manifest: Sendable {
         // What is on disk now is unknown: the next append begins a new segment
         // behind whatever lines of this one are whole.
         state.segment = nil
+        state.isContinued = false
         state.sequence = max(state.sequence, wholeLines(of: state.segmentNumber))
         throw ManifestError(error)
       }
@@ -131,7 +135,16 @@ package final class Manifest: Sendable {
 
   /// Returns the segment that is written to, a new one where need be.
   private func openSegment(_ state: inout State) throws(FileError) -> Descriptor {
-    if let segment = state.segment, state.segmentBytes < segmentSize { return segment }
+    if state.segmentBytes < segmentSize {
+      if let segment = state.segment { return segment }
+      if state.isContinued {
+        let name = ManifestSegment.name(of: state.segmentNumber)
+        let segment = try Descriptor.open(
+          name, in: folder, flags: O_WRONLY | O_APPEND | O_NOFOLLOW)
+        state.segment = segment
+        return segment
+      }
+    }
     let name = ManifestSegment.name(of: state.segmentNumber + 1)
     let segment = try Descriptor.open(
       name, in: folder, flags: O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW, mode: 0o600)
@@ -145,17 +158,6 @@ package final class Manifest: Sendable {
   private func wholeLines(of number: Int) -> Int64 {
     // Only to learn what a failed write left behind: no segment means nothing.
     (try? ManifestSegment.read(number, in: folder))?.lines.last?.seq ?? 0
-  }
-
-  private static func openForAppending(
-    _ number: Int, in folder: Descriptor
-  ) throws(ManifestError) -> Descriptor {
-    do throws(FileError) {
-      return try Descriptor.open(
-        ManifestSegment.name(of: number), in: folder, flags: O_WRONLY | O_APPEND | O_NOFOLLOW)
-    } catch {
-      throw ManifestError(error)
-    }
   }
 
   private static func segmentNumbers(in folder: Descriptor) throws(ManifestError) -> [Int] {

@@ -3,7 +3,7 @@ import PipelineModel
 import Testing
 
 /// What becomes of pictures, through the whole program.
-@Suite("Pictures", .timeLimit(.minutes(2)))
+@Suite("Pictures", .timeLimit(.minutes(10)))
 struct PictureTests {
   @Test("All eight orientations give the same upright picture")
   func orientations() throws {

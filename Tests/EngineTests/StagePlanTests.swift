@@ -23,7 +23,7 @@ struct StagePlanTests {
 
   /// identify ← thumbs ← sheet, and other beside them.
   private func fingerprints(
-    thumbs options: JSONValue = [:], version: Int = 1, other: JSONValue = [:],
+    thumbs options: JSONValue = [:], version: Int = 1, other: JSONValue = ["name": "other"],
     _ change: (inout [StageConfiguration]) -> Void = { _ in }
   ) throws -> [String: Fingerprint] {
     var stages: [StageConfiguration] = [
@@ -86,10 +86,12 @@ struct StagePlanTests {
     #expect(changed(try fingerprints(), other) == [])
   }
 
-  @Test("Two stages of one plugin with the same options share their fingerprint, not their name")
-  func shared() throws {
-    let fingerprints = try fingerprints()
-    #expect(fingerprints["thumbs"] == fingerprints["other"])
+  @Test("Two stages that do the same are refused")
+  func sameWork() throws {
+    let error = try #require(throws: ConfigurationErrors.self) {
+      try fingerprints(thumbs: ["size": 256], other: [:])
+    }
+    #expect(error.errors.first?.pointer?.hasPrefix("/stages/3") == true)
   }
 
   @Test("The order of elements in a list does matter")

@@ -46,8 +46,11 @@ package struct StagePlan: Sendable {
     identify load: () throws -> any Carrier
   ) throws {
     var carriers = carriers
-    let schemas = carriers.mapValues(\.manifest.options)
-    if let errors = ConfigurationErrors(configuration.problems(plugins: schemas)) { throw errors }
+    let identifying = Self.identifyingStage(configuration.stages)
+    let problems = configuration.problems(plugins: carriers.mapValues(\.manifest.options)) {
+      [carriers] in Self.needs(of: $0, carriers: carriers, identify: identifying)
+    }
+    if let errors = ConfigurationErrors(problems) { throw errors }
     var listed = configuration.stages
     let identify = try Self.ensureIdentify(&listed, carriers: &carriers, load: load)
     let needs = Dictionary(
@@ -100,6 +103,13 @@ package struct StagePlan: Sendable {
     }
   }
 
+  /// The name of the stage that identifies, whether it is configured or would be added.
+  private static func identifyingStage(_ stages: [StageConfiguration]) -> String {
+    if let stage = stages.first(where: { $0.plugin == identifier }) { return stage.name }
+    let isTaken = stages.contains { $0.name == identifier }
+    return isTaken ? identifier + "-implicit" : identifier
+  }
+
   /// Adds a stage for `identify` where one is needed and none is configured.
   ///
   /// - Returns: the name of the stage that identifies.
@@ -107,12 +117,11 @@ package struct StagePlan: Sendable {
     _ stages: inout [StageConfiguration], carriers: inout [String: any Carrier],
     load: () throws -> any Carrier
   ) throws -> String? {
-    if let stage = stages.first(where: { $0.plugin == identifier }) { return stage.name }
+    let name = identifyingStage(stages)
+    if stages.contains(where: { $0.name == name }) { return name }
     guard stages.contains(where: { carriers[$0.plugin]?.manifest.accepts != nil }) else {
       return nil
     }
-    let isTaken = stages.contains { $0.name == identifier }
-    let name = isTaken ? identifier + "-implicit" : identifier
     carriers[identifier] = try load()
     stages.insert(StageConfiguration(name: name, plugin: identifier), at: 0)
     return name

@@ -23,6 +23,10 @@ package struct VerificationProblem: Hashable, Sendable {
     case catalogDiffers = "catalog-differs"
     /// A file in `incoming/` while nobody works on the library.
     case incomingLeftover = "incoming-leftover"
+    /// A file or folder in `work/` while nobody works on the library.
+    case workLeftover = "work-leftover"
+    /// A file in `renditions/` that no record names, while nobody works on the library.
+    case renditionUnrecorded = "rendition-unrecorded"
   }
 
   package var kind: Kind
@@ -34,8 +38,8 @@ package struct VerificationProblem: Hashable, Sendable {
 
 /// Compares manifest, catalog and disk with each other; changes nothing.
 package struct Verification {
-  private let library: LibraryFolder
-  private let catalog: CatalogReader
+  let library: LibraryFolder
+  let catalog: CatalogReader
   private let originals: any OriginalStore
 
   package init(library: LibraryFolder, catalog: CatalogReader) throws(IngestError) {
@@ -54,7 +58,7 @@ package struct Verification {
       var checked = try checkOriginals(report)
       checked += try checkRenditions(report)
       try checkManifest(report)
-      try checkIncoming(report)
+      try checkLeftovers(report)
       return checked
     }
   }
@@ -148,18 +152,6 @@ package struct Verification {
         .init(
           kind: .catalogDiffers, digest: digest, path: nil,
           message: "The manifest has the asset \(id), the catalog has not."))
-    }
-  }
-
-  private func checkIncoming(_ report: (VerificationProblem) -> Void) throws {
-    guard try !FileLock.isHeld(LibraryLayout.lock, in: library.folder) else { return }
-    for entry in try Descriptor.openFolder(library.layout.incoming).entries() {
-      let path = library.layout.incoming.appending(entry.name)
-      report(
-        .init(
-          kind: .incomingLeftover, digest: nil, path: path,
-          message: "“\(path.printable)” was left by a run that was killed; the next one deals "
-            + "with it."))
     }
   }
 }

@@ -214,32 +214,38 @@ final class HandOff {
     guard let taking = ending.taking else { return }
     // A renamed file has left its folder already.
     if ending.identity == nil { removal.noteTaken(from: taking.folder.path) }
-    guard ending.awaitsRemoval else { return }
-    var sighting = ending.sighting(in: source, at: now)
-    if removal.remove(taking.name, in: taking.folder, expecting: taking.status.identity) {
-      settledRemovals.append(.sourceRemoved(source: source.root, path: sighting.path))
-    } else {
-      sighting.awaitsRemoval = false
-      settledRemovals.append(.sighting(sighting))
-    }
+    guard ending.awaitsRemoval, let digest = ending.digest else { return }
+    let isSettled = removal.remove(
+      taking.name, in: taking.folder, expecting: taking.status.identity,
+      keeping: path(of: digest))
+    noteRemoval(ending.sighting(in: source, at: now), isSettled: isSettled)
   }
 
   /// Removes the source of a file whose bytes were safe before this run.
   func finishRemoval(of sighting: Sighting) throws(IngestError) {
-    guard let identity = sighting.identity else { return }
-    let folder: Descriptor
+    guard let identity = sighting.identity, let asset = sighting.asset,
+      let digest = try translating({ try library.reader.asset(asset)?.digest })
+    else { return }
     do throws(FileError) {
-      folder = try source.folder.openParent(of: sighting.path)
+      let folder = try source.folder.openParent(of: sighting.path)
+      let isSettled = removal.remove(
+        sighting.path.lastComponent, in: folder, expecting: identity, keeping: path(of: digest))
+      noteRemoval(sighting, isSettled: isSettled)
     } catch {
-      return report.warning(error.message)
+      report.warning(error.message)
     }
-    if removal.remove(sighting.path.lastComponent, in: folder, expecting: identity) {
-      settledRemovals.append(.sourceRemoved(source: source.root, path: sighting.path))
-    } else {
-      var kept = sighting
-      kept.awaitsRemoval = false
-      settledRemovals.append(.sighting(kept))
-    }
+  }
+
+  private func noteRemoval(_ sighting: Sighting, isSettled: Bool) {
+    var sighting = sighting
+    sighting.awaitsRemoval = false
+    settledRemovals.append(
+      isSettled
+        ? .sourceRemoved(source: source.root, path: sighting.path) : .sighting(sighting))
+  }
+
+  private func path(of digest: Digest) -> BytePath {
+    library.layout.originals.appending(OriginalLayout.path(of: digest))
   }
 
   /// Records and reports a state that needs no taking, with the next commit.

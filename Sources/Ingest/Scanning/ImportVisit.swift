@@ -10,7 +10,7 @@ final class ImportVisit {
   private let report: any IngestReport
   private let source: IngestSource
   private let handOff: HandOff
-  /// The path relative to the source.
+  /// The path relative to the source, empty for the source itself.
   private let path: BytePath
   private let rules: SourceRules
   private var group = CandidateGroup()
@@ -28,11 +28,12 @@ final class ImportVisit {
     self.library = library
     self.report = report
     let absolute: BytePath
+    let home: (source: SourceConfiguration, path: BytePath)?
     do throws(FileError) {
       let parent = try FileSystem.realPath(of: path.parent)
       absolute = parent.appending(path.lastComponent)
-      let home = sources.first { absolute.relative(to: $0.path) != nil }
-      var configuration = home ?? SourceConfiguration(path: "/")
+      home = Self.home(of: absolute, among: sources)
+      var configuration = home?.source ?? SourceConfiguration(path: "/")
       configuration.mode = .copy
       configuration.duplicates = .keep
       source = try IngestSource(configuration)
@@ -43,11 +44,34 @@ final class ImportVisit {
       return nil
     }
     // Below the source by the choice above.
-    self.path = absolute.relative(to: source.root) ?? absolute
+    self.path = home?.path ?? absolute.relative(to: "/") ?? absolute
+  }
+
+  /// Finds the configured source that a path is in, however many links lead to it.
+  private static func home(
+    of path: BytePath, among sources: [SourceConfiguration]
+  ) -> (source: SourceConfiguration, path: BytePath)? {
+    for source in sources {
+      // A source that is not there has nothing in it.
+      guard let root = try? FileSystem.realPath(of: source.path) else { continue }
+      if path == root { return (source, BytePath(bytes: [])) }
+      if let relative = path.relative(to: root) { return (source, relative) }
+    }
+    return nil
   }
 
   /// Takes the file, or all files in the folder that the rules accept.
   func take(isStopped: () -> Bool) throws(IngestError) {
+    if path.isEmpty {
+      try walk(isStopped: isStopped)
+    } else {
+      try takeNamed(isStopped: isStopped)
+    }
+    try handOff.take(group.removeAll())
+    try handOff.finish()
+  }
+
+  private func takeNamed(isStopped: () -> Bool) throws(IngestError) {
     let status: FileStatus
     do throws(FileError) {
       status = try source.folder.openParent(of: path).status(of: path.lastComponent)
@@ -61,14 +85,11 @@ final class ImportVisit {
     case .link: try handOff.note(ignored(path, "a symbolic link"))
     case .fifo, .socket, .device: try handOff.note(ignored(path, "no regular file"))
     }
-    try handOff.take(group.removeAll())
-    try handOff.finish()
   }
 
   private func walk(isStopped: () -> Bool) throws(IngestError) {
     var scan = try translating {
-      let parent = try source.folder.openParent(of: path)
-      let folder = try Descriptor.openFolder(path.lastComponent, in: parent, followsLinks: false)
+      let folder = try folderToWalk()
       return try SourceScan(folder, rules: rules, isRecursive: true, library: library.folder)
     }
     while !isStopped(), let entry = scan.next() {
@@ -83,6 +104,12 @@ final class ImportVisit {
             seenAt: .now))
       }
     }
+  }
+
+  private func folderToWalk() throws(FileError) -> Descriptor {
+    if path.isEmpty { return source.folder }
+    let parent = try source.folder.openParent(of: path)
+    return try Descriptor.openFolder(path.lastComponent, in: parent, followsLinks: false)
   }
 
   private func add(_ path: BytePath, _ identity: FileIdentity) throws(IngestError) {

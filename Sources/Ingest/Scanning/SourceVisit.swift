@@ -35,7 +35,23 @@ final class SourceVisit {
         path: configuration.path, cause: error)
     }
     settledAt = ContinuousClock().now + configuration.settle.duration
+    try Self.check(configuration.path, isOutside: library.layout.root)
     try MountGuard(library: library).check(source)
+  }
+
+  /// Refuses a source that, links resolved, is in the library or the library itself:
+  /// its files are the originals.
+  private static func check(
+    _ source: BytePath, isOutside library: BytePath
+  ) throws(IngestError) {
+    let (source, library) = try translating {
+      (try FileSystem.realPath(of: source), try FileSystem.realPath(of: library))
+    }
+    guard source == library || source.relative(to: library) != nil else { return }
+    throw IngestError(
+      .source,
+      "The source “\(source.printable)” is inside the library “\(library.printable)”; its files "
+        + "are left alone.", path: source)
   }
 
   /// Compares the source with the catalog; takes what is complete at once.

@@ -1,4 +1,5 @@
 import Configuration
+import PipelineModel
 
 /// A command line that can't be followed.
 struct UsageError: Error, Sendable {
@@ -8,7 +9,8 @@ struct UsageError: Error, Sendable {
   let verb: String?
 
   init(_ message: String, verb: String?) {
-    self.message = message
+    // It quotes words of the command line, which may hold anything.
+    self.message = BytePath(message).printable
     self.verb = verb
   }
 

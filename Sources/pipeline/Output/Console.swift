@@ -40,7 +40,21 @@ final class Console: Sendable {
     var members = members
     members["event"] = .string(name)
     guard let line = try? JSONText.encode(JSONValue.object(members)) else { return }
-    result(line)
+    result(Self.withoutControls(line))
+  }
+
+  /// Escapes what JSON allows in strings and terminals obey: DEL and the C1 controls.
+  private static func withoutControls(_ line: String) -> String {
+    guard line.utf8.contains(where: { $0 == 0x7F || $0 == 0xC2 }) else { return line }
+    var text = ""
+    for scalar in line.unicodeScalars {
+      if (0x7F...0x9F).contains(scalar.value) {
+        text += "\\u00\(String(scalar.value, radix: 16))"
+      } else {
+        text.unicodeScalars.append(scalar)
+      }
+    }
+    return text
   }
 
   /// Prints raw bytes of a result; `flush` sends what is gathered.

@@ -17,7 +17,7 @@ final class Workspace {
 
   /// Makes it with a configuration for tests: files are complete at once.
   init(
-    sources: JSONValue = [["path": "inbox", "settle": "0ms"]],
+    sources: JSONValue = Workspace.inboxOnly,
     stages: JSONValue = Workspace.stages(), _ members: [String: JSONValue] = [:]
   ) throws {
     folder = try TemporaryFolder()
@@ -29,6 +29,9 @@ final class Workspace {
   var root: BytePath { folder.path }
   var inbox: BytePath { root.appending("inbox") }
   var library: BytePath { root.appending("library") }
+
+  /// One source whose files are complete at once, and are moved.
+  static let inboxOnly: JSONValue = [["path": "inbox", "settle": "0ms", "mode": "move"]]
 
   /// The usual two stages.
   static func stages(
@@ -50,7 +53,7 @@ final class Workspace {
 
   /// Writes `pipeline.json`.
   func configure(
-    sources: JSONValue = [["path": "inbox", "settle": "0ms"]],
+    sources: JSONValue = Workspace.inboxOnly,
     stages: JSONValue = Workspace.stages(), _ members: [String: JSONValue] = [:]
   ) throws {
     var all: [String: JSONValue] = ["library": "library", "sources": sources, "stages": stages]
@@ -69,7 +72,9 @@ final class Workspace {
   /// Writes a file, by a path relative to the root.
   func write(_ bytes: [UInt8], to path: BytePath) throws {
     let path = path.isAbsolute ? path : root.appending(path)
-    let descriptor = path.withCString { open($0, O_WRONLY | O_CREAT | O_TRUNC, 0o644) }
+    // A program that another test starts now must not inherit a descriptor that can write.
+    let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC
+    let descriptor = path.withCString { open($0, flags, 0o644) }
     try #require(descriptor >= 0, "\(path.printable) can't be written: \(errno)")
     defer { close(descriptor) }
     var rest = bytes[...]

@@ -1,0 +1,163 @@
+import Fixtures
+import Foundation
+import Glibc
+import PipelineModel
+import Testing
+
+/// Every verb, as text and as JSON, with its exit codes.
+@Suite("Verbs", .timeLimit(.minutes(10)))
+struct VerbTests {
+  @Test("init makes a folder that run works with, and never writes over anything")
+  func initialize() throws {
+    let folder = try TemporaryFolder()
+    var program = BuiltProgram(in: folder.path)
+    let outcome = try program.run(["init", "a/b"])
+    #expect(outcome.exitCode == 0 && outcome.output.contains("pipeline.json"))
+    program.folder = folder.path.appending("a/b")
+    #expect(try program.run(["config", "check"]).exitCode == 0)
+    #expect(try program.run(["run"]).exitCode == 0)
+    #expect(try program.run(["list"]).output == "")
+    let configuration = URL(fileURLWithPath: "\(folder.path)/a/b/pipeline.json")
+    let text = try String(contentsOf: configuration, encoding: .utf8)
+    for words: [BytePath] in [["init"], ["init", "."], ["init", "--json"]] {
+      let again = try program.run(words)
+      #expect(again.exitCode == 1 && (again.errors + again.output).contains("already"))
+    }
+    try FileManager.default.removeItem(at: configuration)
+    #expect(try program.run(["init"]).exitCode == 1)
+    #expect(!FileManager.default.fileExists(atPath: configuration.path))
+    try Data(text.utf8).write(to: configuration)
+    let json = try program.run(["init", "../c", "--json"]).event("initialized")
+    #expect(json["path"]?.string == "\(folder.path)/a/c")
+    #expect(json["configuration"]?.string == "\(folder.path)/a/c/pipeline.json")
+  }
+
+  @Test("list, show, get, status, explain and plugins tell of one picture, both ways")
+  func readers() throws {
+    let workspace = try Workspace()
+    let picture = try Pictures.jpeg(width: 300, height: 200)
+    try workspace.put(picture, as: "a picture.jpg")
+    try workspace.json("run")
+    let asset = try #require(try workspace.assets().first)
+    let text = try #require(asset["id"]?.string)
+    let id = BytePath(text)
+    for key in ["digest", "importedAt", "source", "mediaType", "state"] {
+      #expect(asset[key]?.string != nil, "\(key)")
+    }
+    #expect(asset["size"]?.integer == picture.count && asset["mediaType"] == "image/jpeg")
+    #expect(asset["width"] == 300 && asset["height"] == 200 && asset["state"] == "done")
+    #expect(try workspace.run("list").output.contains("a picture.jpg"))
+    // By prefix and by suffix.
+    for part in [text, String(text.prefix(13)), String(text.suffix(8))] {
+      let shown = try workspace.json("show", BytePath(part)).first
+      #expect(shown?["id"]?.string == text)
+      #expect(shown?["sightings"]?.array?.count == 1 && shown?["jobs"]?.array?.count == 2)
+      #expect(shown?["facts"]?["identify"]?["width"] == 300)
+    }
+    #expect(try workspace.run("show", id).output.contains("sha-256"))
+    #expect(try workspace.run("get", id).outputBytes == picture)
+    #expect(try workspace.run("get", id, "-o", "copy.jpg").output == "")
+    #expect(try workspace.read("copy.jpg") == picture)
+    #expect(try workspace.run("get", id, "--output=copy.jpg").exitCode == 1)
+    #expect(try workspace.run("get", id, "--rendition", "thumbnails/grid", "-o", "g").exitCode == 0)
+    #expect(try PicturesReading(workspace.read("g")).width == 64)
+    let unknown = try workspace.run("get", id, "--rendition", "huge", "--json")
+    #expect(unknown.exitCode == 2)
+    #expect(try unknown.event("error")["message"]?.string?.contains("grid") == true)
+    let status = try #require(try workspace.json("status").first)
+    #expect(status["assets"] == 1 && status["originals"] == 1 && status["renditions"] == 2)
+    #expect(status["originalBytes"]?.integer == picture.count)
+    #expect(status["jobs"]?["thumbnails"]?["done"] == 1 && status["paths"]?["imported"] == 1)
+    #expect(status["failures"] == 0 && status["lastRun"]?["imported"] == 1)
+    #expect(try workspace.run("status").output.contains("assets      1"))
+    let explained = try workspace.json("explain", "inbox/a picture.jpg")
+    #expect(explained.of("path").first?["asset"] == asset["id"])
+    #expect(try workspace.run("explain", id).output.contains("thumbnails is done"))
+    #expect(try workspace.run("explain", "inbox/never.jpg").exitCode == 0)
+    let plugins = try workspace.json("plugins")
+    let found = Set(plugins.compactMap { $0["id"]?.string })
+    #expect(found.isSuperset(of: ["identify", "thumbnail"]))
+    #expect(plugins.allSatisfy { $0["usable"] == true && $0["path"]?.string != nil })
+    #expect(try workspace.run("plugins", "thumbnail").output.contains("maxPixelSize"))
+    #expect(try workspace.run("failed").output == "")
+    let verified = try workspace.json("verify").summary
+    #expect(verified["checked"] == 3 && verified["problems"] == 0 && verified["repaired"] == 0)
+  }
+
+  @Test("import copies files and folders, wherever they are, and leaves them")
+  func imports() throws {
+    let workspace = try Workspace()
+    let album = workspace.root.appending("album")
+    try workspace.makeFolder(album)
+    try workspace.makeFolder(album.appending("deeper"))
+    try workspace.put("one", as: "one.txt", in: album)
+    try workspace.put("two", as: "deeper/two.txt", in: album)
+    try workspace.put("part", as: "three.part", in: album)
+    try workspace.put("dash", as: "-rf", in: workspace.root)
+    try workspace.put("not asked for", as: "inbox.txt")
+    let events = try workspace.json("import", "album")
+    workspace.expectCountersAddUp(events)
+    #expect(events.summary["imported"] == 2 && events.summary["ignored"] == 1)
+    #expect(try workspace.run("import", "--", "-rf").exitCode == 0)
+    #expect(try workspace.json("import", "album", "./-rf").summary["imported"] == 0)
+    #expect(try workspace.assets().count == 3)
+    #expect(workspace.exists("album/one.txt") && workspace.exists("-rf"))
+    #expect(try workspace.files(below: "inbox") == ["inbox.txt"])
+    let missing = try workspace.json("import", "nowhere.txt", "inbox/inbox.txt", exit: 3)
+    #expect(missing.outcome("nowhere.txt") == "failed")
+    #expect(missing.outcome("inbox.txt") == "imported" && workspace.exists("inbox/inbox.txt"))
+    #expect(try workspace.run("import").exitCode == 2)
+    try workspace.expectSound()
+  }
+
+  @Test("A dry run changes nothing and makes nothing")
+  func dryRun() throws {
+    let workspace = try Workspace()
+    try workspace.put("text", as: "a.txt")
+    #expect(try workspace.run("run", "--dry-run").exitCode == 0)
+    #expect(!workspace.exists("library") && workspace.exists("inbox/a.txt"))
+    try workspace.json("run")
+    try workspace.put("more", as: "b.txt")
+    let before = try workspace.state()
+    #expect(try workspace.run("run", "-n", "--json").output.contains("b.txt"))
+    #expect(try workspace.state() == before)
+    try workspace.json("run")
+    try workspace.expectSound()
+  }
+
+  @Test(
+    "What can't be understood ends with 2 and says where help is",
+    arguments: [
+      [], ["runn"], ["run", "--jsn"], ["run", "extra"], ["show"], ["show", "zzzz"], ["get"],
+      ["retry"], ["retry", "--all", "0197"], ["run", "--wait"], ["run", "--wait", "soon"],
+      ["config"], ["config", "shew"], ["--config", "nowhere.json", "run"], ["list", "--all"],
+    ])
+  func usage(words: [String]) throws {
+    let workspace = try Workspace()
+    try workspace.json("run")
+    let text = try workspace.program.run(words.map { BytePath($0) })
+    #expect(text.exitCode == 2 && text.output == "" && text.errors != "", "\(text.errors)")
+    guard !words.isEmpty else { return }
+    let json = try workspace.program.run(words.map { BytePath($0) } + ["--json"])
+    guard words != ["run", "--wait"] else { return }
+    #expect(json.exitCode == 2)
+    #expect(try json.events("error").count == 1, "\(json.output)\(json.errors)")
+  }
+
+  @Test("Every verb has help with examples, and the program a version")
+  func help() throws {
+    let workspace = try Workspace()
+    let overview = try workspace.run("--help")
+    #expect(overview.exitCode == 0 && overview.errors == "")
+    for verb in [
+      "init", "run", "import", "list", "show", "get", "status", "explain", "failed", "retry",
+      "verify", "rebuild-catalog", "config", "plugins",
+    ] {
+      #expect(overview.output.contains("  \(verb) "), "\(verb)")
+      let help = try workspace.run(BytePath(verb), "--help")
+      #expect(help.exitCode == 0 && help.output.contains("Examples:\n  pipeline \(verb)"))
+    }
+    #expect(try workspace.run("--version").output.hasPrefix("pipeline "))
+    #expect(!workspace.exists("library"))
+  }
+}
