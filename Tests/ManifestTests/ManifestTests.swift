@@ -46,7 +46,8 @@ struct ManifestTests {
       BytePath(bytes: [UInt8](repeating: 0xE9, count: 4000)), "写真",
     ]
     let facts = names.enumerated().map { number, name in
-      ManifestFact.intent(Journal.intent(number, path: name, source: BytePath("/s").appending(name)))
+      ManifestFact.intent(
+        Journal.intent(number, path: name, source: BytePath("/s").appending(name)))
     }
     try journal.open().append(facts)
     #expect(try journal.facts() == facts)
