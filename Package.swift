@@ -110,8 +110,8 @@ let package = Package(
     tests(
       "EngineTests",
       [
-        "Catalog", "Configuration", "Engine", "Files", "Fixtures", "Originals", "PipelineModel",
-        "PipelinePlugin",
+        "Catalog", "Configuration", "Engine", "Files", "Fixtures", "Hashing", "Originals",
+        "PipelineModel", "PipelinePlugin",
       ]),
     tests("CatalogTests", ["Catalog", "Fixtures", "PipelineModel"]),
     tests("ConfigurationTests", ["Configuration", "Fixtures", "PipelineModel"]),

@@ -15,8 +15,11 @@ public struct Timestamp: Hashable, Sendable {
 
   /// The moment as RFC 3339 in UTC with milliseconds.
   public var rfc3339: String {
-    Date(timeIntervalSince1970: Double(microseconds) / 1_000_000)
-      .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    // Whole seconds and milliseconds apart: as one floating-point number the last digit is lost.
+    let milliseconds = Int((microseconds % 1_000_000 + 1_000_000) % 1_000_000) / 1000
+    let seconds = (Double(microseconds) / 1_000_000).rounded(.down)
+    let whole = Date(timeIntervalSince1970: seconds).formatted(Date.ISO8601FormatStyle())
+    return "\(whole.dropLast()).\(String(1000 + milliseconds).dropFirst())Z"
   }
 
   /// Reads RFC 3339.

@@ -58,6 +58,11 @@ struct MeasureTests {
     #expect(moment.rfc3339 == "2023-11-14T22:13:20.123Z")
     #expect(Timestamp(rfc3339: moment.rfc3339) == moment)
     #expect(Timestamp(rfc3339: "2023-11-14T22:13:20Z")?.microseconds == 1_700_000_000_000_000)
+    for milliseconds: Int64 in [-1500, -1, 0, 999, 1_700_000_000_001, 1_799_999_999_999] {
+      let moment = Timestamp(microseconds: milliseconds * 1000)
+      #expect(Timestamp(rfc3339: moment.rfc3339) == moment)
+    }
+    #expect(Timestamp(microseconds: 1_700_000_000_999_999).rfc3339.hasSuffix("20.999Z"))
     #expect(Timestamp(rfc3339: "yesterday") == nil)
     #expect(moment < moment.adding(seconds: 0.000_001))
     #expect(moment.adding(seconds: 1.5).microseconds == 1_700_000_001_623_000)

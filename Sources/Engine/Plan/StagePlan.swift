@@ -48,7 +48,7 @@ package struct StagePlan: Sendable {
     var carriers = carriers
     let identifying = Self.identifyingStage(configuration.stages)
     let problems = configuration.problems(plugins: carriers.mapValues(\.manifest.options)) {
-      Self.needs(of: $0, carriers: carriers, identify: identifying)
+      [carriers] in Self.needs(of: $0, carriers: carriers, identify: identifying)
     }
     if let errors = ConfigurationErrors(problems) { throw errors }
     var listed = configuration.stages

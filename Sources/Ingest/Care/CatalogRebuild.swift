@@ -29,7 +29,8 @@ package struct CatalogRebuild {
       let catalog = try Catalog.create(at: path, libraryID: library.marker.library)
       try Replay(catalog: catalog, manifest: manifest).run()
       try catalog.close()
-      let reader = try CatalogReader.open(at: path, immutable: false)
+      // Nobody else knows of the new file, and a reader with locks would leave files beside it.
+      let reader = try CatalogReader.open(at: path, immutable: true)
       let assets = try reader.status().assets
       try reader.close()
       let old = try setAside(name, in: folder)

@@ -78,7 +78,7 @@ final class HandOff {
         group.end(candidate, state: .failed, reason: reason)
       case .next(let taking):
         let needed = landing.mayRename(taking) ? 0 : taking.status.identity.size
-        if let free = room, needed > free - reserve {
+        if let free = room, needed > 0, needed > free - reserve {
           group.end(
             candidate, state: .failed,
             reason: "There is no room for its \(ByteSize(bytes: needed)): "

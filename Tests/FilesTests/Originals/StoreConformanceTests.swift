@@ -60,7 +60,11 @@ struct FolderHarness: StoreConformance.Harness {
     incoming = try Descriptor.openFolder("incoming", in: folder)
     let store = try FolderStore(
       root: temporary.appending("originals"), damaged: temporary.appending("damaged"))
-    self.store = fault.map { WrongStore(store, fault: $0) } ?? store
+    if let fault {
+      self.store = WrongStore(store, fault: fault)
+    } else {
+      self.store = store
+    }
   }
 
   func overwrite(_ digest: Digest, with bytes: [UInt8]) throws {
@@ -76,12 +80,9 @@ struct FolderHarness: StoreConformance.Harness {
   }
 
   func keptApart() throws -> [[UInt8]] {
-    let folder: Descriptor
-    do {
-      folder = try Descriptor.openFolder(temporary.appending("damaged"))
-    } catch let error as FileError where error.code == .notFound {
-      return []
-    }
+    let root = try Descriptor.openFolder(temporary.path)
+    guard try root.entries().contains(where: { $0.name == "damaged" }) else { return [] }
+    let folder = try Descriptor.openFolder("damaged", in: root)
     return try folder.entries().map { try folder.readFile($0.name) }
   }
 }

@@ -1,0 +1,213 @@
+import Catalog
+import Configuration
+import Files
+import Fixtures
+import Glibc
+import Hashing
+import PipelineModel
+import PipelinePlugin
+import Testing
+
+@testable import Engine
+
+@Suite("Renditions", .timeLimit(.minutes(1)))
+struct RenditionTests {
+  let workshop: Workshop
+
+  init() throws { workshop = try Workshop() }
+
+  private static let small = [UInt8](repeating: 1, count: 100)
+  private static let large = [UInt8](repeating: 2, count: RenditionStore.threshold + 1)
+
+  /// A plugin that makes a small and a large rendition.
+  private func both() -> FakeCarrier {
+    FakeCarrier(FakeCarrier.manifest("both")) { request, _ in
+      writeOutput(Self.small, "small.jpg", request)
+      writeOutput(Self.large, "large.jpg", request)
+      return .done(
+        renditions: [rendition("small", at: "small.jpg"), rendition("large", at: "large.jpg")])
+    }
+  }
+
+  private func stage(_ storage: StageConfiguration.Storage) -> StageConfiguration {
+    .stage("b", "both") { $0.storage = storage }
+  }
+
+  private func bytes(_ record: RenditionRecord) throws -> [UInt8]? {
+    guard let path = record.path else { return try workshop.reader.renditionBytes(record.id) }
+    return try Descriptor.open(workshop.temporary.appending(BytePath(path)), flags: O_RDONLY)
+      .readToEnd()
+  }
+
+  private func check(_ asset: AssetID, inFiles names: Set<String>) throws {
+    let records = try workshop.renditions(of: asset)
+    #expect(records.map(\.name).sorted() == ["large", "small"])
+    #expect(Set(records.filter { $0.path != nil }.map(\.name)) == names)
+    for record in records {
+      let expected = record.name == "small" ? Self.small : Self.large
+      #expect(try bytes(record) == expected)
+      #expect(record.digest == SHA256.digest(of: expected) && record.bytes == expected.count)
+    }
+    #expect(
+      Set(try workshop.files("renditions").map(\.description))
+        == Set(records.compactMap(\.path)))
+  }
+
+  private static let policies: [(StageConfiguration.Storage, Set<String>)] = [
+    (.database, []), (.file, ["small", "large"]), (.auto, ["large"]),
+  ]
+
+  @Test("Bytes are kept where the policy wants them", arguments: policies)
+  func storage(policy: StageConfiguration.Storage, files: Set<String>) throws {
+    let asset = try workshop.add("x")
+    try workshop.run([stage(policy)], [both()])
+    try check(asset, inFiles: files)
+    for path in try workshop.files("renditions") {
+      let status = try Descriptor.open(workshop.temporary.appending(path), flags: O_RDONLY).status()
+      #expect(status.permissions & 0o077 == 0)
+    }
+  }
+
+  @Test(
+    "A changed policy moves the bytes and runs no job", arguments: policies, policies)
+  func relocation(
+    from: (StageConfiguration.Storage, Set<String>), to: (StageConfiguration.Storage, Set<String>)
+  ) throws {
+    let asset = try workshop.add("x")
+    try workshop.run([stage(from.0)], [both()])
+    let carrier = both()
+    let plan = try workshop.plan([stage(to.0)], [carrier])
+    let engine = try workshop.engine(plan)
+    try RenditionRelocation(engine: engine, plan: plan).run(settings: workshop.catalog)
+    try check(asset, inFiles: to.1)
+    try engine.drain { false }
+    #expect(carrier.jobs == 0)
+  }
+
+  @Test("Bytes that are missing when they are to be moved are made again")
+  func missingBytes() throws {
+    let asset = try workshop.add("x")
+    try workshop.run([stage(.file)], [both()])
+    for path in try workshop.files("renditions") {
+      try #require(unlink("\(workshop.temporary.appending(path))") == 0)
+    }
+    let carrier = both()
+    let plan = try workshop.plan([stage(.database)], [carrier])
+    let engine = try workshop.engine(plan)
+    try RenditionRelocation(engine: engine, plan: plan).run(settings: workshop.catalog)
+    #expect(try workshop.jobs(of: asset)["b"]?.state == .ready)
+    try engine.drain { false }
+    #expect(carrier.jobs == 1)
+    try check(asset, inFiles: [])
+  }
+
+  @Test("A new rendition replaces the old one, whose file goes")
+  func replaced() throws {
+    let asset = try workshop.add("x")
+    try workshop.run([stage(.file)], [both()])
+    let before = try workshop.files("renditions")
+    var changed = stage(.file)
+    changed.options = ["size": 1]
+    try workshop.run([changed], [both()])
+    let after = try workshop.files("renditions")
+    #expect(after.count == 2 && Set(after).isDisjoint(with: before))
+    try check(asset, inFiles: ["small", "large"])
+    #expect(try workshop.renditions(of: asset).allSatisfy { !$0.isStale })
+  }
+
+  /// Ways of a plugin to hand over what is not its own.
+  enum Trick: CaseIterable {
+    case up, upAndDown, absolute, link, linkedFolder, hardLink, pipe, folder, missing, dots
+  }
+
+  @Test(
+    "What is outside the output folder, or no plain file, is refused", arguments: Trick.allCases)
+  func outside(trick: Trick) throws {
+    let asset = try workshop.add("x")
+    let root = try Descriptor.openFolder(workshop.temporary.path)
+    try root.writeDurably([9, 9, 9], as: "secret")
+    let secret = "\(workshop.temporary.appending("secret"))"
+    let carrier = FakeCarrier(FakeCarrier.manifest("trick")) { request, _ in
+      let output = request.output
+      let path: String
+      switch trick {
+      case .up: path = "../../../secret"
+      case .upAndDown:
+        mkdir("\(output)/a", 0o700)
+        path = "a/../../../../secret"
+      case .absolute: path = secret
+      case .link:
+        symlink(secret, "\(output)/x")
+        path = "x"
+      case .linkedFolder:
+        symlink("\(secret)/..", "\(output)/x")
+        symlink("../../..", "\(output)/y")
+        path = "y/secret"
+      case .hardLink:
+        link(secret, "\(output)/x")
+        path = "x"
+      case .pipe:
+        mkfifo("\(output)/x", 0o600)
+        path = "x"
+      case .folder:
+        mkdir("\(output)/x", 0o700)
+        path = "x"
+      case .missing: path = "x"
+      case .dots: path = ".."
+      }
+      return .done(renditions: [rendition("grid", at: path)])
+    }
+    for storage in [StageConfiguration.Storage.database, .file] {
+      try workshop.run(
+        [.stage("t\(storage.rawValue)", "trick") { $0.storage = storage }], [carrier])
+      let job = try #require(try workshop.jobs(of: asset)["t\(storage.rawValue)"])
+      #expect(job.state == .failed && job.failureClass == "permanent")
+      #expect(job.reason?.contains("unusable") == true)
+    }
+    #expect(try workshop.renditions(of: asset).isEmpty)
+    #expect(try root.readFile("secret") == [9, 9, 9])
+    #expect(try workshop.files("work").isEmpty && workshop.files("renditions").isEmpty)
+  }
+
+  @Test("A file in a folder of the output folder is as good as any")
+  func inner() throws {
+    let asset = try workshop.add("x")
+    let carrier = FakeCarrier(FakeCarrier.manifest("inner")) { request, _ in
+      mkdir("\(request.output)/a", 0o700)
+      writeOutput([5], "a/b.jpg", request)
+      return .done(renditions: [rendition("grid", at: "a/b.jpg")])
+    }
+    try workshop.run([.stage("i", "inner") { $0.storage = .file }], [carrier])
+    let record = try #require(try workshop.renditions(of: asset).first)
+    #expect(try bytes(record) == [5])
+    #expect(try workshop.files("work").isEmpty)
+  }
+
+  @Test("A file is found by stage, original, fingerprint and name")
+  func layout() throws {
+    let digest = SHA256.digest(of: [UInt8]())
+    let name = RenditionLayout.name(
+      owner: digest.hex, fingerprint: Fingerprint(digest), rendition: "grid",
+      mediaType: "image/jpeg")
+    #expect(name.description == "\(digest.hex).\(digest.hex.prefix(16)).grid.jpg")
+    #expect(RenditionLayout.folder(stage: "s", owner: digest.hex) == "renditions/s/e3")
+    for (type, suffix) in [
+      ("image/png", "png"), ("image/svg+xml", "svg"), ("text/plain", "txt"),
+      ("application/x-../../y", "y"), ("a/b.c-d", "bcd"),
+    ] { #expect(RenditionLayout.suffix(of: type) == suffix) }
+  }
+
+  @Test("What a killed process left in work/ is removed at the start, and links are not followed")
+  func leftovers() throws {
+    let root = try Descriptor.openFolder(workshop.temporary.path)
+    try root.writeDurably([1], as: "precious")
+    let work = try Descriptor.openFolder("work", in: root)
+    try work.makeFolder("7")
+    try Descriptor.openFolder("7", in: work).makeFolder("out")
+    try #require(symlink("../..", "\(workshop.temporary.appending("work/7/up"))") == 0)
+    try work.writeDurably([2], as: "stray")
+    _ = try workshop.engine(try workshop.plan([], []))
+    #expect(try work.entries().isEmpty)
+    #expect(try root.readFile("precious") == [1])
+  }
+}

@@ -1,0 +1,173 @@
+import Catalog
+import Configuration
+import PipelineModel
+import PipelinePlugin
+import Testing
+
+@testable import Engine
+
+@Suite("Plans of stages", .timeLimit(.minutes(1)))
+struct StagePlanTests {
+  let workshop: Workshop
+
+  init() throws { workshop = try Workshop() }
+
+  private func carrier(
+    _ id: String, accepts: [String]? = nil, version: Int = 1,
+    scope: PluginManifest.Scope = .original
+  ) -> FakeCarrier {
+    FakeCarrier(
+      FakeCarrier.manifest(id, accepts: accepts, outputVersion: version, scope: scope)
+    ) { _, _ in .done() }
+  }
+
+  /// identify ← thumbs ← sheet, and other beside them.
+  private func fingerprints(
+    thumbs options: JSONValue = [:], version: Int = 1, other: JSONValue = ["name": "other"],
+    _ change: (inout [StageConfiguration]) -> Void = { _ in }
+  ) throws -> [String: Fingerprint] {
+    var stages: [StageConfiguration] = [
+      .stage("identify", "identify"),
+      .stage("thumbs", "thumb", needs: ["identify"]) { $0.options = options },
+      .stage("sheet", "sheet", needs: ["thumbs"]),
+      .stage("other", "thumb", needs: ["identify"]) { $0.options = other },
+    ]
+    change(&stages)
+    let plan = try workshop.plan(
+      stages,
+      [
+        carrier("identify"), carrier("thumb", accepts: ["image/*"], version: version),
+        carrier("sheet"),
+      ])
+    return Dictionary(
+      uniqueKeysWithValues: plan.stages.map { ($0.name, $0.definition.fingerprint) })
+  }
+
+  private func changed(
+    _ before: [String: Fingerprint], _ after: [String: Fingerprint]
+  ) -> Set<String> {
+    Set(before.keys.filter { before[$0] != after[$0] })
+  }
+
+  @Test("One changed option changes exactly its stage and those that need it")
+  func oneOption() throws {
+    let before = try fingerprints()
+    #expect(changed(before, try fingerprints(thumbs: ["size": 300])) == ["thumbs", "sheet"])
+    #expect(changed(before, try fingerprints(other: ["name": "y"])) == ["other"])
+    #expect(changed(before, try fingerprints()) == [])
+  }
+
+  @Test("A raised output version changes all stages of the plugin and those that need them")
+  func outputVersion() throws {
+    #expect(
+      changed(try fingerprints(), try fingerprints(version: 2)) == ["thumbs", "sheet", "other"])
+  }
+
+  @Test("What does not change the output does not change a fingerprint")
+  func indifferent() throws {
+    let before = try fingerprints(thumbs: ["size": 300, "name": "y"])
+    #expect(changed(before, try fingerprints(thumbs: ["name": "y", "size": 300.0])) == [])
+    let defaults: JSONValue = ["size": 256, "name": "x"]
+    #expect(changed(try fingerprints(), try fingerprints(thumbs: defaults)) == [])
+    let list: JSONValue = ["list": [["n": 1]]]
+    let spelled: JSONValue = ["list": [["q": 80, "n": 1]]]
+    #expect(changed(try fingerprints(thumbs: list), try fingerprints(thumbs: spelled)) == [])
+    let other = try fingerprints {
+      for index in $0.indices {
+        $0[index].concurrency = 7
+        $0[index].attempts = 9
+        $0[index].storage = .file
+        $0[index].isolation = .none
+        $0[index].limits.time = TimeSpan(milliseconds: 5)
+        $0[index].limits.memory = ByteSize(bytes: 5)
+      }
+      $0.swapAt(1, 3)
+    }
+    #expect(changed(try fingerprints(), other) == [])
+  }
+
+  @Test("Two stages that do the same are refused")
+  func sameWork() throws {
+    let error = try #require(throws: ConfigurationErrors.self) {
+      try fingerprints(thumbs: ["size": 256], other: [:])
+    }
+    #expect(error.errors.first?.pointer?.hasPrefix("/stages/3") == true)
+  }
+
+  @Test("The order of elements in a list does matter")
+  func listOrder() throws {
+    let one: JSONValue = ["list": [["n": 1], ["n": 2]]]
+    let two: JSONValue = ["list": [["n": 2], ["n": 1]]]
+    #expect(
+      changed(try fingerprints(thumbs: one), try fingerprints(thumbs: two)) == ["thumbs", "sheet"])
+  }
+
+  @Test("A stage whose plugin says what it accepts needs identify, which is added where it lacks")
+  func implicitIdentify() throws {
+    let carriers = [
+      carrier("identify"), carrier("thumb", accepts: ["image/*"]), carrier("sheet"),
+    ]
+    let plan = try workshop.plan([.stage("t", "thumb"), .stage("s", "sheet")], carriers)
+    #expect(plan.stages.map(\.name) == ["identify", "t", "s"])
+    #expect(plan.stages.map(\.definition.needs) == [[], ["identify"], []])
+    // One that is configured serves, whatever its name.
+    let named = try workshop.plan([.stage("t", "thumb"), .stage("look", "identify")], carriers)
+    #expect(named.stages.map(\.name) == ["look", "t"])
+    #expect(named.stages[1].definition.needs == ["look"])
+    // Named or not, the need is the same one.
+    let spelled = try workshop.plan(
+      [.stage("look", "identify"), .stage("t", "thumb", needs: ["look"])], carriers)
+    #expect(
+      spelled.stages[1].definition.fingerprint == named.stages[1].definition.fingerprint)
+    #expect(spelled.stages[1].definition.needs == ["look"])
+    // Where another stage has its name, the added one gets another.
+    let taken = try workshop.plan(
+      [.stage("identify", "sheet"), .stage("t", "thumb")], carriers)
+    #expect(taken.stages.map(\.name) == ["identify-implicit", "identify", "t"])
+    // Nobody needs it.
+    let none = try workshop.plan([.stage("s", "sheet")], carriers)
+    #expect(none.stages.map(\.name) == ["s"])
+  }
+
+  @Test("What needs something of an asset belongs to the asset itself")
+  func scopes() throws {
+    let plan = try workshop.plan(
+      [.stage("b", "sheet", needs: ["a"]), .stage("a", "name"), .stage("c", "sheet")],
+      [carrier("sheet"), carrier("name", scope: .asset)])
+    let scopes = plan.stages.map { ($0.name, $0.definition.isAssetScoped) }
+    #expect(scopes.map(\.0) == ["a", "b", "c"])
+    #expect(scopes.map(\.1) == [true, true, false])
+  }
+
+  @Test("Attempts, limits and versions are handed to the ledger")
+  func definition() throws {
+    let stage = StageConfiguration.stage("s", "sheet") {
+      $0.attempts = 7
+      $0.limits.time = TimeSpan(milliseconds: 90_000)
+      $0.limits.memory = ByteSize(bytes: 1 << 30)
+    }
+    let definition = try #require(
+      try workshop.plan([stage], [carrier("sheet")]).stages.first?.definition)
+    #expect(definition.attempts == 7 && definition.plugin == "sheet")
+    #expect(definition.runtime.contains("sheet 1") && definition.runtime.contains("fake 1"))
+    let limits = try JSONText.decode(JSONValue.self, from: definition.limits)
+    #expect(limits["time"] == "90s" && limits["memory"] == "1GiB")
+  }
+
+  @Test("A plugin or an option that is not known is refused with its place")
+  func unknown() throws {
+    let plugin = try #require(throws: ConfigurationErrors.self) {
+      try workshop.plan([.stage("s", "shet")], [carrier("sheet")])
+    }
+    #expect(plugin.errors.first?.pointer == "/stages/0/plugin")
+    #expect(plugin.errors.first?.message.contains("sheet") == true)
+    let option = try #require(throws: ConfigurationErrors.self) {
+      try workshop.plan(
+        [.stage("s", "sheet") { $0.options = ["sise": 1] }], [carrier("sheet")])
+    }
+    #expect(option.errors.first?.pointer == "/stages/0/options/sise")
+    #expect(throws: EngineError.self) {
+      try workshop.plan([.stage("t", "thumb")], [carrier("thumb", accepts: ["image/*"])])
+    }
+  }
+}

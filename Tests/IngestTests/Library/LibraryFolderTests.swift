@@ -1,0 +1,128 @@
+import Catalog
+import Configuration
+import Files
+import Fixtures
+import Foundation
+import Glibc
+import PipelineModel
+import Testing
+
+@testable import Ingest
+
+@Suite("Libraries and mount points", .timeLimit(.minutes(1)))
+struct LibraryFolderTests {
+  let temporary: TemporaryFolder
+  let folder: Descriptor
+  let layout: LibraryLayout
+
+  init() throws {
+    temporary = try TemporaryFolder()
+    folder = try Descriptor.openFolder(temporary.path)
+    layout = LibraryLayout(root: temporary.appending("library"))
+  }
+
+  private func refusal(_ body: () throws -> Void) throws -> IngestError {
+    try #require(throws: IngestError.self) { try body() }
+  }
+
+  @Test("A new library is for its owner only, whole, and has an identity")
+  func make() throws {
+    let made = try LibraryFolder.openOrMake(layout, neighbour: temporary.path)
+    #expect(try made.folder.status().permissions == 0o700)
+    #expect(AssetID(made.marker.library) != nil && made.marker.format == 1)
+    #expect(
+      Set(try made.folder.entries().map(\.name))
+        == ["library.json", "manifest", "originals", "renditions", "incoming", "work"])
+    #expect(try folder.entries().map(\.name) == ["library"])
+    let again = try LibraryFolder.openOrMake(layout, neighbour: temporary.path)
+    #expect(again.marker == made.marker)
+  }
+
+  @Test("What a kill left of making a library is finished the next time")
+  func halfMade() throws {
+    try folder.makeFolder(".library.new")
+    try Descriptor.openFolder(".library.new", in: folder).makeFolder("manifest")
+    let made = try LibraryFolder.openOrMake(layout, neighbour: temporary.path)
+    #expect(try made.folder.entries().count == 6)
+    #expect(try folder.entries().map(\.name) == ["library"])
+  }
+
+  @Test("A missing library, and a folder that is none, are refused with different advice")
+  func refusals() throws {
+    let missing = try refusal { _ = try LibraryFolder.open(layout) }
+    #expect(missing.code == .notALibrary && missing.message.contains("There is no library"))
+    try folder.makeFolder("library")
+    let empty = try refusal {
+      _ = try LibraryFolder.openOrMake(layout, neighbour: temporary.path)
+    }
+    #expect(empty.code == .notALibrary && empty.message.contains("no library.json"))
+    #expect(try Descriptor.openFolder("library", in: folder).entries().isEmpty)
+  }
+
+  @Test("A marker that can't be read, or is of a later format, is refused and left")
+  func markers() throws {
+    try folder.makeFolder("library")
+    let library = try Descriptor.openFolder("library", in: folder)
+    try library.writeDurably(Array("{".utf8), as: "library.json")
+    #expect(try refusal { _ = try LibraryFolder.open(layout) }.code == .notALibrary)
+    try library.writeDurably(Array(#"{"library":"x","format":2}"#.utf8), as: "library.json")
+    let newer = try refusal { _ = try LibraryFolder.open(layout) }
+    #expect(newer.code == .newerVersion && newer.message.contains("format 2"))
+    #expect(try library.entries().count == 1)
+  }
+
+  @Test("A new library is not made on another file system", .enabled(if: TakingTests.otherDisk))
+  func otherFileSystem() throws {
+    let elsewhere = "/dev/shm/pipeline-tests-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(
+      atPath: elsewhere, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(atPath: elsewhere) }
+    let there = LibraryLayout(root: BytePath(elsewhere).appending("library"))
+    let error = try refusal {
+      _ = try LibraryFolder.openOrMake(there, neighbour: temporary.path)
+    }
+    #expect((error.cause as? FileError)?.code == .crossDevice)
+    #expect(try Descriptor.openFolder(BytePath(elsewhere)).entries().isEmpty)
+  }
+
+  @Test("A library is worked on by one at a time; who waits gets it, or says who has it")
+  func lock() throws {
+    let library = try LibraryFolder.openOrMake(layout, neighbour: temporary.path)
+    var held: FileLock? = try library.lock()
+    let error = try refusal { _ = try library.lock() }
+    #expect(error.code == .locked && error.message.contains("process \(getpid())"))
+    let waited = try ContinuousClock().measure {
+      _ = try refusal { _ = try library.lock(wait: TimeSpan(milliseconds: 200)) }
+    }
+    #expect(waited >= .milliseconds(200))
+    withExtendedLifetime(held) {}
+    held = nil
+    withExtendedLifetime(try library.lock(wait: Scene.patience)) {}
+  }
+
+  @Test("A source that was a mount point and is an ordinary folder now is refused")
+  func unmounted() throws {
+    let scene = try Scene(.copy)
+    try scene.write("one", to: "a")
+    try scene.run()
+    // What an earlier run has remembered of the source, whose disk is away now.
+    let key = "source.mount.\(Hexadecimal.encode(scene.source.path.bytes))"
+    #expect(try scene.library().catalog.setting(key) == nil)
+    try scene.library().catalog.set(key, to: "1")
+    try scene.remove("a")
+    let error = try refusal { try scene.run() }
+    #expect(error.code == .source && error.message.contains("mount"))
+    #expect(try scene.sighting("a")?.state == .imported)
+  }
+
+  @Test("A source that is a mount point is remembered as one", .enabled(if: TakingTests.otherDisk))
+  func mounted() throws {
+    let scene = try Scene(.copy)
+    let library = try scene.library()
+    let source = try IngestSource(SourceConfiguration(path: "/dev/shm"))
+    try MountGuard(library: library).check(source)
+    let key = "source.mount.\(Hexadecimal.encode(BytePath("/dev/shm").bytes))"
+    #expect(try library.catalog.setting(key) == "1")
+    try MountGuard(library: library).check(source)
+  }
+}

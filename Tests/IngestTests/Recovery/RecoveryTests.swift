@@ -1,0 +1,347 @@
+import Catalog
+import Configuration
+import Files
+import Fixtures
+import Glibc
+import Manifest
+import Originals
+import PipelineModel
+import Testing
+
+@testable import Ingest
+
+/// States that a kill between two steps leaves behind are made by hand; then the
+/// next run must end as one that nothing disturbed.
+@Suite("Recovery", .timeLimit(.minutes(2)))
+struct RecoveryTests {
+  /// What a run that nothing disturbed makes of the same source.
+  private func undisturbed(
+    _ mode: SourceConfiguration.Mode = .move,
+    _ policy: SourceConfiguration.Duplicates = .discard, _ prepare: (Scene) throws -> Void
+  ) throws -> LibraryState {
+    let scene = try Scene(mode, duplicates: policy)
+    try prepare(scene)
+    try scene.run()
+    return try LibraryState(scene)
+  }
+
+  private func prepared(_ scene: Scene) throws {
+    try scene.write("hello", to: "a/b.jpg", permissions: 0o640)
+    try scene.write("other", to: "c")
+  }
+
+  /// A taking of a file as far as the manifest has it.
+  private func intent(
+    _ scene: Scene, _ name: BytePath = "a/b.jpg"
+  ) throws -> ManifestFact.Intent {
+    let library = try scene.library()
+    let status = try scene.folder(of: name).status(of: name.lastComponent)
+    let intent = ManifestFact.Intent(
+      taking: library.ids.next(), source: scene.source.path, path: name,
+      identity: status.identity, permissions: status.permissions,
+      moves: scene.source.mode == .move, run: nil)
+    try library.manifest.append([.intent(intent)])
+    return intent
+  }
+
+  private func incomingName(_ intent: ManifestFact.Intent) -> BytePath {
+    BytePath(intent.taking.description)
+  }
+
+  /// Step 2 by rename.
+  private func renameIn(_ scene: Scene, _ intent: ManifestFact.Intent) throws {
+    try scene.folder(of: intent.path).rename(
+      intent.path.lastComponent, to: scene.library().incoming, as: incomingName(intent))
+  }
+
+  /// Step 2 by copy, perhaps not to its end.
+  private func copyIn(
+    _ scene: Scene, _ intent: ManifestFact.Intent, _ text: String
+  ) throws {
+    try scene.library().incoming.writeDurably(Array(text.utf8), as: incomingName(intent))
+  }
+
+  /// Step 3.
+  private func store(_ scene: Scene, _ intent: ManifestFact.Intent, _ text: String) throws {
+    let library = try scene.library()
+    let outcomes = try library.originals.put([
+      IncomingOriginal(
+        folder: library.incoming, name: incomingName(intent), digest: scene.digest(text))
+    ])
+    #expect(outcomes == [.stored])
+  }
+
+  private func check(
+    _ scene: Scene, _ expected: LibraryState, sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    scene.close()
+    try scene.library()
+    // Right after recovery no bytes are lost, wherever they are.
+    try scene.run()
+    #expect(try LibraryState(scene) == expected, sourceLocation: sourceLocation)
+    #expect(try scene.run().isEmpty, sourceLocation: sourceLocation)
+    scene.close()
+    try scene.library()
+    #expect(try LibraryState(scene) == expected, sourceLocation: sourceLocation)
+    #expect(scene.report.warnings.isEmpty, sourceLocation: sourceLocation)
+  }
+
+  @Test("Killed before anything was taken", arguments: SourceConfiguration.Mode.allCases)
+  func intentOnly(mode: SourceConfiguration.Mode) throws {
+    let scene = try Scene(mode)
+    try prepared(scene)
+    _ = try intent(scene)
+    try check(scene, try undisturbed(mode, .discard, prepared))
+  }
+
+  @Test("Killed after the file was renamed into incoming/")
+  func renamed() throws {
+    let scene = try Scene()
+    try prepared(scene)
+    let intent = try intent(scene)
+    try renameIn(scene, intent)
+    try check(scene, try undisturbed(.move, .discard, prepared))
+    let asset = try #require(try scene.assets().first { $0.name == "b.jpg" })
+    #expect(asset.path == "a/b.jpg" && asset.modified == intent.identity.modified)
+    #expect(try scene.sighting("a/b.jpg")?.state == .imported)
+  }
+
+  @Test("Killed after a renamed file was made read-only")
+  func renamedReadOnly() throws {
+    let scene = try Scene()
+    try prepared(scene)
+    let intent = try intent(scene)
+    try renameIn(scene, intent)
+    let name = incomingName(intent)
+    try #require(chmod("\(scene.layout.incoming.appending(name))", 0o444) == 0)
+    try check(scene, try undisturbed(.move, .discard, prepared))
+  }
+
+  @Test(
+    "Killed while the file was copied, at its beginning, in the middle and at the end",
+    arguments: SourceConfiguration.Mode.allCases, ["", "hel", "hello"])
+  func copying(mode: SourceConfiguration.Mode, copied: String) throws {
+    let scene = try Scene(mode)
+    scene.source.take = .copy
+    try prepared(scene)
+    try copyIn(scene, try intent(scene), copied)
+    try check(scene, try undisturbed(mode, .discard, prepared))
+  }
+
+  @Test("Killed after a whole copy, and the source has gone since: the copy is the only one")
+  func sourceGone() throws {
+    let scene = try Scene(.copy)
+    try prepared(scene)
+    try copyIn(scene, try intent(scene), "hello")
+    try scene.remove("a/b.jpg")
+    scene.close()
+    try scene.run()
+    #expect(try scene.assets().map(\.name) == ["b.jpg", "c"])
+    #expect(try scene.problems().isEmpty)
+    #expect(try filesBelow(scene.layout.incoming).isEmpty)
+  }
+
+  @Test("A part of a copy is no original, even if the source has gone since")
+  func partSourceGone() throws {
+    let scene = try Scene(.copy)
+    try prepared(scene)
+    try copyIn(scene, try intent(scene), "hel")
+    try scene.remove("a/b.jpg")
+    scene.close()
+    try scene.run()
+    #expect(try scene.assets().map(\.name) == ["c"])
+    #expect(try filesBelow(scene.layout.incoming).isEmpty)
+  }
+
+  @Test("Killed after a renamed file became an original that nothing refers to")
+  func storedByRename() throws {
+    let scene = try Scene()
+    try prepared(scene)
+    let intent = try intent(scene)
+    try renameIn(scene, intent)
+    try store(scene, intent, "hello")
+    try check(scene, try undisturbed(.move, .discard, prepared))
+  }
+
+  @Test(
+    "Killed after a copy became an original that nothing refers to",
+    arguments: SourceConfiguration.Mode.allCases)
+  func storedByCopy(mode: SourceConfiguration.Mode) throws {
+    let scene = try Scene(mode)
+    try prepared(scene)
+    let intent = try intent(scene)
+    try copyIn(scene, intent, "hello")
+    try store(scene, intent, "hello")
+    try check(scene, try undisturbed(mode, .discard, prepared))
+  }
+
+  @Test(
+    "Killed after the manifest had the asset and before the catalog did",
+    arguments: SourceConfiguration.Mode.allCases, [true, false])
+  func factWithoutRecord(mode: SourceConfiguration.Mode, byRename: Bool) throws {
+    // A copied source is never renamed.
+    if mode == .copy && byRename { return }
+    let scene = try Scene(mode)
+    try prepared(scene)
+    let intent = try intent(scene)
+    if byRename { try renameIn(scene, intent) } else { try copyIn(scene, intent, "hello") }
+    try store(scene, intent, "hello")
+    let asset = try scene.library().ids.next()
+    try scene.library().manifest.append([
+      .stored(
+        .init(asset: asset, digest: scene.digest("hello"), intent: intent, supersedes: nil))
+    ])
+    try check(scene, try undisturbed(mode, .discard, prepared))
+    #expect(try scene.assets().contains { $0.id == asset && $0.name == "b.jpg" })
+  }
+
+  @Test("Killed while two equal files of one group were in incoming/")
+  func equalFiles() throws {
+    func prepare(_ scene: Scene) throws {
+      for name: BytePath in ["a", "b"] { try scene.write("same", to: name) }
+    }
+    for policy in SourceConfiguration.Duplicates.allCases {
+      let scene = try Scene(duplicates: policy)
+      try prepare(scene)
+      for name: BytePath in ["a", "b"] { try renameIn(scene, try intent(scene, name)) }
+      try check(scene, try undisturbed(.move, policy, prepare))
+    }
+  }
+
+  @Test(
+    "Killed while a duplicate was in incoming/, its policy is followed all the same",
+    arguments: SourceConfiguration.Duplicates.allCases)
+  func duplicate(policy: SourceConfiguration.Duplicates) throws {
+    func prepare(_ scene: Scene) throws {
+      try scene.write("hello", to: "first")
+      try scene.run()
+      try scene.write("hello", to: "second", permissions: 0o640)
+    }
+    let scene = try Scene(duplicates: policy)
+    try prepare(scene)
+    try renameIn(scene, try intent(scene, "second"))
+    try check(scene, try undisturbed(.move, policy, prepare))
+  }
+
+  @Test("Killed after a duplicate was moved to duplicates/ and before the manifest had it")
+  func filed() throws {
+    func prepare(_ scene: Scene) throws {
+      try scene.write("hello", to: "first")
+      try scene.run()
+      try scene.write("hello", to: "second")
+    }
+    let scene = try Scene(duplicates: .file)
+    try prepare(scene)
+    let intent = try intent(scene, "second")
+    let root = try Descriptor.openFolder(scene.layout.root)
+    try root.makeFolder("duplicates")
+    let duplicates = try Descriptor.openFolder("duplicates", in: root)
+    try duplicates.makeFolder(incomingName(intent))
+    try scene.folder(of: "second").rename(
+      "second", to: try Descriptor.openFolder(incomingName(intent), in: duplicates), as: "second")
+    try check(scene, try undisturbed(.move, .file, prepare))
+    #expect(try scene.sighting("second")?.state == .duplicate)
+  }
+
+  @Test("Killed after everything was recorded and before the source was removed")
+  func awaitingRemoval() throws {
+    let scene = try Scene()
+    try prepared(scene)
+    let intent = try intent(scene)
+    try copyIn(scene, intent, "hello")
+    try store(scene, intent, "hello")
+    let stored = ManifestFact.Stored(
+      asset: try scene.library().ids.next(), digest: scene.digest("hello"), intent: intent,
+      supersedes: nil)
+    let position = try scene.library().manifest.append([.stored(stored)])
+    try scene.library().catalog.apply(
+      [
+        .asset(NewAsset(stored, importedAt: .now)),
+        .sighting(
+          Sighting(
+            source: scene.source.path, path: intent.path, state: .imported,
+            identity: intent.identity, asset: stored.asset, seenAt: .now, awaitsRemoval: true)),
+      ], manifestPosition: position)
+    try check(scene, try undisturbed(.move, .discard, prepared))
+  }
+
+  @Test("A source that changed after its bytes were safe is not removed but taken anew")
+  func changedMeanwhile() throws {
+    let scene = try Scene()
+    try prepared(scene)
+    let intent = try intent(scene)
+    try copyIn(scene, intent, "hello")
+    try store(scene, intent, "hello")
+    try scene.library().manifest.append([
+      .stored(
+        .init(
+          asset: try scene.library().ids.next(), digest: scene.digest("hello"), intent: intent,
+          supersedes: nil))
+    ])
+    scene.close()
+    try scene.write("changed", to: "a/b.jpg")
+    #expect(try scene.outcomes()["a/b.jpg"] == .imported)
+    #expect(try scene.assets().filter { $0.name == "b.jpg" }.count == 2)
+    #expect(try scene.problems().isEmpty)
+  }
+
+  @Test("A renamed file that was changed before the kill is given back")
+  func changedInIncoming() throws {
+    let scene = try Scene()
+    try prepared(scene)
+    let intent = try intent(scene)
+    try renameIn(scene, intent)
+    let path = scene.layout.incoming.appending(incomingName(intent))
+    try Descriptor.open(path, flags: O_WRONLY | O_APPEND).write([0x21])
+    scene.close()
+    try scene.library()
+    #expect(try filesBelow(scene.source.path)["a/b.jpg"] == Array("hello!".utf8))
+    #expect(try scene.folder(of: intent.path).status(of: "b.jpg").permissions == 0o640)
+    #expect(try scene.outcomes()["a/b.jpg"] == .imported)
+  }
+
+  @Test("If its place is taken by then, nothing is replaced and the user is told")
+  func placeTaken() throws {
+    let scene = try Scene()
+    try prepared(scene)
+    let intent = try intent(scene)
+    try renameIn(scene, intent)
+    let path = scene.layout.incoming.appending(incomingName(intent))
+    try Descriptor.open(path, flags: O_WRONLY | O_APPEND).write([0x21])
+    try scene.write("newcomer", to: "a/b.jpg")
+    scene.close()
+    try scene.library()
+    #expect(try filesBelow(scene.source.path)["a/b.jpg"] == Array("newcomer".utf8))
+    #expect(try filesBelow(scene.layout.incoming).values.map { $0 } == [Array("hello!".utf8)])
+    #expect(scene.report.warnings.contains { $0.contains("kept as") })
+  }
+
+  @Test("Files in incoming/ that belong to nothing are left, unless their bytes are stored")
+  func leftovers() throws {
+    let scene = try Scene()
+    try prepared(scene)
+    try scene.run()
+    let incoming = try scene.library().incoming
+    try incoming.writeDurably(Array("hello".utf8), as: "stored")
+    try incoming.writeDurably(Array("who knows".utf8), as: "unknown")
+    try incoming.writeDurably(Array("hel".utf8), as: "x.copy")
+    scene.close()
+    try scene.library()
+    #expect(try filesBelow(scene.layout.incoming).keys.sorted() == ["unknown"])
+    #expect(scene.report.warnings.count == 1)
+  }
+
+  @Test("A catalog that knows more than the manifest is refused")
+  func manifestCut() throws {
+    let scene = try Scene()
+    try prepared(scene)
+    try scene.run()
+    scene.close()
+    let folder = try Descriptor.openFolder(scene.layout.manifest)
+    let bytes = try folder.readFile("0001.jsonl")
+    let first = try #require(bytes.firstIndex(of: UInt8(ascii: "\n")))
+    try folder.writeDurably(Array(bytes[...first]), as: "0001.jsonl")
+    let error = try #require(throws: IngestError.self) { try scene.library() }
+    #expect(error.code == .catalog && error.message.contains("rebuild-catalog"))
+  }
+}

@@ -1,0 +1,177 @@
+import Catalog
+import Configuration
+import Files
+import Fixtures
+import PipelineModel
+import Testing
+
+@testable import Ingest
+
+@Suite("Comparing a source with what is known", .timeLimit(.minutes(1)))
+struct SourceComparisonTests {
+  /// A finding in words.
+  private func findings(_ scene: Scene) throws -> [String] {
+    let source = try IngestSource(scene.source)
+    let scan = try SourceScan(
+      source.folder, rules: SourceRules(scene.source), isRecursive: true, library: nil)
+    var comparison = try SourceComparison(
+      scan: scan, cursor: try scene.library().catalog.sightings(of: scene.source.path),
+      source: source, now: .now)
+    var findings: [String] = []
+    while let finding = try comparison.next() {
+      switch finding {
+      case .candidate(let candidate):
+        findings.append("candidate \(candidate.path)\(candidate.known == nil ? "" : ", known")")
+      case .awaitsRemoval(let sighting): findings.append("awaits removal \(sighting.path)")
+      case .settled: findings.append("settled")
+      case .changed(let sighting): findings.append("changed \(sighting.path) \(sighting.state)")
+      case .restored(let sighting):
+        findings.append("restored \(sighting.path) \(sighting.state) \(sighting.awaitsRemoval)")
+      }
+    }
+    return findings
+  }
+
+  private func know(
+    _ scene: Scene, _ path: BytePath, _ state: Sighting.State, _ identity: FileIdentity?,
+    hasAsset: Bool = false, awaitsRemoval: Bool = false
+  ) throws {
+    let library = try scene.library()
+    var changes: [CatalogChange] = []
+    var asset: AssetID?
+    if hasAsset {
+      let id = library.ids.next()
+      asset = id
+      changes.append(
+        .asset(
+          NewAsset(
+            id: id, digest: scene.digest("\(path)"), size: 1, name: path.lastComponent,
+            source: scene.source.path, path: path, modified: 0, permissions: 0o600,
+            importedAt: .now)))
+    }
+    changes.append(
+      .sighting(
+        Sighting(
+          source: scene.source.path, path: path, state: state, identity: identity, asset: asset,
+          seenAt: .now, awaitsRemoval: awaitsRemoval)))
+    try library.catalog.apply(changes, manifestPosition: 0)
+  }
+
+  @Test("A file that is new is a candidate")
+  func new() throws {
+    let scene = try Scene()
+    try scene.write("x", to: "a")
+    #expect(try findings(scene) == ["candidate a"])
+  }
+
+  @Test(
+    "A file that is as it was known is settled, or looked at again if it was not taken",
+    arguments: [
+      (.imported, "settled"), (.duplicate, "settled"), (.rejected, "settled"),
+      (.returned, "settled"), (.failed, "candidate a, known"), (.settling, "candidate a, known"),
+      (.gone, "candidate a, known"), (.ignored, "candidate a, known"),
+    ] as [(Sighting.State, String)])
+  func unchanged(state: Sighting.State, expected: String) throws {
+    let scene = try Scene()
+    try know(scene, "a", state, try scene.write("x", to: "a"))
+    #expect(try findings(scene) == [expected])
+  }
+
+  @Test(
+    "A file that changed is a candidate, whatever was known", arguments: Sighting.State.allCases)
+  func changed(state: Sighting.State) throws {
+    let scene = try Scene()
+    let identity = try scene.write("x", to: "a")
+    for change: (inout FileIdentity) -> Void in [
+      { $0.inode += 1 }, { $0.size += 1 }, { $0.modified += 1 },
+    ] {
+      var before = identity
+      change(&before)
+      try know(scene, "a", state, before)
+      #expect(try findings(scene) == ["candidate a, known"])
+    }
+  }
+
+  @Test("A file whose bytes are safe and that is still there awaits its removal")
+  func awaitsRemoval() throws {
+    let scene = try Scene()
+    try know(scene, "a", .imported, try scene.write("x", to: "a"), awaitsRemoval: true)
+    #expect(try findings(scene) == ["awaits removal a"])
+    try scene.remove("a")
+    // It went: that is what was wanted, and nothing to speak of.
+    #expect(try findings(scene) == ["restored a imported false"])
+  }
+
+  @Test("A file that went and came back unchanged is what it was, without a word")
+  func back() throws {
+    let scene = try Scene(.copy)
+    try know(scene, "a", .gone, try scene.write("x", to: "a"), hasAsset: true)
+    #expect(try findings(scene) == ["restored a imported false"])
+  }
+
+  @Test(
+    "A known path that is not there is gone, unless nothing of it was left or it was gone before",
+    arguments: Sighting.State.allCases)
+  func missing(state: Sighting.State) throws {
+    let scene = try Scene()
+    let identity = FileIdentity(inode: 1, size: 2, modified: 3, changed: 4)
+    try know(scene, "a", state, identity)
+    #expect(try findings(scene) == (state == .gone ? [] : ["changed a gone"]))
+    try know(scene, "a", state, nil)
+    let leftNothing = [.gone, .imported, .duplicate, .returned].contains(state)
+    #expect(try findings(scene) == (leftNothing ? [] : ["changed a gone"]))
+  }
+
+  @Test("Nothing is inferred about what lies in a folder that is ignored now")
+  func blind() throws {
+    let scene = try Scene(.copy)
+    let identity = FileIdentity(inode: 1, size: 2, modified: 3, changed: 4)
+    for path: BytePath in ["drafts!", "drafts/a", "drafts/b/c", "drafts0"] {
+      try know(scene, path, .imported, identity)
+    }
+    try scene.write("x", to: "drafts/a")
+    scene.source.exclude = [try Glob("drafts/**")]
+    #expect(
+      try findings(scene) == [
+        "changed drafts! gone", "changed drafts/ ignored", "changed drafts0 gone",
+      ])
+  }
+
+  @Test("An ignored path is told once")
+  func ignoredOnce() throws {
+    let scene = try Scene()
+    try scene.write("x", to: ".hidden")
+    #expect(try findings(scene) == ["changed .hidden ignored"])
+    try know(scene, ".hidden", .ignored, nil)
+    #expect(try findings(scene) == ["settled"])
+  }
+
+  @Test("Scan and knowledge are merged in one order", arguments: 1...5)
+  func merge(seed: UInt64) throws {
+    var random = SeededGenerator(state: seed)
+    let scene = try Scene(.copy)
+    var expected: [BytePath: String] = [:]
+    let names = (0..<60).map { _ in
+      let letters: [Character] = ["a", "b", "!", "0"]
+      let part = { (count: Int) -> String in
+        String((0..<count).map { _ in letters.randomElement(using: &random) ?? "a" })
+      }
+      return BytePath("d\(part(1))/\(part(2))/f\(part(3))")
+    }
+    for path in Set(names).sorted() {
+      switch Int.random(in: 0..<3, using: &random) {
+      case 0:
+        try scene.write("x", to: path)
+        expected[path] = "candidate \(path)"
+      case 1:
+        try know(scene, path, .imported, try scene.write("x", to: path))
+        expected[path] = "settled"
+      default:
+        try know(
+          scene, path, .imported, FileIdentity(inode: 1, size: 1, modified: 1, changed: 1))
+        expected[path] = "changed \(path) gone"
+      }
+    }
+    #expect(try findings(scene) == expected.sorted { $0.key < $1.key }.map(\.value))
+  }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import Testing
+
+/// Reads the sources of the package as text: who imports whom.
+@Suite("The architecture", .timeLimit(.minutes(1)))
+struct ArchitectureTests {
+  /// The package's folder, three above this file.
+  private static let root = URL(fileURLWithPath: #filePath)
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+  /// The Swift targets of the program; each may import only those before it.
+  private static let order = [
+    "PipelineModel", "PipelinePlugin", "Hashing", "Files", "Originals", "Manifest", "Catalog",
+    "Configuration", "Ingest", "Engine", "pipeline",
+  ]
+  /// Targets that the program does not use: of plugins, and of a tool for trying it out.
+  private static let beside = ["SamplePictures", "Vips"]
+  /// The wrapped C libraries, with the one Swift target that may import each.
+  private static let owners = [
+    "CSQLite": "Catalog", "CCrypto": "Hashing", "CVips": "Vips", "CMagic": "Identify",
+    "CLinux": "Files",
+  ]
+  /// The modules that a plugin in this package may import, as a stranger's could.
+  private static let pluginModules: Set = [
+    "CPipelinePlugin", "PipelinePlugin", "PipelineModel", "Vips", "CMagic",
+  ]
+
+  /// The modules that each target of a folder imports.
+  private func imports(in folder: String) throws -> [String: Set<String>] {
+    let pattern =
+      /(?m)^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:public|package|internal|private|fileprivate)\s+)?import\s+(?:(?:struct|class|enum|protocol|func|var|let|typealias|actor|macro)\s+)?(\w+)/
+    let manager = FileManager.default
+    let base = Self.root.appending(path: folder)
+    var found: [String: Set<String>] = [:]
+    for target in try manager.contentsOfDirectory(atPath: base.path) {
+      let files = manager.enumerator(atPath: base.appending(path: target).path)
+      while let file = files?.nextObject() as? String {
+        guard file.hasSuffix(".swift") else { continue }
+        let path = base.appending(path: target).appending(path: file)
+        let text = try String(contentsOf: path, encoding: .utf8)
+        for match in text.matches(of: pattern) {
+          found[target, default: []].insert(String(match.output.1))
+        }
+      }
+    }
+    return found
+  }
+
+  /// The dependencies that the manifest gives each target.
+  private func declared() throws -> [String: Set<String>] {
+    let text = try String(
+      contentsOf: Self.root.appending(path: "Package.swift"), encoding: .utf8)
+    let pattern =
+      /(?:target|plugin)\(\s*"(\w+)",\s*\[([^\]]*)\]|executableTarget\(\s*name:\s*"(\w+)",\s*dependencies:\s*\[([^\]]*)\]/
+    var found: [String: Set<String>] = [:]
+    for match in text.matches(of: pattern) {
+      guard let name = match.output.1 ?? match.output.3,
+        let list = match.output.2 ?? match.output.4
+      else { continue }
+      found[String(name)] = Set(list.matches(of: /"(\w+)"/).map { String($0.output.1) })
+    }
+    return found
+  }
+
+  @Test("Targets import only those before them, and only what the manifest says")
+  func order() throws {
+    let imports = try imports(in: "Sources")
+    let declared = try declared()
+    for (place, target) in Self.order.enumerated() {
+      let ours = try #require(imports[target], "\(target) has no sources")
+      let later = ours.intersection(Self.order[place...])
+      #expect(later.isEmpty, "\(target) imports \(later.sorted()), which come after it")
+      let dependencies = try #require(declared[target], "\(target) is not in the manifest")
+      #expect(dependencies.intersection(Self.order[place...]).isEmpty)
+      let local = ours.intersection(Self.order + Self.beside + Self.owners.keys)
+      #expect(
+        local.isSubset(of: dependencies),
+        "\(target) imports \(local.subtracting(dependencies).sorted()) undeclared")
+    }
+  }
+
+  @Test("Every target has its place in the order")
+  func complete() throws {
+    let targets = Set(try imports(in: "Sources").keys)
+    #expect(targets == Set(Self.order + Self.beside))
+  }
+
+  @Test("Each C library is imported by exactly one target")
+  func wrappers() throws {
+    let all = try imports(in: "Sources").merging(try imports(in: "Plugins")) { $0.union($1) }
+    for (library, owner) in Self.owners {
+      let users = all.filter { $0.value.contains(library) }.keys.sorted()
+      #expect(users == [owner], "\(library)")
+    }
+  }
+
+  @Test("The program neither imports nor links libvips or libmagic")
+  func host() throws {
+    let declared = try declared()
+    for target in Self.order {
+      let reached = declared[target, default: []].union(
+        try imports(in: "Sources")[target, default: []])
+      #expect(reached.isDisjoint(with: Self.beside + ["CVips", "CMagic"]), "\(target)")
+    }
+  }
+
+  @Test("A bundled plugin imports nothing of the program but what a stranger's could")
+  func plugins() throws {
+    let plugins = try imports(in: "Plugins")
+    #expect(!plugins.isEmpty)
+    for (plugin, modules) in plugins {
+      let inner = modules.intersection(Self.order + Self.owners.keys + Self.beside)
+      #expect(inner.isSubset(of: Self.pluginModules), "\(plugin) imports \(inner.sorted())")
+    }
+  }
+
+  @Test("Only FoundationEssentials is used of Foundation")
+  func foundation() throws {
+    for folder in ["Sources", "Plugins"] {
+      for (target, modules) in try imports(in: folder) {
+        #expect(!modules.contains("Foundation"), "\(target)")
+      }
+    }
+  }
+}
