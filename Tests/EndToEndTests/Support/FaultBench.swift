@@ -89,6 +89,7 @@ final class FaultBench {
       sources: [
         [
           "path": .string(path), "settle": "0ms", "mode": scenario == .copy ? "copy" : "move",
+          "duplicates": scenario == .keptDuplicates ? "keep" : "discard",
         ]
       ],
       stages: Workspace.stages(thumbnails: ["storage": storage]))
