@@ -32,6 +32,8 @@ package struct ConfigurationError: Error, Sendable, Hashable {
     case badPath
     /// Two stages with one name.
     case duplicateStage
+    /// Two stages that do the same.
+    case sameWork
     /// A need that names no stage.
     case unknownStage
     /// A plugin that was not found.

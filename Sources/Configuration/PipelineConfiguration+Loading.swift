@@ -34,15 +34,15 @@ extension PipelineConfiguration {
         ConfigurationError(
           code: .tooLarge, message: "The configuration is larger than 1 MiB.", file: file))
     }
-    let document: JSONReader.Document
+    let document: JSONDocument
     do {
-      document = try JSONReader.read(bytes)
+      document = try JSONReader.read(bytes, depth: greatestDepth, recordsPlaces: true)
     } catch {
-      var place = JSONReader.Place()
+      var place = TextPlace()
       place.advance(to: error.offset, in: bytes)
       throw ConfigurationErrors(
         ConfigurationError(
-          code: error.code, message: error.message, file: file, line: place.line,
+          code: code(of: error), message: error.message, file: file, line: place.line,
           column: place.column))
     }
     var decoder = ConfigurationDecoder(document: document, file: file)
@@ -50,5 +50,15 @@ extension PipelineConfiguration {
     let errors = decoder.errors(positionsIn: bytes)
     if let errors = ConfigurationErrors(errors) { throw errors }
     return configuration
+  }
+
+  /// How deep arrays and objects of a configuration may be in each other.
+  private static let greatestDepth = 64
+
+  private static func code(of error: JSONError) -> ConfigurationError.Code {
+    switch error.code {
+    case .syntax: .syntax
+    case .tooDeep: .tooLarge
+    }
   }
 }

@@ -1,14 +1,19 @@
 package import PipelineModel
 
 extension PipelineConfiguration {
-  /// Finds what is wrong with the stages' plugins and their options.
+  /// Finds what is wrong with the stages' plugins and their options, and stages that do the same.
   ///
   /// A stage with a `command` may name a plugin that is not known yet, since only the program
   /// can say which one it is.
   ///
-  /// - Parameter plugins: The schema of the options of each known plugin, by its id.
-  package func problems(plugins: [String: JSONValue]) -> [ConfigurationError] {
+  /// - Parameters:
+  ///   - plugins: The schema of the options of each known plugin, by its id.
+  ///   - needs: All needs of a stage; by default those that the file names.
+  package func problems(
+    plugins: [String: JSONValue], needs: (StageConfiguration) -> [String] = \.needs
+  ) -> [ConfigurationError] {
     var problems: [ConfigurationError] = []
+    var sound: [Int] = []
     for (index, stage) in stages.enumerated() {
       let place = "/\(TopKey.stages.rawValue)/\(index)"
       guard let schema = plugins[stage.plugin] else {
@@ -23,9 +28,11 @@ extension PipelineConfiguration {
             pointer: JSONPointer.appending(StageKey.plugin.rawValue, to: place), file: file))
         continue
       }
-      problems += optionProblems(of: stage, schema: schema, at: place)
+      let found = optionProblems(of: stage, schema: schema, at: place)
+      problems += found
+      if found.isEmpty { sound.append(index) }
     }
-    return problems
+    return problems + sameWork(among: sound, plugins: plugins, needs: needs)
   }
 
   private func optionProblems(

@@ -97,17 +97,21 @@ package final class Engine: Sendable {
   /// Lets no more jobs begin, gives claimed ones back, asks running ones to give
   /// up, and waits for them until the deadline.
   package func stop(deadline: ContinuousClock.Instant) {
-    let (waiting, controls) = state.withLock { state in
+    let controls = state.withLock { state in
       state.admission.isStopped = true
-      var tokens: [AttemptToken] = []
-      for index in state.admission.stages.indices {
-        tokens += state.admission.stages[index].waiting.map(\.job.token)
-        state.admission.stages[index].waiting = []
-      }
-      return (tokens, Array(state.controls.values))
+      return Array(state.controls.values)
     }
     for control in controls { control.cancel() }
+    // A pass that is under way may still be claiming, so its end is waited for.
     serial.sync { [self] in
+      let waiting = state.withLock { state in
+        var tokens: [AttemptToken] = []
+        for index in state.admission.stages.indices {
+          tokens += state.admission.stages[index].waiting.map(\.job.token)
+          state.admission.stages[index].waiting = []
+        }
+        return tokens
+      }
       do throws(CatalogError) {
         try ledger.giveBack(waiting)
       } catch {
@@ -196,11 +200,13 @@ package final class Engine: Sendable {
 
   private func claim(upTo limit: Int, stage index: Int, suspects: Bool) throws(EngineError) {
     let stage = lanes[index]
+    // Said before the claim, so that a wake-up that comes during it is not lost.
+    state.withLock { $0.admission.stages[index].isExhausted = true }
     let claimed = try inLedger { () throws(CatalogError) in
       try ledger.claim(stage: stage.plan.name, limit: limit, suspects: suspects)
     }
-    if claimed.count < limit {
-      state.withLock { $0.admission.stages[index].isExhausted = true }
+    if claimed.count == limit {
+      state.withLock { $0.admission.stages[index].isExhausted = false }
     }
     guard !claimed.isEmpty else { return }
     do throws(PluginFailure) {

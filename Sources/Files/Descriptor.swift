@@ -97,6 +97,12 @@ package final class Descriptor: Sendable {
   /// Starts writing dirty pages to disk without waiting; a hint, so failures don't matter.
   package func startWriting() { _ = pipeline_start_writing(number) }
 
+  /// Cuts a file off, and waits until that is on disk. Source: ftruncate(2).
+  package func truncate(to size: Int) throws(FileError) {
+    try systemCall("truncate", path) { ftruncate(number, off_t(size)) }
+    try sync()
+  }
+
   /// Sets the permission bits. Source: fchmod(2).
   package func setPermissions(_ mode: UInt32) throws(FileError) {
     try systemCall("set the permissions of", path) { fchmod(number, mode) }

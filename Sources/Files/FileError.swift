@@ -6,7 +6,7 @@ package struct FileError: Error, Hashable, Sendable {
   /// What a caller can act upon.
   package enum Code: Hashable, Sendable {
     case notFound, exists, permission, noSpace, readOnly, crossDevice, busy, link
-    case notRegular, changed, ioError, tooManyOpen, other
+    case notRegular, changed, ioError, tooManyOpen, stopped, other
   }
 
   /// What a caller can act upon.
@@ -33,6 +33,12 @@ package struct FileError: Error, Hashable, Sendable {
     self.message = message
     self.path = path
     errno = 0
+  }
+
+  /// The error of work that was left because the user asked to stop.
+  package static func stopped(_ path: BytePath) -> FileError {
+    FileError(
+      .stopped, "“\(path.printable)” was left because the program was asked to stop.", path: path)
   }
 
   private static func code(of errno: Int32) -> Code {

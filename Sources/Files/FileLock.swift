@@ -2,6 +2,16 @@ import CLinux
 import Glibc
 package import PipelineModel
 
+extension Descriptor {
+  /// Waits until no other process has this folder locked, and locks it. Source: flock(2).
+  package func lockFolder() throws(FileError) {
+    try systemCall("lock", path) { flock(number, LOCK_EX) }
+  }
+
+  /// Lets the lock go; closing does it, too.
+  package func unlockFolder() { _ = flock(number, LOCK_UN) }
+}
+
 /// An exclusive lock that goes with its process, however that ends. Source: flock(2).
 package final class FileLock: Sendable {
   private let file: Descriptor

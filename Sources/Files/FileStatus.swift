@@ -22,6 +22,11 @@ package struct FileStatus: Hashable, Sendable {
   /// The bytes that the file occupies on disk.
   package var allocatedBytes: Int
 
+  /// Whether both stand for one and the same file, by device and inode.
+  package func isSameNode(as other: FileStatus) -> Bool {
+    device == other.device && identity.inode == other.identity.inode
+  }
+
   init(_ status: stat) {
     kind =
       switch status.st_mode & S_IFMT {

@@ -17,6 +17,11 @@ package enum FileSystem {
       })
   }
 
+  /// Returns what a path stands for, without following a link at its end. Source: lstat(2).
+  package static func status(of path: BytePath) throws(FileError) -> FileStatus {
+    try Descriptor.openFolder(path.parent).status(of: path.lastComponent)
+  }
+
   /// Returns the working folder.
   package static func workingFolder() throws(FileError) -> BytePath { try realPath(of: ".") }
 }

@@ -3,9 +3,9 @@ import Glibc
 
 /// What a file system is and how much room it has. Source: statfs(2).
 package struct FileSystemFacts: Hashable, Sendable {
-  /// Bytes that an ordinary user may still write.
+  /// Bytes that an ordinary user may still write; `Int.max` where it names no bounds.
   package var freeBytes: Int
-  /// All bytes.
+  /// All bytes; `Int.max` where it names no bounds.
   package var totalBytes: Int
   /// Its name where it is one that has no change events or no reliable locks.
   package var networkName: String?
@@ -22,10 +22,20 @@ extension Descriptor {
   package func fileSystem() throws(FileError) -> FileSystemFacts {
     var result = CLinux.statfs()
     try systemCall("examine the file system of", path) { pipeline_statfs(number, &result) }
+    // A file system without bounds says 0 blocks (tmpfs), or more than an Int holds (FUSE).
+    let isBounded = result.f_blocks > 0
+    let unit = UInt64(result.f_frsize)
     return FileSystemFacts(
-      freeBytes: Int(result.f_bavail) * Int(result.f_frsize),
-      totalBytes: Int(result.f_blocks) * Int(result.f_frsize),
+      freeBytes: isBounded ? Self.product(UInt64(result.f_bavail), unit) : .max,
+      totalBytes: isBounded ? Self.product(UInt64(result.f_blocks), unit) : .max,
       networkName: FileSystemFacts.networkName(of: Int(result.f_type)))
+  }
+}
+
+extension Descriptor {
+  private static func product(_ blocks: UInt64, _ unit: UInt64) -> Int {
+    let (bytes, overflow) = blocks.multipliedReportingOverflow(by: unit)
+    return overflow ? .max : Int(clamping: bytes)
   }
 }
 

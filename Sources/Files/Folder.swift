@@ -56,6 +56,15 @@ extension Descriptor {
     }
   }
 
+  /// Sets the permission bits of a folder in this one; a link is not followed but
+  /// refused. Source: fchmodat(2).
+  package func setPermissions(of name: BytePath, _ mode: UInt32) throws(FileError) {
+    guard try status(of: name).kind == .folder else { return }
+    try systemCall("set the permissions of", path.appending(name)) {
+      name.withCString { fchmodat(number, $0, mode, 0) }
+    }
+  }
+
   /// Makes a folder. Source: mkdirat(2).
   ///
   /// - Returns: whether it was made; `false` if the name is there already.

@@ -8,10 +8,10 @@ package struct Ingest {
   private let library: IngestLibrary
   private let report: any IngestReport
   /// Whether the user asked to stop; asked between groups.
-  private let isStopped: () -> Bool
+  private let isStopped: @Sendable () -> Bool
 
   package init(
-    into library: IngestLibrary, report: any IngestReport, isStopped: @escaping () -> Bool
+    into library: IngestLibrary, report: any IngestReport, isStopped: @escaping @Sendable () -> Bool
   ) {
     self.library = library
     self.report = report
@@ -27,7 +27,8 @@ package struct Ingest {
     var visits: [SourceVisit] = []
     for configuration in sources {
       do throws(IngestError) {
-        let visit = try SourceVisit(configuration, library: library, report: report)
+        let visit = try SourceVisit(
+          configuration, library: library, report: report, isStopped: isStopped)
         try visit.scan(isStopped: isStopped)
         visits.append(visit)
       } catch let error where error.code == .source {
@@ -49,7 +50,8 @@ package struct Ingest {
   ) throws(IngestError) {
     for path in paths {
       if isStopped() { return }
-      let visit = try ImportVisit(path, sources: sources, library: library, report: report)
+      let visit = try ImportVisit(
+        path, sources: sources, library: library, report: report, isStopped: isStopped)
       try visit?.take(isStopped: isStopped)
     }
   }

@@ -48,7 +48,7 @@ package struct Preview {
       let source = try IngestSource(configuration)
       let scan = try SourceScan(
         source.folder, rules: SourceRules(configuration), isRecursive: configuration.recursive,
-        library: library?.folder)
+        library: library.map { [$0.folder] } ?? [])
       return try SourceComparison(
         scan: scan, cursor: try catalog?.sightings(of: configuration.path), source: source,
         now: .now)
@@ -62,7 +62,7 @@ package struct Preview {
           PreviewedPath(
             path: configuration.path.appending(candidate.path), action: .take,
             bytes: candidate.identity.size, reason: nil))
-      case .awaitsRemoval(let sighting):
+      case .awaitsRemoval(let sighting, _):
         body(
           PreviewedPath(
             path: configuration.path.appending(sighting.path), action: .remove, bytes: 0,

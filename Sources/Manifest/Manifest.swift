@@ -83,8 +83,11 @@ package final class Manifest: Sendable {
         try segment.write(bytes)
         try segment.syncData()
       } catch {
-        // What is on disk now is unknown: the next append begins a new segment
-        // behind whatever lines of this one are whole.
+        // What is on disk now is unknown, and nobody who reads it from the cache
+        // may take it for durable: it is cut off again, and the next append
+        // begins a new segment. Clean-up: a disk that refuses this, too, leaves
+        // lines that are whole or torn, as a kill would.
+        try? state.segment?.truncate(to: state.segmentBytes)
         state.segment = nil
         state.isContinued = false
         state.sequence = max(state.sequence, wholeLines(of: state.segmentNumber))

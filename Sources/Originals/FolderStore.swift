@@ -55,12 +55,17 @@ package final class FolderStore: OriginalStore {
   }
 
   package func verify(_ digest: Digest) throws(FileError) -> OriginalCondition {
-    let file: Descriptor
-    do {
-      file = try open(digest)
+    do throws(FileError) {
+      return try condition(of: digest)
     } catch let error where error.code == .notFound {
       return .missing
+    } catch let error where error.code == .ioError {
+      return .unreadable(error)
     }
+  }
+
+  private func condition(of digest: Digest) throws(FileError) -> OriginalCondition {
+    let file = try open(digest)
     let first = try file.hash()
     if first.digest == digest { return .whole(size: first.size) }
     // Read twice, from the disk and not from the cache, before bytes are called damaged.

@@ -65,6 +65,8 @@ package enum OriginalCondition: Hashable, Sendable {
   case missing
   /// The bytes, read twice, hash to something else.
   case damaged(actual: Digest, size: Int)
+  /// The disk does not give the bytes.
+  case unreadable(FileError)
 }
 
 /// One file of a store.

@@ -1,6 +1,7 @@
 import Files
 import Glibc
 import PipelineModel
+import Synchronization
 
 /// The program: sorts the command line, runs the verb, and turns the outcome into an exit code.
 @main
@@ -14,8 +15,11 @@ enum Pipeline {
   ]
 
   static func main() {
-    Interruption.shared.listen()
-    raiseDescriptorLimit()
+    openStandardStreams()
+    // A reader that goes away is seen by `write`, which ends the output quietly.
+    signal(SIGPIPE, SIG_IGN)
+    // A group of files holds two descriptors for each; the soft limit is often 1024.
+    DescriptorLimit.raise(to: 65_536)
     exit(run(words: commandLine(), environment: environment()).rawValue)
   }
 
@@ -26,8 +30,13 @@ enum Pipeline {
         return try find(verb).options + Option.common
       }
       let console = Console(arguments, environment: environment)
-      defer { console.flush() }
-      return run(arguments, environment, console)
+      let code = run(arguments, environment, console)
+      console.flush()
+      let failure = console.writeError.load(ordering: .relaxed)
+      guard failure != 0, code == .success || code == .someFailed else { return code }
+      console.error(
+        "pipeline: Can't write to standard output: \(String(cString: strerror(failure))).")
+      return .fatal
     } catch {
       // Only the words themselves were wrong, so nothing is known of `--json` but the words.
       let fallback = Console(isJSON: words.contains("--json"))
@@ -96,11 +105,11 @@ enum Pipeline {
       })
   }
 
-  /// A group of files holds two descriptors for each; the soft limit is often only 1024.
-  private static func raiseDescriptorLimit() {
-    var limit = rlimit()
-    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-    limit.rlim_cur = min(limit.rlim_max, 65_536)
-    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  /// Makes sure that 0, 1 and 2 are open: else the next file that is opened gets
+  /// one of these numbers, and messages are written into it.
+  private static func openStandardStreams() {
+    for number in STDIN_FILENO...STDERR_FILENO where fcntl(number, F_GETFD) == -1 {
+      _ = open("/dev/null", O_RDWR)
+    }
   }
 }

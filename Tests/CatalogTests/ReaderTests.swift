@@ -263,25 +263,4 @@ struct ReaderTests {
     let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
     #expect(message.contains("can't be called from within one another"))
   }
-
-  @Test("Facts are read as JSONDecoder reads them")
-  func json() throws {
-    let texts = [
-      "null", " true ", "[]", "{}", "-0", "12", "2.0", "1e3", "1.5e-3", "9223372036854775807",
-      "18446744073709551616", #""a\"\\\/\b\f\n\r\tA\u00e9\ud83d\ude00é😀""#,
-      #"{"a":[1,{"b":null}],"c":"","":false}"#, "[1.25,-7,\"x\"]",
-    ]
-    for text in texts {
-      let expected = try JSONText.decode(JSONValue.self, from: text)
-      #expect(JSONReader.value(of: Array(text.utf8)) == expected, "\(text)")
-    }
-    for text in [
-      "", "{", "[1", "[1,]", "{\"a\"}", "{\"a\":}", "{a:1}", "tru", "nul", "\"", "\"\\x\"",
-      "\"\\u12\"", "\"\\ud83d\"", "+1", "1 2", "--1", "[1 2]",
-      String(repeating: "[", count: 100_000),
-    ] {
-      #expect(JSONReader.value(of: Array(text.utf8)) == nil, "\(text.prefix(20))")
-    }
-    #expect(JSONReader.value(of: [0x22, 0xFF, 0x22]) == nil)
-  }
 }

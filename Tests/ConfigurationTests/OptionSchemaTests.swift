@@ -143,6 +143,35 @@ import Testing
     #expect(configuration.problems(plugins: [:]).count == 4)
   }
 
+  @Test("Stages that do the same are refused, however it is written")
+  func sameWork() throws {
+    let configuration = try decode(
+      #"""
+      {"library": "l", "stages": [
+        {"name": "i", "plugin": "identify"},
+        {"name": "a", "plugin": "thumbnail", "needs": ["i"]},
+        {"name": "b", "plugin": "thumbnail", "options": {"quality": 80.0}, "storage": "file"},
+        {"name": "c", "plugin": "thumbnail", "needs": ["i"], "options": {"quality": 81}},
+        {"name": "d", "plugin": "thumbnail", "needs": ["i", "c"]},
+        {"name": "e", "plugin": "thumbnail", "needs": ["c", "i"], "concurrency": 1},
+        {"name": "f", "plugin": "thumbnail", "options": {"qualty": 1}},
+        {"name": "g", "plugin": "thumbnail", "options": {"qualty": 1}}]}
+      """#)
+    let plugins: [String: JSONValue] = ["thumbnail": Self.thumbnails, "identify": [:]]
+    let named = configuration.problems(plugins: plugins)
+    #expect(named.map(\.code) == [.unknownKey, .unknownKey, .sameWork])
+    #expect(named.last?.pointer == "/stages/5" && named.last?.file == file)
+    // The needs of a and b are equal where each has to be identified.
+    let all = configuration.problems(plugins: plugins) { stage in
+      stage.plugin == "identify" || stage.needs.contains("i") ? stage.needs : ["i"] + stage.needs
+    }
+    let same = all.filter { $0.code == .sameWork }
+    #expect(same.map(\.pointer) == ["/stages/2", "/stages/5"])
+    #expect(
+      same.first?.message
+        == "The stages “a” and “b” do the same; remove one, or change its options.")
+  }
+
   @Test("Without defaults, options that mean the same are the same")
   func removingDefaults() {
     let schema = Self.thumbnails

@@ -132,8 +132,11 @@ extension Statement {
   }
 
   func json(_ column: Int) throws(CatalogError) -> JSONValue {
-    guard let value = JSONReader.value(of: blob(column)) else { throw unreadable("some JSON") }
-    return value
+    do throws(JSONError) {
+      return try JSONReader.read(blob(column)).value
+    } catch {
+      throw unreadable("some JSON")
+    }
   }
 
   /// The JSON of a column, `nil` (and not JSON's null) for `NULL`.

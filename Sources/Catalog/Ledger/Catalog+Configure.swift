@@ -1,4 +1,4 @@
-package import PipelineModel
+import PipelineModel
 
 extension Catalog {
   package func configure(_ stages: [StageDefinition]) throws(CatalogError) {

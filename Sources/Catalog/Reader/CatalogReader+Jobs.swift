@@ -99,6 +99,23 @@ extension CatalogReader {
     }
   }
 
+  /// Gives the path below the library of every file that some record names.
+  ///
+  /// Those are the files of renditions, and files that are to be removed when
+  /// the next batch of jobs is complete.
+  ///
+  /// - Throws: what the body throws, or a `CatalogError`.
+  package func renditionFiles(_ body: (String) throws -> Void) throws {
+    try stream { connection in
+      try connection.each(
+        """
+        SELECT path FROM rendition WHERE path IS NOT NULL
+        UNION ALL SELECT path FROM discarded_file
+        """
+      ) { row in try body(row.text(0)) }
+    }
+  }
+
   /// Returns the bytes of a rendition that is kept in the catalog, or `nil`.
   package func renditionBytes(_ id: Int64) throws(CatalogError) -> [UInt8]? {
     try read { (connection) throws(CatalogError) in

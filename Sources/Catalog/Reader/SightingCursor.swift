@@ -2,17 +2,24 @@ import PipelineModel
 
 /// The sightings of a source in the byte order of their paths, one at a time.
 ///
-/// It has a connection and a snapshot of its own: what the catalog records
-/// meanwhile is not seen. For one thread at a time. The snapshot keeps the
-/// write-ahead log from being emptied, so it is not to be kept for long.
+/// It reads a page at a time on a connection of its own, and holds no snapshot
+/// between pages: a scan may take hours, and a snapshot that old would keep the
+/// write-ahead log from being emptied. What is recorded meanwhile is seen if its
+/// path lies behind the page. For one thread at a time.
 package final class SightingCursor {
   private enum Phase {
     case open(Connection, Statement)
     case ended
   }
 
+  private static let pageSize = 1024
+
   private let source: BytePath
   private var phase: Phase
+  /// What is left of the page, the next one last.
+  private var page: [Sighting] = []
+  /// The last path that was read; no path is empty, so all lie behind that.
+  private var last = BytePath(bytes: [])
 
   init(catalog: BytePath, source: BytePath, awaitingRemoval: Bool) throws(CatalogError) {
     self.source = source
@@ -22,12 +29,9 @@ package final class SightingCursor {
       let statement = try connection.take(
         """
         SELECT \(Connection.sightingColumns) FROM sighting
-        WHERE source = (SELECT id FROM source WHERE path = ?) \(condition) ORDER BY path
+        WHERE source = (SELECT id FROM source WHERE path = ?) AND path > ? \(condition)
+        ORDER BY path LIMIT \(Self.pageSize)
         """)
-      // The snapshot is taken now, not at the first row.
-      try connection.execute("BEGIN")
-      _ = try connection.sourceID(source)
-      try statement.bind([source])
       phase = .open(connection, statement)
     } catch {
       connection.close()
@@ -39,22 +43,29 @@ package final class SightingCursor {
 
   /// Returns the next sighting, or `nil` behind the last one.
   package func next() throws(CatalogError) -> Sighting? {
+    if let sighting = page.popLast() { return sighting }
     guard case .open(_, let statement) = phase else { return nil }
     do throws(CatalogError) {
-      if try statement.step() { return try statement.sighting(source: source) }
-      close()
-      return nil
+      try statement.bind([source, last])
+      while try statement.step() { page.append(try statement.sighting(source: source)) }
+      statement.reset()
     } catch {
       close()
       throw error
     }
+    guard let lastRead = page.last else {
+      close()
+      return nil
+    }
+    last = lastRead.path
+    page.reverse()
+    return page.popLast()
   }
 
-  /// Lets the snapshot go; done by itself behind the last sighting.
+  /// Closes the connection; done by itself behind the last sighting.
   package func close() {
     guard case .open(let connection, let statement) = phase else { return }
     statement.reset()
-    connection.rollBack()
     connection.close()
     phase = .ended
   }

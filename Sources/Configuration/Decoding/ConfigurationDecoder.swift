@@ -6,11 +6,11 @@ import PipelineModel
 /// well; what it lets pass and this decoder can't take is noted as wrong, too, so that no value
 /// is ever replaced by a default in silence.
 struct ConfigurationDecoder {
-  let document: JSONReader.Document
+  let document: JSONDocument
   let file: BytePath
   var problems: [ConfigurationError] = []
 
-  init(document: JSONReader.Document, file: BytePath) {
+  init(document: JSONDocument, file: BytePath) {
     self.document = document
     self.file = file
     for duplicate in document.duplicates {
@@ -53,7 +53,7 @@ struct ConfigurationDecoder {
     let order = placed.indices.sorted { (placed[$0].offset, $0) < (placed[$1].offset, $1) }
     placed = order.map { placed[$0] }
     // One walk through the text for all of them, since they are in its order.
-    var place = JSONReader.Place()
+    var place = TextPlace()
     return placed.map { offset, error in
       place.advance(to: offset, in: bytes)
       var error = error

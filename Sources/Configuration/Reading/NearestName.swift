@@ -1,3 +1,5 @@
+import PipelineModel
+
 /// Finds the name that was probably meant.
 package enum NearestName {
   /// The nearest of some names, or `nil` where none is near enough.

@@ -1,11 +1,5 @@
 import PipelineModel
 
-/// Puts text in quotes, shortened and safe to write to a terminal.
-func quoted(_ text: String) -> String {
-  let short = text.unicodeScalars.count > 80 ? String(text.unicodeScalars.prefix(79)) + "…" : text
-  return "“\(BytePath(short).printable)”"
-}
-
 /// Lists alternatives: `“a”, “b” or “c”`.
 func alternatives(_ texts: [String]) -> String {
   guard let last = texts.last else { return "nothing" }

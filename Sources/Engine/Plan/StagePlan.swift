@@ -31,11 +31,28 @@ package struct StagePlan: Sendable {
   /// - Throws: `ConfigurationErrors` for a plugin or an option that is not
   ///   known, `EngineError` for a plugin that can't be loaded.
   package init(_ configuration: PipelineConfiguration, finder: PluginFinder) throws {
-    var carriers = try Self.load(configuration, finder: finder)
-    let schemas = carriers.mapValues(\.manifest.options)
-    if let errors = ConfigurationErrors(configuration.problems(plugins: schemas)) { throw errors }
+    try self.init(configuration, carriers: try Self.load(configuration, finder: finder)) {
+      try Self.load(Self.identifier, finder: finder)
+    }
+  }
+
+  /// Works out needs, scopes and fingerprints of stages whose plugins are loaded.
+  ///
+  /// - Parameters:
+  ///   - carriers: the plugins of the configured stages, by id.
+  ///   - identify: loads the plugin that identifies, where one is needed.
+  init(
+    _ configuration: PipelineConfiguration, carriers: [String: any Carrier],
+    identify load: () throws -> any Carrier
+  ) throws {
+    var carriers = carriers
+    let identifying = Self.identifyingStage(configuration.stages)
+    let problems = configuration.problems(plugins: carriers.mapValues(\.manifest.options)) {
+      Self.needs(of: $0, carriers: carriers, identify: identifying)
+    }
+    if let errors = ConfigurationErrors(problems) { throw errors }
     var listed = configuration.stages
-    let identify = try Self.ensureIdentify(&listed, carriers: &carriers, finder: finder)
+    let identify = try Self.ensureIdentify(&listed, carriers: &carriers, load: load)
     let needs = Dictionary(
       uniqueKeysWithValues: listed.map {
         ($0.name, Self.needs(of: $0, carriers: carriers, identify: identify))
@@ -86,20 +103,26 @@ package struct StagePlan: Sendable {
     }
   }
 
+  /// The name of the stage that identifies, whether it is configured or would be added.
+  private static func identifyingStage(_ stages: [StageConfiguration]) -> String {
+    if let stage = stages.first(where: { $0.plugin == identifier }) { return stage.name }
+    let isTaken = stages.contains { $0.name == identifier }
+    return isTaken ? identifier + "-implicit" : identifier
+  }
+
   /// Adds a stage for `identify` where one is needed and none is configured.
   ///
   /// - Returns: the name of the stage that identifies.
   private static func ensureIdentify(
     _ stages: inout [StageConfiguration], carriers: inout [String: any Carrier],
-    finder: PluginFinder
+    load: () throws -> any Carrier
   ) throws -> String? {
-    if let stage = stages.first(where: { $0.plugin == identifier }) { return stage.name }
+    let name = identifyingStage(stages)
+    if stages.contains(where: { $0.name == name }) { return name }
     guard stages.contains(where: { carriers[$0.plugin]?.manifest.accepts != nil }) else {
       return nil
     }
-    let isTaken = stages.contains { $0.name == identifier }
-    let name = isTaken ? identifier + "-implicit" : identifier
-    carriers[identifier] = try load(identifier, finder: finder)
+    carriers[identifier] = try load()
     stages.insert(StageConfiguration(name: name, plugin: identifier), at: 0)
     return name
   }

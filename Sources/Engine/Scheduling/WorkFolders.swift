@@ -42,6 +42,8 @@ struct WorkFolders: Sendable {
       kind = try folder.status(of: entry.name).kind
     }
     guard kind == .folder else { return try folder.remove(entry.name) }
+    // A plugin may have left a folder that even its owner may not read.
+    try folder.setPermissions(of: entry.name, 0o700)
     let inner = try Descriptor.openFolder(entry.name, in: folder, followsLinks: false)
     for child in try inner.entries() { try removeTree(child, in: inner) }
     try folder.removeFolder(entry.name)

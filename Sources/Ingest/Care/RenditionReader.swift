@@ -1,7 +1,7 @@
 package import Catalog
 import Files
 import Hashing
-package import PipelineModel
+import PipelineModel
 
 /// Reads the bytes of renditions, wherever they are kept.
 package struct RenditionReader {

@@ -23,6 +23,10 @@ package struct VerificationProblem: Hashable, Sendable {
     case catalogDiffers = "catalog-differs"
     /// A file in `incoming/` while nobody works on the library.
     case incomingLeftover = "incoming-leftover"
+    /// A file or folder in `work/` while nobody works on the library.
+    case workLeftover = "work-leftover"
+    /// A file in `renditions/` that no record names, while nobody works on the library.
+    case renditionUnrecorded = "rendition-unrecorded"
   }
 
   package var kind: Kind
@@ -34,8 +38,8 @@ package struct VerificationProblem: Hashable, Sendable {
 
 /// Compares manifest, catalog and disk with each other; changes nothing.
 package struct Verification {
-  private let library: LibraryFolder
-  private let catalog: CatalogReader
+  let library: LibraryFolder
+  let catalog: CatalogReader
   private let originals: any OriginalStore
 
   package init(library: LibraryFolder, catalog: CatalogReader) throws(IngestError) {
@@ -54,13 +58,14 @@ package struct Verification {
       var checked = try checkOriginals(report)
       checked += try checkRenditions(report)
       try checkManifest(report)
-      try checkIncoming(report)
+      try checkLeftovers(report)
       return checked
     }
   }
 
   private func checkOriginals(_ report: (VerificationProblem) -> Void) throws -> Int {
     var recorded: Set<Digest> = []
+    var unrecorded: [Digest] = []
     var checked = 0
     try catalog.originals { digest, size in
       recorded.insert(digest)
@@ -84,23 +89,30 @@ package struct Verification {
           .init(
             kind: .originalDamaged, digest: digest, path: path,
             message: "“\(path.printable)” hashes to \(actual)."))
+      case .unreadable(let error):
+        report(
+          .init(kind: .originalDamaged, digest: digest, path: path, message: error.message))
       }
     }
     try originals.forEach { entry throws(FileError) in
       switch entry {
       case .original(let digest, _):
-        guard !recorded.contains(digest) else { return }
-        let path = library.layout.originals.appending(OriginalLayout.path(of: digest))
-        report(
-          .init(
-            kind: .originalUnrecorded, digest: digest, path: path,
-            message: "No record refers to “\(path.printable)”."))
+        if !recorded.contains(digest) { unrecorded.append(digest) }
       case .foreign(let path):
         report(
           .init(
             kind: .foreignFile, digest: nil, path: path,
             message: "“\(path.printable)” is no original."))
       }
+    }
+    // A run beside this may have stored them since, and record them in a moment.
+    guard try !isLocked else { return checked }
+    for digest in unrecorded where try catalog.assets(with: digest).isEmpty {
+      let path = library.layout.originals.appending(OriginalLayout.path(of: digest))
+      report(
+        .init(
+          kind: .originalUnrecorded, digest: digest, path: path,
+          message: "No record refers to “\(path.printable)”."))
     }
     return checked
   }
@@ -148,18 +160,6 @@ package struct Verification {
         .init(
           kind: .catalogDiffers, digest: digest, path: nil,
           message: "The manifest has the asset \(id), the catalog has not."))
-    }
-  }
-
-  private func checkIncoming(_ report: (VerificationProblem) -> Void) throws {
-    guard try !FileLock.isHeld(LibraryLayout.lock, in: library.folder) else { return }
-    for entry in try Descriptor.openFolder(library.layout.incoming).entries() {
-      let path = library.layout.incoming.appending(entry.name)
-      report(
-        .init(
-          kind: .incomingLeftover, digest: nil, path: path,
-          message: "“\(path.printable)” was left by a run that was killed; the next one deals "
-            + "with it."))
     }
   }
 }

@@ -34,19 +34,16 @@ struct Examination {
           reason: "It says that it has \(ByteSize(bytes: status.identity.size)), but only "
             + "\(ByteSize(bytes: status.allocatedBytes)) of them are on disk.")
       }
-      switch file.takeLease() {
-      case .refused:
+      let lease = file.takeLease()
+      if lease == .refused {
         return .ended(.settling, reason: "Somebody has it open for writing.")
-      case .granted, .unavailable:
-        // Only a rename needs the lease for longer; a copy compares afterwards.
-        break
       }
-      let isLeased = file.holdsLease
-      if isLeased && !source.takesByRename { file.releaseLease() }
+      // Only a rename needs the lease for longer; a copy compares afterwards.
+      if !source.takesByRename { file.releaseLease() }
       return .next(
         Taking(
           id: ids.next(), candidate: candidate, folder: folder, name: name, file: file,
-          status: status, isLeased: isLeased && source.takesByRename))
+          status: status, lease: lease))
     } catch let error where error.code == .notFound {
       return .ended(.gone, reason: "The file vanished before it could be taken.")
     } catch let error where error.code == .link {

@@ -10,6 +10,8 @@ final class Group {
     var candidate: Candidate
     /// What was open when the bytes were stored, `nil` if it did not come to that.
     var taking: Taking?
+    /// The SHA-256 of the stored bytes, `nil` if none are.
+    var digest: Digest?
     /// What is reported.
     var state: Sighting.State
     /// Whether the path is the asset's own, although its bytes were stored before:
@@ -23,6 +25,8 @@ final class Group {
     var stored = 0
   }
 
+  /// The position in the manifest before the group's first intent.
+  var positionBefore: Int64 = 0
   /// One ending for each candidate.
   var endings: [Ending] = []
   /// Facts for the manifest, in order.
@@ -54,7 +58,7 @@ final class Group {
   ) {
     endings.append(
       Ending(
-        candidate: file.taking.candidate, taking: file.taking, state: state,
+        candidate: file.taking.candidate, taking: file.taking, digest: file.digest, state: state,
         isOwnPath: isOwnPath, asset: asset,
         reason: reason, identity: file.wasRenamed ? returned : file.taking.status.identity,
         awaitsRemoval: removesSource && !file.wasRenamed, stored: stored))

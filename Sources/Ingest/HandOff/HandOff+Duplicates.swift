@@ -1,6 +1,7 @@
 import Catalog
 import Configuration
 import Files
+import Glibc
 import Manifest
 import PipelineModel
 
@@ -60,12 +61,14 @@ extension HandOff {
     case .ended(let state, let reason):
       group.facts.append(.abandoned(taking: file.taking.id, reason: reason))
       group.end(file.taking.candidate, state: state, reason: reason)
+    case .stranded(let reason):
+      strand(file.taking, reason: reason, in: group)
     case .next:
       break
     }
   }
 
-  /// Moves the file to a folder of its own in `duplicates/`, with its name and permissions.
+  /// Moves the file to a folder of its own in `duplicates/`, with its name, permissions and time.
   private func fileAway(_ file: Landed) throws(IngestError) {
     try translating {
       let root = library.folder
@@ -74,6 +77,11 @@ extension HandOff {
       try duplicates.makeFolder(file.taking.incomingName)
       let place = try Descriptor.openFolder(
         file.taking.incomingName, in: duplicates, followsLinks: false)
+      let incoming = try Descriptor.open(
+        file.taking.incomingName, in: library.incoming, flags: O_RDONLY | O_NOFOLLOW)
+      try incoming.setModified(file.taking.status.identity.modified)
+      try incoming.setPermissions(file.taking.status.permissions)
+      try incoming.sync()
       try library.incoming.rename(file.taking.incomingName, to: place, as: file.taking.name)
       try place.sync()
       try duplicates.sync()

@@ -32,7 +32,8 @@ final class HandOff {
   private static let notedLimit = 512
 
   init(
-    library: IngestLibrary, source: IngestSource, report: any IngestReport
+    library: IngestLibrary, source: IngestSource, report: any IngestReport,
+    isStopped: @escaping @Sendable () -> Bool
   ) throws(FileError) {
     self.library = library
     self.source = source
@@ -40,7 +41,8 @@ final class HandOff {
     examination = Examination(source: source, ids: library.ids)
     let status = try library.incoming.status()
     landing = Landing(
-      source: source, incoming: library.incoming, user: geteuid(), device: status.device)
+      source: source, incoming: library.incoming, user: geteuid(), device: status.device,
+      isStopped: isStopped)
     reserve = library.reserve
     removal = SourceRemoval(source: source, report: report)
   }
@@ -51,10 +53,11 @@ final class HandOff {
     let group = Group()
     let takings = examine(candidates, in: group)
     guard !takings.isEmpty else { return try commit(group) }
-    try translating {
+    let last = try translating {
       try library.manifest.append(
         takings.map { .intent($0.intent(source: source, run: library.run)) })
     }
+    group.positionBefore = last - Int64(takings.count)
     let landed = land(takings, in: group)
     try store(landed, in: group)
     try commit(group)
@@ -71,8 +74,10 @@ final class HandOff {
       switch look {
       case .ended(let state, let reason):
         group.end(candidate, state: state, reason: reason)
+      case .stranded(let reason):
+        group.end(candidate, state: .failed, reason: reason)
       case .next(let taking):
-        let needed = taking.isLeased ? 0 : taking.status.identity.size
+        let needed = landing.mayRename(taking) ? 0 : taking.status.identity.size
         if let free = room, needed > free - reserve {
           group.end(
             candidate, state: .failed,
@@ -95,6 +100,12 @@ final class HandOff {
     (try? library.incoming.fileSystem())?.freeBytes
   }
 
+  /// Leaves a taking open: the catalog's position stays before its intent.
+  func strand(_ taking: Taking, reason: String, in group: Group) {
+    library.hold(position: group.positionBefore)
+    group.end(taking.candidate, state: .failed, reason: reason)
+  }
+
   private func land(_ takings: [Taking], in group: Group) -> [Landed] {
     let landing = landing
     var landed: [Landed] = []
@@ -104,6 +115,8 @@ final class HandOff {
       case .ended(let state, let reason):
         group.end(taking.candidate, state: state, reason: reason)
         group.facts.append(.abandoned(taking: taking.id, reason: reason))
+      case .stranded(let reason):
+        strand(taking, reason: reason, in: group)
       }
     }
     return landed
@@ -160,29 +173,24 @@ final class HandOff {
   /// Reads the stored original; puts the file's bytes in place of it if it is
   /// damaged or missing, else the file in `incoming/` is not needed any more.
   func makeSure(_ file: Landed, in group: Group) throws(IngestError) {
-    if !verified.contains(file.digest) {
-      let condition = try translating { try library.originals.verify(file.digest) }
-      if case .whole = condition {
-        verified.insert(file.digest)
-      } else {
-        try translating {
-          try library.originals.heal(
-            IncomingOriginal(
-              folder: library.incoming, name: file.taking.incomingName, digest: file.digest))
-        }
-        verified.insert(file.digest)
-        report.warning(
-          "The original \(file.digest) was damaged or missing and is whole again, from "
-            + "“\(source.root.appending(file.taking.candidate.path).printable)”.")
-        return
+    guard try isWhole(file.digest) else {
+      try translating {
+        try library.originals.heal(
+          IncomingOriginal(
+            folder: library.incoming, name: file.taking.incomingName, digest: file.digest))
       }
+      verified.insert(file.digest)
+      return report.warning(
+        "The original \(file.digest) was damaged or missing and is whole again, from "
+          + "“\(source.root.appending(file.taking.candidate.path).printable)”.")
     }
     group.leftovers.append(file.taking.incomingName)
   }
 
   private func commit(_ group: Group) throws(IngestError) {
-    let position = try translating { try library.manifest.append(group.facts) }
+    // One time for manifest and catalog, so that a rebuilt catalog has the same ones.
     let now = Timestamp.now
+    let position = try translating { try library.manifest.append(group.facts, at: now) }
     var changes = settledRemovals
     for fact in group.facts {
       if case .stored(let stored) = fact {
@@ -192,14 +200,16 @@ final class HandOff {
     changes += noted.map { .sighting($0) }
     changes += group.otherSightings.map { .sighting($0) }
     changes += group.endings.map { .sighting($0.sighting(in: source, at: now)) }
-    try translating { try library.catalog.apply(changes, manifestPosition: position) }
+    try translating {
+      try library.catalog.apply(changes, manifestPosition: library.committed(position))
+    }
     settledRemovals = []
     let reported = noted
     noted = []
     for name in group.leftovers {
       try translating { try library.incoming.remove(name) }
     }
-    for ending in group.endings { settleRemoval(ending, at: now) }
+    for ending in group.endings { try settleRemoval(ending, at: now) }
     for sighting in reported { report.file(FileEvent(sighting)) }
     for ending in group.endings { report.file(ending.event(in: source)) }
     report.committed()
@@ -209,33 +219,65 @@ final class HandOff {
 
   /// Step 5. The catalog hears of it with the next group: a kill before that
   /// only means that the next run finds the source gone.
-  private func settleRemoval(_ ending: Group.Ending, at now: Timestamp) {
-    guard ending.awaitsRemoval, let taking = ending.taking else { return }
-    var sighting = ending.sighting(in: source, at: now)
-    if removal.remove(taking.name, in: taking.folder, expecting: taking.status.identity) {
-      settledRemovals.append(.sourceRemoved(source: source.root, path: sighting.path))
-    } else {
-      sighting.awaitsRemoval = false
-      settledRemovals.append(.sighting(sighting))
+  private func settleRemoval(_ ending: Group.Ending, at now: Timestamp) throws(IngestError) {
+    guard let taking = ending.taking, let digest = ending.digest else { return }
+    guard ending.awaitsRemoval else {
+      if ending.identity == nil { removal.noteTaken(from: taking.folder.path) }
+      return
     }
+    guard taking.lease == .granted else {
+      // Nobody can say whether somebody still writes. The next run compares the
+      // whole identity once more, and removes the source then.
+      return
+    }
+    guard taking.file.takeLease() != .refused else { return }
+    let isSettled = removal.remove(
+      taking.name, in: taking.folder, expecting: taking.status.identity,
+      keeping: path(of: digest))
+    taking.file.releaseLease()
+    noteRemoval(ending.sighting(in: source, at: now), isSettled: isSettled)
   }
 
   /// Removes the source of a file whose bytes were safe before this run.
-  func finishRemoval(of sighting: Sighting) throws(IngestError) {
-    guard let identity = sighting.identity else { return }
-    let folder: Descriptor
+  ///
+  /// - Returns: whether the original is whole; if it is not, the source is to be
+  ///   taken again, which heals it.
+  func finishRemoval(of sighting: Sighting) throws(IngestError) -> Bool {
+    guard let identity = sighting.identity, let asset = sighting.asset,
+      let digest = try translating({ try library.reader.asset(asset)?.digest }),
+      try isWhole(digest)
+    else { return false }
     do throws(FileError) {
-      folder = try source.folder.openParent(of: sighting.path)
+      let folder = try source.folder.openParent(of: sighting.path)
+      let isSettled = removal.remove(
+        sighting.path.lastComponent, in: folder, expecting: identity, keeping: path(of: digest))
+      noteRemoval(sighting, isSettled: isSettled)
     } catch {
-      return report.warning(error.message)
+      report.warning(error.message)
     }
-    if removal.remove(sighting.path.lastComponent, in: folder, expecting: identity) {
-      settledRemovals.append(.sourceRemoved(source: source.root, path: sighting.path))
-    } else {
-      var kept = sighting
-      kept.awaitsRemoval = false
-      settledRemovals.append(.sighting(kept))
+    return true
+  }
+
+  /// Whether the stored original was read in this process and is whole.
+  private func isWhole(_ digest: Digest) throws(IngestError) -> Bool {
+    if verified.contains(digest) { return true }
+    guard case .whole = try translating({ try library.originals.verify(digest) }) else {
+      return false
     }
+    verified.insert(digest)
+    return true
+  }
+
+  private func noteRemoval(_ sighting: Sighting, isSettled: Bool) {
+    var sighting = sighting
+    sighting.awaitsRemoval = false
+    settledRemovals.append(
+      isSettled
+        ? .sourceRemoved(source: source.root, path: sighting.path) : .sighting(sighting))
+  }
+
+  private func path(of digest: Digest) -> BytePath {
+    library.layout.originals.appending(OriginalLayout.path(of: digest))
   }
 
   /// Records and reports a state that needs no taking, with the next commit.

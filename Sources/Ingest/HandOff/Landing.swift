@@ -20,6 +20,8 @@ struct Landing {
   let user: UInt32
   /// The number of the library's file system.
   let device: UInt64
+  /// Whether the user asked to stop; asked for each mebibyte.
+  let isStopped: @Sendable () -> Bool
 
   /// Renames, clones or copies, and waits until the bytes are on disk.
   func land(_ taking: Taking) -> Step<Landed> {
@@ -27,7 +29,7 @@ struct Landing {
       if mayRename(taking) {
         do throws(FileError) {
           try taking.folder.rename(taking.name, to: incoming, as: taking.incomingName)
-          return try finishRename(taking)
+          return finishRename(taking)
         } catch let error where [.crossDevice, .permission, .other].contains(error.code) {
           // A bind mount, a sticky folder, a file system without such a rename: copy.
         }
@@ -36,20 +38,27 @@ struct Landing {
     } catch let error where error.code == .notFound {
       return .ended(.gone, reason: "The file vanished before it could be taken.")
     } catch {
-      return .ended(.failed, reason: describe(error))
+      return .ended(state(after: error), reason: describe(error))
     }
   }
 
-  private func mayRename(_ taking: Taking) -> Bool {
+  /// Whether a file may be taken without a byte being copied.
+  func mayRename(_ taking: Taking) -> Bool {
     source.takesByRename && taking.isLeased && taking.status.links == 1
       && taking.status.owner == user && taking.status.device == device
   }
 
   // MARK: By rename
 
-  private func finishRename(_ taking: Taking) throws(FileError) -> Step<Landed> {
+  private func finishRename(_ taking: Taking) -> Step<Landed> {
     do throws(FileError) {
-      let (digest, size) = try taking.file.hash()
+      // The rename went by name, all looks go by the descriptor: they must mean one file.
+      guard try incoming.status(of: taking.incomingName).isSameNode(as: taking.status) else {
+        return giveBack(
+          taking, state: .settling, reason: "Another file had its name when it was taken.",
+          isOurs: false)
+      }
+      let (digest, size) = try taking.file.hash(isStopped: isStopped)
       guard try isUntouched(taking, size: size) else {
         return giveBack(taking, state: .settling, reason: "It was changed while it was taken.")
       }
@@ -57,27 +66,34 @@ struct Landing {
       do throws(FileError) {
         try taking.file.sync()
       } catch let error where error.code == .ioError || error.code == .noSpace {
-        try replaceByFreshCopy(taking, digest: digest)
+        return try finishOnNewNode(taking, digest: digest, size: size)
       }
       guard try isUntouched(taking, size: size) else {
         return giveBack(taking, state: .settling, reason: "It was changed while it was taken.")
       }
       return .next(Landed(taking: taking, digest: digest, wasRenamed: true))
     } catch {
-      return giveBack(taking, state: .failed, reason: describe(error))
+      return giveBack(taking, state: state(after: error), reason: describe(error))
     }
   }
 
   /// Whether nobody has written to a renamed file, or waits to.
-  private func isUntouched(_ taking: Taking, size: Int) throws(FileError) -> Bool {
+  ///
+  /// - Parameter links: how many names the file must have.
+  private func isUntouched(
+    _ taking: Taking, size: Int, links: UInt64 = 1
+  ) throws(FileError) -> Bool {
     let now = try taking.file.status()
     return now.identity.isSameFile(as: taking.status.identity) && now.identity.size == size
-      && now.links == 1 && taking.file.holdsLease
+      && now.links == links && taking.file.holdsLease
   }
 
   /// Answers a failed fsync: the pages may be marked clean without being on
-  /// disk, so a second fsync of them would lie. The bytes go to a new inode.
-  private func replaceByFreshCopy(_ taking: Taking, digest: Digest) throws(FileError) {
+  /// disk, so a second fsync of them would lie. The bytes go to a new inode,
+  /// must hash the same, and are synced there.
+  private func finishOnNewNode(
+    _ taking: Taking, digest: Digest, size: Int
+  ) throws(FileError) -> Step<Landed> {
     let name = BytePath(bytes: taking.incomingName.bytes + Array(".copy".utf8))
     let copy = try Descriptor.open(
       name, in: incoming, flags: O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600)
@@ -95,20 +111,41 @@ struct Landing {
       try? incoming.remove(name)
       throw error
     }
+    guard try isUntouched(taking, size: size, links: 0) else {
+      return giveBack(taking, state: .settling, reason: "It was changed while it was taken.")
+    }
+    return .next(Landed(taking: taking, digest: digest, wasRenamed: true))
   }
 
-  /// Puts a renamed file back, or says where it is if its name is taken.
-  func giveBack(_ taking: Taking, state: Sighting.State, reason: String) -> Step<Landed> {
+  /// Puts a renamed file back.
+  ///
+  /// - Parameter isOurs: whether it is the file that was examined; another one
+  ///   keeps the mode and time that it has.
+  func giveBack(
+    _ taking: Taking, state: Sighting.State, reason: String, isOurs: Bool = true
+  ) -> Step<Landed> {
+    let attributes = GiveBack.Attributes(
+      permissions: taking.status.permissions, modified: taking.status.identity.modified)
     do throws(FileError) {
-      try taking.file.setPermissions(taking.status.permissions)
-      try incoming.rename(taking.incomingName, to: taking.folder, as: taking.name)
-      return .ended(state, reason: reason)
-    } catch {
+      let name = try GiveBack(incoming: incoming).run(
+        taking.incomingName, to: taking.folder, as: taking.name,
+        restoring: isOurs ? attributes : nil)
+      if name == taking.name { return .ended(state, reason: reason) }
       return .ended(
         .failed,
+        reason: "\(reason) Its name is taken by another file now; it is beside it as "
+          + "“\(name.printable)”.")
+    } catch {
+      return .stranded(
         reason: "\(reason) It could not be put back and is kept as "
-          + "“\(incoming.path.appending(taking.incomingName).printable)”: \(error.message)")
+          + "“\(incoming.path.appending(taking.incomingName).printable)” until a run can: "
+          + error.message)
     }
+  }
+
+  /// A file that was left because the program is to end is no failure.
+  private func state(after error: FileError) -> Sighting.State {
+    error.code == .stopped ? .settling : .failed
   }
 
   // MARK: By reflink or copy
@@ -144,7 +181,7 @@ struct Landing {
   private func fill(
     _ copy: Descriptor, from taking: Taking
   ) throws(FileError) -> (digest: Digest, size: Int) {
-    if try copy.clone(from: taking.file) { return try copy.hash() }
+    if try copy.clone(from: taking.file) { return try copy.hash(isStopped: isStopped) }
     return try write(taking.file, to: copy)
   }
 
@@ -172,6 +209,7 @@ struct Landing {
     let hash = SHA256()
     var size = 0
     try file.forEachChunk { chunk throws(FileError) in
+      if isStopped() { throw .stopped(file.path) }
       hash.update(chunk)
       try copy.write(chunk)
       size += chunk.count

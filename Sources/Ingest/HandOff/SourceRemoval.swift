@@ -15,15 +15,25 @@ final class SourceRemoval {
 
   /// Removes a file if it still is what was hashed.
   ///
+  /// - Parameter original: the stored original, which must be another file: a
+  ///   source that is a bind mount of the library would show its only copy.
   /// - Returns: whether the matter is settled: the file is gone, or it is
   ///   another one now; `false` if it can't be removed.
-  func remove(_ name: BytePath, in folder: Descriptor, expecting identity: FileIdentity) -> Bool {
+  func remove(
+    _ name: BytePath, in folder: Descriptor, expecting identity: FileIdentity,
+    keeping original: BytePath
+  ) -> Bool {
+    let path = folder.path.appending(name)
     do throws(FileError) {
-      guard try folder.status(of: name).identity == identity else { return true }
+      let status = try folder.status(of: name)
+      guard status.identity == identity else { return true }
+      guard try isAnotherFile(original, than: status) else {
+        throw FileError(.other, "“\(path.printable)” is the stored original itself.", path: path)
+      }
       try folder.remove(name)
       noteTaken(from: folder.path)
       return true
-    } catch let error where error.code == .notFound {
+    } catch let error where error.code == .notFound && error.path == path {
       return true
     } catch {
       if !hasWarned {
@@ -34,6 +44,13 @@ final class SourceRemoval {
       }
       return false
     }
+  }
+
+  private func isAnotherFile(
+    _ original: BytePath, than source: FileStatus
+  ) throws(FileError) -> Bool {
+    let stored = try FileSystem.status(of: original)
+    return stored.device != source.device || stored.identity.inode != source.identity.inode
   }
 
   /// Remembers that a file left this folder.

@@ -15,8 +15,11 @@ struct Taking: Sendable {
   let file: Descriptor
   /// The file as it was when it was opened.
   let status: FileStatus
-  /// Whether a read lease is held on `file`.
-  let isLeased: Bool
+  /// What is known of others who write to the file.
+  let lease: Descriptor.Lease
+
+  /// Whether a read lease is held on `file` until the bytes are safe.
+  var isLeased: Bool { lease == .granted && file.holdsLease }
 
   func intent(source: IngestSource, run: AssetID?) -> ManifestFact.Intent {
     ManifestFact.Intent(
@@ -32,4 +35,7 @@ struct Taking: Sendable {
 enum Step<Value: Sendable>: Sendable {
   case next(Value)
   case ended(Sighting.State, reason: String)
+  /// The file is in `incoming/` and could not be put back: its intent stays
+  /// open, and the next start takes care of it.
+  case stranded(reason: String)
 }

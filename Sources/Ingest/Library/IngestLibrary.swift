@@ -10,6 +10,7 @@ package final class IngestLibrary {
   package let marker: LibraryMarker
   package let folder: Descriptor
   package let incoming: Descriptor
+  private let catalogFolder: Descriptor
   package let originals: any OriginalStore
   package let manifest: Manifest
   package let catalog: Catalog
@@ -20,6 +21,9 @@ package final class IngestLibrary {
   /// The run that takes; part of every fact and asset.
   package var run: AssetID?
   private let lock: FileLock
+  /// Where the catalog's position has to stay, because a taking behind it could
+  /// not be ended.
+  private var heldPosition: Int64?
 
   /// Opens the parts of a library that this process has locked, and replays
   /// what the catalog lacks.
@@ -42,16 +46,43 @@ package final class IngestLibrary {
     incoming = try translating {
       try Descriptor.openFolder("incoming", in: folder, followsLinks: false)
     }
+    catalogFolder = try translating { try Descriptor.openFolder(layout.catalogFolder) }
     originals = try translating {
       try FolderStore(root: layout.originals, damaged: layout.damaged)
     }
     manifest = try translating { try Manifest(folder: layout.manifest) }
+    try Self.checkDevices(layout)
     catalog = try Self.openCatalog(found, manifest: manifest)
     reader = try translating { try CatalogReader.open(at: layout.catalog, immutable: false) }
     let newest = try translating { [catalog] in try catalog.newestAssetID() }
     ids = AssetIDGenerator(after: newest) { UInt64(Timestamp.now.microseconds / 1000) }
     try Recovery(library: self, report: report).recover()
   }
+
+  /// The folders that hold the library's own files.
+  var folders: [Descriptor] { [folder, catalogFolder] }
+
+  /// Refuses a path whose files are the library's own, links resolved.
+  func check(_ path: BytePath, isOutsideFor what: String) throws(IngestError) {
+    let resolved = try translating { try FileSystem.realPath(of: path) }
+    for folder in folders {
+      let own = try translating { try FileSystem.realPath(of: folder.path) }
+      guard resolved == own || resolved.relative(to: own) != nil else { continue }
+      throw IngestError(
+        .source,
+        "\(what) “\(path.printable)” is inside the library “\(own.printable)”; its files are left "
+          + "alone.", path: path)
+    }
+  }
+
+  /// Keeps the catalog's position at or before a fact, so that the next start
+  /// sees again what comes behind it.
+  func hold(position: Int64) {
+    heldPosition = min(position, heldPosition ?? position)
+  }
+
+  /// The position that the catalog may note after a commit.
+  func committed(_ position: Int64) -> Int64 { min(position, heldPosition ?? position) }
 
   /// Closes the catalog, which empties its write-ahead log into it.
   ///
@@ -60,6 +91,19 @@ package final class IngestLibrary {
     try translating {
       try reader.close()
       try catalog.close()
+    }
+  }
+
+  /// Bytes get from `incoming/` to `originals/` by rename, so both must be on one file system.
+  private static func checkDevices(_ layout: LibraryLayout) throws(IngestError) {
+    try translating {
+      let device = try Descriptor.openFolder(layout.incoming).status().device
+      guard try Descriptor.openFolder(layout.originals).status().device != device else { return }
+      throw IngestError(
+        .notALibrary,
+        "“\(layout.originals.printable)” is on another file system than "
+          + "“\(layout.incoming.printable)”: put the whole library on one.",
+        path: layout.originals)
     }
   }
 

@@ -83,8 +83,23 @@ package struct LibraryFolder: Sendable {
   }
 
   /// Makes a library under a temporary name and renames it, so that it is there whole or not at all.
-  package static func make(_ layout: LibraryLayout, in parent: Descriptor) throws(FileError) {
+  ///
+  /// One process at a time makes libraries in a folder; one that comes second
+  /// finds the first one's.
+  ///
+  /// - Returns: whether it was made; `false` if it was there by now.
+  @discardableResult
+  package static func make(_ layout: LibraryLayout, in parent: Descriptor) throws(FileError) -> Bool
+  {
+    try parent.lockFolder()
+    defer { parent.unlockFolder() }
     let name = layout.root.lastComponent
+    do throws(FileError) {
+      _ = try parent.status(of: name)
+      return false
+    } catch let error where error.code == .notFound {
+      // To be made.
+    }
     // A fixed name, so that what a kill leaves behind is finished the next time.
     let temporary = BytePath(bytes: Array(".".utf8) + name.bytes + Array(".new".utf8))
     try parent.makeFolder(temporary, mode: 0o700)
@@ -98,22 +113,26 @@ package struct LibraryFolder: Sendable {
     try folder.writeDurably(Array((text + "\n").utf8), as: LibraryLayout.marker)
     try parent.rename(temporary, to: parent, as: name)
     try parent.sync()
+    return true
   }
 
   /// Takes the library's lock, trying again until `wait` is over.
   ///
   /// - Throws: `IngestError` of code `locked` if another process keeps it.
-  package func lock(wait: TimeSpan = TimeSpan(milliseconds: 0)) throws(IngestError) -> FileLock {
+  package func lock(
+    wait: TimeSpan = TimeSpan(milliseconds: 0), isStopped: () -> Bool = { false }
+  ) throws(IngestError) -> FileLock {
     let clock = ContinuousClock()
-    let deadline = clock.now + wait.duration
+    // `status` and `verify` hold the lock for an instant to ask about it.
+    let deadline = clock.now + max(wait.duration, .milliseconds(60))
     while true {
       do throws(FileError) {
         if let lock = try FileLock.attempt(LibraryLayout.lock, in: folder) { return lock }
       } catch {
         throw IngestError(error)
       }
-      guard clock.now < deadline else { break }
-      usleep(50_000)
+      guard clock.now < deadline, !isStopped() else { break }
+      usleep(20_000)
     }
     let holder = FileLock.holder(LibraryLayout.lock, in: folder).map { " (process \($0))" } ?? ""
     throw IngestError(

@@ -28,34 +28,46 @@ struct Recovery {
     var resolved: [ManifestFact] = []
     // The catalog hears of these assets only once all takings are ended.
     var assets: [Digest: AssetID] = [:]
-    for intent in open {
-      let fact = try resolve(intent, known: assets)
-      if case .stored(let stored) = fact { assets[stored.digest] = stored.asset }
-      resolved.append(fact)
+    var unresolved: Set<BytePath> = []
+    let nodes = OriginalNodes(library.originals)
+    for taking in open {
+      let intent = taking.intent
+      do throws(IngestError) {
+        let fact = try resolve(intent, known: assets, nodes: nodes)
+        if case .stored(let stored) = fact { assets[stored.digest] = stored.asset }
+        resolved.append(fact)
+      } catch {
+        // One file that can't be read must not keep the others waiting.
+        library.hold(position: taking.sequence - 1)
+        unresolved.insert(BytePath(intent.taking.description))
+        report.warning(
+          "“\(intent.source.appending(intent.path).printable)” was being taken when the program "
+            + "ended, and can't be dealt with yet: \(error.message)")
+      }
     }
     if !resolved.isEmpty {
       try translating { try library.manifest.append(resolved) }
       _ = try Replay(catalog: library.catalog, manifest: library.manifest).run()
     }
-    try tidyIncoming()
+    try tidyIncoming(except: unresolved)
   }
 
   /// Finds out how far a taking came, and ends it.
   ///
   /// - Parameter known: assets that this recovery has made so far.
   private func resolve(
-    _ intent: ManifestFact.Intent, known: [Digest: AssetID]
+    _ intent: ManifestFact.Intent, known: [Digest: AssetID], nodes: OriginalNodes
   ) throws(IngestError) -> ManifestFact {
     try translating {
       let name = BytePath(intent.taking.description)
       if let file = try openIncoming(name) {
         return try resume(file, name, intent, known: known)
       }
-      if let found = try storedOriginal(of: intent) {
-        return try ending(of: intent, digest: found, known: known)
+      if let found = try storedOriginal(of: intent, nodes: nodes) {
+        return try ending(of: intent, digest: found, known: known, duplicate: .discarded)
       }
       if let filed = try filedDuplicate(of: intent) {
-        return try ending(of: intent, digest: filed, known: known)
+        return try ending(of: intent, digest: filed, known: known, duplicate: .filed)
       }
       return .abandoned(taking: intent.taking, reason: "The program ended before it was taken.")
     }
@@ -93,10 +105,12 @@ struct Recovery {
     if try library.originals.put([item]) == [.present] {
       switch try library.originals.verify(digest) {
       case .whole: try library.incoming.remove(name)
-      case .missing, .damaged: try library.originals.heal(item)
+      case .missing, .damaged, .unreadable: try library.originals.heal(item)
       }
     }
-    return try ending(of: intent, digest: digest, known: known)
+    // A copy whose source can't be seen now: it may be on a disk that is away.
+    return try ending(
+      of: intent, digest: digest, known: known, duplicate: isSourceItself ? .discarded : .kept)
   }
 
   private func asset(of digest: Digest, known: [Digest: AssetID]) throws -> AssetID? {
@@ -106,11 +120,12 @@ struct Recovery {
 
   /// The fact that ends a taking whose bytes are stored.
   private func ending(
-    of intent: ManifestFact.Intent, digest: Digest, known: [Digest: AssetID]
+    of intent: ManifestFact.Intent, digest: Digest, known: [Digest: AssetID],
+    duplicate action: ManifestFact.Duplicate.Action
   ) throws -> ManifestFact {
     if let asset = try asset(of: digest, known: known) {
       return .duplicate(
-        .init(asset: asset, digest: digest, action: .discarded, intent: intent))
+        .init(asset: asset, digest: digest, action: action, intent: intent))
     }
     return .stored(
       .init(asset: library.ids.next(), digest: digest, intent: intent, supersedes: nil))
@@ -120,30 +135,25 @@ struct Recovery {
     _ file: Descriptor, _ name: BytePath, _ intent: ManifestFact.Intent, reason: String
   ) throws -> ManifestFact {
     let path = intent.source.appending(intent.path)
-    do throws(FileError) {
-      let folder = try Descriptor.openFolder(path.parent)
-      try file.setPermissions(intent.permissions)
-      try library.incoming.rename(name, to: folder, as: path.lastComponent)
-    } catch {
+    let folder = try Descriptor.openFolder(path.parent)
+    let free = try GiveBack(incoming: library.incoming).run(
+      name, to: folder, as: path.lastComponent,
+      restoring: .init(permissions: intent.permissions, modified: file.status().identity.modified))
+    if free != path.lastComponent {
       report.warning(
-        "“\(path.printable)” can't be put back; it is kept as "
-          + "“\(library.incoming.path.appending(name).printable)”: \(error.message)")
+        "“\(path.printable)” was put back as “\(free.printable)”, because its name is taken.")
     }
     return .abandoned(taking: intent.taking, reason: reason)
   }
 
-  /// An original that was renamed into place before the kill: it has the source's inode.
-  private func storedOriginal(of intent: ManifestFact.Intent) throws -> Digest? {
+  /// An original that was renamed into place before the kill: it is the source's inode.
+  private func storedOriginal(
+    of intent: ManifestFact.Intent, nodes: OriginalNodes
+  ) throws -> Digest? {
     if sourceIsThere(intent) { return nil }
-    var found: Digest?
-    try library.originals.forEach { entry throws(FileError) in
-      if case .original(let digest, let status) = entry,
-        status.identity.isSameFile(as: intent.identity)
-      {
-        found = digest
-      }
-    }
-    guard let found, case .whole = try library.originals.verify(found) else { return nil }
+    guard let found = try nodes.original(of: intent.identity),
+      case .whole = try library.originals.verify(found)
+    else { return nil }
     return found
   }
 
@@ -160,7 +170,8 @@ struct Recovery {
 
   private func openIncoming(_ name: BytePath) throws(FileError) -> Descriptor? {
     do throws(FileError) {
-      return try Descriptor.open(name, in: library.incoming, flags: O_RDONLY | O_NOFOLLOW)
+      return try Descriptor.open(
+        name, in: library.incoming, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
     } catch let error where error.code == .notFound {
       return nil
     }
@@ -178,27 +189,39 @@ struct Recovery {
   }
 
   /// Removes what is in `incoming/` and stored as well; anything else stays, with a word.
-  private func tidyIncoming() throws(IngestError) {
-    try translating {
-      for entry in try library.incoming.entries() {
-        if entry.name.bytes.suffix(5).elementsEqual(".copy".utf8) {
-          // The second copy of a file that is there under its own name.
-          try library.incoming.remove(entry.name)
-          continue
-        }
-        guard let file = try openIncoming(entry.name), try file.status().kind == .regular else {
-          continue
-        }
-        let (digest, _) = try file.hash()
-        let isRecorded = try !library.catalog.assets(with: digest).isEmpty
-        if isRecorded, case .whole = try library.originals.verify(digest) {
-          try library.incoming.remove(entry.name)
-        } else {
+  private func tidyIncoming(except unresolved: Set<BytePath>) throws(IngestError) {
+    for entry in try translating({ try library.incoming.entries() }) {
+      if unresolved.contains(entry.name) { continue }
+      let path = library.incoming.path.appending(entry.name)
+      do throws(IngestError) {
+        if try !tidy(entry.name) {
           report.warning(
-            "“\(library.incoming.path.appending(entry.name).printable)” belongs to no taking that "
-              + "is under way; it is left alone.")
+            "“\(path.printable)” belongs to no taking that is under way; it is left alone.")
         }
+      } catch {
+        report.warning("“\(path.printable)” is left alone: \(error.message)")
       }
+    }
+  }
+
+  /// Removes one file of `incoming/` if its bytes are stored.
+  ///
+  /// - Returns: whether it is gone.
+  private func tidy(_ name: BytePath) throws(IngestError) -> Bool {
+    try translating {
+      // The second copy of a file that is there under its own name.
+      let isSecondCopy = name.bytes.suffix(5).elementsEqual(".copy".utf8)
+      if !isSecondCopy {
+        guard let file = try openIncoming(name), try file.status().kind == .regular else {
+          return false
+        }
+        let digest = try file.hash().digest
+        guard try !library.catalog.assets(with: digest).isEmpty,
+          case .whole = try library.originals.verify(digest)
+        else { return false }
+      }
+      try library.incoming.remove(name)
+      return true
     }
   }
 }

@@ -2,6 +2,13 @@ package import Catalog
 package import Manifest
 import PipelineModel
 
+/// A taking that was begun and not ended.
+package struct OpenTaking: Hashable, Sendable {
+  /// The place of its intent in the manifest.
+  package let sequence: Int64
+  package let intent: ManifestFact.Intent
+}
+
 /// Applies to the catalog the facts of the manifest that it lacks.
 package struct Replay {
   private let catalog: Catalog
@@ -19,8 +26,8 @@ package struct Replay {
   /// - Returns: takings that were begun and not ended. The catalog's position
   ///   stays before the first of them until they are ended.
   @discardableResult
-  package func run() throws(IngestError) -> [ManifestFact.Intent] {
-    var open: [AssetID: (sequence: Int64, intent: ManifestFact.Intent)] = [:]
+  package func run() throws(IngestError) -> [OpenTaking] {
+    var open: [AssetID: OpenTaking] = [:]
     var changes: [CatalogChange] = []
     var last: Int64 = 0
     let start = try translating { try catalog.manifestPosition }
@@ -28,7 +35,7 @@ package struct Replay {
       try manifest.replay(after: start) { entry throws(ManifestError) in
         last = entry.sequence
         if case .intent(let intent) = entry.fact {
-          open[intent.taking] = (entry.sequence, intent)
+          open[intent.taking] = OpenTaking(sequence: entry.sequence, intent: intent)
         } else {
           open[entry.fact.taking] = nil
         }
@@ -46,7 +53,7 @@ package struct Replay {
     if last > 0, open.isEmpty {
       try translating { try catalog.apply([], manifestPosition: max(start, position)) }
     }
-    return open.values.sorted { $0.sequence < $1.sequence }.map(\.intent)
+    return open.values.sorted { $0.sequence < $1.sequence }
   }
 
   private static func changes(_ entry: ManifestEntry) -> [CatalogChange] {

@@ -1,3 +1,4 @@
+import Files
 import PipelineModel
 
 /// How many files one group takes: few at first, so that stages get work soon,
@@ -6,8 +7,9 @@ struct GroupSize {
   private(set) var files = 8
   /// Bytes that a group does not exceed, unless one file does.
   let bytes = 256 << 20
-  /// Two descriptors are open for each file of a group.
-  private static let mostFiles = 256
+  /// Two descriptors are open for each file of a group; half of them all are left
+  /// for everything else.
+  private static let mostFiles = max(1, min(256, DescriptorLimit.current / 4))
 
   /// Lets the next group be twice as large.
   mutating func grow() { files = min(files * 2, Self.mostFiles) }

@@ -10,7 +10,7 @@ final class ImportVisit {
   private let report: any IngestReport
   private let source: IngestSource
   private let handOff: HandOff
-  /// The path relative to the source.
+  /// The path relative to the source, empty for the source itself.
   private let path: BytePath
   private let rules: SourceRules
   private var group = CandidateGroup()
@@ -23,31 +23,64 @@ final class ImportVisit {
   /// - Returns: `nil` if the path can't be looked at; that is reported.
   init?(
     _ path: BytePath, sources: [SourceConfiguration], library: IngestLibrary,
-    report: any IngestReport
+    report: any IngestReport, isStopped: @escaping @Sendable () -> Bool
   ) throws(IngestError) {
     self.library = library
     self.report = report
     let absolute: BytePath
+    let home: (source: SourceConfiguration, path: BytePath)?
     do throws(FileError) {
       let parent = try FileSystem.realPath(of: path.parent)
       absolute = parent.appending(path.lastComponent)
-      let home = sources.first { absolute.relative(to: $0.path) != nil }
-      var configuration = home ?? SourceConfiguration(path: "/")
+      home = Self.home(of: absolute, among: sources)
+      var configuration = home?.source ?? SourceConfiguration(path: "/")
       configuration.mode = .copy
       configuration.duplicates = .keep
       source = try IngestSource(configuration)
       rules = SourceRules(configuration)
-      handOff = try HandOff(library: library, source: source, report: report)
+      handOff = try HandOff(
+        library: library, source: source, report: report, isStopped: isStopped)
     } catch {
       report.file(FileEvent(path: path, outcome: .failed, reason: error.message))
       return nil
     }
+    do throws(IngestError) {
+      try library.check(absolute, isOutsideFor: "The path")
+    } catch let error where error.code == .source {
+      report.file(FileEvent(path: path, outcome: .failed, reason: error.message))
+      return nil
+    } catch {
+      // A path that is not there can't be resolved; the look at it says so.
+    }
     // Below the source by the choice above.
-    self.path = absolute.relative(to: source.root) ?? absolute
+    self.path = home?.path ?? absolute.relative(to: "/") ?? absolute
+  }
+
+  /// Finds the configured source that a path is in, however many links lead to it.
+  private static func home(
+    of path: BytePath, among sources: [SourceConfiguration]
+  ) -> (source: SourceConfiguration, path: BytePath)? {
+    for source in sources {
+      // A source that is not there has nothing in it.
+      guard let root = try? FileSystem.realPath(of: source.path) else { continue }
+      if path == root { return (source, BytePath(bytes: [])) }
+      if let relative = path.relative(to: root) { return (source, relative) }
+    }
+    return nil
   }
 
   /// Takes the file, or all files in the folder that the rules accept.
   func take(isStopped: () -> Bool) throws(IngestError) {
+    if path.isEmpty {
+      try walk(isStopped: isStopped)
+    } else {
+      try takeNamed(isStopped: isStopped)
+    }
+    try handOff.take(group.removeAll())
+    try handOff.finish()
+  }
+
+  private func takeNamed(isStopped: () -> Bool) throws(IngestError) {
     let status: FileStatus
     do throws(FileError) {
       status = try source.folder.openParent(of: path).status(of: path.lastComponent)
@@ -61,15 +94,12 @@ final class ImportVisit {
     case .link: try handOff.note(ignored(path, "a symbolic link"))
     case .fifo, .socket, .device: try handOff.note(ignored(path, "no regular file"))
     }
-    try handOff.take(group.removeAll())
-    try handOff.finish()
   }
 
   private func walk(isStopped: () -> Bool) throws(IngestError) {
     var scan = try translating {
-      let parent = try source.folder.openParent(of: path)
-      let folder = try Descriptor.openFolder(path.lastComponent, in: parent, followsLinks: false)
-      return try SourceScan(folder, rules: rules, isRecursive: true, library: library.folder)
+      let folder = try folderToWalk()
+      return try SourceScan(folder, rules: rules, isRecursive: true, library: library.folders)
     }
     while !isStopped(), let entry = scan.next() {
       let inner = path.appending(entry.path)
@@ -83,6 +113,12 @@ final class ImportVisit {
             seenAt: .now))
       }
     }
+  }
+
+  private func folderToWalk() throws(FileError) -> Descriptor {
+    if path.isEmpty { return source.folder }
+    let parent = try source.folder.openParent(of: path)
+    return try Descriptor.openFolder(path.lastComponent, in: parent, followsLinks: false)
   }
 
   private func add(_ path: BytePath, _ identity: FileIdentity) throws(IngestError) {

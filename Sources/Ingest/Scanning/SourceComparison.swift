@@ -7,7 +7,7 @@ enum Finding {
   /// To be looked at more closely, and taken if it is complete.
   case candidate(Candidate)
   /// Its bytes are safe already, but a kill came before its source was removed.
-  case awaitsRemoval(Sighting)
+  case awaitsRemoval(Sighting, Candidate)
   /// In the state that is known; nothing to report.
   case settled
   /// A state other than the known one, to be recorded and reported.
@@ -94,7 +94,7 @@ struct SourceComparison {
     }
     switch known.state {
     case .imported, .duplicate:
-      return known.awaitsRemoval ? .awaitsRemoval(known) : .settled
+      return known.awaitsRemoval ? .awaitsRemoval(known, candidate) : .settled
     case .rejected, .returned:
       return .settled
     case .gone where known.asset != nil:

@@ -35,19 +35,21 @@ struct SourceScan {
 
   private let rules: SourceRules
   private let isRecursive: Bool
-  /// The library, which is never walked into.
-  private let library: FileStatus?
+  /// The library's folders, which are never walked into.
+  private let library: [FileStatus]
   private var levels: [Level] = []
   /// Entries found while a folder was opened, to be given first.
   private var pending: [ScannedEntry] = []
 
   /// Begins at a folder of the source.
   ///
-  /// - Parameter library: the library's folder, which is passed over, if there is one.
+  /// - Parameter library: the library's folders, which are passed over.
   init(
-    _ folder: Descriptor, rules: SourceRules, isRecursive: Bool, library: Descriptor?
+    _ folder: Descriptor, rules: SourceRules, isRecursive: Bool, library: [Descriptor]
   ) throws(FileError) {
-    self.library = try library?.status()
+    var passedOver: [FileStatus] = []
+    for folder in library { passedOver.append(try folder.status()) }
+    self.library = passedOver
     self.rules = rules
     self.isRecursive = isRecursive
     levels = [try Self.level(folder, path: BytePath(bytes: []))]
@@ -100,9 +102,8 @@ struct SourceScan {
   }
 
   private func isLibrary(_ folder: Descriptor) throws(FileError) -> Bool {
-    guard let library else { return false }
     let status = try folder.status()
-    return status.device == library.device && status.identity.inode == library.identity.inode
+    return library.contains { $0.isSameNode(as: status) }
   }
 
   private static func level(_ folder: Descriptor, path: BytePath) throws(FileError) -> Level {

@@ -12,7 +12,8 @@ final class SourceVisit {
   private let source: IngestSource
   private let handOff: HandOff
   private var group = CandidateGroup()
-  /// Complete only if they stay as they are until `settledAt`.
+  /// Complete only if they stay as they are until `settledAt`, which is one settle
+  /// window after the last of them was seen.
   private var fresh: [Candidate] = []
   private(set) var settledAt: ContinuousClock.Instant
 
@@ -20,14 +21,16 @@ final class SourceVisit {
   ///
   /// - Throws: `IngestError` of code `source` if it is missing or not what it was.
   init(
-    _ configuration: SourceConfiguration, library: IngestLibrary, report: any IngestReport
+    _ configuration: SourceConfiguration, library: IngestLibrary, report: any IngestReport,
+    isStopped: @escaping @Sendable () -> Bool
   ) throws(IngestError) {
     self.configuration = configuration
     self.library = library
     self.report = report
     do throws(FileError) {
       source = try IngestSource(configuration)
-      handOff = try HandOff(library: library, source: source, report: report)
+      handOff = try HandOff(
+        library: library, source: source, report: report, isStopped: isStopped)
     } catch {
       throw IngestError(
         .source,
@@ -35,11 +38,12 @@ final class SourceVisit {
         path: configuration.path, cause: error)
     }
     settledAt = ContinuousClock().now + configuration.settle.duration
+    try library.check(configuration.path, isOutsideFor: "The source")
     try MountGuard(library: library).check(source)
   }
 
   /// Compares the source with the catalog; takes what is complete at once.
-  func scan(isStopped: () -> Bool) throws(IngestError) {
+  func scan(isStopped: @Sendable () -> Bool) throws(IngestError) {
     let now = Timestamp.now
     var comparison = try compare(now: now)
     while !isStopped(), let finding = try comparison.next() {
@@ -49,12 +53,13 @@ final class SourceVisit {
       case .candidate(let candidate):
         if isFresh(candidate, now: now) {
           fresh.append(candidate)
+          settledAt = ContinuousClock().now + configuration.settle.duration
         } else {
           group.add(candidate)
           if group.isFull { try handOff.take(group.removeAll()) }
         }
-      case .awaitsRemoval(let sighting):
-        try handOff.finishRemoval(of: sighting)
+      case .awaitsRemoval(let sighting, let candidate):
+        if try !handOff.finishRemoval(of: sighting) { group.add(candidate) }
       case .changed(let sighting):
         try handOff.note(sighting)
       case .restored(let sighting):
@@ -66,7 +71,7 @@ final class SourceVisit {
   }
 
   /// Waits for the end of the settle window and takes what was quiet in it.
-  func takeSettled(isStopped: () -> Bool) throws(IngestError) {
+  func takeSettled(isStopped: @Sendable () -> Bool) throws(IngestError) {
     guard !fresh.isEmpty else { return }
     while ContinuousClock().now < settledAt, !isStopped() { usleep(20_000) }
     for candidate in fresh {
@@ -83,7 +88,7 @@ final class SourceVisit {
       let cursor = try library.catalog.sightings(of: source.root)
       let scan = try SourceScan(
         source.folder, rules: SourceRules(configuration), isRecursive: configuration.recursive,
-        library: library.folder)
+        library: library.folders)
       return try SourceComparison(scan: scan, cursor: cursor, source: source, now: now)
     } catch let error as CatalogError {
       throw IngestError(error)

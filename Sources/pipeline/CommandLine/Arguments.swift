@@ -6,7 +6,7 @@ struct Arguments: Sendable {
   /// The verb, or `nil` if only options were given.
   private(set) var verb: String?
   private var switches: Set<Option> = []
-  private var values: [Option: String] = [:]
+  private var values: [Option: BytePath] = [:]
   /// What follows the verb, as bytes: names of files need not be UTF-8.
   private(set) var operands: [BytePath] = []
 
@@ -21,16 +21,17 @@ struct Arguments: Sendable {
     var isVerbSeen = false
     var rest = words[...]
     while let word = rest.popFirst() {
-      guard let text = word.utf8, text.hasPrefix("-"), text != "-" else {
+      let parts = word.bytes.split(
+        separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+      guard let name = BytePath(bytes: parts.first ?? []).utf8, name.hasPrefix("-"), name != "-"
+      else {
         if !isVerbSeen { isVerbSeen = true } else { operands.append(word) }
         continue
       }
-      if text == "--" {
+      if word == "--" {
         operands += isVerbSeen ? Array(rest) : Array(rest.dropFirst())
         break
       }
-      let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      let name = String(parts[0])
       guard let option = known.first(where: { $0.name == name || $0.short == name }) else {
         throw UsageError.unknownOption(name, known: known, verb: verb)
       }
@@ -39,19 +40,21 @@ struct Arguments: Sendable {
         switches.insert(option)
         continue
       }
-      if parts.count > 1 {
-        values[option] = String(parts[1])
-      } else if let value = rest.popFirst()?.utf8 {
-        values[option] = value
-      } else {
+      let value = parts.count > 1 ? BytePath(bytes: parts[1]) : rest.popFirst()
+      guard let value, !value.isEmpty else {
         throw UsageError("\(name) needs a value: \(name) \(option.value ?? "").", verb: verb)
       }
+      values[option] = value
     }
   }
 
   func has(_ option: Option) -> Bool { switches.contains(option) }
 
-  func value(_ option: Option) -> String? { values[option] }
+  /// The value of an option as text; bytes that are not UTF-8 percent-encoded.
+  func value(_ option: Option) -> String? { values[option]?.description }
+
+  /// The value of an option as a path.
+  func path(_ option: Option) -> BytePath? { values[option] }
 
   /// The first word that is neither an option nor the value of a common one.
   private static func verb(in words: [BytePath]) -> String? {
@@ -59,7 +62,7 @@ struct Arguments: Sendable {
     var rest = words[...]
     while let word = rest.popFirst() {
       guard let text = word.utf8 else { return word.description }
-      if text == "--" { return rest.first?.description }
+      if word == "--" { return rest.first?.description }
       if !text.hasPrefix("-") { return text }
       if valued.contains(where: { $0.name == text }) { _ = rest.popFirst() }
     }

@@ -121,10 +121,14 @@ final class Console: Sendable {
         isReaderGone.store(true, ordering: .relaxed)
         return
       } else if errno != EINTR && errno != EAGAIN {
+        if descriptor == STDOUT_FILENO { writeError.store(errno, ordering: .relaxed) }
         return
       }
     }
   }
+
+  /// Why results could not be written, as an error number; 0 if they could.
+  let writeError = Atomic<Int32>(0)
 
   /// Whether nobody reads standard output any more.
   let isReaderGone = Atomic(false)

@@ -7,12 +7,17 @@ import Synchronization
 final class Interruption: Sendable {
   /// The signal that came, or 0.
   private let received = Atomic<Int32>(0)
+  /// When it came.
+  private let receivedAt = Mutex<ContinuousClock.Instant?>(nil)
+  /// A second signal within this time is the first one again: timeout(1) sends
+  /// one to the program and one to its process group.
+  private static let echo = Duration.milliseconds(500)
 
   static let shared = Interruption()
 
-  /// Begins to listen for SIGINT and SIGTERM, and ignores SIGPIPE.
+  /// Begins to listen for SIGINT and SIGTERM. Until then, and in verbs that don't
+  /// take files or run jobs, a signal ends the program at once.
   func listen() {
-    signal(SIGPIPE, SIG_IGN)
     for number in [SIGINT, SIGTERM] {
       // The default action must be off for the source to get the signal.
       signal(number, SIG_IGN)
@@ -21,7 +26,10 @@ final class Interruption: Sendable {
       source.setEventHandler { [self] in
         let (isFirst, _) = received.compareExchange(
           expected: 0, desired: number, ordering: .sequentiallyConsistent)
-        if !isFirst { _exit(128 + number) }
+        let now = ContinuousClock().now
+        if isFirst { receivedAt.withLock { $0 = now } }
+        let first = receivedAt.withLock { $0 } ?? now
+        if !isFirst, now - first > Self.echo { _exit(128 + number) }
       }
       source.resume()
       Self.sources.withLock { $0.append(UncheckedSource(source)) }

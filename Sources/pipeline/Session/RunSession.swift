@@ -13,6 +13,7 @@ struct RunSession {
   init(_ context: Context, verb: String, makesLibrary: Bool) throws {
     self.context = context
     self.verb = verb
+    Interruption.shared.listen()
     session = try WorkingSession(context, makesLibrary: makesLibrary)
   }
 
@@ -53,8 +54,8 @@ struct RunSession {
     try library.catalog.endRun(run, counters: report.counts.counters, at: .now)
     try library.close()
     bar.end()
-    summarize(run)
     for error in refused { Failure(error).print(on: context.console) }
+    summarize(run)
     if let code = interruption.exitCode { return code }
     if !refused.isEmpty { return .fatal }
     return report.counts.hasFailures ? .someFailed : .success

@@ -29,7 +29,7 @@ struct WorkingSession {
       ? try LibraryFolder.openOrMake(surroundings.layout, neighbour: configuration.folder)
       : try LibraryFolder.open(surroundings.layout)
     try surroundings.checkFileSystem()
-    let lock = try found.lock(wait: try context.wait())
+    let lock = try found.lock(wait: try context.wait()) { Interruption.shared.isRequested }
     report = RunReport(console: context.console)
     library = try IngestLibrary(
       found, lock: lock, reserve: surroundings.reserve(), report: report)

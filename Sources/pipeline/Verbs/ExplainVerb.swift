@@ -18,8 +18,11 @@ enum ExplainVerb: Verb {
     try context.expectOperands(atMost: 1)
     let operand = try context.operand(0, "PATH or ID")
     let session = try ReadingSession(context)
-    let path = absolute(operand, context)
-    let sightings = try session.catalog.sightings(path: path)
+    let typed = context.workingFolder.appending(operand).normalized
+    let path = resolved(typed)
+    // A source may be configured by a path with links in it.
+    var sightings = try session.catalog.sightings(path: typed)
+    if sightings.isEmpty { sightings = try session.catalog.sightings(path: path) }
     if !sightings.isEmpty {
       for sighting in sightings { try explain(sighting, session, context.console) }
       return .success
@@ -28,14 +31,13 @@ enum ExplainVerb: Verb {
       try explain(asset, session, context.console)
       return .success
     }
-    let unseen = UnseenPath(path: path, configuration: session.surroundings.configuration)
+    let unseen = UnseenPath(path: typed, configuration: session.surroundings.configuration)
     say(path, state: unseen.state, reason: unseen.reason, context.console)
     return .success
   }
 
   /// The path with links in its folders resolved, as far as they exist.
-  private static func absolute(_ operand: BytePath, _ context: Context) -> BytePath {
-    let path = context.workingFolder.appending(operand).normalized
+  private static func resolved(_ path: BytePath) -> BytePath {
     // A folder that is gone can't be resolved and is taken by its name.
     guard let parent = try? FileSystem.realPath(of: path.parent) else { return path }
     return parent.appending(path.lastComponent)

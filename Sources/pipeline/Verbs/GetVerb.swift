@@ -96,7 +96,7 @@ enum GetVerb: Verb {
   private static func deliver(
     _ context: Context, _ body: (Writer) throws(FileError) -> Void
   ) throws(FileError) {
-    guard let name = context.arguments.value(output) else {
+    guard let name = context.arguments.path(output) else {
       return try body { bytes throws(FileError) in context.console.write(Array(bytes)) }
     }
     let path = context.workingFolder.appending(name).normalized

@@ -18,6 +18,9 @@ enum ImportVerb: Verb {
     guard !context.arguments.operands.isEmpty else {
       throw UsageError("Say which files or folders to import.", verb: name)
     }
+    if context.arguments.operands.contains(where: \.isEmpty) {
+      throw UsageError("An empty path means no file.", verb: name)
+    }
     let paths = context.arguments.operands.map { context.workingFolder.appending($0).normalized }
     return try RunSession(context, verb: name, makesLibrary: true).run { ingest, session in
       try ingest.copyIn(paths, sources: session.surroundings.configuration.sources)

@@ -22,7 +22,7 @@ package enum JSONPointer {
   }
 
   /// The keys and indexes of a pointer.
-  static func tokens(_ pointer: String) -> [String] {
+  package static func tokens(_ pointer: String) -> [String] {
     pointer.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { token in
       var text = ""
       var rest = token.unicodeScalars[...]
@@ -39,7 +39,7 @@ package enum JSONPointer {
   }
 
   /// The last key of a pointer with the indexes behind it, in quotes: `“include[0]”`.
-  static func subject(_ pointer: String) -> String {
+  package static func subject(_ pointer: String) -> String {
     var indexes = ""
     for token in tokens(pointer).reversed() {
       if Int(token) != nil {

@@ -1,0 +1,74 @@
+import Catalog
+import Files
+import PipelineModel
+
+extension Verification {
+  /// Reports what a killed run left behind.
+  ///
+  /// While somebody works on the library, all of it may be somebody's work in hand.
+  func checkLeftovers(_ report: (VerificationProblem) -> Void) throws {
+    guard try !isLocked else { return }
+    try checkTemporary(library.layout.incoming, .incomingLeftover, report)
+    try checkTemporary(library.layout.work, .workLeftover, report)
+    try checkUnrecordedRenditions(report)
+  }
+
+  var isLocked: Bool {
+    get throws(FileError) { try FileLock.isHeld(LibraryLayout.lock, in: library.folder) }
+  }
+
+  private func checkTemporary(
+    _ path: BytePath, _ kind: VerificationProblem.Kind, _ report: (VerificationProblem) -> Void
+  ) throws {
+    for entry in try Descriptor.openFolder(path).entries() {
+      let path = path.appending(entry.name)
+      report(
+        .init(
+          kind: kind, digest: nil, path: path,
+          message: "“\(path.printable)” was left by a run that was killed; the next one deals "
+            + "with it."))
+    }
+  }
+
+  /// A kill between the commit that lets a rendition go and the removal of its file leaves one.
+  private func checkUnrecordedRenditions(_ report: (VerificationProblem) -> Void) throws {
+    // The folder before the catalog, so that what a run commits meanwhile is named.
+    var unnamed = Set(try files(below: BytePath("renditions"), in: library.folder))
+    try catalog.renditionFiles { unnamed.remove(BytePath($0)) }
+    // What a run that began meanwhile has not committed yet is not named either.
+    guard try !isLocked else { return }
+    for path in unnamed.sorted() {
+      let path = library.layout.root.appending(path)
+      report(
+        .init(
+          kind: .renditionUnrecorded, digest: nil, path: path,
+          message: "No record names “\(path.printable)”; it may be removed."))
+    }
+  }
+
+  /// All names below a folder that are no folders, as paths relative to where the folder is.
+  private func files(
+    below path: BytePath, in parent: Descriptor
+  ) throws(FileError) -> [BytePath] {
+    let folder: Descriptor
+    let entries: [FolderEntry]
+    do throws(FileError) {
+      folder = try Descriptor.openFolder(path.lastComponent, in: parent, followsLinks: false)
+      entries = try folder.entries()
+    } catch let error where error.code == .notFound {
+      return []
+    }
+    var found: [BytePath] = []
+    for entry in entries {
+      let inner = path.appending(entry.name)
+      var kind = entry.kind
+      if kind == nil { kind = try folder.status(of: entry.name).kind }
+      if kind == .folder {
+        found += try files(below: inner, in: folder)
+      } else {
+        found.append(inner)
+      }
+    }
+    return found
+  }
+}

@@ -1,0 +1,28 @@
+/// Why a text can't be read as JSON.
+public struct JSONError: Error, Hashable, Sendable {
+  /// The kind of problem.
+  public enum Code: String, Hashable, Sendable {
+    /// The text is not JSON (RFC 8259), or not UTF-8.
+    case syntax
+    /// Arrays and objects are deeper in each other than the reader was told to go.
+    case tooDeep
+  }
+
+  /// The kind of problem.
+  public var code: Code
+  /// A sentence: what is wrong, and what was found instead.
+  public var message: String
+  /// Where, in bytes from the beginning.
+  public var offset: Int
+
+  init(_ code: Code, _ message: String, offset: Int) {
+    self.code = code
+    self.message = message
+    self.offset = offset
+  }
+}
+
+extension JSONError: CustomStringConvertible {
+  /// The message and the place.
+  public var description: String { "\(message) (at byte \(offset))" }
+}

@@ -1,0 +1,31 @@
+extension JSONReader {
+  mutating func number() throws(JSONError) -> JSONValue {
+    let start = index
+    var isWhole = true
+    _ = take("-")
+    // A number begins with one zero or another digit.
+    if !take("0") { try digits() }
+    if take(".") {
+      isWhole = false
+      try digits()
+    }
+    if take("e") || take("E") {
+      isWhole = false
+      if !take("+") { _ = take("-") }
+      try digits()
+    }
+    let text = String(decoding: bytes[start..<index], as: UTF8.self)
+    if isWhole, let value = Int(text) { return .integer(value) }
+    guard let value = Double(text), value.isFinite else {
+      throw JSONError(.syntax, "The number \(quoted(text)) is out of range.", offset: start)
+    }
+    // As `Codable` reads it, so that both give equal values.
+    return Int(exactly: value).map { .integer($0) } ?? .number(value)
+  }
+
+  private mutating func digits() throws(JSONError) {
+    let start = index
+    while index < bytes.count, (0x30...0x39).contains(bytes[index]) { index += 1 }
+    guard index > start else { throw failure("Expected a digit") }
+  }
+}
