@@ -11,7 +11,7 @@ import Testing
 struct FaultTests {
   /// Where files come from and how they are taken.
   enum Scenario: String, CaseIterable, Sendable {
-    case move, copy, otherFileSystem, storedAsFiles
+    case move, copy, otherFileSystem, storedAsFiles, keptDuplicates
   }
 
   private static var isFull: Bool {
@@ -20,12 +20,12 @@ struct FaultTests {
 
   @Test("A kill at any call loses nothing", arguments: Scenario.allCases)
   func kill(scenario: Scenario) throws {
-    try strikeAll(scenario, [.kill, .tear], selection: scenario == .move ? 24 : 8)
+    try strikeAll(scenario, [.kill, .tear], selection: scenario == .move ? 16 : 6)
   }
 
   @Test("A call that fails loses nothing", arguments: Scenario.allCases)
   func fail(scenario: Scenario) throws {
-    try strikeAll(scenario, [.ioError, .noSpace], selection: scenario == .move ? 12 : 6)
+    try strikeAll(scenario, [.ioError, .noSpace], selection: scenario == .move ? 8 : 4)
   }
 
   @Test("A kill while the last kill is made good loses nothing")
@@ -33,7 +33,7 @@ struct FaultTests {
     let bench = try FaultBench(.move)
     let total = try bench.undisturbed().calls
     var random = SeededRandom(seed: 71)
-    for _ in 0..<(Self.isFull ? 150 : 8) {
+    for _ in 0..<(Self.isFull ? 150 : 6) {
       let first = Int.random(in: 1...total, using: &random)
       let second = Int.random(in: 1...30, using: &random)
       try bench.strike([(.kill, first), (.tear, second)])

@@ -84,6 +84,37 @@ struct VerbTests {
     #expect(verified["checked"] == 3 && verified["problems"] == 0 && verified["repaired"] == 0)
   }
 
+  @Test("explain says of every path what became of it, and why")
+  func explain() throws {
+    let workspace = try Workspace(sources: [["path": "inbox", "settle": "0ms", "mode": "copy"]])
+    for (name, text) in [
+      ("imported", "one"), ("later a duplicate", "one"), ("gone", "two"), ("rejected", ""),
+      ("ignored.part", "three"),
+    ] {
+      try workspace.put(text, as: BytePath(name))
+    }
+    try workspace.json("run", exit: 3)
+    #expect(unlink(workspace.inbox.appending("gone").description) == 0)
+    try workspace.json("run")
+    try workspace.put("four", as: "unseen")
+    for (name, state) in [
+      ("imported", "imported"), ("later a duplicate", "duplicate"), ("gone", "gone"),
+      ("rejected", "rejected"), ("ignored.part", "ignored"), ("unseen", "unseen"),
+      ("nowhere", "unseen"),
+    ] {
+      let path = BytePath("inbox/\(name)")
+      let told = try #require(try workspace.json("explain", path).of("path").first)
+      #expect(told["state"]?.string == state)
+      #expect(told["path"]?.string == "\(workspace.inbox)/\(name)")
+      #expect((told["reason"]?.string?.isEmpty == false) || state == "imported", "\(name)")
+      let hasAsset = ["imported", "duplicate", "gone"].contains(state)
+      #expect((told["asset"]?.string != nil) == hasAsset, "\(name)")
+      #expect(try workspace.run("explain", path).output.contains("\(name) is \(state)"))
+    }
+    let outside = try #require(try workspace.json("explain", "/etc/hosts").of("path").first)
+    #expect(outside["reason"]?.string?.contains("import") == true)
+  }
+
   @Test("import copies files and folders, wherever they are, and leaves them")
   func imports() throws {
     let workspace = try Workspace()

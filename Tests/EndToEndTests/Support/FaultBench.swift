@@ -71,13 +71,22 @@ final class FaultBench {
     try workspace.expectSound(comment)
     let state = try workspace.state()
     let expected = try undisturbed().state
-    let isSame = state == expected
+    // Where the first of two equal files could not be read, the second one is the asset.
+    let mayDiffer = strikes.contains { [.ioError, .noSpace].contains($0.0) }
+    let isSame = state == expected || mayDiffer && state == Self.withEqualFilesSwapped(expected)
     #expect(
       isSame,
       """
       \(comment.rawValue): missing \(expected.filter { !state.contains($0) }), \
       more \(state.filter { !expected.contains($0) }), said \(messages) \(last.errors)
       """)
+  }
+
+  private static func withEqualFilesSwapped(_ state: [String]) -> [String] {
+    state.map { line in
+      line.replacing("d copy of a.jpg", with: "\0").replacing("a.jpg", with: "d copy of a.jpg")
+        .replacing("\0", with: "a.jpg")
+    }.sorted()
   }
 
   /// A library to be, with five files in its source; the folder is kept as long as the workspace.
@@ -89,6 +98,7 @@ final class FaultBench {
       sources: [
         [
           "path": .string(path), "settle": "0ms", "mode": scenario == .copy ? "copy" : "move",
+          "duplicates": scenario == .keptDuplicates ? "keep" : "discard",
         ]
       ],
       stages: Workspace.stages(thumbnails: ["storage": storage]))
