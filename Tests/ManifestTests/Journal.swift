@@ -50,11 +50,13 @@ struct Journal {
   static func id(_ number: Int) -> AssetID {
     let tail = [UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)]
     // Sixteen bytes by construction.
+    // swift-format-ignore: NeverForceUnwrap
     return AssetID(bytes: [1, 0x8B, 0xCF, 0xE5, 0x68, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0] + tail)!
   }
 
   static func digest(_ number: UInt8) -> Digest {
     // Thirty-two bytes by construction.
+    // swift-format-ignore: NeverForceUnwrap
     Digest(bytes: [UInt8](repeating: number, count: 32))!
   }
 

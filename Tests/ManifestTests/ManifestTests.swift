@@ -46,7 +46,8 @@ struct ManifestTests {
       BytePath(bytes: [UInt8](repeating: 0xE9, count: 4000)), "写真",
     ]
     let facts = names.enumerated().map { number, name in
-      ManifestFact.intent(Journal.intent(number, path: name, source: "/s/".appending(name)))
+      ManifestFact.intent(
+        Journal.intent(number, path: name, source: BytePath("/s").appending(name)))
     }
     try journal.open().append(facts)
     #expect(try journal.facts() == facts)
@@ -167,7 +168,7 @@ struct ManifestTests {
     let manifest = try journal.open(segmentSize: 2000)
     var facts: [ManifestFact] = []
     for number in 0..<40 {
-      let fact = ManifestFact.intent(Journal.intent(number, path: "p\(number)"))
+      let fact = ManifestFact.intent(Journal.intent(number, path: BytePath("p\(number)")))
       facts.append(fact)
       try manifest.append([fact])
     }
