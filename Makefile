@@ -54,8 +54,10 @@ run: packages build ## Install what is missing, build, make samples, and run the
 	@echo '  library/originals/                                           the bytes as they came'
 	@echo '(ID is any unique beginning or end of a key that list prints.)'
 
+# One test after another: tests that start processes block their threads, and with
+# a few processors the others would wait for one until their time limits are over.
 test: packages test-packages toolchain ## Install what is missing, build, and run all tests
-	@umask 022; $(SWIFT) test < /dev/null
+	@umask 022; $(SWIFT) test --no-parallel < /dev/null
 
 build: toolchain ## Build a release: .build/release/pipeline and its plugins
 	@umask 022; $(SWIFT) build -c release < /dev/null
@@ -90,8 +92,8 @@ bench: packages build ## Compare with vipsthumbnail; PIPELINE_CORPUS names a fol
 	@Benchmarks/photographs
 
 sanitize: packages test-packages toolchain ## Run the tests under the thread and address sanitizers
-	@umask 022; $(SWIFT) test --scratch-path .build/thread --sanitize=thread < /dev/null
-	@umask 022; $(SWIFT) test --scratch-path .build/address --sanitize=address < /dev/null
+	@umask 022; $(SWIFT) test --scratch-path .build/thread --sanitize=thread --no-parallel < /dev/null
+	@umask 022; $(SWIFT) test --scratch-path .build/address --sanitize=address --no-parallel < /dev/null
 
 # --- What the others need ---------------------------------------------------
 
