@@ -13,7 +13,7 @@ struct SourceComparisonTests {
   private func findings(_ scene: Scene) throws -> [String] {
     let source = try IngestSource(scene.source)
     let scan = try SourceScan(
-      source.folder, rules: SourceRules(scene.source), isRecursive: true, library: nil)
+      source.folder, rules: SourceRules(scene.source), isRecursive: true, library: [])
     var comparison = try SourceComparison(
       scan: scan, cursor: try scene.library().catalog.sightings(of: scene.source.path),
       source: source, now: .now)
@@ -22,7 +22,7 @@ struct SourceComparisonTests {
       switch finding {
       case .candidate(let candidate):
         findings.append("candidate \(candidate.path)\(candidate.known == nil ? "" : ", known")")
-      case .awaitsRemoval(let sighting): findings.append("awaits removal \(sighting.path)")
+      case .awaitsRemoval(let sighting, _): findings.append("awaits removal \(sighting.path)")
       case .settled: findings.append("settled")
       case .changed(let sighting): findings.append("changed \(sighting.path) \(sighting.state)")
       case .restored(let sighting):

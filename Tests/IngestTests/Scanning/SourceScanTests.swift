@@ -38,7 +38,7 @@ struct SourceScanTests {
     var configuration = SourceConfiguration(path: temporary.path)
     change(&configuration)
     var scan = try SourceScan(
-      root, rules: SourceRules(configuration), isRecursive: recursive, library: library)
+      root, rules: SourceRules(configuration), isRecursive: recursive, library: library.map { [$0] } ?? [])
     var entries: [ScannedEntry] = []
     while let entry = scan.next() { entries.append(entry) }
     return entries
@@ -144,7 +144,7 @@ struct SourceScanTests {
     let path = temporary.path
     let found = try Unprivileged.run { () -> [String] in
       var scan = try SourceScan(
-        Descriptor.openFolder(path), rules: SourceRules(), isRecursive: true, library: nil)
+        Descriptor.openFolder(path), rules: SourceRules(), isRecursive: true, library: [])
       var found: [String] = []
       while let entry = scan.next() {
         if case .unreadable(let path, let error) = entry {
