@@ -54,7 +54,9 @@ final class DocumentPlace {
     shell.standardInput = FileHandle.nullDevice
     var environment = ["HOME": home.path, "PATH": "\(built):/usr/local/bin:/usr/bin:/bin"]
     environment["SOURCES"] = Self.top.path
-    environment["LD_LIBRARY_PATH"] = ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"]
+    for name in ["LD_LIBRARY_PATH", "TSAN_OPTIONS", "ASAN_OPTIONS"] {
+      environment[name] = ProcessInfo.processInfo.environment[name]
+    }
     shell.environment = environment
     let pipe = Pipe()
     shell.standardOutput = pipe
