@@ -64,26 +64,34 @@ extension Engine {
   }
 
   private func store(_ finished: [FinishedJob]) throws(EngineError) -> [Completion.Outcome] {
+    let made = keep(finished)
     var outcomes: [Completion.Outcome] = []
-    for job in finished {
-      switch job.result {
-      case .skipped(let reason):
+    for (job, kept) in zip(finished, made) {
+      switch (job.result, kept) {
+      case (.done(let facts, _), .success(let renditions)):
+        outcomes.append(.done(facts: facts, renditions: renditions))
+      case (.done, .failure(let error)):
+        outcomes.append(outcome(PluginFailure(.transient, error.message), of: job))
+      case (.skipped(let reason), _):
         outcomes.append(.skipped(reason: reason))
-      case .givenUp:
-        // `commit` has given these back already.
-        continue
-      case .failed(let failure):
+      case (.failed(let failure), _):
         outcomes.append(outcome(failure, of: job))
-      case .done(let facts, let collected):
-        do throws(FileError) {
-          let stored = try renditions.store([(job.job, collected)])
-          outcomes.append(.done(facts: facts, renditions: stored.flatMap(\.self)))
-        } catch {
-          outcomes.append(outcome(PluginFailure(.transient, error.message), of: job))
-        }
+      case (.givenUp, _):
+        // Those were given back before.
+        continue
       }
     }
     return outcomes
+  }
+
+  /// Makes the renditions of a group durable together, or, if that fails, each
+  /// job's by themselves, so that it is known whose can't be kept.
+  private func keep(_ finished: [FinishedJob]) -> [Result<[NewRendition], FileError>] {
+    let made = finished.map { ($0.job, $0.renditions) }
+    if let stored = try? renditions.store(made) { return stored.map { .success($0) } }
+    return made.map { job in
+      Result { () throws(FileError) in try renditions.store([job]).flatMap(\.self) }
+    }
   }
 
   private func outcome(_ failure: PluginFailure, of job: FinishedJob) -> Completion.Outcome {

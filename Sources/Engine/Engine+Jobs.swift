@@ -74,7 +74,7 @@ extension Engine {
       asset: .init(
         id: job.asset, name: job.name.description, digest: job.digest, size: job.size),
       input: input.description, output: output.description,
-      options: stage.plan.configuration.options, facts: aliased(job.facts),
+      options: stage.plan.options, facts: aliased(job.facts),
       deadline: stage.plan.configuration.limits.time?.seconds)
   }
 

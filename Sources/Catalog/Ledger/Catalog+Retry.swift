@@ -12,7 +12,8 @@ extension Catalog {
         INSERT INTO temp.retried (ledger)
         SELECT DISTINCT ledger.id FROM stage
           CROSS JOIN ledger INDEXED BY ledger_claim
-            ON ledger.fingerprint = stage.fingerprint AND ledger.state = 'failed'
+            ON ledger.fingerprint = stage.fingerprint AND ledger.state IN ('failed', 'ready')
+              AND (ledger.state = 'failed' OR ledger.class IS NOT NULL)
         WHERE stage.active = 1 AND (?1 OR EXISTS (
           SELECT 1 FROM job WHERE job.ledger = ledger.id
             AND job.asset IN (SELECT asset FROM temp.chosen)))

@@ -49,7 +49,8 @@ extension CatalogReader {
     }
   }
 
-  /// Returns the failed jobs of all assets outside the trash, by asset and stage.
+  /// Returns the failed jobs of all assets outside the trash, by asset and stage;
+  /// those that wait for another attempt after a failure are among them.
   package func failures() throws(CatalogError) -> [FailureRecord] {
     try read { (connection) throws(CatalogError) in
       try connection.all(
@@ -57,7 +58,8 @@ extension CatalogReader {
         SELECT asset.id, asset.name, stage.name, ledger.class, ledger.reason,
           ledger.attempts + ledger.interruptions
         FROM stage CROSS JOIN ledger INDEXED BY ledger_claim
-            ON ledger.fingerprint = stage.fingerprint AND ledger.state = 'failed'
+            ON ledger.fingerprint = stage.fingerprint AND ledger.state IN ('failed', 'ready')
+              AND (ledger.state = 'failed' OR ledger.class IS NOT NULL)
           CROSS JOIN job ON job.ledger = ledger.id AND job.stage = stage.id
           CROSS JOIN asset ON asset.id = job.asset
         WHERE stage.active = 1 AND asset.trashed_at IS NULL

@@ -115,7 +115,7 @@ extension Schema {
 
     CREATE VIEW failures AS
       SELECT asset, name, stage, class, reason, attempts, finished_at, raw_asset
-      FROM jobs WHERE state = 'failed';
+      FROM jobs WHERE state = 'failed' OR (state = 'ready' AND class IS NOT NULL);
 
     CREATE VIEW runs AS
       SELECT \(uuid("run.id")) AS id,

@@ -14,6 +14,11 @@ package struct StagePlan: Sendable {
 
     package var name: String { configuration.name }
 
+    /// The options with the defaults of the plugin's schema filled in.
+    var options: JSONValue {
+      configuration.options.fillingDefaults(carrier.manifest.options)
+    }
+
     /// Whether the plugin can work on this type.
     func accepts(_ mediaType: MediaType) -> Bool {
       carrier.manifest.accepts?.contains { mediaType.matches($0) } ?? true

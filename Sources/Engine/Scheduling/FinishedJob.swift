@@ -17,3 +17,10 @@ struct FinishedJob: Sendable {
   let result: Result
   let seconds: Double
 }
+
+extension FinishedJob {
+  /// What the job made; nothing unless it is done.
+  var renditions: [CollectedRendition] {
+    if case .done(_, let renditions) = result { renditions } else { [] }
+  }
+}

@@ -24,7 +24,7 @@ final class StageLanes: Sendable {
   /// - Parameter active: how many lanes are in use.
   func prepare(active: Int) throws(PluginFailure) {
     while idle.withLock({ $0.count }) + active < plan.configuration.concurrency {
-      let lane = try plan.carrier.makeLane(options: plan.configuration.options)
+      let lane = try plan.carrier.makeLane(options: plan.options)
       idle.withLock { $0.append(lane) }
     }
   }
@@ -44,7 +44,7 @@ final class StageLanes: Sendable {
     if let made = estimator.withLock({ $0 }) {
       lane = made
     } else {
-      lane = try plan.carrier.makeLane(options: plan.configuration.options)
+      lane = try plan.carrier.makeLane(options: plan.options)
       estimator.withLock { $0 = lane }
     }
     return lane.estimate(facts: facts) ?? Self.guess

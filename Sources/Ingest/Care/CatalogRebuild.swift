@@ -23,7 +23,7 @@ package struct CatalogRebuild {
       let folder = try Descriptor.openFolder(library.layout.catalogFolder)
       let name = library.layout.catalog.lastComponent
       let fresh = BytePath("catalog-rebuilt.sqlite")
-      try removeFiles(fresh, in: folder)
+      try CatalogFiles(folder: folder, name: fresh).remove()
       let manifest = try Manifest(folder: library.layout.manifest)
       let path = library.layout.catalogFolder.appending(fresh)
       let catalog = try Catalog.create(at: path, libraryID: library.marker.library)
@@ -33,41 +33,12 @@ package struct CatalogRebuild {
       let reader = try CatalogReader.open(at: path, immutable: true)
       let assets = try reader.status().assets
       try reader.close()
-      let old = try setAside(name, in: folder)
+      // The old catalog is kept: its damage may still be of interest.
+      let old = try CatalogFiles(folder: folder, name: name)
+        .rename(to: BytePath("catalog-\(Timestamp.now.microseconds).old"))
       try folder.rename(fresh, to: folder, as: name)
       try folder.sync()
       return Result(assets: assets, oldCatalog: old)
     }
-  }
-
-  /// A catalog's file, its write-ahead log and its shared memory belong together.
-  private static let suffixes = ["", "-wal", "-shm"]
-
-  private func removeFiles(_ name: BytePath, in folder: Descriptor) throws(FileError) {
-    for suffix in Self.suffixes {
-      do throws(FileError) {
-        try folder.remove(BytePath(bytes: name.bytes + Array(suffix.utf8)))
-      } catch let error where error.code == .notFound {
-        continue
-      }
-    }
-  }
-
-  /// Gives the old catalog another name; its damage may still be of interest.
-  private func setAside(_ name: BytePath, in folder: Descriptor) throws(FileError) -> BytePath? {
-    let stamp = Timestamp.now.microseconds
-    var kept: BytePath?
-    // The log first: a catalog without its log would be another catalog.
-    for suffix in Self.suffixes.reversed() {
-      let from = BytePath(bytes: name.bytes + Array(suffix.utf8))
-      let to = BytePath("catalog-\(stamp).old\(suffix)")
-      do throws(FileError) {
-        try folder.rename(from, to: folder, as: to)
-        kept = folder.path.appending(to)
-      } catch let error where error.code == .notFound {
-        continue
-      }
-    }
-    return kept
   }
 }

@@ -94,6 +94,24 @@ package final class IngestLibrary {
     }
   }
 
+  /// Makes a catalog under another name first: a reader beside a first run finds
+  /// none, or a whole one.
+  private static func make(
+    _ file: BytePath, for found: LibraryFolder
+  ) throws(IngestError) -> Catalog {
+    try translating {
+      let fresh = BytePath("catalog-new.sqlite")
+      let folder = try Descriptor.openFolder(file.parent)
+      try CatalogFiles(folder: folder, name: fresh).remove()
+      let catalog = try Catalog.create(
+        at: file.parent.appending(fresh), libraryID: found.marker.library)
+      try catalog.close()
+      try folder.rename(fresh, to: folder, as: file.lastComponent)
+      try folder.sync()
+      return try Catalog.open(at: file, libraryID: found.marker.library)
+    }
+  }
+
   /// Bytes get from `incoming/` to `originals/` by rename, so both must be on one file system.
   private static func checkDevices(_ layout: LibraryLayout) throws(IngestError) {
     try translating {
@@ -116,7 +134,7 @@ package final class IngestLibrary {
     do throws(CatalogError) {
       return try Catalog.open(at: file, libraryID: found.marker.library)
     } catch let error where error.code == .missing && manifest.lastSequence == 0 {
-      return try translating { try Catalog.create(at: file, libraryID: found.marker.library) }
+      return try make(file, for: found)
     } catch {
       throw IngestError(error)
     }

@@ -38,7 +38,8 @@ struct SourceScanTests {
     var configuration = SourceConfiguration(path: temporary.path)
     change(&configuration)
     var scan = try SourceScan(
-      root, rules: SourceRules(configuration), isRecursive: recursive, library: library.map { [$0] } ?? [])
+      root, rules: SourceRules(configuration), isRecursive: recursive,
+      library: library.map { [$0] } ?? [])
     var entries: [ScannedEntry] = []
     while let entry = scan.next() { entries.append(entry) }
     return entries

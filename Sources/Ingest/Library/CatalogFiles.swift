@@ -1,0 +1,43 @@
+import Files
+import PipelineModel
+
+/// A catalog's file, its write-ahead log and its shared memory, which belong together.
+struct CatalogFiles {
+  let folder: Descriptor
+  /// The name of the catalog's file.
+  let name: BytePath
+
+  private static let suffixes = ["", "-wal", "-shm"]
+
+  /// Removes what there is of them.
+  func remove() throws(FileError) {
+    for suffix in Self.suffixes {
+      do throws(FileError) {
+        try folder.remove(Self.name(name, suffix))
+      } catch let error where error.code == .notFound {
+        continue
+      }
+    }
+  }
+
+  /// Gives them another name.
+  ///
+  /// - Returns: the new path of the catalog's file, or `nil` if there was nothing.
+  func rename(to newName: BytePath) throws(FileError) -> BytePath? {
+    var renamed: BytePath?
+    // The log first: a catalog without its log would be another catalog.
+    for suffix in Self.suffixes.reversed() {
+      do throws(FileError) {
+        try folder.rename(Self.name(name, suffix), to: folder, as: Self.name(newName, suffix))
+        renamed = folder.path.appending(newName)
+      } catch let error where error.code == .notFound {
+        continue
+      }
+    }
+    return renamed
+  }
+
+  private static func name(_ name: BytePath, _ suffix: String) -> BytePath {
+    BytePath(bytes: name.bytes + Array(suffix.utf8))
+  }
+}
