@@ -23,12 +23,14 @@ package struct CatalogRebuild {
       let folder = try Descriptor.openFolder(library.layout.catalogFolder)
       let name = library.layout.catalog.lastComponent
       let fresh = BytePath("catalog-rebuilt.sqlite")
-      try CatalogFiles(folder: folder, name: fresh).remove()
+      let files = CatalogFiles(folder: folder, name: fresh)
+      try files.remove()
       let manifest = try Manifest(folder: library.layout.manifest)
       let path = library.layout.catalogFolder.appending(fresh)
       let catalog = try Catalog.create(at: path, libraryID: library.marker.library)
       try Replay(catalog: catalog, manifest: manifest).run()
       try catalog.close()
+      try files.requireWhole()
       // Nobody else knows of the new file, and a reader with locks would leave files beside it.
       let reader = try CatalogReader.open(at: path, immutable: true)
       let assets = try reader.status().assets

@@ -37,6 +37,23 @@ struct CatalogFiles {
     return renamed
   }
 
+  /// Makes sure that a new catalog, now closed, is whole without its log.
+  ///
+  /// - Throws: `FileError` if the log is still there: closing could not empty it
+  ///   into the catalog.
+  func requireWhole() throws(FileError) {
+    do throws(FileError) {
+      let log = try folder.status(of: Self.name(name, "-wal"))
+      guard log.identity.size == 0 else {
+        throw FileError(
+          .ioError, "“\(folder.path.appending(name).printable)” could not be written whole.",
+          path: folder.path.appending(name))
+      }
+    } catch let error where error.code == .notFound {
+      // Emptied and removed, as it should be.
+    }
+  }
+
   private static func name(_ name: BytePath, _ suffix: String) -> BytePath {
     BytePath(bytes: name.bytes + Array(suffix.utf8))
   }

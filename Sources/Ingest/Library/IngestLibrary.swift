@@ -102,10 +102,12 @@ package final class IngestLibrary {
     try translating {
       let fresh = BytePath("catalog-new.sqlite")
       let folder = try Descriptor.openFolder(file.parent)
-      try CatalogFiles(folder: folder, name: fresh).remove()
+      let files = CatalogFiles(folder: folder, name: fresh)
+      try files.remove()
       let catalog = try Catalog.create(
         at: file.parent.appending(fresh), libraryID: found.marker.library)
       try catalog.close()
+      try files.requireWhole()
       try folder.rename(fresh, to: folder, as: file.lastComponent)
       try folder.sync()
       return try Catalog.open(at: file, libraryID: found.marker.library)
