@@ -59,7 +59,7 @@ run: packages build ## Install what is missing, build, make samples, and run the
 test: packages test-packages toolchain ## Install what is missing, build, and run all tests
 	@umask 022; $(SWIFT) test --no-parallel < /dev/null
 
-build: toolchain ## Build a release: .build/release/pipeline and its plugins
+build: packages toolchain ## Build a release: .build/release/pipeline and its plugins
 	@umask 022; $(SWIFT) build -c release < /dev/null
 
 check: lint warnings test ## What CI runs: format, no warnings, import boundaries, all tests
@@ -77,9 +77,8 @@ clean: ## Remove what was built; inbox/ and library/ stay
 
 # --- Installing -------------------------------------------------------------
 
-install: toolchain ## Install a release below PREFIX (/usr/local), within DESTDIR
+install: build ## Build, and install a release below PREFIX (/usr/local), within DESTDIR
 	@Packaging/require-packages $(INSTALL_PACKAGES)
-	@[ -x $(RELEASE)/pipeline ] || $(MAKE) build
 	@Packaging/install '$(RELEASE)' '$(DESTDIR)$(PREFIX)'
 
 uninstall: ## Remove what `make install` put there, and nothing else

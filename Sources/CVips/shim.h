@@ -77,16 +77,6 @@ static inline int pipeline_vips_icc_transform(VipsImage *in, VipsImage **out, co
                             VIPS_INTENT_RELATIVE, "depth", depth, NULL);
 }
 
-// vips_extract_band and vips_extract_area are variadic.
-static inline int pipeline_vips_extract_bands(VipsImage *in, VipsImage **out, int first,
-                                              int count) {
-  return vips_extract_band(in, out, first, "n", count, NULL);
-}
-static inline int pipeline_vips_extract_area(VipsImage *in, VipsImage **out, int left, int top,
-                                             int width, int height) {
-  return vips_extract_area(in, out, left, top, width, height, NULL);
-}
-
 // vips_rot and vips_flip are variadic.
 static inline int pipeline_vips_rotate(VipsImage *in, VipsImage **out, VipsAngle angle) {
   return vips_rot(in, out, angle, NULL);

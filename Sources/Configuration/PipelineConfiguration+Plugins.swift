@@ -16,8 +16,17 @@ extension PipelineConfiguration {
     var sound: [Int] = []
     for (index, stage) in stages.enumerated() {
       let place = "/\(TopKey.stages.rawValue)/\(index)"
+      if stage.command != nil {
+        problems.append(
+          ConfigurationError(
+            code: .unknownPlugin,
+            message:
+              "The stage \(quoted(stage.name)) names a program in “command”, and this version "
+              + "runs no executable plugins yet: remove the stage.",
+            pointer: JSONPointer.appending(StageKey.command.rawValue, to: place), file: file))
+        continue
+      }
       guard let schema = plugins[stage.plugin] else {
-        if stage.command != nil { continue }
         let known = plugins.keys.sorted()
         let hint = NearestName.hint(stage.plugin, among: known, kind: "plugins")
         problems.append(

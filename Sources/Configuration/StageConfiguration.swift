@@ -32,7 +32,7 @@ package struct StageConfiguration: Sendable, Hashable {
   package var limits = StageLimits()
   /// How often a job is tried; three times by default.
   package var attempts = 3
-  /// Where the plugin runs; by default in worker processes.
+  /// Where the plugin is to run; by default in worker processes, which this version lacks.
   package var isolation = Isolation.process
   /// Where the bytes of renditions are kept; by default decided by size.
   package var storage = Storage.auto

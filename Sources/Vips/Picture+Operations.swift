@@ -82,23 +82,6 @@ extension Picture {
     }
   }
 
-  /// Keeps some of the bands.
-  package func extractingBands(_ range: Range<Int>) throws(VipsError) -> Picture {
-    try applying("The picture's bands can't be taken") {
-      pipeline_vips_extract_bands(pointer, $0, Int32(range.lowerBound), Int32(range.count))
-    }
-  }
-
-  /// Cuts a rectangle out.
-  package func cropped(
-    left: Int, top: Int, width: Int, height: Int
-  ) throws(VipsError) -> Picture {
-    try applying("The picture can't be cut") {
-      pipeline_vips_extract_area(
-        pointer, $0, Int32(left), Int32(top), Int32(width), Int32(height))
-    }
-  }
-
   /// Turns the picture as EXIF's orientation says, and so makes it upright.
   ///
   /// The pixels must be in memory, since turning reads them out of order.

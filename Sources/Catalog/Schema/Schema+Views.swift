@@ -141,6 +141,8 @@ extension Schema {
 
   /// RFC 3339 of nanoseconds since 1970.
   private static func nanoseconds(_ column: String) -> String {
-    "strftime('%Y-%m-%dT%H:%M:%fZ', \(column) / 1000000000.0, 'unixepoch')"
+    // In whole numbers: as a fraction SQLite would round the milliseconds.
+    "strftime('%Y-%m-%dT%H:%M:%S', \(column) / 1000000000, 'unixepoch')"
+      + " || printf('.%03dZ', \(column) / 1000000 % 1000)"
   }
 }

@@ -22,7 +22,7 @@ package enum NearestName {
   }
 
   /// “; did you mean “x”?”, or else “; known are …”.
-  static func hint(_ name: String, among known: [String], kind: String) -> String {
+  package static func hint(_ name: String, among known: [String], kind: String) -> String {
     if let near = find(name, among: known) { return "; did you mean \(quoted(near))?" }
     if known.isEmpty { return "; there are no \(kind)" }
     return "; known \(kind) are \(known.map(quoted).joined(separator: ", "))"

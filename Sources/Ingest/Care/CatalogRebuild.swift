@@ -24,7 +24,7 @@ package struct CatalogRebuild {
       let name = library.layout.catalog.lastComponent
       let fresh = BytePath("catalog-rebuilt.sqlite")
       let files = CatalogFiles(folder: folder, name: fresh)
-      try files.remove()
+      try files.makeEmpty()
       let manifest = try Manifest(folder: library.layout.manifest)
       let path = library.layout.catalogFolder.appending(fresh)
       let catalog = try Catalog.create(at: path, libraryID: library.marker.library)

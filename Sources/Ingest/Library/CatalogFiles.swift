@@ -1,4 +1,5 @@
 import Files
+import Glibc
 import PipelineModel
 
 /// A catalog's file, its write-ahead log and its shared memory, which belong together.
@@ -18,6 +19,14 @@ struct CatalogFiles {
         continue
       }
     }
+  }
+
+  /// Removes what there is of them, and makes an empty file that only its owner may
+  /// read: SQLite gives its log the mode of the catalog, and would leave both to the umask.
+  func makeEmpty() throws(FileError) {
+    try remove()
+    _ = try Descriptor.open(
+      name, in: folder, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
   }
 
   /// Gives them another name.

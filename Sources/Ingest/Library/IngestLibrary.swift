@@ -103,7 +103,7 @@ package final class IngestLibrary {
       let fresh = BytePath("catalog-new.sqlite")
       let folder = try Descriptor.openFolder(file.parent)
       let files = CatalogFiles(folder: folder, name: fresh)
-      try files.remove()
+      try files.makeEmpty()
       let catalog = try Catalog.create(
         at: file.parent.appending(fresh), libraryID: found.marker.library)
       try catalog.close()

@@ -15,7 +15,8 @@ struct UsageError: Error, Sendable {
   }
 
   static func unknownOption(_ name: String, known: [Option], verb: String?) -> UsageError {
-    let names = known.flatMap { [$0.name] + ($0.short.map { [$0] } ?? []) }
+    // Between one-letter options everything is near.
+    let names = name.count > 2 ? known.map(\.name) : []
     let meant = NearestName.find(name, among: names).map { " Did you mean \($0)?" } ?? ""
     return UsageError("There is no option “\(name)”.\(meant)", verb: verb)
   }

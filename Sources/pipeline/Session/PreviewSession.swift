@@ -41,8 +41,8 @@ struct PreviewSession {
         ["files": .integer(paths), "bytes": .integer(bytes), "jobs": .integer(ready ?? 0)])
     } else {
       context.console.result(
-        "\(paths) files (\(ByteSize(bytes: bytes))) would be taken; "
-          + "\(ready ?? 0) jobs are due from earlier.")
+        "\(counted(paths, "file")) (\(ByteSize(bytes: bytes))) would be taken; "
+          + "\(counted(ready ?? 0, "job")) due from earlier.")
     }
     return .success
   }

@@ -74,12 +74,16 @@ struct RunSession {
     guard console.isTerminal || console.isVerbose else { return }
     var parts = ["\(counts[.imported]) imported"]
     let others: [(Int, String)] = [
-      (counts[.duplicate], "duplicates"), (counts[.settling], "settling"),
+      (counts[.duplicate], "duplicate"), (counts[.settling], "settling"),
       (counts[.rejected], "rejected"), (counts[Sighting.State.failed], "failed"),
-      (counts[.gone], "gone"), (counts[.done], "jobs done"),
-      (counts[.skipped], "jobs skipped"), (counts[JobEvent.Outcome.failed], "jobs failed"),
+      (counts[.gone], "gone"),
     ]
     parts += others.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+    let jobs: [(Int, String)] = [
+      (counts[.done], "done"), (counts[.skipped], "skipped"),
+      (counts[JobEvent.Outcome.failed], "failed"),
+    ]
+    parts += jobs.filter { $0.0 > 0 }.map { "\(counted($0.0, "job")) \($0.1)" }
     let tenths = (seconds * 10).rounded() / 10
     console.message(parts.joined(separator: ", ") + " in \(tenths) s")
   }

@@ -28,6 +28,21 @@ struct Surroundings {
       root: configuration.library, catalogFolder: configuration.catalog)
   }
 
+  /// Refuses a configured catalog folder that is not there, before anything is made.
+  func checkCatalogFolder() throws(ConfigurationErrors) {
+    guard let folder = configuration.catalog else { return }
+    do throws(FileError) {
+      _ = try Descriptor.openFolder(folder)
+    } catch {
+      throw ConfigurationErrors(
+        ConfigurationError(
+          code: .badPath,
+          message: "\(error.message) “catalog” names a folder that has to be there: make it, on a "
+            + "local disk and for its owner only.", pointer: "/catalog",
+          file: configuration.file))
+    }
+  }
+
   /// Refuses a library whose catalog would be on a file system without reliable locks.
   func checkFileSystem() throws(IngestError) {
     let network: String?

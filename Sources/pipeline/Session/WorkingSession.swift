@@ -24,6 +24,7 @@ struct WorkingSession {
     let configuration = surroundings.configuration
     plan = try StagePlan(
       configuration, finder: PluginFinder(configured: configuration.plugins))
+    try surroundings.checkCatalogFolder()
     let found =
       makesLibrary
       ? try LibraryFolder.openOrMake(surroundings.layout, neighbour: configuration.folder)

@@ -17,7 +17,8 @@ enum FailedVerb: Verb {
       guard console.isJSON else {
         console.result(
           "\(failure.asset)\t\(failure.stage)\t\(failure.failureClass)\t"
-            + "\(failure.attempts) attempts\t\(failure.name.printable)\t\(failure.reason)")
+            + "\(counted(failure.attempts, "attempt"))\t\(failure.name.printable)\t\(failure.reason)"
+        )
         continue
       }
       var members: [String: JSONValue] = [

@@ -20,6 +20,11 @@ enum PluginsVerb: Verb {
     let finder = PluginFinder(configured: configured)
     do throws(PluginFailure) {
       if let id = context.arguments.operands.first {
+        let known = try finder.all().map(\.id)
+        guard known.contains(id.description) else {
+          let meant = NearestName.hint(id.description, among: known, kind: "plugins")
+          throw PluginFailure(.environment, "There is no plugin “\(id.printable)”\(meant)")
+        }
         try show(finder.find(id.description), context.console, withOptions: true)
       } else {
         for found in try finder.all() { list(found, context.console) }

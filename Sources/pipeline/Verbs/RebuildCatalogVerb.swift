@@ -27,7 +27,8 @@ enum RebuildCatalogVerb: Verb {
         ])
     } else if context.console.isTerminal || context.console.isVerbose {
       context.console.message(
-        "\(result.assets) assets are recorded again\(kept). Thumbnails are made by the next run.")
+        "\(counted(result.assets, "asset")) recorded again\(kept). Thumbnails are made by the next run."
+      )
     }
     return .success
   }

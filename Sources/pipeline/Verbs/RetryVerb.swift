@@ -27,6 +27,8 @@ enum RetryVerb: Verb {
       let failures = try reading.catalog.failures().filter { isAll || assets.contains($0.asset) }
       return report(failures.count, "would be ready again", context.console)
     }
+    // Closed first: the last one to close the catalog empties its log into it.
+    try reading.catalog.close()
     let session = try WorkingSession(context, makesLibrary: false)
     let count = try session.library.catalog.retry(assets: isAll ? nil : assets)
     try session.library.close()
@@ -37,7 +39,7 @@ enum RetryVerb: Verb {
     if console.isJSON {
       console.event("retried", ["jobs": .integer(count)])
     } else if console.isTerminal || console.isVerbose {
-      console.message("\(count) jobs \(what).")
+      console.message("\(counted(count, "job")) \(what).")
     }
     return .success
   }

@@ -35,7 +35,7 @@ enum VerifyVerb: Verb {
         "summary",
         ["checked": .integer(checked), "problems": .integer(problems), "repaired": 0])
     } else if console.isTerminal || console.isVerbose {
-      console.message("\(checked) files checked, \(problems) problems.")
+      console.message("\(counted(checked, "file")) checked, \(counted(problems, "problem")).")
     }
     return problems == 0 ? .success : .someFailed
   }

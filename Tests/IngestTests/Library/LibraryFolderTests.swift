@@ -71,7 +71,9 @@ struct LibraryFolderTests {
     #expect(try library.entries().count == 1)
   }
 
-  @Test("A new library is not made on another file system", .enabled(if: TakingTests.otherDisk))
+  @Test(
+    "A new library is not made on another file system",
+    .enabled(if: TakingTests.otherDisk, "needs another file system in /dev/shm"))
   func otherFileSystem() throws {
     let elsewhere = "/dev/shm/pipeline-tests-\(UUID().uuidString)"
     try FileManager.default.createDirectory(
@@ -115,7 +117,9 @@ struct LibraryFolderTests {
     #expect(try scene.sighting("a")?.state == .imported)
   }
 
-  @Test("A source that is a mount point is remembered as one", .enabled(if: TakingTests.otherDisk))
+  @Test(
+    "A source that is a mount point is remembered as one",
+    .enabled(if: TakingTests.otherDisk, "needs another file system in /dev/shm"))
   func mounted() throws {
     let scene = try Scene(.copy)
     let library = try scene.library()
