@@ -133,7 +133,8 @@ struct DescriptorTests {
     for (number, code) in codes { #expect(FileError("x", nil, errno: number).code == code) }
   }
 
-  @Test("A full disk is told as such", .enabled(if: access("/dev/full", W_OK) == 0, "needs /dev/full"))
+  @Test(
+    "A full disk is told as such", .enabled(if: access("/dev/full", W_OK) == 0, "needs /dev/full"))
   func full() throws {
     let file = try Descriptor.open("/dev/full", flags: O_WRONLY)
     let error = try #require(throws: FileError.self) { try file.write([1, 2, 3]) }
