@@ -361,6 +361,23 @@ struct EngineTests {
     #expect(try workshop.catalog.backlog()["p"] == [.ready: 5])
   }
 
+  @Test("A wake-up that comes while jobs are claimed is not lost")
+  func wakeWhileClaiming() throws {
+    try workshop.add("first")
+    let ledger = SlowLedger(workshop.catalog)
+    let engine = try workshop.engine(
+      try workshop.plan([.stage("p", "plain")], [plain { _, _ in .done() }]), ledger: ledger)
+    engine.wake()
+    ledger.isClaiming.wait()
+    // Too late for the claim that is under way.
+    try workshop.add("second")
+    engine.wake()
+    ledger.mayGoOn.signal()
+    for _ in 0..<500 where try workshop.catalog.backlog()["p"] != [.done: 2] { usleep(10_000) }
+    #expect(try workshop.catalog.backlog()["p"] == [.done: 2])
+    engine.stop(deadline: ContinuousClock().now + .seconds(20))
+  }
+
   private func assets() throws -> [AssetID] {
     var assets: [AssetID] = []
     try workshop.reader.assets { assets.append($0.id) }

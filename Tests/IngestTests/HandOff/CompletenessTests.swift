@@ -195,6 +195,38 @@ struct CompletenessTests {
     }
   }
 
+  @Test(
+    "A file of which nobody can say whether it is written to goes in the next run, if unchanged",
+    .enabled(if: geteuid() == 0), arguments: [false, true])
+  func withoutLease(isChanged: Bool) throws {
+    let temporary = try TemporaryFolder()
+    try #require(chown("\(temporary.path)", Unprivileged.user, Unprivileged.user) == 0)
+    try Unprivileged.run {
+      let scene = try Scene(in: temporary)
+      try scene.write("hello", to: "a")
+    }
+    let path = "\(temporary.appending("source/a"))"
+    try #require(chown(path, 0, 0) == 0)
+    try Unprivileged.run {
+      let scene = try Scene(in: temporary)
+      #expect(try scene.outcomes() == ["a": .imported])
+      #expect(scene.exists("a"))
+      scene.close()
+    }
+    if isChanged { try Data("hello again".utf8).write(to: URL(fileURLWithPath: path)) }
+    try Unprivileged.run {
+      let scene = try Scene(in: temporary)
+      #expect(try scene.outcomes() == (isChanged ? ["a": .imported] : [:]))
+      #expect(scene.exists("a") == isChanged)
+      scene.close()
+      #expect(try scene.outcomes() == [:])
+      #expect(!scene.exists("a"))
+      #expect(try scene.assets().count == (isChanged ? 2 : 1))
+      #expect(try scene.problems().isEmpty)
+      scene.close()
+    }
+  }
+
   @Test("Of what lies in a folder that can't be read, nothing is said to be gone")
   func unreadableFolder() throws {
     let temporary = try TemporaryFolder()
