@@ -15,7 +15,8 @@ struct ReactionTests {
     try workspace.put("hello", as: "a.txt")
     let before = try inode("inbox/a.txt", in: workspace)
     workspace.program.environment.merge(
-      shim.striking(.ioError, atSync: 1, of: "/incoming/")) { $1 }
+      shim.striking(.ioError, atSync: 1, of: "/incoming/")
+    ) { $1 }
     #expect(try workspace.json("run").outcome("a.txt") == "imported")
     workspace.program.environment["LD_PRELOAD"] = nil
     let original = try #require(try workspace.files(below: "library/originals").first)
@@ -32,7 +33,8 @@ struct ReactionTests {
     let workspace = try Workspace()
     try workspace.put("hello", as: "a.txt")
     workspace.program.environment.merge(
-      shim.striking(.ioError, atSync: 1, of: "/manifest/")) { $1 }
+      shim.striking(.ioError, atSync: 1, of: "/manifest/")
+    ) { $1 }
     try workspace.json("run", exit: 1)
     workspace.program.environment["LD_PRELOAD"] = nil
     let segments = try workspace.files(below: "library/manifest")

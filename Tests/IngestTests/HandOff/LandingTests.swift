@@ -61,8 +61,11 @@ struct LandingTests {
     let path = "\(scene.path(name))"
     let incoming = "\(scene.layout.incoming.appending(taking.incomingName))"
     let landing = try landing(scene) {
-      // While it is read: a writer waits for the lease, and its name is taken again.
+      // While it is read: a writer waits for the lease, mode and time are changed as
+      // by a writer, and its name is taken again.
       _ = open(incoming, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+      chmod(incoming, 0o444)
+      utimes(incoming, nil)
       let other = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
       write(other, "other", 5)
       close(other)
