@@ -22,23 +22,27 @@ extension Descriptor {
   package func fileSystem() throws(FileError) -> FileSystemFacts {
     var result = CLinux.statfs()
     try systemCall("examine the file system of", path) { pipeline_statfs(number, &result) }
-    // A file system without bounds says 0 blocks (tmpfs), or more than an Int holds (FUSE).
-    let isBounded = result.f_blocks > 0
-    let unit = UInt64(result.f_frsize)
     return FileSystemFacts(
-      freeBytes: isBounded ? Self.product(UInt64(result.f_bavail), unit) : .max,
-      totalBytes: isBounded ? Self.product(UInt64(result.f_blocks), unit) : .max,
+      blocks: UInt64(result.f_blocks), freeBlocks: UInt64(result.f_bavail),
+      blockSize: UInt64(result.f_frsize),
       networkName: FileSystemFacts.networkName(of: Int(result.f_type)))
   }
 }
 
-extension Descriptor {
+extension FileSystemFacts {
+  /// Turns blocks into bytes: a file system without bounds says that it has 0
+  /// blocks (tmpfs), or more than an Int holds (FUSE).
+  init(blocks: UInt64, freeBlocks: UInt64, blockSize: UInt64, networkName: String?) {
+    let isBounded = blocks > 0
+    self.init(
+      freeBytes: isBounded ? Self.product(freeBlocks, blockSize) : .max,
+      totalBytes: isBounded ? Self.product(blocks, blockSize) : .max, networkName: networkName)
+  }
+
   private static func product(_ blocks: UInt64, _ unit: UInt64) -> Int {
     let (bytes, overflow) = blocks.multipliedReportingOverflow(by: unit)
     return overflow ? .max : Int(clamping: bytes)
   }
-}
 
-extension FileSystemFacts {
   static func networkName(of type: Int) -> String? { networks[type & 0xFFFF_FFFF] }
 }

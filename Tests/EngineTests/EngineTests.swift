@@ -361,6 +361,36 @@ struct EngineTests {
     #expect(try workshop.catalog.backlog()["p"] == [.ready: 5])
   }
 
+  @Test("A wake-up that comes while jobs are claimed is not lost")
+  func wakeWhileClaiming() throws {
+    try workshop.add("first")
+    let ledger = SlowLedger(workshop.catalog)
+    let second = DispatchSemaphore(value: 0)
+    let haveMet = Atomic(false)
+    let carrier = plain { request, _ in
+      if request.asset.name == "1.jpg" {
+        haveMet.store(second.wait(timeout: .now() + 10) == .success, ordering: .relaxed)
+      } else {
+        second.signal()
+      }
+      return .done()
+    }
+    let engine = try workshop.engine(
+      try workshop.plan([.stage("p", "plain")], [carrier]), ledger: ledger)
+    engine.wake()
+    ledger.isClaiming.wait()
+    // Too late for the claim that is under way.
+    try workshop.add("second")
+    engine.wake()
+    ledger.mayGoOn.signal()
+    for _ in 0..<1500 where try workshop.catalog.backlog()["p"] != [.done: 2] { usleep(10_000) }
+    // The second job did not have to wait for the end of the first.
+    let met = haveMet.load(ordering: .relaxed)
+    #expect(met)
+    #expect(try workshop.catalog.backlog()["p"] == [.done: 2])
+    engine.stop(deadline: ContinuousClock().now + .seconds(20))
+  }
+
   private func assets() throws -> [AssetID] {
     var assets: [AssetID] = []
     try workshop.reader.assets { assets.append($0.id) }

@@ -1,9 +1,10 @@
-import Files
 import Fixtures
 import Glibc
 import Hashing
 import PipelineModel
 import Testing
+
+@testable import Files
 
 @Suite("Open files", .timeLimit(.minutes(1)))
 struct DescriptorTests {
@@ -145,5 +146,17 @@ struct DescriptorTests {
   func room() throws {
     let facts = try folder.fileSystem()
     #expect(facts.freeBytes > 0 && facts.freeBytes <= facts.totalBytes)
+  }
+
+  @Test(
+    "A file system without bounds, or with more bytes than a number holds, has room without end",
+    arguments: [
+      (0, 0, 4096, Int.max, Int.max), (.max, .max, 4096, .max, .max),
+      (1 << 63, 1 << 62, 1, .max, 1 << 62), (1000, 0, 4096, 4_096_000, 0),
+    ] as [(UInt64, UInt64, UInt64, Int, Int)])
+  func bounds(blocks: UInt64, freeBlocks: UInt64, size: UInt64, total: Int, free: Int) {
+    let facts = FileSystemFacts(
+      blocks: blocks, freeBlocks: freeBlocks, blockSize: size, networkName: nil)
+    #expect(facts.totalBytes == total && facts.freeBytes == free)
   }
 }

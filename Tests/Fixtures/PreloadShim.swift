@@ -51,6 +51,11 @@ package struct PreloadShim: Sendable {
     ]
   }
 
+  /// What makes the n-th fsync of a file fail, counted over paths with a piece of text only.
+  package func striking(_ strike: Strike, atSync call: Int, of text: String) -> [String: String] {
+    striking(strike, at: call).merging(["PIPELINE_PRELOAD_SYNCS": text]) { $1 }
+  }
+
   /// The calls are those that glibc exports; both names of a call with two.
   private static let source = """
     #define _GNU_SOURCE
@@ -73,6 +78,8 @@ package struct PreloadShim: Sendable {
     static long target;
     static char strike;
     static const char *count_file;
+    // Where set, only the syncs of files with this in their path count.
+    static const char *synced;
 
     __attribute__((constructor)) static void begin(void) {
       const char *call = getenv("PIPELINE_PRELOAD_CALL");
@@ -80,6 +87,7 @@ package struct PreloadShim: Sendable {
       target = call ? atol(call) : 0;
       strike = kind ? kind[0] : 'k';
       count_file = getenv("PIPELINE_PRELOAD_COUNT");
+      synced = getenv("PIPELINE_PRELOAD_SYNCS");
     }
 
     __attribute__((destructor)) static void end(void) {
@@ -96,11 +104,23 @@ package struct PreloadShim: Sendable {
     }
 
     // Returns whether the call is to fail; does not return if the process is to die.
-    static int is_struck(void) {
+    static int count_call(void) {
       if (atomic_fetch_add(&calls, 1) + 1 != target) return 0;
       if (strike == 'k' || strike == 't') die();
       errno = strike == 'i' ? EIO : ENOSPC;
       return 1;
+    }
+
+    static int is_struck(void) { return synced ? 0 : count_call(); }
+
+    static int is_sync_struck(int fd) {
+      if (!synced) return count_call();
+      char link[64], path[4096];
+      snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+      ssize_t size = readlink(link, path, sizeof path - 1);
+      if (size < 0) return 0;
+      path[size] = 0;
+      return strstr(path, synced) ? count_call() : 0;
     }
 
     #define REAL(name) \\
@@ -160,8 +180,16 @@ package struct PreloadShim: Sendable {
     COUNTED(int, unlink, (const char *a), (a))
     COUNTED(int, unlinkat, (int f, const char *a, int g), (f, a, g))
     COUNTED(int, rmdir, (const char *a), (a))
-    COUNTED(int, fsync, (int f), (f))
-    COUNTED(int, fdatasync, (int f), (f))
+    int fsync(int fd) {
+      REAL(fsync);
+      return is_sync_struck(fd) ? -1 : real(fd);
+    }
+
+    int fdatasync(int fd) {
+      REAL(fdatasync);
+      return is_sync_struck(fd) ? -1 : real(fd);
+    }
+
     COUNTED(int, mkdir, (const char *a, mode_t m), (a, m))
     COUNTED(int, mkdirat, (int f, const char *a, mode_t m), (f, a, m))
     COUNTED(int, chmod, (const char *a, mode_t m), (a, m))

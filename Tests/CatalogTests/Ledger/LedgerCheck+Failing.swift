@@ -18,6 +18,8 @@ extension LedgerCheck {
       let job = try #require(try harness.job(Samples.id(1), "identify"))
       #expect(job.state == .ready && job.notBefore == due && job.reason == "No space.")
       #expect(job.attempts == 1 && job.failureClass == "transient" && job.seconds == 0.25)
+      #expect(try harness.ledger.retry(assets: nil) == 1)
+      #expect(try harness.claim("identify").map(\.asset) == [Samples.id(1)])
       #expect(try harness.states("thumbnails") == [.waiting: 1])
     },
     LedgerCheck("A failure whose time has come is claimed as the next attempt") { harness in

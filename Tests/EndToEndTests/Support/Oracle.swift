@@ -56,27 +56,24 @@ extension Workspace {
     }
   }
 
-  /// What SQLite itself says about the catalog, by its own shell.
-  private func integrity() throws -> String {
-    try sqlite("PRAGMA integrity_check; PRAGMA foreign_key_check;", readOnly: true)
-  }
-
-  /// Lets the time pass that jobs wait after a failure for which the disk was to blame.
+  /// Makes jobs ready that wait after a failure for which the disk was to blame.
   ///
   /// - Returns: how many jobs waited.
   func endDelays() throws -> Int {
-    let text = try sqlite(
-      "UPDATE ledger SET not_before = 0 WHERE state = 'ready' AND not_before > 0; SELECT changes();",
-      readOnly: false)
-    return try #require(Int(text))
+    let waiting = try json("failed")
+    let retried = try #require(try json("retry", "--all").first?["jobs"]?.integer)
+    #expect(waiting.count == retried && waiting.allSatisfy { $0["class"] == "transient" })
+    return retried
   }
 
-  private func sqlite(_ statements: String, readOnly: Bool) throws -> String {
+  /// What SQLite itself says about the catalog, by its own shell.
+  private func integrity() throws -> String {
     let shell = Process()
     shell.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    shell.arguments =
-      ["sqlite3"] + (readOnly ? ["-readonly"] : [])
-      + [library.appending("catalog.sqlite").description, statements]
+    shell.arguments = [
+      "sqlite3", "-readonly", library.appending("catalog.sqlite").description,
+      "PRAGMA integrity_check; PRAGMA foreign_key_check;",
+    ]
     let output = Pipe()
     shell.standardOutput = output
     try shell.run()

@@ -195,6 +195,33 @@ struct CompletenessTests {
     }
   }
 
+  @Test(
+    "A file of which nobody can say whether it is written to goes in the next run, if unchanged",
+    .enabled(if: geteuid() == 0), arguments: [false, true])
+  func withoutLease(isChanged: Bool) throws {
+    let temporary = try TemporaryFolder()
+    try #require(chown("\(temporary.path)", Unprivileged.user, Unprivileged.user) == 0)
+    try Unprivileged.run {
+      let scene = try Scene(in: temporary)
+      try scene.write("hello", to: "a")
+    }
+    let path = "\(temporary.appending("source/a"))"
+    try #require(chown(path, 0, 0) == 0)
+    // What is expected is asked here: on a thread of its own it belongs to no test.
+    let run: @Sendable () throws -> ([BytePath: Sighting.State], isThere: Bool, assets: Int) = {
+      let scene = try Scene(in: temporary)
+      defer { scene.close() }
+      return (try scene.outcomes(), scene.exists("a"), try scene.assets().count)
+    }
+    let first = try Unprivileged.run(run)
+    #expect(first == (["a": .imported], true, 1))
+    if isChanged { try Data("hello again".utf8).write(to: URL(fileURLWithPath: path)) }
+    let second = try Unprivileged.run(run)
+    #expect(second == (isChanged ? ["a": .imported] : [:], isChanged, isChanged ? 2 : 1))
+    let third = try Unprivileged.run(run)
+    #expect(third == ([:], false, isChanged ? 2 : 1))
+  }
+
   @Test("Of what lies in a folder that can't be read, nothing is said to be gone")
   func unreadableFolder() throws {
     let temporary = try TemporaryFolder()

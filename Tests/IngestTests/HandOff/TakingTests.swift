@@ -187,6 +187,22 @@ struct TakingTests {
     #expect(try filesBelow(scene.layout.incoming).isEmpty)
   }
 
+  @Test("Originals on another file system are refused with one error", .enabled(if: otherDisk))
+  func originalsElsewhere() throws {
+    let scene = try Scene()
+    let before = try scene.write("hello", to: "a")
+    let elsewhere = "/dev/shm/pipeline-tests-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(
+      atPath: elsewhere, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(atPath: elsewhere) }
+    try #require(rmdir("\(scene.layout.originals)") == 0)
+    try #require(symlink(elsewhere, "\(scene.layout.originals)") == 0)
+    let error = try #require(throws: IngestError.self) { try scene.run() }
+    #expect(error.code == .notALibrary && error.message.contains("another file system"))
+    #expect(try scene.identity("a") == before)
+    #expect(scene.report.events.isEmpty && scene.report.warnings.isEmpty)
+  }
+
   /// Whether there is a second file system to write to.
   static var otherDisk: Bool {
     var (here, there) = (stat(), stat())

@@ -247,6 +247,27 @@ struct RecoveryTests {
   func awaitingRemoval() throws {
     let scene = try Scene()
     try prepared(scene)
+    try awaitRemoval(scene)
+    try check(scene, try undisturbed(.move, .discard, prepared))
+  }
+
+  @Test("A source that awaits removal while its original is damaged is not lost but heals it")
+  func awaitingRemovalOfOnlyCopy() throws {
+    let scene = try Scene()
+    try prepared(scene)
+    try awaitRemoval(scene)
+    scene.close()
+    try scene.spoil("hello")
+    let outcome = try #require(try scene.outcomes()["a/b.jpg"])
+    #expect([.duplicate, .imported].contains(outcome))
+    let originals = try filesBelow(scene.layout.originals)
+    #expect(originals.values.contains(Array("hello".utf8)) && originals.count == 2)
+    #expect(!scene.exists("a/b.jpg"))
+    #expect(try scene.problems().isEmpty)
+  }
+
+  /// All but step 5, by copy.
+  private func awaitRemoval(_ scene: Scene) throws {
     let intent = try intent(scene)
     try copyIn(scene, intent, "hello")
     try store(scene, intent, "hello")
@@ -262,7 +283,6 @@ struct RecoveryTests {
             source: scene.source.path, path: intent.path, state: .imported,
             identity: intent.identity, asset: stored.asset, seenAt: .now, awaitsRemoval: true)),
       ], manifestPosition: position)
-    try check(scene, try undisturbed(.move, .discard, prepared))
   }
 
   @Test("A source that changed after its bytes were safe is not removed but taken anew")
@@ -330,6 +350,34 @@ struct RecoveryTests {
     try scene.library()
     #expect(try filesBelow(scene.layout.incoming).keys.sorted() == ["unknown"])
     #expect(scene.report.warnings.count == 1)
+  }
+
+  @Test("One file in incoming/ that can't be read holds up no other, and is seen to later")
+  func unreadable() throws {
+    let scene = try Scene()
+    try prepared(scene)
+    let taken = [try intent(scene), try intent(scene, "c")]
+    for intent in taken { try renameIn(scene, intent) }
+    let (name, aside) = (incomingName(taken[0]), BytePath("aside"))
+    let incoming = try scene.library().incoming
+    try incoming.rename(name, to: try Descriptor.openFolder(scene.temporary.path), as: aside)
+    try incoming.makeFolder(name)
+    scene.close()
+    for round in 1...2 {
+      try scene.write("new \(round)", to: BytePath("new\(round)"))
+      #expect(try scene.outcomes() == [BytePath("new\(round)"): .imported])
+      #expect(scene.report.warnings.count == round)
+      #expect(Set(try scene.assets().map(\.name)).isSuperset(of: ["c", "new1"]))
+      scene.close()
+    }
+    try #require(rmdir("\(scene.layout.incoming.appending(name))") == 0)
+    try Descriptor.openFolder(scene.temporary.path).rename(
+      aside, to: try Descriptor.openFolder(scene.layout.incoming), as: name)
+    try scene.library()
+    #expect(scene.report.warnings.count == 2)
+    #expect(try scene.assets().count { $0.path == "a/b.jpg" } == 1)
+    #expect(try scene.assets().count == 4)
+    #expect(try LibraryState(scene).incoming.isEmpty && LibraryState(scene).problems.isEmpty)
   }
 
   @Test("A catalog that knows more than the manifest is refused")

@@ -1,0 +1,105 @@
+import Catalog
+import Configuration
+import Files
+import Fixtures
+import Glibc
+import PipelineModel
+import Synchronization
+import Testing
+
+@testable import Ingest
+
+@Suite("Bringing bytes into incoming/", .timeLimit(.minutes(2)))
+struct LandingTests {
+  private func examined(_ scene: Scene, _ name: BytePath) throws -> Taking {
+    let examination = Examination(
+      source: try IngestSource(scene.source), ids: try scene.library().ids)
+    let step = examination.examine(Candidate(path: name, identity: try scene.identity(name)))
+    guard case .next(let taking) = step else { throw FileError(.other, "\(step)", path: nil) }
+    try #require(taking.lease == .granted)
+    return taking
+  }
+
+  private func landing(
+    _ scene: Scene, isStopped: @escaping @Sendable () -> Bool = { false }
+  ) throws -> Landing {
+    let incoming = try scene.library().incoming
+    return Landing(
+      source: try IngestSource(scene.source), incoming: incoming, user: geteuid(),
+      device: try incoming.status().device, isStopped: isStopped)
+  }
+
+  @Test("A file that got the name of the examined one is given back as it is, and never stored")
+  func swapped() throws {
+    let scene = try Scene()
+    try scene.write("examined", to: "a", permissions: 0o640)
+    let taking = try examined(scene, "a")
+    let folder = try Descriptor.openFolder(scene.source.path)
+    try folder.rename("a", to: folder, as: "b")
+    let swapped = try scene.write("swapped in", to: "a", permissions: 0o604)
+    guard case .ended(.settling, let reason) = try landing(scene).land(taking) else {
+      Issue.record("The file was taken.")
+      return
+    }
+    #expect(reason.contains("Another file"))
+    #expect(try scene.identity("a").isSameFile(as: swapped))
+    #expect(try folder.status(of: "a").permissions == 0o604)
+    #expect(try folder.status(of: "b").permissions == 0o640)
+    let files = try filesBelow(scene.source.path)
+    #expect(files == ["a": Array("swapped in".utf8), "b": Array("examined".utf8)])
+    #expect(try filesBelow(scene.layout.incoming).isEmpty)
+  }
+
+  @Test(
+    "A file that can't go back to its name goes beside it, with its mode and its time",
+    arguments: [1, 250, 255])
+  func returned(length: Int) throws {
+    let scene = try Scene()
+    let name = BytePath(bytes: [UInt8](repeating: 0x61, count: length))
+    let before = try scene.write("taken", to: name, permissions: 0o640)
+    let taking = try examined(scene, name)
+    let path = "\(scene.path(name))"
+    let incoming = "\(scene.layout.incoming.appending(taking.incomingName))"
+    let landing = try landing(scene) {
+      // While it is read: a writer waits for the lease, mode and time are changed as
+      // by a writer, and its name is taken again.
+      _ = open(incoming, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+      chmod(incoming, 0o444)
+      utimes(incoming, nil)
+      let other = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+      write(other, "other", 5)
+      close(other)
+      return false
+    }
+    guard case .ended(.failed, let reason) = landing.land(taking) else {
+      Issue.record("The file was taken.")
+      return
+    }
+    let suffix = Array(".returned-1".utf8)
+    let beside = BytePath(bytes: name.bytes.prefix(255 - suffix.count) + suffix)
+    #expect(reason.contains(beside.printable))
+    let files = try filesBelow(scene.source.path)
+    #expect(files == [name: Array("other".utf8), beside: Array("taken".utf8)])
+    let status = try Descriptor.openFolder(scene.source.path).status(of: beside)
+    #expect(status.identity.isSameFile(as: before) && status.permissions == 0o640)
+    #expect(try filesBelow(scene.layout.incoming).isEmpty)
+  }
+
+  @Test("A fresh file that is seen late in a scan is waited for a whole settle window")
+  func seenLate() throws {
+    let scene = try Scene()
+    scene.source.settle = TimeSpan(milliseconds: 60_000)
+    try scene.write("fresh", to: "a")
+    let visit = try SourceVisit(
+      scene.source, library: try scene.library(), report: scene.report, isStopped: { false })
+    let seen = Mutex<ContinuousClock.Instant?>(nil)
+    try visit.scan {
+      usleep(20_000)
+      seen.withLock { $0 = $0 ?? ContinuousClock().now }
+      return false
+    }
+    let earliest = try #require(seen.withLock { $0 })
+    #expect(visit.settledAt >= earliest + .seconds(60))
+    #expect(scene.exists("a"))
+  }
+}
