@@ -73,9 +73,10 @@ struct RunSession {
     }
     guard console.isTerminal || console.isVerbose else { return }
     var parts = ["\(counts[.imported]) imported"]
+    if counts[.duplicate] > 0 { parts.append(counted(counts[.duplicate], "duplicate")) }
     let others: [(Int, String)] = [
-      (counts[.duplicate], "duplicate"), (counts[.settling], "settling"),
-      (counts[.rejected], "rejected"), (counts[Sighting.State.failed], "failed"),
+      (counts[.settling], "settling"), (counts[.rejected], "rejected"),
+      (counts[Sighting.State.failed], "failed"),
       (counts[.gone], "gone"),
     ]
     parts += others.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
