@@ -28,6 +28,7 @@ package enum ManifestFact: Hashable, Sendable {
     /// The run.
     package var run: AssetID?
 
+    /// Makes it from its parts.
     package init(
       taking: AssetID, source: BytePath, path: BytePath, identity: FileIdentity,
       permissions: UInt32, moves: Bool, run: AssetID?
@@ -44,13 +45,16 @@ package enum ManifestFact: Hashable, Sendable {
 
   /// A new asset: all that is needed to make its record again.
   package struct Stored: Hashable, Sendable {
+    /// The asset that it is about.
     package var asset: AssetID
+    /// The SHA-256 of the bytes.
     package var digest: Digest
     /// What was taken.
     package var intent: Intent
     /// The asset known at the same path before.
     package var supersedes: AssetID?
 
+    /// Makes it from its parts.
     package init(asset: AssetID, digest: Digest, intent: Intent, supersedes: AssetID?) {
       self.asset = asset
       self.digest = digest
@@ -71,11 +75,16 @@ package enum ManifestFact: Hashable, Sendable {
       case filed
     }
 
+    /// The asset that it is about.
     package var asset: AssetID
+    /// The SHA-256 of the bytes.
     package var digest: Digest
+    /// What is done with it.
     package var action: Action
+    /// What was taken, or was about to be.
     package var intent: Intent
 
+    /// Makes it from its parts.
     package init(asset: AssetID, digest: Digest, action: Action, intent: Intent) {
       self.asset = asset
       self.digest = digest
@@ -99,6 +108,8 @@ package enum ManifestFact: Hashable, Sendable {
 package struct ManifestEntry: Hashable, Sendable {
   /// Counted from 1 without gaps.
   package var sequence: Int64
+  /// When it was written.
   package var time: Timestamp
+  /// The fact.
   package var fact: ManifestFact
 }

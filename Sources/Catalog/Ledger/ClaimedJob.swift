@@ -2,14 +2,21 @@ package import PipelineModel
 
 /// A row that was claimed, with what its job needs.
 package struct ClaimedJob: Hashable, Sendable {
+  /// The attempt.
   package var token: AttemptToken
+  /// The stage by its name.
   package var stage: String
   /// An asset that refers to the row: the oldest one.
   package var asset: AssetID
+  /// The name.
   package var name: BytePath
+  /// The SHA-256 of the bytes.
   package var digest: Digest
+  /// The number of bytes.
   package var size: Int
+  /// What the result depends on besides the bytes.
   package var fingerprint: Fingerprint
+  /// Whether it belongs to an asset rather than to the bytes.
   package var isAssetScoped: Bool
   /// Facts of the needed stages, by stage name.
   package var facts: [String: JSONValue]
@@ -18,6 +25,7 @@ package struct ClaimedJob: Hashable, Sendable {
   /// Whether earlier attempts ended with the process, so that this one runs alone.
   package var isSuspect: Bool
 
+  /// Makes it from its parts.
   package init(
     token: AttemptToken, stage: String, asset: AssetID, name: BytePath, digest: Digest, size: Int,
     fingerprint: Fingerprint, isAssetScoped: Bool, facts: [String: JSONValue], attempt: Int,

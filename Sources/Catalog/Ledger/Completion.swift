@@ -10,11 +10,14 @@ package struct Completion: Sendable {
     case failed(class: String, reason: String, retryAt: Timestamp?)
   }
 
+  /// The attempt.
   package var token: AttemptToken
+  /// How it ended.
   package var outcome: Outcome
   /// Seconds that the work took.
   package var seconds: Double
 
+  /// Makes it from its parts.
   package init(token: AttemptToken, outcome: Outcome, seconds: Double) {
     self.token = token
     self.outcome = outcome

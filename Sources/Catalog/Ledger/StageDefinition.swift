@@ -2,8 +2,11 @@ package import PipelineModel
 
 /// A stage as the ledger needs to know it.
 package struct StageDefinition: Hashable, Sendable {
+  /// The name.
   package var name: String
+  /// The id of the plugin.
   package var plugin: String
+  /// What the result depends on besides the bytes.
   package var fingerprint: Fingerprint
   /// Whether rows belong to an asset rather than to the bytes.
   package var isAssetScoped: Bool
@@ -16,6 +19,7 @@ package struct StageDefinition: Hashable, Sendable {
   /// The limits as sorted-key JSON; a change makes permanent failures ready again.
   package var limits: String
 
+  /// Makes it from its parts.
   package init(
     name: String, plugin: String, fingerprint: Fingerprint, isAssetScoped: Bool, needs: [String],
     attempts: Int, runtime: String, limits: String

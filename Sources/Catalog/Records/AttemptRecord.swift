@@ -28,6 +28,7 @@ package struct AttemptRecord: Hashable, Sendable {
   /// Whether it ran alone because earlier ones were interrupted.
   package var isSuspect: Bool
 
+  /// Makes it from its parts.
   package init(
     startedAt: Timestamp, endedAt: Timestamp? = nil, outcome: Outcome? = nil,
     failureClass: String? = nil, reason: String? = nil, seconds: Double? = nil, runtime: String,

@@ -25,6 +25,7 @@ package struct NewAsset: Hashable, Sendable {
   /// The asset that was known at the same path before.
   package var supersedes: AssetID?
 
+  /// Makes it from its parts.
   package init(
     id: AssetID, digest: Digest, size: Int, name: BytePath, source: BytePath, path: BytePath,
     modified: Int64, permissions: UInt32, importedAt: Timestamp, run: AssetID? = nil,

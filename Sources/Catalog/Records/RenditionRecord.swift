@@ -2,11 +2,17 @@ package import PipelineModel
 
 /// A rendition as it is recorded.
 package struct RenditionRecord: Hashable, Sendable {
+  /// The key.
   package var id: Int64
+  /// The stage by its name.
   package var stage: String
+  /// The name.
   package var name: String
+  /// The type, such as `image/jpeg`.
   package var mediaType: String
+  /// The width in pixels.
   package var width: Int
+  /// The height in pixels.
   package var height: Int
   /// The number of bytes.
   package var bytes: Int
@@ -19,6 +25,7 @@ package struct RenditionRecord: Hashable, Sendable {
   /// Whether a newer one is due: this one was made with other options.
   package var isStale: Bool
 
+  /// Makes it from its parts.
   package init(
     id: Int64, stage: String, name: String, mediaType: String, width: Int, height: Int,
     bytes: Int, digest: Digest, from: String? = nil, path: String? = nil, isStale: Bool

@@ -2,13 +2,18 @@ package import PipelineModel
 
 /// One execution of `run`, `import` or a burst of `watch`.
 package struct RunRecord: Hashable, Sendable {
+  /// The key.
   package var id: AssetID
+  /// The verb that was run.
   package var verb: String
+  /// When it began.
   package var startedAt: Timestamp
+  /// When it ended; `nil` while it is under way.
   package var endedAt: Timestamp?
   /// The counters of its summary.
   package var counters: [String: Int]
 
+  /// Makes it from its parts.
   package init(
     id: AssetID, verb: String, startedAt: Timestamp, endedAt: Timestamp? = nil,
     counters: [String: Int] = [:]

@@ -24,6 +24,7 @@ package struct Sighting: Hashable, Sendable {
   /// Whether the bytes are safe and the source is still to be removed.
   package var awaitsRemoval: Bool
 
+  /// Makes it from its parts.
   package init(
     source: BytePath, path: BytePath, state: State, identity: FileIdentity? = nil,
     asset: AssetID? = nil, reason: String? = nil, seenAt: Timestamp, awaitsRemoval: Bool = false

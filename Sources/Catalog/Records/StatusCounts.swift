@@ -1,9 +1,14 @@
 /// Counts for `status`.
 package struct StatusCounts: Hashable, Sendable {
+  /// The number of assets.
   package var assets: Int
+  /// The number of originals.
   package var originals: Int
+  /// The bytes of all originals.
   package var originalBytes: Int
+  /// The number of renditions.
   package var renditions: Int
+  /// The bytes of all renditions.
   package var renditionBytes: Int
   /// Paths by state.
   package var sightings: [Sighting.State: Int]
@@ -12,6 +17,7 @@ package struct StatusCounts: Hashable, Sendable {
   /// The last run that ended.
   package var lastRun: RunRecord?
 
+  /// Makes it from its parts.
   package init(
     assets: Int, originals: Int, originalBytes: Int, renditions: Int, renditionBytes: Int,
     sightings: [Sighting.State: Int], jobs: [String: [LedgerState: Int]],
