@@ -22,6 +22,15 @@ package enum FileSystem {
     try Descriptor.openFolder(path.parent).status(of: path.lastComponent)
   }
 
+  /// Returns the number of the file system that a path leads to. Source: stat(2).
+  ///
+  /// Unlike opening it needs no more than the right to pass through the folders above.
+  static func device(of path: BytePath) throws(FileError) -> UInt64 {
+    var result = stat()
+    try systemCall("examine", path) { path.withCString { stat($0, &result) } }
+    return UInt64(result.st_dev)
+  }
+
   /// Returns the working folder.
   package static func workingFolder() throws(FileError) -> BytePath { try realPath(of: ".") }
 }

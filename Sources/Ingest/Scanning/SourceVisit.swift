@@ -17,6 +17,8 @@ final class SourceVisit {
   /// window after the last of them was seen.
   private var fresh: [Candidate] = []
   private(set) var settledAt: ContinuousClock.Instant
+  /// Why nothing was recorded about files that are missing, if there were too many.
+  private(set) var refusal: IngestError?
 
   /// Opens a source.
   ///
@@ -29,6 +31,8 @@ final class SourceVisit {
     self.library = library
     self.report = report
     self.interlude = interlude
+    let mounts = MountGuard(library: library)
+    try mounts.checkTable(configuration.path)
     do throws(FileError) {
       source = try IngestSource(configuration)
       handOff = try HandOff(
@@ -41,13 +45,14 @@ final class SourceVisit {
     }
     settledAt = ContinuousClock().now + configuration.settle.duration
     try library.check(configuration.path, isOutsideFor: "The source")
-    try MountGuard(library: library).check(source)
+    try mounts.check(source)
   }
 
   /// Compares the source with the catalog; takes what is complete at once.
   func scan(isStopped: @Sendable () -> Bool) throws(IngestError) {
     let now = Timestamp.now
     var comparison = try compare(now: now)
+    var missing = MissingShare(allowed: configuration.maxMissing)
     while !isStopped(), let finding = try comparison.next() {
       switch finding {
       case .settled:
@@ -62,6 +67,8 @@ final class SourceVisit {
         }
       case .awaitsRemoval(let sighting, let candidate):
         if try !handOff.finishRemoval(of: sighting) { group.add(candidate) }
+      case .missing(let sighting):
+        missing.add(sighting.path)
       case .changed(let sighting):
         try handOff.note(sighting)
       case .restored(let sighting):
@@ -69,7 +76,38 @@ final class SourceVisit {
       }
     }
     if !isStopped() { try handOff.take(group.removeAll()) }
+    // A scan that was broken off does not know how many files there ought to be.
+    if !isStopped() { try settle(missing, of: comparison.expected) }
     try handOff.finish()
+  }
+
+  /// Records that files are missing, unless they are too many to be believed.
+  private func settle(_ missing: MissingShare, of known: Int) throws(IngestError) {
+    if missing.isExceeded(of: known, renamed: handOff.renames) {
+      let description = missing.description(of: known, in: source.root)
+      guard report.acceptsMissing(description) else {
+        refusal = IngestError(
+          .source,
+          "\(description) Nothing is recorded about them. If they are meant to be gone, say so with "
+            + "`pipeline run --accept-missing`.", path: source.root)
+        return
+      }
+    }
+    guard missing.hasAllPaths else { return try noteAllMissing() }
+    for path in missing.paths {
+      let known = try translating {
+        try library.catalog.sighting(source: source.root, path: path)
+      }
+      if let known { try handOff.note(known.gone(at: .now)) }
+    }
+  }
+
+  /// Looks once more, and records each file that is missing.
+  private func noteAllMissing() throws(IngestError) {
+    var comparison = try compare(now: .now)
+    while let finding = try comparison.next() {
+      if case .missing(let sighting) = finding { try handOff.note(sighting) }
+    }
   }
 
   /// Waits for the end of the settle window and takes what was quiet in it.

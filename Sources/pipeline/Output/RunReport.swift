@@ -30,12 +30,21 @@ final class RunReport: IngestReport, EngineReport {
     }
   }
 
+  /// What is said when more files are missing than is believed.
+  enum MissingAnswer: Sendable {
+    case yes, no, ask
+  }
+
   private let console: Console
+  private let missing: MissingAnswer
   private let state = Mutex(Counts())
   /// Told after each commit of ingest.
   private let onCommit = Mutex<(@Sendable () -> Void)?>(nil)
 
-  init(console: Console) { self.console = console }
+  init(console: Console, missing: MissingAnswer = .no) {
+    self.console = console
+    self.missing = missing
+  }
 
   var counts: Counts { state.withLock { $0 } }
 
@@ -65,6 +74,15 @@ final class RunReport: IngestReport, EngineReport {
     // Copied first: nothing is called out under a lock.
     let body = onCommit.withLock { $0 }
     body?()
+  }
+
+  func acceptsMissing(_ description: String) -> Bool {
+    switch missing {
+    case .yes: true
+    case .no: false
+    case .ask:
+      console.ask("\(description) Record them as gone?") { Interruption.shared.isRequested }
+    }
   }
 
   // MARK: EngineReport
