@@ -1,7 +1,7 @@
 /// `pipeline plan`: what a run would do.
 enum PlanVerb: Verb {
   static let name = "plan"
-  static let summary = "Say what `run` would do: files, bytes, jobs, and about how long and how much"
+  static let summary = "Say what run would do: files, bytes, jobs, time and space"
   static let examples = [
     ("pipeline plan", "a line for each file, and the sum"),
     ("pipeline plan -q", "the sum only"),
