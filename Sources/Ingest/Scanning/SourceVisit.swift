@@ -27,25 +27,21 @@ final class SourceVisit {
     self.configuration = configuration
     self.library = library
     self.report = report
+    source = try IngestSource.open(configuration, for: library)
     do throws(FileError) {
-      source = try IngestSource(configuration)
       handOff = try HandOff(
         library: library, source: source, report: report, isStopped: isStopped)
     } catch {
-      throw IngestError(
-        .source,
-        "\(error.message) The source is passed over; nothing about its files is changed.",
-        path: configuration.path, cause: error)
+      throw IngestSource.missing(configuration, error)
     }
     settledAt = ContinuousClock().now + configuration.settle.duration
-    try library.check(configuration.path, isOutsideFor: "The source")
-    try MountGuard(library: library).check(source)
   }
 
   /// Compares the source with the catalog; takes what is complete at once.
   func scan(isStopped: @Sendable () -> Bool) throws(IngestError) {
     let now = Timestamp.now
-    var comparison = try compare(now: now)
+    var comparison = try SourceComparison(
+      of: source, configuration: configuration, with: library, now: now)
     while !isStopped(), let finding = try comparison.next() {
       switch finding {
       case .settled:
@@ -56,7 +52,7 @@ final class SourceVisit {
           settledAt = ContinuousClock().now + configuration.settle.duration
         } else {
           group.add(candidate)
-          if group.isFull { try handOff.take(group.removeAll()) }
+          if group.isFull { try group.take(by: handOff) }
         }
       case .awaitsRemoval(let sighting, let candidate):
         if try !handOff.finishRemoval(of: sighting) { group.add(candidate) }
@@ -66,7 +62,7 @@ final class SourceVisit {
         handOff.noteQuietly(sighting)
       }
     }
-    if !isStopped() { try handOff.take(group.removeAll()) }
+    if !isStopped() { try group.take(by: handOff) }
     try handOff.finish()
   }
 
@@ -77,28 +73,10 @@ final class SourceVisit {
     for candidate in fresh {
       if isStopped() { break }
       group.add(settled(candidate))
-      if group.isFull { try handOff.take(group.removeAll()) }
+      if group.isFull { try group.take(by: handOff) }
     }
-    if !isStopped() { try handOff.take(group.removeAll()) }
+    if !isStopped() { try group.take(by: handOff) }
     try handOff.finish()
-  }
-
-  private func compare(now: Timestamp) throws(IngestError) -> SourceComparison {
-    do {
-      let cursor = try library.catalog.sightings(of: source.root)
-      let scan = try SourceScan(
-        source.folder, rules: SourceRules(configuration), isRecursive: configuration.recursive,
-        library: library.folders)
-      return try SourceComparison(scan: scan, cursor: cursor, source: source, now: now)
-    } catch let error as CatalogError {
-      throw IngestError(error)
-    } catch let error as FileError {
-      throw IngestError(.source, error.message, path: source.root, cause: error)
-    } catch let error as IngestError {
-      throw error
-    } catch {
-      throw IngestError(.source, "\(error)", path: source.root, cause: error)
-    }
   }
 
   /// Whether a file was touched within the settle window, or in the future.
