@@ -11,20 +11,17 @@ package final class Watch {
   package struct Hooks {
     /// Whether the watch is to end; asked from any thread, for each mebibyte too.
     package var isStopped: @Sendable () -> Bool
-    /// Whether others wait for the library.
-    package var hasRequests: () -> Bool
-    /// Lets others have the library, which owes the catalog nothing at that moment.
-    package var serve: () throws -> Void
+    /// What others want of the library; they get it when nothing is owed to the catalog.
+    package var interlude: Interlude
     /// Called each round; returns when it has to be called again.
     package var tick: () throws -> ContinuousClock.Instant
 
     package init(
-      isStopped: @escaping @Sendable () -> Bool, hasRequests: @escaping () -> Bool,
-      serve: @escaping () throws -> Void, tick: @escaping () throws -> ContinuousClock.Instant
+      isStopped: @escaping @Sendable () -> Bool, interlude: Interlude,
+      tick: @escaping () throws -> ContinuousClock.Instant
     ) {
       self.isStopped = isStopped
-      self.hasRequests = hasRequests
-      self.serve = serve
+      self.interlude = interlude
       self.tick = tick
     }
   }
@@ -70,9 +67,9 @@ package final class Watch {
   /// - Returns: when the next one is due, `nil` at once.
   func round() throws -> ContinuousClock.Instant? {
     var next = try hooks.tick()
-    if hooks.hasRequests() {
+    if hooks.interlude.isDue() {
       for source in sources { try source.flush() }
-      try hooks.serve()
+      hooks.interlude.run()
     }
     var isBusy = false
     for source in sources where !hooks.isStopped() {
