@@ -98,7 +98,10 @@ enum Pipeline {
   }
 
   private static func environment() -> [String: String] {
-    let names = ["PIPELINE_CONFIG", "XDG_CONFIG_HOME", "HOME", "TERM", "NO_COLOR"]
+    let names = [
+      "PIPELINE_CONFIG", "XDG_CONFIG_HOME", "HOME", "TERM", "NO_COLOR", "NOTIFY_SOCKET",
+      "WATCHDOG_USEC", "WATCHDOG_PID",
+    ]
     return Dictionary(
       uniqueKeysWithValues: names.compactMap { name in
         getenv(name).map { (name, String(cString: $0)) }
