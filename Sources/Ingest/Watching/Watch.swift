@@ -57,7 +57,7 @@ package final class Watch {
   package func run() throws {
     while !hooks.isStopped() {
       let deadline = try round()
-      if let deadline { wakeup.sleep(until: deadline) }
+      if let deadline, !hooks.isStopped() { wakeup.sleep(until: deadline) }
     }
     for source in sources { try source.finish() }
   }

@@ -201,7 +201,7 @@ final class WatchedSource {
   private func poll(_ reason: WatchEvent.PollingReason) {
     phase = .polled
     schedule.isPolling = true
-    schedule.demand(ContinuousClock().now, isSpecial: true)
+    schedule.demand(ContinuousClock().now, isSpecial: false)
     report.watch(.polled(source: configuration.path, reason: reason))
   }
 
