@@ -9,12 +9,12 @@ import Testing
 /// seeded selection is.
 @Suite("Faults: kills and failing calls", .timeLimit(.minutes(60)))
 struct KillTests {
-  @Test("A kill at any call loses nothing", arguments: FaultScenario.allCases)
+  @Test("A kill at any call loses nothing", arguments: FaultScenario.ofFiveFiles)
   func kill(scenario: FaultScenario) async throws {
     try await strikeAll(scenario, [.kill, .tear], selection: scenario == .move ? 16 : 6)
   }
 
-  @Test("A call that fails loses nothing", arguments: FaultScenario.allCases)
+  @Test("A call that fails loses nothing", arguments: FaultScenario.ofFiveFiles)
   func fail(scenario: FaultScenario) async throws {
     try await strikeAll(scenario, [.ioError, .noSpace], selection: scenario == .move ? 8 : 4)
   }

@@ -1,6 +1,7 @@
 import Files
 import Fixtures
 import Foundation
+import Glibc
 import Hashing
 import PipelineModel
 import Synchronization
@@ -31,6 +32,33 @@ struct PowerLossTests {
         }
       }
       try await group.waitForAll()
+    }
+  }
+
+  @Test(
+    "A copy that was not flushed is no original, even if its source is away when the power is back",
+    arguments: [FaultScenario.copy, .copiedThenRemoved])
+  func sourceAway(scenario: FaultScenario) throws {
+    let bench = try PowerLossBench(scenario)
+    let moments = FaultSelection.places(bench.moments.count, selecting: 6, seed: 3).map { $0 - 1 }
+    try bench.cutPower(at: moments, losses: [.bytes], sourceIsAway: true)
+  }
+
+  /// Which flushes a disk pretends to have done.
+  enum Lie: String, CaseIterable, Sendable { case all, files, journal }
+
+  @Test("Control: a disk that only pretends to flush is found out", arguments: Lie.allCases)
+  func lyingDisk(lie: Lie) throws {
+    // Files are copied here: what is renamed was on disk before the program came.
+    let bench = try PowerLossBench(.copiedThenRemoved) { record in
+      switch lie {
+      case .all: false
+      case .files: record.mode & S_IFMT != S_IFREG || record.mode & 0o222 != 0
+      case .journal: record.kind != .syncData
+      }
+    }
+    withKnownIssue {
+      try bench.cutPower(at: [bench.moments.count - 1])
     }
   }
 }

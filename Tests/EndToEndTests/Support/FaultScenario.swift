@@ -7,9 +7,19 @@ enum FaultScenario: String, CaseIterable, Sendable {
   case move, copy, otherFileSystem, storedAsFiles, keptDuplicates
   /// Moved, but by copying and removing; and duplicates that go to `duplicates/`.
   case copiedThenRemoved, filedDuplicates
+  /// So many files that one batch of facts is several pages long.
+  case manyFiles
+
+  /// Those that take the same five files.
+  static let ofFiveFiles = allCases.filter { $0 != .manyFiles }
+
+  var files: [(name: BytePath, bytes: [UInt8])] {
+    self == .manyFiles
+      ? (0..<40).map { (BytePath("\($0).txt"), Array("File \($0).".utf8)) } : Self.fiveFiles
+  }
 
   /// Five files: pictures, a text, the same content twice, and a name that is no text.
-  static let files: [(name: BytePath, bytes: [UInt8])] = {
+  private static let fiveFiles: [(name: BytePath, bytes: [UInt8])] = {
     // Made by the same code as all other pictures of the tests, which says why if it can't be.
     guard let picture = try? Pictures.jpeg(width: 160, height: 120),
       let second = try? Pictures.file(Pictures.picture(width: 90, height: 70), ".png")
@@ -43,7 +53,7 @@ enum FaultScenario: String, CaseIterable, Sendable {
       stages: Workspace.stages(
         thumbnails: ["storage": self == .storedAsFiles ? "file" : "auto"]),
       in: inMemory ? "/dev/shm" : nil)
-    for (name, bytes) in Self.files { try workspace.put(bytes, as: name, in: elsewhere?.path) }
+    for (name, bytes) in files { try workspace.put(bytes, as: name, in: elsewhere?.path) }
     return (workspace, elsewhere)
   }
 }
