@@ -12,4 +12,12 @@ struct Candidate: Sendable {
   /// Whether a settle window was waited for, in which nothing may have changed,
   /// not even the time of the last status change.
   var mustBeQuiet = false
+  /// States that are no news while the file is watched: an ending in one of them
+  /// is neither recorded nor reported.
+  var silent: Set<Sighting.State> = []
+
+  /// Whether an ending would only say what is known anyway.
+  func isNoNews(_ state: Sighting.State, reason: String?) -> Bool {
+    silent.contains(state) && (state == .settling || known?.reason == reason)
+  }
 }

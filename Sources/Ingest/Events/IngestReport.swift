@@ -1,5 +1,8 @@
 /// What ingest tells while it works; called on the thread that runs it.
 package protocol IngestReport: AnyObject {
+  /// Something is about to be taken or recorded; what comes of it belongs to the
+  /// library's `run`, which may be begun now. By default nothing is done.
+  func willRecord() throws(IngestError)
   /// A path got its outcome.
   func file(_ event: FileEvent)
   /// Records were committed: stages may have work.
@@ -12,4 +15,8 @@ package protocol IngestReport: AnyObject {
 
 extension IngestReport {
   package func acceptsMissing(_ description: String) -> Bool { false }
+}
+
+extension IngestReport {
+  package func willRecord() throws(IngestError) {}
 }

@@ -54,27 +54,36 @@ final class HandOff {
 
   /// Takes a group of candidates and reports each once.
   ///
+  /// - Returns: how each ended.
   /// - Throws: `IngestError` of code `noSpace` if the disk is full; the files that there
   ///   was no room for are untouched, and nothing is recorded or reported about them.
-  func take(_ candidates: [Candidate]) throws(IngestError) {
-    guard !candidates.isEmpty else { return }
+  @discardableResult
+  func take(_ candidates: [Candidate]) throws(IngestError) -> [Group.Ending] {
+    guard !candidates.isEmpty else { return [] }
     try library.requireRoom()
     let group = Group()
     let (takings, unfit) = examine(candidates, in: group)
-    if !takings.isEmpty {
-      let last = try translating {
-        try library.manifest.append(
-          takings.map { .intent($0.intent(source: source, run: library.run)) })
-      }
-      group.positionBefore = last - Int64(takings.count)
-      let landed = land(takings, in: group)
-      try store(landed, in: group)
+    if takings.isEmpty {
+      if group.hasNews { try commit(group) }
+    } else {
+      try take(takings, in: group)
     }
-    try commit(group)
-    guard let first = unfit.first else { return }
+    guard let first = unfit.first else { return group.endings }
     // With others out of the way they may fit; each round takes some, or is the last.
     if takings.isEmpty { throw try library.noRoom(for: source.root.appending(first.path), first) }
-    try take(unfit)
+    return group.endings + (try take(unfit))
+  }
+
+  private func take(_ takings: [Taking], in group: Group) throws(IngestError) {
+    try report.willRecord()
+    let last = try translating {
+      try library.manifest.append(
+        takings.map { .intent($0.intent(source: source, run: library.run)) })
+    }
+    group.positionBefore = last - Int64(takings.count)
+    let landed = land(takings, in: group)
+    try store(landed, in: group)
+    try commit(group)
   }
 
   // MARK: Steps
@@ -210,6 +219,7 @@ final class HandOff {
   }
 
   private func commit(_ group: Group) throws(IngestError) {
+    if !noted.isEmpty || group.hasNews { try report.willRecord() }
     // One time for manifest and catalog, so that a rebuilt catalog has the same ones.
     let now = Timestamp.now
     let position = try translating { try library.manifest.append(group.facts, at: now) }
@@ -221,7 +231,8 @@ final class HandOff {
     }
     changes += noted.map { .sighting($0) }
     changes += group.otherSightings.map { .sighting($0) }
-    changes += group.endings.map { .sighting($0.sighting(in: source, at: now)) }
+    let endings = group.endings.filter(\.isNews)
+    changes += endings.map { .sighting($0.sighting(in: source, at: now)) }
     try translating {
       try library.catalog.apply(changes, manifestPosition: library.committed(position))
     }
@@ -233,7 +244,7 @@ final class HandOff {
     }
     for ending in group.endings { try settleRemoval(ending, at: now) }
     for sighting in reported { report.file(FileEvent(sighting)) }
-    for ending in group.endings { report.file(ending.event(in: source)) }
+    for ending in endings { report.file(ending.event(in: source)) }
     report.committed()
   }
 
@@ -311,9 +322,14 @@ final class HandOff {
   /// Records a state without a word, with the next commit.
   func noteQuietly(_ sighting: Sighting) { settledRemovals.append(.sighting(sighting)) }
 
+  /// Tells the catalog what no later group will.
+  func flush() throws(IngestError) {
+    if !settledRemovals.isEmpty || !noted.isEmpty { try commit(Group()) }
+  }
+
   /// Tells the catalog what no later group will, and removes emptied folders.
   func finish() throws(IngestError) {
-    if !settledRemovals.isEmpty || !noted.isEmpty { try commit(Group()) }
+    try flush()
     removal.removeEmptyFolders()
   }
 }

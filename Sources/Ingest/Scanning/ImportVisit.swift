@@ -76,7 +76,7 @@ final class ImportVisit {
     } else {
       try takeNamed(isStopped: isStopped)
     }
-    try handOff.take(group.removeAll())
+    try group.take(by: handOff)
     try handOff.finish()
   }
 
@@ -134,7 +134,7 @@ final class ImportVisit {
       return report.file(event)
     }
     group.add(Candidate(path: path, identity: identity, known: known))
-    if group.isFull { try handOff.take(group.removeAll()) }
+    if group.isFull { try group.take(by: handOff) }
   }
 
   private func ignored(_ path: BytePath, _ rule: String) -> Sighting {

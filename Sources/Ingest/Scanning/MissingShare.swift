@@ -19,8 +19,16 @@ struct MissingShare {
   /// Which these are, as long as they are not too many to keep.
   private(set) var paths: [BytePath] = []
 
-  /// - Parameter allowed: a share from 0 to 1.
-  init(allowed: Double) { self.allowed = allowed }
+  /// How many renames had been seen when it was begun.
+  private let renamesBefore: Int
+
+  /// - Parameters:
+  ///   - allowed: a share from 0 to 1.
+  ///   - renames: how many renames were seen so far.
+  init(allowed: Double, renames: Int) {
+    self.allowed = allowed
+    renamesBefore = renames
+  }
 
   /// Counts a known file that is missing.
   mutating func add(_ path: BytePath) {
@@ -35,9 +43,9 @@ struct MissingShare {
   ///
   /// - Parameters:
   ///   - known: how many files ought to be there.
-  ///   - renamed: how many of the missing were found under another name.
-  func isExceeded(of known: Int, renamed: Int) -> Bool {
-    let lost = count - renamed
+  ///   - renames: how many renames were seen by now; those files are not lost.
+  func isExceeded(of known: Int, renames: Int) -> Bool {
+    let lost = count - max(0, renames - renamesBefore)
     return lost > Self.alwaysAllowed && Double(lost) > allowed * Double(known)
   }
 

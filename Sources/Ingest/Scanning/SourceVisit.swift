@@ -31,28 +31,22 @@ final class SourceVisit {
     self.library = library
     self.report = report
     self.interlude = interlude
-    let mounts = MountGuard(library: library)
-    try mounts.checkTable(configuration.path)
+    source = try IngestSource.open(configuration, for: library)
     do throws(FileError) {
-      source = try IngestSource(configuration)
       handOff = try HandOff(
         library: library, source: source, report: report, isStopped: isStopped)
     } catch {
-      throw IngestError(
-        .source,
-        "\(error.message) The source is passed over; nothing about its files is changed.",
-        path: configuration.path, cause: error)
+      throw IngestSource.missing(configuration, error)
     }
     settledAt = ContinuousClock().now + configuration.settle.duration
-    try library.check(configuration.path, isOutsideFor: "The source")
-    try mounts.check(source)
   }
 
   /// Compares the source with the catalog; takes what is complete at once.
   func scan(isStopped: @Sendable () -> Bool) throws(IngestError) {
     let now = Timestamp.now
-    var comparison = try compare(now: now)
-    var missing = MissingShare(allowed: configuration.maxMissing)
+    var comparison = try SourceComparison(
+      of: source, configuration: configuration, with: library, now: now)
+    var missing = MissingShare(allowed: configuration.maxMissing, renames: handOff.renames)
     while !isStopped(), let finding = try comparison.next() {
       switch finding {
       case .settled:
@@ -75,39 +69,13 @@ final class SourceVisit {
         handOff.noteQuietly(sighting)
       }
     }
-    if !isStopped() { try handOff.take(group.removeAll()) }
+    if !isStopped() { try group.take(by: handOff) }
     // A scan that was broken off does not know how many files there ought to be.
-    if !isStopped() { try settle(missing, of: comparison.expected) }
+    if !isStopped() {
+      refusal = try handOff.settle(
+        missing, of: comparison.expected, configuration: configuration)
+    }
     try handOff.finish()
-  }
-
-  /// Records that files are missing, unless they are too many to be believed.
-  private func settle(_ missing: MissingShare, of known: Int) throws(IngestError) {
-    if missing.isExceeded(of: known, renamed: handOff.renames) {
-      let description = missing.description(of: known, in: source.root)
-      guard report.acceptsMissing(description) else {
-        refusal = IngestError(
-          .source,
-          "\(description) Nothing is recorded about them. If they are meant to be gone, say so with "
-            + "`pipeline run --accept-missing`.", path: source.root)
-        return
-      }
-    }
-    guard missing.hasAllPaths else { return try noteAllMissing() }
-    for path in missing.paths {
-      let known = try translating {
-        try library.catalog.sighting(source: source.root, path: path)
-      }
-      if let known { try handOff.note(known.gone(at: .now)) }
-    }
-  }
-
-  /// Looks once more, and records each file that is missing.
-  private func noteAllMissing() throws(IngestError) {
-    var comparison = try compare(now: .now)
-    while let finding = try comparison.next() {
-      if case .missing(let sighting) = finding { try handOff.note(sighting) }
-    }
   }
 
   /// Waits for the end of the settle window and takes what was quiet in it.
@@ -122,35 +90,17 @@ final class SourceVisit {
       group.add(settled(candidate))
       if group.isFull { try takeGroup() }
     }
-    if !isStopped() { try handOff.take(group.removeAll()) }
+    if !isStopped() { try group.take(by: handOff) }
     try handOff.finish()
   }
 
   /// Takes the files that have gathered; then the thread may do other work, once
   /// the catalog knows all that there is to know of them.
   private func takeGroup() throws(IngestError) {
-    try handOff.take(group.removeAll())
+    try group.take(by: handOff)
     guard interlude.isDue() else { return }
     try handOff.finish()
     interlude.run()
-  }
-
-  private func compare(now: Timestamp) throws(IngestError) -> SourceComparison {
-    do {
-      let cursor = try library.catalog.sightings(of: source.root)
-      let scan = try SourceScan(
-        source.folder, rules: SourceRules(configuration), isRecursive: configuration.recursive,
-        library: library.folders)
-      return try SourceComparison(scan: scan, cursor: cursor, source: source, now: now)
-    } catch let error as CatalogError {
-      throw IngestError(error)
-    } catch let error as FileError {
-      throw IngestError(.source, error.message, path: source.root, cause: error)
-    } catch let error as IngestError {
-      throw error
-    } catch {
-      throw IngestError(.source, "\(error)", path: source.root, cause: error)
-    }
   }
 
   /// Whether a file was touched within the settle window, or in the future.

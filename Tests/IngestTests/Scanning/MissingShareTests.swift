@@ -24,21 +24,21 @@ struct MissingShareTests {
 
   @Test("Twenty may always be missing; of more, the share decides")
   func limit() {
-    func isExceeded(_ count: Int, of known: Int, _ allowed: Double, renamed: Int = 0) -> Bool {
-      var share = MissingShare(allowed: allowed)
+    func isExceeded(_ count: Int, of known: Int, _ allowed: Double, renames: Int = 3) -> Bool {
+      var share = MissingShare(allowed: allowed, renames: 3)
       for index in 0..<count { share.add(BytePath("\(index)")) }
-      return share.isExceeded(of: known, renamed: renamed)
+      return share.isExceeded(of: known, renames: renames)
     }
     #expect(!isExceeded(20, of: 20, 0))
     #expect(isExceeded(21, of: 1000, 0))
     #expect(!isExceeded(50, of: 100, 0.5) && isExceeded(51, of: 100, 0.5))
     #expect(!isExceeded(100, of: 100, 1))
-    #expect(!isExceeded(60, of: 100, 0.5, renamed: 10))
+    #expect(!isExceeded(60, of: 100, 0.5, renames: 13))
   }
 
   @Test("Paths are kept up to a bound, and counted beyond it")
   func bound() {
-    var share = MissingShare(allowed: 1)
+    var share = MissingShare(allowed: 1, renames: 0)
     for index in 0..<MissingShare.keptPaths { share.add(BytePath("\(index)")) }
     #expect(share.hasAllPaths)
     share.add("one more")
