@@ -190,6 +190,37 @@ struct RefusalTests {
     #expect(try outcome.events().summary["problems"] == 0)
   }
 
+  @Test(
+    "While there is no room a watch waits, without a hot loop, and goes on when there is some",
+    .enabled(if: Namespace.isPossible, Namespace.reason))
+  func watchOnFullDisk() throws {
+    let workspace = try Workspace()
+    let configuration: JSONValue = [
+      "library": "library", "reserve": "8MiB", "stages": [],
+      "sources": [
+        ["path": .string(workspace.inbox.description), "settle": "0ms", "mode": "move"]
+      ],
+    ]
+    try workspace.write(
+      Array(JSONText.encodePretty(configuration).utf8), to: "full.json")
+    let outcome = try Namespace.run(
+      """
+      mkdir disk; mount -t tmpfs -o size=24m none disk; cp full.json disk/pipeline.json
+      head -c 18M /dev/zero > disk/filler
+      "$1" watch --json --config disk/pipeline.json > events & watch=$!
+      await() { for i in $(seq 300); do grep -q "$1" events && return; sleep 0.1; done; return 9; }
+      await watched; echo hello > inbox/a.txt; await full
+      ticks() { awk '{ print $14 + $15 }' /proc/$watch/stat; }
+      before=$(ticks); sleep 4; after=$(ticks); [ $((after - before)) -lt 20 ]
+      [ "$(cat inbox/a.txt)" = hello ]; ! grep imported events
+      rm disk/filler; await hasRoom; await imported; [ ! -e inbox/a.txt ]
+      kill -TERM $watch; code=0; wait $watch || code=$?; [ $code = 143 ]
+      """, in: workspace)
+    #expect(outcome.exitCode == 0, "\(outcome.output)\(outcome.errors)")
+    let text = String(decoding: try workspace.read("events"), as: UTF8.self)
+    #expect(text.split(separator: "\n").count { $0.contains("\"full\"") } == 1, "\(text)")
+  }
+
   // MARK: Missing files
 
   @Test("A run that would drop most of a source asks first, and believes what it is told")
