@@ -304,6 +304,11 @@ final class HandOff {
     if !settledRemovals.isEmpty || !noted.isEmpty { try commit(Group()) }
   }
 
+  /// Removes emptied folders in which nothing has changed for a while.
+  func removeEmptyFolders(unchangedFor rest: Duration) {
+    removal.removeEmptyFolders(unchangedFor: rest)
+  }
+
   /// Tells the catalog what no later group will, and removes emptied folders.
   func finish() throws(IngestError) {
     try flush()

@@ -54,6 +54,7 @@ extension WatchedSource {
 
   private func end(_ scan: SourceRescan, in opened: Opened) throws(IngestError) {
     try opened.handOff.flush()
+    opened.handOff.removeEmptyFolders(unchangedFor: Self.folderRest)
     let now = ContinuousClock().now
     schedule.end(now, duration: scan.spent)
     if scan.isCut { schedule.demand(now + .seconds(2), isSpecial: false) }

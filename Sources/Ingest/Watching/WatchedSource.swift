@@ -115,17 +115,23 @@ final class WatchedSource {
     lastRest = now
     // The kernel does not tell of the removal of a folder that is open.
     guard isInPlace(opened.source) else { return try leave(Self.removed(configuration)) }
-    if now - lastWork >= idleTime { try finish() } else { try opened.handOff.flush() }
+    try opened.handOff.flush()
+    guard now - lastWork >= idleTime else { return }
+    opened.handOff.removeEmptyFolders(unchangedFor: Self.folderRest)
+    self.opened = nil
   }
 
   private static func removed(_ configuration: SourceConfiguration) -> String {
     "“\(configuration.path.printable)” was removed, renamed or unmounted."
   }
 
-  /// Folders are removed only when nobody seems to be filling them any more.
+  /// Emptied folders are removed only when nobody seems to be filling them any more.
   private var idleTime: Duration {
-    configuration.emptyFolders == .remove ? .seconds(60) : .seconds(1)
+    configuration.emptyFolders == .remove ? Self.folderRest + .seconds(1) : .seconds(1)
   }
+
+  /// How long an emptied folder must have been left alone.
+  static let folderRest = Duration.seconds(60)
 
   // MARK: The folder
 

@@ -116,14 +116,17 @@ struct SettlingTableTests {
     let first = size.files
     size.learn(wasFull: false, duration: .milliseconds(1))
     #expect(size.files == first)
-    for _ in 0..<3 { size.learn(wasFull: true, duration: .milliseconds(400)) }
-    #expect(size.files == first * 8)
+    for _ in 0..<5 { size.learn(wasFull: true, duration: .milliseconds(400)) }
+    #expect(size.files == first * 32)
     size.learn(wasFull: true, duration: .milliseconds(800))
-    #expect(size.files == first * 8)
+    #expect(size.files == first * 32)
     for _ in 0..<10 { size.learn(wasFull: true, duration: .seconds(3)) }
-    #expect(size.files == first)
+    #expect(size.files == 64)
     for _ in 0..<20 { size.learn(wasFull: true, duration: .zero) }
-    #expect(size.files <= 1024)
+    #expect(size.files > 64 && size.files <= 1024)
+    var young = GroupSize()
+    young.learn(wasFull: true, duration: .seconds(3))
+    #expect(young.files == first)
   }
 
   @Test("A source that is polled is looked through for at most a tenth of the time")
