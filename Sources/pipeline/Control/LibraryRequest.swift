@@ -10,4 +10,6 @@ enum LibraryRequest: Codable, Hashable, Sendable {
   case importPaths([BytePath])
   /// Failed jobs to make ready again; those of all assets if `nil`.
   case retry(assets: [AssetID]?)
+  /// The library itself, for something that can't be done while it is open.
+  case letGo
 }
