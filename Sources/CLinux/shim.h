@@ -14,8 +14,10 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 // openat(2) is variadic: the mode is there only with O_CREAT.
@@ -51,6 +53,27 @@ static inline int pipeline_rename_without_replacing(
 // pages without waiting, so that the fsync of many files overlaps.
 static inline int pipeline_start_writing(int descriptor) {
   return sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE);
+}
+
+// unix(7): a union of addresses is cast, and `struct ucred` needs _GNU_SOURCE.
+static inline int pipeline_bind(int descriptor, const struct sockaddr_un *address) {
+  return bind(descriptor, (const struct sockaddr *)address, sizeof *address);
+}
+
+static inline int pipeline_connect(int descriptor, const struct sockaddr_un *address) {
+  return connect(descriptor, (const struct sockaddr *)address, sizeof *address);
+}
+
+static inline int pipeline_peer_user(int descriptor, uid_t *user) {
+  struct ucred peer;
+  socklen_t size = sizeof peer;
+  int result = getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size);
+  if (result == 0) *user = peer.uid;
+  return result;
+}
+
+static inline int pipeline_accept(int descriptor) {
+  return accept4(descriptor, NULL, NULL, SOCK_CLOEXEC);
 }
 
 // statfs(2): struct and function share a name, which Swift can't tell apart.

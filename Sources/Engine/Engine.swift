@@ -83,6 +83,7 @@ package final class Engine: Sendable {
   ///
   /// Called on a thread that is no Dispatch worker.
   ///
+  /// - Parameter isStopped: asked every now and then, on that thread.
   /// - Throws: the error that ended the engine's work.
   package func drain(isStopped: () -> Bool) throws(EngineError) {
     wake()
@@ -121,6 +122,13 @@ package final class Engine: Sendable {
     schedulePass()
     while ContinuousClock().now < deadline, !isQuiet {
       _ = idle.wait(timeout: .now() + .milliseconds(20))
+    }
+  }
+
+  /// Names of the stages that don't run, because the machine lacks something.
+  package var heldStages: Set<String> {
+    state.withLock { state in
+      Set(lanes.indices.filter { state.admission.stages[$0].isHeld }.map { lanes[$0].plan.name })
     }
   }
 

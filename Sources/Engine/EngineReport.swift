@@ -1,8 +1,8 @@
 package import PipelineModel
 
 /// What became of one job.
-package struct JobEvent: Hashable, Sendable {
-  package enum Outcome: String, Hashable, Sendable { case done, skipped, failed }
+package struct JobEvent: Hashable, Codable, Sendable {
+  package enum Outcome: String, Hashable, Codable, Sendable { case done, skipped, failed }
 
   package var asset: AssetID
   package var name: BytePath
@@ -13,6 +13,19 @@ package struct JobEvent: Hashable, Sendable {
   package var reason: String?
   /// Seconds that the work took.
   package var seconds: Double
+
+  package init(
+    asset: AssetID, name: BytePath, stage: String, outcome: Outcome, failureClass: String? = nil,
+    reason: String? = nil, seconds: Double
+  ) {
+    self.asset = asset
+    self.name = name
+    self.stage = stage
+    self.outcome = outcome
+    self.failureClass = failureClass
+    self.reason = reason
+    self.seconds = seconds
+  }
 }
 
 /// What the engine tells while it works; called on the engine's own queue.

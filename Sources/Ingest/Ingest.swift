@@ -7,14 +7,18 @@ package import PipelineModel
 package struct Ingest {
   private let library: IngestLibrary
   private let report: any IngestReport
+  /// What else the thread has to do, between groups.
+  private let interlude: Interlude
   /// Whether the user asked to stop; asked between groups.
   private let isStopped: @Sendable () -> Bool
 
   package init(
-    into library: IngestLibrary, report: any IngestReport, isStopped: @escaping @Sendable () -> Bool
+    into library: IngestLibrary, report: any IngestReport, interlude: Interlude = .none,
+    isStopped: @escaping @Sendable () -> Bool
   ) {
     self.library = library
     self.report = report
+    self.interlude = interlude
     self.isStopped = isStopped
   }
 
@@ -28,7 +32,8 @@ package struct Ingest {
     for configuration in sources {
       do throws(IngestError) {
         let visit = try SourceVisit(
-          configuration, library: library, report: report, isStopped: isStopped)
+          configuration, library: library, report: report, interlude: interlude,
+          isStopped: isStopped)
         try visit.scan(isStopped: isStopped)
         visits.append(visit)
       } catch let error where error.code == .source {
@@ -53,6 +58,7 @@ package struct Ingest {
       let visit = try ImportVisit(
         path, sources: sources, library: library, report: report, isStopped: isStopped)
       try visit?.take(isStopped: isStopped)
+      if interlude.isDue() { interlude.run() }
     }
   }
 }

@@ -3,7 +3,7 @@ package import PipelineModel
 /// One path that was seen, and its state.
 package struct Sighting: Hashable, Sendable {
   /// The one state that a path has.
-  package enum State: String, Hashable, Sendable, CaseIterable {
+  package enum State: String, Hashable, Codable, Sendable, CaseIterable {
     case imported, duplicate, ignored, rejected, settling, failed, gone, returned
   }
 

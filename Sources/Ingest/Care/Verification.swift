@@ -5,8 +5,8 @@ import Originals
 package import PipelineModel
 
 /// Something that is not as it should be in a library.
-package struct VerificationProblem: Hashable, Sendable {
-  package enum Kind: String, Hashable, Sendable {
+package struct VerificationProblem: Hashable, Codable, Sendable {
+  package enum Kind: String, Hashable, Codable, Sendable {
     /// A record's original is not there.
     case originalMissing = "original-missing"
     /// An original's bytes, read twice, don't hash to its name.

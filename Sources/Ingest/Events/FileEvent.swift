@@ -2,7 +2,7 @@ package import Catalog
 package import PipelineModel
 
 /// What became of one path in a run.
-package struct FileEvent: Hashable, Sendable {
+package struct FileEvent: Hashable, Codable, Sendable {
   /// The absolute path; an ignored folder without its slash.
   package var path: BytePath
   /// The state that the path has now.

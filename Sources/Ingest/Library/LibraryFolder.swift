@@ -126,16 +126,25 @@ package struct LibraryFolder: Sendable {
     // `status` and `verify` hold the lock for an instant to ask about it.
     let deadline = clock.now + max(wait.duration, .milliseconds(60))
     while true {
-      do throws(FileError) {
-        if let lock = try FileLock.attempt(LibraryLayout.lock, in: folder) { return lock }
-      } catch {
-        throw IngestError(error)
-      }
-      guard clock.now < deadline, !isStopped() else { break }
+      if let lock = try attemptLock() { return lock }
+      guard clock.now < deadline, !isStopped() else { throw lockedError }
       usleep(20_000)
     }
+  }
+
+  /// Takes the library's lock, or returns `nil` if another process has it.
+  package func attemptLock() throws(IngestError) -> FileLock? {
+    do throws(FileError) {
+      return try FileLock.attempt(LibraryLayout.lock, in: folder)
+    } catch {
+      throw IngestError(error)
+    }
+  }
+
+  /// That another process keeps the lock.
+  package var lockedError: IngestError {
     let holder = FileLock.holder(LibraryLayout.lock, in: folder).map { " (process \($0))" } ?? ""
-    throw IngestError(
+    return IngestError(
       .locked,
       "Another pipeline\(holder) works on “\(layout.root.printable)”; wait for it, "
         + "or say how long to wait with --wait.", path: layout.root)

@@ -16,6 +16,8 @@ package struct LibraryLayout: Hashable, Sendable {
   package static let marker = BytePath("library.json")
   /// The lock that the process that works on the library holds.
   package static let lock = BytePath("lock")
+  /// The socket that this process listens on for requests.
+  package static let control = BytePath("control")
   /// Folders that every library has.
   static let folders = ["manifest", "originals", "renditions", "incoming", "work"]
 

@@ -11,6 +11,7 @@ final class SourceVisit {
   private let report: any IngestReport
   private let source: IngestSource
   private let handOff: HandOff
+  private let interlude: Interlude
   private var group = CandidateGroup()
   /// Complete only if they stay as they are until `settledAt`, which is one settle
   /// window after the last of them was seen.
@@ -22,11 +23,12 @@ final class SourceVisit {
   /// - Throws: `IngestError` of code `source` if it is missing or not what it was.
   init(
     _ configuration: SourceConfiguration, library: IngestLibrary, report: any IngestReport,
-    isStopped: @escaping @Sendable () -> Bool
+    interlude: Interlude, isStopped: @escaping @Sendable () -> Bool
   ) throws(IngestError) {
     self.configuration = configuration
     self.library = library
     self.report = report
+    self.interlude = interlude
     do throws(FileError) {
       source = try IngestSource(configuration)
       handOff = try HandOff(
@@ -56,7 +58,7 @@ final class SourceVisit {
           settledAt = ContinuousClock().now + configuration.settle.duration
         } else {
           group.add(candidate)
-          if group.isFull { try handOff.take(group.removeAll()) }
+          if group.isFull { try takeGroup() }
         }
       case .awaitsRemoval(let sighting, let candidate):
         if try !handOff.finishRemoval(of: sighting) { group.add(candidate) }
@@ -73,14 +75,26 @@ final class SourceVisit {
   /// Waits for the end of the settle window and takes what was quiet in it.
   func takeSettled(isStopped: @Sendable () -> Bool) throws(IngestError) {
     guard !fresh.isEmpty else { return }
-    while ContinuousClock().now < settledAt, !isStopped() { usleep(20_000) }
+    while ContinuousClock().now < settledAt, !isStopped() {
+      if interlude.isDue() { interlude.run() }
+      usleep(20_000)
+    }
     for candidate in fresh {
       if isStopped() { break }
       group.add(settled(candidate))
-      if group.isFull { try handOff.take(group.removeAll()) }
+      if group.isFull { try takeGroup() }
     }
     if !isStopped() { try handOff.take(group.removeAll()) }
     try handOff.finish()
+  }
+
+  /// Takes the files that have gathered; then the thread may do other work, once
+  /// the catalog knows all that there is to know of them.
+  private func takeGroup() throws(IngestError) {
+    try handOff.take(group.removeAll())
+    guard interlude.isDue() else { return }
+    try handOff.finish()
+    interlude.run()
   }
 
   private func compare(now: Timestamp) throws(IngestError) -> SourceComparison {

@@ -27,6 +27,8 @@ struct Failure {
       self.init("\(error.code)", error.message, .fatal)
     case let error as CatalogError:
       self.init("\(error.code)", error.message, .fatal)
+    case let error as HolderFailure:
+      self.init(error.code, error.message, ExitCode(rawValue: error.exitCode) ?? .fatal)
     case let error as FileError:
       self.init("file", error.message, .fatal)
     default:

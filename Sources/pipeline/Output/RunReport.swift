@@ -14,6 +14,13 @@ final class RunReport: IngestReport, EngineReport {
     var bytes = 0
     var heldStages = 0
 
+    mutating func add(_ event: FileEvent) {
+      files[event.outcome, default: 0] += 1
+      bytes += event.storedBytes
+    }
+
+    mutating func add(_ event: JobEvent) { jobs[event.outcome, default: 0] += 1 }
+
     subscript(_ state: Sighting.State) -> Int { files[state] ?? 0 }
     subscript(_ outcome: JobEvent.Outcome) -> Int { jobs[outcome] ?? 0 }
 
@@ -38,10 +45,7 @@ final class RunReport: IngestReport, EngineReport {
   // MARK: IngestReport
 
   func file(_ event: FileEvent) {
-    state.withLock { counts in
-      counts.files[event.outcome, default: 0] += 1
-      counts.bytes += event.storedBytes
-    }
+    state.withLock { $0.add(event) }
     if console.isJSON {
       var members: [String: JSONValue] = [
         "outcome": .string(event.outcome.rawValue),
@@ -66,7 +70,7 @@ final class RunReport: IngestReport, EngineReport {
   // MARK: EngineReport
 
   func job(_ event: JobEvent) {
-    state.withLock { $0.jobs[event.outcome, default: 0] += 1 }
+    state.withLock { $0.add(event) }
     if console.isJSON {
       return console.event(
         "job",

@@ -22,9 +22,14 @@ enum ImportVerb: Verb {
       throw UsageError("An empty path means no file.", verb: name)
     }
     let paths = context.arguments.operands.map { context.workingFolder.appending($0).normalized }
-    return try RunSession(context, verb: name, makesLibrary: true).run { ingest, session in
-      try ingest.copyIn(paths, sources: session.surroundings.configuration.sources)
-      return []
+    return try LibraryAccess(context, makesLibrary: true).perform { locked in
+      Interruption.shared.listen()
+      return try RunSession(context, verb: name, locked).run { ingest, session in
+        try ingest.copyIn(paths, sources: session.surroundings.configuration.sources)
+        return []
+      }
+    } there: { holder in
+      try holder.importPaths(paths, console: context.console)
     }
   }
 }

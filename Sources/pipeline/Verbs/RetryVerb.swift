@@ -29,10 +29,8 @@ enum RetryVerb: Verb {
     }
     // Closed first: the last one to close the catalog empties its log into it.
     try reading.catalog.close()
-    let session = try WorkingSession(context, makesLibrary: false)
-    let count = try session.library.catalog.retry(assets: isAll ? nil : assets)
-    try session.library.close()
-    return report(count, "ready again", context.console)
+    let result = try RequestSession(context).perform(.retry(assets: isAll ? nil : assets))
+    return report(result.count("jobs"), "ready again", context.console)
   }
 
   private static func report(_ count: Int, _ what: String, _ console: Console) -> ExitCode {

@@ -18,7 +18,9 @@ enum RunVerb: Verb {
   static func run(_ context: Context) throws -> ExitCode {
     try context.expectOperands(atMost: 0)
     if context.arguments.has(.dryRun) { return try PreviewSession(context).run() }
-    return try RunSession(context, verb: name, makesLibrary: true).run { ingest, session in
+    Interruption.shared.listen()
+    let locked = try LockedLibrary(context, makesLibrary: true)
+    return try RunSession(context, verb: name, locked).run { ingest, session in
       try ingest.take(session.surroundings.configuration.sources)
     }
   }

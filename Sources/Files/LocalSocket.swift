@@ -1,0 +1,135 @@
+import CLinux
+import Glibc
+package import PipelineModel
+
+/// A stream socket with a name in a folder. Source: unix(7).
+///
+/// The name is reached by the folder's descriptor, so that the whole path may
+/// be longer than the 108 bytes that an address holds.
+package struct LocalSocket: Sendable {
+  /// The socket.
+  package let descriptor: Descriptor
+
+  /// Makes a name in a folder on which others can connect; an old one is removed.
+  ///
+  /// Only the owner may connect. The caller holds a lock that keeps others
+  /// from doing the same.
+  package static func listen(
+    as name: BytePath, in folder: Descriptor
+  ) throws(FileError) -> LocalSocket {
+    do throws(FileError) {
+      try folder.remove(name)
+    } catch let error where error.code == .notFound {
+      // Nothing is left of an earlier process.
+    }
+    let socket = try make(name, in: folder)
+    // Linux gives the name the permissions that the socket has when it is bound, so it is
+    // the owner's alone from the first moment.
+    try socket.setPermissions(0o600)
+    var address = try address(of: name, in: folder)
+    try systemCall("make", socket.path) { pipeline_bind(socket.number, &address) }
+    try systemCall("listen on", socket.path) { Glibc.listen(socket.number, 16) }
+    return LocalSocket(descriptor: socket)
+  }
+
+  /// Connects to a name in a folder.
+  ///
+  /// - Returns: `nil` if nobody listens there.
+  package static func connect(
+    to name: BytePath, in folder: Descriptor
+  ) throws(FileError) -> LocalSocket? {
+    let socket = try make(name, in: folder)
+    var address = try address(of: name, in: folder)
+    while pipeline_connect(socket.number, &address) < 0 {
+      let code = errno
+      switch code {
+      case EINTR: continue
+      case ENOENT, ECONNREFUSED: return nil
+      default: throw FileError("connect to", socket.path, errno: code)
+      }
+    }
+    return LocalSocket(descriptor: socket)
+  }
+
+  /// Takes the next connection that waits, without waiting for one.
+  package func accept() throws(FileError) -> LocalSocket? {
+    while true {
+      let number = pipeline_accept(descriptor.number)
+      if number >= 0 {
+        let socket = LocalSocket(
+          descriptor: Descriptor(takingOver: number, path: descriptor.path))
+        try Self.limitSending(on: socket.descriptor)
+        return socket
+      }
+      let code = errno
+      switch code {
+      case EINTR, ECONNABORTED: continue
+      case EAGAIN: return nil
+      default: throw FileError("accept on", descriptor.path, errno: code)
+      }
+    }
+  }
+
+  /// The user that the process at the other end ran as when it connected.
+  package func peer() throws(FileError) -> UInt32 {
+    var user: uid_t = 0
+    try systemCall("examine", descriptor.path) { pipeline_peer_user(descriptor.number, &user) }
+    return user
+  }
+
+  /// Lets calls return at once that would have to wait.
+  package func setNonBlocking() throws(FileError) {
+    let flags = try systemCall("examine", descriptor.path) {
+      pipeline_fcntl(descriptor.number, F_GETFL, 0)
+    }
+    try systemCall("set", descriptor.path) {
+      pipeline_fcntl(descriptor.number, F_SETFL, flags | O_NONBLOCK)
+    }
+  }
+
+  /// Sends all the bytes, waiting for the other end no longer than five seconds at a time.
+  package func send(_ bytes: [UInt8]) throws(FileError) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = try systemCall("write", descriptor.path) {
+        rest.withUnsafeBytes {
+          Glibc.send(descriptor.number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+        }
+      }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  private static func make(
+    _ name: BytePath, in folder: Descriptor
+  ) throws(FileError) -> Descriptor {
+    let path = folder.path.appending(name)
+    let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    let number = try systemCall("make", path) { socket(AF_UNIX, kind, 0) }
+    let descriptor = Descriptor(takingOver: number, path: path)
+    try limitSending(on: descriptor)
+    return descriptor
+  }
+
+  private static func limitSending(on socket: Descriptor) throws(FileError) {
+    var limit = timeval(tv_sec: 5, tv_usec: 0)
+    try systemCall("set", socket.path) {
+      setsockopt(
+        socket.number, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    }
+  }
+
+  private static func address(
+    of name: BytePath, in folder: Descriptor
+  ) throws(FileError) -> sockaddr_un {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let path = BytePath("/proc/self/fd/\(folder.number)").appending(name)
+    let capacity = MemoryLayout.size(ofValue: address.sun_path)
+    guard path.bytes.count < capacity else {
+      throw FileError(.other, "“\(name.printable)” is too long for a socket.", path: path)
+    }
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.bytes) }
+    return address
+  }
+}

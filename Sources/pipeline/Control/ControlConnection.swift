@@ -1,0 +1,156 @@
+import Catalog
+import Dispatch
+import Engine
+import Files
+import Glibc
+import Ingest
+import PipelineModel
+import Synchronization
+
+/// One process that asks for something, as seen from the holder of the library.
+final class ControlConnection: Sendable {
+  enum Event { case request, ended }
+
+  private struct State {
+    var lines = LineBuffer()
+    var request: LibraryRequest?
+    /// Whether the request is being done.
+    var isBegun = false
+    /// Whether the last answer was sent, or the other end has gone.
+    var isOver = false
+  }
+
+  private let socket: LocalSocket
+  private let queue: DispatchQueue
+  private let source: UncheckedSource
+  private let state = Mutex(State())
+
+  /// - Parameter queue: where the request is read, and jobs of an import are followed.
+  init(_ socket: LocalSocket, queue: DispatchQueue) {
+    self.socket = socket
+    self.queue = queue
+    source = UncheckedSource(
+      DispatchSource.makeReadSource(fileDescriptor: socket.descriptor.number, queue: queue))
+  }
+
+  /// Whether nobody wants the answer any more.
+  var isOver: Bool { state.withLock { $0.isOver } }
+
+  /// Reads the request; `body` is told on the queue that it is there, and of the end.
+  func read(_ body: @escaping @Sendable (Event) -> Void) {
+    source.value.setEventHandler { [weak self] in self?.receive(body) }
+    source.value.setCancelHandler { [self] in
+      // Kept until here: the source must not outlive its descriptor.
+      withExtendedLifetime(socket) {}
+      body(.ended)
+    }
+    source.value.resume()
+  }
+
+  private func receive(_ body: (Event) -> Void) {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
+    defer { buffer.deallocate() }
+    guard let count = try? socket.descriptor.read(into: buffer), count > 0 else {
+      // Gone, by the end of its stream or by an error; both mean that nobody listens.
+      return finish()
+    }
+    let line = state.withLock { state -> [UInt8]? in
+      state.lines.add(buffer[..<count])
+      return state.request == nil ? state.lines.next() : nil
+    }
+    guard let line else {
+      if state.withLock({ $0.lines.count }) > ControlMessage.longestLine { finish() }
+      return
+    }
+    guard let question = try? JSONText.decode(ControlMessage.Question.self, from: line),
+      question.protocolVersion == ControlMessage.protocolVersion
+    else {
+      return fail(
+        code: "version",
+        message: "The pipeline that works on the library is version \(Pipeline.version) and does "
+          + "not understand this request: restart it, or wait until it ends.", .fatal)
+    }
+    state.withLock { $0.request = question.request }
+    body(.request)
+  }
+
+  /// Does the request, on the thread that takes files.
+  func serve(_ work: LibraryWork) {
+    let request = state.withLock { state -> LibraryRequest? in
+      guard !state.isOver else { return nil }
+      state.isBegun = true
+      return state.request
+    }
+    guard let request else { return }
+    send(.begun)
+    let engine = work.session.engine
+    let report = RequestReport(to: self) { engine.wake() }
+    do {
+      let result = try work.perform(request, report: report) { [self] in
+        isOver || Interruption.shared.isRequested
+      }
+      let catalog = work.session.library.catalog
+      let jobs = ImportedJobs(
+        of: report, reader: work.session.library.reader, engine: engine,
+        queue: queue)
+      jobs.follow { [self] in
+        end(result.run, report, in: catalog)
+        send(.result(result))
+        finish()
+      }
+    } catch {
+      let failure = Failure(error)
+      fail(
+        code: failure.code, message: failure.messages.map(\.message).joined(separator: "\n"),
+        failure.exitCode)
+    }
+  }
+
+  /// Ends the run that a request made.
+  private func end(_ run: AssetID?, _ report: RequestReport, in catalog: Catalog) {
+    guard let run else { return }
+    do throws(CatalogError) {
+      try catalog.endRun(run, counters: report.counts.counters, at: .now)
+    } catch {
+      report.warning(error.message)
+    }
+  }
+
+  /// Sends an answer; one that can't be sent within a few seconds ends the connection.
+  func send(_ answer: ControlMessage.Answer) {
+    guard !isOver, let line = try? ControlMessage.line(answer) else { return }
+    do throws(FileError) {
+      try socket.send(line)
+    } catch {
+      finish()
+    }
+  }
+
+  /// Ends the connection because the holder ends.
+  func end() {
+    if state.withLock({ $0.isBegun }) {
+      fail(
+        code: "interrupted",
+        message: "The pipeline that works on the library was asked to end before this was done. "
+          + "What was done is safe; the next run does the rest.", .fatal)
+    } else {
+      send(.refused)
+      finish()
+    }
+  }
+
+  private func fail(code: String, message: String, _ exitCode: ExitCode) {
+    send(.failure(HolderFailure(code: code, message: message, exitCode: exitCode.rawValue)))
+    finish()
+  }
+
+  private func finish() {
+    let isFirst = state.withLock { state in
+      defer { state.isOver = true }
+      return !state.isOver
+    }
+    guard isFirst else { return }
+    shutdown(socket.descriptor.number, Int32(SHUT_RDWR))
+    source.value.cancel()
+  }
+}

@@ -1,0 +1,120 @@
+import Dispatch
+import Files
+import Glibc
+import Ingest
+import PipelineModel
+import Synchronization
+
+/// Where other processes hand their requests to the one that holds the library.
+///
+/// Requests are read on a queue of their own and wait until the thread that
+/// takes files serves them: one thread changes the library.
+final class ControlSocket: Sendable {
+  private struct State {
+    var isClosed = false
+    var waiting: [ControlConnection] = []
+    /// Those whose request is not done, kept alive.
+    var connections: [ObjectIdentifier: ControlConnection] = [:]
+  }
+
+  private let socket: LocalSocket
+  private let folder: Descriptor
+  private let source: UncheckedSource
+  private let queue = DispatchQueue(label: "pipeline.control")
+  private let state = Mutex(State())
+  private let onArrival: @Sendable () -> Void
+
+  /// Begins to listen in a library's folder.
+  ///
+  /// - Parameter onArrival: told on the socket's queue when a request waits.
+  init(
+    in folder: Descriptor, onArrival: @escaping @Sendable () -> Void
+  ) throws(FileError) {
+    self.folder = folder
+    self.onArrival = onArrival
+    socket = try LocalSocket.listen(as: LibraryLayout.control, in: folder)
+    try socket.setNonBlocking()
+    source = UncheckedSource(
+      DispatchSource.makeReadSource(fileDescriptor: socket.descriptor.number, queue: queue))
+    source.value.setEventHandler { [weak self] in self?.accept() }
+    source.value.resume()
+  }
+
+  /// Whether requests wait to be served.
+  var hasRequests: Bool { state.withLock { !$0.waiting.isEmpty } }
+
+  /// Does all requests that wait, on the thread that takes files.
+  func serve(_ work: LibraryWork) {
+    while let connection = state.withLock({ state in
+      state.waiting.isEmpty ? nil : state.waiting.removeFirst()
+    }) {
+      connection.serve(work)
+    }
+  }
+
+  /// Stops listening; requests that wait are refused, and made elsewhere by those who asked.
+  func close() {
+    let isFirst = state.withLock { state in
+      defer { state.isClosed = true }
+      return !state.isClosed
+    }
+    guard isFirst else { return }
+    source.value.cancel()
+    do throws(FileError) {
+      try folder.remove(LibraryLayout.control)
+    } catch {
+      // A name that nobody listens behind is replaced by the next holder.
+    }
+    queue.sync {
+      let all = state.withLock { state in
+        defer {
+          state.waiting = []
+          state.connections = [:]
+        }
+        return Array(state.connections.values)
+      }
+      for connection in all { connection.end() }
+    }
+  }
+
+  private func accept() {
+    do throws(FileError) {
+      while let peer = try socket.accept() {
+        // The name is the owner's alone; root may do everything anyway.
+        guard [geteuid(), 0].contains(try peer.peer()) else { continue }
+        let connection = ControlConnection(peer, queue: queue)
+        state.withLock { $0.connections[ObjectIdentifier(connection)] = connection }
+        connection.read { [weak self, weak connection] event in
+          guard let self, let connection else { return }
+          heard(event, from: connection)
+        }
+      }
+    } catch {
+      // One that went away meanwhile, or no descriptor is free: who asks asks again.
+    }
+  }
+
+  private func heard(_ event: ControlConnection.Event, from connection: ControlConnection) {
+    switch event {
+    case .request:
+      let isTaken = state.withLock { state in
+        if state.isClosed { return false }
+        state.waiting.append(connection)
+        return true
+      }
+      if isTaken { onArrival() } else { connection.end() }
+    case .ended:
+      state.withLock { state in
+        state.connections[ObjectIdentifier(connection)] = nil
+        state.waiting.removeAll { $0 === connection }
+      }
+    }
+  }
+}
+
+/// Keeps a Dispatch source.
+struct UncheckedSource: @unchecked Sendable {
+  // @unchecked because Dispatch's own objects may be used from any thread.
+  let value: any DispatchSourceRead
+  init(_ value: any DispatchSourceRead) { self.value = value }
+}

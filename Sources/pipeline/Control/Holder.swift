@@ -1,0 +1,110 @@
+import Files
+import Glibc
+import Ingest
+import PipelineModel
+
+/// The process that holds a library, as seen from one that wants something of it.
+struct Holder {
+  private let socket: LocalSocket
+  private let path: BytePath
+
+  /// Connects to it.
+  ///
+  /// - Returns: `nil` if nobody listens: the holder is about to begin or to end, or
+  ///   does something that takes no requests.
+  init?(of library: LibraryFolder) throws {
+    guard let socket = try LocalSocket.connect(to: LibraryLayout.control, in: library.folder)
+    else { return nil }
+    guard [geteuid(), 0].contains(try socket.peer()) else {
+      throw IngestError(
+        .notALibrary,
+        "“\(library.layout.root.appending(LibraryLayout.control).printable)” belongs to another "
+          + "user's process; nothing is sent to it.", path: library.layout.root)
+    }
+    self.socket = socket
+    path = library.layout.root
+  }
+
+  /// Has a request done, and tells on the way what becomes of paths and jobs.
+  ///
+  /// - Returns: what came of it, or `nil` if it was not begun.
+  /// - Throws: `HolderFailure` if it failed there.
+  func ask(_ request: LibraryRequest, report: RunReport) throws -> RequestResult? {
+    guard try send(ControlMessage.line(ControlMessage.Question(request: request))) else {
+      return nil
+    }
+    var lines = LineBuffer()
+    while let line = try next(&lines) {
+      let answer = try JSONText.decode(ControlMessage.Answer.self, from: line)
+      switch answer {
+      case .begun: break
+      case .file(let event): report.file(event)
+      case .job(let event): report.job(event)
+      case .warning(let message): report.warning(message)
+      case .result(let result): return result
+      case .failure(let failure): throw failure
+      case .refused: return nil
+      }
+    }
+    guard lines.isUsed else { return nil }
+    throw HolderFailure(
+      code: "interrupted",
+      message: "The pipeline that works on “\(path.printable)” ended before this was done. What "
+        + "was done is safe; give the command again for the rest.",
+      exitCode: ExitCode.fatal.rawValue)
+  }
+
+  /// Sends a line; returns whether somebody is there to read it.
+  private func send(_ line: [UInt8]) throws(FileError) -> Bool {
+    do throws(FileError) {
+      try socket.send(line)
+      return true
+    } catch let error where error.errno == EPIPE || error.errno == ECONNRESET {
+      return false
+    }
+  }
+
+  /// Copies files and folders in, as `import` does, and waits for their jobs.
+  ///
+  /// - Returns: `nil` if it was not begun.
+  func importPaths(_ paths: [BytePath], console: Console) throws -> ExitCode? {
+    let start = ContinuousClock().now
+    let report = RunReport(console: console)
+    guard let result = try ask(.importPaths(paths), report: report) else { return nil }
+    if let run = result.run {
+      RunSummary(counts: report.counts, run: run, took: ContinuousClock().now - start)
+        .print(on: console)
+    }
+    return report.counts.hasFailures ? .someFailed : .success
+  }
+
+  /// The next line, or `nil` when the other end has closed.
+  private func next(_ lines: inout LineBuffer) throws -> [UInt8]? {
+    while true {
+      if let line = lines.next() { return line }
+      let bytes = try receive()
+      if bytes.isEmpty { return nil }
+      lines.add(bytes)
+    }
+  }
+
+  /// Bytes of the answers, none when the other end has closed.
+  private func receive() throws(FileError) -> [UInt8] {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
+    defer { buffer.deallocate() }
+    do throws(FileError) {
+      let count = try socket.descriptor.read(into: buffer)
+      return Array(buffer[..<count])
+    } catch {
+      if error.errno != ECONNRESET { throw error }
+      return []
+    }
+  }
+}
+
+/// What a holder said of a request that failed.
+struct HolderFailure: Error, Codable {
+  let code: String
+  let message: String
+  let exitCode: Int32
+}

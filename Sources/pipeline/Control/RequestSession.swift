@@ -1,0 +1,23 @@
+import Ingest
+
+/// One request of a verb, done here or by the process that holds the library.
+struct RequestSession {
+  private let context: Context
+
+  init(_ context: Context) { self.context = context }
+
+  /// Does it; paths and jobs are told on the context's console.
+  func perform(_ request: LibraryRequest) throws -> RequestResult {
+    try LibraryAccess(context, makesLibrary: false).perform { locked in
+      let session = try WorkingSession(context, locked)
+      Interruption.shared.listen()
+      let result = try LibraryWork(session).perform(request, report: session.report) {
+        Interruption.shared.isRequested
+      }
+      try session.library.close()
+      return result
+    } there: { holder in
+      try holder.ask(request, report: RunReport(console: context.console))
+    }
+  }
+}
