@@ -1,5 +1,3 @@
-package import PipelineModel
-
 extension Catalog {
   /// Returns files of renditions that nothing refers to any more, as paths below
   /// the library, and takes them off the list: they are the caller's to remove.

@@ -12,4 +12,6 @@ struct Candidate: Sendable {
   /// Whether a settle window was waited for, in which nothing may have changed,
   /// not even the time of the last status change.
   var mustBeQuiet = false
+  /// Whether the user named it, or a folder above it, to `import`.
+  var isNamed = false
 }
