@@ -9,9 +9,9 @@ enum Pipeline {
   static let version = "0.1.0"
 
   static let verbs: [any Verb.Type] = [
-    InitVerb.self, RunVerb.self, ImportVerb.self, ListVerb.self, ShowVerb.self, GetVerb.self,
-    StatusVerb.self, ExplainVerb.self, FailedVerb.self, RetryVerb.self, VerifyVerb.self,
-    RebuildCatalogVerb.self, ConfigVerb.self, PluginsVerb.self,
+    InitVerb.self, RunVerb.self, PlanVerb.self, ImportVerb.self, ListVerb.self, ShowVerb.self,
+    GetVerb.self, StatusVerb.self, ExplainVerb.self, FailedVerb.self, RetryVerb.self,
+    VerifyVerb.self, RebuildCatalogVerb.self, ConfigVerb.self, PluginsVerb.self,
   ]
 
   static func main() {

@@ -20,7 +20,6 @@ struct ProcessTests {
     let error = try second.event("error")
     #expect(error["code"] == "locked")
     #expect(error["message"]?.string?.contains("process \(first.process)") == true)
-    #expect(try workspace.run("import", "pipeline.json").exitCode == 11)
     #expect(try workspace.run("rebuild-catalog").exitCode == 11)
     // Readers need no lock.
     #expect(try workspace.run("list").exitCode == 0)

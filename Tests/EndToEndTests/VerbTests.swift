@@ -156,6 +156,32 @@ struct VerbTests {
     try workspace.expectSound()
   }
 
+  @Test("A plan counts files and jobs, and knows their cost once there is history")
+  func plan() throws {
+    let workspace = try Workspace()
+    let picture = try Pictures.jpeg(width: 300, height: 200)
+    try workspace.put(picture, as: "a.jpg")
+    let first = try #require(try workspace.json("plan").of("plan").first)
+    #expect(first["files"] == 1 && first["jobs"] == 2 && first["bytes"]?.integer == picture.count)
+    #expect(first["seconds"] == .null && first["renditionBytes"] == .null)
+    try workspace.json("run")
+    let done = try #require(try workspace.json("plan").of("plan").first)
+    #expect(done["files"] == 0 && done["jobs"] == 0 && done["seconds"] == 0)
+    try workspace.put(picture + [0], as: "b.jpg")
+    let second = try #require(try workspace.json("plan").of("plan").first)
+    #expect(second["jobs"] == 2)
+    #expect(try #require(second["seconds"]?.double) > 0)
+    let made = try workspace.asset(named: "a.jpg")["renditions"]?.array ?? []
+    let bytes = made.reduce(0) { $0 + ($1["bytes"]?.integer ?? 0) }
+    #expect(second["renditionBytes"]?.integer == bytes)
+    // Another size is work for all pictures, whether the ledger knows of it yet or not.
+    try workspace.configure(stages: Workspace.stages(sizes: ["grid": 96]))
+    #expect(try workspace.json("plan").of("plan").first?["jobs"] == 3)
+    #expect(try workspace.run("plan", "-q").output.hasPrefix("1 file "))
+    try workspace.json("run")
+    try workspace.expectSound()
+  }
+
   @Test(
     "What can't be understood ends with 2 and says where help is",
     arguments: [

@@ -23,7 +23,7 @@ final class SourceVisit {
   /// - Throws: `IngestError` of code `source` if it is missing or not what it was.
   init(
     _ configuration: SourceConfiguration, library: IngestLibrary, report: any IngestReport,
-    interlude: Interlude, isStopped: @escaping @Sendable () -> Bool
+    interlude: Interlude = .none, isStopped: @escaping @Sendable () -> Bool
   ) throws(IngestError) {
     self.configuration = configuration
     self.library = library

@@ -4,16 +4,17 @@ import Engine
 import Ingest
 import PipelineModel
 
-/// `run --dry-run`: what a run would do, without a lock and without a change.
+/// `plan` and `run --dry-run`: what a run would do, without a lock and without a change.
 struct PreviewSession {
   private let context: Context
   private let surroundings: Surroundings
+  private let plan: StagePlan
 
   init(_ context: Context) throws {
     self.context = context
     surroundings = try Surroundings(context)
     // Plugins and their options are checked as `run` would.
-    _ = try StagePlan(
+    plan = try StagePlan(
       surroundings.configuration,
       finder: PluginFinder(configured: surroundings.configuration.plugins))
   }
@@ -32,19 +33,32 @@ struct PreviewSession {
         tell(path)
       }
     }
-    let ready = try reading?.catalog.status().jobs.values.reduce(0) { sum, states in
-      sum + states[.ready, default: 0] + states[.waiting, default: 0]
-    }
-    if context.console.isJSON {
-      context.console.event(
-        "plan",
-        ["files": .integer(paths), "bytes": .integer(bytes), "jobs": .integer(ready ?? 0)])
-    } else {
-      context.console.result(
-        "\(counted(paths, "file")) (\(ByteSize(bytes: bytes))) would be taken; "
-          + "\(counted(ready ?? 0, "job")) due from earlier.")
-    }
+    let forecast = try Forecast(plan, newFiles: paths, catalog: reading?.catalog)
+    sum(files: paths, bytes: bytes, forecast)
     return .success
+  }
+
+  private func sum(files: Int, bytes: Int, _ forecast: Forecast) {
+    if context.console.isJSON {
+      return context.console.event(
+        "plan",
+        [
+          "files": .integer(files), "bytes": .integer(bytes), "jobs": .integer(forecast.jobs),
+          "seconds": forecast.seconds.map { .number(($0 * 1000).rounded() / 1000) } ?? .null,
+          "renditionBytes": JSONMembers.number(forecast.bytes),
+        ])
+    }
+    var line = "\(counted(files, "file")) (\(ByteSize(bytes: bytes))) would be taken, "
+    line += "\(counted(forecast.jobs, "job")) done"
+    if forecast.jobs > 0 {
+      if let seconds = forecast.seconds, let bytes = forecast.bytes {
+        let rounded = Int(seconds.rounded(.up))
+        line += " in about \(counted(rounded, "second")), making \(ByteSize(bytes: bytes))"
+      } else {
+        line += "; how long that takes is not known before a first run"
+      }
+    }
+    context.console.result(line + ".")
   }
 
   /// A library that is not there yet is no error: `run` would make it.
@@ -58,6 +72,7 @@ struct PreviewSession {
 
   private func tell(_ path: PreviewedPath) {
     guard context.console.isJSON else {
+      if context.console.isQuiet { return }
       let reason = path.reason.map { " (\($0))" } ?? ""
       return context.console.result("\(path.action.rawValue) \(path.path.printable)\(reason)")
     }

@@ -1,0 +1,54 @@
+package import PipelineModel
+
+/// What a stage has still to do, and what its work has cost so far.
+package struct StageForecast: Hashable, Sendable {
+  /// Rows that have no result with the stage's present fingerprint.
+  package var due: Int
+  /// Seconds that a row took on average, results without work included; `nil` without history.
+  package var seconds: Double?
+  /// Bytes of renditions that a row made on average; `nil` without history.
+  package var bytes: Double?
+
+  /// Makes it from its parts; without the last two, of a stage without history.
+  package init(due: Int, seconds: Double? = nil, bytes: Double? = nil) {
+    self.due = due
+    self.seconds = seconds
+    self.bytes = bytes
+  }
+}
+
+extension CatalogReader {
+  /// How many ended rows an average is taken of: the newest ones.
+  private static let sample = 1000
+
+  /// Looks at a stage as it is configured now, whether the ledger knows of it yet or not.
+  ///
+  /// The history is that of the stage of this name with whatever options it had last.
+  package func forecast(_ stage: StageDefinition) throws(CatalogError) -> StageForecast {
+    try read { (connection) throws(CatalogError) in
+      let due = try connection.first(
+        """
+        SELECT iif(?1, (SELECT count(*) FROM asset WHERE trashed_at IS NULL),
+            (SELECT count(*) FROM original))
+          - (SELECT count(*) FROM ledger INDEXED BY ledger_claim
+              WHERE fingerprint = (SELECT id FROM fingerprint WHERE value = ?2)
+                AND state IN ('done', 'skipped', 'failed'))
+        """, stage.isAssetScoped, stage.fingerprint
+      ) { $0.int(0) }
+      return try connection.first(
+        """
+        SELECT avg(coalesce(seconds, 0)), avg(bytes) FROM (
+          SELECT ledger.seconds, (SELECT coalesce(sum(rendition.bytes), 0) FROM rendition
+              WHERE rendition.ledger = ledger.id) AS bytes
+          FROM ledger WHERE ledger.fingerprint = (SELECT fingerprint FROM stage WHERE name = ?)
+            AND ledger.state IN ('done', 'skipped', 'failed')
+          ORDER BY ledger.id DESC LIMIT \(Self.sample))
+        """, stage.name
+      ) { row in
+        StageForecast(
+          due: max(0, due ?? 0), seconds: row.optional(0, row.double),
+          bytes: row.optional(1, row.double))
+      } ?? StageForecast(due: max(0, due ?? 0))
+    }
+  }
+}
