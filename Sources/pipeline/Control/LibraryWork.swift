@@ -34,6 +34,34 @@ struct LibraryWork {
       guard let letGo else { throw session.library.lockedError }
       letGo()
       return RequestResult(members: [:])
+    case .trash, .restore, .emptyTrash, .undo, .gc, .repair:
+      return try care(for: request, report: report, isStopped: isStopped)
+    }
+  }
+
+  /// Does what concerns files that were taken before.
+  private func care(
+    for request: LibraryRequest, report: any IngestReport, isStopped: @escaping () -> Bool
+  ) throws -> RequestResult {
+    let library = session.library
+    let trash = Trash(library: library, report: report)
+    switch request {
+    case .trash(let assets):
+      return RequestResult(members: ["assets": .integer(try trash.trash(assets))])
+    case .restore(let assets):
+      return RequestResult(members: ["assets": .integer(try trash.restore(assets))])
+    case .emptyTrash:
+      return RequestResult(try trash.empty(isStopped: isStopped))
+    case .undo(let run):
+      return RequestResult(
+        try Undo(library: library, report: report).undo(run, isStopped: isStopped))
+    case .gc:
+      return RequestResult(
+        try GarbageCollection(library: library, report: report).run(isStopped: isStopped))
+    case .repair(let problems):
+      return RequestResult(try Repair(library: library, report: report).repair(problems))
+    case .importPaths, .retry, .letGo:
+      return RequestResult(members: [:])
     }
   }
 
