@@ -38,8 +38,8 @@ final class CareBench {
     elsewhere = try SharedMemoryFolder()
     workspace = try Workspace(
       sources: [
-        ["path": "inbox", "settle": "0ms", "duplicates": "asset"],
-        ["path": .string(elsewhere.path.description), "settle": "0ms"],
+        ["path": "inbox", "settle": "0ms", "mode": "move", "duplicates": "asset"],
+        ["path": .string(elsewhere.path.description), "settle": "0ms", "mode": "move"],
       ],
       stages: Workspace.stages(thumbnails: ["storage": "file"]))
     try prepare()
