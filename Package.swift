@@ -116,6 +116,7 @@ let package = Package(
     tests("CatalogTests", ["Catalog", "Fixtures", "PipelineModel"]),
     tests("ConfigurationTests", ["Configuration", "Fixtures", "PipelineModel"]),
     tests("PluginTests", ["Engine", "Fixtures", "PipelineModel", "PipelinePlugin", "Vips"]),
+    tests("ProgramTests", ["Files", "Fixtures", "PipelineModel", "pipeline"]),
     tests("EndToEndTests", ["Files", "Fixtures", "Hashing", "PipelineModel", "Vips"]),
   ]
 )

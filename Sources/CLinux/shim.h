@@ -13,6 +13,7 @@
 #include <linux/fs.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>

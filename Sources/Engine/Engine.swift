@@ -79,6 +79,20 @@ package final class Engine: Sendable {
     schedulePass()
   }
 
+  /// Makes the instances of all plugins, which the first jobs else wait for; returns at once.
+  package func warmUp() {
+    serial.async { [self] in
+      for index in lanes.indices {
+        let active = state.withLock { $0.admission.stages[index].active }
+        // What keeps a plugin from being made is told when there is work for it.
+        try? lanes[index].prepare(active: active)
+      }
+    }
+  }
+
+  /// Why the engine can't go on, or `nil`.
+  package var failure: EngineError? { state.withLock { $0.error } }
+
   /// Waits until no row is ready and no job runs, or `isStopped` says so.
   ///
   /// Called on a thread that is no Dispatch worker.
@@ -140,7 +154,8 @@ package final class Engine: Sendable {
     }
   }
 
-  private var isQuiet: Bool {
+  /// Whether no job runs and none waits to be recorded.
+  package var isQuiet: Bool {
     state.withLock {
       $0.admission.active == 0 && $0.finished.isEmpty && !$0.isPassDue && !$0.isPassing
     }
@@ -173,6 +188,7 @@ package final class Engine: Sendable {
         state.error = error
         state.admission.isStopped = true
       }
+      report.failed()
     }
     begin()
     state.withLock { $0.isPassing = false }

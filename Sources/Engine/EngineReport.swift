@@ -36,6 +36,12 @@ package protocol EngineReport: AnyObject, Sendable {
   func held(stage: String, reason: String)
   /// Something that the user should know and that is no job's outcome.
   func warning(_ message: String)
+  /// The engine can't go on; its `failure` says why.
+  func failed()
   /// A line of a plugin's log.
   func log(stage: String, message: String)
+}
+
+extension EngineReport {
+  package func failed() {}
 }

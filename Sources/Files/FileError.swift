@@ -7,6 +7,8 @@ package struct FileError: Error, Hashable, Sendable {
   package enum Code: Hashable, Sendable {
     case notFound, exists, permission, noSpace, readOnly, crossDevice, busy, link
     case notRegular, changed, ioError, tooManyOpen, stopped, other
+    /// This user may not watch more folders, or not begin to watch at all.
+    case watchLimit, watcherLimit
   }
 
   /// What a caller can act upon.

@@ -14,4 +14,12 @@ struct Candidate: Sendable {
   var mustBeQuiet = false
   /// Whether the user named it, or a folder above it, to `import`.
   var isNamed = false
+  /// States that are no news while the file is watched: an ending in one of them
+  /// is neither recorded nor reported.
+  var silent: Set<Sighting.State> = []
+
+  /// Whether an ending would only say what is known anyway.
+  func isNoNews(_ state: Sighting.State, reason: String?) -> Bool {
+    silent.contains(state) && (state == .settling || known?.reason == reason)
+  }
 }

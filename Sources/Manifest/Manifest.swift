@@ -73,7 +73,9 @@ package final class Manifest: Sendable {
         let entry = ManifestEntry(
           sequence: state.sequence + Int64(offset) + 1, time: time, fact: fact)
         do {
-          bytes += try ManifestLine(entry).encode()
+          var line = ManifestLine(entry)
+          if offset > 0 { line.batch = state.sequence + 1 }
+          bytes += try line.encode()
         } catch {
           throw ManifestError(.damaged, "A fact can't be written as JSON: \(error).")
         }

@@ -10,6 +10,8 @@ struct ManifestLine: Codable {
   var fact: String
   var seq: Int64
   var time: Int64
+  /// The place of the first fact that was appended with this one; `nil` if it is the first.
+  var batch: Int64?
   var taking: AssetID
   var source: String?
   var sourceBase64: Data?

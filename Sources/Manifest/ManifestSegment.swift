@@ -11,6 +11,16 @@ struct ManifestSegment {
   /// The file's size.
   var bytes: Int
 
+  /// Whether a line behind a hole was appended together with what should be in the hole.
+  ///
+  /// Then nobody was ever told that any of it is on disk: the power was cut
+  /// while the batch was flushed, and its pages reached the disk in another
+  /// order. The facts before the hole count, those behind it never were.
+  private func mayEnd(before line: ManifestLine) -> Bool {
+    guard let batch = line.batch else { return false }
+    return lines.last.map { batch <= $0.seq + 1 } ?? true
+  }
+
   private static func lastLine(of bytes: [UInt8]) -> ArraySlice<UInt8> {
     let content = bytes.dropLast()
     let start = content.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? content.startIndex
@@ -43,9 +53,14 @@ struct ManifestSegment {
     }
     var segment = ManifestSegment(lines: [], isTorn: false, bytes: bytes.count)
     var start = bytes.startIndex
+    var isBehindHole = false
     while let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) {
       if let line = ManifestLine.decode(bytes[start..<end]) {
         if segment.isTorn {
+          if isBehindHole, segment.mayEnd(before: line) {
+            start = end + 1
+            continue
+          }
           throw ManifestError(
             .damaged,
             "“\(name)” of the manifest is damaged before fact \(line.seq): restore it from a "
@@ -55,6 +70,7 @@ struct ManifestSegment {
         segment.lines.append(line)
       } else {
         segment.isTorn = true
+        isBehindHole = ManifestHole.ends(in: start..<end, of: bytes)
       }
       start = end + 1
     }
@@ -81,10 +97,10 @@ struct ManifestSegment {
       let size = try file.status().identity.size
       try file.seek(to: max(0, size - longestLine))
       let end = try file.readToEnd()
-      if end.last == newline,
-        let line = ManifestLine.decode(lastLine(of: end))
-      {
-        return Tail(lastSequence: line.seq, isTorn: false, bytes: size)
+      if end.last == newline, let line = ManifestLine.decode(lastLine(of: end)) {
+        if try isWithoutHole(file, from: line, size: size) {
+          return Tail(lastSequence: line.seq, isTorn: false, bytes: size)
+        }
       }
     } catch {
       throw ManifestError(error)
@@ -92,6 +108,29 @@ struct ManifestSegment {
     let segment = try read(number, in: folder)
     return Tail(
       lastSequence: segment.lines.last?.seq, isTorn: segment.isTorn, bytes: segment.bytes)
+  }
+
+  /// Whether the last batch is whole, as far as a look for holes tells.
+  ///
+  /// - Returns: `false` also where the batch is too long to be looked at here.
+  private static func isWithoutHole(
+    _ file: Descriptor, from last: ManifestLine, size: Int
+  ) throws(FileError) -> Bool {
+    if last.batch == nil { return true }
+    // Twice what a group of 256 files writes.
+    let longestBatch = 1 << 20
+    try file.seek(to: max(0, size - longestBatch))
+    let bytes = try file.readToEnd()
+    let first = last.batch ?? last.seq
+    let isSeenWhole = size <= longestBatch || firstSequence(of: bytes) <= first
+    return isSeenWhole && !ManifestHole.isAnywhere(in: bytes)
+  }
+
+  /// The place of the first whole line behind the first newline.
+  private static func firstSequence(of bytes: [UInt8]) -> Int64 {
+    let lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 2)
+    guard lines.count > 1 else { return .max }
+    return ManifestLine.decode(lines[1])?.seq ?? .max
   }
 
   /// Returns the sequence number of a segment's first fact, or `nil` if it has none.

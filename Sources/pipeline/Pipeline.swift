@@ -9,10 +9,10 @@ enum Pipeline {
   static let version = "0.1.0"
 
   static let verbs: [any Verb.Type] = [
-    InitVerb.self, RunVerb.self, PlanVerb.self, ImportVerb.self, ListVerb.self, ShowVerb.self,
-    GetVerb.self, StatusVerb.self, ExplainVerb.self, FailedVerb.self, RetryVerb.self,
-    RemoveVerb.self, TrashVerb.self, UndoVerb.self, GarbageVerb.self, VerifyVerb.self,
-    RebuildCatalogVerb.self, ConfigVerb.self, PluginsVerb.self,
+    InitVerb.self, RunVerb.self, WatchVerb.self, PlanVerb.self, ImportVerb.self, ListVerb.self,
+    ShowVerb.self, GetVerb.self, StatusVerb.self, ExplainVerb.self, FailedVerb.self,
+    RetryVerb.self, RemoveVerb.self, TrashVerb.self, UndoVerb.self, GarbageVerb.self,
+    VerifyVerb.self, RebuildCatalogVerb.self, ConfigVerb.self, PluginsVerb.self,
   ]
 
   static func main() {
@@ -99,7 +99,10 @@ enum Pipeline {
   }
 
   private static func environment() -> [String: String] {
-    let names = ["PIPELINE_CONFIG", "XDG_CONFIG_HOME", "HOME", "TERM", "NO_COLOR"]
+    let names = [
+      "PIPELINE_CONFIG", "XDG_CONFIG_HOME", "HOME", "TERM", "NO_COLOR", "NOTIFY_SOCKET",
+      "WATCHDOG_USEC", "WATCHDOG_PID",
+    ]
     return Dictionary(
       uniqueKeysWithValues: names.compactMap { name in
         getenv(name).map { (name, String(cString: $0)) }

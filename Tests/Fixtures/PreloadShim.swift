@@ -1,4 +1,3 @@
-import Foundation
 package import PipelineModel
 
 /// A library to be preloaded that counts the calls by which a process changes files, and strikes at one.
@@ -23,19 +22,7 @@ package struct PreloadShim: Sendable {
 
   /// Compiles it into a folder.
   package init(in folder: BytePath) throws {
-    path = folder.appending("preload.so")
-    let source = folder.appending("preload.c").description
-    try Data(Self.source.utf8).write(to: URL(fileURLWithPath: source))
-    let compiler = Process()
-    compiler.executableURL = URL(fileURLWithPath: "/usr/bin/cc")
-    compiler.arguments = [
-      "-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", path.description, source, "-ldl",
-    ]
-    try compiler.run()
-    compiler.waitUntilExit()
-    guard compiler.terminationStatus == 0 else {
-      throw BuiltProgramError("The preload library can't be compiled.")
-    }
+    path = try CompiledLibrary.make(Self.source, named: "preload", in: folder)
   }
 
   /// What makes a process count its calls into a file when it ends.

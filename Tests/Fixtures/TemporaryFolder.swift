@@ -7,8 +7,12 @@ package final class TemporaryFolder: Sendable {
   package let path: BytePath
 
   /// Makes an empty folder with a unique name.
-  package init() throws {
-    let root = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
+  ///
+  /// - Parameter parent: where; by default in the folder for temporary files.
+  package init(in parent: BytePath? = nil) throws {
+    let root =
+      parent.map { URL(fileURLWithPath: $0.description) }
+      ?? FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
     let folder = root.appending(path: "pipeline-tests-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     path = BytePath(folder.path)

@@ -120,6 +120,46 @@ struct ManifestTests {
     #expect(try journal.open().lastSequence == Int64(facts.count))
   }
 
+  @Test("A batch of which a page in the middle never reached the disk was never written")
+  func hole() throws {
+    let before = Journal.everyKind
+    try journal.open().append(before)
+    let start = try journal.bytes(of: 1).count
+    let batch = (0..<10).flatMap { _ in Journal.everyKind }
+    try journal.open().append(batch)
+    let whole = try journal.bytes(of: 1)
+    let page = 4096
+    try #require(whole.count > 3 * page)
+    for first in start / page..<(whole.count - 1) / page {
+      for count in 1...2 where (first + count) * page < whole.count {
+        var torn = whole
+        let hole = max(start, first * page)..<(first + count) * page
+        torn.replaceSubrange(hole, with: repeatElement(0, count: hole.count))
+        let journal = try Journal()
+        try journal.write(torn, to: 1)
+        let manifest = try journal.open()
+        let kept = whole[..<hole.lowerBound].count { $0 == UInt8(ascii: "\n") }
+        #expect(manifest.lastSequence == Int64(kept))
+        #expect(try journal.facts() == Array((before + batch).prefix(kept)))
+        // The journal goes on behind it, and can be read again.
+        #expect(try manifest.append(before) == Int64(kept + before.count))
+        #expect(try journal.facts() == (before + batch).prefix(kept) + before)
+      }
+    }
+  }
+
+  @Test("Zeros in a batch that was flushed are damage, as another one follows it")
+  func holeInFlushedBatch() throws {
+    let batch = (0..<10).flatMap { _ in Journal.everyKind }
+    try journal.open().append(batch)
+    try journal.open().append(Journal.everyKind)
+    var bytes = try journal.bytes(of: 1)
+    bytes.replaceSubrange(4096..<8192, with: repeatElement(0, count: 4096))
+    try journal.write(bytes, to: 1)
+    let error = try #require(throws: ManifestError.self) { try journal.facts() }
+    #expect(error.code == .damaged)
+  }
+
   @Test("One changed byte in any line but the last is refused, not passed over")
   func damaged() throws {
     let facts = Journal.everyKind

@@ -67,7 +67,15 @@ final class Group {
   }
 }
 
+extension Group {
+  /// Whether there is something to record or to report.
+  var hasNews: Bool { endings.contains(where: \.isNews) }
+}
+
 extension Group.Ending {
+  /// Whether it says more than what is known of the path.
+  var isNews: Bool { !candidate.isNoNews(state, reason: reason) }
+
   /// The ending as the catalog keeps it.
   func sighting(in source: IngestSource, at time: Timestamp) -> Sighting {
     Sighting(

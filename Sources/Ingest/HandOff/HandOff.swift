@@ -46,12 +46,19 @@ final class HandOff {
   }
 
   /// Takes a group of candidates and reports each once.
-  func take(_ all: [Candidate]) throws(IngestError) {
+  ///
+  /// - Returns: how each ended.
+  @discardableResult
+  func take(_ all: [Candidate]) throws(IngestError) -> [Group.Ending] {
     let candidates = try library.hasReturned ? withoutReturned(all) : all
-    guard !candidates.isEmpty else { return }
+    guard !candidates.isEmpty else { return [] }
     let group = Group()
     let takings = examine(candidates, in: group)
-    guard !takings.isEmpty else { return try commit(group) }
+    guard !takings.isEmpty else {
+      if group.hasNews { try commit(group) }
+      return group.endings
+    }
+    try report.willRecord()
     let last = try translating {
       try library.manifest.append(
         takings.map { .intent($0.intent(source: source, run: library.run)) })
@@ -60,6 +67,7 @@ final class HandOff {
     let landed = land(takings, in: group)
     try store(landed, in: group)
     try commit(group)
+    return group.endings
   }
 
   // MARK: Steps
@@ -209,6 +217,7 @@ final class HandOff {
   }
 
   private func commit(_ group: Group) throws(IngestError) {
+    if !noted.isEmpty || group.hasNews { try report.willRecord() }
     // One time for manifest and catalog, so that a rebuilt catalog has the same ones.
     let now = Timestamp.now
     let position = try translating { try library.manifest.append(group.facts, at: now) }
@@ -222,7 +231,8 @@ final class HandOff {
     }
     changes += noted.map { .sighting($0) }
     changes += group.otherSightings.map { .sighting($0) }
-    changes += group.endings.map { .sighting($0.sighting(in: source, at: now)) }
+    let endings = group.endings.filter(\.isNews)
+    changes += endings.map { .sighting($0.sighting(in: source, at: now)) }
     try translating {
       try library.catalog.apply(changes, manifestPosition: library.committed(position))
     }
@@ -234,7 +244,7 @@ final class HandOff {
     }
     for ending in group.endings { try settleRemoval(ending, at: now) }
     for sighting in reported { report.file(FileEvent(sighting)) }
-    for ending in group.endings { report.file(ending.event(in: source)) }
+    for ending in endings { report.file(ending.event(in: source)) }
     report.committed()
   }
 
@@ -319,9 +329,14 @@ final class HandOff {
   /// Records a state without a word, with the next commit.
   func noteQuietly(_ sighting: Sighting) { settledRemovals.append(.sighting(sighting)) }
 
+  /// Tells the catalog what no later group will.
+  func flush() throws(IngestError) {
+    if !settledRemovals.isEmpty || !noted.isEmpty { try commit(Group()) }
+  }
+
   /// Tells the catalog what no later group will, and removes emptied folders.
   func finish() throws(IngestError) {
-    if !settledRemovals.isEmpty || !noted.isEmpty { try commit(Group()) }
+    try flush()
     removal.removeEmptyFolders()
   }
 }

@@ -164,12 +164,12 @@ struct Landing {
       guard try copy.status().identity.size == written.size else {
         throw FileError(.changed, "The copy has another size.", path: copy.path)
       }
-      try copy.setPermissions(0o444)
       do throws(FileError) {
         try copy.sync()
       } catch let error where error.code == .ioError {
         return try copyAgain(taking, digest: written.digest)
       }
+      try markFlushed(copy)
       return .next(Landed(taking: taking, digest: written.digest, wasRenamed: false))
     } catch {
       // Clean-up: the source is untouched, the error says what happened.
@@ -197,10 +197,22 @@ struct Landing {
       try incoming.remove(taking.incomingName)
       return .ended(.settling, reason: "It changed while it was read.")
     }
-    try copy.setPermissions(0o444)
     try copy.sync()
+    try markFlushed(copy)
     return .next(Landed(taking: taking, digest: digest, wasRenamed: false))
   }
+
+  /// Makes a copy read-only, which says that its bytes are on disk.
+  ///
+  /// After a power loss a file may have its size and lack its bytes. The mode is
+  /// set behind the flush, so `Recovery` trusts a copy whose source it can't see
+  /// only if it is read-only. Nothing waits for the mode itself.
+  private func markFlushed(_ copy: Descriptor) throws(FileError) {
+    try copy.setPermissions(Self.flushedPermissions)
+  }
+
+  /// The mode of an original, and of a copy whose bytes are on disk.
+  static let flushedPermissions: UInt32 = 0o444
 
   /// Copies and hashes while the bytes are in the processor's cache.
   private func write(

@@ -63,6 +63,11 @@ package final class IngestLibrary {
     try Recovery(library: self, report: report).recover()
   }
 
+  /// That this process keeps the lock, for others who want it.
+  package var lockedError: IngestError {
+    LibraryFolder(layout: layout, marker: marker, folder: folder).lockedError
+  }
+
   /// The folders that hold the library's own files.
   var folders: [Descriptor] { [folder, catalogFolder] }
 

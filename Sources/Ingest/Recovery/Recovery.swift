@@ -101,7 +101,9 @@ struct Recovery {
       if !status.identity.isSameFile(as: intent.identity) {
         return try giveBack(file, name, intent, reason: "It was changed while it was taken.")
       }
-    } else if status.identity.size != intent.identity.size {
+    } else if status.identity.size != intent.identity.size
+      || status.permissions != Landing.flushedPermissions
+    {
       try library.incoming.remove(name)
       return .abandoned(
         taking: intent.taking, reason: "The program ended while a part of it was copied.")

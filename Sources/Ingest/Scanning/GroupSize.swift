@@ -1,41 +1,29 @@
 import Files
-import PipelineModel
 
 /// How many files one group takes: few at first, so that stages get work soon,
-/// then more, so that one flush serves many.
+/// then more, so that one flush serves many, as long as a group is done in about
+/// a second: between groups, stages, requests and signals get their turn.
 struct GroupSize {
-  private(set) var files = 8
+  private(set) var files = Self.fewest
   /// Bytes that a group does not exceed, unless one file does.
   let bytes = 256 << 20
+  private static let fewest = 8
   /// Two descriptors are open for each file of a group; half of them all are left
   /// for everything else.
-  private static let mostFiles = max(1, min(256, DescriptorLimit.current / 4))
+  private static let most = max(1, min(1024, DescriptorLimit.current / 4))
+  private static let slow = Duration.seconds(1)
 
-  /// Lets the next group be twice as large.
-  mutating func grow() { files = min(files * 2, Self.mostFiles) }
-}
-
-/// Candidates that wait to be taken together.
-struct CandidateGroup {
-  private(set) var candidates: [Candidate] = []
-  private var bytes = 0
-  private var size = GroupSize()
-
-  mutating func add(_ candidate: Candidate) {
-    candidates.append(candidate)
-    bytes += candidate.identity.size
-  }
-
-  /// Whether it is time to take them.
-  var isFull: Bool { candidates.count >= size.files || bytes >= size.bytes }
-
-  /// Empties the group for the next ones.
-  mutating func removeAll() -> [Candidate] {
-    defer {
-      candidates = []
-      bytes = 0
-      size.grow()
+  /// Learns from a group.
+  ///
+  /// - Parameters:
+  ///   - wasFull: whether it could have been larger.
+  ///   - duration: how long it took.
+  mutating func learn(wasFull: Bool, duration: Duration) {
+    if duration > Self.slow {
+      files = max(min(Self.fewest, Self.most), files / 2)
+    } else if wasFull, duration < Self.slow / 2 {
+      // Twice as many take at most twice as long.
+      files = min(files * 2, Self.most)
     }
-    return candidates
   }
 }

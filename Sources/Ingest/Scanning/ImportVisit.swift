@@ -76,7 +76,7 @@ final class ImportVisit {
     } else {
       try takeNamed(isStopped: isStopped)
     }
-    try handOff.take(group.removeAll())
+    try group.take(by: handOff)
     try handOff.finish()
   }
 
@@ -141,7 +141,7 @@ final class ImportVisit {
       return report.file(event)
     }
     group.add(Candidate(path: path, identity: identity, known: known, isNamed: true))
-    if group.isFull { try handOff.take(group.removeAll()) }
+    if group.isFull { try group.take(by: handOff) }
   }
 
   /// Whether an asset is there, outside the trash, with its original.

@@ -1,4 +1,5 @@
 import Catalog
+import Configuration
 import Files
 import PipelineModel
 
@@ -74,7 +75,7 @@ struct SourceComparison {
   private mutating func finding(_ entry: ScannedEntry, _ known: Sighting?) -> Finding {
     switch entry {
     case .file(let path, let identity):
-      return finding(path, identity, known)
+      return Self.finding(path, identity, known, now: now)
     case .ignored(let path, let rule):
       if path.bytes.last == UInt8(ascii: "/") { blindFolder = path }
       if known?.state == .ignored { return .settled }
@@ -85,8 +86,9 @@ struct SourceComparison {
     }
   }
 
-  private func finding(
-    _ path: BytePath, _ identity: FileIdentity, _ known: Sighting?
+  /// What a file and what is known of its path come to.
+  static func finding(
+    _ path: BytePath, _ identity: FileIdentity, _ known: Sighting?, now: Timestamp
   ) -> Finding {
     let candidate = Candidate(path: path, identity: identity, known: known)
     guard let known, let before = known.identity, before.isSameFile(as: identity) else {
@@ -139,5 +141,26 @@ struct SourceComparison {
     Sighting(
       source: source.root, path: path, state: state, identity: nil, asset: asset, reason: reason,
       seenAt: now)
+  }
+}
+
+extension SourceComparison {
+  /// Begins to compare an open source with the catalog.
+  ///
+  /// - Throws: `IngestError` of code `source` if the source can't be read.
+  init(
+    of source: IngestSource, configuration: SourceConfiguration, with library: IngestLibrary,
+    now: Timestamp
+  ) throws(IngestError) {
+    let scan: SourceScan
+    do throws(FileError) {
+      scan = try SourceScan(
+        source.folder, rules: SourceRules(configuration), isRecursive: configuration.recursive,
+        library: library.folders)
+    } catch {
+      throw IngestError(.source, error.message, path: source.root, cause: error)
+    }
+    let cursor = try translating { try library.catalog.sightings(of: source.root) }
+    try self.init(scan: scan, cursor: cursor, source: source, now: now)
   }
 }

@@ -29,25 +29,21 @@ final class SourceVisit {
     self.library = library
     self.report = report
     self.interlude = interlude
+    source = try IngestSource.open(configuration, for: library)
     do throws(FileError) {
-      source = try IngestSource(configuration)
       handOff = try HandOff(
         library: library, source: source, report: report, isStopped: isStopped)
     } catch {
-      throw IngestError(
-        .source,
-        "\(error.message) The source is passed over; nothing about its files is changed.",
-        path: configuration.path, cause: error)
+      throw IngestSource.missing(configuration, error)
     }
     settledAt = ContinuousClock().now + configuration.settle.duration
-    try library.check(configuration.path, isOutsideFor: "The source")
-    try MountGuard(library: library).check(source)
   }
 
   /// Compares the source with the catalog; takes what is complete at once.
   func scan(isStopped: @Sendable () -> Bool) throws(IngestError) {
     let now = Timestamp.now
-    var comparison = try compare(now: now)
+    var comparison = try SourceComparison(
+      of: source, configuration: configuration, with: library, now: now)
     while !isStopped(), let finding = try comparison.next() {
       switch finding {
       case .settled:
@@ -68,7 +64,7 @@ final class SourceVisit {
         handOff.noteQuietly(sighting)
       }
     }
-    if !isStopped() { try handOff.take(group.removeAll()) }
+    if !isStopped() { try group.take(by: handOff) }
     try handOff.finish()
   }
 
@@ -84,35 +80,17 @@ final class SourceVisit {
       group.add(settled(candidate))
       if group.isFull { try takeGroup() }
     }
-    if !isStopped() { try handOff.take(group.removeAll()) }
+    if !isStopped() { try group.take(by: handOff) }
     try handOff.finish()
   }
 
   /// Takes the files that have gathered; then the thread may do other work, once
   /// the catalog knows all that there is to know of them.
   private func takeGroup() throws(IngestError) {
-    try handOff.take(group.removeAll())
+    try group.take(by: handOff)
     guard interlude.isDue() else { return }
     try handOff.finish()
     interlude.run()
-  }
-
-  private func compare(now: Timestamp) throws(IngestError) -> SourceComparison {
-    do {
-      let cursor = try library.catalog.sightings(of: source.root)
-      let scan = try SourceScan(
-        source.folder, rules: SourceRules(configuration), isRecursive: configuration.recursive,
-        library: library.folders)
-      return try SourceComparison(scan: scan, cursor: cursor, source: source, now: now)
-    } catch let error as CatalogError {
-      throw IngestError(error)
-    } catch let error as FileError {
-      throw IngestError(.source, error.message, path: source.root, cause: error)
-    } catch let error as IngestError {
-      throw error
-    } catch {
-      throw IngestError(.source, "\(error)", path: source.root, cause: error)
-    }
   }
 
   /// Whether a file was touched within the settle window, or in the future.

@@ -87,7 +87,8 @@ final class ControlConnection: Sendable {
     let report = RequestReport(to: self) { engine.wake() }
     do {
       let result = try work.perform(request, report: report) { [self] in
-        isOver || Interruption.shared.isRequested
+        Pulse.shared.beat()
+        return isOver || Interruption.shared.isRequested
       }
       let catalog = work.session.library.catalog
       let jobs = ImportedJobs(

@@ -22,4 +22,6 @@ enum LibraryRequest: Codable, Hashable, Sendable {
   case gc
   /// What `verify` found, to be made good.
   case repair([VerificationProblem])
+  /// The library itself, for something that can't be done while it is open.
+  case letGo
 }

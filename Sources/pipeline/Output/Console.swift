@@ -12,6 +12,10 @@ final class Console: Sendable {
   let isTerminal: Bool
   private let hasColors: Bool
   private let output = Mutex<[UInt8]>([])
+  /// Whether each line is sent at once.
+  private let isLive = Atomic(false)
+  /// Held while lines are sent, so that those of two threads don't mix.
+  private let sending = Mutex<Void>(())
   /// A line that is drawn over and over, and has to be wiped before anything else.
   private let drawn = Mutex(false)
 
@@ -63,16 +67,21 @@ final class Console: Sendable {
       buffer += bytes
       return buffer.count >= 1 << 16
     }
-    if full { flush() }
+    if full || isLive.load(ordering: .relaxed) { flush() }
   }
+
+  /// Sends each line at once from now on: for a program that has no end of its own.
+  func sendAtOnce() { isLive.store(true, ordering: .relaxed) }
 
   /// Sends what was printed; a reader that went away ends the program quietly.
   func flush() {
-    let bytes = output.withLock { buffer in
-      defer { buffer = [] }
-      return buffer
+    sending.withLock { _ in
+      let bytes = output.withLock { buffer in
+        defer { buffer = [] }
+        return buffer
+      }
+      send(bytes, to: STDOUT_FILENO)
     }
-    send(bytes, to: STDOUT_FILENO)
   }
 
   /// Prints a message for people.

@@ -24,6 +24,9 @@ final class RunReport: IngestReport, EngineReport {
     subscript(_ state: Sighting.State) -> Int { files[state] ?? 0 }
     subscript(_ outcome: JobEvent.Outcome) -> Int { jobs[outcome] ?? 0 }
 
+    /// Whether anything was counted.
+    var hasAny: Bool { !files.isEmpty || !jobs.isEmpty }
+
     /// Whether something failed that `run` has to answer for with its exit code.
     var hasFailures: Bool {
       self[Sighting.State.failed] + self[.rejected] + self[JobEvent.Outcome.failed] + heldStages > 0
@@ -34,6 +37,10 @@ final class RunReport: IngestReport, EngineReport {
   private let state = Mutex(Counts())
   /// Told after each commit of ingest.
   private let onCommit = Mutex<(@Sendable () -> Void)?>(nil)
+  /// Told when the engine can't go on.
+  private let onFailure = Mutex<(@Sendable () -> Void)?>(nil)
+  /// When a path or a job was last told.
+  private let lastEvent = Mutex<ContinuousClock.Instant?>(nil)
 
   init(console: Console) { self.console = console }
 
@@ -42,10 +49,27 @@ final class RunReport: IngestReport, EngineReport {
   /// Sets what is called after each commit of ingest.
   func afterCommit(_ body: @escaping @Sendable () -> Void) { onCommit.withLock { $0 = body } }
 
+  /// Sets what is called, on the engine's own queue, when the engine can't go on.
+  func afterFailure(_ body: @escaping @Sendable () -> Void) { onFailure.withLock { $0 = body } }
+
+  /// When the last path or job was told, `nil` if none was.
+  var lastEventAt: ContinuousClock.Instant? { lastEvent.withLock { $0 } }
+
+  /// Returns what was counted, and begins to count anew.
+  func takeCounts() -> Counts {
+    state.withLock { counts in
+      defer { counts = Counts() }
+      return counts
+    }
+  }
+
+  private func noteEvent() { lastEvent.withLock { $0 = ContinuousClock().now } }
+
   // MARK: IngestReport
 
   func file(_ event: FileEvent) {
     state.withLock { $0.add(event) }
+    noteEvent()
     if console.isJSON {
       var members: [String: JSONValue] = [
         "outcome": .string(event.outcome.rawValue),
@@ -71,6 +95,7 @@ final class RunReport: IngestReport, EngineReport {
 
   func job(_ event: JobEvent) {
     state.withLock { $0.add(event) }
+    noteEvent()
     if console.isJSON {
       return console.event(
         "job",
@@ -96,6 +121,11 @@ final class RunReport: IngestReport, EngineReport {
     } else {
       console.error("The stage “\(stage)” can't run on this machine: \(reason)")
     }
+  }
+
+  func failed() {
+    let body = onFailure.withLock { $0 }
+    body?()
   }
 
   func log(stage: String, message: String) {

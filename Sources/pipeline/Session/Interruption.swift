@@ -3,12 +3,17 @@ import Glibc
 import Synchronization
 
 /// Answers signals: the first asks the program to finish what is in hand, the
-/// second ends it at once.
+/// second ends it at once. SIGHUP, where it is listened for, asks for the
+/// configuration to be read again.
 final class Interruption: Sendable {
   /// The signal that came, or 0.
   private let received = Atomic<Int32>(0)
   /// When it came.
   private let receivedAt = Mutex<ContinuousClock.Instant?>(nil)
+  /// Whether SIGHUP came and was not answered yet.
+  private let isReloadDue = Atomic(false)
+  /// Told on a queue of Dispatch when a signal came.
+  private let onSignal = Mutex<(@Sendable () -> Void)?>(nil)
   /// A second signal within this time is the first one again: timeout(1) sends
   /// one to the program and one to its process group.
   private static let echo = Duration.milliseconds(500)
@@ -30,10 +35,36 @@ final class Interruption: Sendable {
         if isFirst { receivedAt.withLock { $0 = now } }
         let first = receivedAt.withLock { $0 } ?? now
         if !isFirst, now - first > Self.echo { _exit(128 + number) }
+        tell()
       }
       source.resume()
       Self.sources.withLock { $0.append(UncheckedSource(source)) }
     }
+  }
+
+  /// Begins to listen for SIGHUP, too, which else ends the program.
+  ///
+  /// - Parameter onSignal: told of each signal from now on, on a queue of Dispatch.
+  func listenForReload(onSignal: @escaping @Sendable () -> Void) {
+    self.onSignal.withLock { $0 = onSignal }
+    signal(SIGHUP, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(
+      signal: SIGHUP, queue: DispatchQueue.global(qos: .userInitiated))
+    source.setEventHandler { [self] in
+      isReloadDue.store(true, ordering: .relaxed)
+      tell()
+    }
+    source.resume()
+    Self.sources.withLock { $0.append(UncheckedSource(source)) }
+  }
+
+  /// Whether the configuration is to be read again; answers one request.
+  func takeReload() -> Bool { isReloadDue.exchange(false, ordering: .relaxed) }
+
+  private func tell() {
+    // Copied first: nothing is called out under a lock.
+    let body = onSignal.withLock { $0 }
+    body?()
   }
 
   /// Whether the program was asked to stop.

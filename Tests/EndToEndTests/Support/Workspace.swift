@@ -16,11 +16,14 @@ final class Workspace {
   private var places: Set<BytePath> = []
 
   /// Makes it with a configuration for tests: files are complete at once.
+  ///
+  /// - Parameter parent: where it is made; by default in the folder for temporary files.
   init(
     sources: JSONValue = Workspace.inboxOnly,
-    stages: JSONValue = Workspace.stages(), _ members: [String: JSONValue] = [:]
+    stages: JSONValue = Workspace.stages(), _ members: [String: JSONValue] = [:],
+    in parent: BytePath? = nil
   ) throws {
-    folder = try TemporaryFolder()
+    folder = try TemporaryFolder(in: parent)
     program = BuiltProgram(in: folder.path)
     try makeFolder(inbox)
     try configure(sources: sources, stages: stages, members)

@@ -1,0 +1,93 @@
+import Configuration
+import Dispatch
+import Files
+import PipelineModel
+import Synchronization
+
+/// Hears of changes to a source from the kernel, without a pause: the kernel's
+/// queue is emptied on a queue of its own, however long a taking lasts.
+final class FolderWatch: Sendable {
+  private let inotify: Inotify
+  private let tree: Mutex<FolderTree>
+  private let dirty = Mutex(DirtyPaths())
+  private let queue: DispatchQueue
+  private let source: UncheckedSource
+  private let onChange: @Sendable () -> Void
+
+  /// Watches the source and all folders in it.
+  ///
+  /// Files that are there already are not noted.
+  ///
+  /// - Parameter onChange: called on the watch's own queue when there is something to take.
+  /// - Throws: what keeps folders from being watched, of code `watcherLimit` or
+  ///   `watchLimit` if this user may have no more.
+  init(
+    _ folder: Descriptor, configuration: SourceConfiguration, passedOver: [FileStatus],
+    onChange: @escaping @Sendable () -> Void
+  ) throws(FileError) {
+    let inotify = try Inotify()
+    var tree = try FolderTree(
+      folder, configuration: configuration, passedOver: passedOver, inotify: inotify)
+    var found = DirtyPaths()
+    tree.watchAll(listsFiles: false, into: &found)
+    if case .failed(let error) = found.end { throw error }
+    self.inotify = inotify
+    self.tree = Mutex(tree)
+    self.onChange = onChange
+    queue = DispatchQueue(label: "pipeline.watch")
+    source = UncheckedSource(
+      DispatchSource.makeReadSource(fileDescriptor: inotify.number, queue: queue))
+    dirty.withLock { $0.merge(found) }
+    source.value.setEventHandler { [weak self] in self?.drain() }
+    // The descriptor must not be closed before Dispatch has let it go.
+    source.value.setCancelHandler { withExtendedLifetime(inotify) {} }
+    source.value.resume()
+  }
+
+  deinit { source.value.cancel() }
+
+  /// Takes what was heard of since the last call.
+  func take() -> DirtyPaths {
+    dirty.withLock { dirty in
+      defer { dirty = DirtyPaths() }
+      return dirty
+    }
+  }
+
+  /// How many folders are watched.
+  var count: Int { tree.withLock { $0.count } }
+
+  /// Walks over the source again and watches folders that are not watched; returns at once.
+  func refresh() {
+    queue.async { [weak self] in
+      self?.update { tree, found in tree.watchAll(listsFiles: true, into: &found) }
+    }
+  }
+
+  private func drain() {
+    do throws(FileError) {
+      while true {
+        let events = try inotify.read()
+        if events.isEmpty { return }
+        update { tree, found in tree.handle(events, into: &found) }
+      }
+    } catch {
+      dirty.withLock { $0.note(.failed(error)) }
+      onChange()
+    }
+  }
+
+  private func update(_ body: (inout FolderTree, inout DirtyPaths) -> Void) {
+    var found = DirtyPaths()
+    tree.withLock { body(&$0, &found) }
+    dirty.withLock { $0.merge(found) }
+    onChange()
+  }
+
+  /// Keeps the source alive.
+  private struct UncheckedSource: @unchecked Sendable {
+    // @unchecked because it is set up before others can see it, and only cancelled later.
+    let value: any DispatchSourceRead
+    init(_ value: any DispatchSourceRead) { self.value = value }
+  }
+}

@@ -1,0 +1,94 @@
+package import Configuration
+import PipelineModel
+
+/// Takes what is complete in sources, for as long as it is told to.
+///
+/// All of it runs on the thread that calls; only the kernel's words are read
+/// elsewhere. One round looks at every source and takes at most one group of
+/// each, so that requests and signals are answered between two groups.
+package final class Watch {
+  /// What the owner of a watch adds to it.
+  package struct Hooks {
+    /// Whether the watch is to end; asked from any thread, for each mebibyte too.
+    package var isStopped: @Sendable () -> Bool
+    /// What others want of the library; they get it when nothing is owed to the catalog.
+    package var interlude: Interlude
+    /// Called each round; returns when it has to be called again.
+    package var tick: () throws -> ContinuousClock.Instant
+
+    package init(
+      isStopped: @escaping @Sendable () -> Bool, interlude: Interlude,
+      tick: @escaping () throws -> ContinuousClock.Instant
+    ) {
+      self.isStopped = isStopped
+      self.interlude = interlude
+      self.tick = tick
+    }
+  }
+
+  private let sources: [WatchedSource]
+  private let wakeup: Wakeup
+  private let hooks: Hooks
+
+  /// Makes a watch; nothing is looked at yet.
+  ///
+  /// - Parameters:
+  ///   - rescan: how often all is looked through, whatever the kernel says.
+  ///   - wakeup: woken by the kernel's word, and by whoever wants a round.
+  package init(
+    _ sources: [SourceConfiguration], rescan: Duration, library: IngestLibrary,
+    report: any WatchReport, wakeup: Wakeup, hooks: Hooks
+  ) {
+    self.wakeup = wakeup
+    self.hooks = hooks
+    self.sources = sources.map {
+      WatchedSource(
+        $0, library: library, rescan: rescan, report: report, wakeup: wakeup,
+        isStopped: hooks.isStopped)
+    }
+  }
+
+  /// Watches all sources that are there.
+  package func begin() throws(IngestError) {
+    for source in sources where !hooks.isStopped() { try source.begin() }
+  }
+
+  /// Works and waits until the watch is stopped.
+  package func run() throws {
+    while !hooks.isStopped() {
+      let deadline = try round()
+      if let deadline, !hooks.isStopped() { wakeup.sleep(until: deadline) }
+    }
+    for source in sources { try source.finish() }
+  }
+
+  /// Does one round.
+  ///
+  /// - Returns: when the next one is due, `nil` at once.
+  func round() throws -> ContinuousClock.Instant? {
+    var next = try hooks.tick()
+    if hooks.interlude.isDue() {
+      for source in sources { try source.flush() }
+      hooks.interlude.run()
+    }
+    var isBusy = false
+    for source in sources where !hooks.isStopped() {
+      isBusy = try source.work() || isBusy
+      next = min(next, source.nextDeadline)
+    }
+    return isBusy ? nil : next
+  }
+
+  /// How many sources are watched, polled and away.
+  package var counts: (watched: Int, polled: Int, away: Int) {
+    var counts = (watched: 0, polled: 0, away: 0)
+    for source in sources {
+      switch source.phase {
+      case .watched: counts.watched += 1
+      case .polled: counts.polled += 1
+      case .away: counts.away += 1
+      }
+    }
+    return counts
+  }
+}

@@ -1,0 +1,123 @@
+import Catalog
+import Configuration
+import Files
+import PipelineModel
+
+/// Looking through a source from end to end, as `run` does.
+extension WatchedSource {
+  /// Does a piece of a look through the source, if one is due.
+  ///
+  /// - Returns: whether there is more of it.
+  func lookThrough(_ now: Instant) throws(IngestError) -> Bool {
+    if scan == nil {
+      guard now >= schedule.next, try begin(now) else { return false }
+    }
+    guard var scan, let opened = try open() else { return false }
+    // Taken out: what a finding leads to may end the scan.
+    self.scan = nil
+    let clock = ContinuousClock()
+    let start = clock.now
+    let end = start + SourceRescan.piece
+    var isAtEnd = false
+    while !isAtEnd, clock.now < end {
+      if let finding = try scan.comparison.next() {
+        try answer(finding, &scan, in: opened, now: now)
+      } else {
+        isAtEnd = true
+      }
+    }
+    scan.spent += clock.now - start
+    if case .away = phase { return false }
+    if isAtEnd { try self.end(scan, in: opened) } else { self.scan = scan }
+    return !isAtEnd
+  }
+
+  private func begin(_ now: Instant) throws(IngestError) -> Bool {
+    guard let opened = try open() else { return false }
+    guard isInPlace(opened.source) else {
+      try leave("“\(configuration.path.printable)” is not the folder that it was.")
+      return false
+    }
+    if case .watched(let watch) = phase { watch.refresh() }
+    let isSpecial = schedule.isSpecial
+    let isFull = schedule.begin(now)
+    do throws(IngestError) {
+      let comparison = try SourceComparison(
+        of: opened.source, configuration: configuration, with: library, now: .now)
+      scan = SourceRescan(comparison: comparison, isFull: isFull, isSpecial: isSpecial)
+      return true
+    } catch let error where error.code == .source {
+      try leave(error.message)
+      return false
+    }
+  }
+
+  private func end(_ scan: SourceRescan, in opened: Opened) throws(IngestError) {
+    try opened.handOff.flush()
+    let now = ContinuousClock().now
+    schedule.end(now, duration: scan.spent)
+    if scan.isCut { schedule.demand(now + .seconds(2), isSpecial: false) }
+    report.watch(
+      .rescanned(
+        source: configuration.path, seconds: scan.spent / .seconds(1), isSpecial: scan.isSpecial))
+  }
+
+  private func answer(
+    _ finding: Finding, _ scan: inout SourceRescan, in opened: Opened, now: Instant
+  ) throws(IngestError) {
+    switch finding {
+    case .settled:
+      break
+    case .candidate(let candidate), .awaitsRemoval(_, let candidate):
+      if !scan.isFull, hasFailed(candidate) { break }
+      if table[candidate.path] != nil { break }
+      if table.isFull {
+        scan.isCut = true
+      } else {
+        table.arm(
+          candidate.path, .listed, candidate.identity, age: Self.age(candidate.identity),
+          now: now)
+      }
+    case .changed(let sighting):
+      try note(sighting, scan, in: opened, now: now)
+    case .restored(let sighting):
+      if sighting.identity != nil || !isThere(sighting.path, in: opened) {
+        opened.handOff.noteQuietly(sighting)
+      }
+    }
+  }
+
+  private func hasFailed(_ candidate: Candidate) -> Bool {
+    candidate.known?.state == .failed
+      && candidate.known?.identity?.isSameFile(as: candidate.identity) == true
+  }
+
+  private func note(
+    _ sighting: Sighting, _ scan: SourceRescan, in opened: Opened, now: Instant
+  ) throws(IngestError) {
+    switch sighting.state {
+    case .gone where isThere(sighting.path, in: opened):
+      // It came, and was taken, after the folder's names were read.
+      return
+    case .failed:
+      if !scan.isFull { return }
+      let known = try translating {
+        try library.catalog.sighting(source: sighting.source, path: sighting.path)
+      }
+      if known?.state == .failed, known?.reason == sighting.reason { return }
+    default:
+      break
+    }
+    try opened.handOff.note(sighting)
+  }
+
+  private func isThere(_ path: BytePath, in opened: Opened) -> Bool {
+    do throws(FileError) {
+      _ = try opened.source.folder.openParent(of: path).status(of: path.lastComponent)
+      return true
+    } catch {
+      // What can't be looked at may be there.
+      return error.code != .notFound
+    }
+  }
+}

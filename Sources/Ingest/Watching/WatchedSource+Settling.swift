@@ -1,0 +1,166 @@
+import Catalog
+import Configuration
+import Files
+import PipelineModel
+
+/// What becomes of single files of a watched source.
+extension WatchedSource {
+  /// Lets a file wait, and notes what is none.
+  func arm(
+    _ path: BytePath, _ change: DirtyPaths.Change, in opened: Opened, now: Instant
+  ) throws(IngestError) {
+    guard let status = try status(of: path, in: opened) else { return }
+    guard status.kind == .regular else { return try noteIgnored(path, status.kind, in: opened) }
+    if table.isFull, table[path] == nil { return crowd(now) }
+    let entry = table.arm(
+      path, change, status.identity, age: Self.age(status.identity), now: now)
+    if table.isLate(entry, now: now) {
+      table.markTold(path)
+      try noteSettling(path, status.identity, in: opened)
+    }
+  }
+
+  /// How long ago a file's status changed, by the clock that file systems use.
+  static func age(_ identity: FileIdentity) -> Duration {
+    .microseconds(Timestamp.now.microseconds - identity.changed / 1000)
+  }
+
+  /// Examines a path, or deals with its being gone.
+  private func status(
+    of path: BytePath, in opened: Opened
+  ) throws(IngestError) -> FileStatus? {
+    do throws(FileError) {
+      return try opened.source.folder.openParent(of: path).status(of: path.lastComponent)
+    } catch let error where [.notFound, .link].contains(error.code) {
+      // A file that vanishes is no error; what was told of it must not stay.
+      let wasTold = table[path]?.isTold ?? false
+      table.remove(path)
+      if wasTold { try noteGone(path, in: opened) }
+    } catch {
+      // A folder that may not be entered: a rescan tells of it, and tries again.
+      table.remove(path)
+    }
+    return nil
+  }
+
+  private func known(_ path: BytePath) throws(IngestError) -> Sighting? {
+    try translating {
+      try library.catalog.sighting(source: configuration.path, path: path)
+    }
+  }
+
+  private func noteIgnored(
+    _ path: BytePath, _ kind: FileStatus.Kind, in opened: Opened
+  ) throws(IngestError) {
+    table.remove(path)
+    let rule: String
+    switch kind {
+    case .regular, .folder: return
+    case .link: rule = "a symbolic link"
+    case .fifo: rule = "a named pipe"
+    case .socket: rule = "a socket"
+    case .device: rule = "a device"
+    }
+    let known = try known(path)
+    if known?.state == .ignored { return }
+    try opened.handOff.note(
+      Sighting(
+        source: configuration.path, path: path, state: .ignored, asset: known?.asset,
+        reason: rule, seenAt: .now))
+    try opened.handOff.flush()
+  }
+
+  /// Says once that a file takes longer than one window.
+  private func noteSettling(
+    _ path: BytePath, _ identity: FileIdentity, in opened: Opened
+  ) throws(IngestError) {
+    let known = try known(path)
+    if known?.state == .settling { return }
+    try opened.handOff.note(
+      Sighting(
+        source: configuration.path, path: path, state: .settling, identity: identity,
+        asset: known?.asset, reason: "It goes on changing.", seenAt: .now))
+    try opened.handOff.flush()
+  }
+
+  private func noteGone(_ path: BytePath, in opened: Opened) throws(IngestError) {
+    guard var sighting = try known(path), sighting.state == .settling else { return }
+    sighting.state = .gone
+    sighting.reason = "The file was not there any more."
+    sighting.seenAt = .now
+    try opened.handOff.note(sighting)
+    try opened.handOff.flush()
+  }
+
+  // MARK: Taking
+
+  /// Takes one group of the files whose wait is over.
+  ///
+  /// - Returns: whether more are due.
+  func takeDue(_ now: Instant) throws(IngestError) -> Bool {
+    var taken: [BytePath: SettlingTable.Entry] = [:]
+    while !group.isFull, let (path, entry) = table.popDue(now: now) {
+      guard let opened = try open() else { return false }
+      if try look(path, entry, in: opened, now: now) { taken[path] = entry }
+    }
+    guard !taken.isEmpty, let opened else { return table.hasReady }
+    let endings = try group.take(by: opened.handOff)
+    let later = ContinuousClock().now
+    for ending in endings where ending.state == .settling {
+      let path = ending.candidate.path
+      // A change that came meanwhile has armed it already, with what it is now.
+      guard let entry = taken[path], table[path] == nil,
+        let status = try status(of: path, in: opened)
+      else { continue }
+      table.rearm(path, entry, status.identity, isTold: ending.isNews, now: later)
+    }
+    return true
+  }
+
+  /// Compares a file with what is known of its path.
+  ///
+  /// - Returns: whether it was added to the group.
+  private func look(
+    _ path: BytePath, _ entry: SettlingTable.Entry, in opened: Opened, now: Instant
+  ) throws(IngestError) -> Bool {
+    let finding = SourceComparison.finding(
+      path, entry.identity, try known(path), now: .now)
+    switch finding {
+    case .settled, .changed:
+      return false
+    case .restored(let sighting):
+      opened.handOff.noteQuietly(sighting)
+      return false
+    case .awaitsRemoval(let sighting, let candidate):
+      if try opened.handOff.finishRemoval(of: sighting) { return false }
+      add(candidate, entry)
+      return true
+    case .candidate(let candidate):
+      if isGivenBack(candidate, entry) { return false }
+      add(candidate, entry)
+      return true
+    }
+  }
+
+  private func add(_ candidate: Candidate, _ entry: SettlingTable.Entry) {
+    var candidate = candidate
+    candidate.mustBeQuiet = entry.mustBeQuiet
+    if let known = candidate.known, known.identity?.isSameFile(as: candidate.identity) == true {
+      candidate.silent.insert(known.state)
+    }
+    // It is told when one window was not enough, and once.
+    let isFirstLook = entry.change != .listed && !entry.mustBeQuiet
+    if entry.isTold || isFirstLook || candidate.known?.state == .settling {
+      candidate.silent.insert(.settling)
+    }
+    group.add(candidate)
+  }
+
+  /// Whether a file is one that could not be taken and was renamed back by this
+  /// program: it is tried again by the next rescan, not over and over.
+  private func isGivenBack(_ candidate: Candidate, _ entry: SettlingTable.Entry) -> Bool {
+    guard entry.change == .movedIn, let known = candidate.known, known.state == .failed
+    else { return false }
+    return known.identity?.isSameFile(as: candidate.identity) == true
+  }
+}

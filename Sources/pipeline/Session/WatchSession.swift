@@ -1,0 +1,181 @@
+import Catalog
+import Configuration
+import Engine
+import Files
+import Ingest
+import PipelineModel
+import Synchronization
+
+/// `watch` with one configuration: takes files and runs jobs until a signal comes,
+/// or another configuration.
+final class WatchSession {
+  private let context: Context
+  private let locked: LockedLibrary
+  private let session: WorkingSession
+  private let service: ServiceManager
+  private let wakeup: Wakeup
+  private let burst: Burst
+  private let ending = Ending()
+  private var next: LockedLibrary?
+  /// Whether another process asked for the library.
+  private var isLettingGo = false
+  private var lastStatus = ""
+
+  /// How long jobs get to come to their end.
+  private static let patience = Duration.seconds(8)
+
+  init(
+    _ context: Context, _ locked: LockedLibrary, service: ServiceManager, wakeup: Wakeup
+  ) throws {
+    self.context = context
+    self.locked = locked
+    self.service = service
+    self.wakeup = wakeup
+    session = try WorkingSession(context, locked)
+    burst = Burst(library: session.library, report: session.report, console: context.console)
+  }
+
+  /// How a session ended.
+  enum End {
+    /// A signal came.
+    case signal
+    /// Another configuration is to be gone on with.
+    case reload(LockedLibrary)
+    /// Another process is to have the library for a moment.
+    case letGo(ConfiguredLibrary)
+  }
+
+  /// Watches.
+  func run() throws -> End {
+    let engine = session.engine
+    let wakeup = wakeup
+    let control = try ControlSocket(in: session.library.folder) { wakeup.wake() }
+    defer { control.close() }
+    try RenditionRelocation(engine: engine, plan: session.plan)
+      .run(settings: session.library.catalog)
+    session.report.afterCommit { engine.wake() }
+    session.report.afterFailure { wakeup.wake() }
+    engine.warmUp()
+    try beginWithBacklog()
+    do {
+      try watch(control)
+    } catch {
+      engine.stop(deadline: ContinuousClock().now + Self.patience)
+      throw error
+    }
+    if next == nil, !isLettingGo { service.stopping() }
+    control.close()
+    stopEngine()
+    try burst.end()
+    try session.library.close()
+    if let next { return .reload(next) }
+    return isLettingGo ? .letGo(ConfiguredLibrary(locked)) : .signal
+  }
+
+  private func watch(_ control: ControlSocket) throws {
+    let configuration = session.surroundings.configuration
+    let ending = ending
+    let work = LibraryWork(session) { [unowned self] in
+      isLettingGo = true
+      ending.isDue.store(true, ordering: .relaxed)
+    }
+    let watch = Watch(
+      configuration.sources, rescan: configuration.rescan.duration, library: session.library,
+      report: burst, wakeup: wakeup,
+      hooks: .init(
+        isStopped: {
+          Pulse.shared.beat()
+          return Interruption.shared.isRequested || ending.isDue.load(ordering: .relaxed)
+        },
+        interlude: Interlude(isDue: { control.hasRequests }) { control.serve(work) },
+        tick: { [unowned self] in try tick() }))
+    try watch.begin()
+    service.ready()
+    if context.console.isTerminal { context.console.message("Watching; Ctrl-C ends it.") }
+    counts = { watch.counts }
+    defer { counts = nil }
+    try watch.run()
+  }
+
+  /// Jobs that are due from earlier are a run of their own.
+  private func beginWithBacklog() throws {
+    let ready = try session.library.catalog.backlog().values.reduce(0) { sum, states in
+      sum + states[.ready, default: 0]
+    }
+    if ready > 0 { try burst.begin() }
+    session.engine.wake()
+  }
+
+  private func stopEngine() {
+    session.engine.stop(deadline: ContinuousClock().now + Self.patience)
+    // With another configuration to come nothing may be left that uses this catalog.
+    while next != nil || isLettingGo, !session.engine.isQuiet, !Interruption.shared.isRequested {
+      Pulse.shared.beat()
+      session.engine.stop(deadline: ContinuousClock().now + .seconds(1))
+    }
+  }
+
+  /// Whether this configuration's time is over.
+  private final class Ending: Sendable {
+    let isDue = Atomic(false)
+  }
+
+  // MARK: Each round
+
+  private func tick() throws -> ContinuousClock.Instant {
+    if let failure = session.engine.failure { throw failure }
+    if Interruption.shared.takeReload() { reload() }
+    let now = ContinuousClock().now
+    var moment = now + .seconds(3600)
+    if let end = try burst.tick() { moment = min(moment, end) }
+    if retryAt <= now {
+      // Jobs that failed for want of something are tried again after a while.
+      session.engine.wake()
+      retryAt = now + session.surroundings.configuration.rescan.duration
+    }
+    moment = min(moment, retryAt)
+    Pulse.shared.beat()
+    if let next = Pulse.shared.next { moment = min(moment, next) }
+    tellStatus()
+    return moment
+  }
+
+  private var retryAt = ContinuousClock().now
+  /// The sources that are watched, polled and away, once there is a watch.
+  private var counts: (() -> (watched: Int, polled: Int, away: Int))?
+
+  private func tellStatus() {
+    guard let counts = counts?() else { return }
+    var parts = ["Watching \(counted(counts.watched, "source"))"]
+    if counts.polled > 0 { parts.append("polling \(counts.polled)") }
+    if counts.away > 0 { parts.append("\(counts.away) not there") }
+    let files = session.report.counts
+    if burst.isOpen { parts.append("\(files[.imported]) imported in this run") }
+    let status = parts.joined(separator: ", ")
+    if status == lastStatus { return }
+    lastStatus = status
+    service.status(status)
+  }
+
+  // MARK: Another configuration
+
+  /// Reads the configuration again; goes on with the old one if the new one won't do.
+  private func reload() {
+    service.reloading()
+    do {
+      let library = try ConfiguredLibrary(context, makesLibrary: false)
+      let (old, new) = (locked.surroundings.layout, library.surroundings.layout)
+      guard old.root == new.root, old.catalogFolder == new.catalogFolder else {
+        throw UsageError(
+          "The configuration names another library or catalog now; that takes a new start.",
+          verb: nil)
+      }
+      next = LockedLibrary(library, lock: locked.lock)
+      ending.isDue.store(true, ordering: .relaxed)
+    } catch {
+      Failure(error).print(on: context.console)
+      context.console.message("The configuration is left as it was.")
+      service.ready()
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import Glibc
+import Ingest
+import PipelineModel
+
+/// `pipeline watch`: takes what is complete as it comes, for ever.
+enum WatchVerb: Verb {
+  static let name = "watch"
+  static let summary = "Take files as they come and run their jobs, until a signal ends it"
+  static let options = [Option.wait]
+  static let examples = [
+    ("pipeline watch", "with ./pipeline.json; Ctrl-C ends it"),
+    ("pipeline watch --verbose", "say what happens to each file"),
+    ("pipeline watch --json", "one JSON object for each file and job, and for each run a summary"),
+    ("kill -HUP PID", "read the configuration again"),
+  ]
+
+  static func run(_ context: Context) throws -> ExitCode {
+    try context.expectOperands(atMost: 0)
+    let service = ServiceManager(environment: context.environment)
+    let wakeup = Wakeup()
+    context.console.sendAtOnce()
+    Interruption.shared.listen()
+    Interruption.shared.listenForReload { wakeup.wake() }
+    var end = WatchSession.End.reload(try LockedLibrary(context, makesLibrary: true))
+    Pulse.shared.begin(service)
+    repeat {
+      let next: LockedLibrary
+      switch end {
+      case .signal: return exitCode
+      case .reload(let locked): next = locked
+      case .letGo(let library):
+        guard let locked = try regain(library) else { return exitCode }
+        next = locked
+      }
+      // Forgotten: letting the library go means that nothing here keeps its lock.
+      end = .signal
+      end = try WatchSession(context, next, service: service, wakeup: wakeup).run()
+    } while !Interruption.shared.isRequested
+    return exitCode
+  }
+
+  private static var exitCode: ExitCode { Interruption.shared.exitCode ?? .success }
+
+  /// Waits until the library is free again, or a signal comes.
+  private static func regain(_ library: ConfiguredLibrary) throws -> LockedLibrary? {
+    // Who asked for it gets the time to take it.
+    let start = ContinuousClock().now + .seconds(1)
+    while !Interruption.shared.isRequested {
+      if ContinuousClock().now > start, let lock = try library.found.attemptLock() {
+        return LockedLibrary(library, lock: lock)
+      }
+      Pulse.shared.beat()
+      usleep(100_000)
+    }
+    return nil
+  }
+}

@@ -1,0 +1,121 @@
+import Fixtures
+import Foundation
+import PipelineModel
+
+/// Where files come from and how they are taken, for faults that are injected again and again.
+enum FaultScenario: String, CaseIterable, Sendable {
+  case move, copy, otherFileSystem, storedAsFiles, keptDuplicates
+  /// Moved, but by copying and removing; and duplicates that go to `duplicates/`.
+  case copiedThenRemoved, filedDuplicates
+  /// So many files that one batch of facts is several pages long.
+  case manyFiles
+
+  /// Those that take the same five files.
+  static let ofFiveFiles = allCases.filter { $0 != .manyFiles }
+
+  var files: [(name: BytePath, bytes: [UInt8])] {
+    self == .manyFiles
+      ? (0..<40).map { (BytePath("\($0).txt"), Array("File \($0).".utf8)) } : Self.fiveFiles
+  }
+
+  /// Five files: pictures, a text, the same content twice, and a name that is no text.
+  private static let fiveFiles: [(name: BytePath, bytes: [UInt8])] = {
+    // Made by the same code as all other pictures of the tests, which says why if it can't be.
+    guard let picture = try? Pictures.jpeg(width: 160, height: 120),
+      let second = try? Pictures.file(Pictures.picture(width: 90, height: 70), ".png")
+    else { preconditionFailure("Pictures can't be made.") }
+    return [
+      ("a.jpg", picture), ("b.png", second), ("c.txt", Array("A letter.\n".utf8)),
+      ("d copy of a.jpg", picture),
+      (BytePath(bytes: [0x65, 0xFF, 0xFE, 0x0A, 0x2E, 0x6A]), Array("raw name".utf8)),
+    ]
+  }()
+
+  /// A library to be, with five files in its source; the folder is kept as long as the workspace.
+  ///
+  /// - Parameter inMemory: whether the library is made on a file system in memory, where no time
+  ///   is spent on flushing. What a kill leaves is the same: the kernel goes on.
+  func makeWorkspace(
+    inMemory: Bool = false
+  ) throws -> (workspace: Workspace, source: SharedMemoryFolder?) {
+    let elsewhere =
+      self == .otherFileSystem ? try SharedMemoryFolder(in: inMemory ? "/tmp" : "/dev/shm") : nil
+    let workspace = try Workspace(
+      sources: [
+        [
+          "path": .string(elsewhere?.path.description ?? "inbox"), "settle": "0ms",
+          "mode": self == .copy ? "copy" : "move",
+          "take": self == .copiedThenRemoved ? "copy" : "auto",
+          "duplicates": self == .keptDuplicates
+            ? "keep" : self == .filedDuplicates ? "file" : "discard",
+        ]
+      ],
+      stages: Workspace.stages(
+        thumbnails: ["storage": self == .storedAsFiles ? "file" : "auto"]),
+      in: inMemory ? "/dev/shm" : nil)
+    for (name, bytes) in files { try workspace.put(bytes, as: name, in: elsewhere?.path) }
+    return (workspace, elsewhere)
+  }
+}
+
+/// A folder on another file system than the workspace's, by default one in memory.
+final class SharedMemoryFolder {
+  private let folder: TemporaryFolder
+  var path: BytePath { folder.path }
+
+  init(in parent: BytePath = "/dev/shm") throws { folder = try TemporaryFolder(in: parent) }
+}
+
+/// How much of a suite of faults is run.
+enum FaultSelection {
+  /// Whether each fault is injected everywhere, and not at a selection of places.
+  static let isFull = ProcessInfo.processInfo.environment["PIPELINE_FAULTS"] == "1"
+
+  /// A seeded selection of places, or all of them.
+  static func places(_ total: Int, selecting count: Int, seed: UInt64) -> [Int] {
+    let all = Array(1...max(1, total))
+    if isFull { return all }
+    var random = SeededRandom(seed: seed)
+    return all.shuffled(using: &random).prefix(count).sorted()
+  }
+
+  /// Works through places on two threads at a time, and tells how far it is.
+  static func forEach<Place: Sendable>(
+    _ title: String, _ places: [Place], _ body: @escaping @Sendable (Place) throws -> Void
+  ) async throws {
+    let start = ContinuousClock.now
+    // Where only some are tried, one after another costs nothing and disturbs no other test.
+    let width = isFull ? max(2, ProcessInfo.processInfo.activeProcessorCount) : 1
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for (index, place) in places.enumerated() {
+        if index >= width { try await group.next() }
+        group.addTask { try body(place) }
+        if isFull, index > 0, index % 100 == 0 {
+          progress("\(title): \(index) of \(places.count) in \(ContinuousClock.now - start)")
+        }
+      }
+      try await group.waitForAll()
+    }
+    progress("\(title): \(places.count) tried in \(ContinuousClock.now - start)")
+  }
+
+  /// Prints a line at once, also where the output is no terminal.
+  static func progress(_ line: String) {
+    FileHandle.standardError.write(Data("\(line)\n".utf8))
+  }
+}
+
+/// Random numbers that are the same every time. Source: SplitMix64, Steele et al. 2014.
+struct SeededRandom: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}
