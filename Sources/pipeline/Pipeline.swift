@@ -11,7 +11,8 @@ enum Pipeline {
   static let verbs: [any Verb.Type] = [
     InitVerb.self, RunVerb.self, WatchVerb.self, PlanVerb.self, ImportVerb.self, ListVerb.self,
     ShowVerb.self, GetVerb.self, StatusVerb.self, ExplainVerb.self, FailedVerb.self,
-    RetryVerb.self, VerifyVerb.self, RebuildCatalogVerb.self, ConfigVerb.self, PluginsVerb.self,
+    RetryVerb.self, RemoveVerb.self, TrashVerb.self, UndoVerb.self, GarbageVerb.self,
+    VerifyVerb.self, RebuildCatalogVerb.self, ConfigVerb.self, PluginsVerb.self,
   ]
 
   static func main() {
