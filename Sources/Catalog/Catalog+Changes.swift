@@ -3,35 +3,27 @@ package import PipelineModel
 extension Catalog {
   /// Makes changes in one transaction and remembers how far the manifest is contained.
   ///
-  /// Assets come first, the rest follows in its order. Making the same changes
-  /// twice does no harm, so that a replay may begin too early. A reference to
-  /// an asset or a run that is not there becomes none.
+  /// Runs come first, then assets, the rest follows in its order. Making the same
+  /// changes twice does no harm, so that a replay may begin too early. A reference
+  /// to an asset or a run that is not there becomes none.
   ///
   /// - Parameter manifestPosition: the position behind the last of the changes;
   ///   one below the recorded position is ignored.
   package func apply(
     _ changes: [CatalogChange], manifestPosition: Int64
   ) throws(CatalogError) {
-    try write { (writer) throws(CatalogError) in
-      for case .asset(let asset) in changes { try writer.add(asset) }
-      for change in changes {
-        switch change {
-        case .asset: continue
-        case .sighting(let sighting): try writer.record(sighting)
-        case .sourceRemoved(let source, let path):
+    try access.sync { (writer) throws(CatalogError) in
+      let withdrawn = try writer.connection.transaction { () throws(CatalogError) in
+        let withdrawn = try writer.make(changes)
+        try writer.settleTouched(writer.stages)
+        if try writer.connection.manifestPosition() < manifestPosition {
           try writer.connection.execute(
-            """
-            UPDATE sighting
-            SET awaits_removal = 0, inode = NULL, size = NULL, modified = NULL, changed = NULL
-            WHERE source = (SELECT id FROM source WHERE path = ?) AND path = ?
-            """, source, path)
+            Setting.write, Setting.manifestPosition, String(manifestPosition))
         }
+        return withdrawn
       }
-      try writer.settleTouched(writer.stages)
-      if try writer.connection.manifestPosition() < manifestPosition {
-        try writer.connection.execute(
-          Setting.write, Setting.manifestPosition, String(manifestPosition))
-      }
+      // Remembered only now, because the transaction might not have been kept.
+      writer.withdrawn.merge(withdrawn) { $1 }
     }
   }
 
@@ -71,6 +63,52 @@ extension Catalog {
 }
 
 extension CatalogWriter {
+  /// Makes changes, in the caller's transaction.
+  ///
+  /// - Returns: attempts whose rows went with their asset.
+  fileprivate func make(
+    _ changes: [CatalogChange]
+  ) throws(CatalogError) -> [AttemptToken: WithdrawnRow] {
+    var withdrawn: [AttemptToken: WithdrawnRow] = [:]
+    for case .run(let run) in changes { try add(run) }
+    for case .asset(let asset) in changes { try add(asset) }
+    for change in changes {
+      switch change {
+      case .run, .asset: continue
+      case .sighting(let sighting): try record(sighting)
+      case .sourceRemoved(let source, let path):
+        try connection.execute(
+          """
+          UPDATE sighting
+          SET awaits_removal = 0, inode = NULL, size = NULL, modified = NULL, changed = NULL
+          WHERE source = (SELECT id FROM source WHERE path = ?) AND path = ?
+          """, source, path)
+      case .trashed(let asset, let time):
+        try connection.execute(
+          "UPDATE asset SET trashed_at = ? WHERE id = ? AND trashed_at IS NULL", time, asset)
+      case .restored(let asset):
+        try connection.execute("UPDATE asset SET trashed_at = NULL WHERE id = ?", asset)
+      case .purged(let asset):
+        try settlePaths(ofPurged: asset)
+        withdrawn.merge(try forget(asset)) { $1 }
+      case .returned(let asset, let sighting):
+        try letGoOfDuplicates(of: asset)
+        withdrawn.merge(try forget(asset)) { $1 }
+        try record(sighting)
+      }
+    }
+    return withdrawn
+  }
+
+  /// Records a run that only the manifest speaks of.
+  private func add(_ run: RunRecord) throws(CatalogError) {
+    try connection.execute(
+      """
+      INSERT INTO run (id, verb, started_at, ended_at, counters) VALUES (?, ?, ?, ?, ?)
+      ON CONFLICT DO NOTHING
+      """, run.id, run.verb, run.startedAt, run.endedAt, try Catalog.json(run.counters))
+  }
+
   /// Records a new asset with its jobs; leaves one alone that is there.
   fileprivate func add(_ asset: NewAsset) throws(CatalogError) {
     let isNewOriginal =

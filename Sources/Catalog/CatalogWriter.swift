@@ -3,6 +3,8 @@ final class CatalogWriter {
   let connection: Connection
   /// The configured stages in topological order, as they are recorded.
   var stages: [ConfiguredStage]
+  /// Attempts of this process whose rows went with their asset.
+  var withdrawn: [AttemptToken: WithdrawnRow] = [:]
   /// The first attempt of this process: an older open one was interrupted.
   let firstAttempt: Int64
 

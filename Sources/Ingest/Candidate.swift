@@ -12,6 +12,8 @@ struct Candidate: Sendable {
   /// Whether a settle window was waited for, in which nothing may have changed,
   /// not even the time of the last status change.
   var mustBeQuiet = false
+  /// Whether the user named it, or a folder above it, to `import`.
+  var isNamed = false
   /// States that are no news while the file is watched: an ending in one of them
   /// is neither recorded nor reported.
   var silent: Set<Sighting.State> = []

@@ -105,7 +105,16 @@ package final class Manifest: Sendable {
   package func replay(
     after sequence: Int64, _ body: (ManifestEntry) throws(ManifestError) -> Void
   ) throws(ManifestError) {
-    guard sequence < lastSequence else { return }
+    var cursor = try entries(after: sequence)
+    while let entry = try cursor.next() { try body(entry) }
+  }
+
+  /// Every fact behind a sequence number, in order, one at a time; facts that are
+  /// added meanwhile may or may not be among them.
+  package func entries(after sequence: Int64) throws(ManifestError) -> ManifestCursor {
+    guard sequence < lastSequence else {
+      return ManifestCursor(folder: folder, segments: [], after: sequence)
+    }
     let numbers = try Self.segmentNumbers(in: folder)
     // From the back to the segment that holds the first fact wanted.
     var first = numbers.endIndex
@@ -114,28 +123,7 @@ package final class Manifest: Sendable {
       let begin = try ManifestSegment.firstSequence(of: numbers[first], in: folder)
       if let begin, begin <= sequence + 1 { break }
     }
-    var expected: Int64?
-    for number in numbers[first...] {
-      for line in try ManifestSegment.read(number, in: folder).lines {
-        // The first line that is read may lie before the first fact that is wanted.
-        let isMissing = expected.map { line.seq != $0 } ?? (line.seq > sequence + 1)
-        if isMissing {
-          throw ManifestError(
-            .damaged,
-            "Facts \(expected ?? sequence + 1) to \(line.seq - 1) are missing from the manifest.",
-            path: folder.path)
-        }
-        expected = line.seq + 1
-        guard line.seq > sequence else { continue }
-        guard let entry = line.entry else {
-          throw ManifestError(
-            .newerVersion,
-            "The manifest holds a fact “\(line.fact)” that this version of pipeline does not know; "
-              + "use the newer one.", path: folder.path)
-        }
-        try body(entry)
-      }
-    }
+    return ManifestCursor(folder: folder, segments: Array(numbers[first...]), after: sequence)
   }
 
   /// Returns the segment that is written to, a new one where need be.

@@ -8,8 +8,19 @@ package enum ManifestFact: Hashable, Sendable {
   case stored(Stored)
   /// A file's bytes were stored already; what became of the file.
   case duplicate(Duplicate)
-  /// A taking ended without a result; the file is where it was.
+  /// A taking, or a giving back, ended without a result; the file is where it was.
   case abandoned(taking: AssetID, reason: String)
+  /// An asset was put into the trash.
+  case trashed(asset: AssetID)
+  /// An asset was taken out of the trash.
+  case restored(asset: AssetID)
+  /// An asset was deleted for good; its bytes stay until nothing refers to them
+  /// and garbage is collected.
+  case purged(asset: AssetID, digest: Digest)
+  /// An asset's bytes are about to be given back to where they came from.
+  case returning(Return)
+  /// An asset's bytes are where they came from, and the asset is no more.
+  case returned(Return)
 
   /// What the program is about to take.
   package struct Intent: Hashable, Sendable {
@@ -93,13 +104,49 @@ package enum ManifestFact: Hashable, Sendable {
     }
   }
 
-  /// The taking that the fact is about.
+  /// The giving back of an asset's bytes.
+  package struct Return: Hashable, Sendable {
+    /// How the bytes get back.
+    package enum Action: String, Hashable, Sendable {
+      /// The original itself is renamed.
+      case renamed
+      /// They are copied, because the original is needed or on another file system.
+      case copied
+      /// They were never gone: nothing is written.
+      case left
+    }
+
+    /// The asset that it is about.
+    package var asset: AssetID
+    /// The SHA-256 of the bytes.
+    package var digest: Digest
+    /// How the bytes get back.
+    package var action: Action
+    /// Where they go, and who asked.
+    ///
+    /// Its `taking` names the giving back. In `returning` the identity is that of
+    /// the original, but with the modification time that the file is to have; in
+    /// `returned` it is that of the file in its place.
+    package var place: Intent
+
+    /// Makes it from its parts.
+    package init(asset: AssetID, digest: Digest, action: Action, place: Intent) {
+      self.asset = asset
+      self.digest = digest
+      self.action = action
+      self.place = place
+    }
+  }
+
+  /// The taking or giving back that the fact is about; the asset where it is about neither.
   package var taking: AssetID {
     switch self {
     case .intent(let intent): intent.taking
     case .stored(let stored): stored.intent.taking
     case .duplicate(let duplicate): duplicate.intent.taking
     case .abandoned(let taking, _): taking
+    case .trashed(let asset), .restored(let asset), .purged(let asset, _): asset
+    case .returning(let back), .returned(let back): back.place.taking
     }
   }
 }

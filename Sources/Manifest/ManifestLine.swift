@@ -55,7 +55,30 @@ extension ManifestLine {
     case .abandoned(_, let text):
       fact = "abandoned"
       reason = text
+    case .trashed(let id):
+      fact = "trashed"
+      asset = id
+    case .restored(let id):
+      fact = "restored"
+      asset = id
+    case .purged(let id, let bytes):
+      fact = "purged"
+      asset = id
+      digest = bytes
+    case .returning(let back):
+      fact = "returning"
+      set(back)
+    case .returned(let back):
+      fact = "returned"
+      set(back)
     }
+  }
+
+  private mutating func set(_ back: ManifestFact.Return) {
+    set(back.place)
+    asset = back.asset
+    digest = back.digest
+    action = back.action.rawValue
   }
 
   private mutating func set(_ intent: ManifestFact.Intent) {
@@ -92,11 +115,24 @@ extension ManifestLine {
           nil
         }
       case "abandoned": .abandoned(taking: taking, reason: reason ?? "")
+      case "trashed": asset.map { .trashed(asset: $0) }
+      case "restored": asset.map { .restored(asset: $0) }
+      case "purged":
+        if let asset, let digest { .purged(asset: asset, digest: digest) } else { nil }
+      case "returning": back.map { .returning($0) }
+      case "returned": back.map { .returned($0) }
       default: nil
       }
     return value.map {
       ManifestEntry(sequence: seq, time: Timestamp(microseconds: time), fact: $0)
     }
+  }
+
+  private var back: ManifestFact.Return? {
+    guard let intent, let asset, let digest,
+      let action = action.flatMap(ManifestFact.Return.Action.init)
+    else { return nil }
+    return ManifestFact.Return(asset: asset, digest: digest, action: action, place: intent)
   }
 
   private var intent: ManifestFact.Intent? {

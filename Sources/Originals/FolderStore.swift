@@ -86,6 +86,26 @@ package final class FolderStore: OriginalStore {
     try folder.sync()
   }
 
+  package func setAside(_ digest: Digest) throws(FileError) {
+    do throws(FileError) {
+      let folder = try Descriptor.openFolder(
+        OriginalLayout.folder(of: digest), in: root, followsLinks: false)
+      try setAside(OriginalLayout.name(of: digest), of: folder)
+      try folder.sync()
+    } catch let error where error.code == .notFound {
+      return
+    }
+  }
+
+  package func release(
+    _ digest: Digest, to place: Descriptor, as name: BytePath
+  ) throws(FileError) {
+    let folder = try Descriptor.openFolder(
+      OriginalLayout.folder(of: digest), in: root, followsLinks: false)
+    try folder.rename(OriginalLayout.name(of: digest), to: place, as: name)
+    try folder.sync()
+  }
+
   package func remove(_ digest: Digest) throws(FileError) {
     do {
       let folder = try Descriptor.openFolder(

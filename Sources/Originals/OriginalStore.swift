@@ -26,6 +26,17 @@ package protocol OriginalStore: Sendable {
   /// now is kept apart, never overwritten.
   func heal(_ file: IncomingOriginal) throws(FileError)
 
+  /// Moves an original that is damaged apart, never over anything; one that is
+  /// not there is no error.
+  func setAside(_ digest: Digest) throws(FileError)
+
+  /// Renames an original out of the store, never over anything, on the store's
+  /// own file system. The folder that it comes to is the caller's to flush.
+  ///
+  /// - Throws: `FileError` of code `exists` if the name is taken, `crossDevice`
+  ///   for another file system; then the original is where it was.
+  func release(_ digest: Digest, to folder: Descriptor, as name: BytePath) throws(FileError)
+
   /// Removes an original for good; one that is not there is no error.
   func remove(_ digest: Digest) throws(FileError)
 

@@ -11,13 +11,16 @@ enum Pipeline {
   static let verbs: [any Verb.Type] = [
     InitVerb.self, RunVerb.self, WatchVerb.self, PlanVerb.self, ImportVerb.self, ListVerb.self,
     ShowVerb.self, GetVerb.self, StatusVerb.self, ExplainVerb.self, FailedVerb.self,
-    RetryVerb.self, VerifyVerb.self, RebuildCatalogVerb.self, ConfigVerb.self, PluginsVerb.self,
+    RetryVerb.self, RemoveVerb.self, TrashVerb.self, UndoVerb.self, GarbageVerb.self,
+    VerifyVerb.self, RebuildCatalogVerb.self, ConfigVerb.self, PluginsVerb.self,
   ]
 
   static func main() {
     openStandardStreams()
     // A reader that goes away is seen by `write`, which ends the output quietly.
     signal(SIGPIPE, SIG_IGN)
+    // A limit of file sizes is an error of one file, not the end of the program.
+    signal(SIGXFSZ, SIG_IGN)
     // A group of files holds two descriptors for each; the soft limit is often 1024.
     DescriptorLimit.raise(to: 65_536)
     exit(run(words: commandLine(), environment: environment()).rawValue)

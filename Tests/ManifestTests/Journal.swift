@@ -82,6 +82,16 @@ struct Journal {
       .abandoned(taking: id(6), reason: "It was changed\nwhile it was taken. “é”"),
       .stored(
         .init(asset: id(7), digest: digest(8), intent: intent(7, path: "d"), supersedes: nil)),
+      .trashed(asset: id(7)), .restored(asset: id(7)), .purged(asset: id(2), digest: digest(3)),
+      .returning(
+        .init(
+          asset: id(7), digest: digest(8), action: .renamed, place: intent(8, path: "d"))),
+      .returned(
+        .init(asset: id(7), digest: digest(8), action: .left, place: intent(9, path: "d"))),
+      .returned(
+        .init(
+          asset: id(10), digest: digest(8), action: .copied,
+          place: intent(10, path: BytePath(bytes: [0xFF])))),
     ]
   }
 }

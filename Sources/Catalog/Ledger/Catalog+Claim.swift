@@ -19,6 +19,7 @@ extension Catalog {
     try write { (writer) throws(CatalogError) in
       var fingerprints: Set<Int64> = []
       for token in tokens {
+        if try writer.passOver(token) { continue }
         let row = try writer.openRow(of: token)
         try writer.connection.execute("DELETE FROM attempt WHERE id = ?", token.rawValue)
         try writer.connection.execute(
@@ -43,7 +44,9 @@ extension Catalog {
         let due = try writer.connection.first(
           """
           SELECT not_before FROM ledger
-          WHERE fingerprint = ? AND state = 'ready' AND not_before > 0 ORDER BY not_before LIMIT 1
+          WHERE fingerprint = ? AND state = 'ready' AND not_before > 0
+            AND \(CatalogWriter.isWanted)
+          ORDER BY not_before LIMIT 1
           """, stage.fingerprint
         ) { $0.timestamp(0) }
         if let due { earliest = min(earliest ?? due, due) }
@@ -81,6 +84,12 @@ extension CatalogWriter {
     return row
   }
 
+  /// Whether an asset outside the trash refers to a row of `ledger`.
+  fileprivate static let isWanted = """
+    EXISTS (SELECT 1 FROM job CROSS JOIN asset ON asset.id = job.asset
+      WHERE job.ledger = ledger.id AND asset.trashed_at IS NULL)
+    """
+
   /// Puts ready rows on the list of those to be claimed.
   ///
   /// - Returns: how many there were.
@@ -94,7 +103,7 @@ extension CatalogWriter {
         INDEXED BY \(suspects ? "ledger_interrupted" : "ledger_claim")
       WHERE fingerprint = ?1 AND state = 'ready' AND not_before <= ?2
         AND \(suspects ? "interruptions > 0 AND interruptions >= ?3" : "interruptions < ?3")
-        AND EXISTS (SELECT 1 FROM job WHERE job.ledger = ledger.id)
+        AND \(Self.isWanted)
       ORDER BY not_before, id LIMIT ?4
       """, stage.fingerprint, Timestamp.now, stage.attempts, limit)
   }
@@ -133,7 +142,9 @@ extension CatalogWriter {
         CROSS JOIN original ON original.digest = ledger.digest
         CROSS JOIN fingerprint ON fingerprint.id = ledger.fingerprint
         CROSS JOIN asset
-          ON asset.id = (SELECT min(job.asset) FROM job WHERE job.ledger = ledger.id)
+          ON asset.id = (
+            SELECT job.asset FROM job CROSS JOIN asset AS user ON user.id = job.asset
+            WHERE job.ledger = ledger.id ORDER BY user.trashed_at IS NOT NULL, user.id LIMIT 1)
       ORDER BY claimed.position
       """
     ) { (row) throws(CatalogError) in

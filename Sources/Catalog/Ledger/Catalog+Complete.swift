@@ -6,6 +6,7 @@ extension Catalog {
       var fingerprints: Set<Int64> = []
       var tried: Set<Int64> = []
       for completion in completions {
+        if try writer.passOver(completion.token, completion.outcome) { continue }
         let row = try writer.openRow(of: completion.token)
         try writer.record(completion, of: row)
         try writer.touch(row.digest)
@@ -115,14 +116,17 @@ extension CatalogWriter {
   }
 
   /// Deletes those of the doomed rows that no job refers to and nobody works on.
-  func discardDoomed() throws(CatalogError) {
+  ///
+  /// - Parameter withRunning: whether rows that somebody works on go as well.
+  func discardDoomed(withRunning: Bool = false) throws(CatalogError) {
     try connection.execute(
       """
       DELETE FROM temp.doomed WHERE
         EXISTS (SELECT 1 FROM job WHERE job.ledger = doomed.ledger)
         OR EXISTS (SELECT 1 FROM job WHERE job.previous_ledger = doomed.ledger)
-        OR EXISTS (SELECT 1 FROM ledger WHERE id = doomed.ledger AND state = 'running')
-      """)
+        OR NOT ?1 AND EXISTS (
+          SELECT 1 FROM ledger WHERE id = doomed.ledger AND state = 'running')
+      """, withRunning)
     let count = try connection.first("SELECT count(*) FROM temp.doomed") { $0.int(0) } ?? 0
     guard count > 0 else { return }
     try connection.execute(
@@ -142,7 +146,7 @@ extension CatalogWriter {
   ///
   /// A file whose row was made again is left out: a new attempt writes, or has
   /// written, to the same path.
-  fileprivate func takeDiscardedFiles() throws(CatalogError) -> [String] {
+  func takeDiscardedFiles() throws(CatalogError) -> [String] {
     let paths = try connection.all(
       """
       SELECT path FROM discarded_file

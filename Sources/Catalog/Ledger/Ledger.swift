@@ -18,6 +18,8 @@ package protocol Ledger: Sendable {
 
   /// Takes up to `limit` ready rows of a stage and records an attempt for each.
   ///
+  /// Rows that only assets in the trash refer to are left alone.
+  ///
   /// - Parameter suspects: whether to take rows, too, of which `attempts`
   ///   attempts were interrupted by the end of the whole process; they are to
   ///   run alone. Without it they are passed over; with it they come first.
@@ -26,7 +28,8 @@ package protocol Ledger: Sendable {
   /// Ends attempts, makes dependents ready or skipped, in one transaction.
   ///
   /// The files of renditions are durable before this is called. If a token is
-  /// refused (`.staleToken`), nothing of the batch is recorded.
+  /// refused (`.staleToken`), nothing of the batch is recorded. One whose row
+  /// went with its asset is passed over.
   ///
   /// - Returns: files of renditions that nothing refers to any more, as paths
   ///   below the library, for the caller to remove.

@@ -81,25 +81,43 @@ extension CatalogReader {
   /// - Throws: what the body throws, or a `CatalogError`.
   package func allRenditions(_ body: (RenditionRecord) throws -> Void) throws {
     try stream { connection in
-      try connection.each(
-        """
-        SELECT rendition.id,
-          coalesce(
-            (SELECT stage.name FROM job JOIN stage ON stage.id = job.stage
-              WHERE job.ledger = rendition.ledger ORDER BY stage.active DESC, stage.position
-              LIMIT 1),
-            (SELECT stage.name FROM job JOIN stage ON stage.id = job.stage
-              WHERE job.previous_ledger = rendition.ledger
-              ORDER BY stage.active DESC, stage.position LIMIT 1), ''),
-          rendition.name, rendition.media_type, rendition.width, rendition.height,
-          rendition.bytes, rendition.digest, rendition.made_from, rendition.path,
-          NOT EXISTS (SELECT 1 FROM job JOIN stage ON stage.id = job.stage
-            WHERE job.ledger = rendition.ledger AND stage.active = 1)
-        FROM rendition ORDER BY rendition.id
-        """
-      ) { row in try body(try row.rendition(0)) }
+      try connection.each(Self.recordedRenditions + " ORDER BY rendition.id") { row in
+        try body(try row.rendition(0))
+      }
     }
   }
+
+  /// Returns renditions behind a key, as `allRenditions` gives them.
+  package func renditions(
+    after id: Int64, limit: Int
+  ) throws(CatalogError) -> [RenditionRecord] {
+    try read { (connection) throws(CatalogError) in
+      try connection.all(
+        Self.recordedRenditions + " WHERE rendition.id > ? ORDER BY rendition.id LIMIT ?", id, limit
+      ) { (row) throws(CatalogError) in try row.rendition(0) }
+    }
+  }
+
+  /// Returns a rendition, or `nil` if there is none with this key.
+  package func rendition(_ id: Int64) throws(CatalogError) -> RenditionRecord? {
+    try renditions(after: id - 1, limit: 1).first { $0.id == id }
+  }
+
+  private static let recordedRenditions = """
+    SELECT rendition.id,
+      coalesce(
+        (SELECT stage.name FROM job JOIN stage ON stage.id = job.stage
+          WHERE job.ledger = rendition.ledger ORDER BY stage.active DESC, stage.position
+          LIMIT 1),
+        (SELECT stage.name FROM job JOIN stage ON stage.id = job.stage
+          WHERE job.previous_ledger = rendition.ledger
+          ORDER BY stage.active DESC, stage.position LIMIT 1), ''),
+      rendition.name, rendition.media_type, rendition.width, rendition.height,
+      rendition.bytes, rendition.digest, rendition.made_from, rendition.path,
+      NOT EXISTS (SELECT 1 FROM job JOIN stage ON stage.id = job.stage
+        WHERE job.ledger = rendition.ledger AND stage.active = 1)
+    FROM rendition
+    """
 
   /// Gives the path below the library of every file that some record names.
   ///

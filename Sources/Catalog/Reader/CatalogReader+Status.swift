@@ -67,15 +67,23 @@ extension Connection {
   fileprivate func lastRun() throws(CatalogError) -> RunRecord? {
     try first(
       """
-      SELECT id, verb, started_at, ended_at, counters FROM run
+      SELECT \(Self.runColumns) FROM run
       WHERE ended_at IS NOT NULL ORDER BY ended_at DESC, id DESC LIMIT 1
       """
-    ) { (row) throws(CatalogError) in
-      RunRecord(
-        id: try row.assetID(0), verb: row.text(1), startedAt: row.timestamp(2),
-        endedAt: row.timestamp(3),
-        counters: (try row.json(4).object ?? [:]).compactMapValues(\.integer))
-    }
+    ) { (row) throws(CatalogError) in try row.run() }
+  }
+
+  /// The columns that `Statement.run()` reads.
+  static let runColumns = "id, verb, started_at, ended_at, counters"
+}
+
+extension Statement {
+  /// The run of a row of `runColumns`.
+  func run() throws(CatalogError) -> RunRecord {
+    RunRecord(
+      id: try assetID(0), verb: text(1), startedAt: timestamp(2),
+      endedAt: optional(3, timestamp),
+      counters: (try json(4).object ?? [:]).compactMapValues(\.integer))
   }
 }
 

@@ -13,6 +13,9 @@ package struct RunRecord: Hashable, Sendable {
   /// The counters of its summary.
   package var counters: [String: Int]
 
+  /// The verb of a run of which only the manifest speaks.
+  package static let unknownVerb = "unknown"
+
   /// Makes it from its parts.
   package init(
     id: AssetID, verb: String, startedAt: Timestamp, endedAt: Timestamp? = nil,

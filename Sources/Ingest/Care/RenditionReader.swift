@@ -5,11 +5,16 @@ import PipelineModel
 
 /// Reads the bytes of renditions, wherever they are kept.
 package struct RenditionReader {
-  private let library: LibraryFolder
+  private let folder: Descriptor
   private let catalog: CatalogReader
 
   package init(library: LibraryFolder, catalog: CatalogReader) {
-    self.library = library
+    self.init(folder: library.folder, catalog: catalog)
+  }
+
+  /// - Parameter folder: the library's.
+  init(folder: Descriptor, catalog: CatalogReader) {
+    self.folder = folder
     self.catalog = catalog
   }
 
@@ -28,7 +33,7 @@ package struct RenditionReader {
 
   private func readFile(_ relative: BytePath) throws(FileError) -> [UInt8]? {
     do throws(FileError) {
-      return try library.folder.openParent(of: relative)
+      return try folder.openParent(of: relative)
         .readFile(relative.lastComponent, limit: 1 << 30)
     } catch let error where error.code == .notFound {
       return nil

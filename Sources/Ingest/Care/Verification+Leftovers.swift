@@ -32,43 +32,16 @@ extension Verification {
 
   /// A kill between the commit that lets a rendition go and the removal of its file leaves one.
   private func checkUnrecordedRenditions(_ report: (VerificationProblem) -> Void) throws {
-    // The folder before the catalog, so that what a run commits meanwhile is named.
-    var unnamed = Set(try files(below: BytePath("renditions"), in: library.folder))
-    try catalog.renditionFiles { unnamed.remove(BytePath($0)) }
+    let unnamed = try RenditionFiles(folder: library.folder, catalog: catalog)
+      .unnamed(withDue: true)
     // What a run that began meanwhile has not committed yet is not named either.
     guard try !isLocked else { return }
-    for path in unnamed.sorted() {
+    for path in unnamed {
       let path = library.layout.root.appending(path)
       report(
         .init(
           kind: .renditionUnrecorded, digest: nil, path: path,
-          message: "No record names “\(path.printable)”; it may be removed."))
+          message: "No record names “\(path.printable)”; `pipeline gc` removes it."))
     }
-  }
-
-  /// All names below a folder that are no folders, as paths relative to where the folder is.
-  private func files(
-    below path: BytePath, in parent: Descriptor
-  ) throws(FileError) -> [BytePath] {
-    let folder: Descriptor
-    let entries: [FolderEntry]
-    do throws(FileError) {
-      folder = try Descriptor.openFolder(path.lastComponent, in: parent, followsLinks: false)
-      entries = try folder.entries()
-    } catch let error where error.code == .notFound {
-      return []
-    }
-    var found: [BytePath] = []
-    for entry in entries {
-      let inner = path.appending(entry.name)
-      var kind = entry.kind
-      if kind == nil { kind = try folder.status(of: entry.name).kind }
-      if kind == .folder {
-        found += try files(below: inner, in: folder)
-      } else {
-        found.append(inner)
-      }
-    }
-    return found
   }
 }

@@ -33,6 +33,8 @@ final class Group {
   var facts: [ManifestFact] = []
   /// Assets that this group made, by digest.
   var assets: [Digest: AssetID] = [:]
+  /// Assets that this group takes out of the trash.
+  var restored: Set<AssetID> = []
   /// States of other paths that change with this group.
   var otherSightings: [Sighting] = []
   /// Names in `incoming/` that are not needed once the group is committed.

@@ -12,18 +12,20 @@ extension HandOff {
     guard let asset = try knownAsset(of: file, in: group) else {
       return recordAsset(file, in: group)
     }
-    if noteTouch(file, of: asset, in: group) { return }
+    if try noteTouch(file, of: asset, in: group) { return }
     if try noteRename(file, of: asset, in: group) { return }
     switch source.duplicates {
     case .discard:
       try makeSure(file, in: group)
-      note(file, asset, .discarded, "Its bytes are stored already.", in: group)
+      try note(file, asset, .discarded, "Its bytes are stored already.", in: group)
     case .asset:
       try makeSure(file, in: group)
       recordAsset(file, in: group)
     case .file:
+      try makeSureKeeping(file)
       try fileAway(file)
-      note(file, asset, .filed, "Its bytes are stored already; it is in duplicates/.", in: group)
+      try note(
+        file, asset, .filed, "Its bytes are stored already; it is in duplicates/.", in: group)
     case .keep:
       try keep(file, asset, in: group)
     }
@@ -34,12 +36,37 @@ extension HandOff {
     return try translating { try library.catalog.assets(with: file.digest).first }
   }
 
-  /// Records the fact and the ending.
+  /// Reads the stored original; if it is damaged or missing, heals it from a copy
+  /// of the file in `incoming/`, which is needed itself.
+  private func makeSureKeeping(_ file: Landed) throws(IngestError) {
+    guard try !isWhole(file.digest) else { return }
+    let name = BytePath(bytes: file.taking.incomingName.bytes + Array(".copy".utf8))
+    try translating {
+      let source = try Descriptor.open(
+        file.taking.incomingName, in: library.incoming, flags: O_RDONLY | O_NOFOLLOW)
+      let copy = try Descriptor.open(
+        name, in: library.incoming, flags: O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600)
+      guard try copy.fill(from: source) == file.digest else {
+        throw FileError(
+          .ioError, "“\(copy.path.printable)” can't be written to the disk.", path: copy.path)
+      }
+      try copy.setPermissions(0o444)
+      try copy.sync()
+    }
+    try heal(file, with: name)
+  }
+
+  /// Records the fact and the ending; an asset in the trash is taken out of it.
   private func note(
     _ file: Landed, _ asset: AssetID, _ action: ManifestFact.Duplicate.Action, _ reason: String,
-    in group: Group, returned: FileIdentity? = nil, isOwnPath: Bool = false
-  ) {
+    in group: Group, returned: FileIdentity? = nil, isOwnPath: Bool = false, restores: Bool = true
+  ) throws(IngestError) {
     let intent = file.taking.intent(source: source, run: library.run)
+    var reason = reason
+    if restores, try isInTrash(asset), group.restored.insert(asset).inserted {
+      group.facts.append(.restored(asset: asset))
+      reason += " Its asset was in the trash and is restored."
+    }
     group.facts.append(
       .duplicate(.init(asset: asset, digest: file.digest, action: action, intent: intent)))
     group.end(
@@ -47,17 +74,22 @@ extension HandOff {
       removesSource: source.moves && action != .kept, returned: returned, isOwnPath: isOwnPath)
   }
 
+  private func isInTrash(_ asset: AssetID) throws(IngestError) -> Bool {
+    try translating { try library.reader.asset(asset)?.state == .trashed }
+  }
+
   /// The file stays in its folder; its bytes are put back or the copy is dropped.
   private func keep(_ file: Landed, _ asset: AssetID, in group: Group) throws(IngestError) {
     let reason = "Its bytes are stored already; it stays where it is."
     guard file.wasRenamed else {
-      group.leftovers.append(file.taking.incomingName)
-      return note(file, asset, .kept, reason, in: group)
+      try makeSure(file, in: group)
+      return try note(file, asset, .kept, reason, in: group)
     }
+    try makeSureKeeping(file)
     switch landing.giveBack(file.taking, state: .duplicate, reason: reason) {
     case .ended(.duplicate, _):
       let identity = try translating { try file.taking.file.status().identity }
-      note(file, asset, .kept, reason, in: group, returned: identity)
+      try note(file, asset, .kept, reason, in: group, returned: identity)
     case .ended(let state, let reason):
       group.facts.append(.abandoned(taking: file.taking.id, reason: reason))
       group.end(file.taking.candidate, state: state, reason: reason)
@@ -91,11 +123,17 @@ extension HandOff {
   /// Sees a file of a copied source that has another time or inode, and the same bytes.
   ///
   /// - Returns: whether it was that.
-  private func noteTouch(_ file: Landed, of asset: AssetID, in group: Group) -> Bool {
-    let known = file.taking.candidate.known
-    guard !source.moves, known?.asset == asset, known?.state == .imported else { return false }
-    group.leftovers.append(file.taking.incomingName)
-    note(file, asset, .kept, "Its bytes have not changed.", in: group, isOwnPath: true)
+  private func noteTouch(
+    _ file: Landed, of asset: AssetID, in group: Group
+  ) throws(IngestError) -> Bool {
+    let candidate = file.taking.candidate
+    guard !source.moves, candidate.known?.asset == asset, candidate.known?.state == .imported
+    else { return false }
+    try makeSure(file, in: group)
+    // A file that was only touched asks for nothing; one that was named does.
+    try note(
+      file, asset, .kept, "Its bytes have not changed.", in: group, isOwnPath: true,
+      restores: candidate.isNamed)
     return true
   }
 
@@ -109,11 +147,11 @@ extension HandOff {
     let sightings = try translating { try library.reader.sightings(of: asset) }
     for var old in sightings where old.source == source.root && old.identity != nil {
       guard old.path != file.taking.candidate.path, isMissing(old.path) else { continue }
-      group.leftovers.append(file.taking.incomingName)
+      try makeSure(file, in: group)
       let now = source.root.appending(file.taking.candidate.path)
-      note(
+      try note(
         file, asset, .kept, "It was renamed from “\(old.path.printable)”.", in: group,
-        isOwnPath: true)
+        isOwnPath: true, restores: file.taking.candidate.isNamed)
       old.state = .gone
       old.reason = "It was renamed to “\(now.printable)”."
       group.otherSightings.append(old)

@@ -22,8 +22,6 @@ final class HandOff {
   private let examination: Examination
   let landing: Landing
   private let reserve: Int
-  /// Originals of which this process has read every byte.
-  private var verified: Set<Digest> = []
   /// How many known files were found under another name.
   var renames = 0
   private let removal: SourceRemoval
@@ -58,7 +56,8 @@ final class HandOff {
   /// - Throws: `IngestError` of code `noSpace` if the disk is full; the files that there
   ///   was no room for are untouched, and nothing is recorded or reported about them.
   @discardableResult
-  func take(_ candidates: [Candidate]) throws(IngestError) -> [Group.Ending] {
+  func take(_ all: [Candidate]) throws(IngestError) -> [Group.Ending] {
+    let candidates = try library.hasReturned ? withoutReturned(all) : all
     guard !candidates.isEmpty else { return [] }
     try library.requireRoom()
     let group = Group()
@@ -205,17 +204,39 @@ final class HandOff {
   /// damaged or missing, else the file in `incoming/` is not needed any more.
   func makeSure(_ file: Landed, in group: Group) throws(IngestError) {
     guard try isWhole(file.digest) else {
-      try translating {
-        try library.originals.heal(
-          IncomingOriginal(
-            folder: library.incoming, name: file.taking.incomingName, digest: file.digest))
-      }
-      verified.insert(file.digest)
-      return report.warning(
-        "The original \(file.digest) was damaged or missing and is whole again, from "
-          + "“\(source.root.appending(file.taking.candidate.path).printable)”.")
+      return try heal(file, with: file.taking.incomingName)
     }
     group.leftovers.append(file.taking.incomingName)
+  }
+
+  /// Puts a file of `incoming/` in the place of a damaged or missing original.
+  func heal(_ file: Landed, with name: BytePath) throws(IngestError) {
+    try translating {
+      try library.originals.heal(
+        IncomingOriginal(folder: library.incoming, name: name, digest: file.digest))
+      library.verified.insert(file.digest)
+      // What failed for want of these bytes may be done now.
+      let assets = try library.catalog.assets(with: file.digest)
+      _ = try library.catalog.retry(assets: assets)
+    }
+    report.warning(
+      "The original \(file.digest) was damaged or missing and is whole again, from "
+        + "“\(source.root.appending(file.taking.candidate.path).printable)”.")
+  }
+
+  /// Leaves out files that were given back since a scan came across them.
+  private func withoutReturned(_ candidates: [Candidate]) throws(IngestError) -> [Candidate] {
+    var others: [Candidate] = []
+    for candidate in candidates {
+      let now = try translating {
+        try library.catalog.sighting(source: source.root, path: candidate.path)
+      }
+      let isReturned =
+        candidate.known?.state != .returned && now?.state == .returned
+        && now?.identity?.isSameFile(as: candidate.identity) == true
+      if !isReturned { others.append(candidate) }
+    }
+    return others
   }
 
   private func commit(_ group: Group) throws(IngestError) {
@@ -225,8 +246,10 @@ final class HandOff {
     let position = try translating { try library.manifest.append(group.facts, at: now) }
     var changes = settledRemovals
     for fact in group.facts {
-      if case .stored(let stored) = fact {
-        changes.append(.asset(NewAsset(stored, importedAt: now)))
+      switch fact {
+      case .stored(let stored): changes.append(.asset(NewAsset(stored, importedAt: now)))
+      case .restored(let asset): changes.append(.restored(asset))
+      default: continue
       }
     }
     changes += noted.map { .sighting($0) }
@@ -292,13 +315,20 @@ final class HandOff {
   }
 
   /// Whether the stored original was read in this process and is whole.
-  private func isWhole(_ digest: Digest) throws(IngestError) -> Bool {
-    if verified.contains(digest) { return true }
+  func isWhole(_ digest: Digest) throws(IngestError) -> Bool {
+    if library.verified.contains(digest) { return true }
     guard case .whole = try translating({ try library.originals.verify(digest) }) else {
       return false
     }
-    verified.insert(digest)
+    library.verified.insert(digest)
     return true
+  }
+
+  /// Whether the stored original is there and has the right size, without reading it.
+  func isThere(_ digest: Digest, size: Int) -> Bool {
+    // Whatever the reason, one that can't be seen is to be looked at closely.
+    guard let status = try? FileSystem.status(of: path(of: digest)) else { return false }
+    return status.kind == .regular && status.identity.size == size
   }
 
   private func noteRemoval(_ sighting: Sighting, isSettled: Bool) {
@@ -325,6 +355,11 @@ final class HandOff {
   /// Tells the catalog what no later group will.
   func flush() throws(IngestError) {
     if !settledRemovals.isEmpty || !noted.isEmpty { try commit(Group()) }
+  }
+
+  /// Removes emptied folders in which nothing has changed for a while.
+  func removeEmptyFolders(unchangedFor rest: Duration) {
+    removal.removeEmptyFolders(unchangedFor: rest)
   }
 
   /// Tells the catalog what no later group will, and removes emptied folders.

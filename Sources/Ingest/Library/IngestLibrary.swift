@@ -25,6 +25,10 @@ package final class IngestLibrary {
   /// The bytes of the last file that there was no room for.
   var wantedRoom = 0
   private let lock: FileLock
+  /// Originals of which this process has read every byte, and that are whole.
+  var verified: Set<Digest> = []
+  /// Whether this process gave files back: a scan that began before may not know.
+  var hasReturned = false
   /// Where the catalog's position has to stay, because a taking behind it could
   /// not be ended.
   private var heldPosition: Int64?
@@ -66,6 +70,11 @@ package final class IngestLibrary {
     try Recovery(library: self, report: report).recover()
   }
 
+  /// That this process keeps the lock, for others who want it.
+  package var lockedError: IngestError {
+    LibraryFolder(layout: layout, marker: marker, folder: folder).lockedError
+  }
+
   /// The folders that hold the library's own files.
   var folders: [Descriptor] { [folder, catalogFolder] }
 
@@ -87,6 +96,9 @@ package final class IngestLibrary {
   func hold(position: Int64) {
     heldPosition = min(position, heldPosition ?? position)
   }
+
+  /// Whether a taking or a giving back could not be ended yet.
+  var hasOpenWork: Bool { heldPosition != nil }
 
   /// The position that the catalog may note after a commit.
   func committed(_ position: Int64) -> Int64 { min(position, heldPosition ?? position) }

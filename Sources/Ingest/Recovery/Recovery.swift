@@ -30,7 +30,7 @@ struct Recovery {
     var assets: [Digest: AssetID] = [:]
     var unresolved: Set<BytePath> = []
     let nodes = OriginalNodes(library.originals)
-    for taking in open {
+    for taking in open.takings {
       let intent = taking.intent
       do throws(IngestError) {
         let fact = try resolve(intent, known: assets, nodes: nodes)
@@ -43,6 +43,18 @@ struct Recovery {
         report.warning(
           "“\(intent.source.appending(intent.path).printable)” was being taken when the program "
             + "ended, and can't be dealt with yet: \(error.message)")
+      }
+    }
+    let returns = ReturnRecovery(library: library)
+    for open in open.returns {
+      do throws(IngestError) {
+        resolved.append(try returns.resolve(open.back))
+      } catch {
+        library.hold(position: open.sequence - 1)
+        let path = open.back.place.source.appending(open.back.place.path)
+        report.warning(
+          "“\(path.printable)” was being given back when the program ended, and can't be dealt "
+            + "with yet: \(error.message)")
       }
     }
     if !resolved.isEmpty {

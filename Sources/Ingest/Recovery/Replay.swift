@@ -9,11 +9,27 @@ package struct OpenTaking: Hashable, Sendable {
   package let intent: ManifestFact.Intent
 }
 
+/// A giving back that was begun and not ended.
+package struct OpenReturn: Hashable, Sendable {
+  /// The place of its fact in the manifest.
+  package let sequence: Int64
+  package let back: ManifestFact.Return
+}
+
+/// What the facts of a manifest leave open, in their order.
+package struct OpenWork: Hashable, Sendable {
+  package var takings: [OpenTaking] = []
+  package var returns: [OpenReturn] = []
+
+  /// Whether everything has its end.
+  package var isEmpty: Bool { takings.isEmpty && returns.isEmpty }
+}
+
 /// Applies to the catalog the facts of the manifest that it lacks.
 package struct Replay {
   private let catalog: Catalog
   private let manifest: Manifest
-  /// How many facts one transaction takes.
+  /// How many changes one transaction takes.
   private static let batch = 4096
 
   package init(catalog: Catalog, manifest: Manifest) {
@@ -23,42 +39,59 @@ package struct Replay {
 
   /// Replays.
   ///
-  /// - Returns: takings that were begun and not ended. The catalog's position
-  ///   stays before the first of them until they are ended.
+  /// - Returns: what was begun and not ended. The catalog's position stays before
+  ///   the first of it until it is ended.
   @discardableResult
-  package func run() throws(IngestError) -> [OpenTaking] {
-    var open: [AssetID: OpenTaking] = [:]
+  package func run() throws(IngestError) -> OpenWork {
+    try translating { try replay() }
+  }
+
+  private func replay() throws -> OpenWork {
+    let start = try catalog.manifestPosition
+    var takings: [AssetID: OpenTaking] = [:]
+    var returns: [AssetID: OpenReturn] = [:]
     var changes: [CatalogChange] = []
-    var last: Int64 = 0
-    let start = try translating { try catalog.manifestPosition }
-    try translating {
-      try manifest.replay(after: start) { entry throws(ManifestError) in
-        last = entry.sequence
-        if case .intent(let intent) = entry.fact {
-          open[intent.taking] = OpenTaking(sequence: entry.sequence, intent: intent)
-        } else {
-          open[entry.fact.taking] = nil
-        }
-        changes += Self.changes(entry)
+    var last: Int64 = start
+    var runs: Set<AssetID> = []
+    var cursor = try manifest.entries(after: start)
+    while let entry = try cursor.next() {
+      last = entry.sequence
+      switch entry.fact {
+      case .intent(let intent):
+        takings[intent.taking] = OpenTaking(sequence: entry.sequence, intent: intent)
+      case .returning(let back):
+        returns[back.place.taking] = OpenReturn(sequence: entry.sequence, back: back)
+      case .stored, .duplicate, .abandoned, .returned:
+        takings[entry.fact.taking] = nil
+        returns[entry.fact.taking] = nil
+      case .trashed, .restored, .purged:
+        break
+      }
+      if case .stored(let stored) = entry.fact, let run = stored.intent.run,
+        runs.insert(run).inserted
+      {
+        changes.append(
+          .run(RunRecord(id: run, verb: RunRecord.unknownVerb, startedAt: entry.time)))
+      }
+      changes += Self.changes(entry)
+      if changes.count >= Self.batch {
+        // The position moves at the end; replaying a batch twice is harmless.
+        try catalog.apply(changes, manifestPosition: start)
+        changes = []
       }
     }
-    let position = open.values.map { $0.sequence - 1 }.min() ?? last
-    while !changes.isEmpty {
-      let batch = Array(changes.prefix(Self.batch))
-      changes.removeFirst(batch.count)
-      // The position moves with the last batch; replaying one twice is harmless.
-      let reached = changes.isEmpty ? max(start, position) : start
-      try translating { try catalog.apply(batch, manifestPosition: reached) }
-    }
-    if last > 0, open.isEmpty {
-      try translating { try catalog.apply([], manifestPosition: max(start, position)) }
-    }
-    return open.values.sorted { $0.sequence < $1.sequence }
+    let open = OpenWork(
+      takings: takings.values.sorted { $0.sequence < $1.sequence },
+      returns: returns.values.sorted { $0.sequence < $1.sequence })
+    let firsts = [open.takings.first?.sequence, open.returns.first?.sequence]
+    let position = firsts.compactMap { $0.map { $0 - 1 } }.min() ?? last
+    if last > start { try catalog.apply(changes, manifestPosition: max(start, position)) }
+    return open
   }
 
   private static func changes(_ entry: ManifestEntry) -> [CatalogChange] {
     switch entry.fact {
-    case .intent, .abandoned:
+    case .intent, .abandoned, .returning:
       []
     case .stored(let stored):
       [
@@ -72,6 +105,14 @@ package struct Replay {
             duplicate.intent, .duplicate, duplicate.asset, at: entry.time,
             isKept: duplicate.action == .kept))
       ]
+    case .trashed(let asset):
+      [.trashed(asset, at: entry.time)]
+    case .restored(let asset):
+      [.restored(asset)]
+    case .purged(let asset, _):
+      [.purged(asset)]
+    case .returned(let back):
+      [.returned(back.asset, back.sighting(at: entry.time))]
     }
   }
 
@@ -85,5 +126,14 @@ package struct Replay {
       source: intent.source, path: intent.path, state: state, identity: intent.identity,
       asset: asset, reason: state == .duplicate ? "Its bytes are stored already." : nil,
       seenAt: time, awaitsRemoval: intent.moves && !isKept)
+  }
+}
+
+extension ManifestFact.Return {
+  /// The state of the path that the bytes are at again.
+  func sighting(at time: Timestamp) -> Sighting {
+    Sighting(
+      source: place.source, path: place.path, state: .returned, identity: place.identity,
+      reason: "The run that imported it was undone.", seenAt: time)
   }
 }

@@ -89,7 +89,7 @@ final class ImportVisit {
         FileEvent(path: source.root.appending(path), outcome: .failed, reason: error.message))
     }
     switch status.kind {
-    case .regular: try add(path, status.identity)
+    case .regular: try add(path, status.identity, isWalked: false)
     case .folder: try walk(isStopped: isStopped)
     case .link: try handOff.note(ignored(path, "a symbolic link"))
     case .fifo, .socket, .device: try handOff.note(ignored(path, "no regular file"))
@@ -104,7 +104,7 @@ final class ImportVisit {
     while !isStopped(), let entry = scan.next() {
       let inner = path.appending(entry.path)
       switch entry {
-      case .file(_, let identity): try add(inner, identity)
+      case .file(_, let identity): try add(inner, identity, isWalked: true)
       case .ignored(_, let rule): try handOff.note(ignored(inner, rule))
       case .unreadable(_, let error):
         try handOff.note(
@@ -121,20 +121,36 @@ final class ImportVisit {
     return try Descriptor.openFolder(path.lastComponent, in: parent, followsLinks: false)
   }
 
-  private func add(_ path: BytePath, _ identity: FileIdentity) throws(IngestError) {
+  /// Adds a file, unless it was imported before, has not changed, and is stored.
+  ///
+  /// - Parameter isWalked: whether it was come across in a folder: then a look at
+  ///   the stored original must do, else that is read.
+  private func add(
+    _ path: BytePath, _ identity: FileIdentity, isWalked: Bool
+  ) throws(IngestError) {
     let known = try translating {
       try library.catalog.sighting(source: source.root, path: path)
     }
     if let known, let before = known.identity, before.isSameFile(as: identity),
-      [.imported, .duplicate].contains(known.state)
+      [.imported, .duplicate].contains(known.state), let asset = known.asset,
+      try isStored(asset, isWalked: isWalked)
     {
       let event = FileEvent(
         path: source.root.appending(path), outcome: .duplicate, asset: known.asset,
         reason: "It was imported before and has not changed.")
       return report.file(event)
     }
-    group.add(Candidate(path: path, identity: identity, known: known))
+    group.add(Candidate(path: path, identity: identity, known: known, isNamed: true))
     if group.isFull { try group.take(by: handOff) }
+  }
+
+  /// Whether an asset is there, outside the trash, with its original.
+  private func isStored(_ asset: AssetID, isWalked: Bool) throws(IngestError) -> Bool {
+    guard let record = try translating({ try library.reader.asset(asset) }),
+      record.state != .trashed
+    else { return false }
+    return try isWalked
+      ? handOff.isThere(record.digest, size: record.size) : handOff.isWhole(record.digest)
   }
 
   private func ignored(_ path: BytePath, _ rule: String) -> Sighting {

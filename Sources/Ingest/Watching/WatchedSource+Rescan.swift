@@ -61,6 +61,7 @@ extension WatchedSource {
     if let refusal, !isRefusalTold { report.warning(refusal.message) }
     isRefusalTold = refusal != nil
     try opened.handOff.flush()
+    opened.handOff.removeEmptyFolders(unchangedFor: Self.folderRest)
     let now = ContinuousClock().now
     schedule.end(now, duration: scan.spent)
     if scan.isCut { schedule.demand(now + .seconds(2), isSpecial: false) }

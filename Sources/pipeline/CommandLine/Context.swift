@@ -24,7 +24,12 @@ struct Context {
 
   /// How long to wait for the lock.
   func wait() throws(UsageError) -> TimeSpan {
-    guard let text = arguments.value(.wait) else { return TimeSpan(milliseconds: 0) }
+    try duration(.wait) ?? TimeSpan(milliseconds: 0)
+  }
+
+  /// The value of an option that is a duration, or `nil` if it was not given.
+  func duration(_ option: Option) throws(UsageError) -> TimeSpan? {
+    guard let text = arguments.value(option) else { return nil }
     guard let span = TimeSpan(text) else {
       throw UsageError(
         "“\(text)” is no duration; write for example 500ms, 30s or 5m.", verb: arguments.verb)

@@ -11,11 +11,15 @@ struct LibraryAccess {
 
   /// Validates the configuration and finds the library.
   ///
-  /// - Parameter makesLibrary: whether a missing library is made.
-  init(_ context: Context, makesLibrary: Bool) throws {
+  /// - Parameters:
+  ///   - makesLibrary: whether a missing library is made.
+  ///   - patience: how long to wait for the lock at least, whatever the command line says.
+  init(
+    _ context: Context, makesLibrary: Bool, patience: Duration = .seconds(2)
+  ) throws {
     library = try ConfiguredLibrary(context, makesLibrary: makesLibrary)
     // Another verb of a moment, which listens to nobody, is waited for unasked.
-    deadline = ContinuousClock().now + max(try context.wait().duration, .seconds(2))
+    deadline = ContinuousClock().now + max(try context.wait().duration, patience)
   }
 
   /// Does work on the library.

@@ -10,4 +10,18 @@ enum LibraryRequest: Codable, Hashable, Sendable {
   case importPaths([BytePath])
   /// Failed jobs to make ready again; those of all assets if `nil`.
   case retry(assets: [AssetID]?)
+  /// Assets to put into the trash.
+  case trash([AssetID])
+  /// Assets to bring back from the trash.
+  case restore([AssetID])
+  /// All that is in the trash, to be deleted for good.
+  case emptyTrash
+  /// A run whose imports are to be given back.
+  case undo(run: AssetID)
+  /// What nothing needs any more, to be removed.
+  case gc
+  /// What `verify` found, to be made good.
+  case repair([VerificationProblem])
+  /// The library itself, for something that can't be done while it is open.
+  case letGo
 }

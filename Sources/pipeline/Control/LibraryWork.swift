@@ -7,8 +7,13 @@ import PipelineModel
 /// Does what a request asks for, on the thread that takes files.
 struct LibraryWork {
   let session: WorkingSession
+  /// Asks the holder to let the library go for a moment; `nil` where it can't.
+  private let letGo: (() -> Void)?
 
-  init(_ session: WorkingSession) { self.session = session }
+  init(_ session: WorkingSession, letGo: (() -> Void)? = nil) {
+    self.session = session
+    self.letGo = letGo
+  }
 
   /// Does it.
   ///
@@ -25,6 +30,38 @@ struct LibraryWork {
       let count = try session.library.catalog.retry(assets: assets)
       session.engine.wake()
       return RequestResult(members: ["jobs": .integer(count)])
+    case .letGo:
+      guard let letGo else { throw session.library.lockedError }
+      letGo()
+      return RequestResult(members: [:])
+    case .trash, .restore, .emptyTrash, .undo, .gc, .repair:
+      return try care(for: request, report: report, isStopped: isStopped)
+    }
+  }
+
+  /// Does what concerns files that were taken before.
+  private func care(
+    for request: LibraryRequest, report: any IngestReport, isStopped: @escaping () -> Bool
+  ) throws -> RequestResult {
+    let library = session.library
+    let trash = Trash(library: library, report: report)
+    switch request {
+    case .trash(let assets):
+      return RequestResult(members: ["assets": .integer(try trash.trash(assets))])
+    case .restore(let assets):
+      return RequestResult(members: ["assets": .integer(try trash.restore(assets))])
+    case .emptyTrash:
+      return RequestResult(try trash.empty(isStopped: isStopped))
+    case .undo(let run):
+      return RequestResult(
+        try Undo(library: library, report: report).undo(run, isStopped: isStopped))
+    case .gc:
+      return RequestResult(
+        try GarbageCollection(library: library, report: report).run(isStopped: isStopped))
+    case .repair(let problems):
+      return RequestResult(try Repair(library: library, report: report).repair(problems))
+    case .importPaths, .retry, .letGo:
+      return RequestResult(members: [:])
     }
   }
 

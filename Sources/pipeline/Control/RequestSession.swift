@@ -1,3 +1,4 @@
+import Engine
 import Ingest
 
 /// One request of a verb, done here or by the process that holds the library.
@@ -14,10 +15,18 @@ struct RequestSession {
       let result = try LibraryWork(session).perform(request, report: session.report) {
         Interruption.shared.isRequested
       }
+      if case .repair = request { try makeAgain(session) }
       try session.library.close()
       return result
     } there: { holder in
       try holder.ask(request, report: RunReport(console: context.console))
     }
+  }
+
+  /// Does the jobs that a repair made due; a holder does them by itself.
+  private func makeAgain(_ session: WorkingSession) throws {
+    try session.engine.drain { Interruption.shared.isRequested }
+    guard Interruption.shared.isRequested else { return }
+    session.engine.stop(deadline: ContinuousClock().now + .seconds(8))
   }
 }

@@ -43,6 +43,13 @@ struct ConfiguredLibrary {
   let plan: StagePlan
   let found: LibraryFolder
 
+  /// What is left of a locked library without its lock.
+  init(_ locked: LockedLibrary) {
+    surroundings = locked.surroundings
+    plan = locked.plan
+    found = locked.found
+  }
+
   /// Validates the configuration and finds the library.
   ///
   /// - Parameter makesLibrary: whether a missing library is made.

@@ -17,6 +17,8 @@ final class WatchSession {
   private let burst: Burst
   private let ending = Ending()
   private var next: LockedLibrary?
+  /// Whether another process asked for the library.
+  private var isLettingGo = false
   private var lastStatus = ""
 
   /// How long jobs get to come to their end.
@@ -33,10 +35,18 @@ final class WatchSession {
     burst = Burst(library: session.library, report: session.report, console: context.console)
   }
 
+  /// How a session ended.
+  enum End {
+    /// A signal came.
+    case signal
+    /// Another configuration is to be gone on with.
+    case reload(LockedLibrary)
+    /// Another process is to have the library for a moment.
+    case letGo(ConfiguredLibrary)
+  }
+
   /// Watches.
-  ///
-  /// - Returns: the library with the configuration to go on with, `nil` if a signal came.
-  func run() throws -> LockedLibrary? {
+  func run() throws -> End {
     let engine = session.engine
     let wakeup = wakeup
     let control = try ControlSocket(in: session.library.folder) { wakeup.wake() }
@@ -53,18 +63,22 @@ final class WatchSession {
       engine.stop(deadline: ContinuousClock().now + Self.patience)
       throw error
     }
-    if next == nil { service.stopping() }
+    if next == nil, !isLettingGo { service.stopping() }
     control.close()
     stopEngine()
     try burst.end()
     try session.library.close()
-    return next
+    if let next { return .reload(next) }
+    return isLettingGo ? .letGo(ConfiguredLibrary(locked)) : .signal
   }
 
   private func watch(_ control: ControlSocket) throws {
-    let work = LibraryWork(session)
     let configuration = session.surroundings.configuration
     let ending = ending
+    let work = LibraryWork(session) { [unowned self] in
+      isLettingGo = true
+      ending.isDue.store(true, ordering: .relaxed)
+    }
     let watch = Watch(
       configuration.sources, rescan: configuration.rescan.duration, library: session.library,
       report: burst, wakeup: wakeup,
@@ -95,7 +109,7 @@ final class WatchSession {
   private func stopEngine() {
     session.engine.stop(deadline: ContinuousClock().now + Self.patience)
     // With another configuration to come nothing may be left that uses this catalog.
-    while next != nil, !session.engine.isQuiet, !Interruption.shared.isRequested {
+    while next != nil || isLettingGo, !session.engine.isQuiet, !Interruption.shared.isRequested {
       Pulse.shared.beat()
       session.engine.stop(deadline: ContinuousClock().now + .seconds(1))
     }

@@ -12,11 +12,19 @@ enum RebuildCatalogVerb: Verb {
 
   static func run(_ context: Context) throws -> ExitCode {
     try context.expectOperands(atMost: 0)
-    let surroundings = try Surroundings(context)
-    let library = try LibraryFolder.open(surroundings.layout)
-    try surroundings.checkFileSystem()
-    let lock = try library.lock(wait: try context.wait())
-    let result = try withExtendedLifetime(lock) { try CatalogRebuild(library).run() }
+    // A watch gets its jobs to an end before it lets the library go.
+    let access = try LibraryAccess(context, makesLibrary: false, patience: .seconds(20))
+    let isPatient = try context.wait().milliseconds > 0
+    let result = try access.perform { locked in
+      try withExtendedLifetime(locked.lock) { try CatalogRebuild(locked.found).run() }
+    } there: { holder in
+      do {
+        _ = try holder.ask(.letGo, report: RunReport(console: context.console))
+      } catch let failure as HolderFailure where failure.exitCode == 11 && isPatient {
+        // A run: it is waited for until it ends.
+      }
+      return nil
+    }
     let kept = result.oldCatalog.map { "; the old one is \($0.printable)" } ?? ""
     if context.console.isJSON {
       context.console.event(

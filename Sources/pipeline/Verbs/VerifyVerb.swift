@@ -1,3 +1,4 @@
+import Catalog
 import Ingest
 import PipelineModel
 
@@ -5,38 +6,79 @@ import PipelineModel
 enum VerifyVerb: Verb {
   static let name = "verify"
   static let summary = "Rehash originals and renditions; compare manifest, catalog and disk"
+  static let repair = Option(
+    name: "--repair", help: "make renditions again, put damaged originals aside")
+  static let limit = Option(
+    name: "--time-limit", value: "DURATION",
+    help: "check for that long; the next time goes on where this one ends")
+  static let options = [repair, limit, Option.wait]
   static let examples = [
     ("pipeline verify", "silent if all is well"),
     ("pipeline verify --json", "a JSON object for each problem, and a summary"),
+    ("pipeline verify --time-limit 30m", "from cron: another part of the library each night"),
+    ("pipeline verify --repair", "make good what can be"),
   ]
 
   static func run(_ context: Context) throws -> ExitCode {
     try context.expectOperands(atMost: 0)
+    let limit = try context.duration(limit)
     let session = try ReadingSession(context)
     let console = context.console
-    let verification = try Verification(library: session.library, catalog: session.catalog)
-    var problems = 0
-    let checked = try verification.run { problem in
-      problems += 1
-      guard console.isJSON else {
-        return console.message("\(problem.kind.rawValue): \(problem.message)")
-      }
-      var members: [String: JSONValue] = [
-        "kind": .string(problem.kind.rawValue),
-        "digest": JSONMembers.text(problem.digest?.hex),
-        "message": .string(problem.message),
-        "path": .null,
-      ]
-      if let path = problem.path { members.merge(JSONMembers.path(path)) { $1 } }
-      console.event("problem", members)
+    Interruption.shared.listen()
+    let progress = VerificationProgress(console, total: try total(session.catalog))
+    var problems: [VerificationProblem] = []
+    let outcome = try Verification(library: session.library, catalog: session.catalog).run(
+      limit: limit, isStopped: { Interruption.shared.isRequested }, progress: progress.draw
+    ) { problem in
+      problems.append(problem)
+      tell(problem, console)
     }
-    if console.isJSON {
-      console.event(
-        "summary",
-        ["checked": .integer(checked), "problems": .integer(problems), "repaired": 0])
-    } else if console.isTerminal || console.isVerbose {
-      console.message("\(counted(checked, "file")) checked, \(counted(problems, "problem")).")
+    console.wipe()
+    if limit != nil, let reason = outcome.unsaved {
+      console.warning("The next verification begins at the start again: \(reason)")
     }
-    return problems == 0 ? .success : .someFailed
+    var repaired = RequestResult(members: ["repaired": 0, "setAside": 0])
+    if context.arguments.has(repair), !problems.isEmpty, !Interruption.shared.isRequested {
+      // Closed first: the last one to close the catalog empties its log into it.
+      try session.catalog.close()
+      repaired = try RequestSession(context).perform(.repair(problems))
+    }
+    summarize(outcome, problems.count, repaired, console)
+    if let code = Interruption.shared.exitCode { return code }
+    return problems.count > repaired.count("repaired") ? .someFailed : .success
+  }
+
+  /// How many files there are to be read.
+  private static func total(_ catalog: CatalogReader) throws -> Int {
+    let counts = try catalog.status()
+    return counts.originals + counts.renditions
+  }
+
+  private static func tell(_ problem: VerificationProblem, _ console: Console) {
+    guard console.isJSON else {
+      return console.message("\(problem.kind.rawValue): \(problem.message)")
+    }
+    var members: [String: JSONValue] = [
+      "kind": .string(problem.kind.rawValue),
+      "digest": JSONMembers.text(problem.digest?.hex),
+      "message": .string(problem.message),
+      "path": .null,
+    ]
+    if let path = problem.path { members.merge(JSONMembers.path(path)) { $1 } }
+    console.event("problem", members)
+  }
+
+  private static func summarize(
+    _ outcome: VerificationOutcome, _ problems: Int, _ repaired: RequestResult, _ console: Console
+  ) {
+    var members = repaired.members
+    members["checked"] = .integer(outcome.checked)
+    members["problems"] = .integer(problems)
+    members["complete"] = .bool(outcome.isComplete)
+    var sentence = "\(counted(outcome.checked, "file")) checked, \(counted(problems, "problem"))"
+    if repaired.count("repaired") > 0 { sentence += ", \(repaired.count("repaired")) repaired" }
+    if repaired.count("setAside") > 0 { sentence += ", \(repaired.count("setAside")) put aside" }
+    if !outcome.isComplete { sentence += "; the rest is for the next time" }
+    console.summary("summary", members, sentence + ".")
   }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import Ingest
 import PipelineModel
 
@@ -20,11 +21,37 @@ enum WatchVerb: Verb {
     context.console.sendAtOnce()
     Interruption.shared.listen()
     Interruption.shared.listenForReload { wakeup.wake() }
-    var locked: LockedLibrary? = try LockedLibrary(context, makesLibrary: true)
+    var end = WatchSession.End.reload(try LockedLibrary(context, makesLibrary: true))
     Pulse.shared.begin(service)
-    while let current = locked, !Interruption.shared.isRequested {
-      locked = try WatchSession(context, current, service: service, wakeup: wakeup).run()
+    repeat {
+      let next: LockedLibrary
+      switch end {
+      case .signal: return exitCode
+      case .reload(let locked): next = locked
+      case .letGo(let library):
+        guard let locked = try regain(library) else { return exitCode }
+        next = locked
+      }
+      // Forgotten: letting the library go means that nothing here keeps its lock.
+      end = .signal
+      end = try WatchSession(context, next, service: service, wakeup: wakeup).run()
+    } while !Interruption.shared.isRequested
+    return exitCode
+  }
+
+  private static var exitCode: ExitCode { Interruption.shared.exitCode ?? .success }
+
+  /// Waits until the library is free again, or a signal comes.
+  private static func regain(_ library: ConfiguredLibrary) throws -> LockedLibrary? {
+    // Who asked for it gets the time to take it.
+    let start = ContinuousClock().now + .seconds(1)
+    while !Interruption.shared.isRequested {
+      if ContinuousClock().now > start, let lock = try library.found.attemptLock() {
+        return LockedLibrary(library, lock: lock)
+      }
+      Pulse.shared.beat()
+      usleep(100_000)
     }
-    return Interruption.shared.exitCode ?? .success
+    return nil
   }
 }

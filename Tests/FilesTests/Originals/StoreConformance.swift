@@ -32,6 +32,8 @@ struct StoreConformance {
     try conformance.checkPresent()
     try conformance.checkVerify()
     try conformance.checkHeal()
+    try conformance.checkSetAside()
+    try conformance.checkRelease()
     try conformance.checkRemove()
     try conformance.checkForEach()
     return conformance.faults
@@ -129,6 +131,47 @@ struct StoreConformance {
     require(
       try store.verify(missing.digest) == .whole(size: 12), "heal does not store a missing original"
     )
+  }
+
+  private mutating func checkSetAside() throws {
+    for round in 1...2 {
+      let file = try incoming("aside", "to be set aside")
+      _ = try store.put([file])
+      try harness.overwrite(file.digest, with: Array("spoiled \(round)".utf8))
+      try store.setAside(file.digest)
+      require(try store.verify(file.digest) == .missing, "setAside leaves the original")
+    }
+    let kept = try harness.keptApart()
+    require(
+      kept.contains(Array("spoiled 1".utf8)) && kept.contains(Array("spoiled 2".utf8)),
+      "setAside does not keep the damaged bytes")
+    do throws(FileError) {
+      try store.setAside(SHA256.digest(of: Array("never stored".utf8)))
+    } catch {
+      require(false, "setAside fails where there is nothing")
+    }
+  }
+
+  private mutating func checkRelease() throws {
+    let file = try incoming("release", "to be released")
+    _ = try store.put([file])
+    try harness.incoming.writeDurably([1], as: "taken")
+    var code: FileError.Code?
+    do throws(FileError) {
+      try store.release(file.digest, to: harness.incoming, as: "taken")
+    } catch {
+      code = error.code
+    }
+    require(code == .exists, "release does not say that a name is taken")
+    require(
+      try isThere("taken") && harness.incoming.readFile("taken") == [1],
+      "release replaces a file")
+    guard case .whole = try store.verify(file.digest) else {
+      return require(false, "release takes an original away without a place for it")
+    }
+    try store.release(file.digest, to: harness.incoming, as: "released")
+    require(try isThere("released"), "release does not bring the file to its place")
+    require(try store.verify(file.digest) == .missing, "release leaves the original")
   }
 
   private mutating func checkRemove() throws {

@@ -7,6 +7,7 @@ struct WrongStore: OriginalStore {
   enum Fault: CaseIterable {
     case saysStored, replacesPresent, removesPresent, believesNames, missesNothing, healsOver
     case forgetsToHeal, keepsRemoved, hidesForeign, givesTwice, failsOnSecondRemove
+    case removesDamaged, keepsReleased, releasesOver
   }
 
   private let store: FolderStore
@@ -55,6 +56,23 @@ struct WrongStore: OriginalStore {
     case .forgetsToHeal: try file.folder.remove(file.name)
     default: try store.heal(file)
     }
+  }
+
+  func setAside(_ digest: Digest) throws(FileError) {
+    if fault == .removesDamaged { return try store.remove(digest) }
+    try store.setAside(digest)
+  }
+
+  func release(_ digest: Digest, to folder: Descriptor, as name: BytePath) throws(FileError) {
+    if fault == .keepsReleased { return }
+    if fault == .releasesOver {
+      do throws(FileError) {
+        try folder.remove(name)
+      } catch {
+        // Nothing was there.
+      }
+    }
+    try store.release(digest, to: folder, as: name)
   }
 
   func remove(_ digest: Digest) throws(FileError) {

@@ -1,0 +1,113 @@
+import PipelineModel
+
+/// What an attempt was about whose row is gone.
+struct WithdrawnRow {
+  /// The row of the fingerprint.
+  var fingerprint: Int64
+  var digest: Digest
+  var asset: AssetID?
+}
+
+/// Deleting assets, with all that is about them alone.
+extension CatalogWriter {
+  /// Deletes an asset, and what is known of its bytes if no other asset has them.
+  ///
+  /// Files of renditions are put on the list of those to be removed. Attempts
+  /// that are under way go with their rows; what comes of them is passed over.
+  ///
+  /// - Returns: those attempts.
+  func forget(_ id: AssetID) throws(CatalogError) -> [AttemptToken: WithdrawnRow] {
+    let digest = try connection.first("SELECT digest FROM asset WHERE id = ?", id) {
+      (row) throws(CatalogError) in try row.digest(0)
+    }
+    guard let digest else { return [:] }
+    let isLast = try connection.assets(with: digest) == [id]
+    try connection.execute(
+      """
+      INSERT INTO temp.doomed (ledger)
+      SELECT ledger FROM job WHERE asset = ?1
+      UNION SELECT previous_ledger FROM job WHERE asset = ?1 AND previous_ledger IS NOT NULL
+      UNION SELECT id FROM ledger WHERE asset = ?1
+      UNION SELECT id FROM ledger WHERE ?3 AND digest = ?2
+      """, id, digest, isLast)
+    try connection.execute("DELETE FROM job WHERE asset = ?", id)
+    let withdrawn = try withdrawDoomed()
+    try discardDoomed(withRunning: true)
+    try connection.execute("DELETE FROM asset WHERE id = ?", id)
+    if isLast { try connection.execute("DELETE FROM original WHERE digest = ?", digest) }
+    return withdrawn
+  }
+
+  /// The attempts that are under way at doomed rows which no job refers to.
+  private func withdrawDoomed() throws(CatalogError) -> [AttemptToken: WithdrawnRow] {
+    let rows = try connection.all(
+      """
+      SELECT attempt.id, ledger.fingerprint, ledger.digest, ledger.asset
+      FROM temp.doomed CROSS JOIN ledger ON ledger.id = doomed.ledger
+        CROSS JOIN attempt ON attempt.ledger = ledger.id AND attempt.ended_at IS NULL
+      WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.ledger = ledger.id)
+        AND NOT EXISTS (SELECT 1 FROM job WHERE job.previous_ledger = ledger.id)
+      """
+    ) { (row) throws(CatalogError) in
+      (
+        AttemptToken(rawValue: row.int64(0)),
+        WithdrawnRow(
+          fingerprint: row.int64(1), digest: try row.digest(2), asset: try row.optionalAssetID(3))
+      )
+    }
+    return Dictionary(rows, uniquingKeysWith: { $1 })
+  }
+
+  /// Passes over what came of an attempt whose row is gone; its files are to be removed.
+  ///
+  /// - Returns: whether it is such an attempt.
+  func passOver(
+    _ token: AttemptToken, _ outcome: Completion.Outcome? = nil
+  ) throws(CatalogError) -> Bool {
+    guard let row = withdrawn[token] else { return false }
+    guard case .done(_, let renditions) = outcome else { return true }
+    for rendition in renditions {
+      guard case .file(let path) = rendition.content else { continue }
+      try connection.execute(
+        """
+        INSERT INTO discarded_file (path, fingerprint, digest, asset) VALUES (?, ?, ?, ?)
+        ON CONFLICT DO NOTHING
+        """, path, row.fingerprint, row.digest, row.asset)
+    }
+    return true
+  }
+
+  /// Keeps the paths of an asset that is to be deleted settled: a file that is
+  /// still there is not taken again only because its asset was deleted, nor
+  /// removed because its bytes were safe once.
+  func settlePaths(ofPurged asset: AssetID) throws(CatalogError) {
+    try connection.execute(
+      """
+      UPDATE sighting SET awaits_removal = 0, reason = 'Its asset was deleted for good.'
+      WHERE asset = ?
+      """, asset)
+  }
+
+  /// Lets go of files that stay in their folders as duplicates of an asset that
+  /// is returned.
+  ///
+  /// Those that the same run came across are returned with it. What a later run
+  /// saw is looked at again: nobody undid that run, and the bytes go.
+  func letGoOfDuplicates(of asset: AssetID) throws(CatalogError) {
+    try connection.execute(
+      """
+      UPDATE sighting SET awaits_removal = 0,
+        state = iif(later.run IS NULL, 'returned', 'settling'),
+        reason = iif(later.run IS NULL, 'The run that saw it was undone.',
+          'The file that it was a duplicate of was returned; the next run looks at it again.')
+      FROM (
+        SELECT seen.source AS source, seen.path AS path,
+          (SELECT min(run.id) FROM run
+            WHERE run.id > asset.run AND run.started_at <= seen.seen_at) AS run
+        FROM sighting AS seen JOIN asset ON asset.id = seen.asset
+        WHERE seen.asset = ?1 AND seen.state = 'duplicate' AND seen.inode IS NOT NULL
+      ) AS later
+      WHERE sighting.source = later.source AND sighting.path = later.path
+      """, asset)
+  }
+}

@@ -1,0 +1,163 @@
+package import PipelineModel
+
+/// What the care of a library asks for: runs to undo, the trash, and pages to verify.
+extension CatalogReader {
+  /// Returns a run, or `nil` if there is none with this key.
+  package func run(_ id: AssetID) throws(CatalogError) -> RunRecord? {
+    try read { (connection) throws(CatalogError) in
+      try connection.first("SELECT \(Connection.runColumns) FROM run WHERE id = ?", id) {
+        (row) throws(CatalogError) in try row.run()
+      }
+    }
+  }
+
+  /// Returns the keys of runs that begin or end with some digits.
+  ///
+  /// - Parameter text: digits of a UUID of either case, with or without its
+  ///   dashes; anything else matches nothing.
+  package func runIDs(matching text: String) throws(CatalogError) -> [AssetID] {
+    let digits = String(text.filter { $0 != "-" }).lowercased()
+    guard !digits.isEmpty else { return [] }
+    let all = try read { (connection) throws(CatalogError) in
+      try connection.all("SELECT id FROM run ORDER BY id") {
+        (row) throws(CatalogError) in try row.assetID(0)
+      }
+    }
+    return all.filter { id in
+      let hex = Hexadecimal.encode(id.bytes)
+      return hex.hasPrefix(digits) || hex.hasSuffix(digits)
+    }
+  }
+
+  /// Returns the last run that imported something, whether that is still there or not.
+  package func lastImportingRun() throws(CatalogError) -> AssetID? {
+    try read { (connection) throws(CatalogError) in
+      try connection.first(
+        """
+        SELECT max(id) FROM (
+          SELECT max(run) AS id FROM asset
+          UNION ALL SELECT max(id) FROM run
+          WHERE verb = ? OR coalesce(json_extract(counters, '$.imported'), 0) > 0)
+        """, RunRecord.unknownVerb
+      ) { (row) throws(CatalogError) in try row.optionalAssetID(0) } ?? nil
+    }
+  }
+
+  /// Returns the last run before another one of which there are assets.
+  package func runWithAssets(before run: AssetID) throws(CatalogError) -> AssetID? {
+    try read { (connection) throws(CatalogError) in
+      try connection.first("SELECT max(run) FROM asset WHERE run < ?", run) {
+        (row) throws(CatalogError) in try row.optionalAssetID(0)
+      } ?? nil
+    }
+  }
+
+  /// Counts the assets that a run made.
+  package func assetCount(of run: AssetID) throws(CatalogError) -> Int {
+    try read { (connection) throws(CatalogError) in
+      try connection.first("SELECT count(*) FROM asset WHERE run = ?", run) { $0.int(0) } ?? 0
+    }
+  }
+
+  /// Returns assets that a run made, the newest first.
+  ///
+  /// - Parameter before: only those older than this one; `nil` for all.
+  package func origins(
+    of run: AssetID, before: AssetID?, limit: Int
+  ) throws(CatalogError) -> [AssetOrigin] {
+    try read { (connection) throws(CatalogError) in
+      try connection.all(
+        """
+        SELECT \(Connection.originColumns)
+        WHERE asset.run = ?1 AND (?2 IS NULL OR asset.id < ?2) ORDER BY asset.id DESC LIMIT ?3
+        """, run, before, limit
+      ) { (row) throws(CatalogError) in try row.origin() }
+    }
+  }
+
+  /// Returns assets that are in the trash, the oldest first.
+  package func trash(limit: Int) throws(CatalogError) -> [AssetOrigin] {
+    try read { (connection) throws(CatalogError) in
+      try connection.all(
+        """
+        SELECT \(Connection.originColumns)
+        WHERE asset.trashed_at IS NOT NULL ORDER BY asset.id LIMIT ?
+        """, limit
+      ) { (row) throws(CatalogError) in try row.origin() }
+    }
+  }
+
+  /// Returns originals behind a digest, in the order of their digests.
+  package func originals(
+    after digest: Digest?, limit: Int
+  ) throws(CatalogError) -> [(digest: Digest, size: Int)] {
+    try read { (connection) throws(CatalogError) in
+      try connection.all(
+        """
+        SELECT digest, size FROM original WHERE ?1 IS NULL OR digest > ?1
+        ORDER BY digest LIMIT ?2
+        """, digest, limit
+      ) { (row) throws(CatalogError) in (try row.digest(0), row.int(1)) }
+    }
+  }
+
+  /// Returns whether an original with this digest is recorded.
+  package func hasOriginal(_ digest: Digest) throws(CatalogError) -> Bool {
+    try read { (connection) throws(CatalogError) in
+      try connection.first("SELECT 1 FROM original WHERE digest = ?", digest) { _ in true }
+        ?? false
+    }
+  }
+
+  /// Counts the renditions that only stages made which are no longer configured.
+  package func formerRenditions() throws(CatalogError) -> (count: Int, bytes: Int) {
+    try read { (connection) throws(CatalogError) in
+      try connection.first(
+        """
+        SELECT count(*), coalesce(sum(rendition.bytes), 0) FROM rendition
+        WHERE NOT EXISTS (SELECT 1 FROM job JOIN stage ON stage.id = job.stage
+            WHERE stage.active = 1 AND job.ledger = rendition.ledger)
+          AND NOT EXISTS (SELECT 1 FROM job JOIN stage ON stage.id = job.stage
+            WHERE stage.active = 1 AND job.previous_ledger = rendition.ledger)
+        """
+      ) { ($0.int(0), $0.int(1)) } ?? (0, 0)
+    }
+  }
+
+  /// What the names of rendition files begin with that jobs make, or are about to.
+  ///
+  /// That is the owner and sixteen digits of the fingerprint: `RenditionLayout`.
+  package func dueRenditionFiles() throws(CatalogError) -> Set<String> {
+    try read { (connection) throws(CatalogError) in
+      Set(
+        try connection.all(
+          """
+          SELECT coalesce(ledger.asset, ledger.digest), fingerprint.value
+          FROM ledger JOIN fingerprint ON fingerprint.id = ledger.fingerprint
+          WHERE ledger.state IN ('waiting', 'ready', 'running')
+          """
+        ) { (row) throws(CatalogError) in
+          let fingerprint = Fingerprint(try row.digest(1))
+          return "\(Hexadecimal.encode(row.blob(0))).\(fingerprint.short)"
+        })
+    }
+  }
+}
+
+extension Connection {
+  /// The columns that `Statement.origin()` reads.
+  fileprivate static let originColumns = """
+    asset.id, asset.digest, original.size, source.path, asset.path, asset.modified,
+      asset.permissions, asset.trashed_at IS NOT NULL
+    FROM asset CROSS JOIN original ON original.digest = asset.digest
+      CROSS JOIN source ON source.id = asset.source
+    """
+}
+
+extension Statement {
+  fileprivate func origin() throws(CatalogError) -> AssetOrigin {
+    AssetOrigin(
+      id: try assetID(0), digest: try digest(1), size: int(2), source: path(3), path: path(4),
+      modified: int64(5), permissions: UInt32(truncatingIfNeeded: int64(6)), isTrashed: bool(7))
+  }
+}

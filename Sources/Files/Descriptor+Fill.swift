@@ -1,0 +1,24 @@
+import Hashing
+package import PipelineModel
+
+extension Descriptor {
+  /// Copies another file from its beginning into this empty one, which shares its
+  /// blocks where the file system can.
+  ///
+  /// - Parameter isStopped: asked for each mebibyte, if given.
+  /// - Returns: the SHA-256 of what was read.
+  /// - Throws: `FileError`, of code `stopped` if that is true.
+  package func fill(
+    from source: Descriptor, isStopped: (() -> Bool)? = nil
+  ) throws(FileError) -> Digest {
+    try source.seek(to: 0)
+    if try clone(from: source) { return try hash(isStopped: isStopped).digest }
+    let hash = SHA256()
+    try source.forEachChunk { chunk throws(FileError) in
+      if isStopped?() == true { throw .stopped(source.path) }
+      hash.update(chunk)
+      try write(chunk)
+    }
+    return hash.finalize()
+  }
+}

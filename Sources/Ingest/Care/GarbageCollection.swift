@@ -1,0 +1,116 @@
+package import Catalog
+import Files
+import Manifest
+import Originals
+import PipelineModel
+
+/// What is in a library that nothing needs any more.
+package struct Garbage: Hashable, Sendable {
+  /// Originals that were deleted for good.
+  package var originals = 0
+  /// Their bytes.
+  package var originalBytes = 0
+  /// Renditions of stages that are no longer configured.
+  package var renditions = 0
+  /// Their bytes.
+  package var renditionBytes = 0
+  /// Files below `renditions/` that no record names.
+  package var files = 0
+  /// Their bytes.
+  package var fileBytes = 0
+
+  package init() {}
+
+  /// All bytes.
+  package var bytes: Int { originalBytes + renditionBytes + fileBytes }
+}
+
+/// Removes what nothing needs any more.
+///
+/// An original goes only if the manifest holds a deletion for it, no asset has
+/// it by the account of the manifest or the catalog, and no taking is open. Each
+/// removal stands for itself, so a kill only leaves some for the next time.
+package struct GarbageCollection {
+  private let library: IngestLibrary
+  private let report: any IngestReport
+
+  package init(library: IngestLibrary, report: any IngestReport) {
+    self.library = library
+    self.report = report
+  }
+
+  /// Says what would be removed; reads only.
+  package static func preview(
+    library: LibraryFolder, catalog: CatalogReader
+  ) throws(IngestError) -> Garbage {
+    let survey = try translating {
+      GarbageSurvey(
+        folder: library.folder, catalog: catalog,
+        manifest: try Manifest(folder: library.layout.manifest),
+        originals: try FolderStore(
+          root: library.layout.originals, damaged: library.layout.damaged))
+    }
+    var garbage = Garbage()
+    let former = try translating { try catalog.formerRenditions() }
+    garbage.renditions = former.count
+    garbage.renditionBytes = former.bytes
+    let files = try survey.unnamedFiles()
+    garbage.files = files.count
+    garbage.fileBytes = files.reduce(0) { $0 + $1.size }
+    let originals = try survey.deletedOriginals()
+    garbage.originals = originals.count
+    garbage.originalBytes = originals.reduce(0) { $0 + $1.size }
+    return garbage
+  }
+
+  /// Removes it.
+  ///
+  /// - Parameter isStopped: whether to leave the rest.
+  package func run(isStopped: () -> Bool) throws(IngestError) -> Garbage {
+    var garbage = Garbage()
+    let former = try translating { try library.reader.formerRenditions() }
+    garbage.renditions = try translating { try library.catalog.dropFormerStages() }
+    garbage.renditionBytes = garbage.renditions > 0 ? former.bytes : 0
+    try DiscardedFiles(library: library).remove()
+    let survey = GarbageSurvey(
+      folder: library.folder, catalog: library.reader, manifest: library.manifest,
+      originals: library.originals)
+    for (path, size) in try survey.unnamedFiles() where !isStopped() {
+      try remove(path)
+      garbage.files += 1
+      garbage.fileBytes += size
+    }
+    try removeEmptyFolders()
+    guard !library.hasOpenWork else {
+      report.warning(
+        "Originals are left alone, because a file is still being taken or given back; an earlier "
+          + "message says which. Mount its disk, or make room, and collect garbage again.")
+      return garbage
+    }
+    for (digest, size) in try survey.deletedOriginals() where !isStopped() {
+      try translating { try library.originals.remove(digest) }
+      library.verified.remove(digest)
+      garbage.originals += 1
+      garbage.originalBytes += size
+    }
+    return garbage
+  }
+
+  private func remove(_ path: BytePath) throws(IngestError) {
+    do throws(FileError) {
+      try library.folder.openParent(of: path).remove(path.lastComponent)
+    } catch let error where error.code == .notFound {
+      return
+    } catch {
+      throw IngestError(error)
+    }
+  }
+
+  /// A job that is due may be about to write into a folder that is empty now.
+  private func removeEmptyFolders() throws(IngestError) {
+    try translating {
+      guard try library.reader.dueRenditionFiles().isEmpty else { return }
+      _ = try RenditionFiles(folder: library.folder, catalog: library.reader).removeEmptyFolders()
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import Catalog
+import Files
+import Originals
+import PipelineModel
+
+/// What repairing a library came to.
+package struct RepairResult: Hashable, Sendable {
+  /// Problems that are none any more, or whose jobs are due again.
+  package var repaired = 0
+  /// Damaged originals that were moved to `damaged/`, and are missing until a good
+  /// copy is imported.
+  package var setAside = 0
+
+  package init() {}
+}
+
+/// Does what can be done about the problems that `verify` found.
+///
+/// Each thing is looked at once more before anything is done: what was found may
+/// have been made good, or replaced, since.
+package struct Repair {
+  private let library: IngestLibrary
+  private let report: any IngestReport
+
+  package init(library: IngestLibrary, report: any IngestReport) {
+    self.library = library
+    self.report = report
+  }
+
+  /// Repairs what it can; jobs that are due then are for the engine to do.
+  package func repair(_ problems: [VerificationProblem]) throws(IngestError) -> RepairResult {
+    var result = RepairResult()
+    for problem in problems {
+      switch problem.kind {
+      case .renditionMissing, .renditionDamaged:
+        if try makeAgain(problem) { result.repaired += 1 }
+      case .originalDamaged:
+        if try setAside(problem) { result.setAside += 1 }
+      case .renditionUnrecorded:
+        if try removeUnrecorded(problem) { result.repaired += 1 }
+      case .incomingLeftover, .workLeftover:
+        // Opening the library has dealt with them, as far as that was possible.
+        if isGone(problem) { result.repaired += 1 }
+      case .originalMissing, .originalUnrecorded, .foreignFile, .catalogDiffers:
+        continue
+      }
+    }
+    report.committed()
+    return result
+  }
+
+  /// Discards a rendition's bytes and makes its job due again.
+  private func makeAgain(_ problem: VerificationProblem) throws(IngestError) -> Bool {
+    guard let id = problem.rendition else { return false }
+    return try translating {
+      guard let record = try library.reader.rendition(id) else { return true }
+      let reader = RenditionReader(folder: library.folder, catalog: library.reader)
+      if let bytes = try reader.bytes(of: record), reader.isWhole(bytes, record) { return true }
+      // The file first: once the job is due, the file at this path may be the new one.
+      if let path = record.path { try remove(BytePath(path)) }
+      try library.catalog.invalidate(rendition: id)
+      return true
+    }
+  }
+
+  private func setAside(_ problem: VerificationProblem) throws(IngestError) -> Bool {
+    guard let digest = problem.digest else { return false }
+    return try translating {
+      guard case .damaged = try library.originals.verify(digest) else { return false }
+      try library.originals.setAside(digest)
+      library.verified.remove(digest)
+      report.warning(
+        "The damaged original \(digest) is in “\(library.layout.damaged.printable)” now. Import "
+          + "its file from a good copy, which puts it back.")
+      return true
+    }
+  }
+
+  private func removeUnrecorded(_ problem: VerificationProblem) throws(IngestError) -> Bool {
+    guard let path = problem.path?.relative(to: library.layout.root) else { return false }
+    return try translating {
+      let files = RenditionFiles(folder: library.folder, catalog: library.reader)
+      guard try files.unnamed(withDue: false).contains(path) else { return isGone(problem) }
+      try remove(path)
+      return true
+    }
+  }
+
+  private func remove(_ path: BytePath) throws(FileError) {
+    do throws(FileError) {
+      try library.folder.openParent(of: path).remove(path.lastComponent)
+    } catch let error where error.code == .notFound {
+      return
+    }
+  }
+
+  private func isGone(_ problem: VerificationProblem) -> Bool {
+    guard let path = problem.path else { return false }
+    do throws(FileError) {
+      _ = try FileSystem.status(of: path)
+      return false
+    } catch {
+      return error.code == .notFound
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import Files
+import Manifest
+import PipelineModel
+
+/// A file that is at its place again, open, with its folder.
+struct ReturnedFile {
+  let file: Descriptor
+  let folder: Descriptor
+
+  /// The hidden name of a copy that is not whole yet.
+  static func temporaryName(of taking: AssetID) -> BytePath {
+    BytePath(".pipeline-return-\(taking)")
+  }
+
+  /// Gives the file its permissions and time, and waits until all of it is on disk.
+  ///
+  /// - Returns: the giving back with the file's identity.
+  func finish(_ back: ManifestFact.Return) throws(FileError) -> ManifestFact.Return {
+    try restore(back)
+    try folder.sync()
+    var ended = back
+    ended.place.identity = try file.status().identity
+    return ended
+  }
+
+  /// Gives the file its permissions and time, and waits until its bytes are on disk.
+  func restore(_ back: ManifestFact.Return) throws(FileError) {
+    try file.setModified(back.place.identity.modified)
+    try file.setPermissions(back.place.permissions)
+    try file.sync()
+  }
+}

@@ -1,0 +1,93 @@
+import Files
+import Glibc
+import Manifest
+import Originals
+import PipelineModel
+
+/// Ends a giving back that was interrupted, by what is there.
+///
+/// An original that is still in the store is still the library's; one that is
+/// not was renamed to its place, and only what was left to do there is done.
+struct ReturnRecovery {
+  let library: IngestLibrary
+
+  /// Finds out how far it came, and ends it.
+  ///
+  /// - Returns: the fact that ends it.
+  func resolve(_ back: ManifestFact.Return) throws(IngestError) -> ManifestFact {
+    try translating {
+      switch back.action {
+      case .renamed: try resolveRename(back)
+      case .copied, .left: try resolveCopy(back)
+      }
+    }
+  }
+
+  private func resolveRename(_ back: ManifestFact.Return) throws -> ManifestFact {
+    if try isInStore(back.digest) { return abandoned(back) }
+    guard let (folder, file) = try open(back),
+      try file.status().identity.inode == back.place.identity.inode,
+      try file.hash().digest == back.digest
+    else {
+      // It was there, and its owner has moved it or changed it since.
+      return .returned(back)
+    }
+    return .returned(try ReturnedFile(file: file, folder: folder).finish(back))
+  }
+
+  private func resolveCopy(_ back: ManifestFact.Return) throws -> ManifestFact {
+    try removeTemporary(of: back)
+    guard let (folder, file) = try open(back), try !isOriginal(file, back.digest),
+      try file.status().identity.size == back.place.identity.size,
+      try file.hash().digest == back.digest
+    else { return abandoned(back) }
+    try file.sync()
+    try folder.sync()
+    var ended = back
+    ended.place.identity = try file.status().identity
+    return .returned(ended)
+  }
+
+  private func abandoned(_ back: ManifestFact.Return) -> ManifestFact {
+    .abandoned(taking: back.place.taking, reason: "The program ended before it was given back.")
+  }
+
+  private func isInStore(_ digest: Digest) throws(FileError) -> Bool {
+    do throws(FileError) {
+      _ = try library.originals.materialize(digest)
+      return true
+    } catch let error where error.code == .notFound {
+      return false
+    }
+  }
+
+  /// Whether a file is the stored original itself, seen through another mount.
+  private func isOriginal(_ file: Descriptor, _ digest: Digest) throws(FileError) -> Bool {
+    guard try isInStore(digest) else { return false }
+    let stored = try FileSystem.status(of: library.originals.materialize(digest))
+    return try file.status().isSameNode(as: stored)
+  }
+
+  /// Opens what is at the place, with its folder; `nil` if nothing is.
+  private func open(
+    _ back: ManifestFact.Return
+  ) throws(FileError) -> (folder: Descriptor, file: Descriptor)? {
+    do throws(FileError) {
+      let folder = try Descriptor.openFolder(back.place.source).openParent(of: back.place.path)
+      let file = try Descriptor.open(
+        back.place.path.lastComponent, in: folder, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+      return try file.status().kind == .regular ? (folder, file) : nil
+    } catch let error where [.notFound, .link].contains(error.code) {
+      return nil
+    }
+  }
+
+  private func removeTemporary(of back: ManifestFact.Return) throws(FileError) {
+    do throws(FileError) {
+      let folder = try Descriptor.openFolder(back.place.source).openParent(of: back.place.path)
+      try folder.remove(ReturnedFile.temporaryName(of: back.place.taking))
+    } catch let error where [.notFound, .link].contains(error.code) {
+      return
+    }
+  }
+}

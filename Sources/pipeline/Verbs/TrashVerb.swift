@@ -1,0 +1,90 @@
+import Catalog
+import Ingest
+import PipelineModel
+
+/// `pipeline trash`: what is in the trash, brought back or deleted for good.
+enum TrashVerb: Verb {
+  static let name = "trash"
+  static let summary = "See what is in the trash, bring it back, or delete it for good"
+  static let operands = "list|restore ID…|empty"
+  static let options = [Option.wait, Option.dryRun]
+  static let examples = [
+    ("pipeline trash list", "a line for each asset in it"),
+    ("pipeline trash restore 0197a2c4", "as if it had never been there"),
+    ("pipeline trash empty", "for good; `gc` then frees the space"),
+  ]
+
+  static func run(_ context: Context) throws -> ExitCode {
+    switch try context.operand(0, "list, restore or empty").utf8 {
+    case "list":
+      try context.expectOperands(atMost: 1)
+      return try list(context)
+    case "restore":
+      return try restore(context)
+    case "empty":
+      try context.expectOperands(atMost: 1)
+      return try empty(context)
+    default:
+      throw UsageError("Say list, restore or empty.", verb: name)
+    }
+  }
+
+  private static func list(_ context: Context) throws -> ExitCode {
+    try ReadingSession(context).catalog.assets { asset in
+      guard asset.state == .trashed else { return }
+      if context.console.isJSON {
+        context.console.event("asset", JSONMembers.asset(asset))
+      } else {
+        context.console.result(
+          "\(asset.id)\t\(ByteSize(bytes: asset.size))\t\(asset.name.printable)")
+      }
+    }
+    return .success
+  }
+
+  private static func restore(_ context: Context) throws -> ExitCode {
+    let names = context.arguments.operands.dropFirst()
+    guard !names.isEmpty else { throw UsageError("Say which assets to bring back.", verb: name) }
+    let reading = try ReadingSession(context)
+    let assets = try names.map { try reading.asset($0) }
+    if context.arguments.has(.dryRun) {
+      let count = Set(assets.filter { $0.state == .trashed }.map(\.id)).count
+      return report(count, "would be brought back", context.console)
+    }
+    // Closed first: the last one to close the catalog empties its log into it.
+    try reading.catalog.close()
+    let result = try RequestSession(context).perform(.restore(assets.map(\.id)))
+    return report(result.count("assets"), "brought back", context.console)
+  }
+
+  private static func report(_ count: Int, _ what: String, _ console: Console) -> ExitCode {
+    console.summary("restored", ["assets": .integer(count)], "\(counted(count, "asset")) \(what).")
+    return .success
+  }
+
+  private static func empty(_ context: Context) throws -> ExitCode {
+    let result =
+      context.arguments.has(.dryRun)
+      ? try preview(context) : try RequestSession(context).perform(.emptyTrash)
+    let what = context.arguments.has(.dryRun) ? "would be deleted" : "deleted"
+    let bytes = ByteSize(bytes: result.count("bytes"))
+    context.console.summary(
+      "emptied", result.members,
+      "\(counted(result.count("assets"), "asset")) \(what) for good; `pipeline gc` then frees "
+        + "\(bytes).")
+    return Interruption.shared.exitCode ?? .success
+  }
+
+  private static func preview(_ context: Context) throws -> RequestResult {
+    let catalog = try ReadingSession(context).catalog
+    let trash = try catalog.trash(limit: .max)
+    let trashed = Set(trash.map(\.id))
+    let sizes = Dictionary(trash.map { ($0.digest, $0.size) }, uniquingKeysWith: { $1 })
+    let freed = try sizes.filter { digest, _ in
+      try catalog.assets(with: digest).allSatisfy { trashed.contains($0) }
+    }
+    return RequestResult(members: [
+      "assets": .integer(trash.count), "bytes": .integer(freed.values.reduce(0, +)),
+    ])
+  }
+}

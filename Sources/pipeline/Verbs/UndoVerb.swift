@@ -1,0 +1,153 @@
+import Catalog
+import Files
+import Glibc
+import Ingest
+import PipelineModel
+
+/// `pipeline undo`: gives the imports of a run back to where they came from.
+enum UndoVerb: Verb {
+  static let name = "undo"
+  static let summary = "Give a run's imports back to where they came from, with names and times"
+  static let operands = "[RUN]"
+  static let yes = Option(name: "--yes", short: "-y", help: "don't ask, however many files they are")
+  static let options = [yes, Option.wait, Option.dryRun]
+  static let examples = [
+    ("pipeline undo", "the last run that imported something"),
+    ("pipeline undo 0197a2c4 --dry-run", "what another run would give back"),
+    ("pipeline undo --yes", "more than 1,000 files without being asked"),
+  ]
+
+  /// As many files are given back without a question.
+  private static let unasked = 1000
+
+  static func run(_ context: Context) throws -> ExitCode {
+    try context.expectOperands(atMost: 1)
+    let reading = try ReadingSession(context)
+    guard let run = try run(context.arguments.operands.first, in: reading.catalog) else {
+      return nothing("No run has imported anything yet.", nil, context.console)
+    }
+    let count = try reading.catalog.assetCount(of: run)
+    guard count > 0 else { return try nothingLeft(of: run, reading.catalog, context.console) }
+    if context.arguments.has(.dryRun) { return try preview(run, count, reading, context.console) }
+    guard try mayUndo(count, context) else { return .success }
+    // Closed first: the last one to close the catalog empties its log into it.
+    try reading.catalog.close()
+    let result = try RequestSession(context).perform(.undo(run: run))
+    let failed = result.count("failed")
+    var members = result.members
+    members["run"] = .string(run.description)
+    context.console.summary(
+      "undone", members,
+      "\(counted(result.count("returned"), "file")) returned"
+        + (failed > 0 ? ", \(failed) not" : "") + " (run \(run)).")
+    return Interruption.shared.exitCode ?? (failed > 0 ? .someFailed : .success)
+  }
+
+  /// The run that is meant; `nil` if none is named and there is none.
+  private static func run(_ text: BytePath?, in catalog: CatalogReader) throws -> AssetID? {
+    guard let text else { return try catalog.lastImportingRun() }
+    let matches = try catalog.runIDs(matching: text.description)
+    guard let run = matches.first else {
+      throw UsageError("No run has an ID that begins or ends with “\(text)”.", verb: name)
+    }
+    guard matches.count == 1 else {
+      let some = matches.prefix(3).map(\.description).joined(separator: ", ")
+      throw UsageError("“\(text)” means more than one run (\(some)…); write more of it.", verb: name)
+    }
+    return run
+  }
+
+  /// Says that nothing of a run is in the library.
+  private static func nothingLeft(
+    of run: AssetID, _ catalog: CatalogReader, _ console: Console
+  ) throws -> ExitCode {
+    let record = try catalog.run(run)
+    let hasImported = record?.verb == RunRecord.unknownVerb || record?.counters["imported"] != 0
+    let before = try catalog.runWithAssets(before: run).map {
+      " The run before it of which there are assets is \($0)."
+    }
+    return nothing(
+      hasImported
+        ? "Nothing that the run \(run) imported is in the library any more: it was undone already, "
+          + "or its assets were deleted.\(before ?? "")"
+        : "The run \(run) imported nothing.\(before ?? "")", run, console)
+  }
+
+  private static func nothing(
+    _ sentence: String, _ run: AssetID?, _ console: Console
+  ) -> ExitCode {
+    if console.isJSON {
+      console.event(
+        "undone",
+        [
+          "run": JSONMembers.text(run?.description), "returned": 0, "left": 0, "failed": 0,
+          "reason": .string(sentence),
+        ])
+    } else {
+      console.message(sentence)
+    }
+    return .success
+  }
+
+  /// Asks where many files are concerned.
+  private static func mayUndo(_ count: Int, _ context: Context) throws -> Bool {
+    guard count > unasked, !context.arguments.has(yes) else { return true }
+    guard isatty(STDIN_FILENO) == 1, context.console.isTerminal else {
+      throw UsageError(
+        "The run imported \(count) files, more than \(unasked): add --yes to give them all back.",
+        verb: name)
+    }
+    context.console.message("Give \(count) files back to where they came from? [y/N]")
+    let answer = readLine()?.lowercased() ?? ""
+    return answer == "y" || answer == "yes"
+  }
+
+  // MARK: Without doing it
+
+  private static func preview(
+    _ run: AssetID, _ count: Int, _ reading: ReadingSession, _ console: Console
+  ) throws -> ExitCode {
+    var last: AssetID?
+    while case let page = try reading.catalog.origins(of: run, before: last, limit: 256),
+      !page.isEmpty
+    {
+      last = page.last?.id
+      for origin in page { tell(origin, console) }
+    }
+    console.summary(
+      "undone",
+      [
+        "run": .string(run.description), "returned": 0, "left": 0, "failed": 0,
+        "wouldReturn": .integer(count),
+      ],
+      "\(counted(count, "file")) would be returned (run \(run)).")
+    return .success
+  }
+
+  private static func tell(_ origin: AssetOrigin, _ console: Console) {
+    let path = origin.source.appending(origin.path)
+    let (action, reason) = action(of: origin, path)
+    guard console.isJSON else {
+      return console.result("\(action) \(path.printable)\(reason.map { " (\($0))" } ?? "")")
+    }
+    var members: [String: JSONValue] = [
+      "action": .string(action), "bytes": .integer(origin.size),
+      "asset": .string(origin.id.description), "reason": JSONMembers.text(reason),
+    ]
+    members.merge(JSONMembers.path(path)) { $1 }
+    console.event("planned", members)
+  }
+
+  private static func action(
+    of origin: AssetOrigin, _ path: BytePath
+  ) -> (name: String, reason: String?) {
+    do throws(FileError) {
+      let status = try FileSystem.status(of: path)
+      return status.kind == .regular && status.identity.size == origin.size
+        ? ("leave", "A file of this size is there; if its bytes are the same, nothing is written.")
+        : ("refuse", "Another file has its place.")
+    } catch {
+      return error.code == .notFound ? ("return", nil) : ("refuse", error.message)
+    }
+  }
+}
