@@ -25,8 +25,10 @@ package struct PreloadShim: Sendable {
     path = try CompiledLibrary.make(Self.source, named: "preload", in: folder)
   }
 
-  /// What makes a process count its calls into a file when it ends: their number, and for each of
-  /// them `w` if it wrote bytes, else `-`.
+  /// What makes a process count its calls into a file when it ends.
+  ///
+  /// Beside it, in a file with `.kinds` behind its name, is for each call `w` if it writes bytes, else
+  /// `-`.
   package func counting(into file: BytePath) -> [String: String] {
     ["LD_PRELOAD": path.description, "PIPELINE_PRELOAD_COUNT": file.description]
   }
@@ -87,7 +89,12 @@ package struct PreloadShim: Sendable {
       FILE *file = fopen(count_file, "w");
       if (!file) return;
       long count = atomic_load(&calls);
-      fprintf(file, "%ld ", count);
+      fprintf(file, "%ld", count);
+      fclose(file);
+      char name[4096];
+      snprintf(name, sizeof name, "%s.kinds", count_file);
+      file = fopen(name, "w");
+      if (!file) return;
       for (long call = 1; call <= count; call++) fputc(call < KINDS ? kinds[call] : '-', file);
       fclose(file);
     }
