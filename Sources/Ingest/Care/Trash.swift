@@ -8,6 +8,11 @@ package struct TrashEmptied: Hashable, Sendable {
   package var assets = 0
   /// The bytes of originals that no asset has any more, and that `gc` removes.
   package var bytes = 0
+
+  package init(assets: Int = 0, bytes: Int = 0) {
+    self.assets = assets
+    self.bytes = bytes
+  }
 }
 
 /// Puts assets into the trash, brings them back, and deletes them for good.

@@ -47,6 +47,8 @@ final class WatchedSource {
   /// The look through the source that is under way.
   var scan: SourceRescan?
   private var overflows = 0
+  /// Whether it was told that too many files are missing.
+  var isRefusalTold = false
   /// When something was last done.
   private var lastWork: Instant
   /// When it was last found that there is nothing to do.
@@ -99,6 +101,9 @@ final class WatchedSource {
     if opened != nil { next = min(next, max(lastWork, lastRest) + .seconds(1)) }
     return next
   }
+
+  /// Looks through it when next there is time: what was due when the disk was full is forgotten.
+  func lookAgain() { schedule.demand(ContinuousClock().now, isSpecial: true) }
 
   /// Tells the catalog all that it has not been told.
   func flush() throws(IngestError) { try opened?.handOff.flush() }

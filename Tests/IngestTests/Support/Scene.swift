@@ -7,6 +7,7 @@ import Hashing
 import Ingest
 import Manifest
 import PipelineModel
+import Testing
 
 /// A source and a library in a temporary folder, and runs from one to the other.
 final class Scene {
@@ -37,13 +38,17 @@ final class Scene {
 
   // MARK: Runs
 
+  /// Where disks ought to be mounted, and are, for the next opening.
+  var mounts = MountTable()
+
   /// The library, opened if it is not; opening recovers.
   @discardableResult
   func library(reserve: Int = 0) throws -> IngestLibrary {
     if let opened { return opened }
     let found = try LibraryFolder.open(layout)
     let library = try IngestLibrary(
-      found, lock: try found.lock(wait: Self.patience), reserve: reserve, report: report)
+      found, lock: try found.lock(wait: Self.patience), reserve: reserve, mounts: mounts,
+      report: report)
     opened = library
     return library
   }
@@ -81,6 +86,51 @@ final class Scene {
   /// The outcomes of a run by path.
   func outcomes(reserve: Int = 0) throws -> [BytePath: Sighting.State] {
     try run(reserve: reserve).mapValues(\.outcome)
+  }
+
+  // MARK: Care
+
+  /// Takes what is complete in a run of its own.
+  ///
+  /// - Returns: the run.
+  @discardableResult
+  func recordedRun() throws -> AssetID {
+    let library = try library()
+    let run = library.ids.next()
+    try library.catalog.beginRun(RunRecord(id: run, verb: "run", startedAt: .now))
+    library.run = run
+    defer { library.run = nil }
+    try self.run()
+    return run
+  }
+
+  /// Undoes a run.
+  ///
+  /// - Returns: what was reported, by path relative to the source.
+  @discardableResult
+  func undo(_ run: AssetID) throws -> [BytePath: FileEvent] {
+    report.events = []
+    let result = try Undo(library: library(), report: report).undo(run) { false }
+    let returned = report.events.count { $0.outcome == .returned }
+    #expect(result.returned == returned && result.failed == report.events.count - returned)
+    return Dictionary(
+      report.events.map { ($0.path.relative(to: source.path) ?? $0.path, $0) },
+      uniquingKeysWith: { $1 })
+  }
+
+  /// Deletes assets for good.
+  func purge(_ assets: [AssetID]) throws {
+    let trash = Trash(library: try library(), report: report)
+    _ = try trash.trash(assets)
+    _ = try trash.empty()
+  }
+
+  /// Copies a file in, as `import` does.
+  func importFile(_ path: BytePath) throws -> FileEvent? {
+    report.events = []
+    try Ingest(into: library(), report: report, isStopped: { false })
+      .copyIn([path], sources: [source])
+    return report.events.first
   }
 
   // MARK: The source
@@ -154,10 +204,18 @@ final class Scene {
   }
 
   /// What `verify` finds.
-  func problems() throws -> [VerificationProblem] {
+  ///
+  /// - Parameter unlocked: whether nobody works on the library meanwhile, so that
+  ///   leftovers are looked for as well.
+  func problems(unlocked: Bool = false) throws -> [VerificationProblem] {
+    if unlocked { close() }
+    let reader =
+      unlocked
+      ? try CatalogReader.open(at: layout.catalog, immutable: false) : try library().reader
     let found = try LibraryFolder.open(layout)
     var problems: [VerificationProblem] = []
-    _ = try Verification(library: found, catalog: library().reader).run { problems.append($0) }
+    try Verification(library: found, catalog: reader).run { problems.append($0) }
+    if unlocked { try reader.close() }
     return problems
   }
 }

@@ -1,0 +1,30 @@
+import Fixtures
+import Foundation
+import PipelineModel
+import Testing
+
+/// A strike at any call by which undo, `trash empty` and gc change files, then the same verb again.
+///
+/// With `PIPELINE_FAULTS=1` every call is struck; otherwise a seeded selection is.
+@Suite("Faults of care", .timeLimit(.minutes(60)))
+struct CareFaultTests {
+  private static var isFull: Bool {
+    ProcessInfo.processInfo.environment["PIPELINE_FAULTS"] == "1"
+  }
+
+  @Test("A kill or a failure at any call loses nothing", arguments: CareBench.Scenario.allCases)
+  func strike(scenario: CareBench.Scenario) throws {
+    let bench = try CareBench(scenario)
+    let total = try bench.undisturbed().calls
+    #expect(total > 5)
+    print("\(scenario.rawValue): \(total) calls that change files")
+    var random = SeededRandom(seed: 815)
+    for strike in PreloadShim.Strike.allCases {
+      let all = Array(1...total)
+      let chosen =
+        Self.isFull
+        ? all : all.shuffled(using: &random).prefix(scenario == .undo ? 4 : 2).sorted()
+      for call in chosen { try bench.strike(strike, at: call) }
+    }
+  }
+}

@@ -1,0 +1,191 @@
+import Catalog
+import Configuration
+import Files
+import Fixtures
+import Glibc
+import Ingest
+import Manifest
+import PipelineModel
+import Testing
+
+@Suite("Garbage and repair", .timeLimit(.minutes(1)))
+struct GarbageTests {
+  private func scene() throws -> Scene {
+    let scene = try Scene(duplicates: .asset)
+    for (name, text) in [("a", "one"), ("b", "one"), ("c", "two"), ("d", "three")] {
+      try scene.write(text, to: BytePath(name))
+      try scene.run()
+    }
+    return scene
+  }
+
+  private func collect(_ scene: Scene) throws -> Garbage {
+    let library = try scene.library()
+    let preview = try GarbageCollection.preview(
+      library: LibraryFolder.open(scene.layout), catalog: library.reader)
+    let garbage = try GarbageCollection(library: library, report: scene.report).run { false }
+    #expect(preview == garbage)
+    return garbage
+  }
+
+  @Test("Only an original that was deleted for good, and that nobody has, goes")
+  func originals() throws {
+    let scene = try scene()
+    #expect(try collect(scene) == Garbage())
+    let assets = try scene.assets()
+    try scene.purge([assets[0].id, assets[2].id])
+    var expected = Garbage()
+    expected.originals = 1
+    expected.originalBytes = 3
+    #expect(try collect(scene) == expected)
+    #expect(
+      try Set(filesBelow(scene.layout.originals).values.map { String(decoding: $0, as: UTF8.self) })
+        == ["one", "three"])
+    #expect(try collect(scene) == Garbage() && scene.problems().isEmpty)
+    // The same bytes may come again.
+    try scene.write("two", to: "c")
+    #expect(try scene.outcomes() == ["c": .imported])
+    #expect(try collect(scene) == Garbage() && scene.problems().isEmpty)
+  }
+
+  @Test("An original that no fact deleted stays, and is a problem")
+  func unrecorded() throws {
+    let scene = try scene()
+    let digest = scene.digest("unknown")
+    let folder = try Descriptor.openFolder(scene.layout.originals)
+    try folder.makeFolder(BytePath(String(digest.hex.prefix(2))))
+    try Descriptor.openFolder(scene.original("unknown").parent).writeDurably(
+      Array("unknown".utf8), as: BytePath(digest.hex), mode: 0o444)
+    scene.close()
+    let problems = try scene.problems(unlocked: true)
+    #expect(problems.map(\.kind) == [.originalUnrecorded])
+    #expect(try collect(scene) == Garbage())
+    #expect(try filesBelow(scene.layout.originals).count == 4)
+  }
+
+  @Test("An asset that the catalog has lost keeps its original")
+  func lostRow() throws {
+    let scene = try scene()
+    let asset = try scene.assets()[2]
+    // A deletion of another asset with the same bytes, and a catalog without either.
+    try scene.library().manifest.append([
+      .purged(asset: scene.library().ids.next(), digest: asset.digest)
+    ])
+    try scene.library().catalog.apply([.purged(asset.id)], manifestPosition: 0)
+    #expect(try collect(scene) == Garbage())
+    #expect(try filesBelow(scene.layout.originals).count == 3)
+  }
+
+  @Test("Files of renditions that nobody names go, and folders that are empty then")
+  func files() throws {
+    let scene = try scene()
+    let folder = try Descriptor.openFolder(scene.layout.renditions)
+    try folder.makeFolder("old")
+    let old = try Descriptor.openFolder("old", in: folder)
+    try old.makeFolder("ab")
+    try Descriptor.openFolder("ab", in: old).writeDurably([1, 2, 3], as: "ab12.34.grid.jpg")
+    var expected = Garbage()
+    expected.files = 1
+    expected.fileBytes = 3
+    #expect(try collect(scene) == expected)
+    #expect(try folder.entries().isEmpty)
+  }
+
+  @Test("A damaged original is put aside once it was read again, and an import heals it")
+  func repair() throws {
+    let scene = try scene()
+    try scene.spoil("two")
+    let problems = try scene.problems()
+    #expect(problems.map(\.kind) == [.originalDamaged])
+    let repair = Repair(library: try scene.library(), report: scene.report)
+    // What is whole by now is left alone.
+    var stale = problems[0]
+    stale.digest = scene.digest("one")
+    var result = RepairResult()
+    #expect(try repair.repair([stale]) == result)
+    result.setAside = 1
+    #expect(try repair.repair(problems) == result)
+    #expect(try repair.repair(problems) == RepairResult())
+    #expect(try filesBelow(scene.layout.damaged).values.map { $0 } == [Array("spoiled".utf8)])
+    #expect(try scene.problems().map(\.kind) == [.originalMissing])
+    try scene.write("two", to: "good")
+    scene.source.duplicates = .keep
+    #expect(try scene.outcomes() == ["good": .duplicate])
+    #expect(try scene.problems().isEmpty && scene.exists("good"))
+  }
+
+  @Test("A verification with a time limit goes on where the last one ended")
+  func timeLimit() throws {
+    let scene = try scene()
+    try scene.spoil("three")
+    let library = try LibraryFolder.open(scene.layout)
+    let verification = try Verification(library: library, catalog: scene.library().reader)
+    let place = BytePath("verify.json")
+    var problems = 0
+    for round in 1...3 {
+      let outcome = try verification.run(limit: TimeSpan(milliseconds: 0)) { _ in problems += 1 }
+      #expect(outcome.unsaved == nil && outcome.checked == 1)
+      #expect(outcome.isComplete == (round == 3))
+      #expect(try library.folder.entries().contains { $0.name == place } == (round < 3))
+    }
+    #expect(problems == 1)
+    // One that is stopped leaves its place as well.
+    var asked = 0
+    let stopped = try verification.run(isStopped: {
+      asked += 1
+      return asked > 2
+    }) { _ in }
+    #expect(stopped.checked == 2 && !stopped.isComplete)
+    let rest = try verification.run(limit: TimeSpan(milliseconds: 60_000)) { _ in }
+    #expect(rest.checked == 1 && rest.isComplete)
+  }
+
+  @Test(
+    "An import heals what is damaged or missing, whatever is known of its path",
+    arguments: SourceConfiguration.Duplicates.allCases)
+  func healing(policy: SourceConfiguration.Duplicates) throws {
+    for mode in [SourceConfiguration.Mode.copy, .move] {
+      let scene = try Scene(mode, duplicates: policy)
+      try scene.write("hello", to: "first")
+      try scene.run()
+      try scene.spoil("hello")
+      try scene.write("hello", to: "second", permissions: 0o640)
+      let before = try scene.identity("second")
+      try scene.run()
+      #expect(try scene.problems().isEmpty, "\(policy) \(mode)")
+      #expect(scene.exists("second") == (mode == .copy || policy == .keep))
+      if policy == .keep { #expect(try scene.identity("second").isSameFile(as: before)) }
+      #expect(try filesBelow(scene.layout.incoming).isEmpty)
+    }
+  }
+
+  @Test("A path that is named is compared with the whole original, one in a folder by a look")
+  func known() throws {
+    let scene = try Scene(.copy)
+    try scene.write("hello", to: "folder/a")
+    try scene.run()
+    func again() throws {
+      // Another process: nothing is remembered to be whole.
+      scene.close()
+      _ = try scene.importFile(scene.path("folder/a"))
+    }
+    try again()
+    #expect(scene.report.events.first?.reason?.contains("has not changed") == true)
+    let path = scene.original("hello")
+    try Descriptor.openFolder(path.parent).writeDurably(
+      Array("jello".utf8), as: path.lastComponent, mode: 0o444)
+    // As long as the whole one.
+    scene.close()
+    _ = try scene.importFile(scene.path("folder"))
+    #expect(try scene.problems().count == 1)
+    try again()
+    #expect(try scene.problems().isEmpty && scene.assets().count == 1)
+    try scene.spoil("hello")
+    scene.close()
+    _ = try scene.importFile(scene.path("folder"))
+    #expect(try scene.problems().isEmpty && scene.assets().count == 1)
+    try #require(unlink("\(path)") == 0)
+    try again()
+    #expect(try scene.problems().isEmpty)
+  }
+}
