@@ -79,7 +79,7 @@ clean: ## Remove what was built; inbox/ and library/ stay
 
 install: build ## Build, and install a release below PREFIX (/usr/local), within DESTDIR
 	@Packaging/require-packages $(INSTALL_PACKAGES)
-	@Packaging/install '$(RELEASE)' '$(DESTDIR)$(PREFIX)'
+	@Packaging/install '$(RELEASE)' '$(PREFIX)' '$(DESTDIR)'
 
 uninstall: ## Remove what `make install` put there, and nothing else
 	@Packaging/uninstall '$(DESTDIR)$(PREFIX)'

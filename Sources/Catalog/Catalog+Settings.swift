@@ -35,6 +35,17 @@ extension Catalog {
     }
   }
 
+  /// Returns the keys that begin with a text and have something kept under them.
+  package func settings(beginningWith prefix: String) throws(CatalogError) -> [String] {
+    let whole = "user." + prefix
+    return try read { (connection) throws(CatalogError) in
+      try connection.all(
+        "SELECT substr(key, 6) FROM setting WHERE substr(key, 1, ?) = ? ORDER BY key",
+        whole.unicodeScalars.count, whole
+      ) { $0.text(0) }
+    }
+  }
+
   /// Records that a run begins.
   package func beginRun(_ run: RunRecord) throws(CatalogError) {
     let counters = try Self.json(run.counters)

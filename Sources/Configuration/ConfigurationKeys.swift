@@ -10,6 +10,7 @@ enum TopKey: String, CaseIterable {
 /// The keys of a source.
 enum SourceKey: String, CaseIterable {
   case path, mode, recursive, settle, complete, include, exclude, duplicates, take, emptyFolders
+  case maxMissing
 }
 
 /// The keys of a stage.

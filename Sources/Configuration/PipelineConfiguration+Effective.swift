@@ -36,6 +36,7 @@ extension SourceConfiguration {
       case .duplicates: .string(duplicates.rawValue)
       case .take: .string(take.rawValue)
       case .emptyFolders: .string(emptyFolders.rawValue)
+      case .maxMissing: .number(maxMissing)
       }
     }
   }

@@ -66,6 +66,9 @@ package struct SourceConfiguration: Sendable, Hashable {
   package var take = Taking.auto
   /// What becomes of emptied folders; by default they are kept.
   package var emptyFolders = EmptyFolders.keep
+  /// The share of known files, from 0 to 1, that may be missing at once without the user's word;
+  /// by default one half. Up to 20 files may always be.
+  package var maxMissing = 0.5
 
   /// Makes a source of defaults.
   ///

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 package import PipelineModel
 
@@ -20,6 +21,15 @@ package enum FileSystem {
   /// Returns what a path stands for, without following a link at its end. Source: lstat(2).
   package static func status(of path: BytePath) throws(FileError) -> FileStatus {
     try Descriptor.openFolder(path.parent).status(of: path.lastComponent)
+  }
+
+  /// Returns the number of the file system that a path leads to. Source: stat(2).
+  ///
+  /// Unlike opening it needs no more than the right to pass through the folders above.
+  static func device(of path: BytePath) throws(FileError) -> UInt64 {
+    var result = stat()
+    try systemCall("examine", path) { path.withCString { stat($0, &result) } }
+    return UInt64(result.st_dev)
   }
 
   /// Returns the working folder.

@@ -25,9 +25,22 @@ package struct Ingest {
   /// Takes everything complete in the sources; waits once, at most for the
   /// longest settle window, for files that are fresh.
   ///
-  /// - Returns: the sources that could not be looked at; the others were.
+  /// - Returns: why sources could not be looked at, the others were; or why nothing more
+  ///   could be taken, of code `noSpace`, which comes last.
   package func take(_ sources: [SourceConfiguration]) throws(IngestError) -> [IngestError] {
     var refused: [IngestError] = []
+    do throws(IngestError) {
+      try MountGuard(library: library).forget(allBut: sources)
+      try take(sources, refused: &refused)
+    } catch let error where error.code == .noSpace {
+      refused.append(error)
+    }
+    return refused
+  }
+
+  private func take(
+    _ sources: [SourceConfiguration], refused: inout [IngestError]
+  ) throws(IngestError) {
     var visits: [SourceVisit] = []
     for configuration in sources {
       do throws(IngestError) {
@@ -35,6 +48,7 @@ package struct Ingest {
           configuration, library: library, report: report, interlude: interlude,
           isStopped: isStopped)
         try visit.scan(isStopped: isStopped)
+        if let refusal = visit.refusal { refused.append(refusal) }
         visits.append(visit)
       } catch let error where error.code == .source {
         refused.append(error)
@@ -43,7 +57,6 @@ package struct Ingest {
     for visit in visits.sorted(by: { $0.settledAt < $1.settledAt }) {
       try visit.takeSettled(isStopped: isStopped)
     }
-    return refused
   }
 
   /// Copies files and folders in, wherever they are, without waiting.

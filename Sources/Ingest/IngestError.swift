@@ -18,6 +18,8 @@ package struct IngestError: Error, Sendable {
     case manifest
     /// A source is missing or not what it was.
     case source
+    /// There is less free space than is kept in reserve.
+    case noSpace
     /// The file system refused.
     case file
   }

@@ -67,7 +67,7 @@ package struct Preview {
           PreviewedPath(
             path: configuration.path.appending(sighting.path), action: .remove, bytes: 0,
             reason: "Its bytes are safe."))
-      case .changed(let sighting):
+      case .changed(let sighting), .missing(let sighting):
         let event = FileEvent(sighting)
         let reason = sighting.reason.map { "\(sighting.state.rawValue): \($0)" }
         body(PreviewedPath(path: event.path, action: .note, bytes: 0, reason: reason))

@@ -19,6 +19,8 @@ enum Pipeline {
     openStandardStreams()
     // A reader that goes away is seen by `write`, which ends the output quietly.
     signal(SIGPIPE, SIG_IGN)
+    // A limit of file sizes is an error of one file, not the end of the program.
+    signal(SIGXFSZ, SIG_IGN)
     // A group of files holds two descriptors for each; the soft limit is often 1024.
     DescriptorLimit.raise(to: 65_536)
     exit(run(words: commandLine(), environment: environment()).rawValue)

@@ -27,6 +27,7 @@ import Testing
     #expect(source.settle == TimeSpan(milliseconds: 2000))
     #expect(source.include == [.everything] && source.exclude.isEmpty)
     #expect(source.duplicates == .discard && source.take == .auto && source.emptyFolders == .keep)
+    #expect(source.maxMissing == 0.5)
   }
 
   @Test("A stage has every default")
@@ -50,7 +51,7 @@ import Testing
         "sources": [
           {"path": "in", "mode": "move", "recursive": false, "settle": "250ms",
            "complete": "close", "include": ["*.jpg"], "exclude": ["**/drafts/**"],
-           "duplicates": "asset", "take": "copy", "emptyFolders": "remove"}
+           "duplicates": "asset", "take": "copy", "emptyFolders": "remove", "maxMissing": 1}
         ],
         "stages": [
           {"name": "b", "plugin": "q", "needs": ["a"], "concurrency": 2, "timeout": "60s",
@@ -77,6 +78,7 @@ import Testing
     #expect(source.include.map(\.pattern) == [BytePath("*.jpg")])
     #expect(source.exclude.map(\.pattern) == [BytePath("**/drafts/**")])
     #expect(source.duplicates == .asset && source.take == .copy && source.emptyFolders == .remove)
+    #expect(source.maxMissing == 1)
 
     let stage = configuration.stages[0]
     #expect(stage.needs == ["a"] && stage.concurrency == 2 && stage.attempts == 5)
@@ -142,7 +144,7 @@ let fullConfiguration = #"""
     "reserve": "1000", "rescan": "1d",
     "sources": [{"path": "in", "mode": "move", "recursive": false, "settle": "0s",
       "complete": "close", "include": ["a/"], "exclude": ["b"], "duplicates": "file",
-      "take": "copy", "emptyFolders": "remove"}],
+      "take": "copy", "emptyFolders": "remove", "maxMissing": 0.25}],
     "stages": [{"name": "z", "plugin": "p", "needs": []},
       {"name": "s", "plugin": "q", "needs": ["z"], "concurrency": 1000, "timeout": "7s",
       "memory": "7MiB", "attempts": 4, "isolation": "none", "storage": "database",

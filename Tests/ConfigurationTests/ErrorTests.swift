@@ -65,6 +65,15 @@ import Testing
     try expect(withStage(#""timeout": 60"#), .wrongType, "/stages/0/timeout", "a text")
   }
 
+  @Test("A share is a number from 0 to 1")
+  func badShare() throws {
+    for number in ["-0.1", "1.01", "50"] {
+      try expect(
+        withSource(#""maxMissing": \#(number)"#), .badValue, "/sources/0/maxMissing", "allowed is")
+    }
+    try expect(withSource(#""maxMissing": "50%""#), .wrongType, "/sources/0/maxMissing", "number")
+  }
+
   @Test("A word that is not allowed names those that are")
   func badChoice() throws {
     try expect(

@@ -39,3 +39,17 @@ package struct Sighting: Hashable, Sendable {
     self.awaitsRemoval = awaitsRemoval
   }
 }
+
+extension Sighting {
+  /// Whether something ought to be at the path, as far as the catalog knows.
+  ///
+  /// The file of a path whose bytes were taken from it is not there any more;
+  /// its identity is not kept. Nothing is expected where a path is gone.
+  package var isExpected: Bool {
+    switch state {
+    case .imported, .duplicate, .returned: identity != nil
+    case .ignored, .rejected, .settling, .failed: true
+    case .gone: false
+    }
+  }
+}

@@ -21,6 +21,7 @@ extension ConfigurationDecoder {
     if let folders = choice(fields[.emptyFolders], as: SourceConfiguration.EmptyFolders.self) {
       source.emptyFolders = folders
     }
+    if let share = share(fields[.maxMissing]) { source.maxMissing = share }
     return path == nil ? nil : source
   }
 }

@@ -27,6 +27,16 @@ extension ConfigurationDecoder {
     return value
   }
 
+  /// Reads a share: a number from 0 to 1.
+  mutating func share(_ field: Field?) -> Double? {
+    guard let field else { return nil }
+    guard let value = field.value.double, (0...1).contains(value) else {
+      refuse(field, .badValue, "\(field.subject) must be a number from 0 to 1.")
+      return nil
+    }
+    return value
+  }
+
   /// Reads one of some words.
   mutating func choice<Choice: CaseIterable & RawRepresentable<String>>(
     _ field: Field?, as _: Choice.Type = Choice.self

@@ -80,6 +80,12 @@ extension ConfigurationSchema {
     case .emptyFolders:
       choice(
         "What becomes of folders that were emptied.", default: standardSource.emptyFolders)
+    case .maxMissing:
+      described(
+        "The share of known files that may be missing at once; beyond it a run asks. Up to 20 "
+          + "files may always be.",
+        default: .number(standardSource.maxMissing),
+        ["type": "number", "minimum": 0, "maximum": 1])
     }
   }
 

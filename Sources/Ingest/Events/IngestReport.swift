@@ -9,6 +9,12 @@ package protocol IngestReport: AnyObject {
   func committed()
   /// Something that the user should know and that is no path's outcome.
   func warning(_ message: String)
+  /// Whether the user means it that so many files are missing; not by default.
+  func acceptsMissing(_ description: String) -> Bool
+}
+
+extension IngestReport {
+  package func acceptsMissing(_ description: String) -> Bool { false }
 }
 
 extension IngestReport {

@@ -155,6 +155,7 @@ extension HandOff {
       old.state = .gone
       old.reason = "It was renamed to “\(now.printable)”."
       group.otherSightings.append(old)
+      renames += 1
       return true
     }
     return false

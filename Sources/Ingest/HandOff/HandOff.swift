@@ -22,12 +22,17 @@ final class HandOff {
   private let examination: Examination
   let landing: Landing
   private let reserve: Int
+  /// How many known files were found under another name.
+  var renames = 0
   private let removal: SourceRemoval
   /// What became of sources since the last commit.
   private var settledRemovals: [CatalogChange] = []
   /// States that need no taking, to be recorded and reported with the next commit.
   private var noted: [Sighting] = []
   private static let notedLimit = 512
+  /// A file up to this size for which there is no room means that the disk is full;
+  /// a larger one fails alone, and the others are taken.
+  private static let ordinarySize = 64 << 20
 
   init(
     library: IngestLibrary, source: IngestSource, report: any IngestReport,
@@ -48,16 +53,27 @@ final class HandOff {
   /// Takes a group of candidates and reports each once.
   ///
   /// - Returns: how each ended.
+  /// - Throws: `IngestError` of code `noSpace` if the disk is full; the files that there
+  ///   was no room for are untouched, and nothing is recorded or reported about them.
   @discardableResult
   func take(_ all: [Candidate]) throws(IngestError) -> [Group.Ending] {
     let candidates = try library.hasReturned ? withoutReturned(all) : all
     guard !candidates.isEmpty else { return [] }
+    try library.requireRoom()
     let group = Group()
-    let takings = examine(candidates, in: group)
-    guard !takings.isEmpty else {
+    let (takings, unfit) = examine(candidates, in: group)
+    if takings.isEmpty {
       if group.hasNews { try commit(group) }
-      return group.endings
+    } else {
+      try take(takings, in: group)
     }
+    guard let first = unfit.first else { return group.endings }
+    // With others out of the way they may fit; each round takes some, or is the last.
+    if takings.isEmpty { throw try library.noRoom(for: source.root.appending(first.path), first) }
+    return group.endings + (try take(unfit))
+  }
+
+  private func take(_ takings: [Taking], in group: Group) throws(IngestError) {
     try report.willRecord()
     let last = try translating {
       try library.manifest.append(
@@ -67,15 +83,19 @@ final class HandOff {
     let landed = land(takings, in: group)
     try store(landed, in: group)
     try commit(group)
-    return group.endings
   }
 
   // MARK: Steps
 
-  private func examine(_ candidates: [Candidate], in group: Group) -> [Taking] {
+  /// - Returns: the files to be taken; and those for which there is no room beside the others.
+  private func examine(
+    _ candidates: [Candidate], in group: Group
+  ) -> (takings: [Taking], unfit: [Candidate]) {
     let examination = examination
     var takings: [Taking] = []
-    var room = spaceForCopies()
+    var unfit: [Candidate] = []
+    let free = spaceForCopies()
+    var room = free
     let looks = candidates.concurrentMap { ($0, examination.examine($0)) }
     for (candidate, look) in looks {
       switch look {
@@ -85,20 +105,23 @@ final class HandOff {
         group.end(candidate, state: .failed, reason: reason)
       case .next(let taking):
         let needed = landing.mayRename(taking) ? 0 : taking.status.identity.size
-        if let free = room, needed > 0, needed > free - reserve {
-          group.end(
-            candidate, state: .failed,
-            reason: "There is no room for its \(ByteSize(bytes: needed)): "
-              + "\(ByteSize(bytes: max(0, free))) are free on the file system of "
-              + "“\(library.layout.root.printable)”, \(ByteSize(bytes: reserve)) of which "
-              + "are kept in reserve.")
+        if let free, needed > Self.ordinarySize, needed > free - reserve {
+          group.end(candidate, state: .failed, reason: noRoom(needed, free: free))
+        } else if let left = room, needed > 0, needed > left - reserve {
+          unfit.append(candidate)
         } else {
           room = room.map { $0 - needed }
           takings.append(taking)
         }
       }
     }
-    return takings
+    return (takings, unfit)
+  }
+
+  private func noRoom(_ needed: Int, free: Int) -> String {
+    "There is no room for its \(ByteSize(bytes: needed)): \(ByteSize(bytes: free)) are free on the "
+      + "file system of “\(library.layout.root.printable)”, \(ByteSize(bytes: reserve)) of which "
+      + "are kept in reserve."
   }
 
   /// Free bytes where copies go, or `nil` if the file system does not say.
@@ -332,6 +355,11 @@ final class HandOff {
   /// Tells the catalog what no later group will.
   func flush() throws(IngestError) {
     if !settledRemovals.isEmpty || !noted.isEmpty { try commit(Group()) }
+  }
+
+  /// Removes emptied folders in which nothing has changed for a while.
+  func removeEmptyFolders(unchangedFor rest: Duration) {
+    removal.removeEmptyFolders(unchangedFor: rest)
   }
 
   /// Tells the catalog what no later group will, and removes emptied folders.

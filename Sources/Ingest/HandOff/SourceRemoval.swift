@@ -59,13 +59,24 @@ final class SourceRemoval {
   }
 
   /// Removes the folders that files left, as far as they are empty, but never the source.
-  func removeEmptyFolders() {
+  ///
+  /// - Parameter rest: a folder that had a change more recently stays until the
+  ///   next call: somebody may be about to put more into it.
+  func removeEmptyFolders(unchangedFor rest: Duration = .zero) {
     let deepestFirst = touchedFolders.sorted { $0.components.count > $1.components.count }
+    touchedFolders = []
     for folder in deepestFirst {
       var path = folder
       while let relative = path.relative(to: source.root) {
         do throws(FileError) {
-          try source.folder.openParent(of: relative).removeFolder(relative.lastComponent)
+          let parent = try source.folder.openParent(of: relative)
+          let status = try parent.status(of: relative.lastComponent)
+          let age = Timestamp.now.microseconds - status.identity.modified / 1000
+          guard rest == .zero || .microseconds(age) >= rest else {
+            touchedFolders.insert(path)
+            break
+          }
+          try parent.removeFolder(relative.lastComponent)
         } catch {
           // Not empty, or not ours to remove: it stays, as it does by default.
           break
@@ -73,6 +84,5 @@ final class SourceRemoval {
         path = path.parent
       }
     }
-    touchedFolders = []
   }
 }

@@ -20,6 +20,10 @@ package final class IngestLibrary {
   package let reserve: Int
   /// The run that takes; part of every fact and asset.
   package var run: AssetID?
+  /// Where disks ought to be mounted, and are.
+  let mounts: MountTable
+  /// The bytes of the last file that there was no room for.
+  var wantedRoom = 0
   private let lock: FileLock
   /// Originals of which this process has read every byte, and that are whole.
   var verified: Set<Digest> = []
@@ -36,15 +40,18 @@ package final class IngestLibrary {
   ///   - found: the library.
   ///   - lock: the lock on it, kept as long as this object lives.
   ///   - reserve: bytes of free space that copies leave alone.
+  ///   - mounts: where disks ought to be mounted, and are.
   ///   - report: hears what recovery found.
   package init(
-    _ found: LibraryFolder, lock: FileLock, reserve: Int, report: any IngestReport
+    _ found: LibraryFolder, lock: FileLock, reserve: Int, mounts: MountTable = MountTable(),
+    report: any IngestReport
   ) throws(IngestError) {
     layout = found.layout
     marker = found.marker
     folder = found.folder
     self.lock = lock
     self.reserve = reserve
+    self.mounts = mounts
     let layout = layout
     let folder = folder
     incoming = try translating {

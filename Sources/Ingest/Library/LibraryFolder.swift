@@ -57,9 +57,11 @@ package struct LibraryFolder: Sendable {
 
   /// Opens a library, or makes it where nothing is at its path.
   ///
-  /// - Parameter neighbour: a folder on the file system that a new library has to be on.
+  /// - Parameters:
+  ///   - neighbour: a folder on the file system that a new library has to be on.
+  ///   - mounts: where disks ought to be mounted, and are.
   package static func openOrMake(
-    _ layout: LibraryLayout, neighbour: BytePath
+    _ layout: LibraryLayout, neighbour: BytePath, mounts: MountTable = MountTable()
   ) throws(IngestError) -> LibraryFolder {
     do throws(FileError) {
       let parent = try Descriptor.openFolder(layout.root.parent)
@@ -73,6 +75,13 @@ package struct LibraryFolder: Sendable {
             "There is no library at “\(layout.root.printable)”, and it would be on another file "
               + "system than the configuration: if its disk is not mounted, mount it; else make "
               + "the library with `pipeline init` there.", path: layout.root)
+        }
+        if let point = try mounts.missingMount(above: layout.root) {
+          throw FileError(
+            .notFound,
+            "There is no library at “\(layout.root.printable)”, and none is made, because no disk is "
+              + "mounted at “\(point.printable)” as /etc/fstab says: mount it. If it is not meant to "
+              + "be there any more, take it out of /etc/fstab.", path: layout.root)
         }
         try make(layout, in: parent)
       }
@@ -136,6 +145,12 @@ package struct LibraryFolder: Sendable {
   package func attemptLock() throws(IngestError) -> FileLock? {
     do throws(FileError) {
       return try FileLock.attempt(LibraryLayout.lock, in: folder)
+    } catch let error where error.code == .readOnly || error.code == .permission {
+      throw IngestError(
+        .file,
+        "The library “\(layout.root.printable)” can't be written, so nothing was done. "
+          + "\(error.message) Mount it for writing, or run as the user whom it belongs to.",
+        path: layout.root, cause: error)
     } catch {
       throw IngestError(error)
     }

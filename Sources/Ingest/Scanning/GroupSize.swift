@@ -4,14 +4,15 @@ import Files
 /// then more, so that one flush serves many, as long as a group is done in about
 /// a second: between groups, stages, requests and signals get their turn.
 struct GroupSize {
-  private(set) var files = Self.fewest
+  private(set) var files = min(8, Self.most)
   /// Bytes that a group does not exceed, unless one file does.
   let bytes = 256 << 20
-  private static let fewest = 8
   /// Two descriptors are open for each file of a group; half of them all are left
   /// for everything else.
   private static let most = max(1, min(1024, DescriptorLimit.current / 4))
-  private static let slow = Duration.seconds(1)
+  /// A slow disk makes small groups slow, too: smaller ones would only flush more often.
+  private static let fewestAfterSlow = min(64, most)
+  private static let aim = Duration.seconds(1)
 
   /// Learns from a group.
   ///
@@ -19,9 +20,9 @@ struct GroupSize {
   ///   - wasFull: whether it could have been larger.
   ///   - duration: how long it took.
   mutating func learn(wasFull: Bool, duration: Duration) {
-    if duration > Self.slow {
-      files = max(min(Self.fewest, Self.most), files / 2)
-    } else if wasFull, duration < Self.slow / 2 {
+    if duration > Self.aim * 2 {
+      files = min(files, max(Self.fewestAfterSlow, files / 2))
+    } else if wasFull, duration < Self.aim / 2 {
       // Twice as many take at most twice as long.
       files = min(files * 2, Self.most)
     }

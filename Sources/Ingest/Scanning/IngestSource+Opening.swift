@@ -10,6 +10,8 @@ extension IngestSource {
   static func open(
     _ configuration: SourceConfiguration, for library: IngestLibrary
   ) throws(IngestError) -> IngestSource {
+    let mounts = MountGuard(library: library)
+    try mounts.checkTable(configuration.path)
     let source: IngestSource
     do throws(FileError) {
       source = try IngestSource(configuration)
@@ -17,7 +19,7 @@ extension IngestSource {
       throw missing(configuration, error)
     }
     try library.check(configuration.path, isOutsideFor: "The source")
-    try MountGuard(library: library).check(source)
+    try mounts.check(source)
     return source
   }
 

@@ -1,28 +1,76 @@
 import Catalog
+import Configuration
 import Files
 import PipelineModel
 
-/// Refuses a source that was a mount point and is an ordinary folder now.
+/// Refuses a source whose disk is not mounted.
 ///
-/// An unmounted disk leaves an empty folder behind, and what it seems to say
-/// about its files is not true.
+/// An unmounted disk leaves a folder behind, mostly an empty one, and what that
+/// seems to say about the files is not true.
 struct MountGuard {
   let library: IngestLibrary
 
+  private static let prefix = "source.mount."
+
+  /// Refuses a source that is on, or below, a mount point of the machine's table where
+  /// nothing is mounted. It may be asked before the source is opened.
+  func checkTable(_ path: BytePath) throws(IngestError) {
+    guard let point = try translating({ try library.mounts.missingMount(above: path) }) else {
+      return
+    }
+    throw IngestError(
+      .source,
+      "The source “\(path.printable)” is passed over, because no disk is mounted at "
+        + "“\(point.printable)” as /etc/fstab says: mount it. If it is not meant to be there any "
+        + "more, take it out of /etc/fstab.", path: path)
+  }
+
+  /// Refuses a source that was on a disk of its own and is not now; remembers what it is on.
   func check(_ source: IngestSource) throws(IngestError) {
-    let key = "source.mount.\(Hexadecimal.encode(source.root.bytes))"
+    let key = Self.prefix + Hexadecimal.encode(source.root.bytes)
     try translating {
-      let parent = try Descriptor.openFolder(source.root.parent)
-      let isMount = try parent.status().device != source.folder.status().device
-      let wasMount = try library.catalog.setting(key) == "1"
-      if wasMount && !isMount {
+      let path = try FileSystem.realPath(of: source.root)
+      let point = try FileSystem.mountPoint(of: path)
+      let remembered = try library.catalog.setting(key)
+      if let before = Self.mountPoint(remembered, of: path), before.isBetween(point, path) {
         throw IngestError(
           .source,
-          "“\(source.root.printable)” was a mount point and is an ordinary folder now: mount its "
-            + "disk. If it is meant to be a folder, take it out of the configuration for one run.",
+          "The source “\(source.root.printable)” was on a disk that was mounted at "
+            + "“\(before.printable)”, and none is mounted there now: mount it. If it is meant to be "
+            + "without, take the source out of the configuration for one run.",
           path: source.root)
       }
-      if isMount != wasMount { try library.catalog.set(key, to: isMount ? "1" : nil) }
+      let found = "at:" + Hexadecimal.encode(point.bytes)
+      if remembered != found { try library.catalog.set(key, to: found) }
     }
+  }
+
+  /// Forgets what sources were on that are not configured any more.
+  func forget(allBut sources: [SourceConfiguration]) throws(IngestError) {
+    let kept = Set(sources.map { Self.prefix + Hexadecimal.encode($0.path.bytes) })
+    try translating {
+      for key in try library.catalog.settings(beginningWith: Self.prefix) where !kept.contains(key)
+      {
+        try library.catalog.set(key, to: nil)
+      }
+    }
+  }
+
+  /// The mount point that was remembered of a source.
+  private static func mountPoint(_ text: String?, of path: BytePath) -> BytePath? {
+    // Earlier versions only noted that the source itself was one.
+    if text == "1" { return path }
+    guard let text, text.hasPrefix("at:"), let bytes = Hexadecimal.decode(text.utf8.dropFirst(3))
+    else {
+      return nil
+    }
+    return BytePath(bytes: bytes)
+  }
+}
+
+extension BytePath {
+  /// Whether this folder is below another, and is a path or above it.
+  fileprivate func isBetween(_ upper: BytePath, _ path: BytePath) -> Bool {
+    relative(to: upper) != nil && (self == path || path.relative(to: self) != nil)
   }
 }

@@ -11,6 +11,8 @@ enum Finding {
   case awaitsRemoval(Sighting, Candidate)
   /// In the state that is known; nothing to report.
   case settled
+  /// Known and not there any more; the state is what is to be recorded if that is believed.
+  case missing(Sighting)
   /// A state other than the known one, to be recorded and reported.
   case changed(Sighting)
   /// A state other than the known one, to be recorded without a word.
@@ -25,6 +27,8 @@ struct SourceComparison {
   private let now: Timestamp
   private var known: Sighting?
   private var scanned: ScannedEntry?
+  /// How many known paths were passed for which something ought to be there.
+  private(set) var expected = 0
   /// The folder that could not be read or is ignored now: nothing is inferred about paths in it.
   private var blindFolder: BytePath?
 
@@ -47,6 +51,7 @@ struct SourceComparison {
       case (nil, nil):
         return nil
       case (let entry?, let sighting?) where entry.path == sighting.path:
+        if sighting.isExpected { expected += 1 }
         try advanceBoth()
         return finding(entry, sighting)
       case (let entry?, let sighting?) where entry.path < sighting.path:
@@ -56,6 +61,7 @@ struct SourceComparison {
         scanned = scan.next()
         return finding(entry, nil)
       case (_, let sighting?):
+        if sighting.isExpected { expected += 1 }
         known = try Self.next(cursor)
         if let finding = missing(sighting) { return finding }
       }
@@ -128,11 +134,7 @@ struct SourceComparison {
     case .ignored, .rejected, .settling, .failed:
       break
     }
-    var gone = sighting
-    gone.state = .gone
-    gone.reason = "The file was not there any more."
-    gone.seenAt = now
-    return .changed(gone)
+    return .missing(sighting.gone(at: now))
   }
 
   private func sighting(
@@ -141,6 +143,18 @@ struct SourceComparison {
     Sighting(
       source: source.root, path: path, state: state, identity: nil, asset: asset, reason: reason,
       seenAt: now)
+  }
+}
+
+extension Sighting {
+  /// This path as one whose file is not there any more; one that is known to be gone keeps
+  /// its reason.
+  func gone(at time: Timestamp) -> Sighting {
+    var gone = self
+    if state != .gone { gone.reason = "The file was not there any more." }
+    gone.state = .gone
+    gone.seenAt = time
+    return gone
   }
 }
 

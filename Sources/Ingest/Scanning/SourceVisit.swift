@@ -17,6 +17,8 @@ final class SourceVisit {
   /// window after the last of them was seen.
   private var fresh: [Candidate] = []
   private(set) var settledAt: ContinuousClock.Instant
+  /// Why nothing was recorded about files that are missing, if there were too many.
+  private(set) var refusal: IngestError?
 
   /// Opens a source.
   ///
@@ -44,6 +46,7 @@ final class SourceVisit {
     let now = Timestamp.now
     var comparison = try SourceComparison(
       of: source, configuration: configuration, with: library, now: now)
+    var missing = MissingShare(allowed: configuration.maxMissing, renames: handOff.renames)
     while !isStopped(), let finding = try comparison.next() {
       switch finding {
       case .settled:
@@ -58,6 +61,8 @@ final class SourceVisit {
         }
       case .awaitsRemoval(let sighting, let candidate):
         if try !handOff.finishRemoval(of: sighting) { group.add(candidate) }
+      case .missing(let sighting):
+        missing.add(sighting.path)
       case .changed(let sighting):
         try handOff.note(sighting)
       case .restored(let sighting):
@@ -65,6 +70,11 @@ final class SourceVisit {
       }
     }
     if !isStopped() { try group.take(by: handOff) }
+    // A scan that was broken off does not know how many files there ought to be.
+    if !isStopped() {
+      refusal = try handOff.settle(
+        missing, of: comparison.expected, configuration: configuration)
+    }
     try handOff.finish()
   }
 

@@ -7,6 +7,8 @@ struct SourceRescan {
   let isSpecial: Bool
   /// The time that was spent on it so far.
   var spent = Duration.zero
+  /// Known files that it did not come across.
+  var missing: MissingShare
   /// Whether files were passed over because too many wait.
   var isCut = false
 

@@ -29,6 +29,11 @@ package final class Watch {
   private let sources: [WatchedSource]
   private let wakeup: Wakeup
   private let hooks: Hooks
+  private let library: IngestLibrary
+  private let report: any WatchReport
+  /// When to see whether there is room again, while there is none.
+  private var nextRoom: ContinuousClock.Instant?
+  private static let roomInterval = Duration.seconds(5)
 
   /// Makes a watch; nothing is looked at yet.
   ///
@@ -41,6 +46,8 @@ package final class Watch {
   ) {
     self.wakeup = wakeup
     self.hooks = hooks
+    self.library = library
+    self.report = report
     self.sources = sources.map {
       WatchedSource(
         $0, library: library, rescan: rescan, report: report, wakeup: wakeup,
@@ -66,17 +73,56 @@ package final class Watch {
   ///
   /// - Returns: when the next one is due, `nil` at once.
   func round() throws -> ContinuousClock.Instant? {
-    var next = try hooks.tick()
+    let next = try hooks.tick()
     if hooks.interlude.isDue() {
       for source in sources { try source.flush() }
       hooks.interlude.run()
     }
+    if let moment = try roomDeadline() { return min(next, moment) }
+    return try workOrPause(next)
+  }
+
+  /// Lets each source do what is due; while the disk is full, none is asked.
+  private func workOrPause(_ next: ContinuousClock.Instant) throws(IngestError)
+    -> ContinuousClock.Instant?
+  {
+    do throws(IngestError) {
+      return try work(next)
+    } catch {
+      guard error.code == .noSpace else { throw error }
+      report.watch(.full(reason: error.message))
+      let moment = ContinuousClock().now + Self.roomInterval
+      nextRoom = moment
+      return min(next, moment)
+    }
+  }
+
+  /// - Returns: when a source has to be asked again, `nil` at once.
+  private func work(_ deadline: ContinuousClock.Instant) throws(IngestError)
+    -> ContinuousClock.Instant?
+  {
+    var next = deadline
     var isBusy = false
     for source in sources where !hooks.isStopped() {
       isBusy = try source.work() || isBusy
       next = min(next, source.nextDeadline)
     }
     return isBusy ? nil : next
+  }
+
+  /// When to look for room, or `nil` if there is some.
+  private func roomDeadline() throws(IngestError) -> ContinuousClock.Instant? {
+    guard let moment = nextRoom else { return nil }
+    let now = ContinuousClock().now
+    if now < moment { return moment }
+    guard try library.hasRoom() else {
+      nextRoom = now + Self.roomInterval
+      return nextRoom
+    }
+    nextRoom = nil
+    report.watch(.hasRoom)
+    for source in sources { source.lookAgain() }
+    return nil
   }
 
   /// How many sources are watched, polled and away.

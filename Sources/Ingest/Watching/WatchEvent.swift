@@ -26,6 +26,10 @@ package enum WatchEvent: Hashable, Sendable {
   case overflowed(source: BytePath, times: Int)
   /// More paths changed at once than are kept; the source is looked through.
   case crowded(source: BytePath)
+  /// There is no room in the library, as a sentence; nothing is taken until there is.
+  case full(reason: String)
+  /// There is room again.
+  case hasRoom
   /// The source was looked through; whether that was for a reason other than that it was time.
   case rescanned(source: BytePath, seconds: Double, isSpecial: Bool)
 }

@@ -44,7 +44,10 @@ extension WatchedSource {
     do throws(IngestError) {
       let comparison = try SourceComparison(
         of: opened.source, configuration: configuration, with: library, now: .now)
-      scan = SourceRescan(comparison: comparison, isFull: isFull, isSpecial: isSpecial)
+      scan = SourceRescan(
+        comparison: comparison, isFull: isFull, isSpecial: isSpecial,
+        missing: MissingShare(
+          allowed: configuration.maxMissing, renames: opened.handOff.renames))
       return true
     } catch let error where error.code == .source {
       try leave(error.message)
@@ -53,7 +56,12 @@ extension WatchedSource {
   }
 
   private func end(_ scan: SourceRescan, in opened: Opened) throws(IngestError) {
+    let refusal = try opened.handOff.settle(
+      scan.missing, of: scan.comparison.expected, configuration: configuration)
+    if let refusal, !isRefusalTold { report.warning(refusal.message) }
+    isRefusalTold = refusal != nil
     try opened.handOff.flush()
+    opened.handOff.removeEmptyFolders(unchangedFor: Self.folderRest)
     let now = ContinuousClock().now
     schedule.end(now, duration: scan.spent)
     if scan.isCut { schedule.demand(now + .seconds(2), isSpecial: false) }
@@ -78,6 +86,8 @@ extension WatchedSource {
           candidate.path, .listed, candidate.identity, age: Self.age(candidate.identity),
           now: now)
       }
+    case .missing(let sighting):
+      scan.missing.add(sighting.path)
     case .changed(let sighting):
       try note(sighting, scan, in: opened, now: now)
     case .restored(let sighting):
@@ -95,18 +105,12 @@ extension WatchedSource {
   private func note(
     _ sighting: Sighting, _ scan: SourceRescan, in opened: Opened, now: Instant
   ) throws(IngestError) {
-    switch sighting.state {
-    case .gone where isThere(sighting.path, in: opened):
-      // It came, and was taken, after the folder's names were read.
-      return
-    case .failed:
+    if sighting.state == .failed {
       if !scan.isFull { return }
       let known = try translating {
         try library.catalog.sighting(source: sighting.source, path: sighting.path)
       }
       if known?.state == .failed, known?.reason == sighting.reason { return }
-    default:
-      break
     }
     try opened.handOff.note(sighting)
   }

@@ -126,7 +126,7 @@ extension WatchedSource {
     let finding = SourceComparison.finding(
       path, entry.identity, try known(path), now: .now)
     switch finding {
-    case .settled, .changed:
+    case .settled, .changed, .missing:
       return false
     case .restored(let sighting):
       opened.handOff.noteQuietly(sighting)

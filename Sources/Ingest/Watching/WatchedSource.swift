@@ -47,8 +47,12 @@ final class WatchedSource {
   /// The look through the source that is under way.
   var scan: SourceRescan?
   private var overflows = 0
+  /// Whether it was told that too many files are missing.
+  var isRefusalTold = false
   /// When something was last done.
   private var lastWork: Instant
+  /// When it was last found that there is nothing to do.
+  private var lastRest: Instant
 
   init(
     _ configuration: SourceConfiguration, library: IngestLibrary, rescan: Duration,
@@ -63,6 +67,7 @@ final class WatchedSource {
     let now = ContinuousClock().now
     phase = .away(now)
     lastWork = now
+    lastRest = now
     table = SettlingTable(configuration)
     schedule = RescanSchedule(rescan: rescan, now: now)
   }
@@ -93,9 +98,12 @@ final class WatchedSource {
     if case .away(let moment) = phase { return moment }
     var next = schedule.next
     if let due = table.nextDue { next = min(next, due) }
-    if opened != nil { next = min(next, lastWork + idleTime) }
+    if opened != nil { next = min(next, max(lastWork, lastRest) + .seconds(1)) }
     return next
   }
+
+  /// Looks through it when next there is time: what was due when the disk was full is forgotten.
+  func lookAgain() { schedule.demand(ContinuousClock().now, isSpecial: true) }
 
   /// Tells the catalog all that it has not been told.
   func flush() throws(IngestError) { try opened?.handOff.flush() }
@@ -108,13 +116,27 @@ final class WatchedSource {
 
   /// Lets the source go when there has been nothing to do for a while.
   private func rest(_ now: Instant) throws(IngestError) {
-    if opened != nil, now - lastWork >= idleTime { try finish() }
+    guard let opened, now - max(lastWork, lastRest) >= .seconds(1) else { return }
+    lastRest = now
+    // The kernel does not tell of the removal of a folder that is open.
+    guard isInPlace(opened.source) else { return try leave(Self.removed(configuration)) }
+    try opened.handOff.flush()
+    guard now - lastWork >= idleTime else { return }
+    opened.handOff.removeEmptyFolders(unchangedFor: Self.folderRest)
+    self.opened = nil
   }
 
-  /// Folders are removed only when nobody seems to be filling them any more.
-  private var idleTime: Duration {
-    configuration.emptyFolders == .remove ? .seconds(60) : .seconds(1)
+  private static func removed(_ configuration: SourceConfiguration) -> String {
+    "“\(configuration.path.printable)” was removed, renamed or unmounted."
   }
+
+  /// Emptied folders are removed only when nobody seems to be filling them any more.
+  private var idleTime: Duration {
+    configuration.emptyFolders == .remove ? Self.folderRest + .seconds(1) : .seconds(1)
+  }
+
+  /// How long an emptied folder must have been left alone.
+  static let folderRest = Duration.seconds(60)
 
   // MARK: The folder
 
@@ -232,7 +254,7 @@ final class WatchedSource {
     switch dirty.end {
     case nil: break
     case .rootIsGone:
-      return try leave("“\(configuration.path.printable)” was removed, renamed or unmounted.")
+      return try leave(Self.removed(configuration))
     case .failed(let error): poll(Self.reason(error))
     case .silent(let name): poll(.silent(name))
     }

@@ -18,6 +18,8 @@ final class Console: Sendable {
   private let sending = Mutex<Void>(())
   /// A line that is drawn over and over, and has to be wiped before anything else.
   private let drawn = Mutex(false)
+  /// Whether a question waits for its answer.
+  private let isAsking = Atomic(false)
 
   init(_ arguments: Arguments, environment: [String: String]) {
     isJSON = arguments.has(.json)
@@ -96,11 +98,22 @@ final class Console: Sendable {
   /// Prints a warning.
   func warning(_ text: String) { message(paint("warning: ", "33") + text) }
 
-  /// Draws a line over the last one that was drawn, on a terminal.
+  /// Draws a line over the last one that was drawn, on a terminal; not over a question.
   func draw(_ text: String) {
+    if isAsking.load(ordering: .relaxed) { return }
     drawn.withLock { $0 = true }
     send(Array("\r\u{1B}[K\(text)".utf8), to: STDERR_FILENO)
   }
+
+  /// Prints a question, after which nothing is drawn until `endQuestion`.
+  func begin(question: String) {
+    isAsking.store(true, ordering: .relaxed)
+    wipe()
+    send(Array(question.utf8), to: STDERR_FILENO)
+  }
+
+  /// Lets drawing go on.
+  func endQuestion() { isAsking.store(false, ordering: .relaxed) }
 
   /// Wipes the drawn line.
   func wipe() {

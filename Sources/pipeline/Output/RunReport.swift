@@ -33,7 +33,13 @@ final class RunReport: IngestReport, EngineReport {
     }
   }
 
+  /// What is said when more files are missing than is believed.
+  enum MissingAnswer: Sendable {
+    case yes, no, ask
+  }
+
   private let console: Console
+  private let missing: MissingAnswer
   private let state = Mutex(Counts())
   /// Told after each commit of ingest.
   private let onCommit = Mutex<(@Sendable () -> Void)?>(nil)
@@ -42,7 +48,10 @@ final class RunReport: IngestReport, EngineReport {
   /// When a path or a job was last told.
   private let lastEvent = Mutex<ContinuousClock.Instant?>(nil)
 
-  init(console: Console) { self.console = console }
+  init(console: Console, missing: MissingAnswer = .no) {
+    self.console = console
+    self.missing = missing
+  }
 
   var counts: Counts { state.withLock { $0 } }
 
@@ -89,6 +98,15 @@ final class RunReport: IngestReport, EngineReport {
     // Copied first: nothing is called out under a lock.
     let body = onCommit.withLock { $0 }
     body?()
+  }
+
+  func acceptsMissing(_ description: String) -> Bool {
+    switch missing {
+    case .yes: true
+    case .no: false
+    case .ask:
+      console.ask("\(description) Record them as gone?") { Interruption.shared.isRequested }
+    }
   }
 
   // MARK: EngineReport

@@ -29,6 +29,12 @@ struct WatchNotice {
     case .crowded(let source):
       text = "More changed in “\(source.printable)” than is kept in mind; it is looked through."
       members = Self.members(source, "crowded", [:])
+    case .full(let reason):
+      text = "\(reason) Room is looked for every few seconds."
+      members = ["state": "full", "reason": .string(reason)]
+    case .hasRoom:
+      text = "There is room in the library again; all sources are looked through."
+      members = ["state": "hasRoom"]
     case .rescanned(let source, let seconds, let isSpecial):
       let rounded = (seconds * 1000).rounded() / 1000
       text = "“\(source.printable)” was looked through in \(rounded) s."

@@ -81,12 +81,12 @@ final class Burst: WatchReport {
     let notice = WatchNotice(event)
     if console.isJSON { return console.event("watch", notice.members) }
     switch event {
-    case .polled, .away:
+    case .polled, .away, .full:
       console.warning(notice.text)
     case .overflowed where !hasWarnedOfOverflow:
       hasWarnedOfOverflow = true
       console.warning(notice.text)
-    case .returned, .rescanned(_, _, isSpecial: true):
+    case .returned, .hasRoom, .rescanned(_, _, isSpecial: true):
       console.message(notice.text)
     case .watched, .overflowed, .crowded, .rescanned:
       if console.isVerbose { console.message(notice.text) }

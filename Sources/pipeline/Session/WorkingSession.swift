@@ -17,12 +17,18 @@ struct WorkingSession {
   init(_ context: Context, _ locked: LockedLibrary) throws {
     surroundings = locked.surroundings
     plan = locked.plan
-    report = RunReport(console: context.console)
+    report = RunReport(console: context.console, missing: Self.missingAnswer(context))
     library = try IngestLibrary(
       locked.found, lock: locked.lock, reserve: surroundings.reserve(), report: report)
     engine = try Engine(
       plan, ledger: library.catalog, originals: library.originals,
       library: surroundings.layout.root,
       memoryBudget: surroundings.configuration.memoryBudget.bytes, report: report)
+  }
+
+  /// What to say if too many files are missing: only `run` may wait for an answer.
+  private static func missingAnswer(_ context: Context) -> RunReport.MissingAnswer {
+    if context.arguments.has(.acceptMissing) { return .yes }
+    return context.arguments.verb == RunVerb.name && context.console.canAsk ? .ask : .no
   }
 }

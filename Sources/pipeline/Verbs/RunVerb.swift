@@ -6,12 +6,13 @@ import PipelineModel
 enum RunVerb: Verb {
   static let name = "run"
   static let summary = "Take everything complete in all sources, run all ready jobs, exit"
-  static let options = [Option.wait, Option.dryRun]
+  static let options = [Option.wait, Option.dryRun, Option.acceptMissing]
   static let examples = [
     ("pipeline run", "with ./pipeline.json"),
     ("pipeline run --config /etc/pipeline/pipeline.json", "from cron: silent if all is well"),
     ("pipeline run --wait 5m", "let another run finish first"),
     ("pipeline run --dry-run", "say what would be taken, change nothing"),
+    ("pipeline run --accept-missing", "the files that are missing were removed on purpose"),
     ("pipeline run --json", "one JSON object for each file and job, and a summary"),
   ]
 

@@ -79,18 +79,17 @@ enum FaultSelection {
     return all.shuffled(using: &random).prefix(count).sorted()
   }
 
-  /// Works through places on two threads at a time, and tells how far it is.
+  /// Works through places, where there are many two at a time, and tells how far it is.
   static func forEach<Place: Sendable>(
-    _ title: String, _ places: [Place], _ body: @escaping @Sendable (Place) throws -> Void
+    _ title: String, _ places: [Place], width: Int = isFull ? 2 : 1,
+    _ body: @escaping @Sendable (Place) throws -> Void
   ) async throws {
     let start = ContinuousClock.now
-    // Where only some are tried, one after another costs nothing and disturbs no other test.
-    let width = isFull ? max(2, ProcessInfo.processInfo.activeProcessorCount) : 1
     try await withThrowingTaskGroup(of: Void.self) { group in
       for (index, place) in places.enumerated() {
         if index >= width { try await group.next() }
         group.addTask { try body(place) }
-        if isFull, index > 0, index % 100 == 0 {
+        if width > 1, index > 0, index % 100 == 0 {
           progress("\(title): \(index) of \(places.count) in \(ContinuousClock.now - start)")
         }
       }

@@ -74,8 +74,9 @@ extension Workspace {
   /// Asks the catalog by SQLite's own shell; a line for each row.
   func query(_ sql: String) throws -> [String] {
     let shell = Process()
-    shell.executableURL = URL(fileURLWithPath: "/usr/bin/sqlite3")
-    shell.arguments = ["-readonly", library.appending("catalog.sqlite").description, sql]
+    let catalog = (catalogFolder ?? library).appending("catalog.sqlite").description
+    shell.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    shell.arguments = (disk?.prefix ?? []) + ["sqlite3", "-readonly", catalog, sql]
     let output = Pipe()
     shell.standardOutput = output
     try shell.run()

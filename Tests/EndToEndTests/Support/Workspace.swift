@@ -9,27 +9,43 @@ import Testing
 /// A temporary folder with `pipeline.json`, an inbox and what the program makes there.
 final class Workspace {
   let folder: TemporaryFolder
+  /// The disk that all of it is on, where it is not an ordinary one.
+  let disk: MemoryDisk?
   var program: BuiltProgram
   /// The digests of all files that were put somewhere, which must never be lost.
   private(set) var digests: Set<Digest> = []
+  /// Where the catalog is, if it is not in the library.
+  var catalogFolder: BytePath?
   /// Folders besides the inbox that files were put into.
   private var places: Set<BytePath> = []
 
   /// Makes it with a configuration for tests: files are complete at once.
   ///
-  /// - Parameter parent: where it is made; by default in the folder for temporary files.
+  /// - Parameters:
+  ///   - parent: where it is made; by default in the folder for temporary files.
+  ///   - disk: a disk that it is made on, whose whole content it is.
   init(
     sources: JSONValue = Workspace.inboxOnly,
     stages: JSONValue = Workspace.stages(), _ members: [String: JSONValue] = [:],
-    in parent: BytePath? = nil
+    in parent: BytePath? = nil, on disk: MemoryDisk? = nil
   ) throws {
-    folder = try TemporaryFolder(in: parent)
+    folder = try disk?.folder ?? TemporaryFolder(in: parent)
+    self.disk = disk
     program = BuiltProgram(in: folder.path)
+    if let disk { program.prefix = disk.prefix }
     try makeFolder(inbox)
     try configure(sources: sources, stages: stages, members)
   }
 
   var root: BytePath { folder.path }
+
+  /// The absolute path by which the tests see a path, relative to the root or absolute.
+  private func seen(_ path: BytePath) -> BytePath {
+    let whole = path.isAbsolute ? path : root.appending(path)
+    guard let disk, whole == root || whole.relative(to: root) != nil else { return whole }
+    return disk.seen(whole)
+  }
+
   var inbox: BytePath { root.appending("inbox") }
   var library: BytePath { root.appending("library") }
 
@@ -67,14 +83,14 @@ final class Workspace {
   // MARK: Files
 
   func makeFolder(_ path: BytePath) throws {
-    try path.withCString { path in
+    try seen(path).withCString { path in
       guard mkdir(path, 0o755) == 0 || errno == EEXIST else { throw POSIXError(.EIO) }
     }
   }
 
   /// Writes a file, by a path relative to the root.
   func write(_ bytes: [UInt8], to path: BytePath) throws {
-    let path = path.isAbsolute ? path : root.appending(path)
+    let path = seen(path)
     // A program that another test starts now must not inherit a descriptor that can write.
     let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC
     let descriptor = path.withCString { open($0, flags, 0o644) }
@@ -102,13 +118,13 @@ final class Workspace {
   }
 
   func read(_ path: BytePath) throws -> [UInt8] {
-    let path = path.isAbsolute ? path : root.appending(path)
+    let path = seen(path)
     return try Descriptor.openFolder(path.parent).readFile(path.lastComponent, limit: 1 << 30)
   }
 
   func exists(_ path: BytePath) -> Bool {
     var status = stat()
-    return root.appending(path).withCString { lstat($0, &status) } == 0
+    return seen(path).withCString { lstat($0, &status) } == 0
   }
 
   /// All files below a folder, relative to it; what is no folder counts as a file.
@@ -125,7 +141,7 @@ final class Workspace {
         }
       }
     }
-    try walk(BytePath(bytes: []), .openFolder(root.appending(folder)))
+    try walk(BytePath(bytes: []), .openFolder(seen(folder)))
     return found.sorted(by: <)
   }
 

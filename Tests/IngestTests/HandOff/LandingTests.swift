@@ -91,7 +91,8 @@ struct LandingTests {
     scene.source.settle = TimeSpan(milliseconds: 60_000)
     try scene.write("fresh", to: "a")
     let visit = try SourceVisit(
-      scene.source, library: try scene.library(), report: scene.report, isStopped: { false })
+      scene.source, library: try scene.library(), report: scene.report, interlude: .none,
+      isStopped: { false })
     let seen = Mutex<ContinuousClock.Instant?>(nil)
     try visit.scan {
       usleep(20_000)

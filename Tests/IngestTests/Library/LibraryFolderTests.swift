@@ -101,31 +101,4 @@ struct LibraryFolderTests {
     held = nil
     withExtendedLifetime(try library.lock(wait: Scene.patience)) {}
   }
-
-  @Test("A source that was a mount point and is an ordinary folder now is refused")
-  func unmounted() throws {
-    let scene = try Scene(.copy)
-    try scene.write("one", to: "a")
-    try scene.run()
-    // What an earlier run has remembered of the source, whose disk is away now.
-    let key = "source.mount.\(Hexadecimal.encode(scene.source.path.bytes))"
-    #expect(try scene.library().catalog.setting(key) == nil)
-    try scene.library().catalog.set(key, to: "1")
-    try scene.remove("a")
-    let error = try refusal { try scene.run() }
-    #expect(error.code == .source && error.message.contains("mount"))
-    #expect(try scene.sighting("a")?.state == .imported)
-  }
-
-  @Test("A source that is a mount point is remembered as one")
-  func mounted() throws {
-    // Every Linux has /proc mounted, wherever the tests run.
-    let scene = try Scene(.copy)
-    let library = try scene.library()
-    let source = try IngestSource(SourceConfiguration(path: "/proc"))
-    try MountGuard(library: library).check(source)
-    let key = "source.mount.\(Hexadecimal.encode(BytePath("/proc").bytes))"
-    #expect(try library.catalog.setting(key) == "1")
-    try MountGuard(library: library).check(source)
-  }
 }

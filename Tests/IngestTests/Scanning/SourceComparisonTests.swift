@@ -24,6 +24,7 @@ struct SourceComparisonTests {
         findings.append("candidate \(candidate.path)\(candidate.known == nil ? "" : ", known")")
       case .awaitsRemoval(let sighting, _): findings.append("awaits removal \(sighting.path)")
       case .settled: findings.append("settled")
+      case .missing(let sighting): findings.append("missing \(sighting.path) \(sighting.state)")
       case .changed(let sighting): findings.append("changed \(sighting.path) \(sighting.state)")
       case .restored(let sighting):
         findings.append("restored \(sighting.path) \(sighting.state) \(sighting.awaitsRemoval)")
@@ -116,10 +117,10 @@ struct SourceComparisonTests {
     let scene = try Scene()
     let identity = FileIdentity(inode: 1, size: 2, modified: 3, changed: 4)
     try know(scene, "a", state, identity)
-    #expect(try findings(scene) == (state == .gone ? [] : ["changed a gone"]))
+    #expect(try findings(scene) == (state == .gone ? [] : ["missing a gone"]))
     try know(scene, "a", state, nil)
     let leftNothing = [.gone, .imported, .duplicate, .returned].contains(state)
-    #expect(try findings(scene) == (leftNothing ? [] : ["changed a gone"]))
+    #expect(try findings(scene) == (leftNothing ? [] : ["missing a gone"]))
   }
 
   @Test("Nothing is inferred about what lies in a folder that is ignored now")
@@ -133,7 +134,7 @@ struct SourceComparisonTests {
     scene.source.exclude = [try Glob("drafts/**")]
     #expect(
       try findings(scene) == [
-        "changed drafts! gone", "changed drafts/ ignored", "changed drafts0 gone",
+        "missing drafts! gone", "changed drafts/ ignored", "missing drafts0 gone",
       ])
   }
 
@@ -169,7 +170,7 @@ struct SourceComparisonTests {
       default:
         try know(
           scene, path, .imported, FileIdentity(inode: 1, size: 1, modified: 1, changed: 1))
-        expected[path] = "changed \(path) gone"
+        expected[path] = "missing \(path) gone"
       }
     }
     #expect(try findings(scene) == expected.sorted { $0.key < $1.key }.map(\.value))

@@ -38,13 +38,17 @@ final class Scene {
 
   // MARK: Runs
 
+  /// Where disks ought to be mounted, and are, for the next opening.
+  var mounts = MountTable()
+
   /// The library, opened if it is not; opening recovers.
   @discardableResult
   func library(reserve: Int = 0) throws -> IngestLibrary {
     if let opened { return opened }
     let found = try LibraryFolder.open(layout)
     let library = try IngestLibrary(
-      found, lock: try found.lock(wait: Self.patience), reserve: reserve, report: report)
+      found, lock: try found.lock(wait: Self.patience), reserve: reserve, mounts: mounts,
+      report: report)
     opened = library
     return library
   }

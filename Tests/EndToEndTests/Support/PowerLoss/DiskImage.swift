@@ -79,9 +79,10 @@ struct DiskImage<Random: RandomNumberGenerator> {
       }
       let now = try here.status(of: name).identity
       let changed = loss == .everything ? node.flushed.changed : node.changed
-      for number in [now.inode, UInt64(bitPattern: now.changed), node.inode,
-        UInt64(bitPattern: changed)]
-      {
+      for number in [
+        now.inode, UInt64(bitPattern: now.changed), node.inode,
+        UInt64(bitPattern: changed),
+      ] {
         withUnsafeBytes(of: number) { shown += $0 }
       }
     }

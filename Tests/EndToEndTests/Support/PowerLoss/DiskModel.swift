@@ -91,7 +91,8 @@ struct DiskModel {
       case .somePages:
         var result = sparseBytes
         for page in pages.sorted() where Bool.random(using: &random) {
-          let range = (page * DiskModel.page..<(page + 1) * DiskModel.page).clamped(to: 0..<bytes.count)
+          let start = page * DiskModel.page
+          let range = (start..<start + DiskModel.page).clamped(to: 0..<bytes.count)
           result.replaceSubrange(range, with: bytes[range])
         }
         return result

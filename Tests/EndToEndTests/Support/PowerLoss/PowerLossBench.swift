@@ -133,7 +133,10 @@ final class PowerLossBench {
   private func events(before moment: Int) throws -> [JSONValue] {
     let bytes = records[..<moment].filter { $0.kind == .output }.flatMap(\.first)
     return bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true)
-      .compactMap { try? JSONText.decode(JSONValue.self, from: String(decoding: $0, as: UTF8.self)) }
+      .compactMap { line in
+        // What is no JSON is a line that the cut ended early.
+        try? JSONText.decode(JSONValue.self, from: String(decoding: line, as: UTF8.self))
+      }
       .filter { $0["event"]?.string == "file" }
   }
 }

@@ -1,0 +1,308 @@
+import Files
+import Fixtures
+import Foundation
+import Glibc
+import PipelineModel
+import Testing
+
+/// `pipeline watch` as built, with the kernel's own events, limits and signals.
+@Suite("Watching with the built program", .timeLimit(.minutes(15)))
+struct WatchTests {
+  /// Whether faults are injected in full, which takes minutes.
+  private static let isThorough =
+    ProcessInfo.processInfo.environment["PIPELINE_FAULTS"] == "1"
+
+  /// A workspace with a watch that runs.
+  private final class Bench {
+    let workspace: Workspace
+    let run: BuiltProgramRun
+
+    init(
+      complete: String = "quiet", settle: String = "200ms", mode: String = "move",
+      stages: JSONValue = Workspace.stages(), prefix: [String] = []
+    ) throws {
+      workspace = try Workspace(
+        sources: [
+          [
+            "path": "inbox", "settle": .string(settle), "mode": .string(mode),
+            "complete": .string(complete),
+          ]
+        ], stages: stages)
+      var program = workspace.program
+      program.prefix = prefix
+      run = try program.start(["watch", "--json"])
+      try waitFor("the watch") { $0.of("watch").contains { $0["state"] != "away" } }
+    }
+
+    /// What it told so far, in whole lines.
+    var events: [JSONValue] {
+      get throws {
+        let bytes = run.outputSoFar
+        let end = bytes.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        return try bytes[..<end].split(separator: UInt8(ascii: "\n")).map {
+          try JSONText.decode(JSONValue.self, from: String(decoding: $0, as: UTF8.self))
+        }
+      }
+    }
+
+    var errors: String { String(decoding: run.errorsSoFar, as: UTF8.self) }
+
+    /// Waits until what it told shows something.
+    func waitFor(
+      _ what: String, within seconds: Double = 30, at location: SourceLocation = #_sourceLocation,
+      _ isThere: ([JSONValue]) -> Bool
+    ) throws {
+      let end = ContinuousClock.now + .seconds(seconds)
+      while ContinuousClock.now < end, run.isRunning {
+        if isThere(try events) { return }
+        usleep(20_000)
+      }
+      let lines = try events.suffix(5)
+      try #require(
+        isThere(try events), "\(what) did not come: \(lines) \(errors)", sourceLocation: location)
+    }
+
+    func waitForImport(
+      of name: String, at location: SourceLocation = #_sourceLocation
+    ) throws {
+      try waitFor("the import of \(name)", at: location) {
+        $0.outcome(name, last: true) == "imported"
+      }
+    }
+
+    /// Asks it to end and returns what it told.
+    @discardableResult
+    func end(
+      exit: Int32 = 143, at location: SourceLocation = #_sourceLocation
+    ) throws -> [JSONValue] {
+      run.signal(SIGTERM)
+      let outcome = try run.wait(within: 12)
+      #expect(outcome.exitCode == exit, "\(outcome.errors)", sourceLocation: location)
+      return try outcome.events()
+    }
+  }
+
+  @Test("A picture that is dropped gets its thumbnails; the run is told and recorded at the end")
+  func picture() throws {
+    let bench = try Bench()
+    try bench.workspace.put(try Pictures.jpeg(width: 200, height: 100), as: "photo.jpg")
+    try bench.waitFor("two jobs") { $0.of("job").count == 2 }
+    try bench.workspace.put("text", as: "note.txt")
+    try bench.waitForImport(of: "note.txt")
+    try bench.waitFor("four jobs") { $0.of("job").count == 4 }
+    let events = try bench.end()
+    #expect(events.summary["imported"] == 2)
+    #expect(events.summary["jobsDone"] == 3 && events.summary["jobsSkipped"] == 1)
+    bench.workspace.expectCountersAddUp(events)
+    #expect(try bench.workspace.asset(named: "photo.jpg")["renditions"]?.array?.count == 2)
+    try bench.workspace.expectSound()
+  }
+
+  @Test("Verbs that change something work beside it, and its own files go on")
+  func beside() throws {
+    let bench = try Bench()
+    let elsewhere = try TemporaryFolder()
+    try bench.workspace.put("elsewhere", as: "other.txt", in: elsewhere.path)
+    let events = try bench.workspace.json("import", elsewhere.path)
+    #expect(events.outcome("other.txt") == "imported")
+    #expect(try bench.workspace.run("retry", "--all").exitCode == 0)
+    try bench.workspace.put("mine", as: "mine.txt")
+    try bench.waitForImport(of: "mine.txt")
+    try bench.end()
+    try bench.workspace.expectSound()
+  }
+
+  @Test("A tree of folders with a file is never missed, however fast it is made")
+  func nested() throws {
+    let bench = try Bench(settle: "50ms", stages: [])
+    let count = Self.isThorough ? 1000 : 100
+    for round in 0..<count {
+      let folder = bench.workspace.inbox.appending(BytePath("\(round)"))
+      for part in ["", "a", "a/b", "a/b/c"] {
+        try bench.workspace.makeFolder(folder.appending(BytePath(part)))
+      }
+      try bench.workspace.put("file \(round)", as: BytePath("\(round)/a/b/c/file.txt"))
+    }
+    try bench.waitFor("all files", within: 120) {
+      $0.of("file").count { $0["outcome"] == "imported" } == count
+    }
+    #expect(try bench.end().summary["imported"]?.integer == count)
+    try bench.workspace.expectSound()
+  }
+
+  @Test("Files that come while the reader is stopped are all taken, and an overflow is told")
+  func overflow() throws {
+    let bench = try Bench(settle: "50ms", stages: [])
+    let count = Self.isThorough ? 20_000 : 9_000
+    bench.run.signal(SIGSTOP)
+    for number in 0..<count {
+      try bench.workspace.put("file \(number)", as: BytePath("f\(number).txt"))
+    }
+    bench.run.signal(SIGCONT)
+    // Told files would be counted anew each time; those that are left are counted by the kernel.
+    let end = ContinuousClock.now + .seconds(300)
+    while ContinuousClock.now < end, try bench.workspace.files(below: "inbox").count > 0 {
+      usleep(250_000)
+    }
+    let events = try bench.end()
+    #expect(events.of("watch").contains { $0["state"] == "overflowed" && $0["times"] == 1 })
+    #expect(events.of("watch").contains { $0["state"] == "rescanned" && $0["regular"] == false })
+    #expect(events.summary["imported"]?.integer == count)
+    #expect(try bench.workspace.files(below: "inbox") == [])
+    if !Self.isThorough { try bench.workspace.expectSound() }
+  }
+
+  @Test(
+    "Where the kernel lets a user watch no more, the source is looked through instead",
+    arguments: ["max_inotify_watches", "max_inotify_instances"])
+  func limit(name: String) throws {
+    let value = name == "max_inotify_watches" ? 3 : 0
+    let script = "echo \(value) > /proc/sys/user/\(name); exec \"$@\""
+    let bench = try Bench(prefix: ["unshare", "-Ur", "sh", "-c", script, "sh"])
+    for folder in ["a", "a/b", "a/b/c", "a/b/c/d", "a/b/c/d/e"] {
+      try bench.workspace.makeFolder(bench.workspace.inbox.appending(BytePath(folder)))
+    }
+    try bench.workspace.put("deep", as: "a/b/c/d/e/deep.txt")
+    try bench.waitForImport(of: "deep.txt")
+    try bench.waitFor("the reason") { $0.of("watch").contains { $0["state"] == "polled" } }
+    try bench.workspace.put("later", as: "a/b/c/d/later.txt")
+    try bench.waitForImport(of: "later.txt")
+    let polled = try bench.end().of("watch").filter { $0["state"] == "polled" }
+    #expect(polled.count == 1)
+    let sysctl =
+      name == "max_inotify_watches"
+      ? "fs.inotify.max_user_watches" : "fs.inotify.max_user_instances"
+    #expect(polled.first?["reason"]?.string?.contains(sysctl) == true)
+    try bench.workspace.expectSound()
+  }
+
+  @Test("A source that is removed and made again is watched again")
+  func rootAgain() throws {
+    let bench = try Bench()
+    try bench.workspace.put("before", as: "before.txt")
+    try bench.waitForImport(of: "before.txt")
+    let inbox = bench.workspace.inbox
+    try Descriptor.openFolder(inbox.parent).removeFolder("inbox")
+    try bench.waitFor("its absence") { $0.of("watch").contains { $0["state"] == "away" } }
+    try bench.workspace.makeFolder(inbox)
+    try bench.workspace.put("after", as: "after.txt")
+    try bench.waitForImport(of: "after.txt")
+    let events = try bench.end()
+    #expect(events.of("watch").count { $0["state"] == "away" } == 1)
+    #expect(events.of("watch").count { $0["state"] == "returned" } == 1)
+    #expect(events.of("file").allSatisfy { $0["outcome"] == "imported" })
+    try bench.workspace.expectSound()
+  }
+
+  @Test("SIGINT ends it with 130, and what came meanwhile is left for the next time")
+  func interrupt() throws {
+    let bench = try Bench(settle: "60s")
+    try bench.workspace.put("young", as: "young.txt")
+    usleep(300_000)
+    bench.run.signal(SIGINT)
+    #expect(try bench.run.wait(within: 12).exitCode == 130)
+    #expect(bench.workspace.exists("inbox/young.txt"))
+    #expect(!bench.workspace.exists("library/control"))
+    try bench.workspace.configure()
+    #expect(try bench.workspace.json("run").outcome("young.txt") == "imported")
+    try bench.workspace.expectSound()
+  }
+
+  @Test("A signal in the middle of many files ends it within 10 s, a second one at once")
+  func signals() throws {
+    for isTwice in [false, true] {
+      let bench = try Bench(settle: "0ms", stages: [])
+      for number in 0..<2000 {
+        try bench.workspace.put("file \(number)", as: BytePath("f\(number).txt"))
+      }
+      try bench.waitFor("the first files") { !$0.of("file").isEmpty }
+      let start = ContinuousClock.now
+      bench.run.signal(SIGTERM)
+      if isTwice {
+        usleep(600_000)
+        bench.run.signal(SIGTERM)
+      }
+      #expect(try bench.run.wait(within: 12).exitCode == 143)
+      #expect(ContinuousClock.now - start < .seconds(10))
+      try bench.workspace.configure(stages: [])
+      try bench.workspace.json("run")
+      #expect(try bench.workspace.files(below: "inbox") == [])
+      #expect(try bench.workspace.assets().count == 2000)
+      try bench.workspace.expectSound()
+    }
+  }
+
+  @Test("SIGHUP has a valid configuration taken up, and an invalid one refused with its reason")
+  func reload() throws {
+    let bench = try Bench()
+    let other = try TemporaryFolder()
+    try bench.workspace.put("unseen", as: "a.txt", in: other.path)
+    let sources: JSONValue = [
+      ["path": "inbox", "settle": "0ms", "mode": "move"],
+      ["path": .string(other.path.description), "settle": "0ms", "mode": "copy"],
+    ]
+    try bench.workspace.write(Array("{".utf8), to: "pipeline.json")
+    bench.run.signal(SIGHUP)
+    try bench.waitFor("a refusal") { $0.of("error").count == 1 }
+    try bench.workspace.configure(sources: sources, ["library": "another"])
+    bench.run.signal(SIGHUP)
+    try bench.waitFor("another refusal") { $0.of("error").count == 2 }
+    try bench.workspace.put("still", as: "still.txt")
+    try bench.waitForImport(of: "still.txt")
+    try bench.workspace.configure(sources: sources)
+    bench.run.signal(SIGHUP)
+    try bench.waitForImport(of: "a.txt")
+    #expect(!bench.workspace.exists("another"))
+    let events = try bench.end()
+    // The session before the last configuration, and the one after it.
+    #expect(events.of("summary").map { $0["imported"]?.integer } == [1, 1])
+    try bench.workspace.expectSound()
+  }
+
+  @Test("A second one ends at once with 11, and so does a run")
+  func locked() throws {
+    let bench = try Bench()
+    let start = ContinuousClock.now
+    #expect(try bench.workspace.run("watch").exitCode == 11)
+    #expect(try bench.workspace.run("run").exitCode == 11)
+    #expect(ContinuousClock.now - start < .seconds(5))
+    try bench.workspace.put("mine", as: "mine.txt")
+    try bench.waitForImport(of: "mine.txt")
+    try bench.end()
+    let again = try bench.workspace.program.start(["watch", "--wait", "10s"])
+    usleep(200_000)
+    again.signal(SIGTERM)
+    #expect(try again.wait(within: 12).exitCode == 143)
+  }
+
+  @Test("An idle watch uses no measurable processor time")
+  func idle() throws {
+    let bench = try Bench()
+    try bench.workspace.put("warm", as: "warm.txt")
+    try bench.waitFor("two jobs") { $0.of("job").count == 2 }
+    usleep(2_500_000)
+    let before = try Self.ticks(bench.run.process)
+    usleep(5_000_000)
+    let used = try Self.ticks(bench.run.process) - before
+    // One tick is a hundredth of a second.
+    #expect(used <= 1)
+    try bench.end()
+  }
+
+  /// The processor time of a process in hundredths of a second. Source: proc(5).
+  private static func ticks(_ process: Int32) throws -> Int {
+    let text = String(
+      decoding: try Descriptor.openFolder(BytePath("/proc/\(process)")).readFile("stat"),
+      as: UTF8.self)
+    let fields = text.drop { $0 != ")" }.split(separator: " ")
+    return try #require(Int(fields[12])) + #require(Int(fields[13]))
+  }
+}
+
+extension [JSONValue] {
+  /// The first or last outcome of the path with a name.
+  func outcome(_ name: String, last: Bool) -> String? {
+    let events = of("file").filter { $0["path"]?.string?.hasSuffix("/\(name)") == true }
+    return (last ? events.last : events.first)?["outcome"]?.string
+  }
+}

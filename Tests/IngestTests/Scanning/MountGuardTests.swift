@@ -1,0 +1,100 @@
+import Catalog
+import Configuration
+import Files
+import Fixtures
+import Glibc
+import PipelineModel
+import Testing
+
+@testable import Ingest
+
+/// Sources and libraries whose disks are not mounted.
+@Suite("Disks that are not mounted", .timeLimit(.minutes(1)))
+struct MountGuardTests {
+  private static func key(_ path: BytePath) -> String {
+    "source.mount.\(Hexadecimal.encode(path.bytes))"
+  }
+
+  /// A table that asks for a disk at a path.
+  private func table(_ scene: Scene, _ point: BytePath) throws -> MountTable {
+    let line = "UUID=1-2 \(point) ext4 nofail 0 2\n"
+    try Descriptor.openFolder(scene.temporary.path).writeDurably(
+      Array(line.utf8), as: "fstab")
+    return MountTable(fstab: scene.temporary.appending("fstab"))
+  }
+
+  @Test("A source that was a mount point, or lay on a disk, and does not now is refused")
+  func unmounted() throws {
+    let scene = try Scene(.copy)
+    try scene.write("one", to: "a")
+    try scene.run()
+    let library = try scene.library()
+    let key = Self.key(scene.source.path)
+    let path = try FileSystem.realPath(of: scene.source.path)
+    // What earlier runs have remembered of the source, whose disk is away now.
+    let texts = ["1"] + [path, path.parent].map { "at:" + Hexadecimal.encode($0.bytes) }
+    try scene.remove("a")
+    for text in texts {
+      try library.catalog.set(key, to: text)
+      let error = try #require(throws: IngestError.self) { try scene.run() }
+      #expect(error.code == .source && error.message.contains("mount it"), "\(text)")
+      #expect(try library.catalog.setting(key) == text)
+      #expect(try scene.sighting("a")?.state == .imported)
+    }
+    // Taken out of the configuration for a run it is a folder like others.
+    _ = try Ingest(into: library, report: scene.report, isStopped: { false }).take([])
+    #expect(try library.catalog.setting(key) == nil)
+    #expect(try scene.outcomes() == ["a": .gone])
+  }
+
+  @Test("The mount point that a source lies in is remembered, and a nearer one replaces it")
+  func mounted() throws {
+    // Every Linux has /proc mounted, wherever the tests run.
+    let scene = try Scene(.copy)
+    let library = try scene.library()
+    let source = try IngestSource(SourceConfiguration(path: "/proc/sys/kernel"))
+    let proc = "at:" + Hexadecimal.encode(BytePath("/proc").bytes)
+    for text in [nil, "at:" + Hexadecimal.encode(BytePath("/").bytes), proc] {
+      try library.catalog.set(Self.key("/proc/sys/kernel"), to: text)
+      try MountGuard(library: library).check(source)
+      #expect(try library.catalog.setting(Self.key("/proc/sys/kernel")) == proc)
+    }
+    // A path that led elsewhere, by a link, says nothing about this one.
+    let other = "at:" + Hexadecimal.encode(BytePath("/media/disk/inbox").bytes)
+    try library.catalog.set(Self.key("/proc/sys/kernel"), to: other)
+    try MountGuard(library: library).check(source)
+  }
+
+  @Test("A source below a mount point of the table where nothing is mounted is refused")
+  func table() throws {
+    let scene = try Scene(.copy)
+    try scene.write("one", to: "a")
+    for point in [scene.source.path, scene.temporary.path] {
+      scene.mounts = try table(scene, point)
+      let error = try #require(throws: IngestError.self) { try scene.run() }
+      #expect(error.code == .source && error.message.contains("/etc/fstab"))
+      #expect(error.message.contains("“\(point)”"))
+      #expect(try scene.sighting("a") == nil && scene.report.events == [])
+      scene.close()
+    }
+    scene.mounts = try table(scene, "/proc")
+    #expect(try scene.outcomes() == ["a": .imported])
+  }
+
+  @Test("No library is made below a mount point of the table where nothing is mounted")
+  func library() throws {
+    let scene = try Scene(.copy)
+    let folder = try Descriptor.openFolder(scene.temporary.path)
+    try folder.makeFolder("disk")
+    let layout = LibraryLayout(root: scene.temporary.appending("disk/library"))
+    let mounts = try table(scene, scene.temporary.appending("disk"))
+    let error = try #require(throws: IngestError.self) {
+      _ = try LibraryFolder.openOrMake(layout, neighbour: scene.temporary.path, mounts: mounts)
+    }
+    #expect(error.message.contains("/etc/fstab") && error.message.contains("none is made"))
+    #expect(try Descriptor.openFolder("disk", in: folder).entries().isEmpty)
+    _ = try LibraryFolder.openOrMake(layout, neighbour: scene.temporary.path)
+    // One that is there is not made, so it may be used.
+    _ = try LibraryFolder.openOrMake(layout, neighbour: scene.temporary.path, mounts: mounts)
+  }
+}
