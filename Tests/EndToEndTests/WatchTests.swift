@@ -194,6 +194,38 @@ struct WatchTests {
     try bench.workspace.expectSound()
   }
 
+  @Test(
+    "A disk that is unmounted is not held, its empty folder is left alone, and it is taken up again"
+  )
+  func unmounted() throws {
+    let workspace = try Workspace(
+      sources: [["path": "inbox", "settle": "100ms", "mode": "move"]], stages: [])
+    // Mounts can be made in a namespace of the program's own; so the steps are in it, too.
+    let script = """
+      wait_for() { for i in $(seq 200); do if $1; then return; fi; sleep 0.05; done; exit 9; }
+      empty() { [ -z "$(ls inbox)" ]; }
+      away() { grep -q '"state":"away"' out; }
+      free() { umount inbox 2>/dev/null; }
+      mount -t tmpfs none inbox
+      "$@" > out & watch=$!
+      echo one > inbox/one.txt; wait_for empty
+      wait_for free; wait_for away
+      echo under > inbox/under.txt; sleep 1.5
+      [ -e inbox/under.txt ] || exit 8
+      mount -t tmpfs none inbox
+      echo two > inbox/two.txt; wait_for empty
+      kill $watch; wait $watch
+      """
+    var program = workspace.program
+    program.prefix = ["unshare", "-Urm", "sh", "-c", script, "sh"]
+    let outcome = try program.run(["watch", "--json"], within: 60)
+    #expect(outcome.exitCode == 143, "\(outcome.errors)")
+    let told = String(decoding: try workspace.read("out"), as: UTF8.self)
+    #expect(told.contains("\"state\":\"returned\""))
+    #expect(try workspace.files(below: "inbox") == ["under.txt"])
+    #expect(Set(try workspace.assets().map { $0["name"] }) == ["one.txt", "two.txt"])
+  }
+
   @Test("SIGINT ends it with 130, and what came meanwhile is left for the next time")
   func interrupt() throws {
     let bench = try Bench(settle: "60s")
