@@ -13,7 +13,7 @@ struct KillTests {
   func kill(scenario: FaultScenario) async throws {
     let bench = try FaultBench(scenario)
     FaultSelection.progress("\(scenario.rawValue): \(bench.calls) calls that change files")
-    let some = scenario == .move ? 8 : 3
+    let some = scenario == .move ? 6 : 2
     try await strike(bench, .kill, Array(1...bench.calls), selecting: some)
     // In the middle of it; a call that writes nothing has none.
     try await strike(bench, .tear, bench.writes, selecting: some)
@@ -22,7 +22,7 @@ struct KillTests {
   @Test("A call that fails loses nothing", arguments: FaultScenario.ofFiveFiles)
   func fail(scenario: FaultScenario) async throws {
     let bench = try FaultBench(scenario)
-    let some = scenario == .move ? 4 : 2
+    let some = scenario == .move ? 3 : 1
     try await strike(bench, .ioError, Array(1...bench.calls), selecting: some)
     try await strike(bench, .noSpace, bench.writes, selecting: some)
   }

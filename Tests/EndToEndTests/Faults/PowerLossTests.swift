@@ -26,7 +26,7 @@ struct PowerLossTests {
         group.addTask {
           let bench = try PowerLossBench(scenario)
           let moments = FaultSelection.places(
-            Array(bench.moments.indices), selecting: 3, seed: 815
+            Array(bench.moments.indices), selecting: 2, seed: 815
           ).filter { $0 % workers == worker }
           try bench.cutPower(at: moments)
         }
