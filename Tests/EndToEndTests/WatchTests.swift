@@ -226,6 +226,36 @@ struct WatchTests {
     #expect(Set(try workspace.assets().map { $0["name"] }) == ["one.txt", "two.txt"])
   }
 
+  @Test(
+    "A source on a file system without events is looked through without being told to",
+    .enabled(if: FuseFolder.isPossible, "There is no /dev/fuse."))
+  func silent() throws {
+    let workspace = try Workspace(
+      sources: [["path": "inbox", "settle": "100ms", "mode": "copy"]], stages: [])
+    let tools = try TemporaryFolder()
+    let fuse = try FuseFolder(in: tools.path)
+    try workspace.makeFolder(workspace.root.appending("behind"))
+    let script = """
+      "\(fuse.path.description)" behind inbox || exit 9
+      "$@" > out & watch=$!
+      told() { for i in $(seq 200); do if grep -q "$1" out; then return; fi; sleep 0.05; done; exit 8; }
+      told '"state":"polled"'
+      echo one > behind/one.txt; told 'imported.*one.txt'
+      sleep 1; echo two > behind/two.txt; told 'imported.*two.txt'
+      kill $watch; wait $watch; code=$?
+      umount inbox
+      exit $code
+      """
+    var program = workspace.program
+    program.prefix = ["unshare", "-Urm", "sh", "-c", script, "sh"]
+    let outcome = try program.run(["watch", "--json"], within: 60)
+    #expect(outcome.exitCode == 143, "\(outcome.errors)")
+    let told = String(decoding: try workspace.read("out"), as: UTF8.self)
+    #expect(told.contains("FUSE"))
+    #expect(!told.contains("\"state\":\"watched\""))
+    #expect(Set(try workspace.assets().map { $0["name"] }) == ["one.txt", "two.txt"])
+  }
+
   @Test("SIGINT ends it with 130, and what came meanwhile is left for the next time")
   func interrupt() throws {
     let bench = try Bench(settle: "60s")
