@@ -8,7 +8,7 @@
 # To build: headers of the C libraries, and pkg-config that finds them.
 BUILD_PACKAGES = libvips-dev libsqlite3-dev libmagic-dev libssl-dev pkg-config
 # To test: plugins in C are compiled, and the database is read from outside.
-TEST_PACKAGES = gcc libc6-dev sqlite3
+TEST_PACKAGES = gcc libc6-dev sqlite3 util-linux
 # To measure: the program that is compared with, and the stopwatch.
 BENCH_PACKAGES = hyperfine libvips-tools jq time
 # To install: gives the installed files the place of their Swift libraries.
@@ -28,7 +28,7 @@ SHELL = /bin/bash
 MAKEFLAGS += --no-print-directory
 # Builds share one folder, so two at a time would only wait for each other.
 .NOTPARALLEL:
-.PHONY: help run test build check lint warnings install uninstall bench sanitize clean \
+.PHONY: help run test build check lint warnings install uninstall faults bench sanitize clean \
 	packages test-packages toolchain
 
 help: ## List the targets
@@ -85,6 +85,10 @@ uninstall: ## Remove what `make install` put there, and nothing else
 	@Packaging/uninstall '$(DESTDIR)$(PREFIX)'
 
 # --- Now and then -----------------------------------------------------------
+
+# Each fault everywhere, not at a selection of places; PIPELINE_KILLS says how many random kills.
+faults: packages test-packages toolchain ## Inject every fault in full, and print a line for each
+	@umask 022; Tests/faults '$(SWIFT)'
 
 bench: packages build ## Compare with vipsthumbnail; PIPELINE_CORPUS names a folder of photographs
 	@Packaging/require-packages $(BENCH_PACKAGES)

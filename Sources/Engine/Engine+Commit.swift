@@ -17,6 +17,9 @@ extension Engine {
         Completion(token: job.job.token, outcome: outcome, seconds: job.seconds))
     }
     let unused = try inLedger { () throws(CatalogError) in try ledger.complete(completions) }
+    let withdrawn = try inLedger { () throws(CatalogError) in
+      try ledger.withdrawn(among: completions.map(\.token))
+    }
     do throws(FileError) {
       try renditions.remove(unused)
       for job in finished { try work.remove(job.job.token) }
@@ -30,8 +33,10 @@ extension Engine {
         state.admission.stages[index].isExhausted = false
       }
     }
-    for (job, outcome) in zip(finished, outcomes) { tell(job, outcome) }
-    try holdStages(after: finished)
+    for (job, outcome) in zip(finished, outcomes) where !withdrawn.contains(job.job.token) {
+      tell(job, outcome)
+    }
+    try holdStages(after: finished.filter { !withdrawn.contains($0.job.token) })
   }
 
   /// Makes jobs that were given up ready again, as if they had never begun.

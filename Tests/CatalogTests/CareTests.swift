@@ -28,7 +28,8 @@ struct CareTests {
   private func completion(of job: ClaimedJob, _ stage: String) -> Completion {
     let path = "renditions/\(stage)/\(job.isAssetScoped ? "\(job.asset)" : job.digest.hex)"
     return Completion(
-      token: job.token, outcome: .done(facts: [:], renditions: [Samples.rendition("r", path: path)]),
+      token: job.token,
+      outcome: .done(facts: [:], renditions: [Samples.rendition("r", path: path)]),
       seconds: 1)
   }
 
@@ -51,13 +52,15 @@ struct CareTests {
       [.trashed(Samples.id(1), at: time), .trashed(Samples.id(3), at: time)], manifestPosition: 9)
     // Once more does not change the time.
     try catalog.apply([.trashed(Samples.id(3), at: .now)], manifestPosition: 9)
-    #expect(try library.count("SELECT trashed_at FROM asset WHERE id = (SELECT max(id) FROM asset)")
-      == time.microseconds)
+    #expect(
+      try library.count("SELECT trashed_at FROM asset WHERE id = (SELECT max(id) FROM asset)")
+        == time.microseconds)
     let jobs = try catalog.claim(stage: "identify", limit: 9, suspects: false)
     // The second asset wants the bytes of the first.
     #expect(jobs.map(\.asset) == [Samples.id(2)])
     #expect(try library.read { try $0.asset(Samples.id(3))?.state } == .trashed)
-    #expect(try library.read { try $0.trash(limit: 9).map(\.id) } == [Samples.id(1), Samples.id(3)])
+    #expect(
+      try library.read { try $0.trash(limit: 9).map(\.id) } == [Samples.id(1), Samples.id(3)])
     try catalog.apply([.restored(Samples.id(3))], manifestPosition: 10)
     let again = try catalog.claim(stage: "identify", limit: 9, suspects: false)
     #expect(again.map(\.asset) == [Samples.id(3)])
@@ -115,6 +118,8 @@ struct CareTests {
     #expect(jobs.map(\.asset) == [Samples.id(1), Samples.id(3)])
     try catalog.apply([.purged(Samples.id(3))], manifestPosition: 6)
     _ = try catalog.takeDiscardedFiles()
+    let tokens = jobs.map(\.token)
+    #expect(try catalog.withdrawn(among: tokens) == [tokens[1]])
     let files = try catalog.complete(jobs.map { completion(of: $0, "thumbnails") })
     #expect(files == ["renditions/thumbnails/\(Samples.digest(3).hex)"])
     #expect(try library.read { try $0.asset(Samples.id(1))?.renditions.count } == 2)

@@ -59,11 +59,15 @@ struct CareTests {
       #expect(garbage["event"] == "garbage" && garbage["originals"] == 1)
       #expect(garbage["bytes"]?.integer == bytes)
     }
+    let plan = try workspace.run("gc", "--dry-run")
+    #expect(plan.output == "Nothing would be removed, 0 bytes.\n" && plan.errors == "")
     #expect(try workspace.json("gc").first?["originals"] == 0)
     #expect(try workspace.files(below: "library/originals").count == 2)
     #expect(try workspace.json("verify").summary["problems"] == 0)
     #expect(try workspace.json("run").of("file") == [])
-    for words: [BytePath] in [["rm"], ["rm", "zzz"], ["trash"], ["trash", "burn"], ["undo", "zz"]] {
+    for words: [BytePath] in [
+      ["rm"], ["rm", "zzz"], ["trash"], ["trash", "burn"], ["undo", "zz"],
+    ] {
       #expect(try workspace.program.run(words).exitCode == 2)
     }
   }
@@ -228,6 +232,28 @@ struct CareTests {
     #expect(checked == 5 && rounds == 5 && !workspace.exists("library/verify.json"))
     #expect(try workspace.run("verify", "--time-limit", "soon").exitCode == 2)
     try workspace.expectSound()
+  }
+
+  @Test("What is given back beside watch is not taken again")
+  func besideWatch() throws {
+    let workspace = try Workspace()
+    let watch = try workspace.program.start(["watch", "--json"])
+    for _ in 0..<1000 where !workspace.exists("library/control") { usleep(5000) }
+    for index in 0..<3 { try workspace.put("file \(index)", as: BytePath("\(index).txt")) }
+    var looks = 0
+    while try workspace.assets().count < 3, looks < 100 { looks += 1 }
+    #expect(try workspace.json("undo").of("undone").first?["returned"] == 3)
+    #expect(try workspace.files(below: "inbox").count == 3)
+    usleep(1_500_000)
+    #expect(try workspace.files(below: "inbox").count == 3)
+    #expect(try workspace.assets() == [])
+    try workspace.put("changed", as: "1.txt")
+    looks = 0
+    while try workspace.assets().isEmpty, looks < 100 { looks += 1 }
+    watch.signal(SIGTERM)
+    #expect(try watch.wait(within: 20).exitCode == 143)
+    #expect(try workspace.assets().map { $0["name"] } == ["1.txt"])
+    #expect(try workspace.json("verify").summary["problems"] == 0)
   }
 
   @Test("Every verb of care works while another process holds the library")

@@ -19,6 +19,18 @@ struct ReadmeTests {
     #expect(try place.names("pictures/inbox").isEmpty)
   }
 
+  @Test("What the README says of deleting works, one command after the other")
+  func deleting() throws {
+    let place = try DocumentPlace()
+    let script = try ["Quick start", "Deleting, and changing your mind"].map {
+      try DocumentPlace.blocks("sh", of: "README.md", section: $0)
+    }.joined(separator: "\n")
+    try #require(script.contains("pipeline undo") && script.contains("trash restore"))
+    let outcome = try place.run(script)
+    #expect(outcome.status == 0, "\(outcome.text)")
+    #expect(outcome.text.contains("return /") && !outcome.text.contains("pipeline:"))
+  }
+
   @Test("The recipes of docs/format.md check a library without the program")
   func formatRecipes() throws {
     let place = try DocumentPlace()

@@ -26,6 +26,9 @@ package struct PreloadShim: Sendable {
   }
 
   /// What makes a process count its calls into a file when it ends.
+  ///
+  /// Beside it, in a file with `.kinds` behind its name, is for each call `w` if it writes bytes, else
+  /// `-`.
   package func counting(into file: BytePath) -> [String: String] {
     ["LD_PRELOAD": path.description, "PIPELINE_PRELOAD_COUNT": file.description]
   }
@@ -62,6 +65,10 @@ package struct PreloadShim: Sendable {
     #include <unistd.h>
 
     static atomic_long calls;
+    // For each call whether it wrote bytes.
+    enum { KINDS = 1 << 16 };
+    static char kinds[KINDS];
+    static _Thread_local int is_writing;
     static long target;
     static char strike;
     static const char *count_file;
@@ -81,7 +88,14 @@ package struct PreloadShim: Sendable {
       if (!count_file) return;
       FILE *file = fopen(count_file, "w");
       if (!file) return;
-      fprintf(file, "%ld", atomic_load(&calls));
+      long count = atomic_load(&calls);
+      fprintf(file, "%ld", count);
+      fclose(file);
+      char name[4096];
+      snprintf(name, sizeof name, "%s.kinds", count_file);
+      file = fopen(name, "w");
+      if (!file) return;
+      for (long call = 1; call <= count; call++) fputc(call < KINDS ? kinds[call] : '-', file);
       fclose(file);
     }
 
@@ -92,13 +106,22 @@ package struct PreloadShim: Sendable {
 
     // Returns whether the call is to fail; does not return if the process is to die.
     static int count_call(void) {
-      if (atomic_fetch_add(&calls, 1) + 1 != target) return 0;
+      long call = atomic_fetch_add(&calls, 1) + 1;
+      if (call < KINDS) kinds[call] = is_writing ? 'w' : '-';
+      if (call != target) return 0;
       if (strike == 'k' || strike == 't') die();
       errno = strike == 'i' ? EIO : ENOSPC;
       return 1;
     }
 
     static int is_struck(void) { return synced ? 0 : count_call(); }
+
+    static int is_write_struck(void) {
+      is_writing = 1;
+      int result = is_struck();
+      is_writing = 0;
+      return result;
+    }
 
     static int is_sync_struck(int fd) {
       if (!synced) return count_call();
@@ -137,25 +160,25 @@ package struct PreloadShim: Sendable {
       REAL(write);
       if (!is_file(fd)) return real(fd, bytes, size);
       if (is_torn()) real(fd, bytes, size / 2);
-      return is_struck() ? -1 : real(fd, bytes, size);
+      return is_write_struck() ? -1 : real(fd, bytes, size);
     }
 
     ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at) {
       REAL(pwrite);
       if (is_torn()) real(fd, bytes, size / 2, at);
-      return is_struck() ? -1 : real(fd, bytes, size, at);
+      return is_write_struck() ? -1 : real(fd, bytes, size, at);
     }
 
     ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t at) {
       REAL(pwrite64);
       if (is_torn()) real(fd, bytes, size / 2, at);
-      return is_struck() ? -1 : real(fd, bytes, size, at);
+      return is_write_struck() ? -1 : real(fd, bytes, size, at);
     }
 
     ssize_t writev(int fd, const struct iovec *parts, int count) {
       REAL(writev);
       if (!is_file(fd)) return real(fd, parts, count);
-      return is_struck() ? -1 : real(fd, parts, count);
+      return is_write_struck() ? -1 : real(fd, parts, count);
     }
 
     COUNTED(int, rename, (const char *a, const char *b), (a, b))

@@ -47,6 +47,11 @@ package struct SystemShim: Sendable {
     ]) { $1 }
   }
 
+  /// Files with a piece of text in their path are on a file system of a type, by statfs(2).
+  package func fileSystem(of text: String, type: Int) -> [String: String] {
+    base.merging(["PIPELINE_SYSTEM_PLACE": text, "PIPELINE_SYSTEM_TYPE": "\(type)"]) { $1 }
+  }
+
   private static let source = """
     #define _GNU_SOURCE
     #include <dlfcn.h>
@@ -54,9 +59,11 @@ package struct SystemShim: Sendable {
     #include <fcntl.h>
     #include <stdarg.h>
     #include <stdatomic.h>
+    #include <stdio.h>
     #include <stdlib.h>
     #include <string.h>
     #include <sys/stat.h>
+    #include <sys/statfs.h>
     #include <sys/syscall.h>
     #include <sys/time.h>
     #include <time.h>
@@ -66,7 +73,8 @@ package struct SystemShim: Sendable {
     static unsigned long unreadable;
     static long clock_offset;
     static long sync_delay;
-    static const char *name, *event, *target;
+    static const char *name, *event, *target, *place;
+    static long place_type;
     static atomic_int happened;
 
     static long number(const char *variable) {
@@ -82,6 +90,8 @@ package struct SystemShim: Sendable {
       name = getenv("PIPELINE_SYSTEM_NAME");
       event = getenv("PIPELINE_SYSTEM_EVENT");
       target = getenv("PIPELINE_SYSTEM_TARGET");
+      place = getenv("PIPELINE_SYSTEM_PLACE");
+      place_type = number("PIPELINE_SYSTEM_TYPE");
     }
 
     #define REAL(name) \\
@@ -143,6 +153,20 @@ package struct SystemShim: Sendable {
       REAL(fdatasync);
       if (sync_delay) usleep(sync_delay * 1000);
       return real(fd);
+    }
+
+    // MARK: File systems
+
+    int fstatfs(int fd, struct statfs *result) {
+      REAL(fstatfs);
+      int code = real(fd, result);
+      if (!place || code != 0) return code;
+      char link[64], path[4096];
+      snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+      ssize_t size = readlink(link, path, sizeof path - 1);
+      path[size < 0 ? 0 : size] = 0;
+      if (strstr(path, place)) result->f_type = place_type;
+      return 0;
     }
 
     // MARK: The clock

@@ -200,7 +200,8 @@ struct ManifestTests {
     let error = try #require(throws: ManifestError.self) { try journal.facts() }
     #expect(error.code == .damaged)
     // What comes behind the gap can still be had by itself.
-    #expect(try journal.facts(after: Int64(2 * Journal.everyKind.count)).count
+    #expect(
+      try journal.facts(after: Int64(2 * Journal.everyKind.count)).count
         == Journal.everyKind.count)
   }
 

@@ -22,6 +22,16 @@ extension Catalog {
   }
 }
 
+extension Catalog {
+  package func withdrawn(
+    among tokens: [AttemptToken]
+  ) throws(CatalogError) -> Set<AttemptToken> {
+    try access.sync { (writer) throws(CatalogError) in
+      Set(tokens.filter { writer.withdrawn[$0] != nil })
+    }
+  }
+}
+
 extension CatalogWriter {
   /// Ends an attempt and gives its row the outcome.
   fileprivate func record(

@@ -35,6 +35,10 @@ package protocol Ledger: Sendable {
   ///   below the library, for the caller to remove.
   func complete(_ completions: [Completion]) throws(CatalogError) -> [String]
 
+  /// Returns those attempts whose rows went with their asset: nobody wants to hear
+  /// what comes of them.
+  func withdrawn(among tokens: [AttemptToken]) throws(CatalogError) -> Set<AttemptToken>
+
   /// Takes attempts back that never started; they count for nothing.
   func giveBack(_ tokens: [AttemptToken]) throws(CatalogError)
 

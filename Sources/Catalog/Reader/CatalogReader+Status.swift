@@ -7,16 +7,18 @@ extension CatalogReader {
       let originals = try connection.pair("SELECT count(*), coalesce(sum(size), 0) FROM original")
       let renditions = try connection.pair(
         "SELECT count(*), coalesce(sum(bytes), 0) FROM rendition")
-      let sightings = try connection.all("SELECT state, count(*) FROM sighting GROUP BY state") {
-        (row) throws(CatalogError) in (try row.value(0, as: Sighting.State.self), row.int(1))
-      }
+      let sightings = try connection.sightingCounts()
       return StatusCounts(
         assets: try connection.first("SELECT count(*) FROM asset WHERE trashed_at IS NULL") {
           $0.int(0)
         } ?? 0,
         originals: originals.0, originalBytes: originals.1, renditions: renditions.0,
         renditionBytes: renditions.1,
-        sightings: Dictionary(sightings, uniquingKeysWith: +), jobs: try connection.backlog(),
+        sightings: sightings.reduce(into: [:]) { $0[$1.state, default: 0] += $1.all },
+        pathsOnDisk: sightings.reduce(into: [:]) { counts, row in
+          counts[row.source, default: [:]][row.state] = row.expected > 0 ? row.expected : nil
+        },
+        jobs: try connection.backlog(),
         lastRun: try connection.lastRun())
     }
   }
@@ -38,6 +40,24 @@ extension Connection {
     return rows.reduce(into: [:]) { counts, row in
       counts[row.0, default: [:]][row.1 ?? .ready, default: 0] += row.2
     }.mapValues { $0.filter { $0.value > 0 } }
+  }
+
+  /// Counts paths by source and state, and those of them where something ought to be:
+  /// what `Sighting.isExpected` says, in SQL.
+  fileprivate func sightingCounts() throws(CatalogError) -> [SightingCount] {
+    try all(
+      """
+      SELECT source.path, sighting.state, count(*),
+        sum(CASE WHEN sighting.state IN ('imported', 'duplicate', 'returned')
+          THEN sighting.inode IS NOT NULL ELSE sighting.state <> 'gone' END)
+      FROM sighting JOIN source ON source.id = sighting.source
+      GROUP BY sighting.source, sighting.state
+      """
+    ) { (row) throws(CatalogError) in
+      SightingCount(
+        source: row.path(0), state: try row.value(1, as: Sighting.State.self), all: row.int(2),
+        expected: row.int(3))
+    }
   }
 
   fileprivate func pair(_ sql: String) throws(CatalogError) -> (Int, Int) {
@@ -65,4 +85,12 @@ extension Statement {
       endedAt: optional(3, timestamp),
       counters: (try json(4).object ?? [:]).compactMapValues(\.integer))
   }
+}
+
+/// How many paths of a source have a state.
+private struct SightingCount {
+  let source: BytePath
+  let state: Sighting.State
+  let all: Int
+  let expected: Int
 }

@@ -1,3 +1,5 @@
+package import PipelineModel
+
 /// Counts for `status`.
 package struct StatusCounts: Hashable, Sendable {
   /// The number of assets.
@@ -12,6 +14,8 @@ package struct StatusCounts: Hashable, Sendable {
   package var renditionBytes: Int
   /// Paths by state.
   package var sightings: [Sighting.State: Int]
+  /// Paths at which something ought to be, by source and state.
+  package var pathsOnDisk: [BytePath: [Sighting.State: Int]]
   /// Jobs of configured stages: stage name → state → number of ledger rows.
   package var jobs: [String: [LedgerState: Int]]
   /// The last run that ended.
@@ -20,7 +24,8 @@ package struct StatusCounts: Hashable, Sendable {
   /// Makes it from its parts.
   package init(
     assets: Int, originals: Int, originalBytes: Int, renditions: Int, renditionBytes: Int,
-    sightings: [Sighting.State: Int], jobs: [String: [LedgerState: Int]],
+    sightings: [Sighting.State: Int], pathsOnDisk: [BytePath: [Sighting.State: Int]],
+    jobs: [String: [LedgerState: Int]],
     lastRun: RunRecord? = nil
   ) {
     self.assets = assets
@@ -29,6 +34,7 @@ package struct StatusCounts: Hashable, Sendable {
     self.renditions = renditions
     self.renditionBytes = renditionBytes
     self.sightings = sightings
+    self.pathsOnDisk = pathsOnDisk
     self.jobs = jobs
     self.lastRun = lastRun
   }

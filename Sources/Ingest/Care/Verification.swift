@@ -77,6 +77,9 @@ package struct Verification {
     let isStopped: () -> Bool
     let progress: (Int) -> Void
     var lastSave = ContinuousClock().now
+    /// Originals that were not there while somebody worked on the library, who may
+    /// just have been giving them back.
+    var doubtful: [(digest: Digest, size: Int)] = []
 
     init(
       from place: VerificationPlace, deadline: ContinuousClock.Instant?,
@@ -121,6 +124,7 @@ package struct Verification {
         from: place, deadline: deadline, isStopped: isStopped, progress: progress)
       try checkOriginals(pass, report)
       try checkRenditions(pass, report)
+      for (digest, size) in pass.doubtful { try checkOriginal(digest, size, report) }
       if pass.place.isEnd {
         try checkUnrecordedOriginals(report)
         try checkManifest(report)
@@ -153,7 +157,14 @@ package struct Verification {
       if page.isEmpty { pass.place.next = .renditions(after: 0) }
       for (digest, size) in page {
         if pass.isOver { return }
-        try checkOriginal(digest, size, report)
+        try checkOriginal(digest, size) { problem in
+          if problem.kind == .originalMissing, (try? isLocked) == true {
+            // Looked at once more at the end.
+            pass.doubtful.append((digest, size))
+          } else {
+            report(problem)
+          }
+        }
         pass.place.next = .originals(after: digest)
         pass.count()
         saveSometimes(pass)

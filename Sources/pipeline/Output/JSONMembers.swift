@@ -68,6 +68,25 @@ enum JSONMembers {
     return members
   }
 
+  /// What `explain` says of a path.
+  static func explanation(
+    _ explanation: PathExplanation, of path: BytePath
+  ) -> [String: JSONValue] {
+    var members: [String: JSONValue] = [
+      "state": .string(explanation.state),
+      "reason": text(explanation.reason),
+      "next": .string(explanation.next),
+      "asset": text(explanation.asset?.description),
+      "seenAt": time(explanation.seenAt),
+      "changed": .bool(explanation.hasChanged),
+    ]
+    if let left = explanation.settlesIn {
+      members["settlesInSeconds"] = .number(PathExplanation.seconds(left))
+    }
+    members.merge(Self.path(path)) { $1 }
+    return members
+  }
+
   static func job(_ job: JobRecord) -> [String: JSONValue] {
     [
       "stage": .string(job.stage),

@@ -17,9 +17,13 @@ enum ExplainVerb: Verb {
   static func run(_ context: Context) throws -> ExitCode {
     try context.expectOperands(atMost: 1)
     let operand = try context.operand(0, "PATH or ID")
-    let session = try ReadingSession(context)
     let typed = context.workingFolder.appending(operand).normalized
     let path = resolved(typed)
+    guard let session = try open(context) else {
+      let surroundings = try Surroundings(context)
+      explainUnseen(typed, path, surroundings, context.console)
+      return .success
+    }
     // A source may be configured by a path with links in it.
     var sightings = try session.catalog.sightings(path: typed)
     if sightings.isEmpty { sightings = try session.catalog.sightings(path: path) }
@@ -31,9 +35,45 @@ enum ExplainVerb: Verb {
       try explain(asset, session, context.console)
       return .success
     }
-    let unseen = UnseenPath(path: typed, configuration: session.surroundings.configuration)
-    say(path, state: unseen.state, reason: unseen.reason, context.console)
+    explainUnseen(typed, path, session.surroundings, context.console)
     return .success
+  }
+
+  /// The library, or `nil` if it is a new one that nothing was taken into yet.
+  private static func open(_ context: Context) throws -> ReadingSession? {
+    do {
+      return try ReadingSession(context)
+    } catch let error as CatalogError where error.code == .missing {
+      let manifest = try Descriptor.openFolder(try Surroundings(context).layout.manifest)
+      if try manifest.entries().isEmpty { return nil }
+      throw error
+    }
+  }
+
+  /// - Parameter path: the same as what was typed, with links resolved.
+  private static func explainUnseen(
+    _ typed: BytePath, _ path: BytePath, _ surroundings: Surroundings, _ console: Console
+  ) {
+    let home = home(of: typed, in: surroundings) ?? home(of: path, in: surroundings)
+    let look = DiskLook(
+      home.map { $0.source.path.appending($0.path) } ?? path, home: home,
+      library: libraryFolders(surroundings))
+    say(path, PathExplanation(known: nil, look: look, source: home?.source), console)
+  }
+
+  /// The configured source that a path is in.
+  private static func home(
+    of path: BytePath, in surroundings: Surroundings
+  ) -> (source: SourceConfiguration, path: BytePath)? {
+    surroundings.configuration.sources.lazy
+      .compactMap { source in path.relative(to: source.path).map { (source, $0) } }.first
+  }
+
+  private static func libraryFolders(_ surroundings: Surroundings) -> [BytePath] {
+    let layout = surroundings.layout
+    // The configured catalog folder may hold other things, but no run looks at them.
+    return layout.catalogFolder == layout.root
+      ? [layout.root] : [layout.root, layout.catalogFolder]
   }
 
   /// The path with links in its folders resolved, as far as they exist.
@@ -46,10 +86,15 @@ enum ExplainVerb: Verb {
   private static func explain(
     _ sighting: Sighting, _ session: ReadingSession, _ console: Console
   ) throws {
-    let path = sighting.source.appending(sighting.path)
+    var shown = sighting.source.appending(sighting.path)
+    // An ignored folder is known with a slash behind its name.
+    if sighting.path.bytes.last == UInt8(ascii: "/") {
+      shown = BytePath(bytes: shown.bytes.dropLast())
+    }
+    let home = home(of: shown, in: session.surroundings)
+    let look = DiskLook(shown, home: home, library: libraryFolders(session.surroundings))
     say(
-      path, state: sighting.state.rawValue, reason: sighting.reason, asset: sighting.asset,
-      seenAt: sighting.seenAt, console)
+      shown, PathExplanation(known: sighting, look: look, source: home?.source), console)
     if let id = sighting.asset, let asset = try session.catalog.asset(id) {
       try explain(asset, session, console)
     }
@@ -67,22 +112,26 @@ enum ExplainVerb: Verb {
     console.result("asset \(asset.id) (\(asset.name.printable)) is \(asset.state.rawValue)")
     for job in jobs {
       let reason = job.reason.map { ": \($0)" } ?? ""
-      console.result("  \(job.stage) is \(job.state.rawValue)\(reason)")
+      console.result("  \(job.stage) is \(job.state.rawValue)\(reason)\(next(job))")
     }
   }
 
-  private static func say(
-    _ path: BytePath, state: String, reason: String?, asset: AssetID? = nil,
-    seenAt: Timestamp? = nil, _ console: Console
-  ) {
-    if console.isJSON {
-      var members: [String: JSONValue] = [
-        "state": .string(state), "reason": JSONMembers.text(reason),
-        "asset": JSONMembers.text(asset?.description), "seenAt": JSONMembers.time(seenAt),
-      ]
-      members.merge(JSONMembers.path(path)) { $1 }
-      return console.event("path", members)
+  /// What comes next for a job that did not succeed.
+  private static func next(_ job: JobRecord) -> String {
+    if job.state == .failed {
+      return " (tried again when its plugin, decoder or options change, or after `pipeline retry`)"
     }
-    console.result("\(path.printable) is \(state)\(reason.map { ": \($0)" } ?? "")")
+    guard job.failureClass != nil, let time = job.notBefore else { return "" }
+    return " (tried again after \(time.rfc3339))"
+  }
+
+  private static func say(_ path: BytePath, _ explanation: PathExplanation, _ console: Console) {
+    if console.isJSON {
+      return console.event("path", JSONMembers.explanation(explanation, of: path))
+    }
+    let reason = explanation.reason.map { ": \($0)" } ?? ""
+    console.result("\(path.printable) is \(explanation.state)\(reason)")
+    if explanation.hasChanged { console.result("  It is not what it was then.") }
+    console.result("  \(explanation.next)")
   }
 }

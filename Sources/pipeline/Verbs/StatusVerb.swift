@@ -1,4 +1,5 @@
 import Catalog
+import Configuration
 import Files
 import Ingest
 import PipelineModel
@@ -55,12 +56,24 @@ enum StatusVerb: Verb {
       "renditions": .integer(counts.renditions),
       "renditionBytes": .integer(counts.renditionBytes),
       "paths": .object(paths),
+      "pathsOnDisk": .object(
+        onDisk(counts, session).reduce(into: [:]) { $0[$1.0.rawValue] = .integer($1.1) }),
       "jobs": .object(jobs),
       "failures": .integer(failures),
       "freeBytes": .integer(free),
       "holder": JSONMembers.number(holder),
       "lastRun": counts.lastRun.map { .object(run($0)) } ?? .null,
     ]
+  }
+
+  /// Paths in the configured sources at which something ought to be, by state.
+  private static func onDisk(
+    _ counts: StatusCounts, _ session: ReadingSession
+  ) -> [(Sighting.State, Int)] {
+    let sources = session.surroundings.configuration.sources.map(\.path)
+    return Sighting.State.allCases.map { state in
+      (state, sources.reduce(0) { $0 + (counts.pathsOnDisk[$1]?[state] ?? 0) })
+    }
   }
 
   private static func run(_ run: RunRecord) -> [String: JSONValue] {
@@ -86,6 +99,8 @@ enum StatusVerb: Verb {
       counts.sightings[state].map { "\($0) \(state.rawValue)" }
     }
     console.result("paths       \(paths.isEmpty ? "none" : paths.joined(separator: ", "))")
+    let there = onDisk(counts, session).filter { $0.1 > 0 }.map { "\($0.1) \($0.0.rawValue)" }
+    console.result("on disk     \(there.isEmpty ? "none" : there.joined(separator: ", "))")
     for (stage, states) in counts.jobs.sorted(by: { $0.key < $1.key }) {
       let jobs = LedgerState.allCases.compactMap { state in
         states[state].map { "\($0) \(state.rawValue)" }

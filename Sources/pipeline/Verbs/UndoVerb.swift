@@ -9,7 +9,8 @@ enum UndoVerb: Verb {
   static let name = "undo"
   static let summary = "Give a run's imports back to where they came from, with names and times"
   static let operands = "[RUN]"
-  static let yes = Option(name: "--yes", short: "-y", help: "don't ask, however many files they are")
+  static let yes = Option(
+    name: "--yes", short: "-y", help: "don't ask, however many files they are")
   static let options = [yes, Option.wait, Option.dryRun]
   static let examples = [
     ("pipeline undo", "the last run that imported something"),
@@ -52,7 +53,8 @@ enum UndoVerb: Verb {
     }
     guard matches.count == 1 else {
       let some = matches.prefix(3).map(\.description).joined(separator: ", ")
-      throw UsageError("“\(text)” means more than one run (\(some)…); write more of it.", verb: name)
+      throw UsageError(
+        "“\(text)” means more than one run (\(some)…); write more of it.", verb: name)
     }
     return run
   }
@@ -120,7 +122,7 @@ enum UndoVerb: Verb {
         "run": .string(run.description), "returned": 0, "left": 0, "failed": 0,
         "wouldReturn": .integer(count),
       ],
-      "\(counted(count, "file")) would be returned (run \(run)).")
+      "\(counted(count, "file")) would be returned (run \(run)).", isDryRun: true)
     return .success
   }
 

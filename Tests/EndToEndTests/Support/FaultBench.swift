@@ -6,12 +6,14 @@ import Testing
 
 /// Makes the same small library again and again, with another fault each time.
 final class FaultBench: Sendable {
-  private let scenario: FaultScenario
+  let scenario: FaultScenario
   private let inMemory: Bool
   private let shimFolder: TemporaryFolder
   private let shim: PreloadShim
   /// How many calls a run without a fault makes.
   let calls: Int
+  /// Those of them that write bytes, and so can be torn or lack room.
+  let writes: [Int]
   /// What such a run comes to.
   let state: [String]
 
@@ -29,8 +31,11 @@ final class FaultBench: Sendable {
     workspace.program.environment.merge(shim.counting(into: count)) { $1 }
     try workspace.json("run")
     workspace.program.environment["LD_PRELOAD"] = nil
-    calls = try #require(Int(String(decoding: try workspace.read(count), as: UTF8.self)))
-    try #require(calls > 50)
+    let calls = try #require(Int(String(decoding: try workspace.read(count), as: UTF8.self)))
+    self.calls = calls
+    let kinds = try workspace.read(BytePath(bytes: count.bytes + Array(".kinds".utf8)))
+    writes = kinds.enumerated().filter { $0.element == UInt8(ascii: "w") }.map { $0.offset + 1 }
+    try #require(calls > 50 && writes.count > 20)
     try workspace.expectSound("undisturbed")
     state = try workspace.state()
     try #require(state.count { $0.hasPrefix("asset") } == 4)

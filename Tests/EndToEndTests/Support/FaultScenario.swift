@@ -72,8 +72,7 @@ enum FaultSelection {
   static let isFull = ProcessInfo.processInfo.environment["PIPELINE_FAULTS"] == "1"
 
   /// A seeded selection of places, or all of them.
-  static func places(_ total: Int, selecting count: Int, seed: UInt64) -> [Int] {
-    let all = Array(1...max(1, total))
+  static func places(_ all: [Int], selecting count: Int, seed: UInt64) -> [Int] {
     if isFull { return all }
     var random = SeededRandom(seed: seed)
     return all.shuffled(using: &random).prefix(count).sorted()

@@ -29,6 +29,9 @@ final class SlowLedger: Ledger {
   func complete(_ completions: [Completion]) throws(CatalogError) -> [String] {
     try ledger.complete(completions)
   }
+  func withdrawn(among tokens: [AttemptToken]) throws(CatalogError) -> Set<AttemptToken> {
+    try ledger.withdrawn(among: tokens)
+  }
   func giveBack(_ tokens: [AttemptToken]) throws(CatalogError) { try ledger.giveBack(tokens) }
   func backlog() throws(CatalogError) -> [String: [LedgerState: Int]] { try ledger.backlog() }
   func nextDue() throws(CatalogError) -> Timestamp? { try ledger.nextDue() }

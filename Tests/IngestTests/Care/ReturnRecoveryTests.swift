@@ -42,9 +42,11 @@ struct ReturnRecoveryTests {
     }
   }
 
-  @Test("Before the rename, the asset stays", arguments: [
-    ManifestFact.Return.Action.renamed, .copied,
-  ])
+  @Test(
+    "Before the rename, the asset stays",
+    arguments: [
+      ManifestFact.Return.Action.renamed, .copied,
+    ])
   func before(action: ManifestFact.Return.Action) throws {
     let begun = try Begun(action)
     if action == .copied { try begun.place().writeDurably([1, 2], as: begun.temporary) }
@@ -52,8 +54,9 @@ struct ReturnRecoveryTests {
     #expect(try begun.scene.assets() == [begun.asset])
     #expect(try begun.scene.problems().isEmpty)
     #expect(try filesBelow(begun.scene.source.path).isEmpty)
-    #expect(try begun.scene.library().catalog.manifestPosition
-      == begun.scene.library().manifest.lastSequence)
+    #expect(
+      try begun.scene.library().catalog.manifestPosition
+        == begun.scene.library().manifest.lastSequence)
   }
 
   @Test("After the rename, mode and time are restored and the asset goes")

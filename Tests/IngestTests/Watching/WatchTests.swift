@@ -31,15 +31,15 @@ struct WatchTests {
 
     init(
       _ mode: SourceConfiguration.Mode = .move, rescan: Duration = .seconds(300),
-      _ change: (inout SourceConfiguration) -> Void = { _ in }
+      reserve: Int = 0, _ change: (inout SourceConfiguration) -> Void = { _ in }
     ) throws {
       scene = try Scene(mode)
       scene.source.settle = TimeSpan(milliseconds: 300)
       change(&scene.source)
       report = Report(scene.report)
       watch = Watch(
-        [scene.source], rescan: rescan, library: try scene.library(), report: report,
-        wakeup: wakeup,
+        [scene.source], rescan: rescan, library: try scene.library(reserve: reserve),
+        report: report, wakeup: wakeup,
         hooks: .init(
           isStopped: { false }, interlude: .none, tick: { ContinuousClock().now + .seconds(60) }))
       try watch.begin()
@@ -187,6 +187,41 @@ struct WatchTests {
     try bench.work(for: .milliseconds(600))
     #expect(bench.outcomes("gone.txt").allSatisfy { $0 == .gone })
     #expect(bench.scene.report.warnings.isEmpty)
+  }
+
+  @Test("A file that can't be taken is not tried in a hot loop, and told once")
+  func failed() throws {
+    // Copied, because it has a second name, and too large alone for what the reserve leaves.
+    let free = try Descriptor.openFolder("/tmp").fileSystem().freeBytes
+    try #require(free > 2 << 30, "needs 2 GiB of free space")
+    let bench = try Bench(rescan: .seconds(1), reserve: free - 512 << 20) {
+      $0.settle = TimeSpan(milliseconds: 0)
+    }
+    try bench.scene.write("large", to: "a.txt")
+    try #require(truncate(bench.scene.path("a.txt").description, 900 << 20) == 0)
+    let there = bench.scene.path("b.txt").description
+    let code = bench.scene.path("a.txt").description.withCString { Glibc.link($0, there) }
+    try #require(code == 0)
+    bench.rounds = 0
+    try bench.work(for: .seconds(4))
+    #expect(bench.outcomes("a.txt") == [.failed])
+    #expect(bench.outcomes("b.txt") == [.failed])
+    // Two files, four rescans, and the closing of the source: nothing else wakes it.
+    #expect(bench.rounds < 60)
+    #expect(bench.scene.exists("a.txt") && bench.scene.exists("b.txt"))
+  }
+
+  @Test("Below the reserve a watch says so once and leaves all sources as they are")
+  func full() throws {
+    let bench = try Bench(rescan: .seconds(1), reserve: .max / 2) {
+      $0.settle = TimeSpan(milliseconds: 0)
+    }
+    try bench.scene.write("one", to: "a.txt")
+    bench.rounds = 0
+    try bench.work(for: .seconds(3))
+    let told = bench.report.notices.count { if case .full = $0 { true } else { false } }
+    #expect(told == 1 && bench.rounds < 60)
+    #expect(bench.outcomes("a.txt").isEmpty && bench.scene.exists("a.txt"))
   }
 
   @Test("A source that goes and comes back is watched again; nothing is said of its files")
