@@ -134,7 +134,14 @@ final class Workspace {
     func walk(_ path: BytePath, _ descriptor: Descriptor) throws {
       for entry in try descriptor.entries() {
         let inner = path.appending(entry.name)
-        if try descriptor.status(of: entry.name).kind == .folder {
+        let kind: FileStatus.Kind
+        do {
+          kind = try descriptor.status(of: entry.name).kind
+        } catch let error as FileError where error.code == .notFound {
+          // Taken meanwhile, by a program that runs.
+          continue
+        }
+        if kind == .folder {
           try walk(inner, .openFolder(entry.name, in: descriptor, followsLinks: false))
         } else {
           found.append(inner)
