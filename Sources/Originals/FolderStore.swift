@@ -54,9 +54,11 @@ package final class FolderStore: OriginalStore {
     return path
   }
 
-  package func verify(_ digest: Digest) throws(FileError) -> OriginalCondition {
+  package func verify(
+    _ digest: Digest, isStopped: @escaping () -> Bool
+  ) throws(FileError) -> OriginalCondition {
     do throws(FileError) {
-      return try condition(of: digest)
+      return try condition(of: digest, isStopped)
     } catch let error where error.code == .notFound {
       return .missing
     } catch let error where error.code == .ioError {
@@ -64,14 +66,16 @@ package final class FolderStore: OriginalStore {
     }
   }
 
-  private func condition(of digest: Digest) throws(FileError) -> OriginalCondition {
+  private func condition(
+    of digest: Digest, _ isStopped: @escaping () -> Bool
+  ) throws(FileError) -> OriginalCondition {
     let file = try open(digest)
-    let first = try file.hash()
+    let first = try file.hash(isStopped: isStopped)
     if first.digest == digest { return .whole(size: first.size) }
     // Read twice, from the disk and not from the cache, before bytes are called damaged.
     posix_fadvise(file.number, 0, 0, POSIX_FADV_DONTNEED)
     try file.seek(to: 0)
-    let second = try file.hash()
+    let second = try file.hash(isStopped: isStopped)
     if second.digest == digest { return .whole(size: second.size) }
     return .damaged(actual: second.digest, size: second.size)
   }

@@ -20,7 +20,12 @@ package protocol OriginalStore: Sendable {
   func materialize(_ digest: Digest) throws(FileError) -> BytePath
 
   /// Reads an original and compares its bytes with its name.
-  func verify(_ digest: Digest) throws(FileError) -> OriginalCondition
+  ///
+  /// - Parameter isStopped: whether to leave it; asked for each mebibyte.
+  /// - Throws: `FileError`, of code `stopped` if that is true.
+  func verify(
+    _ digest: Digest, isStopped: @escaping () -> Bool
+  ) throws(FileError) -> OriginalCondition
 
   /// Puts good bytes in place of a damaged or missing original; what is there
   /// now is kept apart, never overwritten.
@@ -42,6 +47,13 @@ package protocol OriginalStore: Sendable {
 
   /// Calls `body` with each original, in no order, and with paths that are none.
   func forEach(_ body: (StoredEntry) throws(FileError) -> Void) throws(FileError)
+}
+
+extension OriginalStore {
+  /// Reads an original to its end and compares its bytes with its name.
+  package func verify(_ digest: Digest) throws(FileError) -> OriginalCondition {
+    try verify(digest) { false }
+  }
 }
 
 /// A file that is ready to become an original.

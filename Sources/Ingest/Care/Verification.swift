@@ -110,7 +110,7 @@ package struct Verification {
   ///
   /// - Parameters:
   ///   - limit: the time to use; none for all that it takes.
-  ///   - isStopped: whether to leave the rest; asked between files.
+  ///   - isStopped: whether to leave the rest; asked for each mebibyte.
   ///   - progress: told how many files were read.
   @discardableResult
   package func run(
@@ -124,7 +124,9 @@ package struct Verification {
         from: place, deadline: deadline, isStopped: isStopped, progress: progress)
       try checkOriginals(pass, report)
       try checkRenditions(pass, report)
-      for (digest, size) in pass.doubtful { try checkOriginal(digest, size, report) }
+      for (digest, size) in pass.doubtful {
+        _ = try checkOriginal(digest, size, pass.isStopped, report)
+      }
       if pass.place.isEnd {
         try checkUnrecordedOriginals(report)
         try checkManifest(report)
@@ -157,7 +159,7 @@ package struct Verification {
       if page.isEmpty { pass.place.next = .renditions(after: 0) }
       for (digest, size) in page {
         if pass.isOver { return }
-        try checkOriginal(digest, size) { problem in
+        let isRead = try checkOriginal(digest, size, pass.isStopped) { problem in
           if problem.kind == .originalMissing, (try? isLocked) == true {
             // Looked at once more at the end.
             pass.doubtful.append((digest, size))
@@ -165,6 +167,7 @@ package struct Verification {
             report(problem)
           }
         }
+        guard isRead else { return }
         pass.place.next = .originals(after: digest)
         pass.count()
         saveSometimes(pass)
@@ -172,15 +175,18 @@ package struct Verification {
     }
   }
 
+  /// - Returns: whether it was read to its end.
   private func checkOriginal(
-    _ digest: Digest, _ size: Int, _ report: (VerificationProblem) -> Void
-  ) throws {
+    _ digest: Digest, _ size: Int, _ isStopped: @escaping () -> Bool,
+    _ report: (VerificationProblem) -> Void
+  ) throws -> Bool {
     let path = library.layout.originals.appending(OriginalLayout.path(of: digest))
     var problem = VerificationProblem(
       kind: .originalDamaged, digest: digest, path: path, message: "")
-    switch try originals.verify(digest) {
+    guard let condition = try condition(of: digest, isStopped) else { return false }
+    switch condition {
     case .whole(let actual) where actual == size:
-      return
+      return true
     case .missing:
       problem.kind = .originalMissing
       problem.message = "“\(path.printable)” is missing; an import of its file puts it back."
@@ -195,6 +201,19 @@ package struct Verification {
     }
     // It may have been given back, or deleted, since the page was read.
     if try catalog.hasOriginal(digest) { report(problem) }
+    return true
+  }
+
+  /// What reading an original shows, or `nil` if the user asked to stop.
+  private func condition(
+    of digest: Digest, _ isStopped: @escaping () -> Bool
+  ) throws(FileError) -> OriginalCondition? {
+    do throws(FileError) {
+      return try originals.verify(digest, isStopped: isStopped)
+    } catch {
+      if error.code == .stopped { return nil }
+      throw error
+    }
   }
 
   private func checkUnrecordedOriginals(

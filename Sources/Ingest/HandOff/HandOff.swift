@@ -22,6 +22,7 @@ final class HandOff {
   private let examination: Examination
   let landing: Landing
   private let reserve: Int
+  private let isStopped: @Sendable () -> Bool
   /// How many known files were found under another name.
   var renames = 0
   private let removal: SourceRemoval
@@ -39,6 +40,7 @@ final class HandOff {
     isStopped: @escaping @Sendable () -> Bool
   ) throws(FileError) {
     self.library = library
+    self.isStopped = isStopped
     self.source = source
     self.report = report
     examination = Examination(source: source, ids: library.ids)
@@ -317,9 +319,14 @@ final class HandOff {
   /// Whether the stored original was read in this process and is whole.
   func isWhole(_ digest: Digest) throws(IngestError) -> Bool {
     if library.verified.contains(digest) { return true }
-    guard case .whole = try translating({ try library.originals.verify(digest) }) else {
-      return false
+    // Read to its end in any case; asking is a sign of life.
+    let condition = try translating {
+      try library.originals.verify(digest) {
+        _ = self.isStopped()
+        return false
+      }
     }
+    guard case .whole = condition else { return false }
     library.verified.insert(digest)
     return true
   }

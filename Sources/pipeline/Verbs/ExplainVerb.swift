@@ -43,10 +43,8 @@ enum ExplainVerb: Verb {
   private static func open(_ context: Context) throws -> ReadingSession? {
     do {
       return try ReadingSession(context)
-    } catch let error as CatalogError where error.code == .missing {
-      let manifest = try Descriptor.openFolder(try Surroundings(context).layout.manifest)
-      if try manifest.entries().isEmpty { return nil }
-      throw error
+    } catch let error as IngestError where error.code == .notALibrary {
+      return nil
     }
   }
 
