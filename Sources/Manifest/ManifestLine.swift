@@ -12,7 +12,8 @@ struct ManifestLine: Codable {
   var time: Int64
   /// The place of the first fact that was appended with this one; `nil` if it is the first.
   var batch: Int64?
-  var taking: AssetID
+  /// Every kind of fact today has it; one to come may not.
+  var taking: AssetID?
   var source: String?
   var sourceBase64: Data?
   var path: String?
@@ -114,7 +115,7 @@ extension ManifestLine {
         } else {
           nil
         }
-      case "abandoned": .abandoned(taking: taking, reason: reason ?? "")
+      case "abandoned": taking.map { .abandoned(taking: $0, reason: reason ?? "") }
       case "trashed": asset.map { .trashed(asset: $0) }
       case "restored": asset.map { .restored(asset: $0) }
       case "purged":
@@ -137,7 +138,7 @@ extension ManifestLine {
 
   private var intent: ManifestFact.Intent? {
     guard let source = Self.path(source, sourceBase64), let path = Self.path(path, pathBase64),
-      let inode, let size, let modified, let changed, let permissions, let moves
+      let taking, let inode, let size, let modified, let changed, let permissions, let moves
     else { return nil }
     return ManifestFact.Intent(
       taking: taking, source: source, path: path,

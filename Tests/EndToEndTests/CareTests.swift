@@ -59,6 +59,8 @@ struct CareTests {
       #expect(garbage["event"] == "garbage" && garbage["originals"] == 1)
       #expect(garbage["bytes"]?.integer == bytes)
     }
+    let plan = try workspace.run("gc", "--dry-run")
+    #expect(plan.output == "Nothing would be removed, 0 bytes.\n" && plan.errors == "")
     #expect(try workspace.json("gc").first?["originals"] == 0)
     #expect(try workspace.files(below: "library/originals").count == 2)
     #expect(try workspace.json("verify").summary["problems"] == 0)

@@ -156,6 +156,23 @@ struct VerbTests {
     try workspace.expectSound()
   }
 
+  @Test("A library that nothing was put into yet is no damaged one")
+  func newLibrary() throws {
+    let workspace = try Workspace()
+    let folder = workspace.root.appending("new")
+    #expect(try workspace.run("init", folder).exitCode == 0)
+    let configuration = folder.appending("pipeline.json")
+    for verb in ["list", "status"] {
+      let outcome = try workspace.run("--config", configuration, BytePath(verb))
+      #expect(outcome.exitCode == 1)
+      #expect(outcome.errors.contains("nothing is in it yet"))
+      #expect(!outcome.errors.contains("rebuild"))
+    }
+    #expect(try workspace.run("--config", configuration, "plan").exitCode == 0)
+    #expect(try workspace.run("--config", configuration, "run").exitCode == 0)
+    #expect(try workspace.run("--config", configuration, "status").exitCode == 0)
+  }
+
   @Test("A plan counts files and jobs, and knows their cost once there is history")
   func plan() throws {
     let workspace = try Workspace()

@@ -139,9 +139,10 @@ struct WatchTests {
       try bench.workspace.put("file \(number)", as: BytePath("f\(number).txt"))
     }
     bench.run.signal(SIGCONT)
-    // Told files would be counted anew each time; those that are left are counted by the kernel.
+    // To count what was told would mean to read all of it each time.
+    let inbox = try Descriptor.openFolder(bench.workspace.inbox)
     let end = ContinuousClock.now + .seconds(300)
-    while ContinuousClock.now < end, try bench.workspace.files(below: "inbox").count > 0 {
+    while ContinuousClock.now < end, try inbox.entries().count > 0 {
       usleep(250_000)
     }
     let events = try bench.end()
@@ -224,6 +225,58 @@ struct WatchTests {
     #expect(told.contains("\"state\":\"returned\""))
     #expect(try workspace.files(below: "inbox") == ["under.txt"])
     #expect(Set(try workspace.assets().map { $0["name"] }) == ["one.txt", "two.txt"])
+  }
+
+  @Test(
+    "A source on a file system without events is looked through without being told to",
+    .enabled(if: FuseFolder.isPossible, "There is no /dev/fuse."))
+  func silent() throws {
+    let workspace = try Workspace(
+      sources: [["path": "inbox", "settle": "100ms", "mode": "copy"]], stages: [])
+    let tools = try TemporaryFolder()
+    let fuse = try FuseFolder(in: tools.path)
+    try workspace.makeFolder(workspace.root.appending("behind"))
+    let script = """
+      "\(fuse.path.description)" behind inbox || exit 9
+      "$@" > out & watch=$!
+      told() { for i in $(seq 200); do if grep -q "$1" out; then return; fi; sleep 0.05; done; exit 8; }
+      told '"state":"polled"'
+      echo one > behind/one.txt; told 'imported.*one.txt'
+      sleep 1; echo two > behind/two.txt; told 'imported.*two.txt'
+      kill $watch; wait $watch; code=$?
+      umount inbox
+      exit $code
+      """
+    var program = workspace.program
+    program.prefix = ["unshare", "-Urm", "sh", "-c", script, "sh"]
+    let outcome = try program.run(["watch", "--json"], within: 60)
+    #expect(outcome.exitCode == 143, "\(outcome.errors)")
+    let told = String(decoding: try workspace.read("out"), as: UTF8.self)
+    #expect(told.contains("FUSE"))
+    #expect(!told.contains("\"state\":\"watched\""))
+    #expect(Set(try workspace.assets().map { $0["name"] }) == ["one.txt", "two.txt"])
+  }
+
+  @Test(
+    "A file that can't be taken is not tried in a hot loop, and told once",
+    .enabled(if: Unprivileged.isPossible, "The program can't be run as another user."))
+  func unreadable() throws {
+    let workspace = try Workspace(
+      sources: [["path": "inbox", "settle": "0ms", "mode": "move"]], stages: [], ["rescan": "1s"])
+    try Unprivileged.handOver(workspace)
+    let run = try workspace.program.start(["watch", "--json"])
+    try Unprivileged.shell(
+      "echo secret > a; chmod 000 a; chown 65534 a; mv a inbox/a.txt", in: workspace)
+    usleep(4_500_000)
+    let used = try Self.ticks(run.process)
+    run.signal(SIGTERM)
+    let outcome = try run.wait(within: 12)
+    #expect(outcome.exitCode == 143)
+    #expect(try outcome.events("file").map { $0["outcome"] } == ["failed"])
+    // The start alone takes some; a loop would take hundreds.
+    #expect(used < 150)
+    try Unprivileged.shell("chmod 600 inbox/a.txt", in: workspace)
+    #expect(try workspace.json("run").outcome("a.txt") == "imported")
   }
 
   @Test("SIGINT ends it with 130, and what came meanwhile is left for the next time")

@@ -200,6 +200,7 @@ final class WatchedSource {
   private func watch(_ source: IngestSource) throws(IngestError) {
     let passedOver = try translating { try library.folders.map { try $0.status() } }
     do throws(FileError) {
+      if let name = try source.folder.fileSystem().networkName { return poll(.silent(name)) }
       let wakeup = wakeup
       let watch = try FolderWatch(
         source.folder, configuration: configuration, passedOver: passedOver,

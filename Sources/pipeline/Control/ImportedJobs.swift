@@ -38,7 +38,9 @@ final class ImportedJobs: Sendable {
           let jobs = try reader.jobs(of: asset)
           let now = Timestamp.now
           let held = engine.heldStages
-          if jobs.contains(where: { isDue($0, at: now) && !held.contains($0.stage) }) {
+          // The jobs of one that was put into the trash meanwhile wait until it is restored.
+          let isTrashed = try reader.asset(asset)?.state == .trashed
+          if !isTrashed, jobs.contains(where: { isDue($0, at: now) && !held.contains($0.stage) }) {
             queue.asyncAfter(deadline: .now() + Self.interval) { [self] in
               follow(end)
             }

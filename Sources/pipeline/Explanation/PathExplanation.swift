@@ -51,7 +51,9 @@ struct PathExplanation {
         state: "unseen", reason: "It is a folder; each file in it has a state of its own.",
         next: source == nil ? Self.importNext : "The next run looks into it.")
     case .file where source == nil:
-      self.init(state: "unseen", reason: "It is in none of the sources; `pipeline import` takes it.",
+      self.init(
+        state: "unseen",
+        reason: "It is in none of the sources; `pipeline import` takes it.",
         next: Self.importNext)
     case .file(let status, let wait):
       self.init(

@@ -2,9 +2,17 @@ import PipelineModel
 
 extension Console {
   /// Says what a verb came to: as an event, or as a sentence where somebody watches.
-  func summary(_ event: String, _ members: [String: JSONValue], _ sentence: String) {
+  ///
+  /// - Parameter isDryRun: whether nothing was done, so that the sentence is all there is to see.
+  func summary(
+    _ event: String, _ members: [String: JSONValue], _ sentence: String, isDryRun: Bool = false
+  ) {
     if isJSON {
+      var members = members
+      if isDryRun { members["dryRun"] = true }
       self.event(event, members)
+    } else if isDryRun {
+      result(sentence)
     } else if isTerminal || isVerbose {
       message(sentence)
     }

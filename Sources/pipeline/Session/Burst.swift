@@ -78,6 +78,8 @@ final class Burst: WatchReport {
   func warning(_ message: String) { report.warning(message) }
 
   func watch(_ event: WatchEvent) {
+    // A source that is polled is looked through every few seconds.
+    if case .rescanned(_, _, isSpecial: false) = event, !console.isVerbose { return }
     let notice = WatchNotice(event)
     if console.isJSON { return console.event("watch", notice.members) }
     switch event {

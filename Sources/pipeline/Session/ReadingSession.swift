@@ -2,6 +2,7 @@ import Catalog
 import Files
 import Glibc
 import Ingest
+import Manifest
 import PipelineModel
 
 /// A library that is only read: no lock, and nothing is written.
@@ -13,8 +14,23 @@ struct ReadingSession {
   init(_ context: Context) throws {
     surroundings = try Surroundings(context)
     library = try LibraryFolder.open(surroundings.layout)
-    catalog = try CatalogReader.open(
-      at: surroundings.layout.catalog, immutable: Self.mustBeImmutable(library))
+    catalog = try Self.openCatalog(of: library)
+  }
+
+  /// Opens the catalog; a library that nothing was put into yet has none.
+  private static func openCatalog(of library: LibraryFolder) throws -> CatalogReader {
+    do throws(CatalogError) {
+      return try CatalogReader.open(
+        at: library.layout.catalog, immutable: mustBeImmutable(library))
+    } catch {
+      guard error.code == .missing,
+        try Manifest(folder: library.layout.manifest).lastSequence == 0
+      else { throw error }
+      throw IngestError(
+        .notALibrary,
+        "“\(library.layout.root.printable)” is new, and nothing is in it yet: `pipeline run` takes "
+          + "what is in the sources.", path: library.layout.root)
+    }
   }
 
   /// Whether SQLite could not even make its shared memory: the folder can't be

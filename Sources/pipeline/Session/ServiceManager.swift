@@ -45,10 +45,7 @@ struct ServiceManager: Sendable {
   /// Says that the configuration is being read again; `ready` ends that.
   func reloading() {
     // The time tells the manager that this answers its request and not an earlier one.
-    var now = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    let microseconds = Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1000
-    send("RELOADING=1\nMONOTONIC_USEC=\(microseconds)")
+    send("RELOADING=1\nMONOTONIC_USEC=\(MonotonicClock.microseconds)")
   }
 
   /// Says that the program is ending.

@@ -24,7 +24,7 @@ enum GarbageVerb: Verb {
     context.console.summary(
       "garbage", result.members,
       "\(what) \(isDryRun ? "would be removed" : "removed"), "
-        + "\(ByteSize(bytes: result.count("bytes"))).")
+        + "\(ByteSize(bytes: result.count("bytes"))).", isDryRun: isDryRun)
     return Interruption.shared.exitCode ?? .success
   }
 

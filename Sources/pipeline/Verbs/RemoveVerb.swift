@@ -21,7 +21,7 @@ enum RemoveVerb: Verb {
     let assets = try context.arguments.operands.map { try reading.asset($0) }
     if context.arguments.has(.dryRun) {
       let count = Set(assets.filter { $0.state != .trashed }.map(\.id)).count
-      return report(count, "would be put into the trash", context.console)
+      return report(count, "would be put into the trash", context.console, isDryRun: true)
     }
     // Closed first: the last one to close the catalog empties its log into it.
     try reading.catalog.close()
@@ -29,8 +29,12 @@ enum RemoveVerb: Verb {
     return report(result.count("assets"), "put into the trash", context.console)
   }
 
-  private static func report(_ count: Int, _ what: String, _ console: Console) -> ExitCode {
-    console.summary("trashed", ["assets": .integer(count)], "\(counted(count, "asset")) \(what).")
+  private static func report(
+    _ count: Int, _ what: String, _ console: Console, isDryRun: Bool = false
+  ) -> ExitCode {
+    console.summary(
+      "trashed", ["assets": .integer(count)], "\(counted(count, "asset")) \(what).",
+      isDryRun: isDryRun)
     return .success
   }
 }

@@ -49,7 +49,7 @@ enum TrashVerb: Verb {
     let assets = try names.map { try reading.asset($0) }
     if context.arguments.has(.dryRun) {
       let count = Set(assets.filter { $0.state == .trashed }.map(\.id)).count
-      return report(count, "would be brought back", context.console)
+      return report(count, "would be brought back", context.console, isDryRun: true)
     }
     // Closed first: the last one to close the catalog empties its log into it.
     try reading.catalog.close()
@@ -57,21 +57,25 @@ enum TrashVerb: Verb {
     return report(result.count("assets"), "brought back", context.console)
   }
 
-  private static func report(_ count: Int, _ what: String, _ console: Console) -> ExitCode {
-    console.summary("restored", ["assets": .integer(count)], "\(counted(count, "asset")) \(what).")
+  private static func report(
+    _ count: Int, _ what: String, _ console: Console, isDryRun: Bool = false
+  ) -> ExitCode {
+    console.summary(
+      "restored", ["assets": .integer(count)], "\(counted(count, "asset")) \(what).",
+      isDryRun: isDryRun)
     return .success
   }
 
   private static func empty(_ context: Context) throws -> ExitCode {
+    let isDryRun = context.arguments.has(.dryRun)
     let result =
-      context.arguments.has(.dryRun)
-      ? try preview(context) : try RequestSession(context).perform(.emptyTrash)
-    let what = context.arguments.has(.dryRun) ? "would be deleted" : "deleted"
+      isDryRun ? try preview(context) : try RequestSession(context).perform(.emptyTrash)
+    let what = isDryRun ? "would be deleted" : "deleted"
     let bytes = ByteSize(bytes: result.count("bytes"))
     context.console.summary(
       "emptied", result.members,
       "\(counted(result.count("assets"), "asset")) \(what) for good; `pipeline gc` then frees "
-        + "\(bytes).")
+        + "\(bytes).", isDryRun: isDryRun)
     return Interruption.shared.exitCode ?? .success
   }
 

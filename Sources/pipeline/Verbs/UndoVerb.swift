@@ -122,7 +122,7 @@ enum UndoVerb: Verb {
         "run": .string(run.description), "returned": 0, "left": 0, "failed": 0,
         "wouldReturn": .integer(count),
       ],
-      "\(counted(count, "file")) would be returned (run \(run)).")
+      "\(counted(count, "file")) would be returned (run \(run)).", isDryRun: true)
     return .success
   }
 

@@ -191,11 +191,14 @@ struct WatchTests {
 
   @Test("A file that can't be taken is not tried in a hot loop, and told once")
   func failed() throws {
-    // Copied, because it has a second name, and copies leave a reserve that nobody has.
-    let bench = try Bench(rescan: .seconds(1), reserve: .max / 2) {
+    // Copied, because it has a second name, and too large alone for what the reserve leaves.
+    let free = try Descriptor.openFolder("/tmp").fileSystem().freeBytes
+    try #require(free > 2 << 30, "needs 2 GiB of free space")
+    let bench = try Bench(rescan: .seconds(1), reserve: free - 512 << 20) {
       $0.settle = TimeSpan(milliseconds: 0)
     }
     try bench.scene.write("large", to: "a.txt")
+    try #require(truncate(bench.scene.path("a.txt").description, 900 << 20) == 0)
     let there = bench.scene.path("b.txt").description
     let code = bench.scene.path("a.txt").description.withCString { Glibc.link($0, there) }
     try #require(code == 0)
@@ -206,6 +209,19 @@ struct WatchTests {
     // Two files, four rescans, and the closing of the source: nothing else wakes it.
     #expect(bench.rounds < 60)
     #expect(bench.scene.exists("a.txt") && bench.scene.exists("b.txt"))
+  }
+
+  @Test("Below the reserve a watch says so once and leaves all sources as they are")
+  func full() throws {
+    let bench = try Bench(rescan: .seconds(1), reserve: .max / 2) {
+      $0.settle = TimeSpan(milliseconds: 0)
+    }
+    try bench.scene.write("one", to: "a.txt")
+    bench.rounds = 0
+    try bench.work(for: .seconds(3))
+    let told = bench.report.notices.count { if case .full = $0 { true } else { false } }
+    #expect(told == 1 && bench.rounds < 60)
+    #expect(bench.outcomes("a.txt").isEmpty && bench.scene.exists("a.txt"))
   }
 
   @Test("A source that goes and comes back is watched again; nothing is said of its files")
