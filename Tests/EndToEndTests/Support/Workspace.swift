@@ -127,6 +127,16 @@ final class Workspace {
     return seen(path).withCString { lstat($0, &status) } == 0
   }
 
+  /// What is at a name, or `nil` if it is gone: a program that runs takes files meanwhile.
+  private func kind(of name: BytePath, in folder: Descriptor) throws -> FileStatus.Kind? {
+    do {
+      return try folder.status(of: name).kind
+    } catch {
+      if error.code == .notFound { return nil }
+      throw error
+    }
+  }
+
   /// All files below a folder, relative to it; what is no folder counts as a file.
   func files(below folder: BytePath) throws -> [BytePath] {
     var found: [BytePath] = []
@@ -134,13 +144,7 @@ final class Workspace {
     func walk(_ path: BytePath, _ descriptor: Descriptor) throws {
       for entry in try descriptor.entries() {
         let inner = path.appending(entry.name)
-        let kind: FileStatus.Kind
-        do {
-          kind = try descriptor.status(of: entry.name).kind
-        } catch let error as FileError where error.code == .notFound {
-          // Taken meanwhile, by a program that runs.
-          continue
-        }
+        guard let kind = try kind(of: entry.name, in: descriptor) else { continue }
         if kind == .folder {
           try walk(inner, .openFolder(entry.name, in: descriptor, followsLinks: false))
         } else {
