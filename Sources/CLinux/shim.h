@@ -15,10 +15,9 @@
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <sys/un.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 // openat(2) is variadic: the mode is there only with O_CREAT.
@@ -56,26 +55,17 @@ static inline int pipeline_start_writing(int descriptor) {
   return sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE);
 }
 
-// unix(7): a union of addresses is cast, and `struct ucred` needs _GNU_SOURCE.
-static inline int pipeline_bind(int descriptor, const struct sockaddr_un *address) {
-  return bind(descriptor, (const struct sockaddr *)address, sizeof *address);
-}
-
-static inline int pipeline_connect(int descriptor, const struct sockaddr_un *address) {
-  return connect(descriptor, (const struct sockaddr *)address, sizeof *address);
-}
-
-static inline int pipeline_peer_user(int descriptor, uid_t *user) {
-  struct ucred peer;
-  socklen_t size = sizeof peer;
-  int result = getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size);
-  if (result == 0) *user = peer.uid;
-  return result;
-}
-
+// accept4(2) needs _GNU_SOURCE. By its number, because <sys/socket.h> with
+// _GNU_SOURCE has another `fd_set` than Swift's Glibc module, and Clang refuses two.
 static inline int pipeline_accept(int descriptor) {
-  return accept4(descriptor, NULL, NULL, SOCK_CLOEXEC);
+  return (int)syscall(SYS_accept4, descriptor, NULL, NULL, O_CLOEXEC);
 }
+
+// `struct ucred` of unix(7) needs _GNU_SOURCE, too.
+struct pipeline_peer {
+  int process;
+  unsigned int user, group;
+};
 
 // statfs(2): struct and function share a name, which Swift can't tell apart.
 static inline int pipeline_statfs(int descriptor, struct statfs *result) {

@@ -27,7 +27,9 @@ package struct LocalSocket: Sendable {
     // the owner's alone from the first moment.
     try socket.setPermissions(0o600)
     var address = try address(of: name, in: folder)
-    try systemCall("make", socket.path) { pipeline_bind(socket.number, &address) }
+    try systemCall("make", socket.path) {
+      withAddress(&address) { bind(socket.number, $0, $1) }
+    }
     try systemCall("listen on", socket.path) { Glibc.listen(socket.number, 16) }
     return LocalSocket(descriptor: socket)
   }
@@ -40,7 +42,7 @@ package struct LocalSocket: Sendable {
   ) throws(FileError) -> LocalSocket? {
     let socket = try make(name, in: folder)
     var address = try address(of: name, in: folder)
-    while pipeline_connect(socket.number, &address) < 0 {
+    while withAddress(&address, { Glibc.connect(socket.number, $0, $1) }) < 0 {
       let code = errno
       switch code {
       case EINTR: continue
@@ -72,9 +74,12 @@ package struct LocalSocket: Sendable {
 
   /// The user that the process at the other end ran as when it connected.
   package func peer() throws(FileError) -> UInt32 {
-    var user: uid_t = 0
-    try systemCall("examine", descriptor.path) { pipeline_peer_user(descriptor.number, &user) }
-    return user
+    var peer = pipeline_peer()
+    var size = socklen_t(MemoryLayout<pipeline_peer>.size)
+    try systemCall("examine", descriptor.path) {
+      getsockopt(descriptor.number, SOL_SOCKET, SO_PEERCRED, &peer, &size)
+    }
+    return peer.user
   }
 
   /// Lets calls return at once that would have to wait.
@@ -116,6 +121,18 @@ package struct LocalSocket: Sendable {
     try systemCall("set", socket.path) {
       setsockopt(
         socket.number, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    }
+  }
+
+  /// Calls `body` with an address as the socket calls take it.
+  private static func withAddress<Result>(
+    _ address: inout sockaddr_un, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+  ) -> Result {
+    withUnsafePointer(to: &address) { pointer in
+      // All addresses begin as `sockaddr` does; the kernel goes by the family.
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
     }
   }
 
