@@ -19,7 +19,12 @@ extension Engine {
     }
   }
 
-  private func run(_ waiting: Admission.Waiting, stage index: Int) {
+  /// How long after a first look at a missing original the second one follows.
+  private static let patience = DispatchTimeInterval.seconds(2)
+
+  private func run(
+    _ waiting: Admission.Waiting, stage index: Int, isSecondLook: Bool = false
+  ) {
     let stage = lanes[index]
     let start = ContinuousClock().now
     let name = stage.plan.name
@@ -29,8 +34,8 @@ extension Engine {
       return end(waiting, stage: index, .failed(failure), since: start)
     }
     do throws(FileError) {
-      let output = try work.make(for: waiting.job.token)
       let input = try originals.materialize(waiting.job.digest)
+      let output = try work.make(for: waiting.job.token)
       state.withLock { $0.controls[waiting.job.token] = control }
       let timeout = Timeout(stage.plan.configuration.limits.time, control: control)
       lane.process(
@@ -47,6 +52,13 @@ extension Engine {
       }
     } catch {
       stage.giveBack(lane)
+      if error.code == .notFound, !isSecondLook {
+        // It may be on its way back to its folder, or be healed: soon the ledger knows,
+        // or the original is there again.
+        return stage.queue.asyncAfter(deadline: .now() + Self.patience) { [self] in
+          run(waiting, stage: index, isSecondLook: true)
+        }
+      }
       let failure = PluginFailure(error.code == .notFound ? .permanent : .transient, error.message)
       end(waiting, stage: index, .failed(failure), since: start)
     }

@@ -139,6 +139,13 @@ package final class Engine: Sendable {
     }
   }
 
+  /// Lets stages run again that the machine lacked something for: it may be there by now.
+  package func releaseHeldStages() {
+    state.withLock { state in
+      for index in state.admission.stages.indices { state.admission.stages[index].isHeld = false }
+    }
+  }
+
   /// Names of the stages that don't run, because the machine lacks something.
   package var heldStages: Set<String> {
     state.withLock { state in

@@ -15,8 +15,14 @@ extension Descriptor {
 /// An exclusive lock that goes with its process, however that ends. Source: flock(2).
 package final class FileLock: Sendable {
   private let file: Descriptor
+  /// The folder, locked as well: a lock file that somebody removed would be made
+  /// anew by the next process, and there would be two holders.
+  private let place: Descriptor
 
-  private init(file: Descriptor) { self.file = file }
+  private init(file: Descriptor, place: Descriptor) {
+    self.file = file
+    self.place = place
+  }
 
   /// Takes the lock, or returns `nil` if another process holds it.
   ///
@@ -31,9 +37,18 @@ package final class FileLock: Sendable {
     } catch let error where error.code == .busy {
       return nil
     }
+    let place = try Descriptor.openFolder(".", in: folder)
+    if isBusy(place, LOCK_EX) { return nil }
     try systemCall("write", file.path) { ftruncate(file.number, 0) }
     try file.write(Array("\(getpid())\n".utf8))
-    return FileLock(file: file)
+    return FileLock(file: file, place: place)
+  }
+
+  /// Whether another process keeps a folder from being locked.
+  ///
+  /// Network file systems lock no folders; there the file alone has to do.
+  private static func isBusy(_ place: Descriptor, _ kind: Int32) -> Bool {
+    flock(place.number, kind | LOCK_NB) != 0 && errno == EWOULDBLOCK
   }
 
   /// Whether some process holds the lock; nothing is made or written.
@@ -41,12 +56,12 @@ package final class FileLock: Sendable {
     do throws(FileError) {
       let file = try Descriptor.open(name, in: folder, flags: O_RDONLY | O_NOFOLLOW)
       try systemCall("lock", file.path) { flock(file.number, LOCK_SH | LOCK_NB) }
-      return false
     } catch let error where error.code == .busy {
       return true
     } catch let error where error.code == .notFound {
-      return false
+      // Nobody has it, or somebody has removed it.
     }
+    return isBusy(try Descriptor.openFolder(".", in: folder), LOCK_SH)
   }
 
   /// Returns the process that a lock file names, for messages only.

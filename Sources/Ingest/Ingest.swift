@@ -71,7 +71,7 @@ package struct Ingest {
       let visit = try ImportVisit(
         path, sources: sources, library: library, report: report, isStopped: isStopped)
       try visit?.take(isStopped: isStopped)
-      if interlude.isDue() { interlude.run() }
+      if interlude.isDue() { try interlude.run() }
     }
   }
 }

@@ -3,9 +3,13 @@ package struct Interlude {
   /// Whether there is any; asked after each group.
   let isDue: () -> Bool
   /// Does it. What was taken so far is recorded.
-  let run: () -> Void
+  ///
+  /// Throws where nothing more may be taken before the library was recovered.
+  let run: () throws(IngestError) -> Void
 
-  package init(isDue: @escaping () -> Bool, run: @escaping () -> Void) {
+  package init(
+    isDue: @escaping () -> Bool, run: @escaping () throws(IngestError) -> Void
+  ) {
     self.isDue = isDue
     self.run = run
   }

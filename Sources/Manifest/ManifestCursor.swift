@@ -34,6 +34,12 @@ package struct ManifestCursor {
   private mutating func entry(_ line: ManifestLine) throws(ManifestError) -> ManifestEntry? {
     // The first line that is read may lie before the first fact that is wanted.
     let isMissing = expected.map { line.seq != $0 } ?? (line.seq > sequence + 1)
+    if let expected, line.seq < expected {
+      throw ManifestError(
+        .damaged,
+        "Fact \(line.seq) stands in the manifest behind fact \(expected - 1): two processes have "
+          + "written to it at once. Restore it from a backup.", path: folder.path)
+    }
     if isMissing {
       throw ManifestError(
         .damaged,

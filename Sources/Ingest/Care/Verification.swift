@@ -314,5 +314,27 @@ package struct Verification {
           kind: .catalogDiffers, digest: digest, path: nil,
           message: "The manifest has the asset \(id), the catalog has not."))
     }
+    try checkCatalog(against: expected, at: position, report)
+  }
+
+  /// Reports assets that the manifest never had, or has deleted.
+  private func checkCatalog(
+    against expected: [AssetID: Digest], at position: Int64,
+    _ report: (VerificationProblem) -> Void
+  ) throws {
+    // What a process at work records meanwhile is in the manifest behind the position.
+    guard try !isLocked else { return }
+    var unknown: [(AssetID, Digest)] = []
+    try catalog.assets { asset in
+      if expected[asset.id] == nil { unknown.append((asset.id, asset.digest)) }
+    }
+    guard try !isLocked, try catalog.lastManifestPosition == position else { return }
+    for (id, digest) in unknown {
+      report(
+        .init(
+          kind: .catalogDiffers, digest: digest, path: nil,
+          message: "The catalog has the asset \(id), the manifest has not, or has deleted it; "
+            + "`pipeline rebuild-catalog` goes by the manifest."))
+    }
   }
 }

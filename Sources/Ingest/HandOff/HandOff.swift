@@ -268,6 +268,8 @@ final class HandOff {
       try translating { try library.incoming.remove(name) }
     }
     for ending in group.endings { try settleRemoval(ending, at: now) }
+    // An original that was whole a while ago is not known to be whole.
+    library.verified = []
     for sighting in reported { report.file(FileEvent(sighting)) }
     for ending in endings { report.file(ending.event(in: source)) }
     report.committed()
@@ -302,9 +304,10 @@ final class HandOff {
   ///   taken again, which heals it.
   func finishRemoval(of sighting: Sighting) throws(IngestError) -> Bool {
     guard let identity = sighting.identity, let asset = sighting.asset,
-      let digest = try translating({ try library.reader.asset(asset)?.digest }),
-      try isWhole(digest)
+      let digest = try translating({ try library.reader.asset(asset)?.digest })
     else { return false }
+    library.verified.remove(digest)
+    guard try isWhole(digest) else { return false }
     do throws(FileError) {
       let folder = try source.folder.openParent(of: sighting.path)
       let isSettled = removal.remove(

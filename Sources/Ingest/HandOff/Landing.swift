@@ -214,17 +214,26 @@ struct Landing {
   /// The mode of an original, and of a copy whose bytes are on disk.
   static let flushedPermissions: UInt32 = 0o444
 
+  /// How many bytes of a copy are written before the disk is told to begin with them.
+  private static let pieceWritten = 64 << 20
+
   /// Copies and hashes while the bytes are in the processor's cache.
   private func write(
     _ file: Descriptor, to copy: Descriptor
   ) throws(FileError) -> (digest: Digest, size: Int) {
     let hash = SHA256()
     var size = 0
+    var next = Self.pieceWritten
     try file.forEachChunk { chunk throws(FileError) in
       if isStopped() { throw .stopped(file.path) }
       hash.update(chunk)
       try copy.write(chunk)
       size += chunk.count
+      // A flush of all that was written at the end could be waited for, and not stopped.
+      if size >= next {
+        copy.startWriting()
+        next += Self.pieceWritten
+      }
     }
     copy.startWriting()
     return (hash.finalize(), size)

@@ -91,6 +91,13 @@ package final class IngestLibrary {
     }
   }
 
+  /// Whether the manifest has facts that the catalog should have by now, and has not:
+  /// something failed between the two, and only recovery brings them together.
+  package func isBehind() throws(IngestError) -> Bool {
+    let position = try translating { try catalog.manifestPosition }
+    return position < committed(manifest.lastSequence)
+  }
+
   /// Keeps the catalog's position at or before a fact, so that the next start
   /// sees again what comes behind it.
   func hold(position: Int64) {

@@ -82,7 +82,7 @@ final class SourceVisit {
   func takeSettled(isStopped: @Sendable () -> Bool) throws(IngestError) {
     guard !fresh.isEmpty else { return }
     while ContinuousClock().now < settledAt, !isStopped() {
-      if interlude.isDue() { interlude.run() }
+      if interlude.isDue() { try interlude.run() }
       usleep(20_000)
     }
     for candidate in fresh {
@@ -100,7 +100,7 @@ final class SourceVisit {
     try group.take(by: handOff)
     guard interlude.isDue() else { return }
     try handOff.finish()
-    interlude.run()
+    try interlude.run()
   }
 
   /// Whether a file was touched within the settle window, or in the future.

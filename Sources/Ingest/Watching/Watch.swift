@@ -76,7 +76,7 @@ package final class Watch {
     let next = try hooks.tick()
     if hooks.interlude.isDue() {
       for source in sources { try source.flush() }
-      hooks.interlude.run()
+      try hooks.interlude.run()
     }
     if let moment = try roomDeadline() { return min(next, moment) }
     return try workOrPause(next)

@@ -33,6 +33,9 @@ final class ControlConnection: Sendable {
       DispatchSource.makeReadSource(fileDescriptor: socket.descriptor.number, queue: queue))
   }
 
+  /// Whether its request is being done, or the jobs of it are.
+  var isBusy: Bool { state.withLock { $0.isBegun && !$0.isOver } }
+
   /// Whether nobody wants the answer any more.
   var isOver: Bool { state.withLock { $0.isOver } }
 
@@ -75,13 +78,15 @@ final class ControlConnection: Sendable {
   }
 
   /// Does the request, on the thread that takes files.
-  func serve(_ work: LibraryWork) {
+  ///
+  /// - Returns: why it failed, if it did; whoever asked was told.
+  func serve(_ work: LibraryWork) -> (any Error)? {
     let request = state.withLock { state -> LibraryRequest? in
       guard !state.isOver else { return nil }
       state.isBegun = true
       return state.request
     }
-    guard let request else { return }
+    guard let request else { return nil }
     send(.begun)
     let engine = work.session.engine
     let report = RequestReport(to: self) { engine.wake() }
@@ -99,11 +104,13 @@ final class ControlConnection: Sendable {
         send(.result(result))
         finish()
       }
+      return nil
     } catch {
       let failure = Failure(error)
       fail(
         code: failure.code, message: failure.messages.map(\.message).joined(separator: "\n"),
         failure.exitCode)
+      return error
     }
   }
 
@@ -125,6 +132,11 @@ final class ControlConnection: Sendable {
     } catch {
       finish()
     }
+  }
+
+  /// Ends the connection if it has not brought its request yet.
+  func expire() {
+    if state.withLock({ $0.request == nil }) { finish() }
   }
 
   /// Ends the connection because the holder ends.

@@ -44,13 +44,23 @@ final class ControlSocket: Sendable {
   var hasRequests: Bool { state.withLock { !$0.waiting.isEmpty } }
 
   /// Does all requests that wait, on the thread that takes files.
-  func serve(_ work: LibraryWork) {
+  ///
+  /// - Throws: if one failed between manifest and catalog: nothing more may be
+  ///   done with the library before it was recovered.
+  func serve(_ work: LibraryWork) throws(IngestError) {
     while let connection = state.withLock({ state in
       state.waiting.isEmpty ? nil : state.waiting.removeFirst()
     }) {
-      connection.serve(work)
+      guard let failure = connection.serve(work) else { continue }
+      if try work.session.library.isBehind() {
+        throw failure as? IngestError
+          ?? IngestError(.catalog, "A request failed half-way: \(failure)", cause: failure)
+      }
     }
   }
+
+  /// Whether a request is being done, or its jobs are.
+  var isBusy: Bool { state.withLock { $0.connections.values.contains { $0.isBusy } } }
 
   /// Stops listening; requests that wait are refused, and made elsewhere by those who asked.
   func close() {
@@ -77,20 +87,32 @@ final class ControlSocket: Sendable {
     }
   }
 
+  /// More than these don't wait at the same time; others are sent away.
+  private static let mostConnections = 64
+  /// How long a connection may take to bring its request.
+  private static let patience = DispatchTimeInterval.seconds(10)
+
   private func accept() {
     do throws(FileError) {
       while let peer = try socket.accept() {
         // The name is the owner's alone; root may do everything anyway.
-        guard [geteuid(), 0].contains(try peer.peer()) else { continue }
+        guard [geteuid(), 0].contains(try peer.peer()),
+          state.withLock({ $0.connections.count < Self.mostConnections })
+        else { continue }
         let connection = ControlConnection(peer, queue: queue)
         state.withLock { $0.connections[ObjectIdentifier(connection)] = connection }
         connection.read { [weak self, weak connection] event in
           guard let self, let connection else { return }
           heard(event, from: connection)
         }
+        queue.asyncAfter(deadline: .now() + Self.patience) { [weak connection] in
+          connection?.expire()
+        }
       }
     } catch {
-      // One that went away meanwhile, or no descriptor is free: who asks asks again.
+      // No descriptor is free. The source would tell of the same connection again and again.
+      source.value.suspend()
+      queue.asyncAfter(deadline: .now() + .seconds(1)) { [source] in source.value.resume() }
     }
   }
 

@@ -61,6 +61,12 @@ final class RunReport: IngestReport, EngineReport {
   /// Sets what is called, on the engine's own queue, when the engine can't go on.
   func afterFailure(_ body: @escaping @Sendable () -> Void) { onFailure.withLock { $0 = body } }
 
+  /// Forgets who is told of commits and failures.
+  func forget() {
+    onCommit.withLock { $0 = nil }
+    onFailure.withLock { $0 = nil }
+  }
+
   /// When the last path or job was told, `nil` if none was.
   var lastEventAt: ContinuousClock.Instant? { lastEvent.withLock { $0 } }
 

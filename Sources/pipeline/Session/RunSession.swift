@@ -1,5 +1,6 @@
 import Catalog
 import Engine
+import Glibc
 import Ingest
 import PipelineModel
 
@@ -14,6 +15,21 @@ struct RunSession {
     self.context = context
     self.verb = verb
     session = try WorkingSession(context, locked)
+  }
+
+  /// Waits for the stages, and for those whose requests are not answered yet.
+  private func drain(
+    _ engine: Engine, _ control: ControlSocket, _ work: LibraryWork
+  ) throws {
+    var failure: IngestError?
+    repeat {
+      try engine.drain {
+        do throws(IngestError) { try control.serve(work) } catch { failure = error }
+        return failure != nil || Interruption.shared.isRequested
+      }
+      if let failure { throw failure }
+      if control.isBusy { usleep(10_000) }
+    } while control.isBusy && !Interruption.shared.isRequested
   }
 
   /// Runs `taking` while the stages run, then waits for the stages.
@@ -47,20 +63,20 @@ struct RunSession {
     engine.wake()
     var refused: [IngestError] = []
     do {
-      let interlude = Interlude(isDue: { control.hasRequests }) { control.serve(work) }
+      let interlude = Interlude(isDue: { control.hasRequests }) { () throws(IngestError) in
+        try control.serve(work)
+      }
       let ingest = Ingest(into: library, report: report, interlude: interlude) {
         interruption.isRequested
       }
       refused = try taking(ingest, session)
-      try engine.drain {
-        control.serve(work)
-        return interruption.isRequested
-      }
+      try drain(engine, control, work)
     } catch {
       engine.stop(deadline: ContinuousClock().now + .seconds(8))
       throw error
     }
     control.close()
+    report.forget()
     if interruption.isRequested { engine.stop(deadline: ContinuousClock().now + .seconds(8)) }
     try library.catalog.endRun(run, counters: report.counts.counters, at: .now)
     try library.close()

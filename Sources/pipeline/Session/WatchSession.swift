@@ -2,6 +2,7 @@ import Catalog
 import Configuration
 import Engine
 import Files
+import Glibc
 import Ingest
 import PipelineModel
 import Synchronization
@@ -50,22 +51,33 @@ final class WatchSession {
     let engine = session.engine
     let wakeup = wakeup
     let control = try ControlSocket(in: session.library.folder) { wakeup.wake() }
-    defer { control.close() }
-    try RenditionRelocation(engine: engine, plan: session.plan)
-      .run(settings: session.library.catalog)
+    defer {
+      control.close()
+      // The engine and the report know each other, and neither would ever go.
+      session.report.forget()
+    }
     session.report.afterCommit { engine.wake() }
     session.report.afterFailure { wakeup.wake() }
-    engine.warmUp()
-    try beginWithBacklog()
     do {
+      try RenditionRelocation(engine: engine, plan: session.plan)
+        .run(settings: session.library.catalog)
+      engine.warmUp()
+      try beginWithBacklog()
       try watch(control)
     } catch {
-      engine.stop(deadline: ContinuousClock().now + Self.patience)
+      control.close()
+      stopEngine(isComingBack: true)
+      // Clean-up: what could not be recorded is recovered by whoever opens the library next.
+      try? session.library.close()
       throw error
     }
+    let isComingBack = next != nil || isLettingGo
+    // Who waits for the jobs of an import is answered first.
+    let end = ContinuousClock().now + Self.patience
+    while isComingBack, control.isBusy, ContinuousClock().now < end { usleep(10_000) }
     if next == nil, !isLettingGo { service.stopping() }
     control.close()
-    stopEngine()
+    stopEngine(isComingBack: isComingBack)
     try burst.end()
     try session.library.close()
     if let next { return .reload(next) }
@@ -87,7 +99,9 @@ final class WatchSession {
           Pulse.shared.beat()
           return Interruption.shared.isRequested || ending.isDue.load(ordering: .relaxed)
         },
-        interlude: Interlude(isDue: { control.hasRequests }) { control.serve(work) },
+        interlude: Interlude(isDue: { control.hasRequests }) { () throws(IngestError) in
+          try control.serve(work)
+        },
         tick: { [unowned self] in try tick() }))
     try watch.begin()
     service.ready()
@@ -106,10 +120,10 @@ final class WatchSession {
     session.engine.wake()
   }
 
-  private func stopEngine() {
+  private func stopEngine(isComingBack: Bool) {
     session.engine.stop(deadline: ContinuousClock().now + Self.patience)
     // With another configuration to come nothing may be left that uses this catalog.
-    while next != nil || isLettingGo, !session.engine.isQuiet, !Interruption.shared.isRequested {
+    while isComingBack, !session.engine.isQuiet, !Interruption.shared.isRequested {
       Pulse.shared.beat()
       session.engine.stop(deadline: ContinuousClock().now + .seconds(1))
     }
@@ -130,6 +144,7 @@ final class WatchSession {
     if let end = try burst.tick() { moment = min(moment, end) }
     if retryAt <= now {
       // Jobs that failed for want of something are tried again after a while.
+      session.engine.releaseHeldStages()
       session.engine.wake()
       retryAt = now + session.surroundings.configuration.rescan.duration
     }

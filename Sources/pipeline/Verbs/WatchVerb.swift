@@ -34,7 +34,13 @@ enum WatchVerb: Verb {
       }
       // Forgotten: letting the library go means that nothing here keeps its lock.
       end = .signal
-      end = try WatchSession(context, next, service: service, wakeup: wakeup).run()
+      do {
+        end = try WatchSession(context, next, service: service, wakeup: wakeup).run()
+      } catch let error where FullDisk.isCause(of: error) {
+        Failure(error).print(on: context.console)
+        guard FullDisk.wait(for: next) else { return exitCode }
+        end = .reload(next)
+      }
     } while !Interruption.shared.isRequested
     return exitCode
   }
