@@ -46,6 +46,24 @@ struct ControlTests {
     try workspace.expectSound()
   }
 
+  @Test("A run that has nothing left to do waits for the jobs of an import beside it")
+  func importOutlastsRun() throws {
+    let workspace = try Workspace()
+    for index in 0..<300 { try workspace.put("file \(index)", as: BytePath("\(index).txt")) }
+    let elsewhere = try TemporaryFolder()
+    for index in 0..<20 {
+      try workspace.put(
+        try Pictures.jpeg(width: 300 + index, height: 200), as: BytePath("\(index).jpg"),
+        in: elsewhere.path)
+    }
+    let run = try workspace.program.start(["run"])
+    for _ in 0..<2000 where !workspace.exists("library/control") { usleep(2000) }
+    let events = try workspace.json("import", elsewhere.path)
+    #expect(events.summary["imported"] == 20 && events.summary["jobsDone"] == 40)
+    #expect(try run.wait(within: 30).exitCode == 0)
+    try workspace.expectSound()
+  }
+
   @Test("retry is done by the process that holds the library")
   func retryBesideRun() throws {
     let workspace = try Workspace(

@@ -258,6 +258,52 @@ struct WatchTests {
   }
 
   @Test(
+    "The stored bytes are read anew before another file goes for their sake", arguments: [0, 1])
+  func damagedMeanwhile(kind: Int) throws {
+    let bench = try Bench(complete: "close")
+    let workspace = bench.workspace
+    let bytes = Array("the only copy, thrice".utf8)
+    for (count, name) in ["first", "second"].enumerated() {
+      try workspace.put(bytes, as: BytePath(name))
+      try bench.waitFor("\(name)") { $0.of("file").count == count + 1 }
+    }
+    let original = workspace.library.appending("originals")
+      .appending(try #require(try workspace.files(below: "library/originals").first))
+    if kind == 0 {
+      try #require(unlink(original.description) == 0)
+    } else {
+      try #require(chmod(original.description, 0o600) == 0)
+      try workspace.write(Array("the Only copy, thrice".utf8), to: original)
+    }
+    try workspace.put(bytes, as: "third")
+    try bench.waitFor("the third") { $0.of("file").count == 3 }
+    #expect(try workspace.read(original) == bytes)
+    #expect(bench.errors.contains("is whole again"))
+    bench.run.signal(SIGTERM)
+    #expect(try bench.run.wait(within: 10).exitCode == 143)
+    try workspace.expectSound()
+  }
+
+  @Test("Reading the configuration again and again leaves nothing open")
+  func reloadLeak() throws {
+    let bench = try Bench()
+    func descriptors() throws -> Int {
+      try FileManager.default.contentsOfDirectory(atPath: "/proc/\(bench.run.process)/fd").count
+    }
+    var counts: [Int] = []
+    for round in 1...6 {
+      bench.run.signal(SIGHUP)
+      try bench.waitFor("reload \(round)") { events in
+        events.of("watch").count { $0["state"] == "watched" } > round
+      }
+      // The source is kept open for a second.
+      usleep(1_500_000)
+      counts.append(try descriptors())
+    }
+    #expect(counts[5] <= counts[0] + 2, "\(counts)")
+  }
+
+  @Test(
     "A file that can't be taken is not tried in a hot loop, and told once",
     .enabled(if: Unprivileged.isPossible, "The program can't be run as another user."))
   func unreadable() throws {

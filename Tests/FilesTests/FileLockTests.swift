@@ -46,6 +46,18 @@ struct FileLockTests {
     #expect(try FileLock.attempt("lock", in: folder) != nil)
   }
 
+  @Test("A lock file that is removed lets nobody else in")
+  func removedFile() throws {
+    var lock = try FileLock.attempt("lock", in: folder)
+    #expect(lock != nil)
+    try folder.remove("lock")
+    #expect(try FileLock.attempt("lock", in: folder) == nil)
+    #expect(try FileLock.isHeld("lock", in: folder))
+    withExtendedLifetime(lock) {}
+    lock = nil
+    #expect(try FileLock.attempt("lock", in: folder) != nil)
+  }
+
   @Test("A lock of another process is respected, and goes with that process")
   func otherProcess() throws {
     let (process, input) = try otherHolder()

@@ -29,12 +29,15 @@ struct Recovery {
     // The catalog hears of these assets only once all takings are ended.
     var assets: [Digest: AssetID] = [:]
     var unresolved: Set<BytePath> = []
+    // Sizes of earlier files that are in their folders, to be taken by the next scan.
+    var waiting: Set<Int> = []
     let nodes = OriginalNodes(library.originals)
     for taking in open.takings {
       let intent = taking.intent
       do throws(IngestError) {
-        let fact = try resolve(intent, known: assets, nodes: nodes)
+        let fact = try resolve(intent, known: assets, waiting: waiting, nodes: nodes)
         if case .stored(let stored) = fact { assets[stored.digest] = stored.asset }
+        if case .abandoned = fact { waiting.insert(intent.identity.size) }
         resolved.append(fact)
       } catch {
         // One file that can't be read must not keep the others waiting.
@@ -66,14 +69,17 @@ struct Recovery {
 
   /// Finds out how far a taking came, and ends it.
   ///
-  /// - Parameter known: assets that this recovery has made so far.
+  /// - Parameters:
+  ///   - known: assets that this recovery has made so far.
+  ///   - waiting: sizes of files that were to be taken before, and were not.
   private func resolve(
-    _ intent: ManifestFact.Intent, known: [Digest: AssetID], nodes: OriginalNodes
+    _ intent: ManifestFact.Intent, known: [Digest: AssetID], waiting: Set<Int>,
+    nodes: OriginalNodes
   ) throws(IngestError) -> ManifestFact {
     try translating {
       let name = BytePath(intent.taking.description)
       if let file = try openIncoming(name) {
-        return try resume(file, name, intent, known: known)
+        return try resume(file, name, intent, known: known, waiting: waiting)
       }
       if let found = try storedOriginal(of: intent, nodes: nodes) {
         return try ending(of: intent, digest: found, known: known, duplicate: .discarded)
@@ -88,7 +94,7 @@ struct Recovery {
   /// A file in `incoming/`: the source itself, renamed, or a copy of it.
   private func resume(
     _ file: Descriptor, _ name: BytePath, _ intent: ManifestFact.Intent,
-    known: [Digest: AssetID]
+    known: [Digest: AssetID], waiting: Set<Int>
   ) throws -> ManifestFact {
     if sourceIsThere(intent) {
       try library.incoming.remove(name)
@@ -100,6 +106,11 @@ struct Recovery {
     if isSourceItself {
       if !status.identity.isSameFile(as: intent.identity) {
         return try giveBack(file, name, intent, reason: "It was changed while it was taken.")
+      }
+      if waiting.contains(intent.identity.size) {
+        // Files of a group are renamed side by side. One with the same bytes that was to be
+        // taken first would else become the duplicate of this one.
+        return try giveBack(file, name, intent, reason: "The program ended before it was taken.")
       }
     } else if status.identity.size != intent.identity.size
       || status.permissions != Landing.flushedPermissions

@@ -40,7 +40,9 @@ struct WrongStore: OriginalStore {
     }
   }
 
-  func verify(_ digest: Digest, isStopped: @escaping () -> Bool) throws(FileError) -> OriginalCondition {
+  func verify(_ digest: Digest, isStopped: @escaping () -> Bool) throws(FileError)
+    -> OriginalCondition
+  {
     let condition = try store.verify(digest)
     if fault == .believesNames, case .damaged(_, let size) = condition {
       return .whole(size: size)
