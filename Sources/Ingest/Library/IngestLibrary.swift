@@ -67,7 +67,19 @@ package final class IngestLibrary {
     reader = try translating { try CatalogReader.open(at: layout.catalog, immutable: false) }
     let newest = try translating { [catalog] in try catalog.newestAssetID() }
     ids = AssetIDGenerator(after: newest) { UInt64(Timestamp.now.microseconds / 1000) }
+    Self.compareClock(with: newest, report)
     try Recovery(library: self, report: report).recover()
+  }
+
+  /// Tells of a clock that was ahead when the newest key was made, or is behind now:
+  /// keys go on from the newest one, but times of records would mislead.
+  private static func compareClock(with newest: AssetID?, _ report: any IngestReport) {
+    guard let newest else { return }
+    let ahead = Int64(newest.milliseconds) - Timestamp.now.microseconds / 1000
+    guard ahead > 60_000 else { return }
+    report.warning(
+      "The newest asset bears a time that is \(ahead / 1000) s ahead of the clock: the clock was "
+        + "wrong then, or is now. New keys sort behind it all the same.")
   }
 
   /// That this process keeps the lock, for others who want it.
