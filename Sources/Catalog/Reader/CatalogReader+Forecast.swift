@@ -1,4 +1,4 @@
-package import PipelineModel
+import PipelineModel
 
 /// What a stage has still to do, and what its work has cost so far.
 package struct StageForecast: Hashable, Sendable {

@@ -1,4 +1,4 @@
-package import Catalog
+import Catalog
 import Files
 import Manifest
 package import PipelineModel
