@@ -49,6 +49,15 @@ extension Descriptor {
     }
   }
 
+  /// Removes the name of a file somewhere below this folder; one that is not there is no error.
+  package func removeIfThere(_ path: BytePath) throws(FileError) {
+    do throws(FileError) {
+      try openParent(of: path).remove(path.lastComponent)
+    } catch {
+      if error.code != .notFound { throw error }
+    }
+  }
+
   /// Removes an empty folder. Source: unlinkat(2).
   package func removeFolder(_ name: BytePath) throws(FileError) {
     try systemCall("remove", path.appending(name)) {

@@ -20,6 +20,7 @@ final class SerialAccess<Value>: Sendable {
   func sync<Output>(
     _ body: (Value) throws(CatalogError) -> Output
   ) throws(CatalogError) -> Output {
+    // No input leads here, only a mistake in this program, which would wait for itself for ever.
     // Not `precondition`, whose sentence is left out of release builds.
     if isInside { fatalError("The catalog's methods can't be called from within one another.") }
     return try run(body)

@@ -15,17 +15,9 @@ struct DiscardedFiles {
   @discardableResult
   func remove() throws(IngestError) -> Int {
     let paths = try translating { try library.catalog.takeDiscardedFiles() }
-    for path in paths { try remove(BytePath(path)) }
-    return paths.count
-  }
-
-  private func remove(_ path: BytePath) throws(IngestError) {
-    do throws(FileError) {
-      try library.folder.openParent(of: path).remove(path.lastComponent)
-    } catch let error where error.code == .notFound {
-      return
-    } catch {
-      throw IngestError(error)
+    try translating {
+      for path in paths { try library.folder.removeIfThere(BytePath(path)) }
     }
+    return paths.count
   }
 }

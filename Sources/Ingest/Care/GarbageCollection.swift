@@ -76,7 +76,7 @@ package struct GarbageCollection {
       folder: library.folder, catalog: library.reader, manifest: library.manifest,
       originals: library.originals)
     for (path, size) in try survey.unnamedFiles() where !isStopped() {
-      try remove(path)
+      try translating { try library.folder.removeIfThere(path) }
       garbage.files += 1
       garbage.fileBytes += size
     }
@@ -94,16 +94,6 @@ package struct GarbageCollection {
       garbage.originalBytes += size
     }
     return garbage
-  }
-
-  private func remove(_ path: BytePath) throws(IngestError) {
-    do throws(FileError) {
-      try library.folder.openParent(of: path).remove(path.lastComponent)
-    } catch let error where error.code == .notFound {
-      return
-    } catch {
-      throw IngestError(error)
-    }
   }
 
   /// A job that is due may be about to write into a folder that is empty now.

@@ -57,7 +57,7 @@ package struct Repair {
       let reader = RenditionReader(folder: library.folder, catalog: library.reader)
       if let bytes = try reader.bytes(of: record), reader.isWhole(bytes, record) { return true }
       // The file first: once the job is due, the file at this path may be the new one.
-      if let path = record.path { try remove(BytePath(path)) }
+      if let path = record.path { try library.folder.removeIfThere(BytePath(path)) }
       try library.catalog.invalidate(rendition: id)
       return true
     }
@@ -81,16 +81,8 @@ package struct Repair {
     return try translating {
       let files = RenditionFiles(folder: library.folder, catalog: library.reader)
       guard try files.unnamed(withDue: false).contains(path) else { return isGone(problem) }
-      try remove(path)
+      try library.folder.removeIfThere(path)
       return true
-    }
-  }
-
-  private func remove(_ path: BytePath) throws(FileError) {
-    do throws(FileError) {
-      try library.folder.openParent(of: path).remove(path.lastComponent)
-    } catch let error where error.code == .notFound {
-      return
     }
   }
 
