@@ -72,7 +72,7 @@ let package = Package(
       "Engine",
       [
         "Catalog", "Configuration", "CPipelinePlugin", "Files", "Hashing", "Originals",
-        "PipelineModel", "PipelinePlugin",
+        "PipelineModel", "PipelinePlugin", "Sandbox",
       ]),
     // libvips for the bundled plugins; the program itself does not link it.
     target("Vips", ["CVips"]),
