@@ -20,8 +20,8 @@ extension PipelineConfiguration {
         problems.append(
           ConfigurationError(
             code: .conflict,
-            message: "The stage \(quoted(stage.name)) has a “command”, and a program always runs in "
-              + "a process of its own: leave out “isolation”.",
+            message: "The stage \(quoted(stage.name)) has a “command”, and a program always runs "
+              + "in a process of its own: leave out “isolation”.",
             pointer: JSONPointer.appending(StageKey.isolation.rawValue, to: place), file: file))
         continue
       }

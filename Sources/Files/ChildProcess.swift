@@ -134,9 +134,6 @@ package final class ChildProcess: Sendable {
     }
     pointers.append(nil)
     defer { for pointer in pointers { free(pointer) } }
-    return pointers.withUnsafeMutableBufferPointer { buffer in
-      // Not empty: `nil` is in it.
-      body(buffer.baseAddress!)
-    }
+    return body(&pointers)
   }
 }

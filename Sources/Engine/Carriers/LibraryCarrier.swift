@@ -1,3 +1,4 @@
+import Configuration
 package import PipelineModel
 package import PipelinePlugin
 

@@ -72,7 +72,8 @@ final class HostInbox: Sendable {
     let message = (try? JSONText.decode(HostMessage.self, from: line)) ?? .unknown("")
     guard case .cancel(let job) = message else {
       state.withLock { $0.messages.append(message) }
-      return filled.signal()
+      filled.signal()
+      return
     }
     let control = state.withLock { state in
       if state.job?.name != job { state.cancelled.insert(job) }

@@ -1,6 +1,6 @@
 import Files
 import Glibc
-package import PipelineModel
+import PipelineModel
 import PipelinePlugin
 
 /// The inside of a worker process: one plugin of a library, behind the line protocol.
@@ -8,19 +8,19 @@ import PipelinePlugin
 /// The library's functions run on the thread that `run` is called on. Another
 /// thread reads, so that a job can be given up while it is under way, and ends
 /// the process as soon as the program at the other end is gone.
-package struct LibraryHost {
+struct LibraryHost {
   private let answers: AnswerWriter
   private let inbox = HostInbox()
 
   /// Takes over standard output for the protocol; what a library prints goes to standard error.
-  package init() throws(FileError) {
+  init() throws(FileError) {
     let name = BytePath("standard output")
     answers = AnswerWriter(try OwnProcess.duplicate(STDOUT_FILENO, path: name))
     try OwnProcess.replace(STDOUT_FILENO, by: STDERR_FILENO)
   }
 
   /// Serves a plugin until the program at the other end is gone.
-  package func run(library path: BytePath) -> Never {
+  func run(library path: BytePath) -> Never {
     let loaded = load(path)
     inbox.read(from: Descriptor(takingOver: STDIN_FILENO, path: "standard input"))
     var instance: PluginInstance?

@@ -1,6 +1,6 @@
 import Files
 import Glibc
-import PipelineModel
+package import PipelineModel
 import Sandbox
 
 /// What `pipeline worker` does: lock itself in, then be the plugin.

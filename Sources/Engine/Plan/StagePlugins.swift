@@ -77,7 +77,7 @@ struct StagePlugins {
   private static func carrier(
     of stage: StageConfiguration, _ program: WorkerProgram, _ description: WorkerDescription
   ) throws(PluginFailure) -> WorkerCarrier {
-    let carrier = try WorkerCarrier(program, manifest: try description.manifest())
+    let carrier = WorkerCarrier(program, manifest: try description.manifest())
     guard carrier.manifest.id == stage.plugin else {
       throw PluginFailure(
         .environment,

@@ -37,9 +37,11 @@ struct JobWatch {
   }
 
   private func verdictOnProcesses() -> PluginFailure? {
-    let usage =
+    let found =
       limits.processes > 1
-      ? ProcessUsage.of(group: process) : ProcessUsage.of(process: process) ?? ProcessUsage()
+      ? ProcessUsage.of(group: process) : ProcessUsage.of(process: process)
+    // That it is gone is told by others.
+    guard let usage = found else { return nil }
     if usage.memoryBytes > limits.memory.bytes {
       return PluginFailure(
         .permanent,

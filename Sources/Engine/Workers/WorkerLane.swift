@@ -130,12 +130,7 @@ final class WorkerLane: Lane {
   private func begin(_ job: Job) {
     do throws(PluginFailure) {
       let worker = try readyWorker()
-      var request = job.request
-      do throws(FileError) {
-        try place(&request)
-      } catch {
-        throw PluginFailure(.transient, error.message)
-      }
+      let request = try placed(job.request)
       state.withLock { $0.job = job }
       expect(.result)
       worker.send(.process(request))
@@ -146,13 +141,21 @@ final class WorkerLane: Lane {
     }
   }
 
-  private func place(_ request: inout PluginRequest) throws(FileError) {
-    guard let folder = state.withLock({ $0.folder }) else { return }
-    request.input =
-      try folder.place(
-        BytePath(request.input), as: BytePath(request.job), mayLink: carrier.isReadOnlyEnforced
-      ).description
+  /// Brings the original to the worker.
+  private func placed(_ request: PluginRequest) throws(PluginFailure) -> PluginRequest {
+    guard let folder = state.withLock({ $0.folder }) else { return request }
+    var request = request
+    do throws(FileError) {
+      request.input =
+        try folder.place(
+          BytePath(request.input), as: BytePath(request.job),
+          mayLink: carrier.isReadOnlyEnforced
+        ).description
+    } catch {
+      throw PluginFailure(.transient, error.message)
+    }
     request.output = folder.outputPath.description
+    return request
   }
 
   private func cancel(_ job: String) {

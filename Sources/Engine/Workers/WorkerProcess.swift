@@ -157,7 +157,7 @@ final class WorkerProcess: Sendable {
 
   /// Reads what is there, a bounded piece, and cuts it into lines.
   private func take(
-    from descriptor: Descriptor, _ buffer: WritableKeyPath<State, LineBuffer> & Sendable
+    from descriptor: Descriptor, _ buffer: any WritableKeyPath<State, LineBuffer> & Sendable
   ) -> Taken {
     withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 16) { bytes in
       let count = (try? descriptor.readSome(into: bytes)) ?? nil
