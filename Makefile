@@ -6,7 +6,7 @@
 # --- Packages, in one place -------------------------------------------------
 
 # To build: headers of the C libraries, and pkg-config that finds them.
-BUILD_PACKAGES = libvips-dev libsqlite3-dev libmagic-dev libssl-dev pkg-config
+BUILD_PACKAGES = libvips-dev libsqlite3-dev libmagic-dev libssl-dev libseccomp-dev pkg-config
 # To test: plugins in C are compiled, those in Python run, and the database is read from outside.
 TEST_PACKAGES = gcc libc6-dev make python3 python3-pil sqlite3 util-linux
 # To measure: the program that is compared with, and the stopwatch.
