@@ -86,6 +86,8 @@ let package = Package(
         "Catalog", "Configuration", "Engine", "Files", "Hashing", "Ingest", "Manifest",
         "Originals", "PipelineModel", "PipelinePlugin",
       ],
+      // What `plugins new` writes, and what `plugins test` gives to a plugin.
+      resources: [.embedInCode("Skeletons")],
       swiftSettings: swift),
 
     // Draws pictures for `make run` and `make bench`; not installed.
