@@ -113,12 +113,16 @@ struct MetadataSample {
   }
 
   private var photoshop: [UInt8] {
-    let sets = iptc.flatMap { number, value in
-      [0x1C, 2, UInt8(number), UInt8(value.count >> 8), UInt8(value.count & 255)] + value
+    var sets: [UInt8] = []
+    for (number, value) in iptc {
+      sets += [0x1C, 2, UInt8(number), UInt8(value.count >> 8), UInt8(value.count & 255)]
+      sets += value
     }
-    let size = (0..<4).map { UInt8(truncatingIfNeeded: sets.count >> (8 * (3 - $0))) }
-    let pad: [UInt8] = sets.count.isMultiple(of: 2) ? [] : [0]
-    return Array("Photoshop 3.0\u{0}8BIM".utf8) + [4, 4, 0, 0] + size + sets + pad
+    var block = Array("Photoshop 3.0\u{0}8BIM".utf8) + [4, 4, 0, 0]
+    block += (0..<4).map { UInt8(truncatingIfNeeded: sets.count >> (8 * (3 - $0))) }
+    block += sets
+    if !sets.count.isMultiple(of: 2) { block.append(0) }
+    return block
   }
 
   private var packet: [UInt8] {
@@ -137,8 +141,8 @@ struct MetadataSample {
 
   private static func insert(_ marker: UInt8, _ segment: [UInt8], into jpeg: [UInt8]) -> [UInt8] {
     let length = segment.count + 2
-    return jpeg[..<2] + [0xFF, marker, UInt8(length >> 8), UInt8(length & 255)] + segment
-      + jpeg[2...]
+    let head: [UInt8] = [0xFF, marker, UInt8(length >> 8), UInt8(length & 255)]
+    return Array(jpeg[..<2]) + head + segment + Array(jpeg[2...])
   }
 }
 

@@ -1,9 +1,11 @@
 #if METADATA
+  import Engine
   import Fixtures
   import Foundation
   import PipelineModel
   import PipelinePlugin
   import Testing
+  import Vips
 
   @Suite("Metadata", .timeLimit(.minutes(2)))
   struct MetadataTests {
@@ -176,7 +178,7 @@
     func formats(suffix: String) throws {
       let block = PicturesExif(dateTimeOriginal: "2024:05:06 07:08:09").bytes
       let bytes = try Pictures.picture(width: 32, height: 24).editingMetadata { editor in
-        editor.set("exif-data", block)
+        editor.set(Picture.Field.exif, block)
       }.encoded(as: suffix)
       let found = try PluginRun("metadata").facts(bytes)
       #expect(found["exif"]?["DateTimeOriginal"] == "2024-05-06T07:08:09", "\(found)")
