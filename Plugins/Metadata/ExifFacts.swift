@@ -76,7 +76,12 @@ enum ExifFacts {
       // Windows' own: XPTitle, XPComment, XPAuthor, XPKeywords, XPSubject.
       if name.hasPrefix("XP") { return TagText.decodeUTF16(bytes).map { .string($0) } }
       return bytes.count <= 16 ? numbers(file.text(key), limit: 16, &limits) : nil
-    case "Short", "Long", "Rational", "SByte", "SShort", "SLong", "SRational", "Float", "Double":
+    case "Rational", "SRational":
+      let text = file.text(key) ?? []
+      // Several numbers without fractions are the bytes of a value whose type the file has wrong.
+      guard text.contains(UInt8(ascii: "/")) || !text.contains(0x20) else { return nil }
+      return numbers(text, limit: FactLimits.values, &limits)
+    case "Short", "Long", "SByte", "SShort", "SLong", "Float", "Double":
       return numbers(file.text(key), limit: FactLimits.values, &limits)
     default: return nil
     }

@@ -10,7 +10,7 @@ import PipelinePlugin
 final class MetadataPlugin: Plugin {
   static let manifest = PluginManifest(
     id: "metadata", version: "1.0.0", outputVersion: 1, scope: .original,
-    options: MetadataOptions.schema, accepts: ["image/*"],
+    options: MetadataOptions.schema, accepts: MetadataKinds.all,
     facts: ["exif", "iptc", "xmp", "gps", "problem", "leftOut"],
     runtime: MetadataLibrary.runtime)
 

@@ -6,7 +6,7 @@ import Fixtures
 /// XMP part 3, section 1.1.3.
 struct MetadataSample {
   /// One entry of a directory, in little-endian order.
-  struct Entry {
+  struct Entry: Sendable {
     let tag: Int
     let type: Int
     let count: Int
