@@ -68,10 +68,10 @@ final class WorkerProcess: Sendable {
 
   /// Begins to tell events.
   func begin() {
-    DescriptorSource.read(output, on: queue) { [weak self] in self?.readOutput() ?? false }
-    DescriptorSource.read(error, on: queue) { [weak self] in self?.readLog() ?? false }
+    DescriptorEvents.shared.read(output, on: queue) { [weak self] in self?.readOutput() ?? false }
+    DescriptorEvents.shared.read(error, on: queue) { [weak self] in self?.readLog() ?? false }
     // Not weak: until its end a worker is somebody's to reap.
-    DescriptorSource.read(child.watched, on: queue) { [self] in !end() }
+    DescriptorEvents.shared.read(child.watched, on: queue) { [self] in !end() }
   }
 
   /// Its number, and that of its process group.
@@ -124,7 +124,7 @@ final class WorkerProcess: Sendable {
       return state.input
     }
     guard let input else { return }
-    DescriptorSource.write(input, on: queue) { [weak self] in self?.write() ?? false }
+    DescriptorEvents.shared.write(input, on: queue) { [weak self] in self?.write() ?? false }
   }
 
   private func readOutput() -> Bool {
