@@ -6,9 +6,10 @@
 # --- Packages, in one place -------------------------------------------------
 
 # To build: headers of the C libraries, and pkg-config that finds them.
-BUILD_PACKAGES = libvips-dev libsqlite3-dev libmagic-dev libssl-dev libgexiv2-dev pkg-config
-# To test: plugins in C are compiled, and the database is read from outside.
-TEST_PACKAGES = gcc libc6-dev sqlite3 util-linux
+BUILD_PACKAGES = libvips-dev libsqlite3-dev libmagic-dev libssl-dev libseccomp-dev \
+	libgexiv2-dev pkg-config
+# To test: plugins in C are compiled, those in Python run, and the database is read from outside.
+TEST_PACKAGES = gcc libc6-dev make python3 python3-pil sqlite3 util-linux
 # To measure: the program that is compared with, and the stopwatch.
 BENCH_PACKAGES = hyperfine libvips-tools jq time
 # To install: gives the installed files the place of their Swift libraries.

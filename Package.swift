@@ -64,6 +64,7 @@ let package = Package(
     system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
     system("CVips", pkgConfig: "vips", apt: "libvips-dev"),
     system("CMagic", pkgConfig: "libmagic", apt: "libmagic-dev"),
+    system("CSandbox", pkgConfig: "libseccomp", apt: "libseccomp-dev"),
     // The C ABI of a plugin: one header, and the name of the Swift toolchain.
     .target(name: "CPipelinePlugin"),
 
@@ -75,6 +76,8 @@ let package = Package(
     target("Hashing", ["CCrypto", "PipelineModel"]),
     // The edge to the kernel.
     target("Files", ["CLinux", "Hashing", "PipelineModel"]),
+    // What a worker gives up before it loads a plugin.
+    target("Sandbox", ["CSandbox", "Files", "PipelineModel"]),
     // The content-addressed tree.
     target("Originals", ["Files", "Hashing", "PipelineModel"]),
     // The append-only journal of taking and deleting.
@@ -94,7 +97,7 @@ let package = Package(
       "Engine",
       [
         "Catalog", "Configuration", "CPipelinePlugin", "Files", "Hashing", "Originals",
-        "PipelineModel", "PipelinePlugin",
+        "PipelineModel", "PipelinePlugin", "Sandbox",
       ]),
     // libvips for the bundled plugins; the program itself does not link it.
     target("Vips", ["CVips"]),
@@ -105,6 +108,8 @@ let package = Package(
         "Catalog", "Configuration", "Engine", "Files", "Hashing", "Ingest", "Manifest",
         "Originals", "PipelineModel", "PipelinePlugin",
       ],
+      // What `plugins new` writes, and what `plugins test` gives to a plugin.
+      resources: [.embedInCode("Skeletons")],
       swiftSettings: swift),
 
     // Draws pictures for `make run` and `make bench`; not installed.
@@ -122,6 +127,11 @@ let package = Package(
       swiftSettings: swift),
     tests("PipelineModelTests", ["PipelineModel", "PipelinePlugin"]),
     tests("FilesTests", ["Files", "Fixtures", "Hashing", "Originals", "PipelineModel"]),
+    // A process that enters the sandbox and tries to get out; only tests start it.
+    .executableTarget(
+      name: "sandbox-probe", dependencies: ["CSandbox", "PipelineModel", "Sandbox"],
+      path: "Tests/SandboxProbe", swiftSettings: swift),
+    tests("SandboxTests", ["Fixtures", "PipelineModel", "Sandbox", "sandbox-probe"]),
     tests("ManifestTests", ["Files", "Fixtures", "Manifest", "PipelineModel"]),
     tests(
       "IngestTests",

@@ -15,6 +15,7 @@
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -66,6 +67,17 @@ struct pipeline_peer {
   int process;
   unsigned int user, group;
 };
+
+// pidfd_open(2) has no wrapper in glibc 2.36's headers that Swift sees. The descriptor
+// can be polled: it is readable once the process has ended. Always close-on-exec.
+static inline int pipeline_open_process(int process) {
+  return (int)syscall(SYS_pidfd_open, process, 0);
+}
+
+// prctl(2) is variadic.
+static inline int pipeline_end_with_parent(int signal) {
+  return prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0);
+}
 
 // statfs(2): struct and function share a name, which Swift can't tell apart.
 static inline int pipeline_statfs(int descriptor, struct statfs *result) {

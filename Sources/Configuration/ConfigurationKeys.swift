@@ -24,7 +24,7 @@ enum LimitKey: String, CaseIterable {
   case time, cpu, memory, outputBytes, files, processes, inputBytes, pixels, frames
 }
 
-/// The keys of what an executable plugin is allowed.
+/// The keys of what a plugin in a worker is allowed.
 enum AllowKey: String, CaseIterable {
   case network, exec, read, write
 }

@@ -16,16 +16,17 @@ extension PipelineConfiguration {
     var sound: [Int] = []
     for (index, stage) in stages.enumerated() {
       let place = "/\(TopKey.stages.rawValue)/\(index)"
-      if stage.command != nil {
+      if stage.command != nil, stage.isolation == .none {
         problems.append(
           ConfigurationError(
-            code: .unknownPlugin,
-            message:
-              "The stage \(quoted(stage.name)) names a program in “command”, and this version "
-              + "runs no executable plugins yet: remove the stage.",
-            pointer: JSONPointer.appending(StageKey.command.rawValue, to: place), file: file))
+            code: .conflict,
+            message: "The stage \(quoted(stage.name)) has a “command”, and a program always runs "
+              + "in a process of its own: leave out “isolation”.",
+            pointer: JSONPointer.appending(StageKey.isolation.rawValue, to: place), file: file))
         continue
       }
+      // Only the program can say what its options are.
+      if stage.command != nil, plugins[stage.plugin] == nil { continue }
       guard let schema = plugins[stage.plugin] else {
         let known = plugins.keys.sorted()
         let hint = NearestName.hint(stage.plugin, among: known, kind: "plugins")

@@ -1,6 +1,6 @@
 package import PipelineModel
 
-/// What an executable plugin may do beyond reading its input and writing its output.
+/// What a plugin in a worker may do beyond reading its input and writing its output.
 package struct StageAllowance: Sendable, Hashable {
   /// Whether it may use the network.
   package var network = false

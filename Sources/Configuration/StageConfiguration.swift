@@ -32,16 +32,16 @@ package struct StageConfiguration: Sendable, Hashable {
   package var limits = StageLimits()
   /// How often a job is tried; three times by default.
   package var attempts = 3
-  /// Where the plugin is to run; by default in worker processes, which this version lacks.
+  /// Where the plugin runs; by default in worker processes.
   package var isolation = Isolation.process
   /// Where the bytes of renditions are kept; by default decided by size.
   package var storage = Storage.auto
   /// The plugin's options, an object, as the file has them; empty by default.
   package var options: JSONValue = .object([:])
-  /// What an executable plugin may do; nothing beyond its own folder by default.
+  /// What the plugin may do in a worker beyond reading its input and writing its output; by default nothing.
   package var allow = StageAllowance()
   /// An executable plugin's program and its arguments. A program with a slash in it is
-  /// an absolute path; one without is looked for in `PATH`.
+  /// an absolute path; one without is looked for in the system's folders, whatever `PATH` says.
   package var command: [String]?
 
   /// The most jobs of a stage that may run at once.

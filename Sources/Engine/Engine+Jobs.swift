@@ -37,17 +37,13 @@ extension Engine {
       let input = try originals.materialize(waiting.job.digest)
       let output = try work.make(for: waiting.job.token)
       state.withLock { $0.controls[waiting.job.token] = control }
-      let timeout = Timeout(stage.plan.configuration.limits.time, control: control)
       lane.process(
         request(waiting.job, stage: stage, input: input, output: output.path), job: control
       ) { [self] result in
-        timeout.cancel()
         state.withLock { $0.controls[waiting.job.token] = nil }
         stage.giveBack(lane)
-        var outcome = collect(result, of: waiting.job, from: output, stage: stage, timeout)
-        if case .failed = outcome, control.isCancelled, timeout.failure == nil {
-          outcome = .givenUp
-        }
+        var outcome = collect(result, of: waiting.job, from: output, stage: stage)
+        if case .failed = outcome, control.isGivenUp { outcome = .givenUp }
         end(waiting, stage: index, outcome, since: start)
       }
     } catch {
@@ -101,12 +97,11 @@ extension Engine {
   }
 
   private func collect(
-    _ result: PluginResult, of job: ClaimedJob, from output: Descriptor, stage: StageLanes,
-    _ timeout: Timeout
+    _ result: PluginResult, of job: ClaimedJob, from output: Descriptor, stage: StageLanes
   ) -> FinishedJob.Result {
     switch result {
     case .failed(let failure):
-      return .failed(timeout.failure ?? failure)
+      return .failed(failure)
     case .skipped(let reason):
       return .skipped(reason: reason)
     case .done(let facts, let made):

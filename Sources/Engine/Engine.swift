@@ -53,10 +53,11 @@ package final class Engine: Sendable {
     self.ledger = ledger
     self.originals = originals
     self.report = report
-    lanes = plan.stages.map { StageLanes($0) }
+    let workPath = library.appending("work")
+    lanes = plan.stages.map { StageLanes($0, work: workPath, memoryBudget: memoryBudget) }
     do throws(FileError) {
       renditions = try RenditionStore(library: library)
-      work = try WorkFolders(library.appending("work"))
+      work = try WorkFolders(workPath)
     } catch {
       throw EngineError(.file, error.message, path: error.path, cause: error)
     }
@@ -86,6 +87,7 @@ package final class Engine: Sendable {
         let active = state.withLock { $0.admission.stages[index].active }
         // What keeps a plugin from being made is told when there is work for it.
         try? lanes[index].prepare(active: active)
+        lanes[index].warmUp()
       }
     }
   }
@@ -116,7 +118,7 @@ package final class Engine: Sendable {
       state.admission.isStopped = true
       return Array(state.controls.values)
     }
-    for control in controls { control.cancel() }
+    for control in controls { control.giveUp() }
     // A pass that is under way may still be claiming, so its end is waited for.
     serial.sync { [self] in
       let waiting = state.withLock { state in
@@ -127,16 +129,22 @@ package final class Engine: Sendable {
         }
         return tokens
       }
-      do throws(CatalogError) {
-        try ledger.giveBack(waiting)
-      } catch {
-        report.warning(error.message)
-      }
+      giveBack(waiting)
     }
     schedulePass()
     while ContinuousClock().now < deadline, !isQuiet {
       _ = idle.wait(timeout: .now() + .milliseconds(20))
     }
+  }
+
+  /// Ends the workers; called once no job runs any more, or those that run are past their time.
+  ///
+  /// Called on a thread that is no Dispatch worker; takes no longer than a few seconds.
+  package func close() {
+    let group = DispatchGroup()
+    for stage in lanes { stage.end(in: group) }
+    // Who does not end by then is ended by the kernel, together with this process.
+    _ = group.wait(timeout: .now() + .seconds(5))
   }
 
   /// Lets stages run again that the machine lacked something for: it may be there by now.
@@ -164,7 +172,8 @@ package final class Engine: Sendable {
   /// Whether no job runs and none waits to be recorded.
   package var isQuiet: Bool {
     state.withLock {
-      $0.admission.active == 0 && $0.finished.isEmpty && !$0.isPassDue && !$0.isPassing
+      $0.admission.active == 0 && $0.admission.estimating == 0 && $0.finished.isEmpty
+        && !$0.isPassDue && !$0.isPassing
     }
   }
 
@@ -209,7 +218,8 @@ package final class Engine: Sendable {
         guard !state.admission.isStopped, !stage.isExhausted, !stage.isHeld else { return 0 }
         // Two rounds ahead, so that no lane waits for the ledger.
         let wanted = stage.width * 4
-        return stage.waiting.count <= wanted / 2 ? wanted - stage.waiting.count : 0
+        let waiting = stage.waiting.count + stage.estimating
+        return waiting <= wanted / 2 ? wanted - waiting : 0
       }
       if room > 0 { try claim(upTo: room, stage: index, suspects: false) }
     }
@@ -243,31 +253,61 @@ package final class Engine: Sendable {
     do throws(PluginFailure) {
       let active = state.withLock { $0.admission.stages[index].active }
       try stage.prepare(active: active)
-      for job in claimed { try queue(job, stage: index) }
     } catch {
-      try hold(index, claimed, because: error.reason)
+      return try hold(index, claimed, because: error.reason)
+    }
+    let accepted = claimed.filter { isAccepted($0, stage: index) }
+    guard !accepted.isEmpty else { return }
+    state.withLock { $0.admission.stages[index].estimating += accepted.count }
+    stage.memory(facts: accepted.map { aliased($0.facts) }) { [self] bytes in
+      // On the queue on which everything that touches the ledger happens.
+      serial.async { [self] in queue(Array(zip(accepted, bytes)), stage: index) }
     }
   }
 
-  /// Lets a job wait for its turn, or ends it if it may not begin at all.
-  private func queue(_ job: ClaimedJob, stage index: Int) throws(PluginFailure) {
+  /// Whether the stage works on files of the job's type; if not, the job is skipped.
+  private func isAccepted(_ job: ClaimedJob, stage index: Int) -> Bool {
     let stage = lanes[index]
-    let facts = aliased(job.facts)
-    let identity = facts[StagePlan.identifier]
-    let mediaType = MediaType(rawValue: identity?["mediaType"]?.string ?? "")
-    if stage.plan.carrier.manifest.accepts != nil, !stage.plan.accepts(mediaType) {
-      let reason =
-        "The plugin \(stage.plan.configuration.plugin) does not work on "
-        + "\(mediaType.rawValue.isEmpty ? "files of an unknown type" : mediaType.rawValue)."
-      return finish(job, stage: index, .skipped(reason: reason))
+    let text = aliased(job.facts)[StagePlan.identifier]?["mediaType"]?.string ?? ""
+    if stage.plan.carrier.manifest.accepts == nil { return true }
+    if stage.plan.accepts(MediaType(rawValue: text)) { return true }
+    let reason =
+      "The plugin \(stage.plan.configuration.plugin) does not work on "
+      + "\(text.isEmpty ? "files of an unknown type" : text)."
+    finish(job, stage: index, .skipped(reason: reason))
+    return false
+  }
+
+  /// Lets jobs wait for their turn, or ends those that may not begin at all.
+  private func queue(_ jobs: [(job: ClaimedJob, memory: Int)], stage index: Int) {
+    let limits = JobLimits(limits: lanes[index].plan.configuration.limits)
+    var admitted: [Admission.Waiting] = []
+    for (job, memory) in jobs {
+      let identity = aliased(job.facts)[StagePlan.identifier]
+      if let refusal = limits.refusal(of: job, identity: identity, memory: memory) {
+        finish(job, stage: index, .failed(refusal))
+      } else {
+        admitted.append(.init(job: job, memory: memory))
+      }
     }
-    let memory = try stage.memory(facts: facts)
-    let limits = JobLimits(limits: stage.plan.configuration.limits)
-    if let refusal = limits.refusal(of: job, identity: identity, memory: memory) {
-      return finish(job, stage: index, .failed(refusal))
+    let isLate = state.withLock { state in
+      state.admission.stages[index].estimating -= jobs.count
+      if state.admission.isStopped || state.admission.stages[index].isHeld { return true }
+      state.admission.stages[index].waiting += admitted
+      return false
     }
-    state.withLock {
-      $0.admission.stages[index].waiting.append(.init(job: job, memory: memory))
+    if isLate { giveBack(admitted.map(\.job.token)) }
+    begin()
+    // Whoever waits for the end of all work is told if there is none.
+    schedulePass()
+  }
+
+  /// Makes jobs ready again that have not begun.
+  private func giveBack(_ tokens: [AttemptToken]) {
+    do throws(CatalogError) {
+      try ledger.giveBack(tokens)
+    } catch {
+      report.warning(error.message)
     }
   }
 

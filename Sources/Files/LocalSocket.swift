@@ -83,14 +83,7 @@ package struct LocalSocket: Sendable {
   }
 
   /// Lets calls return at once that would have to wait.
-  package func setNonBlocking() throws(FileError) {
-    let flags = try systemCall("examine", descriptor.path) {
-      pipeline_fcntl(descriptor.number, F_GETFL, 0)
-    }
-    try systemCall("set", descriptor.path) {
-      pipeline_fcntl(descriptor.number, F_SETFL, flags | O_NONBLOCK)
-    }
-  }
+  package func setNonBlocking() throws(FileError) { try descriptor.setNonBlocking() }
 
   /// Sends all the bytes, waiting for the other end no longer than five seconds at a time.
   package func send(_ bytes: [UInt8]) throws(FileError) {

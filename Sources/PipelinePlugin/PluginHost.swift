@@ -3,7 +3,7 @@ import CPipelinePlugin
 /// The program, as a plugin sees it during one job.
 public struct PluginHost {
   /// How much a log line matters.
-  public enum LogLevel: Int32, Sendable { case debug, info, warning, error }
+  public enum LogLevel: Int32, CaseIterable, Sendable { case debug, info, warning, error }
 
   private let table: UnsafePointer<pipeline_host>?
   private let job: UnsafeMutableRawPointer?

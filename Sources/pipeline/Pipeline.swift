@@ -1,3 +1,4 @@
+import Engine
 import Files
 import Glibc
 import PipelineModel
@@ -17,6 +18,8 @@ enum Pipeline {
 
   static func main() {
     openStandardStreams()
+    // A worker locks itself in before anything else happens in its process.
+    if let launch = workerLaunch() { WorkerMain.run(launch) }
     // A reader that goes away is seen by `write`, which ends the output quietly.
     signal(SIGPIPE, SIG_IGN)
     // A limit of file sizes is an error of one file, not the end of the program.
@@ -86,6 +89,13 @@ enum Pipeline {
       throw UsageError.unknownVerb(name, known: verbs.map { $0.name })
     }
     return verb
+  }
+
+  /// What this process is to be as a worker: `pipeline worker JSON` is how the program
+  /// starts its own workers, and nothing for people.
+  private static func workerLaunch() -> BytePath? {
+    let words = commandLine()
+    return words.count == 2 && words[0] == "worker" ? words[1] : nil
   }
 
   /// The words behind the program's name as the kernel gave them: not all of them are UTF-8.

@@ -35,6 +35,15 @@ final class DocumentPlace {
     try FileManager.default.contentsOfDirectory(atPath: home.appending(path: folder).path)
   }
 
+  /// Writes a file.
+  func write(_ text: String, to name: String) throws {
+    try Data(text.utf8).write(to: home.appending(path: name))
+  }
+
+  func read(_ name: String) throws -> String {
+    try String(contentsOf: home.appending(path: name), encoding: .utf8)
+  }
+
   /// Changes a byte in the middle of a file.
   func damage(_ name: String) throws {
     let file = home.appending(path: name)

@@ -46,21 +46,4 @@ struct ReadmeTests {
     let damaged = try place.run("cd ~/pictures/library\n" + recipes)
     #expect(damaged.text.contains("damaged"))
   }
-
-  @Test("The plugin in C of docs/plugins.md builds and runs")
-  func pluginInC() throws {
-    let place = try DocumentPlace()
-    let source = try DocumentPlace.blocks("c", of: "docs/plugins.md", section: nil)
-    try Data(source.utf8).write(to: place.home.appending(path: "size.c"))
-    let script = try DocumentPlace.blocks("sh", of: "docs/plugins.md", section: "A plugin in C")
-    try #require(script.contains("-shared"))
-    let configuration = try DocumentPlace.blocks(
-      "json", of: "docs/plugins.md", section: "A plugin in C")
-    try place.makeFolder("try")
-    let file = place.home.appending(path: "try/pipeline.json")
-    try Data(configuration.utf8).write(to: file)
-    let outcome = try place.run(script)
-    #expect(outcome.status == 0, "\(outcome.text)")
-    #expect(outcome.text.contains("size.bytes"))
-  }
 }

@@ -1,3 +1,4 @@
+import Dispatch
 import Engine
 import Fixtures
 import Foundation
@@ -109,6 +110,25 @@ final class PluginRun {
     #expect(text.hasSuffix(".") && !text.hasSuffix(".."), "\(text)")
     #expect(!text.contains("\n") && !text.contains(folder.path), "\(text)")
     #expect(text.count > 10 && text.count < 400, "\(text)")
+  }
+}
+
+extension Carrier {
+  /// Makes a lane without limits.
+  func makeLane(options: JSONValue) throws(PluginFailure) -> any Lane {
+    let site = LaneSite(
+      queue: DispatchQueue(label: "test", attributes: .concurrent),
+      memoryBudget: ByteSize(bytes: 1 << 30), work: "/nowhere")
+    return try makeLane(options: options, site: site)
+  }
+}
+
+extension Lane {
+  /// Asks what one job will need, of a plugin that answers at once.
+  func estimate(facts: [String: JSONValue]) -> Int? {
+    let answer = Mutex<Int?>(nil)
+    estimate(facts: [facts]) { bytes in answer.withLock { $0 = bytes.first ?? nil } }
+    return answer.withLock { $0 }
   }
 }
 

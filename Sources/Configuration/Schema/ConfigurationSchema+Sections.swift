@@ -123,8 +123,8 @@ extension ConfigurationSchema {
         ["type": "integer", "minimum": 1, "maximum": 1000])
     case .isolation:
       choice(
-        "process: in worker processes. none: in the program itself. This version runs every stage in "
-          + "the program itself.",
+        "process: in worker processes, behind a sandbox. none: in the program itself, for libraries "
+          + "that are trusted with all it may do.",
         default: standardStage.isolation)
     case .storage:
       choice(
@@ -132,12 +132,12 @@ extension ConfigurationSchema {
         default: standardStage.storage)
     case .allow:
       described(
-        "What an executable plugin may do beyond its own folder. Executable plugins are not run yet.",
+        "What a plugin in a worker process may do beyond reading its input and writing its output.",
         default: [:],
         object(AllowKey.self, property: allowance))
     case .command:
       described(
-        "The program of an executable plugin, alone or with its arguments. Not run yet, so refused.",
+        "The program of an executable plugin, alone or with its arguments.",
         [
           "type": ["string", "array"], "minLength": 1, "minItems": 1,
           "items": ["type": "string"],
@@ -151,12 +151,12 @@ extension ConfigurationSchema {
     let count: [String: JSONValue] = ["type": "integer", "minimum": 1]
     return switch key {
     case .time: reference("positiveDuration", "Time by the clock.")
-    case .cpu: reference("positiveDuration", "Time on processors. Not held yet.")
+    case .cpu: reference("positiveDuration", "Time on processors.")
     case .memory: reference("positiveSize", "Memory.")
     case .outputBytes: reference("positiveSize", "Bytes of all renditions together.")
     case .inputBytes: reference("positiveSize", "Bytes of the original.")
     case .files: described("Number of files made.", count)
-    case .processes: described("Number of processes. Not held yet.", count)
+    case .processes: described("Number of processes.", count)
     case .pixels: described("Pixels of the decoded picture.", count)
     case .frames: described("Frames or pages of the original.", count)
     }

@@ -1,3 +1,5 @@
+package import Configuration
+package import Dispatch
 package import PipelineModel
 package import PipelinePlugin
 
@@ -9,21 +11,64 @@ package protocol Carrier: Sendable {
   /// Makes a lane for one set of options; called from one thread at a time.
   ///
   /// - Throws: `PluginFailure`, of class `environment` where the machine lacks something.
-  func makeLane(options: JSONValue) throws(PluginFailure) -> any Lane
+  func makeLane(options: JSONValue, site: LaneSite) throws(PluginFailure) -> any Lane
+}
+
+/// What a lane finds where it is made.
+package struct LaneSite: Sendable {
+  /// The stage's own queue; a lane's work happens on it.
+  package var queue: DispatchQueue
+  /// What one job may use.
+  package var limits: StageLimits
+  /// What the plugin may do beyond reading its input and writing its output.
+  package var allowance: StageAllowance
+  /// What all jobs may need together: the most memory of one that has no limit of its own.
+  package var memoryBudget: ByteSize
+  /// The library's folder `work/`.
+  package var work: BytePath
+
+  /// Makes it from its parts.
+  package init(
+    queue: DispatchQueue, limits: StageLimits = StageLimits(),
+    allowance: StageAllowance = StageAllowance(), memoryBudget: ByteSize, work: BytePath
+  ) {
+    self.queue = queue
+    self.limits = limits
+    self.allowance = allowance
+    self.memoryBudget = memoryBudget
+    self.work = work
+  }
 }
 
 /// One instance of a plugin, used for one job at a time.
 package protocol Lane: Sendable {
-  /// Returns how many bytes a job with these facts will need, or `nil` if unknown.
+  /// Asks how many bytes jobs with these facts will need.
   ///
-  /// Quick, and never called while a job is under way on this lane.
-  func estimate(facts: [String: JSONValue]) -> Int?
+  /// - Parameter completion: called exactly once, on any queue, possibly before this
+  ///   method returns, with one answer for each; `nil` where it is unknown.
+  func estimate(
+    facts: [[String: JSONValue]], completion: @escaping @Sendable ([Int?]) -> Void)
 
   /// Begins a job; called on the stage's queue.
   ///
-  /// - Parameter completion: called exactly once, on any queue, possibly before
-  ///   this method returns.
+  /// - Parameters:
+  ///   - request: names the original as the input, and an empty folder as the output.
+  ///   - completion: called exactly once, on any queue, possibly before this method
+  ///     returns, once what the plugin made is in that folder.
   func process(
     _ request: PluginRequest, job: JobControl,
     completion: @escaping @Sendable (PluginResult) -> Void)
+
+  /// Gets ready for a first job, which else waits for that; returns at once.
+  func warmUp()
+
+  /// Ends what the lane keeps running, a job under way with it.
+  ///
+  /// - Parameter completion: called exactly once, on any queue, when that is gone.
+  func end(completion: @escaping @Sendable () -> Void)
+}
+
+extension Lane {
+  package func warmUp() {}
+  package func end(completion: @escaping @Sendable () -> Void) { completion() }
 }

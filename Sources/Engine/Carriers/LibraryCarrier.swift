@@ -1,3 +1,4 @@
+import Configuration
 package import PipelineModel
 package import PipelinePlugin
 
@@ -25,7 +26,16 @@ package final class LibraryCarrier: Carrier {
     manifest = try table.manifest()
   }
 
-  package func makeLane(options: JSONValue) throws(PluginFailure) -> any Lane {
-    try LibraryLane(table, plugin: manifest.id, options: options)
+  package func makeLane(
+    options: JSONValue, site: LaneSite
+  ) throws(PluginFailure) -> any Lane {
+    InProcessLane(
+      instance: try makeInstance(options: options), estimator: try makeInstance(options: options),
+      limit: site.limits.time)
+  }
+
+  /// Makes an instance of the plugin for one set of options.
+  func makeInstance(options: JSONValue) throws(PluginFailure) -> PluginInstance {
+    try PluginInstance(table, plugin: manifest.id, options: options)
   }
 }

@@ -1,17 +1,17 @@
 internal import PipelineModel
-internal import PipelinePlugin
+package import PipelinePlugin
 
 /// What a manifest must hold besides decoding.
-enum ManifestCheck {
+package enum ManifestCheck {
   /// Whether text is lower-case letters, digits and dashes, beginning with a letter or digit.
-  static func isIdentifier(_ text: String) -> Bool {
+  package static func isIdentifier(_ text: String) -> Bool {
     let allowed = Set("abcdefghijklmnopqrstuvwxyz0123456789-".utf8)
     return !text.isEmpty && text.utf8.count <= 64 && text.utf8.first != UInt8(ascii: "-")
       && text.utf8.allSatisfy(allowed.contains)
   }
 
   /// Returns what is wrong, to follow “in which”, or `nil`.
-  static func fault(in manifest: PluginManifest) -> String? {
+  package static func fault(in manifest: PluginManifest) -> String? {
     guard isIdentifier(manifest.id) else {
       return "the id “\(manifest.id)” is not of lower-case letters, digits and dashes"
     }
@@ -31,9 +31,9 @@ enum ManifestCheck {
 }
 
 /// What renditions must hold besides decoding; where their files are is checked by who takes them.
-enum RenditionCheck {
+package enum RenditionCheck {
   /// Returns what is wrong, to follow “in which”, or `nil`.
-  static func fault(in renditions: [PluginRendition]) -> String? {
+  package static func fault(in renditions: [PluginRendition]) -> String? {
     var names: Set<String> = []
     let allowed = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
     for rendition in renditions {

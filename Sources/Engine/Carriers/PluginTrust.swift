@@ -10,6 +10,12 @@ package enum PluginTrust {
     try check(path, kind: S_IFREG, what: "The plugin")
   }
 
+  /// Checks a program and the folder that it is in.
+  package static func check(program path: BytePath) throws(PluginFailure) {
+    try check(path.parent, kind: S_IFDIR, what: "The folder of the program")
+    try check(path, kind: S_IFREG, what: "The program")
+  }
+
   /// Checks a folder of plugins.
   package static func check(folder path: BytePath) throws(PluginFailure) {
     try check(path, kind: S_IFDIR, what: "The folder of plugins")

@@ -31,28 +31,31 @@ package struct StagePlan: Sendable {
   /// The stages in topological order.
   package let stages: [Stage]
 
-  /// Loads the plugins and works out needs, scopes and fingerprints.
+  /// Asks the plugins what they are, and works out needs, scopes and fingerprints.
   ///
   /// - Throws: `ConfigurationErrors` for a plugin or an option that is not
-  ///   known, `EngineError` for a plugin that can't be loaded.
+  ///   known, `EngineError` for a plugin that can't be used.
   package init(_ configuration: PipelineConfiguration, finder: PluginFinder) throws {
-    try self.init(configuration, carriers: try Self.load(configuration, finder: finder)) {
-      try Self.load(Self.identifier, finder: finder)
-    }
+    let plugins = try StagePlugins(configuration, finder: finder)
+    try self.init(configuration, carriers: plugins.carriers) { try plugins.identify() }
   }
 
-  /// Works out needs, scopes and fingerprints of stages whose plugins are loaded.
+  /// Works out needs, scopes and fingerprints of stages whose plugins are known.
   ///
   /// - Parameters:
-  ///   - carriers: the plugins of the configured stages, by id.
-  ///   - identify: loads the plugin that identifies, where one is needed.
+  ///   - carriers: the plugins of the configured stages, by the stages' names.
+  ///   - identify: gives the plugin that identifies, where one is needed.
   init(
     _ configuration: PipelineConfiguration, carriers: [String: any Carrier],
     identify load: () throws -> any Carrier
   ) throws {
     var carriers = carriers
     let identifying = Self.identifyingStage(configuration.stages)
-    let problems = configuration.problems(plugins: carriers.mapValues(\.manifest.options)) {
+    let schemas = Dictionary(
+      configuration.stages.compactMap { stage in
+        carriers[stage.name].map { (stage.plugin, $0.manifest.options) }
+      }, uniquingKeysWith: { first, _ in first })
+    let problems = configuration.problems(plugins: schemas) {
       [carriers] in Self.needs(of: $0, carriers: carriers, identify: identifying)
     }
     if let errors = ConfigurationErrors(problems) { throw errors }
@@ -66,8 +69,7 @@ package struct StagePlan: Sendable {
     var made: [String: Stage] = [:]
     var stages: [Stage] = []
     for name in graph.order {
-      guard let stage = listed.first(where: { $0.name == name }),
-        let carrier = carriers[stage.plugin]
+      guard let stage = listed.first(where: { $0.name == name }), let carrier = carriers[name]
       else { continue }
       let needed = (needs[name] ?? []).compactMap { made[$0] }
       let prepared = Stage(
@@ -77,35 +79,6 @@ package struct StagePlan: Sendable {
       stages.append(prepared)
     }
     self.stages = stages
-  }
-
-  private static func load(
-    _ configuration: PipelineConfiguration, finder: PluginFinder
-  ) throws -> [String: any Carrier] {
-    let found = try environment { try finder.all() }
-    var carriers: [String: any Carrier] = [:]
-    for id in Set(configuration.stages.map(\.plugin)) where found.contains(where: { $0.id == id }) {
-      carriers[id] = try load(id, finder: finder)
-    }
-    if carriers.count < Set(configuration.stages.map(\.plugin)).count {
-      // Known ids are needed for “did you mean”; their schemas are not.
-      let known = Dictionary(
-        uniqueKeysWithValues: found.map { ($0.id, carriers[$0.id]?.manifest.options ?? [:]) })
-      if let errors = ConfigurationErrors(configuration.problems(plugins: known)) { throw errors }
-    }
-    return carriers
-  }
-
-  private static func load(_ id: String, finder: PluginFinder) throws -> any Carrier {
-    try environment { try LibraryCarrier(path: try finder.find(id)) }
-  }
-
-  private static func environment<Result>(_ body: () throws -> Result) throws -> Result {
-    do {
-      return try body()
-    } catch let failure as PluginFailure {
-      throw EngineError(.plugin, failure.reason, cause: failure)
-    }
   }
 
   /// The name of the stage that identifies, whether it is configured or would be added.
@@ -124,10 +97,10 @@ package struct StagePlan: Sendable {
   ) throws -> String? {
     let name = identifyingStage(stages)
     if stages.contains(where: { $0.name == name }) { return name }
-    guard stages.contains(where: { carriers[$0.plugin]?.manifest.accepts != nil }) else {
+    guard stages.contains(where: { carriers[$0.name]?.manifest.accepts != nil }) else {
       return nil
     }
-    carriers[identifier] = try load()
+    carriers[name] = try load()
     stages.insert(StageConfiguration(name: name, plugin: identifier), at: 0)
     return name
   }
@@ -136,7 +109,7 @@ package struct StagePlan: Sendable {
     of stage: StageConfiguration, carriers: [String: any Carrier], identify: String?
   ) -> [String] {
     guard let identify, identify != stage.name, !stage.needs.contains(identify),
-      carriers[stage.plugin]?.manifest.accepts != nil
+      carriers[stage.name]?.manifest.accepts != nil
     else { return stage.needs }
     return [identify] + stage.needs
   }

@@ -15,6 +15,8 @@ struct Admission {
   struct Stage {
     let width: Int
     var waiting: [Waiting] = []
+    /// How many claimed jobs there are whose need of memory is being asked for.
+    var estimating = 0
     var active = 0
     /// Whether the ledger had nothing more when it was last asked.
     var isExhausted = false
@@ -36,7 +38,9 @@ struct Admission {
   }
 
   var active: Int { stages.reduce(0) { $0 + $1.active } }
-  var waiting: Int { stages.reduce(0) { $0 + $1.waiting.count } }
+  /// How many jobs are claimed and have not begun.
+  var waiting: Int { stages.reduce(0) { $0 + $1.waiting.count + $1.estimating } }
+  var estimating: Int { stages.reduce(0) { $0 + $1.estimating } }
 
   /// Takes all jobs that may begin now; later stages first, so that what was begun is finished.
   mutating func admit() -> [(stage: Int, waiting: Waiting)] {

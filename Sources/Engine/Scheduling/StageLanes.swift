@@ -8,13 +8,25 @@ import Synchronization
 final class StageLanes: Sendable {
   let plan: StagePlan.Stage
   let queue: DispatchQueue
-  private let idle = Mutex<[any Lane]>([])
-  /// Answers questions about memory while the others work; made when first needed.
-  private let estimator = Mutex<(any Lane)?>(nil)
+  private let site: LaneSite
+  private let lanes = Mutex(Lanes())
 
-  init(_ plan: StagePlan.Stage) {
+  private struct Lanes {
+    var idle: [any Lane] = []
+    var all: [any Lane] = []
+  }
+
+  /// Makes a stage at work; its lanes come with its first jobs.
+  ///
+  /// - Parameters:
+  ///   - work: the library's folder `work/`.
+  ///   - memoryBudget: what all jobs may need together, in bytes.
+  init(_ plan: StagePlan.Stage, work: BytePath, memoryBudget: Int) {
     self.plan = plan
     queue = DispatchQueue(label: "pipeline.stage.\(plan.name)", attributes: .concurrent)
+    site = LaneSite(
+      queue: queue, limits: plan.configuration.limits, allowance: plan.configuration.allow,
+      memoryBudget: ByteSize(bytes: memoryBudget), work: work)
   }
 
   /// Makes sure that a lane is idle for each job that may begin.
@@ -23,31 +35,46 @@ final class StageLanes: Sendable {
   ///
   /// - Parameter active: how many lanes are in use.
   func prepare(active: Int) throws(PluginFailure) {
-    while idle.withLock({ $0.count }) + active < plan.configuration.concurrency {
-      let lane = try plan.carrier.makeLane(options: plan.options)
-      idle.withLock { $0.append(lane) }
+    while lanes.withLock({ $0.idle.count }) + active < plan.configuration.concurrency {
+      let lane = try plan.carrier.makeLane(options: plan.options, site: site)
+      lanes.withLock { lanes in
+        lanes.idle.append(lane)
+        lanes.all.append(lane)
+      }
     }
   }
 
-  /// Takes an idle lane; there is one for every admitted job.
-  func take() -> (any Lane)? { idle.withLock { $0.popLast() } }
+  /// Takes an idle lane; there is one for every admitted job. The one that was used
+  /// last is the warmest.
+  func take() -> (any Lane)? { lanes.withLock { $0.idle.popLast() } }
 
   /// Gives a lane back.
-  func giveBack(_ lane: any Lane) { idle.withLock { $0.append(lane) } }
+  func giveBack(_ lane: any Lane) { lanes.withLock { $0.idle.append(lane) } }
 
-  /// Returns the bytes that a job will need, or a guess where the plugin has none.
+  /// Gets all lanes ready for their first jobs; returns at once.
+  func warmUp() {
+    for lane in lanes.withLock({ $0.idle }) { lane.warmUp() }
+  }
+
+  /// Ends what the lanes keep running.
+  func end(in group: DispatchGroup) {
+    for lane in lanes.withLock({ $0.all }) {
+      group.enter()
+      lane.end { group.leave() }
+    }
+  }
+
+  /// Asks for the bytes that jobs will need; a guess where the plugin has none.
   ///
   /// Called on the scheduler's queue only.
-  func memory(facts: [String: JSONValue]) throws(PluginFailure) -> Int {
-    guard plan.carrier.manifest.estimates else { return Self.guess }
-    let lane: any Lane
-    if let made = estimator.withLock({ $0 }) {
-      lane = made
-    } else {
-      lane = try plan.carrier.makeLane(options: plan.options)
-      estimator.withLock { $0 = lane }
+  ///
+  /// - Parameter completion: called exactly once, on any queue.
+  func memory(facts: [[String: JSONValue]], completion: @escaping @Sendable ([Int]) -> Void) {
+    let lane = lanes.withLock { $0.idle.last ?? $0.all.last }
+    guard plan.carrier.manifest.estimates, let lane else {
+      return completion(facts.map { _ in Self.guess })
     }
-    return lane.estimate(facts: facts) ?? Self.guess
+    lane.estimate(facts: facts) { bytes in completion(bytes.map { $0 ?? Self.guess }) }
   }
 
   /// What a job is taken to need if its plugin can't say.

@@ -2,17 +2,22 @@ import Catalog
 import Files
 import PipelineModel
 
-/// The folders below `work/` that jobs write to, one for each attempt.
+/// The folders below `work/` that jobs' results come to, one for each attempt.
 struct WorkFolders: Sendable {
+  /// The path of `work/`.
+  let path: BytePath
   private let root: Descriptor
 
-  /// Opens `work/` and empties it of what a killed process left.
+  /// Opens `work/`, ends what workers of a killed process are left, and empties it.
   init(_ path: BytePath) throws(FileError) {
+    self.path = path
     root = try Descriptor.openFolder(path)
-    for entry in try root.entries() { try Self.removeTree(entry, in: root) }
+    let entries = try root.entries()
+    for entry in entries { WorkerRecord.endSurvivors(of: entry.name, in: root) }
+    for entry in entries { try root.removeTree(entry) }
   }
 
-  /// Makes the folder that a job's plugin writes to.
+  /// Makes the folder that a job's results come to.
   func make(for token: AttemptToken) throws(FileError) -> Descriptor {
     let name = BytePath("\(token.rawValue)")
     try root.makeFolder(name)
@@ -25,27 +30,9 @@ struct WorkFolders: Sendable {
   func remove(_ token: AttemptToken) throws(FileError) {
     let entry = FolderEntry(name: BytePath("\(token.rawValue)"), kind: .folder)
     do throws(FileError) {
-      try Self.removeTree(entry, in: root)
+      try root.removeTree(entry)
     } catch let error where error.code == .notFound {
       return
     }
-  }
-
-  /// Never follows a link: what is removed was below the folder by name.
-  private static func removeTree(
-    _ entry: FolderEntry, in folder: Descriptor
-  ) throws(FileError) {
-    let kind: FileStatus.Kind
-    if let known = entry.kind {
-      kind = known
-    } else {
-      kind = try folder.status(of: entry.name).kind
-    }
-    guard kind == .folder else { return try folder.remove(entry.name) }
-    // A plugin may have left a folder that even its owner may not read.
-    try folder.setPermissions(of: entry.name, 0o700)
-    let inner = try Descriptor.openFolder(entry.name, in: folder, followsLinks: false)
-    for child in try inner.entries() { try removeTree(child, in: inner) }
-    try folder.removeFolder(entry.name)
   }
 }

@@ -73,11 +73,13 @@ struct RunSession {
       try drain(engine, control, work)
     } catch {
       engine.stop(deadline: ContinuousClock().now + .seconds(8))
+      engine.close()
       throw error
     }
     control.close()
     report.forget()
     if interruption.isRequested { engine.stop(deadline: ContinuousClock().now + .seconds(8)) }
+    engine.close()
     try library.catalog.endRun(run, counters: report.counts.counters, at: .now)
     try library.close()
     bar.end()

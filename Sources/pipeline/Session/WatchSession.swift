@@ -127,6 +127,7 @@ final class WatchSession {
       Pulse.shared.beat()
       session.engine.stop(deadline: ContinuousClock().now + .seconds(1))
     }
+    session.engine.close()
   }
 
   /// Whether this configuration's time is over.

@@ -3,18 +3,39 @@ import Engine
 import PipelineModel
 import PipelinePlugin
 
-/// `pipeline plugins`: what plugins there are, and what options they have.
+/// `pipeline plugins`: what plugins there are, what options they have, and how to begin one.
 enum PluginsVerb: Verb {
   static let name = "plugins"
-  static let summary = "List plugins with versions and places, or show one with its options"
-  static let operands = "[ID]"
+  static let summary = "List plugins with versions and options, or begin one of your own"
+  static let operands = "[ID] | new NAME"
+  static let options = [language, into]
   static let examples = [
     ("pipeline plugins", "all that are found"),
     ("pipeline plugins thumbnail", "one, with the schema of its options"),
+    ("pipeline plugins new colour --language python", "a folder with a plugin that works"),
   ]
 
   static func run(_ context: Context) throws -> ExitCode {
-    try context.expectOperands(atMost: 1)
+    switch context.arguments.operands.first?.utf8 {
+    case "new":
+      return try makeNew(context)
+    default:
+      try refuse([language, into], of: "new", context)
+      try context.expectOperands(atMost: 1)
+      return try look(context)
+    }
+  }
+
+  /// Refuses options that belong to another of the verb's words.
+  private static func refuse(
+    _ options: [Option], of word: String, _ context: Context
+  ) throws(UsageError) {
+    for option in options where context.arguments.path(option) != nil {
+      throw UsageError("\(option.name) is for `pipeline plugins \(word)`.", verb: name)
+    }
+  }
+
+  private static func look(_ context: Context) throws -> ExitCode {
     // Without a configuration only the standard folders are looked into.
     let configured = try folders(context)
     let finder = PluginFinder(configured: configured)

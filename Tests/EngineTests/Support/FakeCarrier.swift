@@ -1,10 +1,12 @@
-import Engine
+import Configuration
 import Files
 import Foundation
 import Glibc
 import PipelineModel
 import PipelinePlugin
 import Synchronization
+
+@testable import Engine
 
 /// A plugin in the test itself, behind the same protocol as every other.
 final class FakeCarrier: Carrier {
@@ -40,10 +42,10 @@ final class FakeCarrier: Carrier {
   /// The requests of all jobs.
   var requests: [PluginRequest] { seen.withLock { $0 } }
 
-  func makeLane(options: JSONValue) throws(PluginFailure) -> any Lane {
+  func makeLane(options: JSONValue, site: LaneSite) throws(PluginFailure) -> any Lane {
     if let failure = refusal.withLock({ $0 }) { throw failure }
     counts.withLock { $0.lanes += 1 }
-    return FakeLane(carrier: self)
+    return FakeLane(carrier: self, limit: site.limits.time)
   }
 
   fileprivate func run(_ request: PluginRequest, _ job: JobControl) -> PluginResult {
@@ -62,11 +64,19 @@ final class FakeCarrier: Carrier {
 /// An instance, which notices if it is used for two jobs at once.
 private final class FakeLane: Lane {
   private let carrier: FakeCarrier
+  private let limit: TimeSpan?
   private let isBusy = Atomic(false)
 
-  init(carrier: FakeCarrier) { self.carrier = carrier }
+  init(carrier: FakeCarrier, limit: TimeSpan?) {
+    self.carrier = carrier
+    self.limit = limit
+  }
 
-  func estimate(facts: [String: JSONValue]) -> Int? { carrier.estimate(facts) }
+  func estimate(
+    facts: [[String: JSONValue]], completion: @escaping @Sendable ([Int?]) -> Void
+  ) {
+    completion(facts.map { carrier.estimate($0) })
+  }
 
   func process(
     _ request: PluginRequest, job: JobControl,
@@ -75,7 +85,10 @@ private final class FakeLane: Lane {
     guard !isBusy.exchange(true, ordering: .acquiring) else {
       return completion(.failed(PluginFailure(.permanent, "An instance was used twice at once.")))
     }
-    let result = carrier.run(request, job)
+    let timeout = Timeout(limit, control: job)
+    let answer = carrier.run(request, job)
+    timeout.cancel()
+    let result = timeout.failure.map { PluginResult.failed($0) } ?? answer
     isBusy.store(false, ordering: .releasing)
     // On another thread now and then, as an answer of another process would come.
     if request.job.hasSuffix("3") {

@@ -68,7 +68,9 @@ final class Workshop {
       file: temporary.appending("pipeline.json"), library: temporary.path)
     configuration.stages = stages
     let known = Dictionary(uniqueKeysWithValues: carriers.map { ($0.manifest.id, $0) })
-    return try StagePlan(configuration, carriers: known) {
+    let used = stages.compactMap { stage in known[stage.plugin].map { (stage.name, $0) } }
+    let named: [String: any Carrier] = Dictionary(uniqueKeysWithValues: used)
+    return try StagePlan(configuration, carriers: named) {
       guard let identify = known["identify"] else {
         throw EngineError(.plugin, "There is no plugin that identifies.")
       }

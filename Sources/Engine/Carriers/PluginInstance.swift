@@ -1,8 +1,8 @@
 internal import PipelineModel
 internal import PipelinePlugin
 
-/// One instance of a plugin in this process.
-final class LibraryLane: Lane {
+/// One instance of a plugin in this process, for one call at a time.
+final class PluginInstance: Sendable {
   private let table: PluginTable
   private let plugin: String
   private let instance: UInt
@@ -23,6 +23,7 @@ final class LibraryLane: Lane {
     if let pointer = UnsafeMutableRawPointer(bitPattern: instance) { table.destroy(pointer) }
   }
 
+  /// Returns how many bytes a job with these facts will need, or `nil` if unknown.
   func estimate(facts: [String: JSONValue]) -> Int? {
     guard let pointer = UnsafeMutableRawPointer(bitPattern: instance),
       let text = try? JSONText.encode(facts)
@@ -30,14 +31,8 @@ final class LibraryLane: Lane {
     return table.estimate(pointer, text)
   }
 
-  func process(
-    _ request: PluginRequest, job: JobControl,
-    completion: @escaping @Sendable (PluginResult) -> Void
-  ) {
-    completion(answer(to: request, job))
-  }
-
-  private func answer(to request: PluginRequest, _ job: JobControl) -> PluginResult {
+  /// Does a job and returns the plugin's answer, checked.
+  func answer(to request: PluginRequest, _ job: JobControl) -> PluginResult {
     guard let pointer = UnsafeMutableRawPointer(bitPattern: instance),
       let text = try? JSONText.encode(request)
     else { return .failed(PluginFailure(.environment, "The request can't be encoded.")) }

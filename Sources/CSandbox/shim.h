@@ -1,0 +1,94 @@
+// What a process gives up for good: libseccomp, and the system calls of Landlock
+// and capabilities(7), for which the C library has no functions.
+
+#ifndef PIPELINE_SANDBOX_SHIM_H
+#define PIPELINE_SANDBOX_SHIM_H
+
+// Without _GNU_SOURCE: with it <sys/types.h>, which <seccomp.h> needs, has another
+// `fd_set` than Swift's Glibc module, and Clang refuses two.
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/fs.h>
+#include <linux/sched.h>
+#include <seccomp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// landlock(7). Numbers and structures are written out, because the headers of a
+// distribution are older than the kernels that the program meets.
+struct pipeline_landlock_ruleset {
+  uint64_t files;   // since ABI 1
+  uint64_t network; // since ABI 4
+  uint64_t scopes;  // since ABI 6
+};
+
+struct __attribute__((packed)) pipeline_landlock_path {
+  uint64_t allowed;
+  int32_t descriptor;
+};
+
+// The ABI that the kernel has, or -1.
+static inline int pipeline_landlock_abi(void) {
+  return (int)syscall(444, NULL, (size_t)0, 1U);
+}
+
+// A kernel takes a structure that is longer than its own if the rest is zero.
+static inline int pipeline_landlock_create(const struct pipeline_landlock_ruleset *ruleset) {
+  return (int)syscall(444, ruleset, sizeof *ruleset, 0U);
+}
+
+static inline int pipeline_landlock_add(int ruleset, int descriptor, uint64_t allowed) {
+  struct pipeline_landlock_path path = {allowed, descriptor};
+  return (int)syscall(445, ruleset, 1, &path, 0U);
+}
+
+static inline int pipeline_landlock_restrict(int ruleset) {
+  return (int)syscall(446, ruleset, 0U);
+}
+
+// prctl(2) is variadic.
+static inline int pipeline_no_new_privileges(void) {
+  return prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL);
+}
+
+// Whether the kernel can answer a system call with an error. Source: seccomp(2).
+static inline int pipeline_seccomp_available(void) {
+  uint32_t action = SCMP_ACT_ERRNO(0);
+  return syscall(SYS_seccomp, 2U, 0U, &action) == 0;
+}
+
+// Gives up all capabilities but those of `kept`, for this process and what it
+// starts. Source: capset(2).
+static inline int pipeline_keep_capabilities(uint64_t kept) {
+  struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+  if (syscall(SYS_capget, &header, data) < 0) return -1;
+  for (int index = 0; index < _LINUX_CAPABILITY_U32S_3; index += 1) {
+    data[index].permitted &= (uint32_t)(kept >> (32 * index));
+    data[index].effective &= data[index].permitted;
+    data[index].inheritable = 0;
+  }
+  return (int)syscall(SYS_capset, &header, data);
+}
+
+// close_range(2) is younger than some C libraries.
+static inline int pipeline_close_on_exec_from(unsigned int first) {
+  return (int)syscall(436, first, ~0U, 4U);
+}
+
+// What <fcntl.h> and <sys/mman.h> have under _GNU_SOURCE only, and macros that Swift
+// can't evaluate.
+enum {
+  pipeline_open_path = 0x200000,
+  pipeline_map_fixed = 0x100000,
+  pipeline_capability_read_search = CAP_DAC_READ_SEARCH
+};
+static const uint64_t pipeline_set_flags = FS_IOC_SETFLAGS;
+static const uint64_t pipeline_set_attributes = FS_IOC_FSSETXATTR;
+
+#endif

@@ -1,0 +1,84 @@
+import Files
+import Glibc
+import PipelineModel
+import PipelinePlugin
+
+/// The inside of a worker process: one plugin of a library, behind the line protocol.
+///
+/// The library's functions run on the thread that `run` is called on. Another
+/// thread reads, so that a job can be given up while it is under way, and ends
+/// the process as soon as the program at the other end is gone.
+struct LibraryHost {
+  private let answers: AnswerWriter
+  private let inbox = HostInbox()
+
+  /// Takes over standard output for the protocol; what a library prints goes to standard error.
+  init() throws(FileError) {
+    let name = BytePath("standard output")
+    answers = AnswerWriter(try OwnProcess.duplicate(STDOUT_FILENO, path: name))
+    try OwnProcess.replace(STDOUT_FILENO, by: STDERR_FILENO)
+  }
+
+  /// Serves a plugin until the program at the other end is gone.
+  func run(library path: BytePath) -> Never {
+    let loaded = load(path)
+    inbox.read(from: Descriptor(takingOver: STDIN_FILENO, path: "standard input"))
+    var instance: PluginInstance?
+    while true {
+      let message = inbox.next()
+      switch loaded {
+      case .failure(let failure):
+        answers.write(.failed(failure))
+      case .success(let carrier):
+        serve(message, carrier, &instance)
+      }
+      inbox.isDone()
+    }
+  }
+
+  private func load(_ path: BytePath) -> Result<LibraryCarrier, PluginFailure> {
+    do throws(PluginFailure) {
+      return .success(try LibraryCarrier(path: path))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func serve(
+    _ message: HostMessage, _ carrier: LibraryCarrier, _ instance: inout PluginInstance?
+  ) {
+    switch message {
+    case .hello:
+      answers.write(.manifest(protocol: HostMessage.currentProtocol, carrier.manifest))
+    case .create(let options):
+      do throws(PluginFailure) {
+        instance = try carrier.makeInstance(options: options)
+        answers.write(.created)
+      } catch {
+        answers.write(.failed(error))
+      }
+    case .estimate(let facts):
+      answers.write(.estimates(facts.map { instance?.estimate(facts: $0) }))
+    case .process(let request):
+      process(request, on: instance)
+    case .cancel:
+      // The reading thread has seen to it.
+      break
+    case .unknown:
+      answers.write(.unsupported)
+    }
+  }
+
+  private func process(_ request: PluginRequest, on instance: PluginInstance?) {
+    guard let instance else {
+      let failure = PluginFailure(.environment, "A job came before “create”.")
+      return answers.write(.result(job: request.job, .failed(failure)))
+    }
+    let answers = answers
+    let control = JobControl(
+      log: { level, text in answers.write(.log(level, text)) },
+      progress: { fraction in answers.write(.progress(fraction)) })
+    inbox.begin(request.job, control)
+    answers.write(.result(job: request.job, instance.answer(to: request, control)))
+  }
+}

@@ -1,0 +1,51 @@
+import Files
+import Glibc
+package import PipelineModel
+import Sandbox
+
+/// What `pipeline worker` does: lock itself in, then be the plugin.
+///
+/// Called before this process has a second thread, because a thread that exists
+/// already would stay free.
+package enum WorkerMain {
+  /// Never returns.
+  ///
+  /// - Parameter launch: the JSON that the program passed.
+  package static func run(_ launch: BytePath) -> Never {
+    do {
+      let launch = try JSONText.decode(WorkerLaunch.self, from: launch.bytes)
+      OwnProcess.endWithParent(launch.parent)
+      try OwnProcess.enter(launch.folder)
+      try launch.limits.apply()
+      switch launch.plugin {
+      case .library(let path):
+        try Sandbox.enter(launch.policy)
+        try LibraryHost().run(library: path)
+      case .executable(let words):
+        guard let program = words.first else { end("no program was named") }
+        try Sandbox.execute(
+          program, arguments: words, environment: environment(launch), policy: launch.policy)
+      }
+    } catch let error as SandboxError {
+      end(error.message)
+    } catch let error as FileError {
+      end(error.message)
+    } catch {
+      end("\(error)")
+    }
+  }
+
+  private static func environment(_ launch: WorkerLaunch) -> [(String, String)] {
+    launch.environment.compactMap { variable in
+      guard let sign = variable.firstIndex(of: "=") else { return nil }
+      return (String(variable[..<sign]), String(variable[variable.index(after: sign)...]))
+    }
+  }
+
+  /// The program takes the last line of standard error as the reason.
+  private static func end(_ message: String) -> Never {
+    let line = Array((message + "\n").utf8)
+    _ = write(STDERR_FILENO, line, line.count)
+    _exit(1)
+  }
+}

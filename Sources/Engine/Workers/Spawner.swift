@@ -1,0 +1,45 @@
+import Dispatch
+import Files
+import Synchronization
+
+/// Starts processes, all from one thread that lives as long as this process.
+///
+/// A worker asks the kernel to be ended with its parent, and the kernel means the
+/// thread that started it; idle threads of Dispatch end after five seconds.
+final class Spawner: Sendable {
+  private typealias Work = @Sendable () -> Void
+
+  static let shared = Spawner()
+
+  private let waiting = Mutex<[Work]>([])
+  private let filled = DispatchSemaphore(value: 0)
+
+  private init() {
+    DedicatedThread.start { [self] in
+      while true {
+        filled.wait()
+        let work = waiting.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+        work?()
+      }
+    }
+  }
+
+  /// Starts a process; takes as long as the kernel does, a few milliseconds.
+  func start(_ start: ChildProcess.Start) throws(FileError) -> ChildProcess {
+    let result = Mutex<Result<ChildProcess, FileError>?>(nil)
+    let done = DispatchSemaphore(value: 0)
+    waiting.withLock { waiting in
+      waiting.append {
+        let started = Result { () throws(FileError) in try ChildProcess.start(start) }
+        result.withLock { $0 = started }
+        done.signal()
+      }
+    }
+    filled.signal()
+    done.wait()
+    guard let started = result.withLock({ $0 }) else {
+      throw FileError(.other, "The thread that starts processes gave no answer.", path: nil)
+    }
+    return try started.get()
+  }
+}

@@ -1,0 +1,41 @@
+import Configuration
+import PipelineModel
+import Sandbox
+
+/// What one job of a worker may use, with a bound for everything that could fill the machine.
+struct WorkerLimits: Sendable {
+  /// Seconds by the clock; `nil` for no end.
+  let time: TimeSpan?
+  /// Seconds on processors; `nil` for no end.
+  let cpu: TimeSpan?
+  /// Bytes of memory.
+  let memory: ByteSize
+  /// Bytes of all files that it makes.
+  let outputBytes: ByteSize
+  /// Number of files that it makes.
+  let files: Int
+  /// Number of processes; 1 where it may start none.
+  let processes: Int
+
+  /// Takes the stage's limits and fills in what they leave open.
+  ///
+  /// - Parameter memoryBudget: what all jobs may need together, in bytes.
+  init(_ limits: StageLimits, allowance: StageAllowance, memoryBudget: ByteSize) {
+    time = limits.time
+    cpu = limits.cpu
+    memory = limits.memory ?? memoryBudget
+    outputBytes = limits.outputBytes ?? ByteSize(bytes: 4 << 30)
+    files = limits.files ?? 10_000
+    processes = limits.processes ?? (allowance.exec ? 64 : 1)
+  }
+
+  /// The part of it that the kernel watches over.
+  ///
+  /// The bound of memory is a second line only: it is there for growth that is faster
+  /// than anybody looks, and counts memory that is asked for, not only what is used.
+  var ofProcess: ProcessLimits {
+    ProcessLimits(
+      dataBytes: memory.bytes + max(memory.bytes, 512 << 20), fileBytes: outputBytes.bytes,
+      openFiles: 1024)
+  }
+}

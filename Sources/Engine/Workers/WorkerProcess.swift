@@ -1,0 +1,211 @@
+import Dispatch
+import Files
+import Glibc
+import PipelineModel
+import PipelinePlugin
+import Synchronization
+
+/// A running worker: messages to it and from it, its log, and its end.
+///
+/// All of it happens on one serial queue; nothing here waits.
+final class WorkerProcess: Sendable {
+  enum Event: Sendable {
+    case message(PluginMessage)
+    /// A line of standard error.
+    case log(String)
+    /// What it wrote is no message; to follow “gave an answer”.
+    case nonsense(String)
+    /// It is gone, with all of its group; the last event.
+    case ended(ChildProcess.Ending)
+  }
+
+  private struct State {
+    var outgoing: [UInt8] = []
+    var output = LineBuffer()
+    var log = LineBuffer()
+    var sources: [DescriptorSource] = []
+    var writing: DescriptorSource?
+    var input: Descriptor?
+    var isEnded = false
+  }
+
+  private let child: ChildProcess
+  private let queue: DispatchQueue
+  private let output: Descriptor
+  private let error: Descriptor
+  private let handler: @Sendable (Event) -> Void
+  private let state: Mutex<State>
+
+  /// The longest line of a log that is kept, in bytes.
+  private static let longestLogLine = 4096
+
+  /// Starts a worker.
+  ///
+  /// - Parameters:
+  ///   - program: the program that has the verb `worker`.
+  ///   - queue: serial; where events are told.
+  init(
+    _ launch: WorkerLaunch, program: BytePath, queue: DispatchQueue,
+    handler: @escaping @Sendable (Event) -> Void
+  ) throws(FileError) {
+    let name: BytePath = "a worker's pipe"
+    let (input, output, error) = (try PipeEnds(name), try PipeEnds(name), try PipeEnds(name))
+    for end in [input.writing, output.reading, error.reading] { try end.setNonBlocking() }
+    guard let text = try? JSONText.encode(launch) else {
+      throw FileError(.other, "A worker's launch can't be encoded.", path: nil)
+    }
+    child = try Spawner.shared.start(
+      ChildProcess.Start(
+        program: program, arguments: ["pipeline", "worker", BytePath(text)],
+        environment: launch.environment.map { BytePath($0) },
+        streams: (input.reading, output.writing, error.writing)))
+    self.queue = queue
+    self.output = output.reading
+    self.error = error.reading
+    self.handler = handler
+    state = Mutex(State(input: input.writing))
+  }
+
+  /// Begins to tell events.
+  func begin() {
+    let sources = [
+      DescriptorSource.reading(output, on: queue) { [weak self] in self?.readOutput() },
+      DescriptorSource.reading(error, on: queue) { [weak self] in self?.readLog() },
+      DescriptorSource.reading(child.watched, on: queue) { [weak self] in self?.end() },
+    ]
+    state.withLock { $0.sources = sources }
+  }
+
+  /// Its number, and that of its process group.
+  var id: Int32 { child.id }
+
+  /// Sends a message, at once as far as there is room.
+  func send(_ message: HostMessage) {
+    guard let text = try? JSONText.encode(message) else { return }
+    state.withLock { $0.outgoing += Array(text.utf8) + [UInt8(ascii: "\n")] }
+    write()
+  }
+
+  /// Lets a worker that is idle end by itself.
+  func closeInput() {
+    state.withLock { state in
+      state.input = nil
+      state.writing = nil
+      state.outgoing = []
+    }
+  }
+
+  /// Sends a signal to the worker and all that it started.
+  func signal(_ number: Int32) { child.signalGroup(number) }
+
+  private func write() {
+    let unwritten = state.withLock { state -> Descriptor? in
+      guard let input = state.input else { return nil }
+      do throws(FileError) {
+        while !state.outgoing.isEmpty {
+          let count = try input.writeSome(state.outgoing[...])
+          if count == 0 { return state.writing == nil ? input : nil }
+          state.outgoing.removeFirst(count)
+        }
+      } catch {
+        // Nobody reads any more: its end is about to be told.
+        state.outgoing = []
+      }
+      state.writing = nil
+      return nil
+    }
+    guard let unwritten else { return }
+    let source = DescriptorSource.writing(unwritten, on: queue) { [weak self] in self?.write() }
+    state.withLock { $0.writing = source }
+  }
+
+  private func readOutput() {
+    let taken = take(from: output, \.output)
+    for line in taken.lines { tell(line) }
+    if taken.isOverlong { handler(.nonsense("longer than a line may be")) }
+  }
+
+  private func tell(_ line: [UInt8]) {
+    do {
+      handler(.message(try JSONText.decode(PluginMessage.self, from: line)))
+    } catch {
+      let start = String(decoding: line.prefix(80), as: UTF8.self)
+      handler(.nonsense("that can't be decoded: “\(BytePath(start).printable)”"))
+    }
+  }
+
+  private func readLog() {
+    var lines = take(from: error, \.log).lines
+    state.withLock { state in
+      // A line without an end is told in pieces.
+      if state.log.count > Self.longestLogLine { lines.append(state.log.takeRest()) }
+    }
+    for line in lines { tellLog(line) }
+  }
+
+  private func tellLog(_ line: [UInt8]) {
+    let text = String(decoding: line.prefix(Self.longestLogLine), as: UTF8.self)
+    if !text.isEmpty { handler(.log(text)) }
+  }
+
+  /// What was read at one go.
+  private struct Taken {
+    var bytes = 0
+    var lines: [[UInt8]] = []
+    var isOverlong = false
+  }
+
+  /// Reads what is there, a bounded piece, and cuts it into lines.
+  private func take(
+    from descriptor: Descriptor, _ buffer: any WritableKeyPath<State, LineBuffer> & Sendable
+  ) -> Taken {
+    withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 16) { bytes in
+      let count = (try? descriptor.readSome(into: bytes)) ?? nil
+      guard let count, count > 0 else {
+        // At its end a descriptor can be read for ever; the end itself is told by the process.
+        if count == 0 { silence(descriptor) }
+        return Taken()
+      }
+      return state.withLock { state in
+        state[keyPath: buffer].add(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+        var taken = Taken(bytes: count)
+        while let line = state[keyPath: buffer].next() { taken.lines.append(line) }
+        taken.isOverlong = state[keyPath: buffer].count > HostMessage.longestLine
+        return taken
+      }
+    }
+  }
+
+  private func silence(_ descriptor: Descriptor) {
+    let source = state.withLock { state -> DescriptorSource? in
+      let index = descriptor === output ? 0 : 1
+      return state.sources.indices.contains(index) ? state.sources[index] : nil
+    }
+    source?.cancel()
+  }
+
+  private func end() {
+    guard let ending = child.reap() else { return }
+    // What it said before its end is still in the pipes; no more can come, as its group is gone.
+    var rounds = 0
+    while rounds < 1024, readMore() { rounds += 1 }
+    let rest = state.withLock { state -> [UInt8] in
+      state.sources = []
+      state.writing = nil
+      state.input = nil
+      defer { state.isEnded = true }
+      return state.log.takeRest()
+    }
+    tellLog(rest)
+    handler(.ended(ending))
+  }
+
+  /// Reads on; `false` once nothing is left.
+  private func readMore() -> Bool {
+    let said = take(from: output, \.output)
+    for line in said.lines { tell(line) }
+    let logged = take(from: error, \.log)
+    for line in logged.lines { tellLog(line) }
+    return said.bytes + logged.bytes > 0
+  }
+}

@@ -1,0 +1,32 @@
+import CLinux
+import Glibc
+package import PipelineModel
+
+/// This process, as it is started and ended by another one.
+package enum OwnProcess {
+  /// Asks the kernel to end this process when the thread that started it ends. Source: prctl(2).
+  ///
+  /// - Parameter parent: the process that is expected to be the parent; if it is
+  ///   not, it has ended already, and so does this one.
+  package static func endWithParent(_ parent: Int32) {
+    // Fails for a wrong signal only.
+    _ = pipeline_end_with_parent(SIGKILL)
+    if getppid() != parent { _exit(0) }
+  }
+
+  /// Changes the working folder. Source: chdir(2).
+  package static func enter(_ folder: BytePath) throws(FileError) {
+    try systemCall("enter", folder) { folder.withCString { chdir($0) } }
+  }
+
+  /// Gives another number to a descriptor. Source: dup2(2).
+  package static func replace(_ number: Int32, by other: Int32) throws(FileError) {
+    try systemCall("copy", nil) { dup2(other, number) }
+  }
+
+  /// Makes a second number for a descriptor. Source: fcntl(2).
+  package static func duplicate(_ number: Int32, path: BytePath) throws(FileError) -> Descriptor {
+    let copy = try systemCall("copy", path) { pipeline_fcntl(number, F_DUPFD_CLOEXEC, 3) }
+    return Descriptor(takingOver: copy, path: path)
+  }
+}

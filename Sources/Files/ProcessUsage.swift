@@ -1,0 +1,83 @@
+import Glibc
+import PipelineModel
+
+/// What processes use of the machine. Source: proc(5).
+package struct ProcessUsage: Hashable, Sendable {
+  /// How many processes.
+  package var processes = 0
+  /// Bytes of memory that are theirs alone: what they share with files is not counted.
+  package var memoryBytes = 0
+  /// Seconds on processors.
+  package var processorSeconds = 0.0
+
+  /// Returns what one process uses, or `nil` if there is none of this number.
+  package static func of(process id: Int32) -> ProcessUsage? {
+    guard let memory = memory(of: "\(id)"), let stat = ProcessStat(id) else { return nil }
+    return ProcessUsage(
+      processes: 1, memoryBytes: memory, processorSeconds: stat.processorSeconds)
+  }
+
+  /// Returns what all processes of a group use together.
+  package static func of(group id: Int32) -> ProcessUsage {
+    var sum = ProcessUsage()
+    for stat in ProcessStat.all() where stat.group == id {
+      sum.processes += 1
+      sum.memoryBytes += memory(of: "\(stat.id)") ?? 0
+      sum.processorSeconds += stat.processorSeconds
+    }
+    return sum
+  }
+
+  private static func memory(of process: String) -> Int? {
+    guard let text = ProcessStat.read("/proc/\(process)/statm") else { return nil }
+    let pages = text.split(separator: " ").prefix(3).compactMap { Int($0) }
+    guard pages.count == 3 else { return nil }
+    return max(0, pages[1] - pages[2]) * Int(sysconf(Int32(_SC_PAGESIZE)))
+  }
+}
+
+/// A line of `/proc/PID/stat`, as far as it matters here.
+package struct ProcessStat: Hashable, Sendable {
+  /// The process's number.
+  package let id: Int32
+  /// Its group's number.
+  package let group: Int32
+  /// Seconds on processors.
+  package let processorSeconds: Double
+  /// When it began, in ticks since the machine did: with the number a name that is never used twice.
+  package let start: Int
+
+  /// Reads the line of a process; `nil` if there is none of this number.
+  package init?(_ id: Int32) {
+    guard let text = Self.read("/proc/\(id)/stat"),
+      // The name of the program is in parentheses and may hold anything.
+      let end = text.lastIndex(of: ")")
+    else { return nil }
+    let fields = text[text.index(after: end)...].split(separator: " ")
+    guard fields.count > 20, let group = Int32(fields[2]), let user = Double(fields[11]),
+      let system = Double(fields[12]), let start = Int(fields[19])
+    else { return nil }
+    self.id = id
+    self.group = group
+    self.start = start
+    processorSeconds = (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+  }
+
+  /// Reads the lines of all processes that can be seen.
+  package static func all() -> [ProcessStat] {
+    guard let folder = try? Descriptor.openFolder("/proc"), let entries = try? folder.entries()
+    else { return [] }
+    return entries.compactMap { entry in
+      Int32(entry.name.description).flatMap { ProcessStat($0) }
+    }
+  }
+
+  /// Files of /proc are as long as they are once they are read, and short.
+  static func read(_ path: String) -> String? {
+    guard let file = try? Descriptor.open(BytePath(path), flags: O_RDONLY) else { return nil }
+    return withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { buffer in
+      guard let count = try? file.read(into: buffer) else { return nil }
+      return String(decoding: buffer[..<count], as: UTF8.self)
+    }
+  }
+}

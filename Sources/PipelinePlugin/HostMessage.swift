@@ -1,0 +1,73 @@
+public import PipelineModel
+
+/// What the program says to a plugin in another process: one JSON object a line.
+public enum HostMessage: Hashable, Sendable {
+  /// Begins the conversation. Answer: `manifest`.
+  case hello(protocol: Int, program: String)
+  /// Sets the plugin up. Answer: `created`, or `failed`.
+  case create(options: JSONValue)
+  /// Asks how many bytes jobs with these facts will need. Answer: `estimates`.
+  case estimate(facts: [[String: JSONValue]])
+  /// Hands a job over. Answer: `result`, after any number of `log` and `progress`.
+  case process(PluginRequest)
+  /// Asks for a job to be given up. No answer but the job's.
+  case cancel(job: String)
+  /// A message of a later version. Answer: `unsupported`.
+  case unknown(String)
+
+  /// The version of these messages.
+  public static let currentProtocol = 1
+  /// The most bytes of a line: 16 MiB.
+  public static let longestLine = 16 << 20
+}
+
+extension HostMessage: Codable {
+  private enum Key: String, CodingKey {
+    case type, `protocol`, program, options, facts, request, job
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: Key.self)
+    switch try container.decode(String.self, forKey: .type) {
+    case "hello":
+      self = .hello(
+        protocol: try container.decode(Int.self, forKey: .protocol),
+        program: try container.decodeIfPresent(String.self, forKey: .program) ?? "")
+    case "create":
+      self = .create(options: try container.decode(JSONValue.self, forKey: .options))
+    case "estimate":
+      self = .estimate(
+        facts: try container.decode([[String: JSONValue]].self, forKey: .facts))
+    case "process":
+      self = .process(try container.decode(PluginRequest.self, forKey: .request))
+    case "cancel":
+      self = .cancel(job: try container.decode(String.self, forKey: .job))
+    case let other:
+      self = .unknown(other)
+    }
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Key.self)
+    switch self {
+    case .hello(let version, let program):
+      try container.encode("hello", forKey: .type)
+      try container.encode(version, forKey: .protocol)
+      try container.encode(program, forKey: .program)
+    case .create(let options):
+      try container.encode("create", forKey: .type)
+      try container.encode(options, forKey: .options)
+    case .estimate(let facts):
+      try container.encode("estimate", forKey: .type)
+      try container.encode(facts, forKey: .facts)
+    case .process(let request):
+      try container.encode("process", forKey: .type)
+      try container.encode(request, forKey: .request)
+    case .cancel(let job):
+      try container.encode("cancel", forKey: .type)
+      try container.encode(job, forKey: .job)
+    case .unknown(let type):
+      try container.encode(type, forKey: .type)
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import PipelineModel
+
+/// What a plugin in another process says to the program: one JSON object a line.
+public enum PluginMessage: Hashable, Sendable {
+  /// What the plugin is.
+  case manifest(protocol: Int, PluginManifest)
+  /// The plugin is set up.
+  case created
+  /// The plugin can't be loaded or set up.
+  case failed(PluginFailure)
+  /// How many bytes jobs will need, in the order of the question; `nil` where that is unknown.
+  case estimates([Int?])
+  /// A line of the plugin's log.
+  case log(PluginHost.LogLevel, String)
+  /// How much of the job is done, from 0 to 1.
+  case progress(Double)
+  /// What came of a job.
+  case result(job: String, PluginResult)
+  /// A message was of a type that the plugin does not know.
+  case unsupported
+}
+
+extension PluginMessage: Codable {
+  private enum Key: String, CodingKey {
+    case type, `protocol`, manifest, failure, bytes, level, message, fraction, job, result
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: Key.self)
+    switch try container.decode(String.self, forKey: .type) {
+    case "manifest":
+      self = .manifest(
+        protocol: try container.decode(Int.self, forKey: .protocol),
+        try container.decode(PluginManifest.self, forKey: .manifest))
+    case "created":
+      self = .created
+    case "failed":
+      self = .failed(try container.decode(PluginFailure.self, forKey: .failure))
+    case "estimates":
+      self = .estimates(try container.decode([Int?].self, forKey: .bytes))
+    case "log":
+      let level = try container.decodeIfPresent(String.self, forKey: .level)
+      self = .log(
+        PluginHost.LogLevel.allCases.first { $0.name == level } ?? .info,
+        try container.decode(String.self, forKey: .message))
+    case "progress":
+      self = .progress(try container.decode(Double.self, forKey: .fraction))
+    case "result":
+      self = .result(
+        job: try container.decode(String.self, forKey: .job),
+        try container.decode(PluginResult.self, forKey: .result))
+    case "unsupported":
+      self = .unsupported
+    case let other:
+      throw DecodingError.dataCorruptedError(
+        forKey: .type, in: container, debugDescription: "there is no message “\(other)”")
+    }
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Key.self)
+    switch self {
+    case .manifest(let version, let manifest):
+      try container.encode("manifest", forKey: .type)
+      try container.encode(version, forKey: .protocol)
+      try container.encode(manifest, forKey: .manifest)
+    case .created:
+      try container.encode("created", forKey: .type)
+    case .failed(let failure):
+      try container.encode("failed", forKey: .type)
+      try container.encode(failure, forKey: .failure)
+    case .estimates(let bytes):
+      try container.encode("estimates", forKey: .type)
+      try container.encode(bytes, forKey: .bytes)
+    case .log(let level, let message):
+      try container.encode("log", forKey: .type)
+      try container.encode(level.name, forKey: .level)
+      try container.encode(message, forKey: .message)
+    case .progress(let fraction):
+      try container.encode("progress", forKey: .type)
+      try container.encode(fraction, forKey: .fraction)
+    case .result(let job, let result):
+      try container.encode("result", forKey: .type)
+      try container.encode(job, forKey: .job)
+      try container.encode(result, forKey: .result)
+    case .unsupported:
+      try container.encode("unsupported", forKey: .type)
+    }
+  }
+}
+
+extension PluginHost.LogLevel {
+  /// The word for it in messages.
+  var name: String {
+    switch self {
+    case .debug: "debug"
+    case .info: "info"
+    case .warning: "warning"
+    case .error: "error"
+    }
+  }
+}

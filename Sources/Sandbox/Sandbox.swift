@@ -1,0 +1,136 @@
+internal import CSandbox
+import Files
+import Glibc
+package import PipelineModel
+
+/// What a process does to be harmless: once, for good, and for all that it starts.
+///
+/// In this order: no new privileges, no capabilities, Landlock, a filter of system
+/// calls. What is open already stays open.
+package enum Sandbox {
+  /// Restricts this process for good; before any thread exists.
+  ///
+  /// On a kernel without Landlock the filter alone holds; see `SandboxSupport`.
+  ///
+  /// - Throws: `SandboxError` if a path of the policy is missing, or the process has threads.
+  ///   It may then be restricted in part, and should end.
+  package static func enter(_ policy: SandboxPolicy) throws(SandboxError) {
+    try restrict(policy, reading: [], executing: [], by: policy.exec ? .any : .none)
+  }
+
+  /// Restricts this process in the same way and becomes another program.
+  ///
+  /// The program gets descriptors 0 to 2, and signals as a shell would give them. It
+  /// may start another one only if the policy says `exec`. A script is started by the
+  /// interpreter that its first line names.
+  ///
+  /// - Parameters:
+  ///   - program: a path; without a slash it is looked for in `/usr/local/bin`, `/usr/bin`
+  ///     and `/bin`.
+  ///   - arguments: those behind the program's name.
+  package static func execute(
+    _ program: BytePath, arguments: [BytePath], environment: [(String, String)],
+    policy: SandboxPolicy
+  ) throws(SandboxError) -> Never {
+    let started = try StartedProgram(finding: program, arguments: arguments)
+    let memory = try SecretMemory(
+      path: started.path.bytes, arguments: started.arguments.map(\.bytes),
+      environment: environment.map { Array("\($0.0)=\($0.1)".utf8) })
+    try systemCall("close what is open when a program starts") {
+      pipeline_close_on_exec_from(3)
+    }
+    resetSignals()
+    try restrict(
+      policy, reading: started.read, executing: started.execute,
+      by: policy.exec
+        ? .any
+        : .once(
+          path: UInt64(UInt(bitPattern: memory.path)),
+          arguments: UInt64(UInt(bitPattern: memory.arguments)),
+          environment: UInt64(UInt(bitPattern: memory.environment))))
+    execve(
+      memory.path.assumingMemoryBound(to: CChar.self),
+      memory.arguments.assumingMemoryBound(to: UnsafeMutablePointer<CChar>?.self),
+      memory.environment.assumingMemoryBound(to: UnsafeMutablePointer<CChar>?.self))
+    let code = errno
+    throw SandboxError(
+      .program,
+      "The program “\(started.path.printable)” can't be started: "
+        + "\(String(cString: strerror(code))).",
+      path: started.path, cause: code)
+  }
+
+  /// Returns the folders that have the system's libraries, and those that this process has loaded.
+  ///
+  /// Only folders that are there, for the `read` of a policy; also those of `LD_LIBRARY_PATH`.
+  package static func systemFolders() -> [BytePath] {
+    let all =
+      SystemPaths.libraries + SystemPaths.foldersOfLoadedLibraries()
+      + SystemPaths.foldersOfLoaderPath()
+    var found: [BytePath] = []
+    for folder in all {
+      do throws(FileError) {
+        let real = try FileSystem.realPath(of: folder)
+        if !found.contains(real) { found.append(real) }
+      } catch {
+        // One that can't be reached has nothing that could be loaded.
+        continue
+      }
+    }
+    return found.filter { folder in
+      !found.contains { folder.relative(to: $0) != nil }
+    }
+  }
+
+  private static func restrict(
+    _ policy: SandboxPolicy, reading: [BytePath], executing: [BytePath], by execution: Execution
+  ) throws(SandboxError) {
+    try requireOneThread()
+    let support = SandboxSupport.probe()
+    guard support.seccomp else {
+      throw SandboxError(
+        .unsupported,
+        "This kernel can't filter system calls (CONFIG_SECCOMP_FILTER), so a plugin would not "
+          + "be held to anything. Stages with “\"isolation\": \"none\"” work without.")
+    }
+    let version = min(support.landlockABI, policy.greatestLandlockABI ?? .max)
+    let filter = try SystemCallFilter.make(
+      policy, execution: execution, keepsSignals: version >= 6)
+    try systemCall("do without new privileges") { pipeline_no_new_privileges() }
+    // Reading what the user's permissions hide stays, where the user is root: the
+    // library may be somebody else's, and Landlock says what is read.
+    try systemCall("give up capabilities") {
+      pipeline_keep_capabilities(1 << UInt64(pipeline_capability_read_search))
+    }
+    if version >= 1 {
+      let landlock = try Landlock(version: version, network: policy.network)
+      try landlock.allowSystem(policy)
+      for path in policy.read + reading { try landlock.allow(.read, path) }
+      for path in policy.write { try landlock.allow(.write, path) }
+      for path in policy.execute + executing {
+        try landlock.allow([.read, .execute], path)
+      }
+      try landlock.restrict()
+    }
+    try filter.enter()
+  }
+
+  /// A thread that exists already would stay free. Source: landlock(7); proc_pid_task(5).
+  private static func requireOneThread() throws(SandboxError) {
+    var status = stat()
+    try systemCall("count threads in /proc/self/task") { stat("/proc/self/task", &status) }
+    // One name in its parent, one in itself, and one in each thread's folder.
+    guard status.st_nlink == 3 else {
+      throw SandboxError(
+        .threads, "A process with \(status.st_nlink - 2) threads can't enter the sandbox.")
+    }
+  }
+
+  /// What this process ignores or holds back, its successor would, too. Source: signal(7).
+  private static func resetSignals() {
+    for number in 1...64 { signal(Int32(number), SIG_DFL) }
+    var none = sigset_t()
+    sigemptyset(&none)
+    sigprocmask(SIG_SETMASK, &none, nil)
+  }
+}

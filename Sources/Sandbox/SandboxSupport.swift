@@ -1,0 +1,31 @@
+internal import CSandbox
+
+/// What of a sandbox the kernel has.
+package struct SandboxSupport: Hashable, Codable, Sendable {
+  /// The version of Landlock; 0 where it is not built in, or not switched on.
+  package var landlockABI: Int
+  /// Whether system calls can be filtered.
+  package var seccomp: Bool
+
+  /// Asks the kernel. Source: landlock_create_ruleset(2), seccomp(2).
+  package static func probe() -> SandboxSupport {
+    SandboxSupport(
+      landlockABI: max(0, Int(pipeline_landlock_abi())),
+      seccomp: pipeline_seccomp_available() != 0)
+  }
+
+  /// What this version of Landlock can't deny, a line each; empty with version 6 or newer.
+  package var missing: [String] {
+    var missing: [String] = []
+    if landlockABI < 1 { missing.append("files outside of a job can't be kept from a plugin") }
+    if landlockABI < 2 { missing.append("files can't be moved from one folder to another") }
+    if landlockABI < 3 { missing.append("truncating is denied by the filter of calls alone") }
+    if landlockABI < 4 { missing.append("TCP is denied by the filter of calls alone") }
+    if landlockABI < 5 { missing.append("commands to devices are denied by the filter alone") }
+    if landlockABI < 6 {
+      missing.append("a plugin that may fork can't signal even the processes that it made")
+    }
+    if !seccomp { missing.append("system calls can't be filtered, so plugins can't run") }
+    return missing
+  }
+}

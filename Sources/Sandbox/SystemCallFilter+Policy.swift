@@ -1,0 +1,162 @@
+internal import CSandbox
+import Glibc
+import PipelineModel
+
+/// What a program may call to become another one.
+enum Execution {
+  case none, any
+  /// Once, with these very addresses, which nobody can know afterwards.
+  case once(path: UInt64, arguments: UInt64, environment: UInt64)
+}
+
+extension SystemCallFilter {
+  /// Makes the filter of a policy.
+  ///
+  /// - Parameter keepsSignals: whether the kernel keeps signals within the sandbox.
+  static func make(
+    _ policy: SandboxPolicy, execution: Execution, keepsSignals: Bool
+  ) throws(SandboxError) -> SystemCallFilter {
+    let filter = try SystemCallFilter()
+    try filter.allow(SystemCalls.harmless)
+    try filter.refuse(SystemCalls.ofMetadata + SystemCalls.ofSystem)
+    try filter.addOpening()
+    try filter.addCommands()
+    try filter.addSockets(network: policy.network)
+    try filter.addProcesses(forks: policy.processes || policy.exec)
+    try filter.addExecution(execution)
+    let signalsOthers = keepsSignals && (policy.processes || policy.exec)
+    try filter.addSignals(toOthers: signalsOthers)
+    return filter
+  }
+
+  /// Opening for reading does not truncate: the kernel would cut off a file that this
+  /// user may write, and Landlock knows of truncating since version 3 only.
+  private func addOpening() throws(SandboxError) {
+    let mode = UInt64(O_ACCMODE)
+    let cut = UInt64(O_TRUNC)
+    for (name, flags) in [("open", UInt32(1)), ("openat", 2)] {
+      try allow([name], when: .bits(flags, cut, equal: 0))
+      for value in [O_WRONLY, O_RDWR] {
+        try allow([name], when: .bits(flags, cut | mode, equal: cut | UInt64(value)))
+      }
+      // Neither reading nor writing is a mode, too: open(2) calls it 3.
+      for value in [O_RDONLY, O_ACCMODE] {
+        try refuse([name], when: .bits(flags, cut | mode, equal: cut | UInt64(value)))
+      }
+    }
+  }
+
+  /// Commands to open files, and of a process about itself, are allowed one by one.
+  private func addCommands() throws(SandboxError) {
+    // What a program asks of a terminal or a pipe.
+    let commands = [
+      TCGETS, TIOCGWINSZ, TIOCGPGRP, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX,
+    ]
+    for command in commands { try allow(["ioctl"], when: .equals(1, UInt64(command))) }
+    // The immutable flag and the like can be set through a descriptor that only reads.
+    for command in [pipeline_set_flags, pipeline_set_attributes, UInt64(TIOCSTI)] {
+      try refuse(["ioctl"], when: .equals(1, command))
+    }
+    // The numbers of fcntl(2) that <fcntl.h> has under _GNU_SOURCE only: locks of open
+    // files (36 to 38), F_DUPFD_CLOEXEC, the size of a pipe, seals.
+    let operations = [
+      F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK, F_SETLKW, F_GETOWN, 36, 37,
+      38, 1030, 1031, 1032, 1033, 1034,
+    ]
+    for operation in operations {
+      try allow(["fcntl", "fcntl64"], when: .equals(1, UInt64(operation)))
+    }
+    // A descriptor can send any signal to a process that it is made to belong to:
+    // F_SETOWN, F_SETSIG, F_SETOWN_EX; and leases and notices are such signals.
+    for operation: UInt64 in [8, 10, 15, 1024, 1026] {
+      try refuse(["fcntl", "fcntl64"], when: .equals(1, operation))
+    }
+    // Not among them: what clears the signal at the death of the parent (1), or
+    // makes the process open to others (4).
+    let questions = [
+      PR_GET_PDEATHSIG, PR_GET_DUMPABLE, PR_SET_NAME, PR_GET_NAME, PR_GET_SECCOMP,
+      PR_CAPBSET_READ, PR_SET_TIMERSLACK, PR_GET_TIMERSLACK, PR_SET_NO_NEW_PRIVS,
+      PR_GET_NO_NEW_PRIVS, PR_GET_THP_DISABLE, PR_SET_VMA,
+    ]
+    for question in questions { try allow(["prctl"], when: .equals(0, UInt64(question))) }
+    for question in [PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_PTRACER] {
+      try refuse(["prctl"], when: .equals(0, UInt64(question)))
+    }
+    for value: UInt64 in [0, 0xFFFF_FFFF] {
+      try allow(["personality"], when: .equals(0, value))
+    }
+  }
+
+  /// Pairs of sockets are pipes; others lead out.
+  private func addSockets(network: Bool) throws(SandboxError) {
+    let unix = UInt64(AF_UNIX)
+    // A stream: to a datagram the address of any socket could be given.
+    try allow(
+      ["socketpair"], when: .equals(0, unix), .bits(1, 0xF, equal: 1))
+    try refuse(["socketpair"], when: .differs(0, from: unix))
+    try allow(SystemCalls.ofSockets)
+    guard network else {
+      try refuse(["socket"] + SystemCalls.ofNetwork)
+      return
+    }
+    for family in [AF_INET, AF_INET6] { try allow(["socket"], when: .equals(0, UInt64(family))) }
+    // The C library asks for the machine's own addresses by NETLINK_ROUTE.
+    try allow(["socket"], when: .equals(0, UInt64(AF_NETLINK)), .equals(2, 0))
+    try refuse(["socket"], when: .equals(0, unix))
+    try allow(SystemCalls.ofNetwork)
+  }
+
+  private func addProcesses(forks: Bool) throws(SandboxError) {
+    let thread = UInt64(CLONE_THREAD)
+    // New namespaces; a child of this one's parent, or one that is traced.
+    let refused = [
+      CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID,
+      CLONE_NEWNET, CLONE_PARENT, CLONE_PTRACE,
+    ].map { UInt64($0) }
+    let mask = refused.reduce(UInt64(0), |)
+    for bit in refused { try refuse(["clone"], when: .bits(0, bit, equal: bit)) }
+    if forks {
+      try allow(["clone"], when: .bits(0, mask, equal: 0))
+      try allow(["fork", "vfork", "pidfd_open"])
+    } else {
+      try allow(["clone"], when: .bits(0, mask | thread, equal: thread))
+      try refuse(["clone"], when: .bits(0, thread, equal: 0))
+      try refuse(["fork", "vfork", "pidfd_open"])
+    }
+  }
+
+  private func addExecution(_ execution: Execution) throws(SandboxError) {
+    switch execution {
+    case .any:
+      try allow(["execve", "execveat"])
+    case .none:
+      try refuse(["execve", "execveat"])
+    case .once(let path, let arguments, let environment):
+      try allow(
+        ["execve"], when: .equals(0, path), .equals(1, arguments), .equals(2, environment))
+      // One rule for each, because a rule's conditions must all be met.
+      try refuse(["execve"], when: .differs(0, from: path))
+      try refuse(["execve"], when: .differs(1, from: arguments))
+      try refuse(["execve"], when: .differs(2, from: environment))
+      try refuse(["execveat"])
+    }
+  }
+
+  /// Signals go to the process itself, and with newer kernels to what it has started.
+  private func addSignals(toOthers: Bool) throws(SandboxError) {
+    if toOthers {
+      try allow(["kill", "tkill", "tgkill"])
+    } else {
+      let process = UInt64(getpid())
+      try allow(["kill", "tkill", "tgkill"], when: .equals(0, process))
+      try refuse(["kill", "tkill", "tgkill"], when: .differs(0, from: process))
+    }
+    let own = ["sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr"]
+    try allow(own, when: .equals(0, 0))
+    try refuse(own, when: .differs(0, from: 0))
+    // Limits may be asked for, not set: a privileged process could raise its own.
+    try allow(["prlimit64"], when: .equals(0, 0), .equals(2, 0))
+    try refuse(["prlimit64"], when: .differs(0, from: 0))
+    try refuse(["prlimit64"], when: .differs(2, from: 0))
+  }
+}

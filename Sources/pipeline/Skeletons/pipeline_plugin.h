@@ -1,0 +1,1 @@
+../../CPipelinePlugin/include/pipeline_plugin.h

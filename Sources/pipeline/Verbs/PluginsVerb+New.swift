@@ -1,0 +1,76 @@
+import Configuration
+import Engine
+import Files
+import PipelineModel
+
+/// `pipeline plugins new`: a folder with a plugin that works, to be changed into another.
+extension PluginsVerb {
+  static let language = Option(
+    name: "--language", value: "LANGUAGE", help: "of a new plugin: \(PluginLanguage.choice)")
+  static let into = Option(
+    name: "--into", value: "DIR", help: "where a new plugin's folder is made (else here)")
+
+  /// Words of this verb, which no plugin can be named by.
+  private static let reserved = ["new", "test"]
+
+  static func makeNew(_ context: Context) throws -> ExitCode {
+    try context.expectOperands(atMost: 2)
+    let id = try identifier(context.operand(1, "The new plugin's NAME"))
+    let skeleton = PluginSkeleton(id: id, language: try chosenLanguage(context))
+    let place = context.arguments.path(into) ?? context.workingFolder
+    let parent = try Descriptor.openFolder(context.workingFolder.appending(place).normalized)
+    let path = parent.path.appending(BytePath(id))
+    guard try parent.makeFolder(BytePath(id), mode: 0o755) else {
+      throw FileError(
+        .exists,
+        "“\(path.printable)” is there already; nothing was changed. Choose another name, or "
+          + "another folder with --into.", path: path)
+    }
+    try skeleton.write(into: .openFolder(BytePath(id), in: parent))
+    report(skeleton, path, context.console)
+    return .success
+  }
+
+  private static func identifier(_ name: BytePath) throws(UsageError) -> String {
+    guard let id = name.utf8, ManifestCheck.isIdentifier(id) else {
+      throw UsageError(
+        "“\(name.printable)” can't be a plugin's name; use up to 64 small letters, digits and "
+          + "dashes, a letter or digit first.", verb: self.name)
+    }
+    guard !reserved.contains(id) else {
+      throw UsageError(
+        "A plugin can't be named “\(id)”, which is a word of this verb.", verb: self.name)
+    }
+    return id
+  }
+
+  private static func chosenLanguage(_ context: Context) throws(UsageError) -> PluginLanguage {
+    guard let text = context.arguments.value(language) else {
+      throw UsageError(
+        "Say which language: --language \(PluginLanguage.choice).", verb: name)
+    }
+    if let language = PluginLanguage(rawValue: text) { return language }
+    let known = PluginLanguage.allCases.map(\.rawValue)
+    let hint = NearestName.find(text, among: known).map { "did you mean “\($0)”?" }
+    throw UsageError(
+      "There is no skeleton in “\(text)”; \(hint ?? "there is one in \(PluginLanguage.choice).")",
+      verb: name)
+  }
+
+  private static func report(_ skeleton: PluginSkeleton, _ path: BytePath, _ console: Console) {
+    if console.isJSON {
+      var members = JSONMembers.path(path)
+      members["files"] = .array(skeleton.files.map { .string($0.path.description) })
+      members["build"] = JSONMembers.text(skeleton.build)
+      members["product"] = .string(skeleton.product)
+      console.event("created", members)
+    } else if !console.isQuiet {
+      let build = skeleton.build.map { "  \($0)\n" } ?? ""
+      console.result(
+        """
+        Made \(path.printable). Its README.md says how to go on; in that folder:
+        \(build)  pipeline plugins test \(skeleton.product)
+        """)
+    }
+  }
+}
