@@ -24,7 +24,7 @@ struct LeftOutPluginTests {
     return String(decoding: output, as: UTF8.self)
   }
 
-  @Test("A plugin whose library is absent is named, and what an earlier build made of it is removed")
+  @Test("A plugin without its library is named, and what an earlier build made of it removed")
   func leftOut() throws {
     let folder = try TemporaryFolder()
     let plugin = folder.appending("libpipeline-metadata.so").description
