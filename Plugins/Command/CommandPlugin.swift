@@ -51,8 +51,10 @@ final class CommandPlugin: Plugin {
     }
   }
 
-  /// What messages call the program.
-  private var name: String { "The program “\(options.program)”" }
+  /// What messages call the program, once it runs.
+  private var name: String {
+    "The program “\(options.program.split(separator: "/").last.map(String.init) ?? "/")”"
+  }
 
   private static func value(_ place: Template.Place, _ request: PluginRequest) -> String {
     switch place {
@@ -72,8 +74,8 @@ final class CommandPlugin: Plugin {
   private static func find(_ program: String) throws(PluginFailure) -> String {
     guard !program.contains("/") else { return program }
     let folders = ["/usr/local/bin", "/usr/bin", "/bin"]
-    let found = folders.map { "\($0)/\(program)" }.first { access($0, X_OK) == 0 }
-    guard let found else {
+    let places = folders.map { "\($0)/\(program)" }
+    guard let found = places.first(where: { access($0, X_OK) == 0 }) else {
       throw PluginFailure(
         .environment,
         "The program “\(program)” is in none of \(folders.joined(separator: ", ")). "
@@ -83,7 +85,8 @@ final class CommandPlugin: Plugin {
   }
 
   private func failure(_ error: SpawnError) -> PluginFailure {
-    switch error.number {
+    let name = "The program “\(options.program)”"
+    return switch error.number {
     case EPERM:
       PluginFailure(
         .environment,
@@ -138,7 +141,7 @@ final class CommandPlugin: Plugin {
     let lines = String(decoding: errors.bytes, as: UTF8.self)
       .split(whereSeparator: \.isNewline).suffix(2)
       .map { line in line.filter { !($0.asciiValue.map { $0 < 0x20 || $0 == 0x7F } ?? false) } }
-    let text = lines.joined(separator: " / ").suffix(300)
+    let text = lines.joined(separator: " / ").suffix(200)
     return text.isEmpty ? "." : ": \(text)" + (text.hasSuffix(".") ? "" : ".")
   }
 }
