@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <stdio.h>
-#include <sys/epoll.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
@@ -75,24 +74,42 @@ static inline int pipeline_open_process(int process) {
   return (int)syscall(SYS_pidfd_open, process, 0);
 }
 
-// epoll(7): the event's data is a union, and the struct is packed on some machines.
+// epoll(7), by its numbers and with a structure of our own: <sys/epoll.h> with _GNU_SOURCE
+// brings another `fd_set` than Swift's Glibc module has, as <sys/socket.h> does above.
+#ifdef __x86_64__
+struct __attribute__((packed)) pipeline_event {
+#else
+struct pipeline_event {
+#endif
+  unsigned int events;
+  unsigned long long name;
+};
+
+enum {
+  pipeline_epoll_add = 1,
+  pipeline_epoll_remove = 2,
+  pipeline_epoll_change = 3,
+  pipeline_epoll_read = 0x001 | 1 << 30,
+  pipeline_epoll_write = 0x004 | 1 << 30
+};
+
+static inline int pipeline_epoll_create(void) {
+  return (int)syscall(SYS_epoll_create1, O_CLOEXEC);
+}
+
 static inline int pipeline_epoll_control(
     int epoll, int operation, int descriptor, unsigned int events, unsigned long long name) {
-  struct epoll_event event = { .events = events, .data = { .u64 = name } };
-  return epoll_ctl(epoll, operation, descriptor, &event);
+  struct pipeline_event event = { .events = events, .name = name };
+  return (int)syscall(SYS_epoll_ctl, epoll, operation, descriptor, &event);
 }
 
 static inline int pipeline_epoll_wait(int epoll, unsigned long long *names, int count) {
-  struct epoll_event events[64];
-  int found = epoll_wait(epoll, events, count < 64 ? count : 64, -1);
-  for (int index = 0; index < found; index++) names[index] = events[index].data.u64;
+  struct pipeline_event events[64];
+  int found = (int)syscall(
+      SYS_epoll_pwait, epoll, events, count < 64 ? count : 64, -1, NULL, (size_t)8);
+  for (int index = 0; index < found; index++) names[index] = events[index].name;
   return found;
 }
-
-enum {
-  pipeline_epoll_read = EPOLLIN | EPOLLONESHOT,
-  pipeline_epoll_write = EPOLLOUT | EPOLLONESHOT
-};
 
 // prctl(2) is variadic.
 static inline int pipeline_end_with_parent(int signal) {
