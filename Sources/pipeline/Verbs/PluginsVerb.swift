@@ -3,24 +3,30 @@ import Engine
 import PipelineModel
 import PipelinePlugin
 
-/// `pipeline plugins`: what plugins there are, what options they have, and how to begin one.
+/// `pipeline plugins`: what plugins there are, what options they have, and whether one is sound.
 enum PluginsVerb: Verb {
   static let name = "plugins"
-  static let summary = "List plugins with versions and options, or begin one of your own"
-  static let operands = "[ID] | new NAME"
-  static let options = [language, into]
+  static let summary = "List plugins with versions and options; check one, or begin one"
+  static let operands = "[ID] | test PATH | new NAME"
+  static let options = [files, withOptions, language, into]
   static let examples = [
     ("pipeline plugins", "all that are found"),
     ("pipeline plugins thumbnail", "one, with the schema of its options"),
+    ("pipeline plugins test colour/colour.py --files ~/Pictures", "does it do as a plugin must?"),
     ("pipeline plugins new colour --language python", "a folder with a plugin that works"),
   ]
 
   static func run(_ context: Context) throws -> ExitCode {
     switch context.arguments.operands.first?.utf8 {
     case "new":
+      try refuse([files, withOptions], of: "test", context)
       return try makeNew(context)
+    case "test":
+      try refuse([language, into], of: "new", context)
+      return try test(context)
     default:
       try refuse([language, into], of: "new", context)
+      try refuse([files, withOptions], of: "test", context)
       try context.expectOperands(atMost: 1)
       return try look(context)
     }
