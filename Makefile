@@ -6,7 +6,8 @@
 # --- Packages, in one place -------------------------------------------------
 
 # To build: headers of the C libraries, and pkg-config that finds them.
-BUILD_PACKAGES = libvips-dev libsqlite3-dev libmagic-dev libssl-dev libseccomp-dev pkg-config
+BUILD_PACKAGES = libvips-dev libsqlite3-dev libmagic-dev libssl-dev libseccomp-dev \
+	libgexiv2-dev pkg-config
 # To test: plugins in C are compiled, those in Python run, and the database is read from outside.
 TEST_PACKAGES = gcc libc6-dev make python3 python3-pil sqlite3 util-linux
 # To measure: the program that is compared with, and the stopwatch.
@@ -21,6 +22,11 @@ DESTDIR =
 SWIFT = swift
 RELEASE = .build/release
 
+# Libraries without which a plugin is left out, by their names in pkg-config. SwiftPM keeps what
+# Package.swift found until this variable differs, so a library that comes later is noticed.
+# Asked anew for each recipe, because `packages` may just have installed one.
+FOUND = $(shell for name in gexiv2; do ! pkg-config --exists $$name || printf '%s ' $$name; done)
+export PIPELINE_FOUND_LIBRARIES = $(FOUND)
 
 SHELL = /bin/bash
 .SHELLFLAGS = -eu -o pipefail -c
@@ -61,6 +67,7 @@ test: packages test-packages toolchain ## Install what is missing, build, and ru
 
 build: packages toolchain ## Build a release: .build/release/pipeline and its plugins
 	@umask 022; $(SWIFT) build -c release < /dev/null
+	@Packaging/left-out-plugins '$(RELEASE)' $(FOUND)
 
 check: lint warnings test ## What CI runs: format, no warnings, import boundaries, all tests
 

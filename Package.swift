@@ -1,5 +1,21 @@
 // swift-tools-version: 6.2
+import Foundation
 import PackageDescription
+
+/// Whether pkg-config knows a library, so that what needs it can be built.
+///
+/// A plugin whose library is absent is left out. SwiftPM remembers what it found; it looks again
+/// when a variable of the environment differs, so the Makefile exports the libraries that it found.
+func isInstalled(_ library: String) -> Bool {
+  let process = Process()
+  process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+  process.arguments = ["pkg-config", "--exists", library]
+  process.standardError = FileHandle.nullDevice
+  // Without `env` or pkg-config nothing can be said to be there.
+  guard (try? process.run()) != nil else { return false }
+  process.waitUntilExit()
+  return process.terminationStatus == 0
+}
 
 /// Settings of every Swift target.
 let swift: [SwiftSetting] = [
@@ -17,13 +33,19 @@ func plugin(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     name: name, dependencies: dependencies, path: "Plugins/\(name)", swiftSettings: swift)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(name: name, dependencies: dependencies, swiftSettings: swift)
+func tests(
+  _ name: String, _ dependencies: [Target.Dependency], defining condition: String? = nil
+) -> Target {
+  .testTarget(
+    name: name, dependencies: dependencies,
+    swiftSettings: swift + (condition.map { [.define($0)] } ?? []))
 }
 
 func system(_ name: String, pkgConfig: String? = nil, apt: String) -> Target {
   .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([apt])])
 }
+
+let hasMetadata = isInstalled("gexiv2")
 
 let package = Package(
   name: "pipeline",
@@ -125,8 +147,20 @@ let package = Package(
       ]),
     tests("CatalogTests", ["Catalog", "Fixtures", "PipelineModel"]),
     tests("ConfigurationTests", ["Configuration", "Fixtures", "PipelineModel"]),
-    tests("PluginTests", ["Engine", "Fixtures", "PipelineModel", "PipelinePlugin", "Vips"]),
+    tests(
+      "PluginTests", ["Engine", "Fixtures", "PipelineModel", "PipelinePlugin", "Vips"],
+      defining: hasMetadata ? "METADATA" : nil),
     tests("ProgramTests", ["Files", "Fixtures", "PipelineModel", "pipeline"]),
     tests("EndToEndTests", ["Files", "Fixtures", "Hashing", "PipelineModel", "Vips"]),
   ]
 )
+
+// The plugin that reads metadata is left out where its library is not installed.
+if hasMetadata {
+  package.products.append(
+    .library(name: "pipeline-metadata", type: .dynamic, targets: ["Metadata"]))
+  package.targets += [
+    system("CGexiv2", pkgConfig: "gexiv2", apt: "libgexiv2-dev"),
+    plugin("Metadata", ["CGexiv2", "PipelineModel", "PipelinePlugin"]),
+  ]
+}

@@ -37,6 +37,35 @@ struct SchemaTests {
     #expect(try library.integrity() == "ok")
   }
 
+  @Test("A catalog of version 1 is brought up to date when it is opened, and then has the view")
+  func fromVersion1() throws {
+    let folder = try Library().folder.deletingLastPathComponent()
+    let file = BytePath(folder.appending(path: "catalog-tests-\(UUID().uuidString).sqlite").path)
+    defer { try? FileManager.default.removeItem(atPath: file.description) }
+    let old = try Connection(file, mode: .create)
+    try old.prepareWriting()
+    try old.transaction { () throws(CatalogError) in
+      try Schema.migrate(old, from: 0, through: [Schema.version1])
+      // As version 1 had it.
+      try old.executeScript("DROP VIEW metadata")
+      try old.execute(Setting.write, Setting.library, Library.id)
+      try old.execute(Setting.write, Setting.manifestPosition, "0")
+      try old.execute("INSERT INTO original (digest, size) VALUES (zeroblob(32), 1)")
+    }
+    #expect(try old.first("PRAGMA user_version") { $0.int(0) } == 1)
+    old.close()
+    let catalog = try Catalog.open(at: file, libraryID: Library.id)
+    try catalog.read { (connection) throws(CatalogError) in
+      func count(_ sql: String) throws(CatalogError) -> Int? {
+        try connection.first(sql) { $0.int(0) }
+      }
+      #expect(try count("PRAGMA user_version") == Schema.version)
+      #expect(try count("SELECT count(*) FROM metadata") == 0)
+      #expect(try count("SELECT count(*) FROM original") == 1)
+    }
+    try catalog.close()
+  }
+
   @Test("A migration that fails leaves everything as it was")
   func failedMigration() throws {
     let library = try Library()

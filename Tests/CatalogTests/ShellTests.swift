@@ -58,6 +58,47 @@ struct ShellTests {
     return library
   }
 
+  @Test("The view of metadata has a row for each value, list item and language")
+  func metadata() throws {
+    let library = try Library()
+    try library.catalog.configure([
+      Samples.stage("record", plugin: "metadata", fingerprint: 1),
+      Samples.stage("other", fingerprint: 2),
+    ])
+    try library.add([Samples.asset(1), Samples.asset(2, digest: 1)])
+    let facts: JSONValue = [
+      "exif": ["FNumber": 2.8, "Make": "Canon \"x\"", "LensSpecification": [24, .null]],
+      "iptc": ["Keywords": ["a", "b"], "Byline": []],
+      "xmp": ["dc:title": ["x-default": "T"], "xmpRights:Marked": true],
+      "problem": "A sentence.", "leftOut": 3,
+    ]
+    for stage in ["record", "other"] {
+      let jobs = try library.catalog.claim(stage: stage, limit: 9, suspects: false)
+      _ = try library.catalog.complete(
+        jobs.map {
+          Completion(token: $0.token, outcome: .done(facts: facts, renditions: []), seconds: 1)
+        })
+    }
+    let query = """
+      SELECT stage, family, name, ifnull(ordinal, ''), ifnull(language, ''), ifnull(value, 'none')
+      FROM metadata WHERE asset = '\(Samples.id(2))' ORDER BY family, name, ordinal
+      """
+    let found = try library.catalog.read { (connection) throws(CatalogError) in
+      try connection.all(query) { row in
+        (0..<6).map { row.text($0) }.joined(separator: "|")
+      }
+    }
+    #expect(
+      found == [
+        "record|exif|FNumber|||2.8", "record|exif|LensSpecification|1||24",
+        "record|exif|LensSpecification|2||none", "record|exif|Make|||Canon \"x\"",
+        "record|iptc|Keywords|1||a", "record|iptc|Keywords|2||b",
+        "record|xmp|dc:title||x-default|T", "record|xmp|xmpRights:Marked|||1",
+      ])
+    // Both assets share the bytes, and so the row of the ledger.
+    #expect(try library.count("SELECT count(DISTINCT asset) FROM metadata") == 2)
+  }
+
   private static let queries = [
     "SELECT id, name, size, source, path, modified_at, permissions, imported_at, state, run FROM assets ORDER BY id LIMIT 1",
     "SELECT source, path, state, reason, asset, seen_at FROM sightings",

@@ -8,7 +8,11 @@ import Testing
 /// What every plugin must do, whatever it is for.
 @Suite("Conformance of plugins", .timeLimit(.minutes(2)))
 struct PluginConformanceTests {
-  static let bundled = ["identify", "thumbnail"]
+  #if METADATA
+    static let bundled = ["identify", "thumbnail", "metadata"]
+  #else
+    static let bundled = ["identify", "thumbnail"]
+  #endif
 
   @Test(
     "The id is the library's name, and the schema gives each optional option a default",

@@ -113,6 +113,23 @@ extension Schema {
         JOIN ledger ON ledger.id = job.ledger
         JOIN json_each(ledger.facts) AS fact;
 
+    CREATE VIEW metadata AS
+      SELECT \(uuid("job.asset")) AS asset,
+        stage.name AS stage,
+        family.key AS family,
+        tag.key AS name,
+        CASE tag.type WHEN 'array' THEN item.key + 1 END AS ordinal,
+        CASE tag.type WHEN 'object' THEN item.key END AS language,
+        CASE WHEN tag.type IN ('array', 'object') THEN item.value ELSE tag.value END AS value,
+        job.asset AS raw_asset
+      FROM stage JOIN job ON job.stage = stage.id
+        JOIN ledger ON ledger.id = job.ledger
+        JOIN json_each(ledger.facts) AS family ON family.type = 'object'
+        JOIN json_each(family.value) AS tag
+        JOIN json_each(CASE WHEN tag.type IN ('array', 'object') THEN tag.value ELSE '[0]' END)
+          AS item
+      WHERE stage.plugin = 'metadata' AND stage.active = 1;
+
     CREATE VIEW failures AS
       SELECT asset, name, stage, class, reason, attempts, finished_at, raw_asset
       FROM jobs WHERE state = 'failed' OR (state = 'ready' AND class IS NOT NULL);

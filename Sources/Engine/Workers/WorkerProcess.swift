@@ -49,7 +49,7 @@ final class WorkerProcess: Sendable {
     handler: @escaping @Sendable (Event) -> Void
   ) throws(FileError) {
     let name: BytePath = "a worker's pipe"
-    let (input, output, error) = (try Pipe(name), try Pipe(name), try Pipe(name))
+    let (input, output, error) = (try PipeEnds(name), try PipeEnds(name), try PipeEnds(name))
     for end in [input.writing, output.reading, error.reading] { try end.setNonBlocking() }
     guard let text = try? JSONText.encode(launch) else {
       throw FileError(.other, "A worker's launch can't be encoded.", path: nil)

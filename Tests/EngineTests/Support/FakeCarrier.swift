@@ -1,3 +1,4 @@
+import Configuration
 import Files
 import Foundation
 import Glibc
@@ -85,9 +86,9 @@ private final class FakeLane: Lane {
       return completion(.failed(PluginFailure(.permanent, "An instance was used twice at once.")))
     }
     let timeout = Timeout(limit, control: job)
-    var result = carrier.run(request, job)
+    let answer = carrier.run(request, job)
     timeout.cancel()
-    if case .failed = result, let failure = timeout.failure { result = .failed(failure) }
+    let result = timeout.failure.map { PluginResult.failed($0) } ?? answer
     isBusy.store(false, ordering: .releasing)
     // On another thread now and then, as an answer of another process would come.
     if request.job.hasSuffix("3") {

@@ -2,8 +2,8 @@ import CLinux
 import Glibc
 package import PipelineModel
 
-/// A pipe: what is written to one end is read from the other. Source: pipe2(2).
-package struct Pipe: Sendable {
+/// A pipe by its two ends: what is written to one end is read from the other. Source: pipe2(2).
+package struct PipeEnds: Sendable {
   /// The end to read from.
   package let reading: Descriptor
   /// The end to write to.

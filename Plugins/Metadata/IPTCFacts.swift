@@ -1,0 +1,43 @@
+import PipelineModel
+
+/// IPTC's datasets (IIM) of a picture.
+enum IPTCFacts {
+  /// Reads the datasets that are there.
+  ///
+  /// One that the standard lets be there more than once is a list, also where it is there once.
+  static func read(_ file: MetadataFile, _ limits: inout FactLimits) -> [String: JSONValue] {
+    let (keys, left) = file.keys(.iptc, limit: FactLimits.tags)
+    limits.leaveOut(left)
+    var facts: [String: JSONValue] = [:]
+    for key in keys {
+      let parts = key.split(separator: ".", maxSplits: 2)
+      guard parts.count == 3, !parts[2].hasPrefix("0x"), parts[2] != "CharacterSet" else {
+        continue
+      }
+      if let value = value(key, file, &limits) {
+        limits.add(value, String(parts[2]), to: &facts)
+      }
+    }
+    return facts
+  }
+
+  private static func value(
+    _ key: String, _ file: MetadataFile, _ limits: inout FactLimits
+  ) -> JSONValue? {
+    let type = file.type(key)
+    let repeats = file.repeats(key)
+    let (found, left) = file.values(key, limit: repeats ? FactLimits.values : 1)
+    if repeats { limits.leaveOut(left) }
+    let values = found.compactMap { TagText.decode($0) }.compactMap { text -> JSONValue? in
+      switch type {
+      case "String": .string(text)
+      case "Date": TagDate.date(text).map { .string($0) }
+      case "Time": TagDate.time(text).map { .string($0) }
+      case "Short": TagNumber.read(text).map(TagNumber.json)
+      default: nil
+      }
+    }
+    if repeats { return values.isEmpty ? nil : .array(values) }
+    return values.first
+  }
+}

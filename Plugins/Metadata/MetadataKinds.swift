@@ -1,0 +1,15 @@
+/// The media types whose metadata exiv2 reads.
+///
+/// It tells kinds apart by their first bytes only, and takes an SVG or an icon for
+/// a damaged file of another kind. Source: exiv2's table of supported formats.
+enum MetadataKinds {
+  static let all = [
+    "image/jpeg", "image/png", "image/webp", "image/tiff", "image/heic", "image/heif",
+    "image/heic-sequence", "image/heif-sequence", "image/avif", "image/jxl", "image/jp2",
+    "image/vnd.adobe.photoshop", "image/x-adobe-dng", "image/x-canon-cr2", "image/x-canon-cr3",
+    "image/x-canon-crw", "image/x-epson-erf", "image/x-fuji-raf", "image/x-hasselblad-3fr",
+    "image/x-kodak-dcr", "image/x-leaf-mos", "image/x-mamiya-mef", "image/x-minolta-mrw",
+    "image/x-nikon-nef", "image/x-olympus-orf", "image/x-panasonic-rw2", "image/x-pentax-pef",
+    "image/x-phaseone-iiq", "image/x-raw", "image/x-samsung-srw", "image/x-sony-arw",
+  ]
+}

@@ -1,0 +1,100 @@
+import Glibc
+import PipelineModel
+import PipelinePlugin
+
+/// Reads what a picture says of itself: EXIF, IPTC, XMP and the place.
+///
+/// Only metadata are read, never pixels. A value that can't be read is left out
+/// and `problem` says why; a file that exiv2 refuses as a whole fails, so that it is
+/// found by `pipeline failed` and tried again by a newer exiv2.
+final class MetadataPlugin: Plugin {
+  static let manifest = PluginManifest(
+    id: "metadata", version: "1.0.0", outputVersion: 1, scope: .original,
+    options: MetadataOptions.schema, accepts: MetadataKinds.all,
+    facts: ["exif", "iptc", "xmp", "gps", "problem", "leftOut"],
+    runtime: MetadataLibrary.runtime)
+
+  /// What came of reading one file.
+  private enum Outcome: Sendable {
+    case read([String: JSONValue])
+    case refused(MetadataFile.Refusal)
+  }
+
+  private let families: Set<MetadataOptions.Family>
+
+  init(options: MetadataOptions) throws(PluginFailure) {
+    families = options.families
+    try MetadataLibrary.start()
+  }
+
+  func process(
+    _ request: PluginRequest, host: PluginHost
+  ) throws(PluginFailure) -> PluginResult {
+    try Self.checkReadable(request.input)
+    let (path, families) = (request.input, families)
+    switch MetadataLibrary.use({ errors in Self.read(path, families, errors) }) {
+    case .read(let facts): return .done(facts: .object(facts))
+    case .refused(.unknownKind):
+      return .skipped(reason: "exiv2 knows no metadata of this kind of file.")
+    case .refused(.damaged(let words)):
+      throw PluginFailure(.permanent, "The metadata can't be read: \(Self.sentence(words))")
+    }
+  }
+
+  /// Throws unless the kernel opens the file, which exiv2 tells apart from damage by words only.
+  private static func checkReadable(_ path: String) throws(PluginFailure) {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    let number = errno
+    guard descriptor >= 0 else {
+      let words = String(cString: strerror(number))
+      throw PluginFailure(.transient, "The file can't be opened: \(words).")
+    }
+    close(descriptor)
+  }
+
+  private static func read(
+    _ path: String, _ families: Set<MetadataOptions.Family>, _ errors: () -> [String]
+  ) -> Outcome {
+    let file: MetadataFile
+    do throws(MetadataFile.Refusal) {
+      file = try MetadataFile(path: path)
+    } catch {
+      return .refused(error)
+    }
+    var limits = FactLimits()
+    var problems = errors().filter(concernsPicture).prefix(1).map {
+      "A part can't be read: \(sentence($0))"
+    }
+    var facts: [String: JSONValue] = [:]
+    // The place first and XMP last, because XMP can have any number of names.
+    if families.contains(.gps) {
+      facts["gps"] = .object(GPSFacts.read(file, &limits) { problems.append($0) })
+    }
+    if families.contains(.exif) { facts["exif"] = .object(ExifFacts.read(file, &limits)) }
+    if families.contains(.iptc) { facts["iptc"] = .object(IPTCFacts.read(file, &limits)) }
+    if families.contains(.xmp) {
+      let places = families.contains(.gps)
+      facts["xmp"] = .object(XMPFacts.read(file, places: places, &limits))
+    }
+    facts = facts.filter { $0.value != .object([:]) }
+    if limits.left > 0 { facts["leftOut"] = .integer(limits.left) }
+    if !problems.isEmpty { facts["problem"] = .string(problems.joined(separator: " ")) }
+    return .read(facts)
+  }
+
+  /// Whether a message of the library is about what is read here; makers' notes are not.
+  private static func concernsPicture(_ message: String) -> Bool {
+    guard let directory = message.split(separator: "irectory ").dropFirst().first else {
+      return true
+    }
+    let name = directory.prefix { $0.isLetter || $0.isNumber }
+    return ["Image", "Photo", "GPSInfo", "Iop"].contains(name)
+  }
+
+  /// The library's words as one line with a full stop.
+  private static func sentence(_ words: String) -> String {
+    let text = TagText.decode(Array(words.utf8)) ?? "no reason given"
+    let line = text.split { $0.isNewline }.joined(separator: " ").prefix(250)
+    return line.hasSuffix(".") ? String(line) : line + "."
+  }
+}

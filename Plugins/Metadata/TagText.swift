@@ -1,0 +1,36 @@
+/// Text from a file, made fit for a record.
+enum TagText {
+  /// Decodes bytes as UTF-8, or as ISO 8859-1 where they are not UTF-8, and cleans them.
+  ///
+  /// EXIF allows ASCII only and IPTC names its encoding seldom; what is written is
+  /// UTF-8 or the encoding of an old Windows or Mac program.
+  static func decode(_ bytes: [UInt8]) -> String? {
+    let bytes = bytes.prefix { $0 != 0 }
+    if let text = String(validating: bytes, as: UTF8.self) { return clean(text.unicodeScalars) }
+    return clean(bytes.lazy.map { Unicode.Scalar($0) })
+  }
+
+  /// Decodes Windows' own tags, which are UTF-16 in little-endian order.
+  static func decodeUTF16(_ bytes: [UInt8]) -> String? {
+    let units = stride(from: 0, to: bytes.count - 1, by: 2).map {
+      UInt16(bytes[$0]) | UInt16(bytes[$0 + 1]) << 8
+    }
+    return clean(String(decoding: units.prefix { $0 != 0 }, as: UTF16.self).unicodeScalars)
+  }
+
+  /// Leaves out control characters and white space at both ends; `nil` if nothing remains.
+  private static func clean(_ scalars: some Sequence<Unicode.Scalar>) -> String? {
+    var text = String.UnicodeScalarView()
+    var end = text.startIndex
+    for scalar in scalars {
+      // A record is read on terminals and in spreadsheets; line breaks of a caption are its own.
+      let isControl = scalar.properties.generalCategory == .control
+      let isSpace = scalar.properties.isWhitespace
+      if isControl && !isSpace || isSpace && text.isEmpty { continue }
+      text.append(scalar)
+      if !isSpace { end = text.endIndex }
+    }
+    let trimmed = String(text[..<end])
+    return trimmed.isEmpty ? nil : trimmed
+  }
+}
