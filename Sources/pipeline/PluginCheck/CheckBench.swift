@@ -9,8 +9,8 @@ import PipelinePlugin
 final class CheckBench {
   /// The plugin as it is started.
   let plugin: WorkerLaunch.Plugin
-  /// The options to set it up with.
-  let options: JSONValue
+  /// The options that were given.
+  let givenOptions: JSONValue
   /// Files to give it.
   private(set) var samples: [CheckSample] = []
   /// What it says of itself, once it has.
@@ -35,7 +35,7 @@ final class CheckBench {
     _ plugin: WorkerLaunch.Plugin, options: JSONValue, files: [BytePath], identify: BytePath?
   ) throws {
     self.plugin = plugin
-    self.options = options
+    givenOptions = options
     folder = try CheckFolder()
     for (name, bytes) in CheckSample.builtIn {
       samples.append(
@@ -46,6 +46,12 @@ final class CheckBench {
       samples.append(CheckSample(name: path.lastComponent.printable, path: path, bytes: bytes))
     }
     if let identify { try addFacts(identify) }
+  }
+
+  /// The options to set it up with: those that were given, and the schema's defaults.
+  var options: JSONValue {
+    guard let schema = manifest?.options else { return givenOptions }
+    return givenOptions.fillingDefaults(schema)
   }
 
   /// The files whose type the plugin says that it accepts.
@@ -60,22 +66,22 @@ final class CheckBench {
   }
 
   /// Starts the plugin; it was not spoken to.
-  ///
-  /// - Parameter mayChangeInput: whether the sandbox lets it write where its input is.
-  func start(mayChangeInput: Bool = false) throws(CheckFailure) -> CheckedPlugin {
-    try start(plugin, mayChangeInput: mayChangeInput)
+  func start() throws(CheckFailure) -> CheckedPlugin {
+    try start(plugin, options: options)
   }
 
   /// Starts the plugin and sets it up.
+  ///
+  /// - Parameter mayChangeInput: whether the sandbox lets it write where its input is.
   func startReady(mayChangeInput: Bool = false) throws(CheckFailure) -> CheckedPlugin {
-    let plugin = try start(mayChangeInput: mayChangeInput)
+    let plugin = try start(plugin, options: options, mayChangeInput: mayChangeInput)
     _ = try plugin.hello()
-    try plugin.create(options)
+    try plugin.create()
     return plugin
   }
 
   private func start(
-    _ plugin: WorkerLaunch.Plugin, mayChangeInput: Bool
+    _ plugin: WorkerLaunch.Plugin, options: JSONValue, mayChangeInput: Bool = false
   ) throws(CheckFailure) -> CheckedPlugin {
     sessions += 1
     let name = BytePath("session-\(sessions)")
@@ -86,7 +92,7 @@ final class CheckBench {
     do throws(FileError) {
       let session = try WorkerSession(
         WorkerProgram(plugin, allowance: allowance), named: name, in: folder.path)
-      return CheckedPlugin(session, bench: self)
+      return CheckedPlugin(session, options: options, bench: self)
     } catch {
       throw CheckFailure(
         "A process for the plugin can't be started. \(error.message)",
@@ -95,9 +101,9 @@ final class CheckBench {
   }
 
   private func addFacts(_ identify: BytePath) throws {
-    let plugin = try start(.library(identify), mayChangeInput: false)
+    let plugin = try start(.library(identify), options: [:])
     _ = try plugin.hello()
-    try plugin.create([:])
+    try plugin.create()
     for index in samples.indices {
       guard case .done(let facts, _) = try plugin.process(samples[index]).result else { continue }
       samples[index].facts = facts

@@ -21,11 +21,13 @@ final class CheckedPlugin {
 
   private let session: WorkerSession
   private let bench: CheckBench
+  private let options: JSONValue
   private var jobs = 0
   private var lastLog = ""
 
-  init(_ session: WorkerSession, bench: CheckBench) {
+  init(_ session: WorkerSession, options: JSONValue, bench: CheckBench) {
     self.session = session
+    self.options = options
     self.bench = bench
   }
 
@@ -55,7 +57,7 @@ final class CheckedPlugin {
   }
 
   /// Sets it up.
-  func create(_ options: JSONValue) throws(CheckFailure) {
+  func create() throws(CheckFailure) {
     session.send(.create(options: options))
     switch try answer(to: "create") {
     case .created: return
@@ -107,7 +109,7 @@ final class CheckedPlugin {
       asset: .init(
         id: Self.asset, name: sample.name, digest: SHA256.digest(of: sample.bytes),
         size: sample.bytes.count),
-      input: place.description, output: session.output.description, options: bench.options,
+      input: place.description, output: session.output.description, options: options,
       facts: ["identify": sample.facts], deadline: CheckBench.patience.seconds)
   }
 

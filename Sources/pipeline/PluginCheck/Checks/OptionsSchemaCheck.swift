@@ -26,9 +26,9 @@ struct OptionsSchemaCheck: PluginCheck {
         "The defaults don't keep to the schema. \(problem.message)",
         advice: "Correct the schema, or the default.")
     }
-    if let problem = schema.problems(with: bench.options).first {
+    if let problem = schema.problems(with: bench.givenOptions).first {
       throw CheckFailure(
-        "The options \(bench.options == [:] ? "(none)" : "that were given") are not allowed. "
+        "The options \(bench.givenOptions == [:] ? "(none)" : "that were given") are not allowed. "
           + problem.message,
         advice: "Give options that the schema allows with --options.")
     }
