@@ -199,7 +199,7 @@ struct PluginCheckTests {
   }
 
   @Test(
-    "A plugin without options is told what it can't be told",
+    "What can't be checked is refused",
     arguments: [
       (["nowhere.py"], Int32(1), "nowhere.py"), (["."], 1, "is no file"),
       (["x.py", "y.py"], 2, "one argument too many"), ([], 2, "PATH is missing"),
@@ -211,7 +211,7 @@ struct PluginCheckTests {
   }
 
   @Test(
-    "What the program brings along passes, as do the skeletons",
+    "What the program brings along passes",
     arguments: ["identify", "thumbnail"])
   func bundled(id: String) throws {
     let path = BuiltProgram.path.parent.appending(BytePath("libpipeline-\(id).so"))
