@@ -131,7 +131,7 @@ let package = Package(
     .executableTarget(
       name: "sandbox-probe", dependencies: ["CSandbox", "PipelineModel", "Sandbox"],
       path: "Tests/SandboxProbe", swiftSettings: swift),
-    tests("SandboxTests", ["Fixtures", "PipelineModel", "Sandbox", "sandbox-probe"]),
+    tests("SandboxTests", ["Files", "Fixtures", "PipelineModel", "Sandbox", "sandbox-probe"]),
     tests("ManifestTests", ["Files", "Fixtures", "Manifest", "PipelineModel"]),
     tests(
       "IngestTests",

@@ -37,7 +37,7 @@ struct Interpreter: Equatable {
         .program, "The first line of “\(script.printable)” names no interpreter.", path: script)
     }
     program = BytePath(bytes: first)
-    arguments = words.dropFirst().map { BytePath(bytes: Self.trimmed($0)) }
+    arguments = words.dropFirst().map { BytePath(bytes: Self.trimmed($0)) }.filter { !$0.isEmpty }
     if program.lastComponent == "env" { try resolveEnv(script) }
   }
 

@@ -7,6 +7,12 @@ package struct SandboxSupport: Hashable, Codable, Sendable {
   /// Whether system calls can be filtered.
   package var seccomp: Bool
 
+  /// Makes what a kernel might have.
+  package init(landlockABI: Int, seccomp: Bool) {
+    self.landlockABI = landlockABI
+    self.seccomp = seccomp
+  }
+
   /// Asks the kernel. Source: landlock_create_ruleset(2), seccomp(2).
   package static func probe() -> SandboxSupport {
     SandboxSupport(

@@ -9,6 +9,8 @@ package struct BuiltProgram: Sendable {
   package var environment: [String: String]
   /// Words before the program's path, such as those of `setpriv`.
   package var prefix: [String] = []
+  /// Another program of the same build; by default the one that users start.
+  package var program = Self.path
   /// A descriptor for its standard output; by default one that the outcome is read from.
   package var output: Int32?
 
@@ -28,7 +30,7 @@ package struct BuiltProgram: Sendable {
 
   /// Starts it without waiting for its end.
   package func start(_ words: [BytePath]) throws -> BuiltProgramRun {
-    let line = prefix.map { BytePath($0) } + [Self.path] + words
+    let line = prefix.map { BytePath($0) } + [program] + words
     return try BuiltProgramRun(line, in: folder, environment: environment, output: output)
   }
 

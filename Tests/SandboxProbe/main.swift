@@ -57,12 +57,9 @@ func fail(_ message: String) -> Never {
   exit(3)
 }
 
-guard CommandLine.arguments.count == 2, let symbol = dlsym(nil, "syscall") else {
-  fail("The only argument is a request in JSON.")
-}
-let request = try JSONDecoder().decode(
-  ProbeRequest.self, from: Data(CommandLine.arguments[1].utf8))
-if request.startsThread {
+/// Starts a thread that does nothing. Not in the code above functions, which belongs to
+/// the main thread and ends the program if another one enters it.
+nonisolated func startWaitingThread() {
   var thread = pthread_t()
   pthread_create(
     &thread, nil,
@@ -71,6 +68,13 @@ if request.startsThread {
       return nil
     }, nil)
 }
+
+guard CommandLine.arguments.count == 2, let symbol = dlsym(nil, "syscall") else {
+  fail("The only argument is a request in JSON.")
+}
+let request = try JSONDecoder().decode(
+  ProbeRequest.self, from: Data(CommandLine.arguments[1].utf8))
+if request.startsThread { startWaitingThread() }
 var caller = Caller(call: unsafeBitCast(symbol, to: SystemCall.self))
 for call in request.before { caller.make(call) }
 do throws(SandboxError) {

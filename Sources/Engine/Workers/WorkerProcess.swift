@@ -23,10 +23,10 @@ final class WorkerProcess: Sendable {
     var outgoing: [UInt8] = []
     var output = LineBuffer()
     var log = LineBuffer()
-    var sources: [DescriptorSource] = []
-    var writing: DescriptorSource?
+    /// Whether room to write is waited for.
+    var isWriting = false
+    /// `nil` once there is nothing more to say.
     var input: Descriptor?
-    var isEnded = false
   }
 
   private let child: ChildProcess
@@ -68,12 +68,10 @@ final class WorkerProcess: Sendable {
 
   /// Begins to tell events.
   func begin() {
-    let sources = [
-      DescriptorSource.reading(output, on: queue) { [weak self] in self?.readOutput() },
-      DescriptorSource.reading(error, on: queue) { [weak self] in self?.readLog() },
-      DescriptorSource.reading(child.watched, on: queue) { [weak self] in self?.end() },
-    ]
-    state.withLock { $0.sources = sources }
+    DescriptorSource.read(output, on: queue) { [weak self] in self?.readOutput() ?? false }
+    DescriptorSource.read(error, on: queue) { [weak self] in self?.readLog() ?? false }
+    // Not weak: until its end a worker is somebody's to reap.
+    DescriptorSource.read(child.watched, on: queue) { [self] in !end() }
   }
 
   /// Its number, and that of its process group.
@@ -82,15 +80,17 @@ final class WorkerProcess: Sendable {
   /// Sends a message, at once as far as there is room.
   func send(_ message: HostMessage) {
     guard let text = try? JSONText.encode(message) else { return }
-    state.withLock { $0.outgoing += Array(text.utf8) + [UInt8(ascii: "\n")] }
-    write()
+    let mustWait = state.withLock { state in
+      state.outgoing += Array(text.utf8) + [UInt8(ascii: "\n")]
+      return state.isWriting
+    }
+    if !mustWait, write() { writeLater() }
   }
 
   /// Lets a worker that is idle end by itself.
   func closeInput() {
     state.withLock { state in
       state.input = nil
-      state.writing = nil
       state.outgoing = []
     }
   }
@@ -98,31 +98,40 @@ final class WorkerProcess: Sendable {
   /// Sends a signal to the worker and all that it started.
   func signal(_ number: Int32) { child.signalGroup(number) }
 
-  private func write() {
-    let unwritten = state.withLock { state -> Descriptor? in
-      guard let input = state.input else { return nil }
+  /// Writes as much as there is room for.
+  ///
+  /// - Returns: whether something is left.
+  private func write() -> Bool {
+    state.withLock { state in
       do throws(FileError) {
-        while !state.outgoing.isEmpty {
+        while let input = state.input, !state.outgoing.isEmpty {
           let count = try input.writeSome(state.outgoing[...])
-          if count == 0 { return state.writing == nil ? input : nil }
+          if count == 0 { return true }
           state.outgoing.removeFirst(count)
         }
       } catch {
         // Nobody reads any more: its end is about to be told.
         state.outgoing = []
       }
-      state.writing = nil
-      return nil
+      state.isWriting = false
+      return false
     }
-    guard let unwritten else { return }
-    let source = DescriptorSource.writing(unwritten, on: queue) { [weak self] in self?.write() }
-    state.withLock { $0.writing = source }
   }
 
-  private func readOutput() {
+  private func writeLater() {
+    let input = state.withLock { state in
+      state.isWriting = true
+      return state.input
+    }
+    guard let input else { return }
+    DescriptorSource.write(input, on: queue) { [weak self] in self?.write() ?? false }
+  }
+
+  private func readOutput() -> Bool {
     let taken = take(from: output, \.output)
     for line in taken.lines { tell(line) }
     if taken.isOverlong { handler(.nonsense("longer than a line may be")) }
+    return !taken.isAtEnd
   }
 
   private func tell(_ line: [UInt8]) {
@@ -134,13 +143,15 @@ final class WorkerProcess: Sendable {
     }
   }
 
-  private func readLog() {
-    var lines = take(from: error, \.log).lines
+  private func readLog() -> Bool {
+    let taken = take(from: error, \.log)
+    var lines = taken.lines
     state.withLock { state in
       // A line without an end is told in pieces.
       if state.log.count > Self.longestLogLine { lines.append(state.log.takeRest()) }
     }
     for line in lines { tellLog(line) }
+    return !taken.isAtEnd
   }
 
   private func tellLog(_ line: [UInt8]) {
@@ -153,6 +164,7 @@ final class WorkerProcess: Sendable {
     var bytes = 0
     var lines: [[UInt8]] = []
     var isOverlong = false
+    var isAtEnd = false
   }
 
   /// Reads what is there, a bounded piece, and cuts it into lines.
@@ -161,11 +173,7 @@ final class WorkerProcess: Sendable {
   ) -> Taken {
     withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 16) { bytes in
       let count = (try? descriptor.readSome(into: bytes)) ?? nil
-      guard let count, count > 0 else {
-        // At its end a descriptor can be read for ever; the end itself is told by the process.
-        if count == 0 { silence(descriptor) }
-        return Taken()
-      }
+      guard let count, count > 0 else { return Taken(isAtEnd: count == 0) }
       return state.withLock { state in
         state[keyPath: buffer].add(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
         var taken = Taken(bytes: count)
@@ -176,28 +184,19 @@ final class WorkerProcess: Sendable {
     }
   }
 
-  private func silence(_ descriptor: Descriptor) {
-    let source = state.withLock { state -> DescriptorSource? in
-      let index = descriptor === output ? 0 : 1
-      return state.sources.indices.contains(index) ? state.sources[index] : nil
-    }
-    source?.cancel()
-  }
-
-  private func end() {
-    guard let ending = child.reap() else { return }
+  /// Tells that the process has ended, once it has.
+  private func end() -> Bool {
+    guard let ending = child.reap() else { return false }
     // What it said before its end is still in the pipes; no more can come, as its group is gone.
     var rounds = 0
     while rounds < 1024, readMore() { rounds += 1 }
     let rest = state.withLock { state -> [UInt8] in
-      state.sources = []
-      state.writing = nil
       state.input = nil
-      defer { state.isEnded = true }
       return state.log.takeRest()
     }
     tellLog(rest)
     handler(.ended(ending))
+    return true
   }
 
   /// Reads on; `false` once nothing is left.

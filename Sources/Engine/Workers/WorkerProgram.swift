@@ -80,6 +80,9 @@ package struct WorkerProgram: Sendable {
     var variables = [
       "PATH=\(WorkerLaunch.searchPath)", "HOME=\(home)", "TMPDIR=\(home)", "LANG=C.UTF-8",
       "VIPS_CONCURRENCY=1",
+      // The runtime would start a program to tell of a crash, which a worker may not, and a
+      // signal that was sent would not end it.
+      "SWIFT_BACKTRACE=enable=no",
     ]
     // Where this program finds its libraries a worker does, too.
     if let path = getenv("LD_LIBRARY_PATH") {

@@ -1,0 +1,217 @@
+import Fixtures
+import Foundation
+import PipelineModel
+import Testing
+
+/// A plugin in C that does the worst it can: what, the file that it is given says.
+enum HostilePlugin {
+  /// Compiles it into the workspace's `plugins/`, as a library.
+  static func makeLibrary(in workspace: Workspace) throws {
+    try compile("hostile.c", ["-shared", "-fPIC"], "libpipeline-hostile.so", in: workspace)
+  }
+
+  private static func compile(
+    _ file: String, _ flags: [String], _ product: String, in workspace: Workspace
+  ) throws {
+    try workspace.makeFolder(workspace.root.appending("plugins"))
+    let folder = workspace.root.appending("plugins")
+    try workspace.write(Array(source.utf8), to: folder.appending(BytePath(file)))
+    let compiler = Process()
+    compiler.executableURL = URL(filePath: "/usr/bin/cc")
+    compiler.arguments =
+      ["-Wall", "-O0", "-pthread", "-I", headers] + flags + [
+        "-o", folder.appending(BytePath(product)).description,
+        folder.appending(BytePath(file)).description,
+      ]
+    try compiler.run()
+    compiler.waitUntilExit()
+    try #require(compiler.terminationStatus == 0)
+  }
+
+  private static var headers: String {
+    URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+      .appending(path: "Sources/CPipelinePlugin/include").path
+  }
+
+  /// The first word of a file is the deed, the second its object.
+  private static let source = #"""
+    #define _GNU_SOURCE
+    #include <arpa/inet.h>
+    #include <errno.h>
+    #include <fcntl.h>
+    #include <pipeline_plugin.h>
+    #include <pthread.h>
+    #include <signal.h>
+    #include <stdio.h>
+    #include <stdlib.h>
+    #include <string.h>
+    #include <sys/mman.h>
+    #include <sys/socket.h>
+    #include <sys/stat.h>
+    #include <unistd.h>
+
+    static const pipeline_host *program;
+
+    static pipeline_string text(const char *characters) {
+      pipeline_string string = { strdup(characters), strlen(characters) };
+      return string;
+    }
+    static void give_back(pipeline_string string) { free((char *)string.bytes); }
+    static pipeline_string manifest(void) {
+      return text("{\"id\":\"hostile\",\"version\":\"1\",\"outputVersion\":1,\"scope\":\"original\","
+                  "\"options\":{\"type\":\"object\"},\"facts\":[\"number\"],"
+                  "\"makesRenditions\":true,\"estimates\":true,\"runtime\":\"C\"}");
+    }
+    static void *create(pipeline_string options, pipeline_string *failure) { return &program; }
+    static void destroy(void *instance) {}
+    static int64_t estimate(void *instance, pipeline_string facts) { return 4096; }
+
+    // A string of the request, found by its key.
+    static char *value(pipeline_string request, const char *key) {
+      char wanted[64];
+      snprintf(wanted, sizeof wanted, "\"%s\":\"", key);
+      char *copy = strndup(request.bytes, request.length);
+      char *start = strstr(copy, wanted);
+      if (!start) return strdup("");
+      start += strlen(wanted);
+      *strchr(start, '"') = 0;
+      return start;
+    }
+    static pipeline_string number(long number) {
+      char answer[128];
+      snprintf(answer, sizeof answer, "{\"outcome\":\"done\",\"facts\":{\"number\":%ld}}", number);
+      return text(answer);
+    }
+    static void *spin(void *unused) { for (;;) pause(); }
+    static int recurse(int depth) {
+      volatile char frame[4096];
+      frame[0] = (char)depth;
+      return recurse(depth + 1) + frame[0];
+    }
+
+    static pipeline_string process(void *instance, pipeline_string request, void *job) {
+      char deed[64] = "", object[1024] = "";
+      char *input = value(request, "input");
+      FILE *file = fopen(input, "r");
+      if (!file) return number(-errno);
+      if (fscanf(file, "%63s %1023s", deed, object) < 1) deed[0] = 0;
+      fclose(file);
+      if (!strcmp(deed, "segv")) raise(SIGSEGV);
+      if (!strcmp(deed, "null")) *(volatile int *)8 = 1;
+      if (!strcmp(deed, "abort")) abort();
+      if (!strcmp(deed, "trap")) __builtin_trap();
+      if (!strcmp(deed, "exit")) exit(7);
+      if (!strcmp(deed, "stack")) return number(recurse(0));
+      if (!strcmp(deed, "hang")) for (;;) pause();
+      if (!strcmp(deed, "stubborn")) {
+        signal(SIGTERM, SIG_IGN);
+        for (;;) pause();
+      }
+      if (!strcmp(deed, "burn")) for (;;) { }
+      if (!strcmp(deed, "flood")) {
+        char line[1000];
+        memset(line, 'x', sizeof line);
+        line[999] = '\n';
+        for (int i = 0; i < 20000; i++) if (write(2, line, sizeof line) < 0) break;
+        for (int i = 0; i < 20000; i++) program->log(job, 1, text("said again and again"));
+      }
+      if (!strcmp(deed, "nonsense")) return text("\xff\xfe no JSON");
+      if (!strcmp(deed, "scribble"))
+        for (int i = 3; i < 64; i++) if (write(i, "nonsense\n", 9) < 0) continue;
+      if (!strcmp(deed, "escape"))
+        return text("{\"outcome\":\"done\",\"renditions\":[{\"name\":\"a\",\"path\":\"../in/x\","
+                    "\"mediaType\":\"image/png\",\"width\":1,\"height\":1}]}");
+      if (!strcmp(deed, "absolute"))
+        return text("{\"outcome\":\"done\",\"renditions\":[{\"name\":\"a\",\"path\":\"/etc/passwd\","
+                    "\"mediaType\":\"image/png\",\"width\":1,\"height\":1}]}");
+      if (!strcmp(deed, "missing"))
+        return text("{\"outcome\":\"done\",\"renditions\":[{\"name\":\"a\",\"path\":\"a\","
+                    "\"mediaType\":\"image/png\",\"width\":1,\"height\":1}]}");
+      if (!strcmp(deed, "pipe")) {
+        if (mkfifo("a", 0600)) return number(errno);
+        return text("{\"outcome\":\"done\",\"renditions\":[{\"name\":\"a\",\"path\":\"a\","
+                    "\"mediaType\":\"image/png\",\"width\":1,\"height\":1}]}");
+      }
+      if (!strcmp(deed, "make")) {
+        int made = open(object, O_WRONLY | O_CREAT, 0600);
+        return number(made < 0 ? errno : 0);
+      }
+      if (!strcmp(deed, "read")) return number(open(object, O_RDONLY) < 0 ? errno : 0);
+      if (!strcmp(deed, "spoil")) {
+        // The original itself, by the name that it has here.
+        if (open(input, O_WRONLY) >= 0 || open(input, O_RDWR | O_TRUNC) >= 0) return number(0);
+        if (!truncate(input, 0) || !chmod(input, 0666) || !unlink(input)) return number(0);
+        if (open(input, O_RDONLY | O_TRUNC) >= 0) return number(0);
+        return number(errno);
+      }
+      if (!strcmp(deed, "connect")) {
+        int made = socket(AF_INET, SOCK_STREAM, 0);
+        if (made < 0) return number(errno);
+        struct sockaddr_in address = { AF_INET, htons(atoi(object)), { htonl(INADDR_LOOPBACK) } };
+        return number(connect(made, (struct sockaddr *)&address, sizeof address) ? errno : 0);
+      }
+      if (!strcmp(deed, "fork")) {
+        for (int i = 0; i < 100000; i++) if (fork() < 0) return number(errno);
+        return number(0);
+      }
+      if (!strcmp(deed, "exec")) {
+        execl("/bin/true", "true", NULL);
+        return number(errno);
+      }
+      if (!strcmp(deed, "kill")) return number(kill(getppid(), SIGKILL) ? errno : 0);
+      if (!strcmp(deed, "memory")) {
+        for (;;) {
+          char *block = malloc(1 << 20);
+          if (!block) return number(errno);
+          memset(block, 1, 1 << 20);
+          usleep(200);
+        }
+      }
+      if (!strcmp(deed, "gulp")) {
+        char *block = mmap(NULL, 64l << 30, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        return number(block == MAP_FAILED ? errno : 0);
+      }
+      if (!strcmp(deed, "descriptors")) {
+        int count = 0;
+        while (dup(0) >= 0 && count < 1000000) count++;
+        return number(count > 10 && count < 100000);
+      }
+      if (!strcmp(deed, "large")) {
+        char block[4096] = "";
+        FILE *output = fopen("large", "w");
+        if (!output) return number(errno);
+        for (int i = 0; i < 4096; i++) fwrite(block, 1, sizeof block, output);
+        fflush(output);
+        return number(0);
+      }
+      if (!strcmp(deed, "many")) {
+        for (int i = 0; ; i++) {
+          char name[32];
+          snprintf(name, sizeof name, "%d", i);
+          int made = open(name, O_WRONLY | O_CREAT, 0600);
+          if (made < 0) return number(errno);
+          close(made);
+          usleep(1000);
+        }
+      }
+      if (!strcmp(deed, "deep")) {
+        for (int i = 0; i < 3000; i++) if (mkdir("d", 0700) || chdir("d")) break;
+        return number(0);
+      }
+      if (!strcmp(deed, "thread")) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, spin, NULL);
+        return number(0);
+      }
+      return number(strlen(deed));
+    }
+    static const pipeline_plugin table = { PIPELINE_PLUGIN_ABI, sizeof(pipeline_plugin), manifest,
+      create, destroy, estimate, process, give_back };
+    const pipeline_plugin *pipeline_plugin_v1(const pipeline_host *host) {
+      program = host;
+      return &table;
+    }
+    """#
+}

@@ -1,0 +1,185 @@
+import Fixtures
+import Foundation
+import Glibc
+import PipelineModel
+import Testing
+
+/// Plugins that crash, hang, flood, lie and try to get out: each is contained, the others
+/// go on, and the library is sound.
+@Suite("Hostile plugins", .timeLimit(.minutes(10)))
+final class HostilePluginTests {
+  private let workspace: Workspace
+
+  init() throws {
+    workspace = try Workspace()
+    try HostilePlugin.makeLibrary(in: workspace)
+    try configure()
+  }
+
+  private func configure(_ members: [String: JSONValue] = [:]) throws {
+    var stage: [String: JSONValue] = [
+      "name": "hostile", "plugin": "hostile", "concurrency": 2, "timeout": "2s", "attempts": 2,
+      "limits": ["memory": "128MiB", "outputBytes": "1MiB", "files": 200, "cpu": "1s"],
+    ]
+    stage.merge(members) { $1 }
+    try workspace.configure(stages: [.object(stage)], ["plugins": ["plugins"]])
+  }
+
+  /// Runs the plugin on a file that says what to do, beside files that are harmless.
+  private func deed(_ words: String, exit: Int32) throws -> JSONValue {
+    for index in 0..<4 { try workspace.put("harmless \(index)", as: BytePath("\(index).txt")) }
+    try workspace.put(words, as: "deed.txt")
+    let events = try workspace.json("run", exit: exit)
+    let jobs = events.of("job")
+    #expect(jobs.count == 5)
+    let id = try #require(try workspace.asset(named: "deed.txt")["id"]?.string)
+    for job in jobs where job["asset"]?.string != id {
+      #expect(job["outcome"] == "done", "\(job)")
+    }
+    try workspace.expectSound()
+    try expectNobodyLeft()
+    return try #require(jobs.first { $0["asset"]?.string == id })
+  }
+
+  /// Expects that no worker of this workspace is alive, and no core file was written.
+  private func expectNobodyLeft() throws {
+    let mine = workspace.root.description
+    for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") {
+      guard let number = Int32(name), number != getpid() else { continue }
+      let folder =
+        (try? FileManager.default.destinationOfSymbolicLink(
+          atPath: "/proc/\(number)/cwd")) ?? ""
+      #expect(!folder.hasPrefix(mine), "process \(number) works in \(folder)")
+    }
+    for place in ["", "inbox", "library", "plugins"] {
+      let names = try workspace.files(below: workspace.root.appending(BytePath(place)))
+      #expect(!names.contains { $0.lastComponent.description.hasPrefix("core") })
+    }
+  }
+
+  @Test(
+    "A crash fails its job and no other",
+    arguments: [
+      ("segv", "SIGSEGV"), ("null", "SIGSEGV"), ("abort", "SIGABRT"), ("trap", "SIG"),
+      ("exit", "exit code 7"), ("stack", "SIGSEGV"),
+    ])
+  func crash(deed words: String, sign: String) throws {
+    let job = try deed(words, exit: 3)
+    #expect(job["outcome"] == "failed" && job["class"] == "transient")
+    let reason = try #require(job["reason"]?.string)
+    #expect(reason.contains("crashed") && reason.contains(sign), "\(reason)")
+  }
+
+  @Test("A file that kills its worker each time is given up after its attempts, until a retry")
+  func attempts() throws {
+    _ = try deed("segv", exit: 3)
+    #expect(try workspace.json("retry", "--all").summary["retried"] != 0)
+    let again = try workspace.json("run", exit: 3).of("job")
+    #expect(again.count == 1 && again.first?["outcome"] == "failed")
+    let failure = try #require(try workspace.json("failed").of("failure").first)
+    #expect(failure["name"] == "deed.txt" && failure["class"] == "transient")
+  }
+
+  @Test("One that hangs is ended at its time", arguments: ["hang", "stubborn"])
+  func hang(deed words: String) throws {
+    let start = ContinuousClock.now
+    let job = try deed(words, exit: 3)
+    #expect(job["outcome"] == "failed" && job["class"] == "transient")
+    #expect(job["reason"]?.string?.contains("2s at most") == true)
+    #expect(ContinuousClock.now - start < .seconds(30))
+  }
+
+  @Test("One that burns the processor is ended by its limit of that")
+  func burn() throws {
+    try configure(["timeout": "60s"])
+    let job = try deed("burn", exit: 3)
+    #expect(job["class"] == "permanent")
+    #expect(job["reason"]?.string?.contains("processor") == true)
+  }
+
+  @Test("A flooded log is cut, and the job is done")
+  func flood() throws {
+    try configure(["timeout": "60s", "limits": ["memory": "128MiB"]])
+    #expect(try deed("flood", exit: 0)["outcome"] == "done")
+  }
+
+  @Test(
+    "An answer that lies is no result",
+    arguments: ["nonsense", "scribble", "escape", "absolute", "missing"])
+  func lie(deed words: String) throws {
+    let job = try deed(words, exit: 3)
+    #expect(job["outcome"] == "failed" && job["class"] == "permanent", "\(job)")
+    #expect(try workspace.assets().allSatisfy { $0["renditions"] == .array([]) })
+  }
+
+  @Test("Nothing outside can be read, written, reached or ended")
+  func escape() throws {
+    let secret = workspace.root.appending("secret.txt")
+    try workspace.write(Array("secret".utf8), to: secret)
+    let attempts: [(words: String, allowed: Set<Int32>)] = [
+      ("make \(workspace.root.appending("made").description)", [EACCES]),
+      ("make \(workspace.inbox.appending("made.txt").description)", [EACCES]),
+      ("make /tmp/pipeline-hostile-was-here", [EACCES]),
+      ("read \(secret.description)", [EACCES]),
+      ("read \(workspace.library.appending("catalog.sqlite").description)", [EACCES]),
+      ("read /etc/passwd", [EACCES]),
+      ("read /proc/self/environ", [EACCES]),
+      ("connect 9", [EPERM, EACCES]), ("fork", [EPERM]), ("exec", [EPERM, EACCES]),
+      ("kill", [EPERM]), ("pipe", [EPERM, EACCES]), ("spoil", [EPERM, EACCES]),
+    ]
+    for (index, attempt) in attempts.enumerated() {
+      try workspace.put(attempt.words, as: BytePath("\(index).txt"))
+    }
+    try workspace.json("run")
+    for (index, attempt) in attempts.enumerated() {
+      let asset = try workspace.asset(named: "\(index).txt")
+      let id = BytePath(try #require(asset["id"]?.string))
+      let shown = try workspace.json("show", id)
+      let facts = shown.compactMap { $0["facts"]?["hostile"]?["number"]?.integer }
+      let number = try #require(facts.first, "\(attempt.words): \(shown)")
+      #expect(attempt.allowed.contains(Int32(number)), "\(attempt.words) gave \(number)")
+    }
+    #expect(!workspace.exists("made") && !workspace.exists("inbox/made.txt"))
+    #expect(!workspace.exists("/tmp/pipeline-hostile-was-here"))
+    try workspace.expectSound()
+    try expectNobodyLeft()
+  }
+
+  @Test(
+    "One that takes too much is stopped",
+    arguments: [
+      ("memory", "of memory"), ("large", "more than 1MiB"), ("many", "200 files"),
+    ])
+  func greed(deed words: String, reason: String) throws {
+    try configure(["timeout": "30s"])
+    let job = try deed(words, exit: 3)
+    #expect(job["outcome"] == "failed" && job["class"] == "permanent", "\(job)")
+    #expect(job["reason"]?.string?.contains(reason) == true, "\(job)")
+  }
+
+  @Test(
+    "What the kernel refuses is the plugin's to cope with, and what it leaves is removed",
+    arguments: ["gulp", "descriptors", "deep", "thread"])
+  func refused(deed words: String) throws {
+    try configure(["limits": ["memory": "128MiB"]])
+    #expect(try deed(words, exit: 0)["outcome"] == "done")
+  }
+
+  @Test("With the program its workers end, in the middle of a job as well")
+  func killedProgram() throws {
+    try workspace.put("stubborn", as: "deed.txt")
+    let run = try workspace.program.start(["run"])
+    let deadline = ContinuousClock.now + .seconds(20)
+    while try workspace.files(below: "library/work").isEmpty, ContinuousClock.now < deadline {
+      usleep(10_000)
+    }
+    usleep(300_000)
+    run.signal(SIGKILL)
+    _ = try run.wait(within: 20)
+    usleep(300_000)
+    try expectNobodyLeft()
+    try configure(["timeout": "1s"])
+    _ = try workspace.json("run", exit: 3)
+    try workspace.expectSound()
+  }
+}

@@ -1,0 +1,190 @@
+import Fixtures
+import Foundation
+import Glibc
+import PipelineModel
+import Sandbox
+import Testing
+
+@testable import sandbox_probe
+
+@Suite("What a worker can ask of the kernel", .timeLimit(.minutes(3)))
+struct CallTests {
+  typealias Call = ProbeRequest.Call
+
+  /// A server on this machine that nobody accepts from: connecting works all the same.
+  private struct Server: ~Copyable {
+    let descriptor: Int32
+    let address: Data
+
+    init() throws {
+      let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      descriptor = socket
+      var place = sockaddr_in()
+      place.sin_family = sa_family_t(AF_INET)
+      place.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+      var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let code = withUnsafeMutablePointer(to: &place) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          bind(socket, $0, size) | listen(socket, 5) | getsockname(socket, $0, &size)
+        }
+      }
+      guard code == 0 else { throw POSIXError(.EADDRINUSE) }
+      address = withUnsafeBytes(of: place) { Data($0) }
+    }
+
+    deinit { close(descriptor) }
+  }
+
+  private static func connecting(_ address: Data, to socket: Int) -> Call {
+    Call("connect", .result(socket), .bytes(address), .number(address.count))
+  }
+
+  private static let socket = Call("socket", .number(2), .number(1), .number(0))
+
+  @Test(
+    "No connection can be made, not even by a socket that was there", arguments: Kernel.allCases)
+  func network(_ kernel: Kernel) throws {
+    let server = try Server()
+    let cell = try Cell()
+    let calls = [
+      Self.connecting(server.address, to: 0), Self.socket,
+      Call("socket", .number(1), .number(1), .number(0)),
+      Call("socket", .number(16), .number(3), .number(0)),
+      Call("bind", .result(0), .bytes(server.address), .number(16)),
+      Call("listen", .result(0), .number(1)),
+      Call("sendto", .result(0), .path("x"), .number(1), .number(0), .number(0), .number(0)),
+      Call("socketpair", .number(1), .number(2), .number(0), .bytes(Data(count: 8))),
+    ]
+    let errors = try cell.errors(cell.policy(kernel), before: [Self.socket], calls)
+    #expect(errors.dropLast() == [EPERM, EPERM, EPERM, EPERM, EPERM, EPERM, EPERM])
+    // Pairs of datagram sockets would take any address; they are as good as not there.
+    #expect(errors.last == ENOSYS)
+    let free = try cell.errors(nil, before: [Self.socket], [calls[0], calls[1]])
+    #expect(free == [0, 0])
+  }
+
+  @Test("With the network allowed it can, but not to Unix sockets", arguments: Kernel.allCases)
+  func networkAllowed(_ kernel: Kernel) throws {
+    let server = try Server()
+    let cell = try Cell()
+    var policy = cell.policy(kernel)
+    policy.network = true
+    let calls = [
+      Self.socket, Self.connecting(server.address, to: 0),
+      Call("socket", .number(1), .number(1), .number(0)), Call("fork"),
+    ]
+    #expect(try cell.errors(policy, calls) == [0, 0, EPERM, EPERM])
+  }
+
+  @Test("A pair of sockets is a pipe, and allowed")
+  func pairs() throws {
+    let cell = try Cell()
+    let pair = Call("socketpair", .number(1), .number(1), .number(0), .bytes(Data(count: 8)))
+    #expect(try cell.errors(cell.policy(), [pair]) == [0])
+  }
+
+  @Test("No other program or process is started", arguments: Kernel.allCases)
+  func processes(_ kernel: Kernel) throws {
+    let cell = try Cell()
+    let list = Call.Argument.list(["true"])
+    var calls = [
+      Call("execve", .path("/bin/true"), list, list),
+      Call("execveat", .number(-100), .path("/bin/true"), list, list, .number(0)),
+      Call("clone", .number(Int(SIGCHLD))),
+      Call("clone", .number(Int(SIGCHLD) | 0x1000_0000)),
+      Call("clone3", .bytes(Data(count: 88)), .number(88)),
+    ]
+    #if arch(x86_64)
+      calls += [Call("fork"), Call("vfork")]
+    #endif
+    let errors = try cell.errors(cell.policy(kernel), calls)
+    // The C library makes threads by the older call if this one is not there.
+    #expect(errors[4] == ENOSYS)
+    #expect(Set(errors[..<4] + errors[5...]) == [EPERM])
+  }
+
+  @Test("With processes allowed it forks, but starts no program", arguments: Kernel.allCases)
+  func forks(_ kernel: Kernel) throws {
+    let cell = try Cell()
+    var policy = cell.policy(kernel)
+    policy.processes = true
+    let list = Call.Argument.list(["true"])
+    let calls = [
+      Call("clone", .number(Int(SIGCHLD))),
+      Call("clone", .number(Int(SIGCHLD) | 0x1000_0000)),  // in a new user namespace
+      Call("clone", .number(Int(SIGCHLD) | 0x8000)),  // as a child of the program
+      Call("execve", .path("/bin/true"), list, list),
+      Call("setsid"), Call("setpgid", .number(0), .number(0)),
+    ]
+    #expect(try cell.errors(policy, calls) == [0, EPERM, EPERM, EPERM, EPERM, EPERM])
+  }
+
+  @Test("No signal leaves it, whatever way it is sent", arguments: Kernel.allCases)
+  func signals(_ kernel: Kernel) throws {
+    let cell = try Cell()
+    let me = Call.Argument.number(Int(getpid()))
+    let none = Call.Argument.number(0)
+    let pipe = Call("eventfd2", .number(0), .number(0))
+    let calls = [
+      Call("kill", me, none), Call("kill", .number(-1), none), Call("kill", none, none),
+      Call("tgkill", me, me, none), Call("tkill", me, none),
+      Call("rt_sigqueueinfo", me, none, .bytes(Data(count: 128))),
+      Call("pidfd_send_signal", .result(0), none, none, none),
+      Call("fcntl", .result(0), .number(8), me),
+      Call("fcntl", .result(0), .number(10), .number(9)),
+      Call("prctl", .number(1), none), Call("prctl", .number(4), .number(1)),
+      Call("prlimit64", me, .number(7), none, .bytes(Data(count: 16))),
+      Call("prlimit64", none, .number(7), .bytes(Data(count: 16)), none),
+      Call("setrlimit", .number(7), .bytes(Data(count: 16))),
+      Call("sched_setaffinity", me, .number(8), .bytes(Data(count: 8))),
+      Call("setpriority", none, none, none),
+    ]
+    let errors = try cell.errors(cell.policy(kernel), before: [pipe], calls)
+    for (call, error) in zip(calls, errors) { #expect(error == EPERM, "\(call): \(error)") }
+    #expect(
+      try cell.errors(
+        cell.policy(kernel),
+        [Call("prlimit64", none, .number(7), none, .bytes(Data(count: 16)))]) == [0])
+  }
+
+  @Test("A newer kernel keeps signals within, so what was started can be ended")
+  func scoped() throws {
+    try #require(SandboxSupport.probe().landlockABI >= 6, "Needs Landlock of version 6.")
+    let cell = try Cell()
+    var policy = cell.policy()
+    policy.processes = true
+    let me = Call.Argument.number(Int(getpid()))
+    let calls = [
+      Call("clone", .number(Int(SIGCHLD))), Call("kill", .result(0), .number(0)),
+      Call("kill", me, .number(0)),
+    ]
+    #expect(try cell.errors(policy, calls) == [0, 0, EPERM])
+    policy.greatestLandlockABI = 5
+    #expect(try cell.errors(policy, calls) == [0, EPERM, EPERM])
+  }
+
+  @Test("The system and other processes are out of reach", arguments: Kernel.allCases)
+  func system(_ kernel: Kernel) throws {
+    let cell = try Cell()
+    let none = Call.Argument.number(0)
+    let me = Call.Argument.number(Int(getpid()))
+    let names = [
+      "ptrace", "mount", "umount2", "pivot_root", "chroot", "unshare", "setns", "keyctl",
+      "add_key", "request_key", "bpf", "perf_event_open", "setuid", "setgid", "setgroups",
+      "capset", "process_vm_readv", "process_vm_writev", "open_by_handle_at", "userfaultfd",
+      "init_module", "reboot", "swapon", "sethostname", "settimeofday", "clock_settime",
+      "ioprio_set", "fanotify_init", "pidfd_getfd",
+    ]
+    let calls =
+      names.map { Call($0, none, none, none, none) }
+      + [Call("ptrace", .number(16), me, none, none), Call("unshare", .number(0x1000_0000))]
+    let errors = try cell.errors(cell.policy(kernel), calls)
+    for (call, error) in zip(calls, errors) { #expect(error == EPERM, "\(call): \(error)") }
+    // What is on no list does not exist.
+    let unknown = ["io_uring_setup", "memfd_create", "shmget", "openat2", "seccomp"].map {
+      Call($0, none, none, none, none)
+    }
+    let missing = try cell.errors(cell.policy(kernel), unknown)
+    #expect(missing == unknown.map { _ in ENOSYS })
+  }
+}
