@@ -1,51 +1,58 @@
 import Dispatch
 import Files
 
-/// Tells on a queue that a descriptor can be read, or written to, until its body has enough.
+/// Tells on a queue that a descriptor can be read, or written to, until it is cancelled.
 ///
-/// Nobody else can end it. Dispatch on Linux may be about to deliver an event of a
-/// source that another thread cancels, and then touches freed memory (seen with the
-/// pipes of a worker that ended, which all have an event at once). While its own
-/// body runs, a source is disarmed and has none.
+/// What is watched must not hang up meanwhile: Dispatch on Linux then strikes the
+/// descriptor off its books on the queue's thread while its own thread is at them, and
+/// touches freed memory (swift-corelibs-libdispatch, issue 949). So the other end of a
+/// pipe is kept open for as long, and a process is reaped only after the last event.
 final class DescriptorSource: @unchecked Sendable {
   // @unchecked because Dispatch documents its sources as safe to use from any thread.
   private let source: any DispatchSourceProtocol
-  private let descriptor: Descriptor
 
-  /// Tells whenever there is something to read, or the end is reached.
+  /// Tells whenever there is something to read.
   ///
-  /// - Parameter body: returns whether it is to be told again.
-  static func read(
-    _ descriptor: Descriptor, on queue: DispatchQueue, _ body: @escaping @Sendable () -> Bool
-  ) {
+  /// - Parameters:
+  ///   - other: the other end of the pipe; `nil` for what is no pipe.
+  ///   - onEnd: called on the queue once nothing more is told, and the kernel not asked any more.
+  ///   - body: returns whether it is to be told again.
+  static func reading(
+    _ descriptor: Descriptor, keeping other: Descriptor?, on queue: DispatchQueue,
+    onEnd: @escaping @Sendable () -> Void = {}, _ body: @escaping @Sendable () -> Bool
+  ) -> DescriptorSource {
     DescriptorSource(
-      DispatchSource.makeReadSource(fileDescriptor: descriptor.number, queue: queue), descriptor
-    ).begin(body)
+      DispatchSource.makeReadSource(fileDescriptor: descriptor.number, queue: queue),
+      keeping: [descriptor, other].compactMap(\.self), onEnd, body)
   }
 
-  /// Tells whenever there is room to write, or nobody reads any more.
-  ///
-  /// - Parameter body: returns whether it is to be told again.
-  static func write(
-    _ descriptor: Descriptor, on queue: DispatchQueue, _ body: @escaping @Sendable () -> Bool
-  ) {
+  /// Tells whenever there is room to write.
+  static func writing(
+    _ descriptor: Descriptor, keeping other: Descriptor, on queue: DispatchQueue,
+    _ body: @escaping @Sendable () -> Bool
+  ) -> DescriptorSource {
     DescriptorSource(
-      DispatchSource.makeWriteSource(fileDescriptor: descriptor.number, queue: queue), descriptor
-    ).begin(body)
+      DispatchSource.makeWriteSource(fileDescriptor: descriptor.number, queue: queue),
+      keeping: [descriptor, other], {}, body)
   }
 
-  private init(_ source: any DispatchSourceProtocol, _ descriptor: Descriptor) {
+  private init(
+    _ source: any DispatchSourceProtocol, keeping descriptors: [Descriptor],
+    _ onEnd: @escaping @Sendable () -> Void, _ body: @escaping @Sendable () -> Bool
+  ) {
     self.source = source
-    self.descriptor = descriptor
-  }
-
-  /// Source and handler keep each other, and the descriptor, until the end.
-  private func begin(_ body: @escaping @Sendable () -> Bool) {
-    source.setEventHandler { [self] in
+    // The handler keeps the source until it is cancelled, which lets go of the handler.
+    source.setEventHandler {
       if !body() { source.cancel() }
     }
-    // Closed only now may the number be given to another file.
-    source.setCancelHandler { [descriptor] in withExtendedLifetime(descriptor) {} }
+    source.setCancelHandler {
+      // Closed only now may their numbers be given to other files.
+      withExtendedLifetime(descriptors) {}
+      onEnd()
+    }
     source.resume()
   }
+
+  /// Tells no more.
+  func cancel() { source.cancel() }
 }
