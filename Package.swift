@@ -56,6 +56,7 @@ let package = Package(
     // Bundled plugins: shared libraries that the program loads at run time.
     .library(name: "pipeline-identify", type: .dynamic, targets: ["Identify"]),
     .library(name: "pipeline-thumbnail", type: .dynamic, targets: ["Thumbnail"]),
+    .library(name: "pipeline-command", type: .dynamic, targets: ["Command"]),
   ],
   targets: [
     // The C libraries, each imported by exactly one target below.
@@ -63,6 +64,7 @@ let package = Package(
     system("CCrypto", pkgConfig: "libcrypto", apt: "libssl-dev"),
     system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
     system("CVips", pkgConfig: "vips", apt: "libvips-dev"),
+    system("CSpawn", apt: "libc6-dev"),
     system("CMagic", pkgConfig: "libmagic", apt: "libmagic-dev"),
     system("CSandbox", pkgConfig: "libseccomp", apt: "libseccomp-dev"),
     // The C ABI of a plugin: one header, and the name of the Swift toolchain.
@@ -119,6 +121,7 @@ let package = Package(
 
     // Bundled plugins.
     plugin("Identify", ["CMagic", "PipelineModel", "PipelinePlugin", "Vips"]),
+    plugin("Command", ["CSpawn", "PipelineModel", "PipelinePlugin"]),
     plugin("Thumbnail", ["PipelineModel", "PipelinePlugin", "Vips"]),
 
     // Tests. `Fixtures` makes pictures, folders and runs of the built program.
@@ -151,7 +154,9 @@ let package = Package(
       "PluginTests", ["Engine", "Fixtures", "PipelineModel", "PipelinePlugin", "Vips"],
       defining: hasMetadata ? "METADATA" : nil),
     tests("ProgramTests", ["Files", "Fixtures", "PipelineModel", "pipeline"]),
-    tests("EndToEndTests", ["Files", "Fixtures", "Hashing", "PipelineModel", "Vips"]),
+    tests(
+      "EndToEndTests", ["Files", "Fixtures", "Hashing", "PipelineModel", "Vips"],
+      defining: hasMetadata ? "METADATA" : nil),
   ]
 )
 

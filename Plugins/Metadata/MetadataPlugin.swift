@@ -84,6 +84,8 @@ final class MetadataPlugin: Plugin {
 
   /// Whether a message of the library is about what is read here; makers' notes are not.
   private static func concernsPicture(_ message: String) -> Bool {
+    // Nothing is lost where the end of a chain of directories is not marked as such.
+    guard !message.contains("ext pointer") else { return false }
     guard let directory = message.split(separator: "irectory ").dropFirst().first else {
       return true
     }

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <stdio.h>
+#include <sys/epoll.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
@@ -73,6 +74,25 @@ struct pipeline_peer {
 static inline int pipeline_open_process(int process) {
   return (int)syscall(SYS_pidfd_open, process, 0);
 }
+
+// epoll(7): the event's data is a union, and the struct is packed on some machines.
+static inline int pipeline_epoll_control(
+    int epoll, int operation, int descriptor, unsigned int events, unsigned long long name) {
+  struct epoll_event event = { .events = events, .data = { .u64 = name } };
+  return epoll_ctl(epoll, operation, descriptor, &event);
+}
+
+static inline int pipeline_epoll_wait(int epoll, unsigned long long *names, int count) {
+  struct epoll_event events[64];
+  int found = epoll_wait(epoll, events, count < 64 ? count : 64, -1);
+  for (int index = 0; index < found; index++) names[index] = events[index].data.u64;
+  return found;
+}
+
+enum {
+  pipeline_epoll_read = EPOLLIN | EPOLLONESHOT,
+  pipeline_epoll_write = EPOLLOUT | EPOLLONESHOT
+};
 
 // prctl(2) is variadic.
 static inline int pipeline_end_with_parent(int signal) {

@@ -144,7 +144,7 @@ package final class Engine: Sendable {
     let group = DispatchGroup()
     for stage in lanes { stage.end(in: group) }
     // Who does not end by then is ended by the kernel, together with this process.
-    _ = group.wait(timeout: .now() + .seconds(5))
+    _ = group.wait(timeout: .now() + .seconds(10))
   }
 
   /// Lets stages run again that the machine lacked something for: it may be there by now.

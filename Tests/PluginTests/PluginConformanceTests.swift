@@ -9,10 +9,16 @@ import Testing
 @Suite("Conformance of plugins", .timeLimit(.minutes(2)))
 struct PluginConformanceTests {
   #if METADATA
-    static let bundled = ["identify", "thumbnail", "metadata"]
+    static let bundled = ["identify", "thumbnail", "command", "metadata"]
   #else
-    static let bundled = ["identify", "thumbnail"]
+    static let bundled = ["identify", "thumbnail", "command"]
   #endif
+
+  /// Options that a plugin can't do without, and others added to them.
+  private static func options(_ id: String, _ more: [String: JSONValue] = [:]) -> JSONValue {
+    let required: [String: [String: JSONValue]] = ["command": ["command": ["cat", "{input}"]]]
+    return .object((required[id] ?? [:]).merging(more) { $1 })
+  }
 
   @Test(
     "The id is the library's name, and the schema gives each optional option a default",
@@ -35,16 +41,17 @@ struct PluginConformanceTests {
   func defaults(id: String) throws {
     let run = try PluginRun(id)
     let properties = run.carrier.manifest.options["properties"]?.object ?? [:]
-    let defaults = JSONValue.object(properties.compactMapValues { $0["default"] })
+    let defaults = Self.options(id, properties.compactMapValues { $0["default"] })
     let picture = try Pictures.jpeg(width: 300, height: 200)
-    #expect(try run.process(picture, options: defaults) == run.process(picture))
+    let options = Self.options(id)
+    #expect(try run.process(picture, options: defaults) == run.process(picture, options: options))
   }
 
   @Test("Unknown options are refused by name", arguments: bundled)
   func unknownOption(id: String) throws {
     let carrier = try PluginRun(id).carrier
     let failure = #expect(throws: PluginFailure.self) {
-      try carrier.makeLane(options: ["qualty": 3])
+      try carrier.makeLane(options: Self.options(id, ["qualty": 3]))
     }
     #expect(failure?.class == .environment)
     #expect(failure?.reason.contains("qualty") == true)
@@ -55,7 +62,9 @@ struct PluginConformanceTests {
     let run = try PluginRun(id)
     let picture = try Pictures.jpeg(width: 300, height: 200)
     func once() throws -> [[UInt8]] {
-      guard case .done(let facts, let renditions) = try run.process(picture) else {
+      guard
+        case .done(let facts, let renditions) = try run.process(picture, options: Self.options(id))
+      else {
         throw Unexpected("not done")
       }
       return [Array(try JSONText.encode(facts).utf8)]
@@ -70,7 +79,9 @@ struct PluginConformanceTests {
     for suffix in [".jpg", ".png", ".gif", ".webp", ".tif"] {
       let whole = try Pictures.file(try Pictures.picture(width: 12, height: 8), suffix)
       for length in stride(from: 0, to: whole.count, by: max(1, whole.count / 60)) {
-        if case .failed(let failure) = try run.process(Array(whole.prefix(length))) {
+        if case .failed(let failure) = try run.process(
+          Array(whole.prefix(length)), options: Self.options(id))
+        {
           run.expectSentence(failure.reason)
         }
       }
@@ -92,7 +103,9 @@ struct PluginConformanceTests {
           state ^= state << 17
           bytes[Int(state % UInt64(bytes.count))] = UInt8(truncatingIfNeeded: state >> 32)
         }
-        if case .failed(let failure) = try run.process(bytes) { run.expectSentence(failure.reason) }
+        if case .failed(let failure) = try run.process(bytes, options: Self.options(id)) {
+          run.expectSentence(failure.reason)
+        }
       }
     }
   }
@@ -100,9 +113,11 @@ struct PluginConformanceTests {
   @Test("Four lanes at once give what one lane gives", arguments: bundled)
   func lanes(id: String) async throws {
     let picture = try Pictures.jpeg(width: 500, height: 400, exif: PicturesExif(orientation: 6))
-    let reference = try PluginRun(id).process(picture)
+    let reference = try PluginRun(id).process(picture, options: Self.options(id))
     try await withThrowingTaskGroup(of: PluginResult.self) { group in
-      for _ in 0..<4 { group.addTask { try PluginRun(id).process(picture) } }
+      for _ in 0..<4 {
+        group.addTask { try PluginRun(id).process(picture, options: Self.options(id)) }
+      }
       for try await result in group { #expect(result == reference) }
     }
   }

@@ -19,7 +19,10 @@ package enum WorkerMain {
       try launch.limits.apply()
       switch launch.plugin {
       case .library(let path):
-        try Sandbox.enter(launch.policy)
+        var policy = launch.policy
+        // Where this program's own libraries are, a plugin's may be, too.
+        policy.read += Sandbox.systemFolders()
+        try Sandbox.enter(policy)
         try LibraryHost().run(library: path)
       case .executable(let words):
         guard let program = words.first else { end("no program was named") }

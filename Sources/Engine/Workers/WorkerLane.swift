@@ -37,6 +37,9 @@ final class WorkerLane: Lane {
     /// When the answer that is expected next became the next.
     var expectedSince = ContinuousClock().now
     var job: Job?
+    /// Whether the worker is on its way out; what comes meanwhile waits for the next one.
+    var isLeaving = false
+    var waiting: [Job] = []
     var jobsDone = 0
     var lastLog = ""
     /// Why the worker was ended, where no job was to blame.
@@ -85,7 +88,7 @@ final class WorkerLane: Lane {
   func warmUp() {
     queue.async { [self] in
       // What keeps it from starting is told with the first job.
-      _ = try? readyWorker()
+      if !state.withLock({ $0.isLeaving }) { _ = try? readyWorker() }
     }
   }
 
@@ -93,7 +96,10 @@ final class WorkerLane: Lane {
     facts: [[String: JSONValue]], completion: @escaping @Sendable ([Int?]) -> Void
   ) {
     queue.async { [self] in
-      guard let worker = try? readyWorker() else { return completion(facts.map { _ in nil }) }
+      // A guess will do where the answer would have to be waited for.
+      guard !state.withLock({ $0.isLeaving }), let worker = try? readyWorker() else {
+        return completion(facts.map { _ in nil })
+      }
       expect(.estimates(count: facts.count, completion: completion))
       worker.send(.estimate(facts: facts))
     }
@@ -119,7 +125,11 @@ final class WorkerLane: Lane {
         return completion()
       }
       // One that is at work is past its time; an idle one ends by itself.
-      if state.withLock({ $0.job }) != nil { worker.signal(SIGKILL) }
+      let isAtWork = state.withLock { state in
+        state.isLeaving = true
+        return state.job != nil
+      }
+      if isAtWork { worker.signal(SIGKILL) }
       worker.closeInput()
       endSoon(worker)
     }
@@ -128,6 +138,11 @@ final class WorkerLane: Lane {
   // MARK: A job
 
   private func begin(_ job: Job) {
+    let mustWait = state.withLock { state in
+      if state.isLeaving { state.waiting.append(job) }
+      return state.isLeaving
+    }
+    if mustWait { return }
     do throws(PluginFailure) {
       let worker = try readyWorker()
       let request = try placed(job.request)
@@ -179,10 +194,11 @@ final class WorkerLane: Lane {
     do throws(FileError) {
       try folder?.empty()
     } catch {
-      // The next job must not find what this one left.
-      retire(SIGKILL)
+      // The next job must not find what this one left: its worker gets a new folder.
+      retire()
+      state.withLock { $0.folder = nil }
     }
-    if isWornOut { retire(nil) }
+    if isWornOut { retire() }
   }
 
   /// Brings what the plugin made to where it belongs.
@@ -252,12 +268,13 @@ final class WorkerLane: Lane {
     }
   }
 
-  /// Lets a worker go that no job has to be waited for; the next job starts another.
-  private func retire(_ signal: Int32?) {
-    guard let worker = state.withLock({ $0.worker }) else { return }
-    if let signal { worker.signal(signal) }
-    worker.closeInput()
-    endSoon(worker)
+  /// Ends a worker that is idle; the next job starts another.
+  private func retire() {
+    let worker = state.withLock { state in
+      state.isLeaving = state.worker != nil
+      return state.worker
+    }
+    worker?.signal(SIGKILL)
   }
 
   /// Asks all of a worker's processes to end, and ends them if they don't.
@@ -294,6 +311,8 @@ final class WorkerLane: Lane {
     switch message {
     case .log(let level, let text): return log(level, text)
     case .progress(let fraction): return state.withLock { $0.job?.control }?.report(fraction) ?? ()
+    // What one says that is being ended counts no more: its end does.
+    case _ where state.withLock({ $0.isLeaving || $0.job?.verdict != nil }): return
     default: break
     }
     let expected = state.withLock { state -> Expected? in
@@ -352,6 +371,7 @@ final class WorkerLane: Lane {
     guard case .failed(let failure) = result else { return }
     let worker = state.withLock { state in
       if state.job?.verdict == nil { state.job?.verdict = failure }
+      state.isLeaving = true
       return state.worker
     }
     worker?.signal(SIGKILL)
@@ -368,6 +388,7 @@ final class WorkerLane: Lane {
     let (expected, job, failure, last, onEnd) = state.withLock { state in
       defer {
         state.worker = nil
+        state.isLeaving = false
         state.expected = []
         state.onEnd = []
       }
@@ -386,9 +407,16 @@ final class WorkerLane: Lane {
             ?? program.failure(
               ending, isSetUp: isSetUp, outputBytes: limits.outputBytes, log: last)))
     }
-    guard !onEnd.isEmpty else { return }
-    removeFolder()
+    if !onEnd.isEmpty { removeFolder() }
     for body in onEnd { body() }
+    for job in takeWaiting() { begin(job) }
+  }
+
+  private func takeWaiting() -> [Job] {
+    state.withLock { state in
+      defer { state.waiting = [] }
+      return state.waiting
+    }
   }
 
   // MARK: Time

@@ -23,19 +23,16 @@ final class WorkerProcess: Sendable {
     var outgoing: [UInt8] = []
     var output = LineBuffer()
     var log = LineBuffer()
-    /// What waits for something to read.
-    var reading: [DescriptorSource] = []
-    /// What waits for room to write.
-    var writing: DescriptorSource?
+    /// Whether room to write is waited for.
+    var isWriting = false
     /// `nil` once there is nothing more to say.
-    var input: PipeEnds?
+    var input: Descriptor?
   }
 
   private let child: ChildProcess
   private let queue: DispatchQueue
-  // Both ends of each, so that none hangs up while it is watched.
-  private let output: PipeEnds
-  private let error: PipeEnds
+  private let output: Descriptor
+  private let error: Descriptor
   private let handler: @Sendable (Event) -> Void
   private let state: Mutex<State>
 
@@ -63,29 +60,18 @@ final class WorkerProcess: Sendable {
         environment: launch.environment.map { BytePath($0) },
         streams: (input.reading, output.writing, error.writing)))
     self.queue = queue
-    self.output = output
-    self.error = error
+    self.output = output.reading
+    self.error = error.reading
     self.handler = handler
-    state = Mutex(State(input: input))
+    state = Mutex(State(input: input.writing))
   }
 
   /// Begins to tell events.
   func begin() {
-    let sources = [
-      DescriptorSource.reading(output.reading, keeping: output.writing, on: queue) { [weak self] in
-        self?.readOutput()
-        return self != nil
-      },
-      DescriptorSource.reading(error.reading, keeping: error.writing, on: queue) { [weak self] in
-        self?.readLog()
-        return self != nil
-      },
-    ]
-    state.withLock { $0.reading = sources }
+    DescriptorEvents.shared.read(output, on: queue) { [weak self] in self?.readOutput() ?? false }
+    DescriptorEvents.shared.read(error, on: queue) { [weak self] in self?.readLog() ?? false }
     // Not weak: until its end a worker is somebody's to reap.
-    _ = DescriptorSource.reading(
-      child.watched, keeping: nil, on: queue, onEnd: { [self] in end() }
-    ) { false }
+    DescriptorEvents.shared.read(child.watched, on: queue) { [self] in !end() }
   }
 
   /// Its number, and that of its process group.
@@ -96,20 +82,17 @@ final class WorkerProcess: Sendable {
     guard let text = try? JSONText.encode(message) else { return }
     let mustWait = state.withLock { state in
       state.outgoing += Array(text.utf8) + [UInt8(ascii: "\n")]
-      return state.writing != nil
+      return state.isWriting
     }
     if !mustWait, write() { writeLater() }
   }
 
   /// Lets a worker that is idle end by itself.
   func closeInput() {
-    let writing = state.withLock { state in
+    state.withLock { state in
       state.input = nil
       state.outgoing = []
-      defer { state.writing = nil }
-      return state.writing
     }
-    writing?.cancel()
   }
 
   /// Sends a signal to the worker and all that it started.
@@ -121,7 +104,7 @@ final class WorkerProcess: Sendable {
   private func write() -> Bool {
     state.withLock { state in
       do throws(FileError) {
-        while let input = state.input?.writing, !state.outgoing.isEmpty {
+        while let input = state.input, !state.outgoing.isEmpty {
           let count = try input.writeSome(state.outgoing[...])
           if count == 0 { return true }
           state.outgoing.removeFirst(count)
@@ -130,24 +113,25 @@ final class WorkerProcess: Sendable {
         // Nobody reads any more: its end is about to be told.
         state.outgoing = []
       }
-      state.writing = nil
+      state.isWriting = false
       return false
     }
   }
 
   private func writeLater() {
-    state.withLock { state in
-      guard let input = state.input else { return }
-      state.writing = DescriptorSource.writing(
-        input.writing, keeping: input.reading, on: queue
-      ) { [weak self] in self?.write() ?? false }
+    let input = state.withLock { state in
+      state.isWriting = true
+      return state.input
     }
+    guard let input else { return }
+    DescriptorEvents.shared.write(input, on: queue) { [weak self] in self?.write() ?? false }
   }
 
-  private func readOutput() {
-    let taken = take(from: output.reading, \.output)
+  private func readOutput() -> Bool {
+    let taken = take(from: output, \.output)
     for line in taken.lines { tell(line) }
     if taken.isOverlong { handler(.nonsense("longer than a line may be")) }
+    return !taken.isAtEnd
   }
 
   private func tell(_ line: [UInt8]) {
@@ -159,14 +143,15 @@ final class WorkerProcess: Sendable {
     }
   }
 
-  private func readLog() {
-    let taken = take(from: error.reading, \.log)
+  private func readLog() -> Bool {
+    let taken = take(from: error, \.log)
     var lines = taken.lines
     state.withLock { state in
       // A line without an end is told in pieces.
       if state.log.count > Self.longestLogLine { lines.append(state.log.takeRest()) }
     }
     for line in lines { tellLog(line) }
+    return !taken.isAtEnd
   }
 
   private func tellLog(_ line: [UInt8]) {
@@ -179,6 +164,7 @@ final class WorkerProcess: Sendable {
     var bytes = 0
     var lines: [[UInt8]] = []
     var isOverlong = false
+    var isAtEnd = false
   }
 
   /// Reads what is there, a bounded piece, and cuts it into lines.
@@ -187,7 +173,7 @@ final class WorkerProcess: Sendable {
   ) -> Taken {
     withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 16) { bytes in
       let count = (try? descriptor.readSome(into: bytes)) ?? nil
-      guard let count, count > 0 else { return Taken() }
+      guard let count, count > 0 else { return Taken(isAtEnd: count == 0) }
       return state.withLock { state in
         state[keyPath: buffer].add(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
         var taken = Taken(bytes: count)
@@ -198,27 +184,26 @@ final class WorkerProcess: Sendable {
     }
   }
 
-  /// Tells that the process has ended.
-  private func end() {
-    guard let ending = child.reap() else { return }
+  /// Tells that the process has ended, once it has.
+  private func end() -> Bool {
+    guard let ending = child.reap() else { return false }
     // What it said before its end is still in the pipes; no more can come, as its group is gone.
     var rounds = 0
     while rounds < 1024, readMore() { rounds += 1 }
-    let (rest, reading) = state.withLock { state in
-      defer { state.reading = [] }
-      return (state.log.takeRest(), state.reading)
+    let rest = state.withLock { state -> [UInt8] in
+      state.input = nil
+      return state.log.takeRest()
     }
-    for source in reading { source.cancel() }
-    closeInput()
     tellLog(rest)
     handler(.ended(ending))
+    return true
   }
 
   /// Reads on; `false` once nothing is left.
   private func readMore() -> Bool {
-    let said = take(from: output.reading, \.output)
+    let said = take(from: output, \.output)
     for line in said.lines { tell(line) }
-    let logged = take(from: error.reading, \.log)
+    let logged = take(from: error, \.log)
     for line in logged.lines { tellLog(line) }
     return said.bytes + logged.bytes > 0
   }

@@ -4,14 +4,14 @@ import Glibc
 ///
 /// Not one of Dispatch's: those are begun and ended as Dispatch likes, and this one
 /// is blocked for as long as the process lives.
-struct DedicatedThread: Sendable {
+package struct DedicatedThread: Sendable {
   private final class Body: Sendable {
     let run: @Sendable () -> Void
     init(_ run: @escaping @Sendable () -> Void) { self.run = run }
   }
 
   /// Starts a thread.
-  static func start(_ run: @escaping @Sendable () -> Void) {
+  package static func start(_ run: @escaping @Sendable () -> Void) {
     var thread = pthread_t()
     let context = Unmanaged.passRetained(Body(run))
     let code = pthread_create(

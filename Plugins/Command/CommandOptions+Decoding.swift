@@ -1,0 +1,115 @@
+import PipelineModel
+
+extension CommandOptions: Decodable {
+  private enum Key: String, CaseIterable {
+    case command, facts, success, skip, transient, revision
+  }
+
+  /// A key of any name, so that unknown ones can be refused by name.
+  private struct AnyKey: CodingKey {
+    var stringValue: String
+    var intValue: Int?
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+  }
+
+  init(from decoder: any Decoder) throws {
+    func invalid(_ text: String) -> DecodingError {
+      .dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: text))
+    }
+    let values = try decoder.container(keyedBy: AnyKey.self)
+    func read<Value: Decodable>(_ key: Key, _ value: Value) throws -> Value {
+      let key = AnyKey(stringValue: key.rawValue)
+      return values.contains(key) ? try values.decode(Value.self, forKey: key) : value
+    }
+    let known = Key.allCases.map(\.rawValue)
+    if let key = values.allKeys.map(\.stringValue).filter({ !known.contains($0) }).min() {
+      throw invalid("“\(key)” is not an option; known are \(known.joined(separator: ", "))")
+    }
+    let words = try read(.command, [String]())
+    guard let program = words.first, !program.isEmpty, words.count <= Self.greatestCount else {
+      throw invalid("command must be a list: the program and its arguments")
+    }
+    guard !program.contains("/") || program.hasPrefix("/") else {
+      throw invalid(
+        "the program “\(program)” must be a name, or a path that begins with a slash")
+    }
+    guard !words.contains(where: { $0.unicodeScalars.contains("\0") }) else {
+      throw invalid("command has a NUL character, which no program can be given")
+    }
+    do throws(Template.Mistake) {
+      guard try Template(program).isPlain else {
+        throw Template.Mistake(message: "the program “\(program)” can't have a place in it")
+      }
+      self.program = try Template(program).filled { _ in "" }
+      arguments = try Self.templates(words.dropFirst())
+    } catch {
+      throw invalid(error.message)
+    }
+    facts = try read(.facts, facts)
+    success = Set(try read(.success, Array(success)))
+    skip = Set(try read(.skip, Array(skip)))
+    transient = Set(try read(.transient, Array(transient)))
+    // Counts for the fingerprint alone.
+    _ = try read(.revision, 1)
+    for code in [success, skip, transient].joined() where !Self.codes.contains(code) {
+      throw invalid("\(code) is not an exit code: 0 to 255")
+    }
+    let twice = success.intersection(skip).union(success.intersection(transient))
+      .union(skip.intersection(transient))
+    if let code = twice.min() {
+      throw invalid("the exit code \(code) is in two of success, skip and transient")
+    }
+  }
+
+  private static func templates(
+    _ words: ArraySlice<String>
+  ) throws(Template.Mistake) -> [Template] {
+    var templates: [Template] = []
+    for word in words { templates.append(try Template(word)) }
+    return templates
+  }
+}
+
+extension CommandOptions {
+  /// The JSON Schema of the options.
+  static let schema: JSONValue = [
+    "type": "object",
+    "additionalProperties": false,
+    "required": ["command"],
+    "properties": [
+      "command": [
+        "type": "array", "minItems": 1, "maxItems": .integer(greatestCount),
+        "items": ["type": "string"],
+        "description": """
+        The program and its arguments, which no shell sees. {input}, {output}, {name}, {id}, \
+        {digest} and {mediaType} stand for what they say; {{ is a brace.
+        """,
+      ],
+      "facts": [
+        "enum": .array(Facts.allCases.map { .string($0.rawValue) }), "default": "none",
+        "description": """
+        What becomes of standard output. none: nothing. json: it is one object, whose members are \
+        the facts. text: it is the fact output.
+        """,
+      ],
+      "success": codes("Exit codes that mean that the work is done.", [0]),
+      "skip": codes("Exit codes that mean that there was nothing to do.", []),
+      "transient": codes("Exit codes that mean that it may work later.", [75]),
+      "revision": [
+        "type": "integer", "minimum": 1, "default": 1,
+        "description": "Raise it when the program has changed, and all its work is done again.",
+      ],
+    ],
+  ]
+
+  private static func codes(_ text: JSONValue, _ value: JSONValue) -> JSONValue {
+    [
+      "type": "array", "uniqueItems": true, "default": value, "description": text,
+      "items": [
+        "type": "integer", "minimum": .integer(codes.lowerBound),
+        "maximum": .integer(codes.upperBound),
+      ],
+    ]
+  }
+}

@@ -1,0 +1,147 @@
+import Glibc
+import PipelineModel
+import PipelinePlugin
+
+/// Runs a user's program for each asset.
+///
+/// The program is started directly: no shell sees its arguments, whatever a file is called.
+final class CommandPlugin: Plugin {
+  static let manifest = PluginManifest(
+    id: "command", version: "1.0.0", outputVersion: 1, scope: .asset,
+    options: CommandOptions.schema, facts: ["output", "cut"], runtime: "posix_spawn")
+
+  /// Bytes of standard output that become a text, and that may be an object.
+  private static let greatestText = 64 << 10
+  private static let greatestObject = 1 << 20
+
+  private let options: CommandOptions
+  private let path: String
+
+  init(options: CommandOptions) throws(PluginFailure) {
+    self.options = options
+    path = try Self.find(options.program)
+  }
+
+  func process(
+    _ request: PluginRequest, host: PluginHost
+  ) throws(PluginFailure) -> PluginResult {
+    let arguments = options.arguments.map { $0.filled { Self.value($0, request) } }
+    let program: SpawnedProgram
+    do throws(SpawnError) {
+      program = try SpawnedProgram(
+        path, arguments, in: request.output,
+        outputLimit: options.facts == .text ? Self.greatestText : Self.greatestObject)
+    } catch {
+      throw failure(error)
+    }
+    let ending = program.wait(isCancelled: { host.isCancelled })
+    guard !host.isCancelled else { throw PluginFailure(.transient, "The job was given up.") }
+    switch ending {
+    case .exit(let code) where options.success.contains(code):
+      return .done(facts: try facts(program.output))
+    case .exit(let code):
+      let reason = "\(name) ended with exit code \(code)\(Self.lastWords(program.errors))"
+      if options.skip.contains(code) { return .skipped(reason: reason) }
+      throw PluginFailure(options.transient.contains(code) ? .transient : .permanent, reason)
+    case .signal(let number):
+      throw PluginFailure(
+        .transient, "\(name) was ended by signal \(number)\(Self.lastWords(program.errors))")
+    case .unknown:
+      throw PluginFailure(.transient, "The exit code of \(name) is not known.")
+    }
+  }
+
+  /// What messages call the program, once it runs.
+  private var name: String {
+    "The program “\(options.program.split(separator: "/").last.map(String.init) ?? "/")”"
+  }
+
+  private static func value(_ place: Template.Place, _ request: PluginRequest) -> String {
+    switch place {
+    case .input: request.input
+    case .output: request.output
+    case .name: request.asset.name
+    case .id: request.asset.id.description
+    case .digest: request.asset.digest.description
+    // Whatever the stage is called that identified the file.
+    case .mediaType:
+      request.facts.values.compactMap { $0["mediaType"]?.string }.min()
+        ?? "application/octet-stream"
+    }
+  }
+
+  /// Finds a program that is named without a folder, whatever `PATH` says.
+  private static func find(_ program: String) throws(PluginFailure) -> String {
+    guard !program.contains("/") else { return program }
+    let folders = ["/usr/local/bin", "/usr/bin", "/bin"]
+    let places = folders.map { "\($0)/\(program)" }
+    guard let found = places.first(where: { access($0, X_OK) == 0 }) else {
+      throw PluginFailure(
+        .environment,
+        "The program “\(program)” is in none of \(folders.joined(separator: ", ")). "
+          + "Install it, or name it by its path.")
+    }
+    return found
+  }
+
+  private func failure(_ error: SpawnError) -> PluginFailure {
+    let name = "The program “\(options.program)”"
+    return switch error.number {
+    case EPERM:
+      PluginFailure(
+        .environment,
+        "\(name) can't be started: the sandbox refuses to start programs. Give the stage "
+          + "“\"allow\": {\"exec\": true}”.")
+    case EACCES:
+      PluginFailure(
+        .environment,
+        "\(name) can't be started: it is not executable, or lies outside of the system's "
+          + "folders, where the sandbox starts none. Scripts elsewhere can be given to their "
+          + "interpreter, with “\"allow\": {\"exec\": true, \"read\": [FOLDER]}”.")
+    case ENOENT, ENOTDIR, ENOEXEC, ELOOP:
+      PluginFailure(.environment, "\(name) can't be started: \(error.words).")
+    case E2BIG:
+      PluginFailure(.permanent, "\(name) can't be started: its arguments are too long.")
+    default:
+      PluginFailure(
+        .transient, "\(name) can't be started: can't \(error.operation): \(error.words).")
+    }
+  }
+
+  private func facts(_ output: OutputPipe) throws(PluginFailure) -> JSONValue {
+    switch options.facts {
+    case .none: return [:]
+    case .text:
+      let text = String(decoding: output.bytes, as: UTF8.self)
+      return output.isCut ? ["output": .string(text), "cut": true] : ["output": .string(text)]
+    case .json:
+      guard !output.isCut else {
+        throw PluginFailure(
+          .permanent, "\(name) printed more than \(Self.greatestObject >> 20) MiB.")
+      }
+      return try object(output.bytes)
+    }
+  }
+
+  private func object(_ bytes: [UInt8]) throws(PluginFailure) -> JSONValue {
+    let value: JSONValue
+    do throws(JSONError) {
+      value = try JSONText.decode(JSONValue.self, from: bytes)
+    } catch {
+      throw PluginFailure(.permanent, "\(name) printed no JSON object. \(error.message)")
+    }
+    guard case .object = value else {
+      throw PluginFailure(.permanent, "\(name) printed JSON that is no object.")
+    }
+    return value
+  }
+
+  /// The last lines of standard error as the end of a sentence.
+  private static func lastWords(_ errors: OutputPipe) -> String {
+    let lines = String(decoding: errors.bytes, as: UTF8.self)
+      .split(whereSeparator: \.isNewline).suffix(2)
+      .map { line in line.filter { !($0.asciiValue.map { $0 < 0x20 || $0 == 0x7F } ?? false) } }
+    let text = lines.joined(separator: " / ").suffix(200)
+    return text.isEmpty ? "." : ": \(text)" + (text.hasSuffix(".") ? "" : ".")
+  }
+}

@@ -1,0 +1,10 @@
+public import CPipelinePlugin
+import PipelinePlugin
+
+/// The one function that this library exports.
+@c(pipeline_plugin_v1)
+public func pipelinePlugin(
+  _ host: UnsafePointer<pipeline_host>?
+) -> UnsafePointer<pipeline_plugin>? {
+  exportPlugin(CommandPlugin.self, to: host)
+}

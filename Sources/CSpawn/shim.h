@@ -1,0 +1,10 @@
+// What starting a program needs and <spawn.h> and <unistd.h> have under _GNU_SOURCE
+// only, which Swift's own import lacks.
+
+#include <spawn.h>
+
+int pipeline_spawn_in_folder(posix_spawn_file_actions_t *actions, const char *path)
+    __asm__("posix_spawn_file_actions_addchdir_np");
+int pipeline_spawn_closing_from(posix_spawn_file_actions_t *actions, int first)
+    __asm__("posix_spawn_file_actions_addclosefrom_np");
+int pipeline_pipe(int ends[2], int flags) __asm__("pipe2");

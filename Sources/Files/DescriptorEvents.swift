@@ -1,0 +1,105 @@
+import CLinux
+package import Dispatch
+import Glibc
+import PipelineModel
+import Synchronization
+
+/// Tells on Dispatch queues when descriptors can be read or written. Source: epoll(7).
+///
+/// Not Dispatch's own sources: on Linux their manager thread may still hold an event of
+/// a source that another thread cancels, and then reads freed memory. A program whose
+/// workers come and go crashes by it now and then. Source:
+/// github.com/swiftlang/swift-corelibs-libdispatch/issues/949. Here an event names its
+/// entry by a number that is never used again, so that one that comes late finds nothing.
+package final class DescriptorEvents: Sendable {
+  /// Returns whether it is to be told again.
+  package typealias Body = @Sendable () -> Bool
+
+  private struct Entry {
+    // Kept open as long as the kernel is asked about it.
+    let descriptor: Descriptor
+    let events: UInt32
+    let queue: DispatchQueue
+    let body: Body
+  }
+
+  private struct State {
+    var last: UInt64 = 0
+    var entries: [UInt64: Entry] = [:]
+  }
+
+  /// The one of this process.
+  package static let shared = DescriptorEvents()
+
+  private let epoll: Int32
+  private let state = Mutex(State())
+
+  private init() {
+    epoll = epoll_create1(Int32(O_CLOEXEC))
+    DedicatedThread.start { [self] in
+      while true { deliver() }
+    }
+  }
+
+  /// Tells when there is something to read, or the end is reached.
+  ///
+  /// - Parameter body: called on `queue`, never twice at a time.
+  package func read(_ descriptor: Descriptor, on queue: DispatchQueue, _ body: @escaping Body) {
+    add(
+      Entry(
+        descriptor: descriptor, events: UInt32(pipeline_epoll_read), queue: queue,
+        body: body))
+  }
+
+  /// Tells when there is room to write, or nobody reads any more.
+  ///
+  /// - Parameter body: called on `queue`, never twice at a time.
+  package func write(_ descriptor: Descriptor, on queue: DispatchQueue, _ body: @escaping Body) {
+    add(
+      Entry(
+        descriptor: descriptor, events: UInt32(pipeline_epoll_write), queue: queue,
+        body: body))
+  }
+
+  private func add(_ entry: Entry) {
+    let name = state.withLock { state in
+      state.last += 1
+      state.entries[state.last] = entry
+      return state.last
+    }
+    control(EPOLL_CTL_ADD, entry, name)
+  }
+
+  private func control(_ operation: Int32, _ entry: Entry, _ name: UInt64) {
+    let result = pipeline_epoll_control(
+      epoll, operation, entry.descriptor.number, entry.events, name)
+    guard result < 0, operation != EPOLL_CTL_DEL else { return }
+    // What the kernel can't watch (a regular file, or no memory for it) is told every now
+    // and then, and so is never waited for in vain.
+    entry.queue.asyncAfter(deadline: .now() + .milliseconds(10)) { [self] in
+      tell(entry, name)
+    }
+  }
+
+  private func deliver() {
+    var names = [UInt64](repeating: 0, count: 64)
+    let count = names.withUnsafeMutableBufferPointer {
+      pipeline_epoll_wait(epoll, $0.baseAddress, Int32($0.count))
+    }
+    guard count > 0 else { return }
+    for name in names.prefix(Int(count)) {
+      if let entry = state.withLock({ $0.entries[name] }) { tell(entry, name) }
+    }
+  }
+
+  private func tell(_ entry: Entry, _ name: UInt64) {
+    entry.queue.async { [self] in
+      if entry.body() {
+        control(EPOLL_CTL_MOD, entry, name)
+      } else {
+        control(EPOLL_CTL_DEL, entry, name)
+        state.withLock { $0.entries[name] = nil }
+      }
+    }
+  }
+}

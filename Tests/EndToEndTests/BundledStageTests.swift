@@ -1,0 +1,132 @@
+import Fixtures
+import Foundation
+import Glibc
+import PipelineModel
+import Testing
+
+/// Stages of the bundled plugins beside identify and thumbnail, in their sandbox.
+@Suite("Bundled stages", .timeLimit(.minutes(5)))
+struct BundledStageTests {
+  private func stage(
+    _ options: [String: JSONValue], _ more: [String: JSONValue] = [:]
+  ) -> JSONValue {
+    var stage: [String: JSONValue] = [
+      "name": "note", "plugin": "command", "needs": ["identify"], "options": .object(options),
+    ]
+    stage.merge(more) { $1 }
+    return [["name": "identify", "plugin": "identify"], .object(stage)]
+  }
+
+  private static let allowed: [String: JSONValue] = ["allow": ["exec": true]]
+
+  #if METADATA
+    @Test("What a picture says of itself is in its record, and in the view")
+    func metadata() throws {
+      let workspace = try Workspace(stages: [
+        ["name": "identify", "plugin": "identify"], ["name": "tags", "plugin": "metadata"],
+      ])
+      try workspace.put(try Pictures.jpeg(width: 30, height: 20), as: "a.jpg")
+      try workspace.put("GIF89a no picture", as: "b.gif")
+      try workspace.json("run")
+      let id = try #require(try workspace.asset(named: "a.jpg")["id"]?.string)
+      let facts = try workspace.json("show", BytePath(id)).first?["facts"]?["tags"]
+      #expect(facts?["exif"]?["Make"]?.string == PicturesExif.camera)
+      #expect(facts?["exif"]?["DateTimeOriginal"] == "2024-05-06T07:08:09")
+      let latitude = try #require(facts?["gps"]?["latitude"]?.double)
+      #expect(abs(latitude - (48 + 51.0 / 60 + 29.0 / 3600)) < 1e-9)
+      let process = Process()
+      process.executableURL = URL(filePath: "/usr/bin/sqlite3")
+      process.arguments = [
+        "-readonly", workspace.library.appending("catalog.sqlite").description,
+        "SELECT asset, stage, value FROM metadata WHERE family = 'exif' AND name = 'Make'",
+      ]
+      let pipe = Pipe()
+      process.standardOutput = pipe
+      try process.run()
+      let output = pipe.fileHandleForReading.readDataToEndOfFile()
+      process.waitUntilExit()
+      #expect(String(decoding: output, as: UTF8.self) == "\(id)|tags|\(PicturesExif.camera)\n")
+      #expect(try workspace.asset(named: "b.gif")["state"] == "done")
+    }
+  #endif
+
+  @Test("Without leave to start programs no command runs, and the reason says what to do")
+  func refused() throws {
+    let workspace = try Workspace(stages: stage(["command": ["true"]]))
+    try workspace.put("some text", as: "a.txt")
+    try workspace.json("run", exit: 3)
+    let failure = try #require(try workspace.json("failed").of("failure").first)
+    #expect(failure["class"] == "environment")
+    #expect(failure["reason"]?.string?.contains("“\"allow\": {\"exec\": true}”") == true)
+  }
+
+  @Test("A command runs for each asset, whatever its name, and what it prints is in the record")
+  func names() throws {
+    let options: [String: JSONValue] = [
+      "command": [
+        "sh", "-c", "cat -- \"$1\"; printf '|%s' \"$@\"", "-", "{input}", "{name}", "{mediaType}",
+      ],
+      "facts": "text",
+    ]
+    let workspace = try Workspace(stages: stage(options, Self.allowed))
+    let names = ["-rf", "a b", "'$(touch never)`\"", "two\nlines", "plain"]
+    for name in names { try workspace.put("text of \(name)", as: BytePath(name)) }
+    try workspace.put("not UTF-8", as: BytePath(bytes: [0x61, 0xFF]))
+    try workspace.json("run")
+    var found: Set<String> = []
+    for asset in try workspace.assets() {
+      let id = try #require(asset["id"]?.string)
+      let output = try #require(
+        try workspace.json("show", BytePath(id)).first?["facts"]?["note"]?["output"]?.string)
+      let parts = output.split(separator: "|").map(String.init)
+      #expect(parts.count == 4 && parts[1].hasPrefix("/") && parts[3].hasPrefix("text/"))
+      found.insert("\(parts[0])|\(parts[2])")
+    }
+    #expect(found == Set(names.map { "text of \($0)|\($0)" } + ["not UTF-8|a%FF"]))
+    #expect(!workspace.exists("never") && !workspace.exists("inbox/never"))
+  }
+
+  @Test("A command that outlives its time limit is ended with all that it started")
+  func limits() throws {
+    // A number that no other test sleeps for.
+    let seconds = "7\(getpid())"
+    let options: [String: JSONValue] = [
+      "command": ["sh", "-c", .string("trap '' TERM; sleep \(seconds) & sleep \(seconds)")]
+    ]
+    var more = Self.allowed
+    more["timeout"] = "1s"
+    more["attempts"] = 1
+    let workspace = try Workspace(stages: stage(options, more))
+    try workspace.put("some text", as: "a.txt")
+    try workspace.json("run", exit: 3)
+    #expect(try workspace.json("failed").of("failure").first?["class"] == "transient")
+    let left = try FileManager.default.contentsOfDirectory(atPath: "/proc").filter {
+      guard Int($0) != nil else { return false }
+      // A process may end while it is looked at.
+      let line = try? Data(contentsOf: URL(filePath: "/proc/\($0)/cmdline"))
+      return line.map { String(decoding: $0, as: UTF8.self).contains(seconds) } ?? false
+    }
+    #expect(left.isEmpty)
+  }
+
+  @Test("A command can neither write outside of its folder nor reach other files")
+  func contained() throws {
+    let workspace = try Workspace()
+    let secret = workspace.root.appending("secret.txt")
+    try workspace.write(Array("secret".utf8), to: "secret.txt")
+    let options: [String: JSONValue] = [
+      "command": [
+        "sh", "-c", "echo x > \"$1\"; cat \"$2\"; echo in > here; cat here", "-",
+        .string("\(workspace.root)/stray"), .string(secret.description),
+      ],
+      "facts": "text",
+    ]
+    try workspace.configure(stages: stage(options, Self.allowed))
+    try workspace.put("some text", as: "a.txt")
+    try workspace.json("run")
+    let id = try #require(try workspace.assets().first?["id"]?.string)
+    let output = try workspace.json("show", BytePath(id)).first?["facts"]?["note"]?["output"]
+    #expect(output == "in\n")
+    #expect(!workspace.exists("stray"))
+  }
+}
