@@ -3,7 +3,7 @@ import Dispatch
 import Files
 import Glibc
 package import PipelineModel
-package import PipelinePlugin
+import PipelinePlugin
 import Sandbox
 
 /// How to start workers of one plugin.
