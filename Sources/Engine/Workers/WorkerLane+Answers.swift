@@ -2,6 +2,7 @@ import Files
 import Glibc
 import PipelineModel
 import PipelinePlugin
+import Synchronization
 
 /// What the worker of a lane says, and its end.
 extension WorkerLane {

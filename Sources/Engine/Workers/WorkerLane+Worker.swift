@@ -3,6 +3,7 @@ import Files
 import Glibc
 import PipelineModel
 import PipelinePlugin
+import Synchronization
 
 /// The worker of a lane: started when there is work, watched while it works, ended when it has to be.
 extension WorkerLane {
