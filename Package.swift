@@ -111,7 +111,7 @@ let package = Package(
         "Originals", "PipelineModel", "PipelinePlugin",
       ],
       // What `plugins new` writes, and what `plugins test` gives to a plugin.
-      resources: [.embedInCode("Skeletons")],
+      resources: [.embedInCode("Skeletons"), .embedInCode("Samples")],
       swiftSettings: swift),
 
     // Draws pictures for `make run` and `make bench`; not installed.

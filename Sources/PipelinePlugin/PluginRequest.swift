@@ -35,7 +35,7 @@ public struct PluginRequest: Hashable, Sendable, Codable {
   public var input: String
   /// An absolute path to an empty folder for the plugin's files.
   public var output: String
-  /// The stage's options as configured, without defaults filled in.
+  /// The stage's options with the schema's defaults filled in.
   public var options: JSONValue
   /// The facts of needed stages, by stage name.
   public var facts: [String: JSONValue]

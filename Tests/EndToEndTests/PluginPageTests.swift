@@ -35,6 +35,7 @@ struct PluginPageTests {
       PIPELINE_SOURCES="$SOURCES" \(Self.swift) build
       cat > pipeline.json <<<'{"library":"library","plugins":[".build/debug"],"stages":[]}'
       pipeline plugins size
+      pipeline plugins test .build/debug/libpipeline-size.so
       """
     let outcome = try place.run(script)
     #expect(outcome.status == 0, "\(outcome.text)")
@@ -70,12 +71,17 @@ struct PluginPageTests {
     #expect(
       answers.result["facts"] == ["red": 100, "green": 50, "blue": 25, "hex": "#643219"],
       "\(answers.result)")
+    let trial = try place.run(try block("sh", "Try it"))
+    #expect(trial.status == 0, "\(trial.text)")
+    #expect(trial.text.contains("colour.hex") && trial.text.contains("standard output"))
   }
 
-  @Test("The plugin without an SDK counts lines")
+  @Test("The plugin without an SDK counts lines, and passes the checks")
   func plainPlugin() throws {
     let place = try DocumentPlace()
     try place.write(try block("python", "In any language"), to: "lines.py")
+    let checks = try place.run("chmod +x lines.py; pipeline plugins test lines.py")
+    #expect(checks.status == 0, "\(checks.text)")
     try place.write("one\ntwo\nthree\n", to: "text")
     let answers = try talk("lines.py", about: "text", in: place)
     #expect(answers.manifest["id"] == "lines")

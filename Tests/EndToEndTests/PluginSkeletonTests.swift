@@ -45,6 +45,8 @@ struct PluginSkeletonTests {
       ],
     ])
     #expect(answer["result"] == ["outcome": "done", "facts": ["count": 2]])
+    let checks = try program.run(["plugins", "test", "my-counter/my-counter.py"])
+    #expect(checks.exitCode == 0, "\(checks.output)")
   }
 
   @Test("Names and languages that can't be are refused with what can")

@@ -27,7 +27,8 @@ package enum WorkerMain {
       case .executable(let words):
         guard let program = words.first else { end("no program was named") }
         try Sandbox.execute(
-          program, arguments: words, environment: environment(launch), policy: launch.policy)
+          program, arguments: Array(words.dropFirst()), environment: environment(launch),
+          policy: launch.policy)
       }
     } catch let error as SandboxError {
       end(error.message)

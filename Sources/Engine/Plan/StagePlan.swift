@@ -26,7 +26,7 @@ package struct StagePlan: Sendable {
   }
 
   /// The plugin that every stage needs whose plugin says what it accepts.
-  static let identifier = "identify"
+  package static let identifier = "identify"
 
   /// The stages in topological order.
   package let stages: [Stage]

@@ -19,9 +19,7 @@ struct StagePlugins {
     let known = Dictionary(uniqueKeysWithValues: found.map { ($0.id, JSONValue.object([:])) })
     let unknown = configuration.problems(plugins: known).filter { $0.code == .unknownPlugin }
     if let errors = ConfigurationErrors(unknown) { throw errors }
-    let secrets =
-      [configuration.library] + configuration.sources.map(\.path)
-      + [configuration.catalog].compactMap(\.self)
+    let secrets = Self.secrets(of: configuration)
     var descriptions: [WorkerLaunch.Plugin: WorkerDescription] = [:]
     var programs: [String: WorkerProgram] = [:]
     for stage in configuration.stages where stage.isolation == .process {
@@ -52,7 +50,14 @@ struct StagePlugins {
     }
   }
 
-  private static func program(
+  /// Folders that no plugin may read by being beside its file.
+  static func secrets(of configuration: PipelineConfiguration) -> [BytePath] {
+    [configuration.library] + configuration.sources.map(\.path)
+      + [configuration.catalog].compactMap(\.self)
+  }
+
+  /// How workers of a stage are started.
+  static func program(
     of stage: StageConfiguration, finder: PluginFinder, secrets: [BytePath]
   ) throws(PluginFailure) -> WorkerProgram {
     guard let command = stage.command else {

@@ -2,7 +2,7 @@ import Dispatch
 import Files
 import Glibc
 import PipelineModel
-import PipelinePlugin
+package import PipelinePlugin
 import Sandbox
 import Synchronization
 
@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// It is asked when this is made and answered later, so that many plugins can be
 /// asked side by side.
-final class WorkerDescription: Sendable {
+package final class WorkerDescription: Sendable {
   private enum Answer { case manifest(PluginManifest), failure(PluginFailure) }
 
   private struct State {
@@ -27,7 +27,7 @@ final class WorkerDescription: Sendable {
   private static let patience = DispatchTimeInterval.seconds(30)
 
   /// Asks a plugin; returns at once.
-  init(_ program: WorkerProgram) {
+  package init(_ program: WorkerProgram) {
     self.program = program
     let queue = DispatchQueue(label: "pipeline.describe")
     do throws(FileError) {
@@ -44,7 +44,7 @@ final class WorkerDescription: Sendable {
   }
 
   /// Waits for the answer.
-  func manifest() throws(PluginFailure) -> PluginManifest {
+  package func manifest() throws(PluginFailure) -> PluginManifest {
     if state.withLock({ $0.answer == nil }),
       isAnswered.wait(timeout: .now() + Self.patience) == .timedOut
     {

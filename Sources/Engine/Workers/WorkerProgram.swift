@@ -113,7 +113,8 @@ package struct WorkerProgram: Sendable {
       .transient, "The plugin \(name) crashed, \(Self.words(ending)).\(last)")
   }
 
-  private static func words(_ ending: ChildProcess.Ending) -> String {
+  /// How it ended, to follow “ended”.
+  static func words(_ ending: ChildProcess.Ending) -> String {
     switch ending {
     case .exit(let code): "with exit code \(code)"
     case .signal(let number): "by \(name(ofSignal: number))"

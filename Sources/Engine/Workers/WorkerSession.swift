@@ -1,0 +1,122 @@
+import Dispatch
+package import Files
+import Glibc
+package import PipelineModel
+package import PipelinePlugin
+import Sandbox
+import Synchronization
+
+/// A worker that is spoken to one message after the other, for who checks a plugin.
+///
+/// Unlike a lane it has no opinion on what the plugin says.
+package final class WorkerSession: Sendable {
+  /// What a worker says or does.
+  package enum Event: Sendable {
+    case message(PluginMessage)
+    /// A line of standard error.
+    case log(String)
+    /// A line of standard output that is no message; to follow “gave an answer”.
+    case nonsense(String)
+    /// It is gone; to follow “ended”. The last event.
+    case ended(String)
+  }
+
+  /// The folder that it reads from.
+  package var input: BytePath { folder.inputPath }
+  /// The folder that it writes to.
+  package var output: BytePath { folder.outputPath }
+
+  private let folder: WorkerFolder
+  private let worker: WorkerProcess
+  private let events: EventQueue
+
+  /// Starts a worker in a new folder.
+  ///
+  /// - Parameters:
+  ///   - program: the plugin, and what it may do.
+  ///   - name: the new folder's name.
+  ///   - work: where that is made.
+  package init(
+    _ program: WorkerProgram, named name: BytePath, in work: BytePath
+  ) throws(FileError) {
+    let folder = try WorkerFolder(name, in: work)
+    let events = EventQueue()
+    let limits = ProcessLimits(dataBytes: 4 << 30, fileBytes: 1 << 30, openFiles: 1024)
+    worker = try program.start(
+      in: folder, limits: limits, mayFork: false,
+      queue: DispatchQueue(label: "pipeline.session")
+    ) { events.add($0) }
+    self.folder = folder
+    self.events = events
+    worker.begin()
+  }
+
+  /// The folder that a session of this name will read from.
+  package static func input(named name: BytePath, in work: BytePath) -> BytePath {
+    work.appending(name).appending("in")
+  }
+
+  /// Sends a message.
+  package func send(_ message: HostMessage) { worker.send(message) }
+
+  /// Waits for what it says or does next; `nil` if that is nothing for so long.
+  package func next(within time: TimeSpan) -> Event? { events.next(within: time) }
+
+  /// Copies a file into its folder.
+  ///
+  /// - Returns: the path to tell it.
+  package func place(_ file: BytePath, as name: BytePath) throws(FileError) -> BytePath {
+    try folder.place(file, as: name, mayLink: false)
+  }
+
+  /// Removes what is in both of its folders.
+  package func empty() throws(FileError) { try folder.empty() }
+
+  /// Closes its standard input.
+  package func closeInput() { worker.closeInput() }
+
+  /// Ends it if it has not ended, and removes its folder.
+  package func end() throws(FileError) {
+    worker.signal(SIGKILL)
+    while let event = next(within: TimeSpan(milliseconds: 10_000)) {
+      if case .ended = event { break }
+    }
+    try folder.remove()
+  }
+}
+
+/// What a worker said and nobody has looked at yet.
+private final class EventQueue: Sendable {
+  private struct State {
+    var events: [WorkerSession.Event] = []
+    var hasEnded = false
+  }
+
+  private let state = Mutex(State())
+  private let arrived = DispatchSemaphore(value: 0)
+
+  func add(_ event: WorkerProcess.Event) {
+    let event: WorkerSession.Event =
+      switch event {
+      case .message(let message): .message(message)
+      case .log(let line): .log(line)
+      case .nonsense(let what): .nonsense(what)
+      case .ended(let ending): .ended(WorkerProgram.words(ending))
+      }
+    state.withLock { $0.events.append(event) }
+    arrived.signal()
+  }
+
+  func next(within time: TimeSpan) -> WorkerSession.Event? {
+    // Nothing comes after its end.
+    if state.withLock({ $0.hasEnded }) { return nil }
+    guard arrived.wait(timeout: .now() + .milliseconds(time.milliseconds)) == .success else {
+      return nil
+    }
+    return state.withLock { state in
+      let event = state.events.removeFirst()
+      if case .ended = event { state.hasEnded = true }
+      return event
+    }
+  }
+}

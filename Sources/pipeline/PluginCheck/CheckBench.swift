@@ -1,0 +1,114 @@
+import Configuration
+import Engine
+import Files
+import Glibc
+import PipelineModel
+import PipelinePlugin
+
+/// Where a plugin is checked: what it is given, and what is known of it so far.
+final class CheckBench {
+  /// The plugin as it is started.
+  let plugin: WorkerLaunch.Plugin
+  /// The options that were given.
+  let givenOptions: JSONValue
+  /// Files to give it.
+  private(set) var samples: [CheckSample] = []
+  /// What it says of itself, once it has.
+  var manifest: PluginManifest?
+  /// What came over standard output without being a message, or unasked.
+  var noise: [String] = []
+
+  /// How long an answer may take.
+  static let patience = TimeSpan(milliseconds: 30_000)
+  /// How long its end may take.
+  static let patienceForEnd = TimeSpan(milliseconds: 5000)
+
+  private let folder: CheckFolder
+  private var sessions = 0
+
+  /// Prepares a folder with files.
+  ///
+  /// - Parameters:
+  ///   - files: files to give it beside the built-in ones.
+  ///   - identify: the plugin that finds out media types; `nil` where there is none.
+  init(
+    _ plugin: WorkerLaunch.Plugin, options: JSONValue, files: [BytePath], identify: BytePath?
+  ) throws {
+    self.plugin = plugin
+    givenOptions = options
+    folder = try CheckFolder()
+    for (name, bytes) in CheckSample.builtIn {
+      samples.append(
+        CheckSample(name: name, path: try write(bytes, as: BytePath(name)), bytes: bytes))
+    }
+    for path in files {
+      let bytes = try Descriptor.open(path, flags: O_RDONLY).readToEnd(limit: 1 << 30)
+      samples.append(CheckSample(name: path.lastComponent.printable, path: path, bytes: bytes))
+    }
+    if let identify { try addFacts(identify) }
+  }
+
+  /// The options to set it up with: those that were given, and the schema's defaults.
+  var options: JSONValue {
+    guard let schema = manifest?.options else { return givenOptions }
+    return givenOptions.fillingDefaults(schema)
+  }
+
+  /// The files whose type the plugin says that it accepts.
+  var accepted: [CheckSample] {
+    guard let accepts = manifest?.accepts else { return samples }
+    return samples.filter { sample in accepts.contains { sample.mediaType.matches($0) } }
+  }
+
+  /// Writes a file to be given to the plugin.
+  func write(_ bytes: [UInt8], as name: BytePath) throws(FileError) -> BytePath {
+    try folder.write(bytes, as: name)
+  }
+
+  /// Starts the plugin; it was not spoken to.
+  func start() throws(CheckFailure) -> CheckedPlugin {
+    try start(plugin, options: options)
+  }
+
+  /// Starts the plugin and sets it up.
+  ///
+  /// - Parameter mayChangeInput: whether the sandbox lets it write where its input is.
+  func startReady(mayChangeInput: Bool = false) throws(CheckFailure) -> CheckedPlugin {
+    let plugin = try start(plugin, options: options, mayChangeInput: mayChangeInput)
+    _ = try plugin.hello()
+    try plugin.create()
+    return plugin
+  }
+
+  private func start(
+    _ plugin: WorkerLaunch.Plugin, options: JSONValue, mayChangeInput: Bool = false
+  ) throws(CheckFailure) -> CheckedPlugin {
+    sessions += 1
+    let name = BytePath("session-\(sessions)")
+    var allowance = StageAllowance()
+    if mayChangeInput {
+      allowance.write = [WorkerSession.input(named: name, in: folder.path)]
+    }
+    do throws(FileError) {
+      let session = try WorkerSession(
+        WorkerProgram(plugin, allowance: allowance), named: name, in: folder.path)
+      return CheckedPlugin(session, options: options, bench: self)
+    } catch {
+      throw CheckFailure(
+        "A process for the plugin can't be started. \(error.message)",
+        advice: "This is the machine's fault, not the plugin's: see `pipeline doctor`.")
+    }
+  }
+
+  private func addFacts(_ identify: BytePath) throws {
+    let plugin = try start(.library(identify), options: [:])
+    _ = try plugin.hello()
+    try plugin.create()
+    for index in samples.indices {
+      guard case .done(let facts, _) = try plugin.process(samples[index]).result else { continue }
+      samples[index].facts = facts
+    }
+    // What the identifying plugin does is not this plugin's doing.
+    noise = []
+  }
+}

@@ -1,0 +1,61 @@
+import Engine
+import PipelineModel
+
+/// A file that a plugin is given.
+struct CheckSample {
+  /// What reports call it.
+  let name: String
+  /// Where its bytes are.
+  let path: BytePath
+  let bytes: [UInt8]
+  /// What the identifying plugin finds out about it.
+  var facts: JSONValue = [:]
+
+  var mediaType: MediaType {
+    facts["mediaType"]?.string.map { MediaType(rawValue: $0) } ?? .unknown
+  }
+
+  /// Files of common kinds, each of less than 2 KiB: one small picture, and a text.
+  static let builtIn: [(name: String, bytes: [UInt8])] = [
+    ("picture.jpg", PackageResources.picture_jpg), ("picture.png", PackageResources.picture_png),
+    ("picture.gif", PackageResources.picture_gif), ("picture.bmp", PackageResources.picture_bmp),
+    ("picture.webp", PackageResources.picture_webp),
+    ("picture.tiff", PackageResources.picture_tiff), ("text.txt", PackageResources.text_txt),
+  ]
+
+  /// What becomes of files on bad disks and in the hands of attackers.
+  var damaged: [(name: String, bytes: [UInt8])] {
+    let half = bytes.count / 2
+    var random = SeededBytes()
+    var found = [
+      ("nothing of \(name)", []), ("the first byte of \(name)", Array(bytes.prefix(1))),
+      ("the first half of \(name)", Array(bytes.prefix(half))),
+      ("\(name) without its last byte", Array(bytes.dropLast())),
+      ("\(name) with zeros behind its half", bytes.prefix(half) + Array(repeating: 0, count: half)),
+      ("\(name) with random bytes behind its start", bytes.prefix(32) + random.next(1024)),
+      ("random bytes in place of \(name)", random.next(1024)),
+    ]
+    for number in 1...8 where !bytes.isEmpty {
+      var changed = bytes
+      for _ in 0..<4 { changed[random.number(below: changed.count)] = random.next(1)[0] }
+      found.append(("\(name) with 4 changed bytes (\(number))", changed))
+    }
+    return found
+  }
+}
+
+/// The same bytes each time, so that what is seen once can be seen again. Source: xorshift64.
+private struct SeededBytes {
+  private var state: UInt64 = 0x5EED
+
+  mutating func next(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(step() >> 56) } }
+
+  mutating func number(below limit: Int) -> Int { Int(step() % UInt64(limit)) }
+
+  private mutating func step() -> UInt64 {
+    state ^= state << 13
+    state ^= state >> 7
+    state ^= state << 17
+    return state
+  }
+}

@@ -1,0 +1,218 @@
+import Engine
+import Files
+import Glibc
+import Hashing
+import PipelineModel
+import PipelinePlugin
+
+/// A started plugin that is asked one thing after the other.
+final class CheckedPlugin {
+  /// What came of one job.
+  struct Job {
+    let result: PluginResult
+    /// The bytes of its renditions, in their order.
+    var renditions: [[UInt8]] = []
+    /// Files that it left and did not name.
+    var leftovers: [BytePath] = []
+  }
+
+  /// The folder that its input is in.
+  var input: BytePath { session.input }
+
+  private let session: WorkerSession
+  private let bench: CheckBench
+  private let options: JSONValue
+  private var jobs = 0
+  private var lastLog = ""
+
+  init(_ session: WorkerSession, options: JSONValue, bench: CheckBench) {
+    self.session = session
+    self.options = options
+    self.bench = bench
+  }
+
+  deinit {
+    // Clean-up: its folder goes with that of all checks in any case.
+    try? session.end()
+  }
+
+  // MARK: Questions
+
+  /// Says hello, and returns its manifest.
+  func hello() throws(CheckFailure) -> PluginManifest {
+    let version = HostMessage.currentProtocol
+    session.send(.hello(protocol: version, program: "pipeline \(Pipeline.version)"))
+    switch try answer(to: "hello") {
+    case .manifest(version, let manifest): return manifest
+    case .manifest(let other, _):
+      throw CheckFailure(
+        "It speaks version \(other) of the protocol.",
+        advice: "Answer “hello” with \"protocol\":\(version).")
+    case .failed(let failure):
+      throw CheckFailure(
+        "It says that it can't work: \(failure.reason)",
+        advice: "Give it what it lacks on this machine, then try again.")
+    case let other: throw Self.unexpected(other, to: "hello", instead: "manifest")
+    }
+  }
+
+  /// Sets it up.
+  func create() throws(CheckFailure) {
+    session.send(.create(options: options))
+    switch try answer(to: "create") {
+    case .created: return
+    case .failed(let failure):
+      throw CheckFailure(
+        "It refuses the options \(Self.text(options)): \(failure.reason)",
+        advice: "Take all options that the manifest's schema allows. Where some have to be "
+          + "given, give them to this check with --options.")
+    case let other: throw Self.unexpected(other, to: "create", instead: "created")
+    }
+  }
+
+  /// Asks for estimates.
+  func estimate(_ facts: [[String: JSONValue]]) throws(CheckFailure) -> [Int?] {
+    session.send(.estimate(facts: facts))
+    switch try answer(to: "estimate") {
+    case .estimates(let bytes): return bytes
+    case let other: throw Self.unexpected(other, to: "estimate", instead: "estimates")
+    }
+  }
+
+  /// Sends a message that no version of the protocol has.
+  func sendUnknown() throws(CheckFailure) {
+    session.send(.unknown("no-such-message"))
+    switch try answer(to: "no-such-message") {
+    case .unsupported: return
+    case let other: throw Self.unexpected(other, to: "no-such-message", instead: "unsupported")
+    }
+  }
+
+  // MARK: Jobs
+
+  /// Gives it a file, and takes what it makes of that.
+  func process(_ sample: CheckSample) throws(CheckFailure) -> Job {
+    let request = try prepare(sample)
+    begin(request)
+    let job = try finish(request)
+    try clear()
+    return job
+  }
+
+  /// Puts a file where it can read it.
+  func prepare(_ sample: CheckSample) throws(CheckFailure) -> PluginRequest {
+    jobs += 1
+    let name = "\(jobs)"
+    let place = try place(sample.path, as: BytePath(name))
+    return PluginRequest(
+      job: name,
+      asset: .init(
+        id: Self.asset, name: sample.name, digest: SHA256.digest(of: sample.bytes),
+        size: sample.bytes.count),
+      input: place.description, output: session.output.description, options: options,
+      facts: ["identify": sample.facts], deadline: CheckBench.patience.seconds)
+  }
+
+  /// The key of all assets here: a fixed one, as results must not depend on it.
+  private static let asset: AssetID = {
+    guard let id = AssetID("018f0000-0000-7000-8000-000000000001") else {
+      preconditionFailure("This is a UUID of version 7.")
+    }
+    return id
+  }()
+
+  /// Hands a job over.
+  func begin(_ request: PluginRequest) { session.send(.process(request)) }
+
+  /// Asks for a job to be given up.
+  func cancel(_ job: String) { session.send(.cancel(job: job)) }
+
+  /// Waits for the result of a job, and takes what it made; its files stay for now.
+  func finish(_ request: PluginRequest) throws(CheckFailure) -> Job {
+    let message = try answer(to: "process", about: request.asset.name)
+    guard case .result(let job, let result) = message else {
+      throw Self.unexpected(message, to: "process", instead: "result")
+    }
+    guard job == request.job else {
+      throw CheckFailure(
+        "It gave a result for the job “\(job)” when the job was “\(request.job)”.",
+        advice: "Copy “job” from the request into the message with the result.")
+    }
+    return try ResultInspection(result, of: request.asset.name, in: session.output).job()
+  }
+
+  /// Removes the files of the last job.
+  func clear() throws(CheckFailure) {
+    do throws(FileError) {
+      try session.empty()
+    } catch {
+      throw CheckFailure(
+        "What it left can't be removed. \(error.message)",
+        advice: "Leave plain files and folders in the output folder, with their permissions as "
+          + "they are.")
+    }
+  }
+
+  private func place(_ file: BytePath, as name: BytePath) throws(CheckFailure) -> BytePath {
+    do throws(FileError) {
+      return try session.place(file, as: name)
+    } catch {
+      throw CheckFailure(
+        "A file for it can't be prepared. \(error.message)", advice: "Make room for it.")
+    }
+  }
+
+  // MARK: Its end
+
+  /// Closes its standard input, and waits for its end.
+  func end() throws(CheckFailure) {
+    session.closeInput()
+    while let event = session.next(within: CheckBench.patienceForEnd) {
+      if case .ended = event { return }
+    }
+    throw CheckFailure(
+      "It goes on \(CheckBench.patienceForEnd) after its standard input was closed.",
+      advice: "End when standard input ends, also in the middle of a job: nobody waits for it.")
+  }
+
+  // MARK: Answers
+
+  /// Waits for the answer to a message; log, progress and noise are no answers.
+  private func answer(
+    to question: String, about file: String? = nil
+  ) throws(CheckFailure) -> PluginMessage {
+    let end = ContinuousClock().now + CheckBench.patience.duration
+    let whereabouts = file.map { " about \($0)" } ?? ""
+    while ContinuousClock().now < end {
+      switch session.next(within: CheckBench.patience) {
+      case .message(.log(_, let line)), .log(let line): lastLog = line
+      case .message(.progress): break
+      case .message(let message): return message
+      case .nonsense(let what): bench.noise.append("to “\(question)”\(whereabouts) \(what)")
+      case .ended(let how):
+        let last = lastLog.isEmpty ? "" : " Its last words were “\(BytePath(lastLog).printable)”."
+        throw CheckFailure(
+          "It ended \(how) instead of an answer to “\(question)”\(whereabouts).\(last)",
+          advice: "Answer every message, and end only when standard input does. What it wrote "
+            + "to standard error says more.")
+      case nil: break
+      }
+    }
+    throw CheckFailure(
+      "It gave no answer to “\(question)”\(whereabouts) within \(CheckBench.patience).",
+      advice: "Write out every line at once (“flush”): most languages hold back what they write "
+        + "to a pipe.")
+  }
+
+  private static func unexpected(
+    _ message: PluginMessage, to question: String, instead: String
+  ) -> CheckFailure {
+    let text = (try? JSONText.encode(message)) ?? ""
+    return CheckFailure(
+      "It answered “\(question)” with \(BytePath(String(text.prefix(120))).printable).",
+      advice: "Answer with a message of the type “\(instead)”, and each message but “cancel” "
+        + "once, in order.")
+  }
+
+  private static func text(_ value: JSONValue) -> String { (try? JSONText.encode(value)) ?? "" }
+}

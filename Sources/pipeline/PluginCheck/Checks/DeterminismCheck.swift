@@ -1,0 +1,57 @@
+import PipelineModel
+import PipelinePlugin
+
+/// The same bytes give the same facts and the same files, in whatever process and order.
+struct DeterminismCheck: PluginCheck {
+  let name = "same result"
+
+  private static let mostSamples = 20
+
+  func run(_ bench: CheckBench) throws(CheckFailure) -> CheckNote {
+    let samples = Array(bench.accepted.prefix(Self.mostSamples))
+    guard !samples.isEmpty else { return .skipped("there is no file that it accepts") }
+    let first = try results(of: samples, bench)
+    let second = try results(of: samples.reversed(), bench).reversed()
+    for (sample, (one, other)) in zip(samples, zip(first, second)) {
+      if let difference = difference(one, other) {
+        throw CheckFailure(
+          "For \(sample.name) it gave two results: \(difference).",
+          advice: "Leave out the time of day, random numbers, paths, and what earlier jobs left "
+            + "behind. What was done is never done again, so it must not matter when it was.")
+      }
+    }
+    return .passed("\(counted(samples.count, "file")), twice, in two processes")
+  }
+
+  private func results(
+    of samples: [CheckSample], _ bench: CheckBench
+  ) throws(CheckFailure) -> [CheckedPlugin.Job] {
+    let plugin = try bench.startReady()
+    var jobs: [CheckedPlugin.Job] = []
+    for sample in samples { jobs.append(try plugin.process(sample)) }
+    return jobs
+  }
+
+  private func difference(_ one: CheckedPlugin.Job, _ other: CheckedPlugin.Job) -> String? {
+    switch (one.result, other.result) {
+    case (.done(let facts, let renditions), .done(let otherFacts, let otherRenditions)):
+      let names = Set((facts.object ?? [:]).keys).union((otherFacts.object ?? [:]).keys)
+      if let name = names.sorted().first(where: { facts[$0] != otherFacts[$0] }) {
+        let values = [facts, otherFacts].map { value in
+          value[name].flatMap { try? JSONText.encode($0) } ?? "nothing"
+        }
+        return "the fact “\(name)” is \(values[0]) and \(values[1])"
+      }
+      if renditions != otherRenditions { return "renditions have other names, types or sizes" }
+      for (rendition, bytes) in zip(renditions, zip(one.renditions, other.renditions))
+      where bytes.0 != bytes.1 {
+        return "the rendition “\(rendition.name)” has other bytes"
+      }
+      return nil
+    case (.skipped, .skipped): return nil
+    case (.failed(let failure), .failed(let otherFailure)):
+      return failure.class == otherFailure.class ? nil : "failures of two classes"
+    default: return "two outcomes"
+    }
+  }
+}

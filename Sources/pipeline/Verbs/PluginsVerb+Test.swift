@@ -1,0 +1,112 @@
+import Configuration
+import Engine
+import Files
+import Glibc
+import PipelineModel
+import PipelinePlugin
+
+/// `pipeline plugins test`: whether a plugin does all that docs/plugins.md asks of it.
+extension PluginsVerb {
+  static let files = Option(
+    name: "--files", value: "DIR", help: "give a tested plugin the files of this folder as well")
+  static let withOptions = Option(
+    name: "--options", value: "JSON", help: "set a tested plugin up with these options")
+
+  static func test(_ context: Context) throws -> ExitCode {
+    try context.expectOperands(atMost: 2)
+    let path = context.workingFolder.appending(try context.operand(1, "The plugin's PATH"))
+    let plugin = try plugin(at: path.normalized)
+    let bench = try CheckBench(
+      plugin, options: try chosenOptions(context), files: try chosenFiles(context),
+      identify: identifier(context))
+    let console = context.console
+    let failed = PluginCheckRun.run(bench) { check, outcome in report(check, outcome, console) }
+    console.flush()
+    let count = PluginCheckRun.checks.count
+    if console.isJSON {
+      console.event("summary", ["checks": .integer(count), "failed": .integer(failed)])
+    } else if failed > 0 {
+      console.message("\(counted(failed, "check")) of \(count) failed.")
+    } else {
+      console.message("All is well with \(path.printable).")
+    }
+    return failed == 0 ? .success : .someFailed
+  }
+
+  private static func plugin(at path: BytePath) throws(FileError) -> WorkerLaunch.Plugin {
+    let status = try Descriptor.openFolder(path.parent).status(of: path.lastComponent)
+    guard status.kind == .regular || status.kind == .link else {
+      throw FileError(
+        .other, "“\(path.printable)” is no file: name the library or the program itself.",
+        path: path)
+    }
+    let isLibrary = path.bytes.suffix(3).elementsEqual(Array(".so".utf8))
+    return isLibrary ? .library(path) : .executable([path])
+  }
+
+  private static func chosenOptions(_ context: Context) throws(UsageError) -> JSONValue {
+    guard let text = context.arguments.value(withOptions) else { return [:] }
+    do {
+      let value = try JSONText.decode(JSONValue.self, from: text)
+      guard value.object != nil else {
+        throw UsageError("--options needs a JSON object.", verb: name)
+      }
+      return value
+    } catch let error as UsageError {
+      throw error
+    } catch {
+      throw UsageError("--options is no JSON: \(error)", verb: name)
+    }
+  }
+
+  /// The plain files at the top of a folder, in the order of their names.
+  private static func chosenFiles(_ context: Context) throws(FileError) -> [BytePath] {
+    guard let place = context.arguments.path(files) else { return [] }
+    let folder = try Descriptor.openFolder(context.workingFolder.appending(place).normalized)
+    var found: [BytePath] = []
+    for entry in try folder.entries() where try folder.status(of: entry.name).kind == .regular {
+      found.append(folder.path.appending(entry.name))
+    }
+    return found.sorted()
+  }
+
+  /// The plugin that finds out types; where there is none the files are of unknown type.
+  private static func identifier(_ context: Context) -> BytePath? {
+    do throws(PluginFailure) {
+      return try PluginFinder().find(StagePlan.identifier)
+    } catch {
+      context.console.warning(error.reason)
+      return nil
+    }
+  }
+
+  private static func report(
+    _ check: any PluginCheck, _ outcome: PluginCheckRun.Outcome, _ console: Console
+  ) {
+    let (word, text, advice): (String, String, String?) =
+      switch outcome {
+      case .passed(let note): ("ok", note, nil)
+      case .skipped(let reason): ("skipped", reason, nil)
+      case .failed(let failure): ("failed", failure.reason, failure.advice)
+      }
+    if console.isJSON {
+      console.event(
+        "check",
+        [
+          "name": .string(check.name), "outcome": .string(word), "reason": .string(text),
+          "advice": JSONMembers.text(advice),
+        ])
+    } else if !console.isQuiet || advice != nil {
+      let mark = advice == nil ? word : word.uppercased()
+      let line = "\(padded(mark, 8)) \(padded(check.name, 16)) \(BytePath(text).printable)"
+      console.result(line)
+      if let advice { console.result("\(padded("", 26))\(advice)") }
+    }
+    // A check can take seconds, and who waits wants to see the last one.
+    console.flush()
+  }
+
+  private static func padded(_ text: String, _ width: Int) -> String {
+    text + String(repeating: " ", count: max(0, width - text.count))
+  }
+}
