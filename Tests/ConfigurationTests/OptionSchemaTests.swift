@@ -125,7 +125,8 @@ import Testing
       {"library": "l", "stages": [
         {"name": "a", "plugin": "thumbnial"},
         {"name": "b", "plugin": "thumbnail", "options": {"qualty": 1}},
-        {"name": "c", "plugin": "mine", "command": "mine"},
+        {"name": "c", "plugin": "mine", "command": "mine", "isolation": "none"},
+        {"name": "f", "plugin": "mine", "command": "mine"},
         {"name": "d", "plugin": "broken"},
         {"name": "e", "plugin": "other"}]}
       """#)
@@ -134,16 +135,16 @@ import Testing
     ])
     #expect(
       found.map(\.code) == [
-        .unknownPlugin, .unknownKey, .unknownPlugin, .badSchema, .unknownPlugin,
+        .unknownPlugin, .unknownKey, .conflict, .badSchema, .unknownPlugin,
       ])
     #expect(
       found.map(\.pointer) == [
-        "/stages/0/plugin", "/stages/1/options/qualty", "/stages/2/command", "/stages/3/plugin",
-        "/stages/4/plugin",
+        "/stages/0/plugin", "/stages/1/options/qualty", "/stages/2/isolation",
+        "/stages/4/plugin", "/stages/5/plugin",
       ])
     #expect(found[0].message == "There is no plugin “thumbnial”; did you mean “thumbnail”?")
-    // No executable plugin is run yet, so none is passed over in silence.
-    #expect(found[2].message.contains("runs no executable plugins yet"))
+    // What a program's options are, only the program can say.
+    #expect(found[2].message.contains("a process of its own"))
     #expect(found[4].message.contains("known plugins are “broken”, “thumbnail”"))
     #expect(found.allSatisfy { $0.file == file })
     #expect(configuration.problems(plugins: [:]).count == 5)

@@ -160,7 +160,7 @@ struct StagePlanTests {
       try workshop.plan([.stage("s", "shet")], [carrier("sheet")])
     }
     #expect(plugin.errors.first?.pointer == "/stages/0/plugin")
-    #expect(plugin.errors.first?.message.contains("sheet") == true)
+    #expect(plugin.errors.first?.message.contains("“shet”") == true)
     let option = try #require(throws: ConfigurationErrors.self) {
       try workshop.plan(
         [.stage("s", "sheet") { $0.options = ["sise": 1] }], [carrier("sheet")])
