@@ -1,3 +1,4 @@
+internal import CSandbox
 import Files
 import Glibc
 import PipelineModel

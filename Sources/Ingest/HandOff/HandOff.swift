@@ -291,11 +291,11 @@ final class HandOff {
       return
     }
     guard taking.file.takeLease() != .refused else { return }
-    let isSettled = removal.remove(
+    let outcome = removal.remove(
       taking.name, in: taking.folder, expecting: taking.status.identity,
       keeping: path(of: digest))
     taking.file.releaseLease()
-    noteRemoval(ending.sighting(in: source, at: now), isSettled: isSettled)
+    noteRemoval(ending.sighting(in: source, at: now), outcome)
   }
 
   /// Removes the source of a file whose bytes were safe before this run.
@@ -310,9 +310,9 @@ final class HandOff {
     guard try isWhole(digest) else { return false }
     do throws(FileError) {
       let folder = try source.folder.openParent(of: sighting.path)
-      let isSettled = removal.remove(
+      let outcome = removal.remove(
         sighting.path.lastComponent, in: folder, expecting: identity, keeping: path(of: digest))
-      noteRemoval(sighting, isSettled: isSettled)
+      noteRemoval(sighting, outcome)
     } catch {
       report.warning(error.message)
     }
@@ -341,12 +341,16 @@ final class HandOff {
     return status.kind == .regular && status.identity.size == size
   }
 
-  private func noteRemoval(_ sighting: Sighting, isSettled: Bool) {
+  private func noteRemoval(_ sighting: Sighting, _ outcome: SourceRemoval.Outcome) {
     var sighting = sighting
     sighting.awaitsRemoval = false
-    settledRemovals.append(
-      isSettled
-        ? .sourceRemoved(source: source.root, path: sighting.path) : .sighting(sighting))
+    switch outcome {
+    case .settled:
+      settledRemovals.append(.sourceRemoved(source: source.root, path: sighting.path))
+    case .kept: settledRemovals.append(.sighting(sighting))
+    // As it is in the catalog: it awaits its removal.
+    case .later: break
+    }
   }
 
   private func path(of digest: Digest) -> BytePath {

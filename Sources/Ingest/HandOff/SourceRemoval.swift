@@ -3,6 +3,16 @@ import PipelineModel
 
 /// Removes source files whose bytes are safe, and folders that became empty by it.
 final class SourceRemoval {
+  /// What came of it.
+  enum Outcome {
+    /// The file is gone, or it is another one now.
+    case settled
+    /// It can't be removed, and stays for good.
+    case kept
+    /// The disk or the machine refused for now: it is tried again by the next look.
+    case later
+  }
+
   private let source: IngestSource
   private let report: any IngestReport
   private var hasWarned = false
@@ -17,24 +27,25 @@ final class SourceRemoval {
   ///
   /// - Parameter original: the stored original, which must be another file: a
   ///   source that is a bind mount of the library would show its only copy.
-  /// - Returns: whether the matter is settled: the file is gone, or it is
-  ///   another one now; `false` if it can't be removed.
   func remove(
     _ name: BytePath, in folder: Descriptor, expecting identity: FileIdentity,
     keeping original: BytePath
-  ) -> Bool {
+  ) -> Outcome {
     let path = folder.path.appending(name)
     do throws(FileError) {
       let status = try folder.status(of: name)
-      guard status.identity == identity else { return true }
+      guard status.identity == identity else { return .settled }
       guard try isAnotherFile(original, than: status) else {
         throw FileError(.other, "“\(path.printable)” is the stored original itself.", path: path)
       }
       try folder.remove(name)
       noteTaken(from: folder.path)
-      return true
+      return .settled
     } catch let error where error.code == .notFound && error.path == path {
-      return true
+      return .settled
+    } catch let error where [.ioError, .busy, .tooManyOpen, .noSpace].contains(error.code) {
+      report.warning("\(error.message) Its bytes are safe; removing it is tried again.")
+      return .later
     } catch {
       if !hasWarned {
         hasWarned = true
@@ -42,7 +53,7 @@ final class SourceRemoval {
           "\(error.message) Files of “\(source.root.printable)” that can't be removed are "
             + "treated as copied: their bytes are safe, the files stay.")
       }
-      return false
+      return .kept
     }
   }
 

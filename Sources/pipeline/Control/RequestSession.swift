@@ -25,6 +25,7 @@ struct RequestSession {
 
   /// Does the jobs that a repair made due; a holder does them by itself.
   private func makeAgain(_ session: WorkingSession) throws {
+    defer { session.engine.close() }
     try session.engine.drain { Interruption.shared.isRequested }
     guard Interruption.shared.isRequested else { return }
     session.engine.stop(deadline: ContinuousClock().now + .seconds(8))

@@ -11,7 +11,11 @@ enum FaultScenario: String, CaseIterable, Sendable {
   case manyFiles
 
   /// Those that take the same five files.
-  static let ofFiveFiles = allCases.filter { $0 != .manyFiles }
+  /// With `PIPELINE_SCENARIO` just the one of that name.
+  static let ofFiveFiles = allCases.filter { scenario in
+    let only = ProcessInfo.processInfo.environment["PIPELINE_SCENARIO"]
+    return scenario != .manyFiles && (only == nil || only == scenario.rawValue)
+  }
 
   var files: [(name: BytePath, bytes: [UInt8])] {
     self == .manyFiles

@@ -61,7 +61,9 @@ extension Workspace {
   /// - Returns: how many jobs waited.
   func endDelays() throws -> Int {
     let waiting = try json("failed")
-    let retried = try #require(try json("retry", "--all").first?["jobs"]?.integer)
+    let events = try json("retry", "--all")
+    let retried = try #require(events.of("retried").first?["jobs"]?.integer, "\(events)")
+    #expect(events.count == 1, "\(events)")
     #expect(waiting.count == retried && waiting.allSatisfy { $0["class"] == "transient" })
     return retried
   }
