@@ -26,11 +26,11 @@ struct PluginsCheck: DoctorCheck {
     let name = "plugin \(plugin.id)"
     do throws(PluginFailure) {
       let manifest = try answer.get().manifest()
-      let place = plugin.isolation == "none" ? "in the program itself" : "in a worker"
       let runtime = manifest.runtime.isEmpty ? "" : ", with \(manifest.runtime)"
       let permissions = plugin.permissions.map { ", may \($0)" }.joined()
       return Finding(
-        name, .ok, "Version \(manifest.version)\(runtime), runs \(place)\(permissions).")
+        name, .ok,
+        "Version \(manifest.version)\(runtime), runs \(plugin.placeOfWork)\(permissions).")
     } catch {
       return unusable(name, error.reason, plugin, site)
     }

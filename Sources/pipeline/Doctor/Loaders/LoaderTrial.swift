@@ -10,7 +10,10 @@ struct LoaderTrial {
   /// Whether a whole picture is known for what it is, and decoded.
   func decoding(of sample: LoaderSample) throws(FileError) -> Finding {
     let name = "decode \(sample.format)"
-    let facts = try self.facts(of: sample.bytes)
+    let identified = try identify.run(sample.bytes).result
+    guard case .done(let facts, _) = identified else {
+      return Finding(name, .unknown, Self.reason(identified))
+    }
     let type = facts["mediaType"]?.string ?? "nothing"
     guard type == sample.mediaType else {
       return Finding(
@@ -18,7 +21,8 @@ struct LoaderTrial {
         advice: "Install libmagic1 and libmagic-mgc of this Debian again.")
     }
     let size = LoaderSample.size
-    switch try thumbnail.run(sample.bytes, facts: facts).result {
+    let result = try thumbnail.run(sample.bytes, facts: facts).result
+    switch result {
     case .done(_, let renditions):
       guard let made = renditions.first, made.width == size.width, made.height == size.height
       else {
@@ -26,10 +30,12 @@ struct LoaderTrial {
           name, .failed, "A thumbnail has another size than its picture.", advice: Self.otherVips)
       }
       return Finding(name, .ok, "A picture was decoded in a worker.")
-    case .skipped(let reason):
-      return missing(name, reason, sample)
-    case .failed(let failure):
-      return missing(name, failure.reason, sample)
+    case .failed(let failure) where failure.class == .transient:
+      return Finding(name, .unknown, failure.reason)
+    case .failed, .skipped:
+      return Finding(
+        name, .warning, Self.reason(result),
+        advice: "Such files are kept, and have no thumbnails; install \(sample.packages).")
     }
   }
 
@@ -59,26 +65,28 @@ struct LoaderTrial {
   func refusal(of bytes: [UInt8], _ format: String) throws(FileError) -> Finding {
     let name = "cut \(format.lowercased())"
     let facts = try self.facts(of: bytes)
-    switch try thumbnail.run(bytes, facts: facts).result {
+    let result = try thumbnail.run(bytes, facts: facts).result
+    switch result {
     case .done:
       return Finding(
         name, .failed, "A thumbnail was made from half a \(format).", advice: Self.otherVips)
     case .failed(let failure) where failure.class == .permanent:
       return Finding(name, .ok, "Half a \(format) is refused.")
-    case .failed(let failure):
-      return Finding(name, .unknown, failure.reason)
-    case .skipped(let reason):
-      return Finding(name, .unknown, reason)
+    case .failed, .skipped:
+      return Finding(name, .unknown, Self.reason(result))
     }
   }
 
   private static let otherVips =
     "Use another version of libvips; Debian 12 has 8.14.1, which passes."
 
-  private func missing(_ name: String, _ reason: String, _ sample: LoaderSample) -> Finding {
-    Finding(
-      name, .warning, reason,
-      advice: "Such files are kept, and have no thumbnails; install \(sample.packages).")
+  /// Why there is no result.
+  private static func reason(_ result: PluginResult) -> String {
+    switch result {
+    case .done: "It is done."
+    case .skipped(let reason): reason
+    case .failed(let failure): failure.reason
+    }
   }
 
   private func facts(of bytes: [UInt8]) throws(FileError) -> JSONValue {
