@@ -1,6 +1,7 @@
 import Configuration
 import Engine
 import Files
+import Ingest
 import PipelineModel
 
 /// What is looked at: this machine, and the place of a library.

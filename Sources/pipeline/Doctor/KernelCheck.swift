@@ -1,3 +1,5 @@
+import PipelineModel
+
 /// The kernel's version.
 struct KernelCheck: DoctorCheck {
   /// The first one with all calls that workers need. Source: close_range(2), pidfd_open(2).

@@ -3,7 +3,7 @@ import Glibc
 import PipelineModel
 
 /// One operation, tried on the library's file system.
-protocol FileSystemTrial {
+protocol FileSystemTrial: Sendable {
   /// What it is called.
   var name: String { get }
 
