@@ -63,16 +63,21 @@ static inline int pipeline_seccomp_available(void) {
 }
 
 // Gives up all capabilities but those of `kept`, for this process and what it
-// starts. Source: capset(2).
+// starts. Source: capset(2), which is not called where there is nothing to give up:
+// a service's own filter of system calls may refuse it.
 static inline int pipeline_keep_capabilities(uint64_t kept) {
   struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
   if (syscall(SYS_capget, &header, data) < 0) return -1;
+  uint32_t lost = 0;
   for (int index = 0; index < _LINUX_CAPABILITY_U32S_3; index += 1) {
-    data[index].permitted &= (uint32_t)(kept >> (32 * index));
+    uint32_t mask = (uint32_t)(kept >> (32 * index));
+    lost |= (data[index].permitted & ~mask) | data[index].inheritable;
+    data[index].permitted &= mask;
     data[index].effective &= data[index].permitted;
     data[index].inheritable = 0;
   }
+  if (lost == 0) return 0;
   return (int)syscall(SYS_capset, &header, data);
 }
 

@@ -1,0 +1,129 @@
+import Files
+import Glibc
+import PipelineModel
+import PipelinePlugin
+import Synchronization
+
+/// What the worker of a lane says, and its end.
+extension WorkerLane {
+  func take(_ event: WorkerProcess.Event) {
+    switch event {
+    case .message(let message): take(message)
+    case .log(let line): log(.info, line)
+    case .nonsense(let what): breakOff(nonsense(what))
+    case .ended(let ending): ended(ending)
+    }
+  }
+
+  func take(_ message: PluginMessage) {
+    switch message {
+    case .log(let level, let text): return log(level, text)
+    case .progress(let fraction): return state.withLock { $0.job?.control }?.report(fraction) ?? ()
+    // What one says that is being ended counts no more: its end does.
+    case _ where state.withLock({ $0.isLeaving || $0.job?.verdict != nil }): return
+    default: break
+    }
+    let expected = state.withLock { state -> Expected? in
+      state.expectedSince = ContinuousClock().now
+      return state.expected.isEmpty ? nil : state.expected.removeFirst()
+    }
+    switch (expected, message) {
+    case (.manifest?, .manifest(HostMessage.currentProtocol, let manifest))
+    where manifest == carrier.manifest:
+      return
+    case (.manifest?, .manifest):
+      fail(
+        PluginFailure(
+          .environment,
+          "The plugin \(carrier.manifest.id) is another one than at the start of this program: "
+            + "start it again."))
+    case (.created?, .created):
+      beginWatch()
+    case (.manifest?, .failed(let failure)), (.created?, .failed(let failure)):
+      fail(PluginFailure(.environment, failure.reason))
+    case (.estimates(let count, let completion)?, .estimates(let bytes)) where bytes.count == count:
+      completion(bytes)
+    case (.estimates(let count, let completion)?, .unsupported):
+      completion(Array(repeating: nil, count: count))
+    case (.result?, .result(let job, let result))
+    where job == state.withLock({ $0.job?.request.job }):
+      finish(result)
+    case (let expected, _):
+      if case .estimates(let count, let completion)? = expected {
+        completion(Array(repeating: nil, count: count))
+      }
+      breakOff(nonsense("that nobody asked for"))
+    }
+  }
+
+  func log(_ level: PluginHost.LogLevel, _ text: String) {
+    let control = state.withLock { state -> JobControl? in
+      state.lastLog = text
+      guard state.job?.log.take(text) == true else { return nil }
+      return state.job?.control
+    }
+    control?.write(level, text)
+  }
+
+  func beginWatch() {
+    state.withLock { state in
+      guard let worker = state.worker, let folder = state.folder, state.job?.watch == nil else {
+        return
+      }
+      state.job?.watch = JobWatch(limits, process: worker.id, folder: folder)
+    }
+  }
+
+  /// Ends a worker that doesn't keep to the protocol.
+  func breakOff(_ result: PluginResult) {
+    guard case .failed(let failure) = result else { return }
+    let worker = state.withLock { state in
+      if state.job?.verdict == nil { state.job?.verdict = failure }
+      state.isLeaving = true
+      return state.worker
+    }
+    worker?.signal(SIGKILL)
+  }
+
+  /// Ends a worker that the machine lacks something for.
+  func fail(_ failure: PluginFailure) {
+    state.withLock { $0.failure = $0.failure ?? failure }
+    breakOff(.failed(failure))
+  }
+
+  func ended(_ ending: ChildProcess.Ending) {
+    timer.stop()
+    let (expected, job, failure, last, onEnd) = state.withLock { state in
+      defer {
+        state.worker = nil
+        state.isLeaving = false
+        state.expected = []
+        state.onEnd = []
+      }
+      return (state.expected, state.job, state.failure, state.lastLog, state.onEnd)
+    }
+    for answer in expected {
+      if case .estimates(let count, let completion) = answer {
+        completion(Array(repeating: nil, count: count))
+      }
+    }
+    if job != nil {
+      let isSetUp = !expected.contains { if case .created = $0 { true } else { false } }
+      finish(
+        .failed(
+          failure
+            ?? program.failure(
+              ending, isSetUp: isSetUp, outputBytes: limits.outputBytes, log: last)))
+    }
+    if !onEnd.isEmpty { removeFolder() }
+    for body in onEnd { body() }
+    for job in takeWaiting() { begin(job) }
+  }
+
+  func takeWaiting() -> [Job] {
+    state.withLock { state in
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+  }
+}

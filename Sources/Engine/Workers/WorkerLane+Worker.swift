@@ -1,0 +1,104 @@
+import Dispatch
+import Files
+import Glibc
+import PipelineModel
+import PipelinePlugin
+import Synchronization
+
+/// The worker of a lane: started when there is work, watched while it works, ended when it has to be.
+extension WorkerLane {
+  /// Starts a worker where there is none.
+  func readyWorker() throws(PluginFailure) -> WorkerProcess {
+    if let worker = state.withLock({ $0.worker }) { return worker }
+    do throws(FileError) {
+      let known = state.withLock { $0.folder }
+      let folder = if let known { known } else { try WorkerFolder(name, in: site.work) }
+      state.withLock { $0.folder = folder }
+      let worker = try program.start(
+        in: folder, limits: limits.ofProcess, mayFork: limits.processes > 1, queue: queue
+      ) { [weak self] in self?.take($0) }
+      try folder.record(worker.id)
+      state.withLock { state in
+        state.worker = worker
+        state.jobsDone = 0
+        state.failure = nil
+        state.lastLog = ""
+      }
+      expect(.manifest)
+      expect(.created)
+      worker.begin()
+      worker.send(.hello(protocol: HostMessage.currentProtocol, program: "pipeline"))
+      worker.send(.create(options: options))
+      startTimer()
+      return worker
+    } catch {
+      throw PluginFailure(.transient, "A worker can't be started: \(error.message)")
+    }
+  }
+
+  func expect(_ answer: Expected) {
+    state.withLock { state in
+      if state.expected.isEmpty { state.expectedSince = ContinuousClock().now }
+      state.expected.append(answer)
+    }
+  }
+
+  /// Ends a worker that is idle; the next job starts another.
+  func retire() {
+    let worker = state.withLock { state in
+      state.isLeaving = state.worker != nil
+      return state.worker
+    }
+    worker?.signal(SIGKILL)
+  }
+
+  /// Asks all of a worker's processes to end, and ends them if they don't.
+  func stop(_ worker: WorkerProcess) {
+    worker.signal(SIGTERM)
+    endSoon(worker)
+  }
+
+  func endSoon(_ worker: WorkerProcess) {
+    queue.asyncAfter(deadline: .now() + Self.grace) { worker.signal(SIGKILL) }
+  }
+
+  func removeFolder() {
+    let folder = state.withLock { state in
+      defer { state.folder = nil }
+      return state.folder
+    }
+    // Clean-up: what is left is removed at the next start.
+    try? folder?.remove()
+  }
+
+  // MARK: Time
+
+  func startTimer() {
+    timer.start { [weak self] in self?.look() }
+  }
+
+  func look() {
+    let (worker, expected, since) = state.withLock { ($0.worker, $0.expected, $0.expectedSince) }
+    guard let worker else { return timer.stop() }
+    switch expected.first {
+    case nil: timer.stop()
+    case .result: lookAtJob(worker)
+    case .manifest, .created, .estimates:
+      guard ContinuousClock().now - since > Self.patience else { return }
+      fail(
+        PluginFailure(
+          .environment,
+          "The plugin \(carrier.manifest.id) gave no answer for \(Self.patience)."))
+    }
+  }
+
+  func lookAtJob(_ worker: WorkerProcess) {
+    beginWatch()
+    let verdict = state.withLock { state -> PluginFailure? in
+      guard state.job?.verdict == nil, let failure = state.job?.watch?.verdict() else { return nil }
+      state.job?.verdict = failure
+      return failure
+    }
+    if verdict != nil { stop(worker) }
+  }
+}
