@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <stdio.h>
-#include <sys/epoll.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
@@ -75,24 +74,44 @@ static inline int pipeline_open_process(int process) {
   return (int)syscall(SYS_pidfd_open, process, 0);
 }
 
-// epoll(7): the event's data is a union, and the struct is packed on some machines.
+// epoll(7), by its numbers: <sys/epoll.h> with _GNU_SOURCE has another `fd_set` than Swift's
+// Glibc module, and Clang refuses two. The kernel's struct is packed on x86-64 only, so that
+// it is as it is on 32 bits. Source: linux/eventpoll.h.
+struct pipeline_epoll_event {
+  unsigned int events;
+  unsigned long long name;
+}
+#ifdef __x86_64__
+__attribute__((packed))
+#endif
+;
+
+enum {
+  pipeline_epoll_add = 1,
+  pipeline_epoll_remove = 2,
+  pipeline_epoll_change = 3,
+  // EPOLLIN and EPOLLOUT, each with EPOLLONESHOT.
+  pipeline_epoll_read = 0x001 | 1 << 30,
+  pipeline_epoll_write = 0x004 | 1 << 30
+};
+
+static inline int pipeline_epoll_make(void) {
+  return (int)syscall(SYS_epoll_create1, O_CLOEXEC);
+}
+
 static inline int pipeline_epoll_control(
     int epoll, int operation, int descriptor, unsigned int events, unsigned long long name) {
-  struct epoll_event event = { .events = events, .data = { .u64 = name } };
-  return epoll_ctl(epoll, operation, descriptor, &event);
+  struct pipeline_epoll_event event = { .events = events, .name = name };
+  return (int)syscall(SYS_epoll_ctl, epoll, operation, descriptor, &event);
 }
 
 static inline int pipeline_epoll_wait(int epoll, unsigned long long *names, int count) {
-  struct epoll_event events[64];
-  int found = epoll_wait(epoll, events, count < 64 ? count : 64, -1);
-  for (int index = 0; index < found; index++) names[index] = events[index].data.u64;
+  struct pipeline_epoll_event events[64];
+  int found = (int)syscall(
+      SYS_epoll_pwait, epoll, events, count < 64 ? count : 64, -1, NULL, 0);
+  for (int index = 0; index < found; index++) names[index] = events[index].name;
   return found;
 }
-
-enum {
-  pipeline_epoll_read = EPOLLIN | EPOLLONESHOT,
-  pipeline_epoll_write = EPOLLOUT | EPOLLONESHOT
-};
 
 // prctl(2) is variadic.
 static inline int pipeline_end_with_parent(int signal) {
