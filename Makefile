@@ -8,8 +8,9 @@
 # To build: headers of the C libraries, and pkg-config that finds them.
 BUILD_PACKAGES = libvips-dev libsqlite3-dev libmagic-dev libssl-dev libseccomp-dev \
 	libgexiv2-dev pkg-config
-# To test: plugins in C are compiled, those in Python run, and the database is read from outside.
-TEST_PACKAGES = gcc libc6-dev make python3 python3-pil sqlite3 util-linux
+# To test: plugins in C are compiled, those in Python run, the database is read from outside, and
+# workers are watched.
+TEST_PACKAGES = gcc libc6-dev make python3 python3-pil sqlite3 strace util-linux
 # To measure: the program that is compared with, and the stopwatch.
 BENCH_PACKAGES = hyperfine libvips-tools jq time
 # To install: gives the installed files the place of their Swift libraries.
@@ -34,7 +35,7 @@ SHELL = /bin/bash
 MAKEFLAGS += --no-print-directory
 # Builds share one folder, so two at a time would only wait for each other.
 .NOTPARALLEL:
-.PHONY: help run test build check lint warnings install uninstall faults bench sanitize clean \
+.PHONY: help run test build check lint warnings install uninstall faults fuzz bench sanitize clean \
 	packages test-packages toolchain
 
 help: ## List the targets
@@ -96,6 +97,10 @@ uninstall: ## Remove what `make install` put there, and nothing else
 # Each fault everywhere, not at a selection of places; PIPELINE_KILLS says how many random kills.
 faults: packages test-packages toolchain ## Inject every fault in full, and print a line for each
 	@umask 022; Tests/faults '$(SWIFT)'
+
+# Other changes of the files with another PIPELINE_SEED.
+fuzz: packages test-packages toolchain ## Feed every prefix of small files, and 10,000 damaged ones
+	@umask 022; Tests/fuzz '$(SWIFT)'
 
 bench: packages build ## Compare with vipsthumbnail; PIPELINE_CORPUS names a folder of photographs
 	@Packaging/require-packages $(BENCH_PACKAGES)

@@ -37,24 +37,8 @@ final class HostilePluginTests {
       #expect(job["outcome"] == "done", "\(job)")
     }
     try workspace.expectSound()
-    try expectNobodyLeft()
+    try workspace.expectNobodyLeft()
     return try #require(jobs.first { $0["asset"]?.string == id })
-  }
-
-  /// Expects that no worker of this workspace is alive, and no core file was written.
-  private func expectNobodyLeft() throws {
-    let mine = workspace.root.description
-    for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") {
-      guard let number = Int32(name), number != getpid() else { continue }
-      let folder =
-        (try? FileManager.default.destinationOfSymbolicLink(
-          atPath: "/proc/\(number)/cwd")) ?? ""
-      #expect(!folder.hasPrefix(mine), "process \(number) works in \(folder)")
-    }
-    for place in ["", "inbox", "library", "plugins"] {
-      let names = try workspace.files(below: workspace.root.appending(BytePath(place)))
-      #expect(!names.contains { $0.lastComponent.description.hasPrefix("core") })
-    }
   }
 
   @Test(
@@ -142,7 +126,7 @@ final class HostilePluginTests {
     #expect(!workspace.exists("made") && !workspace.exists("inbox/made.txt"))
     #expect(!workspace.exists("/tmp/pipeline-hostile-was-here"))
     try workspace.expectSound()
-    try expectNobodyLeft()
+    try workspace.expectNobodyLeft()
   }
 
   @Test(
@@ -178,7 +162,7 @@ final class HostilePluginTests {
     run.signal(SIGKILL)
     _ = try run.wait(within: 20)
     usleep(300_000)
-    try expectNobodyLeft()
+    try workspace.expectNobodyLeft()
     try configure(["timeout": "1s"])
     _ = try workspace.json("run", exit: 3)
     try workspace.expectSound()
