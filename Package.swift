@@ -108,7 +108,7 @@ let package = Package(
       name: "pipeline",
       dependencies: [
         "Catalog", "Configuration", "Engine", "Files", "Hashing", "Ingest", "Manifest",
-        "Originals", "PipelineModel", "PipelinePlugin",
+        "Originals", "PipelineModel", "PipelinePlugin", "Sandbox",
       ],
       // What `plugins new` writes, and what `plugins test` gives to a plugin.
       resources: [.embedInCode("Skeletons"), .embedInCode("Samples")],

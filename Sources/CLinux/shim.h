@@ -74,39 +74,41 @@ static inline int pipeline_open_process(int process) {
   return (int)syscall(SYS_pidfd_open, process, 0);
 }
 
-// epoll(7), by its numbers and with a structure of our own: <sys/epoll.h> with _GNU_SOURCE
-// brings another `fd_set` than Swift's Glibc module has, as <sys/socket.h> does above.
-#ifdef __x86_64__
-struct __attribute__((packed)) pipeline_event {
-#else
-struct pipeline_event {
-#endif
+// epoll(7), by its numbers: <sys/epoll.h> with _GNU_SOURCE has another `fd_set` than Swift's
+// Glibc module, and Clang refuses two. The kernel's struct is packed on x86-64 only, so that
+// it is as it is on 32 bits. Source: linux/eventpoll.h.
+struct pipeline_epoll_event {
   unsigned int events;
   unsigned long long name;
-};
+}
+#ifdef __x86_64__
+__attribute__((packed))
+#endif
+;
 
 enum {
   pipeline_epoll_add = 1,
   pipeline_epoll_remove = 2,
   pipeline_epoll_change = 3,
+  // EPOLLIN and EPOLLOUT, each with EPOLLONESHOT.
   pipeline_epoll_read = 0x001 | 1 << 30,
   pipeline_epoll_write = 0x004 | 1 << 30
 };
 
-static inline int pipeline_epoll_create(void) {
+static inline int pipeline_epoll_make(void) {
   return (int)syscall(SYS_epoll_create1, O_CLOEXEC);
 }
 
 static inline int pipeline_epoll_control(
     int epoll, int operation, int descriptor, unsigned int events, unsigned long long name) {
-  struct pipeline_event event = { .events = events, .name = name };
+  struct pipeline_epoll_event event = { .events = events, .name = name };
   return (int)syscall(SYS_epoll_ctl, epoll, operation, descriptor, &event);
 }
 
 static inline int pipeline_epoll_wait(int epoll, unsigned long long *names, int count) {
-  struct pipeline_event events[64];
+  struct pipeline_epoll_event events[64];
   int found = (int)syscall(
-      SYS_epoll_pwait, epoll, events, count < 64 ? count : 64, -1, NULL, (size_t)8);
+      SYS_epoll_pwait, epoll, events, count < 64 ? count : 64, -1, NULL, 0);
   for (int index = 0; index < found; index++) names[index] = events[index].name;
   return found;
 }

@@ -35,7 +35,7 @@ package final class DescriptorEvents: Sendable {
   private let state = Mutex(State())
 
   private init() {
-    epoll = pipeline_epoll_create()
+    epoll = pipeline_epoll_make()
     DedicatedThread.start { [self] in
       while true { deliver() }
     }
@@ -67,13 +67,13 @@ package final class DescriptorEvents: Sendable {
       state.entries[state.last] = entry
       return state.last
     }
-    control(pipeline_epoll_add, entry, name)
+    control(Int32(pipeline_epoll_add), entry, name)
   }
 
-  private func control(_ operation: Int, _ entry: Entry, _ name: UInt64) {
+  private func control(_ operation: Int32, _ entry: Entry, _ name: UInt64) {
     let result = pipeline_epoll_control(
-      epoll, Int32(operation), entry.descriptor.number, entry.events, name)
-    guard result < 0, operation != pipeline_epoll_remove else { return }
+      epoll, operation, entry.descriptor.number, entry.events, name)
+    guard result < 0, operation != Int32(pipeline_epoll_remove) else { return }
     // What the kernel can't watch (a regular file, or no memory for it) is told every now
     // and then, and so is never waited for in vain.
     entry.queue.asyncAfter(deadline: .now() + .milliseconds(10)) { [self] in
@@ -95,9 +95,9 @@ package final class DescriptorEvents: Sendable {
   private func tell(_ entry: Entry, _ name: UInt64) {
     entry.queue.async { [self] in
       if entry.body() {
-        control(pipeline_epoll_change, entry, name)
+        control(Int32(pipeline_epoll_change), entry, name)
       } else {
-        control(pipeline_epoll_remove, entry, name)
+        control(Int32(pipeline_epoll_remove), entry, name)
         state.withLock { $0.entries[name] = nil }
       }
     }

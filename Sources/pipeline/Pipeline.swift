@@ -14,6 +14,7 @@ enum Pipeline {
     ShowVerb.self, GetVerb.self, StatusVerb.self, ExplainVerb.self, FailedVerb.self,
     RetryVerb.self, RemoveVerb.self, TrashVerb.self, UndoVerb.self, GarbageVerb.self,
     VerifyVerb.self, RebuildCatalogVerb.self, ConfigVerb.self, PluginsVerb.self,
+    DoctorVerb.self,
   ]
 
   static func main() {

@@ -79,6 +79,7 @@ struct VerbTests {
     #expect(found.isSuperset(of: ["identify", "thumbnail"]))
     #expect(plugins.allSatisfy { $0["usable"] == true && $0["path"]?.string != nil })
     #expect(try workspace.run("plugins", "thumbnail").output.contains("maxPixelSize"))
+    #expect(try workspace.run("plugins", "thumbnail").output.contains("runs     in a worker"))
     #expect(try workspace.run("failed").output == "")
     let verified = try workspace.json("verify").summary
     #expect(verified["checked"] == 3 && verified["problems"] == 0 && verified["repaired"] == 0)
@@ -218,6 +219,31 @@ struct VerbTests {
     #expect(try json.events("error").count == 1, "\(json.output)\(json.errors)")
   }
 
+  @Test("plugins says where each one runs, and what stages allow it")
+  func permissions() throws {
+    let workspace = try Workspace()
+    #expect(try workspace.run("plugins", "new", "colour", "--language", "python").exitCode == 0)
+    try workspace.configure(stages: [
+      ["name": "identify", "plugin": "identify", "isolation": "none"],
+      [
+        "name": "own", "plugin": "colour", "command": ["colour/colour.py"],
+        "allow": ["network": true, "read": ["/etc"]],
+      ],
+    ])
+    let events = try workspace.json("plugins")
+    let colour = try #require(events.first { $0["id"] == "colour" })
+    #expect(colour["usable"] == true && colour["isolation"] == "process")
+    #expect(colour["stage"] == "own" && colour["allow"]?["network"] == true)
+    #expect(colour["allow"]?["exec"] == false && colour["allow"]?["read"] == ["/etc"])
+    #expect(events.first { $0["id"] == "identify" }?["isolation"] == "none")
+    let lines = try workspace.run("plugins").output.split(separator: "\n")
+    let own = try #require(lines.first { $0.hasPrefix("colour\t") })
+    for words in ["colour/colour.py", "in a worker", "use the network", "read /etc"] {
+      #expect(own.contains(words))
+    }
+    #expect(lines.first { $0.hasPrefix("identify\t") }?.contains("in the program itself") == true)
+  }
+
   @Test("Every verb has help with examples, and the program a version")
   func help() throws {
     let workspace = try Workspace()
@@ -225,7 +251,7 @@ struct VerbTests {
     #expect(overview.exitCode == 0 && overview.errors == "")
     for verb in [
       "init", "run", "import", "list", "show", "get", "status", "explain", "failed", "retry",
-      "verify", "rebuild-catalog", "config", "plugins",
+      "verify", "rebuild-catalog", "config", "plugins", "doctor",
     ] {
       #expect(overview.output.contains("  \(verb) "), "\(verb)")
       let help = try workspace.run(BytePath(verb), "--help")

@@ -10,10 +10,16 @@ final class CheckFolder {
   private let folder: Descriptor
 
   /// Makes it where the environment wants temporary files, else in `/tmp`.
-  init() throws(FileError) {
-    let place = try FileSystem.realPath(
-      of: BytePath(getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"))
-    let pattern = place.appending("pipeline-check-XXXXXX")
+  convenience init() throws(FileError) {
+    try self.init(
+      in: BytePath(getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"),
+      named: "pipeline-check-")
+  }
+
+  /// Makes it in another folder, under a name with this beginning.
+  init(in place: BytePath, named prefix: String) throws(FileError) {
+    let place = try FileSystem.realPath(of: place)
+    let pattern = place.appending("\(prefix)XXXXXX")
     var name = pattern.bytes.map { CChar(bitPattern: $0) } + [0]
     guard mkdtemp(&name) != nil else { throw FileError("make the folder", pattern, errno: errno) }
     path = BytePath(bytes: name.dropLast().map { UInt8(bitPattern: $0) })

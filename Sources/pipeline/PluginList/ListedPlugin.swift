@@ -10,6 +10,8 @@ struct ListedPlugin {
   let place: String
   /// Where it is run: `process` or `none`.
   let isolation: String
+  /// The same for people.
+  var placeOfWork: String { isolation == "none" ? "in the program itself" : "in a worker" }
   /// What a stage allows it beyond the sandbox, each as a few words.
   var permissions: [String] { Self.words(allowance) }
   /// What can be said of it without asking it.
@@ -85,7 +87,7 @@ struct ListedPlugin {
 
   /// One line for people.
   func line(_ manifest: PluginManifest) -> String {
-    ([manifest.id, manifest.version, place, manifest.runtime] + permissions)
+    ([manifest.id, manifest.version, place, manifest.runtime, placeOfWork] + permissions)
       .joined(separator: "\t")
   }
 

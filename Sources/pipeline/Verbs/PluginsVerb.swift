@@ -113,7 +113,7 @@ enum PluginsVerb: Verb {
     let accepts = manifest.accepts?.joined(separator: ", ") ?? "everything"
     console.result("scope    \(manifest.scope.rawValue)")
     console.result("accepts  \(accepts)")
-    console.result("runs     \(plugin.isolation)")
+    console.result("runs     \(plugin.placeOfWork)")
     for permission in plugin.permissions { console.result("may      \(permission)") }
     console.result("options")
     // A schema came as JSON, so it can be written as such.

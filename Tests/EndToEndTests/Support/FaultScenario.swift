@@ -35,6 +35,20 @@ enum FaultScenario: String, CaseIterable, Sendable {
     ]
   }()
 
+  /// The usual stages; in worker processes in two scenarios, in the program itself in the others,
+  /// where thousands of runs would spend most of their time on starting workers.
+  private var stages: JSONValue {
+    let inWorkers = self == .move || self == .storedAsFiles
+    let stages = Workspace.stages(
+      thumbnails: ["storage": self == .storedAsFiles ? "file" : "auto"])
+    return .array(
+      (stages.array ?? []).map { stage in
+        var members = stage.object ?? [:]
+        members["isolation"] = inWorkers ? "process" : "none"
+        return .object(members)
+      })
+  }
+
   /// A library to be, with five files in its source; the folder is kept as long as the workspace.
   ///
   /// - Parameter inMemory: whether the library is made on a file system in memory, where no time
@@ -54,8 +68,7 @@ enum FaultScenario: String, CaseIterable, Sendable {
             ? "keep" : self == .filedDuplicates ? "file" : "discard",
         ]
       ],
-      stages: Workspace.stages(
-        thumbnails: ["storage": self == .storedAsFiles ? "file" : "auto"]),
+      stages: stages,
       in: inMemory ? "/dev/shm" : nil)
     for (name, bytes) in files { try workspace.put(bytes, as: name, in: elsewhere?.path) }
     return (workspace, elsewhere)

@@ -1,0 +1,17 @@
+import Files
+import PipelineModel
+
+/// Copying without copying a byte. Source: ioctl_ficlone(2).
+struct ReflinkTrial: FileSystemTrial {
+  let name = "reflink"
+
+  func run(in folder: Descriptor) throws(FileError) -> Finding {
+    let source = try make("source", String(repeating: "shared\n", count: 1024), in: folder)
+    let copy = try make("copy", "", in: folder)
+    guard try copy.clone(from: source) else {
+      return Finding(
+        name, .ok, "This file system has none: what can't be renamed is copied byte by byte.")
+    }
+    return Finding(name, .ok, "Copies share their blocks with what they are copied from.")
+  }
+}

@@ -1,0 +1,29 @@
+import Files
+import PipelineModel
+
+/// Giving a name that must not be taken already. Source: renameat2(2).
+struct RenameTrial: FileSystemTrial {
+  let name = "rename"
+
+  func run(in folder: Descriptor) throws(FileError) -> Finding {
+    try make("old", "old", in: folder)
+    try make("taken", "taken", in: folder)
+    guard try isRefused(in: folder), try folder.readFile("taken") == Array("taken".utf8) else {
+      throw FileError(
+        .other, "A file was renamed over another one, though that was forbidden.",
+        path: folder.path)
+    }
+    try folder.rename("old", to: folder, as: "new")
+    return Finding(name, .ok, "A file is never renamed over another one (RENAME_NOREPLACE).")
+  }
+
+  private func isRefused(in folder: Descriptor) throws(FileError) -> Bool {
+    do throws(FileError) {
+      try folder.rename("old", to: folder, as: "taken")
+      return false
+    } catch {
+      if error.code == .exists { return true }
+      throw error
+    }
+  }
+}

@@ -1,0 +1,52 @@
+/// A small picture in one format, and what it takes to decode it.
+struct LoaderSample {
+  let format: String
+  let mediaType: String
+  let bytes: [UInt8]
+  /// The libraries of Debian that decode it.
+  let packages: String
+
+  /// The size of all of them, in pixels.
+  static let size = (width: 24, height: 16)
+
+  /// One of each format that is decoded.
+  static let all = [
+    LoaderSample(
+      format: "jpeg", mediaType: "image/jpeg", bytes: PackageResources.picture_jpg,
+      packages: "libvips42 with libjpeg62-turbo"),
+    LoaderSample(
+      format: "png", mediaType: "image/png", bytes: PackageResources.picture_png,
+      packages: "libvips42 with libpng16-16"),
+    LoaderSample(
+      format: "webp", mediaType: "image/webp", bytes: PackageResources.picture_webp,
+      packages: "libvips42 with libwebp7, libwebpdemux2 and libwebpmux3"),
+    LoaderSample(
+      format: "gif", mediaType: "image/gif", bytes: PackageResources.picture_gif,
+      packages: "libvips42, which decodes it by itself"),
+    LoaderSample(
+      format: "tiff", mediaType: "image/tiff", bytes: PackageResources.picture_tiff,
+      packages: "libvips42 with libtiff6"),
+    LoaderSample(
+      format: "heic", mediaType: "image/heic", bytes: PackageResources.picture_heic,
+      packages: "libheif1 with libde265-0 (since Debian 13 libheif-plugin-libde265)"),
+    LoaderSample(
+      format: "avif", mediaType: "image/avif", bytes: PackageResources.picture_avif,
+      packages: "libheif1 with libdav1d6 or libaom3 (since Debian 13 libheif-plugin-dav1d)"),
+  ]
+
+  /// A JPEG that ends in the middle of its pixels, behind a whole header.
+  static var cutJPEG: [UInt8] {
+    let whole = PackageResources.upright_jpg
+    // The pixels are behind the marker “start of scan”. Source: ITU-T T.81, B.1.1.3.
+    let marker = whole.indices.last { whole[$0...].starts(with: [0xFF, 0xDA]) } ?? whole.count / 2
+    return Array(whole.prefix((marker + whole.count) / 2))
+  }
+
+  /// A PNG that ends in the middle of its pixels, behind a whole header.
+  static var cutPNG: [UInt8] {
+    let whole = PackageResources.picture_png
+    let chunk = Array("IDAT".utf8)
+    let start = whole.indices.first { whole[$0...].starts(with: chunk) } ?? whole.count / 2
+    return Array(whole.prefix((start + whole.count) / 2))
+  }
+}

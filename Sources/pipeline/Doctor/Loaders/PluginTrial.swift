@@ -1,0 +1,98 @@
+import Configuration
+import Dispatch
+import Engine
+import Files
+import Hashing
+import PipelineModel
+import PipelinePlugin
+import Synchronization
+
+/// A bundled plugin in a worker, as stages use it, that is given one file after the other.
+final class PluginTrial {
+  /// What came of a job, with the bytes of the first rendition.
+  struct Outcome {
+    let result: PluginResult
+    let rendition: [UInt8]
+  }
+
+  private let lane: any Lane
+  private let queue: DispatchQueue
+  private let options: JSONValue
+  private let work: CheckFolder
+  private let id: String
+  private var jobs = 0
+
+  /// How long one file may take.
+  private static let patience = TimeSpan(milliseconds: 60_000)
+
+  /// Makes a lane of the plugin; the worker is started with the first job.
+  init(_ id: String, options: JSONValue, on site: DoctorSite) throws(PluginFailure) {
+    self.id = id
+    let program = WorkerProgram(.library(try site.finder.find(id)), secrets: site.secrets)
+    let carrier = try WorkerCarrier(program)
+    queue = DispatchQueue(label: "pipeline.doctor.\(id)")
+    work = site.work
+    self.options = options.fillingDefaults(carrier.manifest.options)
+    lane = try carrier.makeLane(
+      options: self.options,
+      site: LaneSite(
+        queue: queue, limits: Self.limits, memoryBudget: ByteSize(bytes: 1 << 30),
+        work: site.work.path))
+  }
+
+  private static var limits: StageLimits {
+    var limits = StageLimits()
+    limits.time = patience
+    return limits
+  }
+
+  /// Gives it a file, and waits for what comes of it.
+  func run(_ bytes: [UInt8], facts: JSONValue = [:]) throws(FileError) -> Outcome {
+    jobs += 1
+    let name = "\(id)-\(jobs)"
+    let input = try work.write(bytes, as: BytePath("\(name).in"))
+    let folder = try Descriptor.openFolder(work.path)
+    try folder.makeFolder(BytePath("\(name).out"))
+    let output = try Descriptor.openFolder(BytePath("\(name).out"), in: folder)
+    let request = PluginRequest(
+      job: name, asset: try subject(bytes), input: input.description,
+      output: output.path.description, options: options,
+      facts: [StagePlan.identifier: facts], deadline: Self.patience.seconds)
+    let result = wait(for: request)
+    guard case .done(_, let renditions) = result, let first = renditions.first else {
+      return Outcome(result: result, rendition: [])
+    }
+    return Outcome(result: result, rendition: try output.readFile(BytePath(first.path)))
+  }
+
+  /// Ends the worker, and waits until it is gone.
+  func end() {
+    let isGone = DispatchSemaphore(value: 0)
+    lane.end { isGone.signal() }
+    isGone.wait()
+  }
+
+  private func wait(for request: PluginRequest) -> PluginResult {
+    let answer = Mutex<PluginResult?>(nil)
+    let isAnswered = DispatchSemaphore(value: 0)
+    let lane = lane
+    queue.async {
+      lane.process(request, job: JobControl()) { result in
+        answer.withLock { $0 = result }
+        isAnswered.signal()
+      }
+    }
+    // The lane ends a job that is past its time, so there is an answer.
+    isAnswered.wait()
+    return answer.withLock { $0 }
+      ?? .failed(PluginFailure(.environment, "The plugin \(id) gave no answer."))
+  }
+
+  private func subject(_ bytes: [UInt8]) throws(FileError) -> PluginRequest.Subject {
+    let digest = SHA256.digest(of: bytes)
+    guard let id = AssetID(bytes: Array(digest.hex.utf8.prefix(16))) else {
+      throw FileError(.other, "No ID can be made for a sample.", path: work.path)
+    }
+    return PluginRequest.Subject(id: id, name: "sample", digest: digest, size: bytes.count)
+  }
+}

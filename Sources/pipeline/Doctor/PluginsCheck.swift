@@ -1,0 +1,74 @@
+import Configuration
+import Engine
+import PipelineModel
+import PipelinePlugin
+
+/// Whether each plugin that is found can be used, and the stages with them.
+struct PluginsCheck: DoctorCheck {
+  func run(_ site: DoctorSite) -> [Finding] {
+    do throws(PluginFailure) {
+      let plugins = try ListedPlugin.all(site.configuration)
+      // All are asked before the first answer is waited for.
+      let asked = plugins.map { $0.ask() }
+      let findings = zip(plugins, asked).map { finding($0, $1, site) }
+      return findings + stages(site)
+    } catch {
+      return [
+        Finding(
+          "plugins", .failed, error.reason, advice: "Correct \"plugins\" in the configuration.")
+      ]
+    }
+  }
+
+  private func finding(
+    _ plugin: ListedPlugin, _ answer: Result<WorkerDescription, PluginFailure>, _ site: DoctorSite
+  ) -> Finding {
+    let name = "plugin \(plugin.id)"
+    do throws(PluginFailure) {
+      let manifest = try answer.get().manifest()
+      let runtime = manifest.runtime.isEmpty ? "" : ", with \(manifest.runtime)"
+      let permissions = plugin.permissions.map { ", may \($0)" }.joined()
+      return Finding(
+        name, .ok,
+        "Version \(manifest.version)\(runtime), runs \(plugin.placeOfWork)\(permissions).")
+    } catch {
+      return unusable(name, error.reason, plugin, site)
+    }
+  }
+
+  private func unusable(
+    _ name: String, _ reason: String, _ plugin: ListedPlugin, _ site: DoctorSite
+  ) -> Finding {
+    let users = site.configuration?.stages.filter { $0.plugin == plugin.id }.map(\.name) ?? []
+    if !users.isEmpty {
+      return Finding(
+        name, .failed, reason,
+        advice: "No run begins because of the stage \(users.joined(separator: ", ")): correct the "
+          + "plugin, or remove the stage.")
+    }
+    if plugin.id == StagePlan.identifier {
+      return Finding(
+        name, .failed, reason,
+        advice: "Every stage that works on pictures needs it: install the program again.")
+    }
+    return Finding(
+      name, .warning, reason,
+      advice: "No stage uses it; `pipeline plugins test \(plugin.place)` says more.")
+  }
+
+  /// Whether plugins, options and needs fit together, as `run` asks.
+  private func stages(_ site: DoctorSite) -> [Finding] {
+    guard let configuration = site.configuration else { return [] }
+    do {
+      let plan = try StagePlan(configuration, finder: site.finder)
+      let names = plan.stages.map(\.name).joined(separator: ", ")
+      return [Finding("stages", .ok, names.isEmpty ? "There are none." : "Can run: \(names).")]
+    } catch {
+      let messages = Failure(error).messages.map(\.message).joined(separator: " ")
+      return [
+        Finding(
+          "stages", .failed, messages, advice: "`pipeline config check` says the same at once.")
+      ]
+    }
+  }
+}

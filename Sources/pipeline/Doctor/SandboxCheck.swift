@@ -1,0 +1,29 @@
+import Sandbox
+
+/// What the kernel has to keep plugins in: Landlock and the filter of system calls.
+struct SandboxCheck: DoctorCheck {
+  func run(_ site: DoctorSite) -> [Finding] {
+    let support = SandboxSupport.probe()
+    return [landlock(support), filter(support)]
+  }
+
+  private func landlock(_ support: SandboxSupport) -> Finding {
+    // What the filter lacks is told with the filter.
+    let missing = SandboxSupport(landlockABI: support.landlockABI, seccomp: true).missing
+    let list = missing.isEmpty ? "nothing is missing" : missing.joined(separator: "; ")
+    guard support.landlockABI > 0 else {
+      return Finding(
+        "landlock", .warning, "The kernel has no Landlock: \(list).",
+        advice: "Use Linux 5.13 or newer, and if that is so put “landlock” into its parameter "
+          + "“lsm”; until then let nobody put files into the sources whom you don't trust.")
+    }
+    return Finding("landlock", .ok, "Landlock's version is \(support.landlockABI): \(list).")
+  }
+
+  private func filter(_ support: SandboxSupport) -> Finding {
+    if support.seccomp { return Finding("seccomp", .ok, "System calls can be filtered.") }
+    return Finding(
+      "seccomp", .failed, "System calls can't be filtered, so no plugin can run in a worker.",
+      advice: "Use a kernel with CONFIG_SECCOMP_FILTER, and a container that allows seccomp.")
+  }
+}

@@ -1,0 +1,34 @@
+import Engine
+import PipelineModel
+import PipelinePlugin
+
+/// Whether a worker really starts, locks itself in and answers.
+struct WorkerCheck: DoctorCheck {
+  func run(_ site: DoctorSite) -> [Finding] {
+    do throws(PluginFailure) {
+      let path = try site.finder.find(StagePlan.identifier)
+      let start = ContinuousClock.now
+      _ = try WorkerCarrier(WorkerProgram(.library(path), secrets: site.secrets))
+      let time = ContinuousClock.now - start
+      return [
+        Finding(
+          "worker", .ok, "A worker started, entered its sandbox and answered in \(time.rounded).")
+      ]
+    } catch {
+      return [
+        Finding(
+          "worker", .failed, error.reason,
+          advice: "Until a worker can start no stage runs but those with \"isolation\": \"none\".")
+      ]
+    }
+  }
+}
+
+extension Duration {
+  /// In milliseconds, for people.
+  var rounded: String {
+    let (seconds, rest) = components
+    let milliseconds = seconds * 1000 + rest / 1_000_000_000_000_000
+    return milliseconds == 0 ? "less than 1 ms" : "\(milliseconds) ms"
+  }
+}

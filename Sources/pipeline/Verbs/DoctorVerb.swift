@@ -1,0 +1,73 @@
+import PipelineModel
+
+/// `pipeline doctor`: is this machine fit for what the program promises?
+enum DoctorVerb: Verb {
+  static let name = "doctor"
+  static let summary = "Check whether this machine is fit: sandbox, file system, plugins, decoders"
+  static let examples = [
+    ("pipeline doctor", "a line for each check, with what to do"),
+    ("pipeline doctor -q", "only what failed; exit code 3 if anything did"),
+    ("pipeline doctor --config /etc/pipeline/pipeline.json", "of that library's disk and plugins"),
+    ("pipeline doctor --json", "a JSON object for each check, and a summary"),
+  ]
+
+  /// All checks, in the order in which one builds on the other.
+  private static let checks: [any DoctorCheck] = [
+    KernelCheck(), SandboxCheck(), WorkerCheck(), ControlGroupCheck(), InotifyCheck(),
+    LibraryCheck(), FileSystemCheck(), SpaceCheck(), PluginsCheck(), LoadersCheck(),
+  ]
+
+  static func run(_ context: Context) throws -> ExitCode {
+    try context.expectOperands(atMost: 0)
+    // A signal must not leave a folder behind.
+    Interruption.shared.listen()
+    let site = try DoctorSite(context)
+    var counts: [Finding.State: Int] = [:]
+    for check in checks {
+      if let code = Interruption.shared.exitCode { return code }
+      for finding in check.run(site) {
+        counts[finding.state, default: 0] += 1
+        report(finding, context.console)
+      }
+      // A check can take seconds, and who waits wants to see the last one.
+      context.console.flush()
+    }
+    if let code = Interruption.shared.exitCode { return code }
+    summarize(counts, context.console)
+    return counts[.failed, default: 0] == 0 ? .success : .someFailed
+  }
+
+  private static func report(_ finding: Finding, _ console: Console) {
+    if console.isJSON {
+      return console.event(
+        "check",
+        [
+          "name": .string(finding.name), "state": .string(finding.state.rawValue),
+          "detail": .string(finding.detail), "advice": JSONMembers.text(finding.advice),
+        ])
+    }
+    if console.isQuiet, finding.state != .failed { return }
+    let word = finding.state == .failed ? "FAILED" : finding.state.rawValue
+    let text = [finding.detail, finding.advice].compactMap(\.self).joined(separator: " ")
+    // A plugin's own words may be among it.
+    let line = BytePath(text).printable
+    console.result("\(padded(word, 7))  \(padded(finding.name, 17))  \(line)")
+  }
+
+  private static func summarize(_ counts: [Finding.State: Int], _ console: Console) {
+    let count = { (state: Finding.State) in counts[state, default: 0] }
+    let unknown = count(.unknown) == 0 ? "" : ", \(count(.unknown)) unknown"
+    console.summary(
+      "summary",
+      [
+        "ok": .integer(count(.ok)), "warnings": .integer(count(.warning)),
+        "failed": .integer(count(.failed)), "unknown": .integer(count(.unknown)),
+      ],
+      "\(count(.ok)) ok, \(counted(count(.warning), "warning")), \(count(.failed)) failed\(unknown)."
+    )
+  }
+
+  private static func padded(_ text: String, _ width: Int) -> String {
+    text + String(repeating: " ", count: max(0, width - text.count))
+  }
+}
