@@ -1,34 +1,31 @@
 import Dispatch
-import Synchronization
 
 /// Ticks on a queue while something is to be watched.
-final class LaneTimer: Sendable {
-  private final class Source: @unchecked Sendable {
-    // @unchecked because Dispatch documents its sources as safe to use from any thread.
-    let value: any DispatchSourceTimer
-    init(_ value: any DispatchSourceTimer) { self.value = value }
-    deinit { value.cancel() }
-  }
-
-  private let queue: DispatchQueue
+///
+/// One source for as long as the lane lives: a new one for each job costs memory that
+/// Dispatch is slow to give back.
+final class LaneTimer: @unchecked Sendable {
+  // @unchecked because Dispatch documents its sources as safe to use from any thread.
+  private let source: any DispatchSourceTimer
   private let interval: DispatchTimeInterval
-  private let source = Mutex<Source?>(nil)
 
   init(queue: DispatchQueue, milliseconds: Int) {
-    self.queue = queue
     interval = .milliseconds(milliseconds)
+    source = DispatchSource.makeTimerSource(queue: queue)
+    source.schedule(deadline: .distantFuture)
   }
 
-  /// Ticks from now on; nothing if it does so already.
-  func start(_ body: @escaping @Sendable () -> Void) {
-    if source.withLock({ $0 != nil }) { return }
-    let timer = Source(DispatchSource.makeTimerSource(queue: queue))
-    timer.value.schedule(deadline: .now() + interval, repeating: interval)
-    timer.value.setEventHandler(handler: body)
-    timer.value.resume()
-    source.withLock { $0 = timer }
+  deinit { source.cancel() }
+
+  /// Sets what is called at each tick; once, before the first `start`.
+  func onTick(_ body: @escaping @Sendable () -> Void) {
+    source.setEventHandler(handler: body)
+    source.resume()
   }
+
+  /// Ticks from now on.
+  func start() { source.schedule(deadline: .now() + interval, repeating: interval) }
 
   /// Ticks no more.
-  func stop() { source.withLock { $0 = nil } }
+  func stop() { source.schedule(deadline: .distantFuture) }
 }

@@ -38,6 +38,8 @@ package final class WorkerDescription: Sendable {
       state.withLock { $0.worker = worker }
       worker.begin()
       worker.send(.hello(protocol: HostMessage.currentProtocol, program: "pipeline"))
+      // Nobody may ever ask for the answer: a plugin beside it may be the wrong one.
+      queue.asyncAfter(deadline: .now() + Self.patience) { [self] in giveUp() }
     } catch {
       settle(.failure(PluginFailure(.environment, error.message)))
     }
@@ -45,20 +47,8 @@ package final class WorkerDescription: Sendable {
 
   /// Waits for the answer.
   package func manifest() throws(PluginFailure) -> PluginManifest {
-    if state.withLock({ $0.answer == nil }),
-      isAnswered.wait(timeout: .now() + Self.patience) == .timedOut
-    {
-      settle(
-        .failure(
-          PluginFailure(
-            .environment, "The plugin \(program.name) did not say what it is in time.")))
-    }
-    let (answer, worker) = state.withLock { state in
-      defer { state.worker = nil }
-      return (state.answer, state.worker)
-    }
-    worker?.signal(SIGKILL)
-    switch answer {
+    if state.withLock({ $0.answer == nil }) { isAnswered.wait() }
+    switch state.withLock({ $0.answer }) {
     case .manifest(let manifest): return try checked(manifest)
     case .failure(let failure): throw failure
     case nil: throw PluginFailure(.environment, "The plugin \(program.name) was not asked.")
@@ -100,11 +90,23 @@ package final class WorkerDescription: Sendable {
     }
   }
 
+  private func giveUp() {
+    settle(
+      .failure(
+        PluginFailure(
+          .environment, "The plugin \(program.name) did not say what it is in time.")))
+  }
+
+  /// Takes the first answer, and ends the worker.
   private func settle(_ answer: Answer) {
-    let isFirst = state.withLock { state in
-      defer { if state.answer == nil { state.answer = answer } }
-      return state.answer == nil
+    let (isFirst, worker) = state.withLock { state in
+      defer {
+        if state.answer == nil { state.answer = answer }
+        state.worker = nil
+      }
+      return (state.answer == nil, state.worker)
     }
+    worker?.signal(SIGKILL)
     if isFirst { isAnswered.signal() }
   }
 }

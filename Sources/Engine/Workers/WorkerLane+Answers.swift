@@ -79,7 +79,7 @@ extension WorkerLane {
     guard case .failed(let failure) = result else { return }
     let worker = state.withLock { state in
       if state.job?.verdict == nil { state.job?.verdict = failure }
-      state.isLeaving = true
+      state.isLeaving = state.worker != nil
       return state.worker
     }
     worker?.signal(SIGKILL)

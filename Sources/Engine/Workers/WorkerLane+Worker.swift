@@ -10,6 +10,9 @@ extension WorkerLane {
   /// Starts a worker where there is none.
   func readyWorker() throws(PluginFailure) -> WorkerProcess {
     if let worker = state.withLock({ $0.worker }) { return worker }
+    if state.withLock({ $0.isClosed }) {
+      throw PluginFailure(.transient, "The program was asked to end.")
+    }
     do throws(FileError) {
       let known = state.withLock { $0.folder }
       let folder = if let known { known } else { try WorkerFolder(name, in: site.work) }
@@ -29,7 +32,7 @@ extension WorkerLane {
       worker.begin()
       worker.send(.hello(protocol: HostMessage.currentProtocol, program: "pipeline"))
       worker.send(.create(options: options))
-      startTimer()
+      timer.start()
       return worker
     } catch {
       throw PluginFailure(.transient, "A worker can't be started: \(error.message)")
@@ -72,10 +75,6 @@ extension WorkerLane {
   }
 
   // MARK: Time
-
-  func startTimer() {
-    timer.start { [weak self] in self?.look() }
-  }
 
   func look() {
     let (worker, expected, since) = state.withLock { ($0.worker, $0.expected, $0.expectedSince) }

@@ -40,6 +40,8 @@ final class WorkerLane: Lane {
     /// Whether the worker is on its way out; what comes meanwhile waits for the next one.
     var isLeaving = false
     var waiting: [Job] = []
+    /// Whether no worker is started any more.
+    var isClosed = false
     var jobsDone = 0
     var lastLog = ""
     /// Why the worker was ended, where no job was to blame.
@@ -81,6 +83,7 @@ final class WorkerLane: Lane {
     let number = Self.numbers.wrappingAdd(1, ordering: .relaxed).newValue
     name = BytePath("worker-\(number)")
     timer = LaneTimer(queue: queue, milliseconds: JobWatch.interval)
+    timer.onTick { [weak self] in self?.look() }
   }
 
   // MARK: What the engine asks for
@@ -102,6 +105,7 @@ final class WorkerLane: Lane {
       }
       expect(.estimates(count: facts.count, completion: completion))
       worker.send(.estimate(facts: facts))
+      timer.start()
     }
   }
 
@@ -117,6 +121,7 @@ final class WorkerLane: Lane {
   func end(completion: @escaping @Sendable () -> Void) {
     queue.async { [self] in
       let worker = state.withLock { state in
+        state.isClosed = true
         if state.worker != nil { state.onEnd.append(completion) }
         return state.worker
       }
@@ -149,7 +154,7 @@ final class WorkerLane: Lane {
       state.withLock { $0.job = job }
       expect(.result)
       worker.send(.process(request))
-      startTimer()
+      timer.start()
       job.control.onCancel { [weak self] in self?.cancel(request.job) }
     } catch {
       job.completion(.failed(error))
@@ -181,7 +186,6 @@ final class WorkerLane: Lane {
   }
 
   func finish(_ result: PluginResult) {
-    timer.stop()
     let (job, folder) = state.withLock { state in
       defer {
         state.job = nil

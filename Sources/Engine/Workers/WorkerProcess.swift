@@ -27,6 +27,8 @@ final class WorkerProcess: Sendable {
     var isWriting = false
     /// `nil` once there is nothing more to say.
     var input: Descriptor?
+    /// Whether its end was told, after which nothing is.
+    var hasEnded = false
   }
 
   private let child: ChildProcess
@@ -128,6 +130,7 @@ final class WorkerProcess: Sendable {
   }
 
   private func readOutput() -> Bool {
+    if state.withLock({ $0.hasEnded }) { return false }
     let taken = take(from: output, \.output)
     for line in taken.lines { tell(line) }
     if taken.isOverlong { handler(.nonsense("longer than a line may be")) }
@@ -144,6 +147,7 @@ final class WorkerProcess: Sendable {
   }
 
   private func readLog() -> Bool {
+    if state.withLock({ $0.hasEnded }) { return false }
     let taken = take(from: error, \.log)
     var lines = taken.lines
     state.withLock { state in
@@ -192,6 +196,7 @@ final class WorkerProcess: Sendable {
     while rounds < 1024, readMore() { rounds += 1 }
     let rest = state.withLock { state -> [UInt8] in
       state.input = nil
+      state.hasEnded = true
       return state.log.takeRest()
     }
     tellLog(rest)
