@@ -19,7 +19,7 @@ enum HostilePlugin {
     let compiler = Process()
     compiler.executableURL = URL(filePath: "/usr/bin/cc")
     compiler.arguments =
-      ["-Wall", "-O0", "-pthread", "-I", headers] + flags + [
+      ["-w", "-O0", "-pthread", "-I", headers] + flags + [
         "-o", folder.appending(BytePath(product)).description,
         folder.appending(BytePath(file)).description,
       ]
