@@ -36,9 +36,10 @@ enum FaultScenario: String, CaseIterable, Sendable {
   }()
 
   /// The usual stages; in worker processes in two scenarios, in the program itself in the others,
-  /// where thousands of runs would spend most of their time on starting workers.
+  /// where thousands of runs would spend most of their time on starting workers. Where renditions
+  /// are files, a trace of the program's calls has to see them written.
   private var stages: JSONValue {
-    let inWorkers = self == .move || self == .storedAsFiles
+    let inWorkers = self == .move || self == .copy
     let stages = Workspace.stages(
       thumbnails: ["storage": self == .storedAsFiles ? "file" : "auto"])
     return .array(
