@@ -36,6 +36,8 @@ package final class DescriptorEvents: Sendable {
 
   private init() {
     epoll = pipeline_epoll_make()
+    // Without one, which only a lack of descriptors explains, all are asked every now and then.
+    guard epoll >= 0 else { return }
     DedicatedThread.start { [self] in
       while true { deliver() }
     }

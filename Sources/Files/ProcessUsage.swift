@@ -42,7 +42,7 @@ package struct ProcessStat: Hashable, Sendable {
   package let id: Int32
   /// Its group's number.
   package let group: Int32
-  /// Seconds on processors.
+  /// Seconds on processors, those of its children that have ended included.
   package let processorSeconds: Double
   /// When it began, in ticks since the machine did: with the number a name that is never used twice.
   package let start: Int
@@ -54,13 +54,13 @@ package struct ProcessStat: Hashable, Sendable {
       let end = text.lastIndex(of: ")")
     else { return nil }
     let fields = text[text.index(after: end)...].split(separator: " ")
-    guard fields.count > 20, let group = Int32(fields[2]), let user = Double(fields[11]),
-      let system = Double(fields[12]), let start = Int(fields[19])
+    guard fields.count > 20, let group = Int32(fields[2]), let start = Int(fields[19])
     else { return nil }
+    let ticks = fields[11...14].reduce(0) { $0 + (Double($1) ?? 0) }
     self.id = id
     self.group = group
     self.start = start
-    processorSeconds = (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    processorSeconds = ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
   }
 
   /// Reads the lines of all processes that can be seen.

@@ -19,7 +19,8 @@ enum SystemPaths {
   /// What is needed to find other machines, and to know them.
   static let network: [BytePath] = [
     "/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/host.conf",
-    "/etc/services", "/etc/protocols", "/etc/ssl", "/etc/ca-certificates", "/etc/pki",
+    "/etc/services", "/etc/protocols", "/etc/ssl/certs", "/etc/ssl/openssl.cnf",
+    "/etc/ca-certificates", "/etc/pki/ca-trust", "/etc/pki/tls/certs",
   ]
   /// Programs, and what they start themselves.
   static let programs: [BytePath] = [

@@ -197,6 +197,18 @@ struct EngineTests {
 
   // MARK: Limits
 
+  @Test(
+    "An estimate that no machine has can't be summed to nonsense",
+    arguments: [1 << 62, Int.max, Int.min, -1, 0])
+  func absurdEstimate(bytes: Int) throws {
+    for name in ["a", "b", "c", "d"] { try workshop.add(name) }
+    let carrier = FakeCarrier(
+      FakeCarrier.manifest("plain", estimates: true), estimate: { _ in bytes }
+    ) { _, _ in .done() }
+    let events = try workshop.run([.stage("p", "plain") { $0.concurrency = 4 }], [carrier])
+    #expect(events.map(\.outcome) == [.done, .done, .done, .done])
+  }
+
   @Test("A job above its stage's cap fails with both figures and never begins")
   func memoryCap() throws {
     let asset = try workshop.add("x")

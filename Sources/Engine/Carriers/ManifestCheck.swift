@@ -32,6 +32,9 @@ package enum ManifestCheck {
 
 /// What renditions must hold besides decoding; where their files are is checked by who takes them.
 package enum RenditionCheck {
+  /// More pixels in a row, or rows, than any picture has.
+  private static let mostPixels = 1 << 24
+
   /// Returns what is wrong, to follow “in which”, or `nil`.
   package static func fault(in renditions: [PluginRendition]) -> String? {
     var names: Set<String> = []
@@ -43,7 +46,8 @@ package enum RenditionCheck {
       guard names.insert(rendition.name).inserted else {
         return "two renditions are named “\(rendition.name)”"
       }
-      guard rendition.width > 0, rendition.height > 0 else {
+      guard (1...mostPixels).contains(rendition.width), (1...mostPixels).contains(rendition.height)
+      else {
         return
           "the rendition “\(rendition.name)” is \(rendition.width) × \(rendition.height) pixels"
       }

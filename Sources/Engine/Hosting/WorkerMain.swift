@@ -23,6 +23,9 @@ package enum WorkerMain {
         // Where this program's own libraries are, a plugin's may be, too.
         policy.read += Sandbox.systemFolders()
         try Sandbox.enter(policy)
+        // A program that it starts may send the whole group a signal, as timeout(1) does: it may
+        // not lead a group of its own here. The program that started this one has SIGKILL.
+        if policy.exec { signal(SIGTERM, SIG_IGN) }
         try LibraryHost().run(library: path)
       case .executable(let words):
         guard let program = words.first else { end("no program was named") }

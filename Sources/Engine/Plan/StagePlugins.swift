@@ -7,6 +7,7 @@ struct StagePlugins {
   /// By the stages' names.
   let carriers: [String: any Carrier]
   private let finder: PluginFinder
+  private let configuration: PipelineConfiguration
 
   /// Finds the plugins, and asks all of them side by side.
   ///
@@ -14,6 +15,7 @@ struct StagePlugins {
   ///   that can't be used.
   init(_ configuration: PipelineConfiguration, finder: PluginFinder) throws {
     self.finder = finder
+    self.configuration = configuration
     let found = try Self.translating { () throws(PluginFailure) in try finder.all() }
     // Known ids are needed for “did you mean”; their schemas are not yet.
     let known = Dictionary(uniqueKeysWithValues: found.map { ($0.id, JSONValue.object([:])) })
@@ -46,7 +48,8 @@ struct StagePlugins {
   func identify() throws -> any Carrier {
     try Self.translating { () throws(PluginFailure) in
       let path = try finder.find(StagePlan.identifier)
-      return try WorkerCarrier(WorkerProgram(.library(path)))
+      return try WorkerCarrier(
+        WorkerProgram(.library(path), secrets: Self.secrets(of: configuration)))
     }
   }
 
@@ -69,7 +72,7 @@ struct StagePlugins {
       try PluginTrust.check(program: program)
       // Beside a library's own folder a program could not be given its folder to read.
       let folder = program.parent
-      if let secret = secrets.first(where: { $0 == folder || $0.relative(to: folder) != nil }) {
+      if let secret = WorkerProgram.secret(of: secrets, in: folder) {
         throw PluginFailure(
           .environment,
           "The program \(program.printable) is in a folder that also holds \(secret.printable), "

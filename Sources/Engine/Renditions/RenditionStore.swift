@@ -13,6 +13,10 @@ struct RenditionStore: Sendable {
   /// See `docs/decisions/0006-rendition-storage.md` for the measurement.
   static let threshold = 64 << 10
 
+  /// What is larger is a file wherever renditions are to be kept: it would be held in memory
+  /// as a whole, and SQLite takes no more than 1 GB.
+  static let greatestInDatabase = 64 << 20
+
   private let library: Descriptor
 
   init(library: BytePath) throws(FileError) {
@@ -22,7 +26,7 @@ struct RenditionStore: Sendable {
   /// The most bytes that a policy keeps in the database.
   static func threshold(of storage: StageConfiguration.Storage) -> Int {
     switch storage {
-    case .database: .max
+    case .database: greatestInDatabase
     case .file: -1
     case .auto: threshold
     }

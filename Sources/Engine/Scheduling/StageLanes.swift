@@ -74,8 +74,14 @@ final class StageLanes: Sendable {
     guard plan.carrier.manifest.estimates, let lane else {
       return completion(facts.map { _ in Self.guess })
     }
-    lane.estimate(facts: facts) { bytes in completion(bytes.map { $0 ?? Self.guess }) }
+    lane.estimate(facts: facts) { bytes in
+      // A plugin's figure may be anything; sums of these can't overflow.
+      completion(bytes.map { $0.map { min(max($0, 0), Self.most) } ?? Self.guess })
+    }
   }
+
+  /// More memory than any machine has, in bytes.
+  private static let most = 1 << 48
 
   /// What a job is taken to need if its plugin can't say.
   private static let guess = 16 << 20

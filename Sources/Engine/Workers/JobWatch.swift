@@ -20,7 +20,10 @@ struct JobWatch {
     self.process = process
     self.folder = folder
     // A worker serves many jobs; only this one's share counts.
-    processorStart = ProcessUsage.of(process: process)?.processorSeconds ?? 0
+    processorStart =
+      limits.processes > 1
+      ? ProcessUsage.of(group: process).processorSeconds
+      : ProcessUsage.of(process: process)?.processorSeconds ?? 0
   }
 
   /// Says why the job has to end, or `nil`.
@@ -62,16 +65,25 @@ struct JobWatch {
   }
 
   private func verdictOnFiles() -> PluginFailure? {
-    // A folder that changes while it is read is looked at again the next time.
-    guard let usage = try? folder.usage(mostFiles: limits.files) else { return nil }
-    if usage.files > limits.files {
-      return PluginFailure(
-        .permanent, "It was ended: it may make \(limits.files) files at most.")
+    do throws(FileError) {
+      return try limits.verdict(on: folder)
+    } catch {
+      // A folder that changes while it is read is looked at again the next time.
+      return nil
     }
-    if usage.bytes > limits.outputBytes.bytes {
+  }
+}
+
+extension WorkerLimits {
+  /// Says why what is in a worker's folder is too much, or `nil`.
+  func verdict(on folder: WorkerFolder) throws(FileError) -> PluginFailure? {
+    let usage = try folder.usage(mostFiles: files)
+    if usage.files > files {
+      return PluginFailure(.permanent, "It was ended: it may make \(files) files at most.")
+    }
+    if usage.bytes > outputBytes.bytes {
       return PluginFailure(
-        .permanent,
-        "It was ended: the files that it made have more than \(limits.outputBytes).")
+        .permanent, "It was ended: the files that it made have more than \(outputBytes).")
     }
     return nil
   }

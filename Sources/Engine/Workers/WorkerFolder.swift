@@ -99,7 +99,8 @@ struct WorkerFolder: Sendable {
         if files > mostFiles || folders.count > 256 { return (mostFiles + 1, bytes) }
         // What is gone by now is not counted.
         guard let status = try? folder.status(of: entry.name) else { continue }
-        bytes += status.allocatedBytes
+        // One with holes is read as a whole all the same.
+        bytes += max(status.allocatedBytes, status.kind == .regular ? status.identity.size : 0)
         if status.kind == .folder,
           let inner = try? Descriptor.openFolder(entry.name, in: folder, followsLinks: false)
         {

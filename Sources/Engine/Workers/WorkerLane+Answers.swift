@@ -49,10 +49,11 @@ extension WorkerLane {
     where job == state.withLock({ $0.job?.request.job }):
       finish(result)
     case (let expected, _):
-      if case .estimates(let count, let completion)? = expected {
-        completion(Array(repeating: nil, count: count))
+      guard case .estimates(let count, let completion)? = expected else {
+        return breakOff(nonsense("that nobody asked for"))
       }
-      breakOff(nonsense("that nobody asked for"))
+      completion(Array(repeating: nil, count: count))
+      retireOverQuestion()
     }
   }
 
@@ -107,7 +108,14 @@ extension WorkerLane {
         completion(Array(repeating: nil, count: count))
       }
     }
-    if job != nil {
+    var isInnocent = state.withLock { state in
+      defer { state.isJobInnocent = false }
+      return state.isJobInnocent
+    }
+    if case .estimates? = expected.first { isInnocent = true }
+    if let job, isInnocent, job.verdict == nil, failure == nil {
+      again(job)
+    } else if job != nil {
       let isSetUp = !expected.contains { if case .created = $0 { true } else { false } }
       finish(
         .failed(
@@ -118,6 +126,17 @@ extension WorkerLane {
     if !onEnd.isEmpty { removeFolder() }
     for body in onEnd { body() }
     for job in takeWaiting() { begin(job) }
+  }
+
+  /// Lets a job wait for the next worker that this one did not come to.
+  private func again(_ job: Job) {
+    let folder = state.withLock { state in
+      state.job = nil
+      state.waiting.insert(job, at: 0)
+      return state.folder
+    }
+    // Clean-up: what can't be removed makes placing the original fail, which is told.
+    try? folder?.empty()
   }
 
   func takeWaiting() -> [Job] {

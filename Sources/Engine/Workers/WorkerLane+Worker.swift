@@ -15,12 +15,18 @@ extension WorkerLane {
     }
     do throws(FileError) {
       let known = state.withLock { $0.folder }
-      let folder = if let known { known } else { try WorkerFolder(name, in: site.work) }
+      let folder = if let known { known } else { try WorkerFolder(Self.newName(), in: site.work) }
       state.withLock { $0.folder = folder }
       let worker = try program.start(
         in: folder, limits: limits.ofProcess, mayFork: limits.processes > 1, queue: queue
       ) { [weak self] in self?.take($0) }
-      try folder.record(worker.id)
+      worker.begin()
+      do throws(FileError) {
+        try folder.record(worker.id)
+      } catch {
+        worker.signal(SIGKILL)
+        throw error
+      }
       state.withLock { state in
         state.worker = worker
         state.jobsDone = 0
@@ -29,13 +35,13 @@ extension WorkerLane {
       }
       expect(.manifest)
       expect(.created)
-      worker.begin()
       worker.send(.hello(protocol: HostMessage.currentProtocol, program: "pipeline"))
       worker.send(.create(options: options))
       timer.start()
       return worker
     } catch {
-      throw PluginFailure(.transient, "A worker can't be started: \(error.message)")
+      // No file is to blame for what the machine lacks.
+      throw PluginFailure(.environment, "A worker can't be started: \(error.message)")
     }
   }
 
@@ -53,6 +59,12 @@ extension WorkerLane {
       return state.worker
     }
     worker?.signal(SIGKILL)
+  }
+
+  /// Ends a worker that has no good answer to a question; a job that waits behind it is not to blame.
+  func retireOverQuestion() {
+    state.withLock { $0.isJobInnocent = true }
+    retire()
   }
 
   /// Asks all of a worker's processes to end, and ends them if they don't.
@@ -82,7 +94,9 @@ extension WorkerLane {
     switch expected.first {
     case nil: timer.stop()
     case .result: lookAtJob(worker)
-    case .manifest, .created, .estimates:
+    case .estimates:
+      if ContinuousClock().now - since > Self.patience { retireOverQuestion() }
+    case .manifest, .created:
       guard ContinuousClock().now - since > Self.patience else { return }
       fail(
         PluginFailure(

@@ -42,6 +42,8 @@ final class WorkerLane: Lane {
     var waiting: [Job] = []
     /// Whether no worker is started any more.
     var isClosed = false
+    /// Whether the worker is ended over a question, so that the job behind it is not to blame.
+    var isJobInnocent = false
     var jobsDone = 0
     var lastLog = ""
     /// Why the worker was ended, where no job was to blame.
@@ -55,7 +57,6 @@ final class WorkerLane: Lane {
   let site: LaneSite
   let limits: WorkerLimits
   let queue: DispatchQueue
-  let name: BytePath
   let state = Mutex(State())
   let timer: LaneTimer
 
@@ -70,6 +71,11 @@ final class WorkerLane: Lane {
 
   private static let numbers = Atomic(0)
 
+  /// A name for a folder that no lane of this process has had.
+  static func newName() -> BytePath {
+    BytePath("worker-\(numbers.wrappingAdd(1, ordering: .relaxed).newValue)")
+  }
+
   init(
     _ carrier: WorkerCarrier, program: WorkerProgram, options: JSONValue, site: LaneSite
   ) {
@@ -80,8 +86,6 @@ final class WorkerLane: Lane {
     limits = WorkerLimits(
       site.limits, allowance: site.allowance, memoryBudget: site.memoryBudget)
     queue = DispatchQueue(label: site.queue.label + ".worker", target: site.queue)
-    let number = Self.numbers.wrappingAdd(1, ordering: .relaxed).newValue
-    name = BytePath("worker-\(number)")
     timer = LaneTimer(queue: queue, milliseconds: JobWatch.interval)
     timer.onTick { [weak self] in self?.look() }
   }
@@ -103,8 +107,8 @@ final class WorkerLane: Lane {
       guard !state.withLock({ $0.isLeaving }), let worker = try? readyWorker() else {
         return completion(facts.map { _ in nil })
       }
+      guard worker.send(.estimate(facts: facts)) else { return completion(facts.map { _ in nil }) }
       expect(.estimates(count: facts.count, completion: completion))
-      worker.send(.estimate(facts: facts))
       timer.start()
     }
   }
@@ -151,12 +155,19 @@ final class WorkerLane: Lane {
     do throws(PluginFailure) {
       let worker = try readyWorker()
       let request = try placed(job.request)
+      guard worker.send(.process(request)) else {
+        throw PluginFailure(
+          .permanent,
+          "What other stages found out about it has more than "
+            + "\(ByteSize(bytes: HostMessage.longestLine)), the most that a plugin is told.")
+      }
       state.withLock { $0.job = job }
       expect(.result)
-      worker.send(.process(request))
       timer.start()
       job.control.onCancel { [weak self] in self?.cancel(request.job) }
     } catch {
+      // Clean-up: half a copy may be there, and what stays is removed with the next job's.
+      try? state.withLock { $0.folder }?.empty()
       job.completion(.failed(error))
     }
   }
@@ -202,7 +213,7 @@ final class WorkerLane: Lane {
       retire()
       state.withLock { $0.folder = nil }
     }
-    if isWornOut { retire() }
+    if isWornOut || hasCompany { retire() }
   }
 
   /// Brings what the plugin made to where it belongs.
@@ -213,6 +224,10 @@ final class WorkerLane: Lane {
     guard case .done(_, let renditions) = result, let folder else { return result }
     if let fault = RenditionCheck.fault(in: renditions) { return nonsense("in which \(fault)") }
     do throws(FileError) {
+      // A job may be quicker than the looks that are taken while it works.
+      if !renditions.isEmpty, let failure = try limits.verdict(on: folder) {
+        return .failed(failure)
+      }
       return try folder.move(result, to: BytePath(job.request.output))
     } catch {
       let isTransient = [.noSpace, .ioError, .tooManyOpen].contains(error.code)
@@ -225,6 +240,12 @@ final class WorkerLane: Lane {
 
   func nonsense(_ what: String) -> PluginResult {
     .failed(PluginFailure(.permanent, "The plugin \(carrier.manifest.id) gave an answer \(what)."))
+  }
+
+  /// Whether a job left processes behind, which the next job is not to meet.
+  private var hasCompany: Bool {
+    guard limits.processes > 1, let worker = state.withLock({ $0.worker }) else { return false }
+    return ProcessUsage.of(group: worker.id).processes > 1
   }
 
   private var isWornOut: Bool {

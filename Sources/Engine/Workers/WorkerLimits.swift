@@ -34,8 +34,8 @@ struct WorkerLimits: Sendable {
   /// The bound of memory is a second line only: it is there for growth that is faster
   /// than anybody looks, and counts memory that is asked for, not only what is used.
   var ofProcess: ProcessLimits {
-    ProcessLimits(
-      dataBytes: memory.bytes + max(memory.bytes, 512 << 20), fileBytes: outputBytes.bytes,
-      openFiles: 1024)
+    let (sum, overflow) = memory.bytes.addingReportingOverflow(max(memory.bytes, 512 << 20))
+    return ProcessLimits(
+      dataBytes: overflow ? memory.bytes : sum, fileBytes: outputBytes.bytes, openFiles: 1024)
   }
 }

@@ -80,13 +80,18 @@ final class WorkerProcess: Sendable {
   var id: Int32 { child.id }
 
   /// Sends a message, at once as far as there is room.
-  func send(_ message: HostMessage) {
-    guard let text = try? JSONText.encode(message) else { return }
+  ///
+  /// - Returns: `false` if it is too long to be sent, or can't be written as JSON.
+  @discardableResult
+  func send(_ message: HostMessage) -> Bool {
+    guard let text = try? JSONText.encode(message), text.utf8.count < HostMessage.longestLine
+    else { return false }
     let mustWait = state.withLock { state in
       state.outgoing += Array(text.utf8) + [UInt8(ascii: "\n")]
       return state.isWriting
     }
     if !mustWait, write() { writeLater() }
+    return true
   }
 
   /// Lets a worker that is idle end by itself.
@@ -133,8 +138,10 @@ final class WorkerProcess: Sendable {
     if state.withLock({ $0.hasEnded }) { return false }
     let taken = take(from: output, \.output)
     for line in taken.lines { tell(line) }
-    if taken.isOverlong { handler(.nonsense("longer than a line may be")) }
-    return !taken.isAtEnd
+    guard taken.isOverlong else { return !taken.isAtEnd }
+    // Not read any further: its pipe fills, and nothing here does.
+    handler(.nonsense("longer than a line may be"))
+    return false
   }
 
   private func tell(_ line: [UInt8]) {

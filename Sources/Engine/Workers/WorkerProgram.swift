@@ -72,8 +72,26 @@ package struct WorkerProgram: Sendable {
       guard let program = words.first, program.isAbsolute else { return [] }
       file = program
     }
-    let folder = file.parent
-    return [secrets.contains { $0 == folder || $0.relative(to: folder) != nil } ? file : folder]
+    let folder = Self.real(file.parent)
+    return [Self.secret(of: secrets, in: folder) == nil ? folder : file]
+  }
+
+  /// The first of some folders that can be read by who can read another.
+  static func secret(of secrets: [BytePath], in folder: BytePath) -> BytePath? {
+    let folder = real(folder)
+    return secrets.first { secret in
+      let secret = real(secret)
+      return secret == folder || secret.relative(to: folder) != nil
+    }
+  }
+
+  /// The path without links, which the kernel follows; as it is where there is nothing yet.
+  private static func real(_ path: BytePath) -> BytePath {
+    do throws(FileError) {
+      return try FileSystem.realPath(of: path)
+    } catch {
+      return path
+    }
   }
 
   private static func environment(home: BytePath) -> [String] {

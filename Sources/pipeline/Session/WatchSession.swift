@@ -122,12 +122,13 @@ final class WatchSession {
 
   private func stopEngine(isComingBack: Bool) {
     session.engine.stop(deadline: ContinuousClock().now + Self.patience)
+    // Workers that are still at work are past their time.
+    session.engine.close()
     // With another configuration to come nothing may be left that uses this catalog.
     while isComingBack, !session.engine.isQuiet, !Interruption.shared.isRequested {
       Pulse.shared.beat()
       session.engine.stop(deadline: ContinuousClock().now + .seconds(1))
     }
-    session.engine.close()
   }
 
   /// Whether this configuration's time is over.

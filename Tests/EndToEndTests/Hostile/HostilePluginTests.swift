@@ -150,6 +150,34 @@ final class HostilePluginTests {
     #expect(try deed(words, exit: 0)["outcome"] == "done")
   }
 
+  @Test("A program beside the library is refused, by whatever name its folder is called")
+  func besideLibrary() throws {
+    let program = workspace.root.appending("peek.py")
+    try workspace.write(Array("#!/usr/bin/env python3\n".utf8), to: program)
+    try #require(program.withCString { chmod($0, 0o755) } == 0)
+    let elsewhere = try TemporaryFolder()
+    let link = elsewhere.path.appending("link")
+    try FileManager.default.createSymbolicLink(
+      atPath: link.description, withDestinationPath: workspace.root.description)
+    for folder in [workspace.root, link] {
+      try workspace.configure(stages: [
+        [
+          "name": "peek", "plugin": "peek",
+          "command": .string(folder.appending("peek.py").description),
+        ]
+      ])
+      let outcome = try workspace.run("run")
+      #expect(outcome.exitCode == 1)
+      #expect(outcome.errors.contains("move it to a folder of its own"), "\(outcome.errors)")
+    }
+  }
+
+  @Test("A limit that no machine has is none")
+  func absurdLimit() throws {
+    try configure(["limits": ["memory": "5000000TiB"]])
+    #expect(try deed("harmless", exit: 0)["outcome"] == "done")
+  }
+
   @Test("With the program its workers end, in the middle of a job as well")
   func killedProgram() throws {
     try workspace.put("stubborn", as: "deed.txt")
