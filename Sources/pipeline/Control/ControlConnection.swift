@@ -22,15 +22,12 @@ final class ControlConnection: Sendable {
 
   private let socket: LocalSocket
   private let queue: DispatchQueue
-  private let source: UncheckedSource
   private let state = Mutex(State())
 
   /// - Parameter queue: where the request is read, and jobs of an import are followed.
   init(_ socket: LocalSocket, queue: DispatchQueue) {
     self.socket = socket
     self.queue = queue
-    source = UncheckedSource(
-      DispatchSource.makeReadSource(fileDescriptor: socket.descriptor.number, queue: queue))
   }
 
   /// Whether its request is being done, or the jobs of it are.
@@ -41,21 +38,24 @@ final class ControlConnection: Sendable {
 
   /// Reads the request; `body` is told on the queue that it is there, and of the end.
   func read(_ body: @escaping @Sendable (Event) -> Void) {
-    source.value.setEventHandler { [weak self] in self?.receive(body) }
-    source.value.setCancelHandler { [self] in
-      // Kept until here: the source must not outlive its descriptor.
-      withExtendedLifetime(socket) {}
+    // Not a source of Dispatch: many connections come and go. See `DescriptorEvents`.
+    DescriptorEvents.shared.read(socket.descriptor, on: queue) { [self] in
+      if receive(body) { return true }
       body(.ended)
+      return false
     }
-    source.value.resume()
   }
 
-  private func receive(_ body: (Event) -> Void) {
+  /// Reads what is there.
+  ///
+  /// - Returns: whether there is more to come; after `finish` the stream is at its end.
+  private func receive(_ body: (Event) -> Void) -> Bool {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
     defer { buffer.deallocate() }
     guard let count = try? socket.descriptor.read(into: buffer), count > 0 else {
       // Gone, by the end of its stream or by an error; both mean that nobody listens.
-      return finish()
+      finish()
+      return false
     }
     let line = state.withLock { state -> [UInt8]? in
       state.lines.add(buffer[..<count])
@@ -63,18 +63,20 @@ final class ControlConnection: Sendable {
     }
     guard let line else {
       if state.withLock({ $0.lines.count }) > ControlMessage.longestLine { finish() }
-      return
+      return true
     }
     guard let question = try? JSONText.decode(ControlMessage.Question.self, from: line),
       question.protocolVersion == ControlMessage.protocolVersion
     else {
-      return fail(
+      fail(
         code: "version",
         message: "The pipeline that works on the library is version \(Pipeline.version) and does "
           + "not understand this request: restart it, or wait until it ends.", .fatal)
+      return true
     }
     state.withLock { $0.request = question.request }
     body(.request)
+    return true
   }
 
   /// Does the request, on the thread that takes files.
@@ -163,7 +165,7 @@ final class ControlConnection: Sendable {
       return !state.isOver
     }
     guard isFirst else { return }
+    // Which is also seen by `read`, as the end of the stream.
     shutdown(socket.descriptor.number, Int32(SHUT_RDWR))
-    source.value.cancel()
   }
 }
