@@ -1,30 +1,19 @@
 import PipelineModel
+import PipelinePlugin
 
 extension CommandOptions: Decodable {
-  private enum Key: String, CaseIterable {
+  private enum Key: String, CodingKey, CaseIterable {
     case command, facts, success, skip, transient, revision
-  }
-
-  /// A key of any name, so that unknown ones can be refused by name.
-  private struct AnyKey: CodingKey {
-    var stringValue: String
-    var intValue: Int?
-    init(stringValue: String) { self.stringValue = stringValue }
-    init?(intValue: Int) { nil }
   }
 
   init(from decoder: any Decoder) throws {
     func invalid(_ text: String) -> DecodingError {
       .dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: text))
     }
-    let values = try decoder.container(keyedBy: AnyKey.self)
+    try decoder.refuseUnknownOptions(known: Key.allCases.map(\.rawValue))
+    let values = try decoder.container(keyedBy: Key.self)
     func read<Value: Decodable>(_ key: Key, _ value: Value) throws -> Value {
-      let key = AnyKey(stringValue: key.rawValue)
-      return values.contains(key) ? try values.decode(Value.self, forKey: key) : value
-    }
-    let known = Key.allCases.map(\.rawValue)
-    if let key = values.allKeys.map(\.stringValue).filter({ !known.contains($0) }).min() {
-      throw invalid("“\(key)” is not an option; known are \(known.joined(separator: ", "))")
+      values.contains(key) ? try values.decode(Value.self, forKey: key) : value
     }
     let words = try read(.command, [String]())
     guard let program = words.first, !program.isEmpty, words.count <= Self.greatestCount else {

@@ -9,22 +9,7 @@ import Vips
 final class IdentifyPlugin: Plugin {
   /// There is nothing to configure.
   struct Options: Decodable {
-    private struct Key: CodingKey {
-      var stringValue: String
-      var intValue: Int?
-      init(stringValue: String) { self.stringValue = stringValue }
-      init?(intValue: Int) { nil }
-    }
-
-    init(from decoder: any Decoder) throws {
-      let keys = try decoder.container(keyedBy: Key.self).allKeys.map(\.stringValue)
-      if let key = keys.min() {
-        throw DecodingError.dataCorrupted(
-          .init(
-            codingPath: decoder.codingPath,
-            debugDescription: "“\(key)” is not an option; identify has none"))
-      }
-    }
+    init(from decoder: any Decoder) throws { try decoder.refuseUnknownOptions(known: []) }
   }
 
   static let manifest = PluginManifest(

@@ -1,4 +1,5 @@
 import PipelineModel
+import PipelinePlugin
 
 /// The options of a stage that reads metadata.
 struct MetadataOptions: Hashable, Sendable {
@@ -29,28 +30,18 @@ struct MetadataOptions: Hashable, Sendable {
 }
 
 extension MetadataOptions: Decodable {
-  /// A key of any name, so that unknown ones can be refused by name.
-  private struct Key: CodingKey {
-    var stringValue: String
-    var intValue: Int?
-    init(stringValue: String) { self.stringValue = stringValue }
-    init?(intValue: Int) { nil }
-  }
+  private enum Key: String, CodingKey, CaseIterable { case families }
 
   init(from decoder: any Decoder) throws {
+    try decoder.refuseUnknownOptions(known: Key.allCases.map(\.rawValue))
     let values = try decoder.container(keyedBy: Key.self)
-    func invalid(_ text: String) -> DecodingError {
-      .dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: text))
-    }
-    if let key = values.allKeys.map(\.stringValue).filter({ $0 != "families" }).min() {
-      throw invalid("“\(key)” is not an option; known is families")
-    }
-    let key = Key(stringValue: "families")
-    guard values.contains(key) else { return }
-    let chosen = try values.decode([Family].self, forKey: key)
+    guard values.contains(.families) else { return }
+    let chosen = try values.decode([Family].self, forKey: .families)
     families = Set(chosen)
     guard !chosen.isEmpty, families.count == chosen.count else {
-      throw invalid("families must name at least one family, and none twice")
+      throw DecodingError.dataCorruptedError(
+        forKey: .families, in: values,
+        debugDescription: "families must name at least one family, and none twice")
     }
   }
 }

@@ -1,10 +1,4 @@
-/// A key of any name, so that unknown ones can be refused by name.
-private struct AnyKey: CodingKey {
-  var stringValue: String
-  var intValue: Int?
-  init(stringValue: String) { self.stringValue = stringValue }
-  init?(intValue: Int) { nil }
-}
+import PipelinePlugin
 
 extension ThumbnailOptions: Decodable {
   private enum Key: String, CodingKey, CaseIterable {
@@ -12,7 +6,7 @@ extension ThumbnailOptions: Decodable {
   }
 
   init(from decoder: any Decoder) throws {
-    try refuseUnknownKeys(in: decoder, known: Key.allCases.map(\.rawValue))
+    try decoder.refuseUnknownOptions(known: Key.allCases.map(\.rawValue))
     let values = try decoder.container(keyedBy: Key.self)
     func set<Value: Decodable>(_ path: WritableKeyPath<Self, Value>, _ key: Key) throws {
       if values.contains(key) { self[keyPath: path] = try values.decode(Value.self, forKey: key) }
@@ -41,7 +35,7 @@ extension ThumbnailOptions.Size: Decodable {
   private enum Key: String, CodingKey, CaseIterable { case name, maxPixelSize, format, quality }
 
   init(from decoder: any Decoder) throws {
-    try refuseUnknownKeys(in: decoder, known: Key.allCases.map(\.rawValue))
+    try decoder.refuseUnknownOptions(known: Key.allCases.map(\.rawValue))
     let values = try decoder.container(keyedBy: Key.self)
     name = try values.decode(String.self, forKey: .name)
     maxPixelSize = try values.decode(Int.self, forKey: .maxPixelSize)
@@ -56,13 +50,6 @@ extension ThumbnailOptions.Size: Decodable {
     }
     try check(maxPixelSize, in: ThumbnailOptions.pixelSizes, "maxPixelSize", decoder)
     if let quality { try check(quality, in: ThumbnailOptions.qualities, "quality", decoder) }
-  }
-}
-
-private func refuseUnknownKeys(in decoder: any Decoder, known: [String]) throws {
-  let keys = try decoder.container(keyedBy: AnyKey.self).allKeys.map(\.stringValue)
-  for key in keys.sorted() where !known.contains(key) {
-    throw invalid("“\(key)” is not an option; known are \(known.joined(separator: ", "))", decoder)
   }
 }
 

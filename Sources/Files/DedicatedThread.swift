@@ -1,4 +1,5 @@
 import Glibc
+import PipelineModel
 
 /// A thread that does one thing, and is not waited for. Source: pthread_create(3).
 ///
@@ -11,7 +12,9 @@ package struct DedicatedThread: Sendable {
   }
 
   /// Starts a thread.
-  package static func start(_ run: @escaping @Sendable () -> Void) {
+  ///
+  /// - Throws: `FileError` where this user may have no more of them.
+  package static func start(_ run: @escaping @Sendable () -> Void) throws(FileError) {
     var thread = pthread_t()
     let context = Unmanaged.passRetained(Body(run))
     let code = pthread_create(
@@ -22,8 +25,11 @@ package struct DedicatedThread: Sendable {
         Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
         return nil
       }, context.toOpaque())
-    // Without a thread nothing could go on; this happens at the limit of processes only.
-    guard code == 0 else { fatalError("A thread can't be started: \(code).") }
+    guard code == 0 else {
+      // Nobody else will take what was kept for the thread.
+      context.release()
+      throw FileError("start a thread of", "this program", errno: code)
+    }
     pthread_detach(thread)
   }
 }

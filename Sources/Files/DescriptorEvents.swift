@@ -31,15 +31,23 @@ package final class DescriptorEvents: Sendable {
   /// The one of this process.
   package static let shared = DescriptorEvents()
 
+  /// Negative where the machine gives no descriptor or thread for it.
   private let epoll: Int32
   private let state = Mutex(State())
 
   private init() {
-    epoll = pipeline_epoll_make()
-    // Without one, which only a lack of descriptors explains, all are asked every now and then.
-    guard epoll >= 0 else { return }
-    DedicatedThread.start { [self] in
-      while true { deliver() }
+    let made = pipeline_epoll_make()
+    guard made >= 0 else {
+      epoll = made
+      return
+    }
+    do throws(FileError) {
+      try DedicatedThread.start { while true { Self.shared.deliver() } }
+      epoll = made
+    } catch {
+      // Nobody would wait for it: descriptors are asked one by one.
+      Glibc.close(made)
+      epoll = -1
     }
   }
 
@@ -76,10 +84,16 @@ package final class DescriptorEvents: Sendable {
     let result = pipeline_epoll_control(
       epoll, operation, entry.descriptor.number, entry.events, name)
     guard result < 0, operation != Int32(pipeline_epoll_remove) else { return }
-    // What the kernel can't watch (a regular file, or no memory for it) is told every now
-    // and then, and so is never waited for in vain.
+    // What can't be watched is asked every now and then, and so is never waited for in vain.
+    ask(entry, name)
+  }
+
+  private func ask(_ entry: Entry, _ name: UInt64) {
     entry.queue.asyncAfter(deadline: .now() + .milliseconds(10)) { [self] in
-      tell(entry, name)
+      let events = entry.events == UInt32(pipeline_epoll_read) ? POLLIN : POLLOUT
+      var descriptor = pollfd(
+        fd: entry.descriptor.number, events: Int16(events), revents: 0)
+      if poll(&descriptor, 1, 0) == 0 { ask(entry, name) } else { tell(entry, name) }
     }
   }
 

@@ -23,7 +23,11 @@ package struct SandboxSupport: Hashable, Codable, Sendable {
   /// What this version of Landlock can't deny, a line each; empty with version 6 or newer.
   package var missing: [String] {
     var missing: [String] = []
-    if landlockABI < 1 { missing.append("files outside of a job can't be kept from a plugin") }
+    if landlockABI < 1 {
+      missing.append(
+        "files outside of a job can't be kept from a plugin, which can read, remove and rename them"
+      )
+    }
     if landlockABI < 2 { missing.append("files can't be moved from one folder to another") }
     if landlockABI < 3 { missing.append("truncating is denied by the filter of calls alone") }
     if landlockABI < 4 { missing.append("TCP is denied by the filter of calls alone") }

@@ -21,8 +21,8 @@ final class HostInbox: Sendable {
   private let filled = DispatchSemaphore(value: 0)
 
   /// Begins to read, on a thread of its own.
-  func read(from input: Descriptor) {
-    DedicatedThread.start { [self] in
+  func read(from input: Descriptor) throws(FileError) {
+    try DedicatedThread.start { [self] in
       do throws(FileError) {
         try readAll(input)
       } catch {

@@ -20,9 +20,9 @@ struct LibraryHost {
   }
 
   /// Serves a plugin until the program at the other end is gone.
-  func run(library path: BytePath) -> Never {
+  func run(library path: BytePath) throws(FileError) -> Never {
     let loaded = load(path)
-    inbox.read(from: Descriptor(takingOver: STDIN_FILENO, path: "standard input"))
+    try inbox.read(from: Descriptor(takingOver: STDIN_FILENO, path: "standard input"))
     var instance: PluginInstance?
     while true {
       let message = inbox.next()

@@ -13,19 +13,33 @@ final class Spawner: Sendable {
 
   private let waiting = Mutex<[Work]>([])
   private let filled = DispatchSemaphore(value: 0)
+  private let isRunning = Mutex(false)
 
-  private init() {
-    DedicatedThread.start { [self] in
-      while true {
-        filled.wait()
-        let work = waiting.withLock { $0.isEmpty ? nil : $0.removeFirst() }
-        work?()
+  private init() {}
+
+  /// Starts the thread, with the first process.
+  private func begin() throws(FileError) {
+    let result = isRunning.withLock { isRunning in
+      Result { () throws(FileError) in
+        if isRunning { return }
+        try DedicatedThread.start { [self] in run() }
+        isRunning = true
       }
+    }
+    try result.get()
+  }
+
+  private func run() {
+    while true {
+      filled.wait()
+      let work = waiting.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+      work?()
     }
   }
 
   /// Starts a process; takes as long as the kernel does, a few milliseconds.
   func start(_ start: ChildProcess.Start) throws(FileError) -> ChildProcess {
+    try begin()
     let result = Mutex<Result<ChildProcess, FileError>?>(nil)
     let done = DispatchSemaphore(value: 0)
     waiting.withLock { waiting in

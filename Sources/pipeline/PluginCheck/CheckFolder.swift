@@ -19,6 +19,7 @@ final class CheckFolder {
   /// Makes it in another folder, under a name with this beginning.
   init(in place: BytePath, named prefix: String) throws(FileError) {
     let place = try FileSystem.realPath(of: place)
+    // The six letters are replaced by a name that nothing has. Source: mkdtemp(3).
     let pattern = place.appending("\(prefix)XXXXXX")
     var name = pattern.bytes.map { CChar(bitPattern: $0) } + [0]
     guard mkdtemp(&name) != nil else { throw FileError("make the folder", pattern, errno: errno) }
