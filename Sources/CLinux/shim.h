@@ -123,4 +123,10 @@ static inline int pipeline_statfs(int descriptor, struct statfs *result) {
   return fstatfs(descriptor, result);
 }
 
+// fgetxattr(2), which no header that Swift imports declares.
+static inline long pipeline_get_attribute(
+    int descriptor, const char *name, void *value, size_t size) {
+  return syscall(SYS_fgetxattr, descriptor, name, value, size);
+}
+
 #endif

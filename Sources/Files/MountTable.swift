@@ -46,6 +46,16 @@ package struct MountTable: Sendable {
     Set(try Self.lines(of: mounts).compactMap { $0.count > 4 ? $0[4] : nil })
   }
 
+  /// Returns where the first file system of a type is mounted, as `cgroup2`.
+  package func firstMount(ofType type: BytePath) throws(FileError) -> BytePath? {
+    for fields in try Self.lines(of: mounts) where fields.count > 4 {
+      // As many optional fields as the kernel likes are before the dash.
+      guard let dash = fields.firstIndex(of: "-"), dash + 1 < fields.count else { continue }
+      if fields[dash + 1] == type { return fields[4] }
+    }
+    return nil
+  }
+
   /// The path with links resolved as far as it exists.
   private static func resolved(_ path: BytePath) -> BytePath {
     var (known, rest) = (path, BytePath(bytes: []))

@@ -5,7 +5,8 @@ import PipelineModel
 package struct ProcessUsage: Hashable, Sendable {
   /// How many processes.
   package var processes = 0
-  /// Bytes of memory that are theirs alone: what they share with files is not counted.
+  /// Bytes of memory, and of the tables that tell where it is; what is as well in a file is not
+  /// counted.
   package var memoryBytes = 0
   /// Seconds on processors.
   package var processorSeconds = 0.0
@@ -28,11 +29,17 @@ package struct ProcessUsage: Hashable, Sendable {
     return sum
   }
 
+  /// Source: proc(5), `/proc/PID/status`.
   private static func memory(of process: String) -> Int? {
-    guard let text = ProcessStat.read("/proc/\(process)/statm") else { return nil }
-    let pages = text.split(separator: " ").prefix(3).compactMap { Int($0) }
-    guard pages.count == 3 else { return nil }
-    return max(0, pages[1] - pages[2]) * Int(sysconf(Int32(_SC_PAGESIZE)))
+    guard let text = ProcessStat.read("/proc/\(process)/status") else { return nil }
+    // A process that has ended and was not reaped has none of these lines.
+    return text.split(separator: "\n").reduce(0) { sum, line in
+      let words = line.split(whereSeparator: \.isWhitespace)
+      guard words.count > 1, ["RssAnon:", "RssShmem:", "VmPTE:"].contains(words[0]) else {
+        return sum
+      }
+      return sum + (Int(words[1]) ?? 0) << 10
+    }
   }
 }
 

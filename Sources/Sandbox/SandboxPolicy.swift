@@ -3,7 +3,7 @@ package import PipelineModel
 /// What a worker may reach and do; made by the program, carried out by the worker itself.
 ///
 /// What every program needs is allowed besides: the system's libraries and their
-/// data, `/dev/null`, `/dev/zero` and random numbers.
+/// data, `/dev/null` and random numbers.
 package struct SandboxPolicy: Hashable, Codable, Sendable {
   /// Files, or folders with all below them, that may be read.
   package var read: [BytePath]

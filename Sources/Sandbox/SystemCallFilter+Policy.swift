@@ -19,6 +19,7 @@ extension SystemCallFilter {
     let filter = try SystemCallFilter()
     try filter.allow(SystemCalls.harmless)
     try filter.refuse(SystemCalls.ofMetadata + SystemCalls.ofSystem)
+    try filter.addMemory()
     try filter.addOpening()
     try filter.addCommands()
     try filter.addSockets(network: policy.network)
@@ -27,6 +28,17 @@ extension SystemCallFilter {
     let signalsOthers = keepsSignals && (policy.processes || policy.exec)
     try filter.addSignals(toOthers: signalsOthers)
     return filter
+  }
+
+  /// Memory that is shared and no file's can be hidden from whoever looks at what a process
+  /// uses: it stays when the process lets go of its pages.
+  private func addMemory() throws(SandboxError) {
+    let (shared, anonymous) = (UInt64(MAP_SHARED), UInt64(MAP_ANONYMOUS))
+    for value in [0, shared, anonymous] {
+      try allow(["mmap", "mmap2"], when: .bits(3, shared | anonymous, equal: value))
+    }
+    try refuse(
+      ["mmap", "mmap2"], when: .bits(3, shared | anonymous, equal: shared | anonymous))
   }
 
   /// Opening for reading does not truncate: the kernel would cut off a file that this

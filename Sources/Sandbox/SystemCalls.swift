@@ -25,7 +25,7 @@ enum SystemCalls {
   ]
 
   private static let memory = [
-    "brk", "mmap", "mmap2", "munmap", "mprotect", "mremap", "madvise", "msync", "mincore",
+    "brk", "munmap", "mprotect", "mremap", "madvise", "msync", "mincore",
     "mlock", "mlock2", "munlock", "membarrier", "pkey_alloc", "pkey_free", "pkey_mprotect",
   ]
 

@@ -15,7 +15,7 @@ enum SystemPaths {
     "/sys/devices/system/cpu",
   ]
   /// Devices that give bytes and have no other effect.
-  static let devices: [BytePath] = ["/dev/zero", "/dev/urandom", "/dev/random"]
+  static let devices: [BytePath] = ["/dev/urandom", "/dev/random"]
   /// What is needed to find other machines, and to know them.
   static let network: [BytePath] = [
     "/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/host.conf",

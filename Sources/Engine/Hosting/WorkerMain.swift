@@ -15,6 +15,7 @@ package enum WorkerMain {
     do {
       let launch = try JSONText.decode(WorkerLaunch.self, from: launch.bytes)
       OwnProcess.endWithParent(launch.parent)
+      if let group = launch.group { try ControlGroup.enter(group) }
       try OwnProcess.enter(launch.folder)
       try launch.limits.apply()
       switch launch.plugin {

@@ -33,7 +33,7 @@ package final class WorkerDescription: Sendable {
     do throws(FileError) {
       let limits = ProcessLimits(dataBytes: 4 << 30, fileBytes: 0, openFiles: 1024)
       let worker = try program.start(
-        in: nil, limits: limits, mayFork: false, queue: queue
+        in: nil, limits: limits, mayFork: false, group: nil, queue: queue
       ) { [self] in take($0) }
       state.withLock { $0.worker = worker }
       worker.begin()

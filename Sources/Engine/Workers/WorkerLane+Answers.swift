@@ -94,14 +94,17 @@ extension WorkerLane {
 
   func ended(_ ending: ChildProcess.Ending) {
     timer.stop()
-    let (expected, job, failure, last, onEnd) = state.withLock { state in
+    let (expected, job, failure, last, onEnd, ranOutOfMemory) = state.withLock { state in
       defer {
         state.worker = nil
         state.isLeaving = false
         state.expected = []
         state.onEnd = []
       }
-      return (state.expected, state.job, state.failure, state.lastLog, state.onEnd)
+      return (
+        state.expected, state.job, state.failure, state.lastLog, state.onEnd,
+        state.worker?.ranOutOfMemory == true
+      )
     }
     for answer in expected {
       if case .estimates(let count, let completion) = answer {
@@ -119,7 +122,7 @@ extension WorkerLane {
       let isSetUp = !expected.contains { if case .created = $0 { true } else { false } }
       finish(
         .failed(
-          failure
+          failure ?? (isSetUp && ranOutOfMemory ? limits.memoryFailure : nil)
             ?? program.failure(
               ending, isSetUp: isSetUp, outputBytes: limits.outputBytes, log: last)))
     }

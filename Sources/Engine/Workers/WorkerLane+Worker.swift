@@ -17,9 +17,17 @@ extension WorkerLane {
       let known = state.withLock { $0.folder }
       let folder = if let known { known } else { try WorkerFolder(Self.newName(), in: site.work) }
       state.withLock { $0.folder = folder }
-      let worker = try program.start(
-        in: folder, limits: limits.ofProcess, mayFork: limits.processes > 1, queue: queue
-      ) { [weak self] in self?.take($0) }
+      let group = try WorkerGroups.shared.make(limits)
+      let worker: WorkerProcess
+      do throws(FileError) {
+        worker = try program.start(
+          in: folder, limits: limits.ofProcess, mayFork: limits.processes > 1, group: group,
+          queue: queue
+        ) { [weak self] in self?.take($0) }
+      } catch {
+        if let group { WorkerGroups.shared.remove(group) }
+        throw error
+      }
       worker.begin()
       do throws(FileError) {
         try folder.record(worker.id)

@@ -19,6 +19,8 @@ package struct WorkerLaunch: Hashable, Codable, Sendable {
   package var policy: SandboxPolicy
   /// What the kernel lets it use.
   package var limits: ProcessLimits
+  /// The control group that it belongs to; `nil` for that of the program.
+  package var group: BytePath?
   /// Its working folder.
   package var folder: BytePath
   /// The process that starts it.

@@ -1,5 +1,6 @@
 import Configuration
 import PipelineModel
+import PipelinePlugin
 import Sandbox
 
 /// What one job of a worker may use, with a bound for everything that could fill the machine.
@@ -27,6 +28,18 @@ struct WorkerLimits: Sendable {
     outputBytes = limits.outputBytes ?? ByteSize(bytes: 4 << 30)
     files = limits.files ?? 10_000
     processes = limits.processes ?? (allowance.exec ? 64 : 1)
+  }
+
+  /// How many threads all its processes may have together, for a control group, which counts
+  /// those: enough for `processes` that use all processors.
+  var threads: Int { processes + 512 }
+
+  /// What a job is told that was ended by the kernel for want of memory.
+  var memoryFailure: PluginFailure {
+    PluginFailure(
+      .permanent,
+      "It was ended by the kernel: it needed more than \(memory) of memory, the most that it may "
+        + "use.")
   }
 
   /// The part of it that the kernel watches over.

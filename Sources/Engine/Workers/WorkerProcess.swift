@@ -29,9 +29,15 @@ final class WorkerProcess: Sendable {
     var input: Descriptor?
     /// Whether its end was told, after which nothing is.
     var hasEnded = false
+    var ranOutOfMemory = false
   }
 
+  /// Whether the kernel ended it because it used more memory than its control group may;
+  /// known with its end.
+  var ranOutOfMemory: Bool { state.withLock { $0.ranOutOfMemory } }
+
   private let child: ChildProcess
+  private let group: ControlGroup?
   private let queue: DispatchQueue
   private let output: Descriptor
   private let error: Descriptor
@@ -45,9 +51,10 @@ final class WorkerProcess: Sendable {
   ///
   /// - Parameters:
   ///   - program: the program that has the verb `worker`.
+  ///   - group: the control group that it goes to; removed after it.
   ///   - queue: serial; where events are told.
   init(
-    _ launch: WorkerLaunch, program: BytePath, queue: DispatchQueue,
+    _ launch: WorkerLaunch, program: BytePath, group: ControlGroup?, queue: DispatchQueue,
     handler: @escaping @Sendable (Event) -> Void
   ) throws(FileError) {
     let name: BytePath = "a worker's pipe"
@@ -61,6 +68,7 @@ final class WorkerProcess: Sendable {
         program: program, arguments: ["pipeline", "worker", BytePath(text)],
         environment: launch.environment.map { BytePath($0) },
         streams: (input.reading, output.writing, error.writing)))
+    self.group = group
     self.queue = queue
     self.output = output.reading
     self.error = error.reading
@@ -201,7 +209,10 @@ final class WorkerProcess: Sendable {
     // What it said before its end is still in the pipes; no more can come, as its group is gone.
     var rounds = 0
     while rounds < 1024, readMore() { rounds += 1 }
+    let ranOutOfMemory = group?.hasRunOutOfMemory == true
+    if let group { WorkerGroups.shared.remove(group) }
     let rest = state.withLock { state -> [UInt8] in
+      state.ranOutOfMemory = ranOutOfMemory
       state.input = nil
       state.hasEnded = true
       return state.log.takeRest()

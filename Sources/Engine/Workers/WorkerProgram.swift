@@ -45,8 +45,10 @@ package struct WorkerProgram: Sendable {
   ///   - folder: where it works; `nil` for one that is only asked what it is.
   ///   - limits: what the kernel lets it use.
   ///   - mayFork: whether it may have processes of its own.
+  ///   - group: a control group without processes, which is removed after it; `nil` for none.
   func start(
-    in folder: WorkerFolder?, limits: ProcessLimits, mayFork: Bool, queue: DispatchQueue,
+    in folder: WorkerFolder?, limits: ProcessLimits, mayFork: Bool, group: ControlGroup?,
+    queue: DispatchQueue,
     handler: @escaping @Sendable (WorkerProcess.Event) -> Void
   ) throws(FileError) -> WorkerProcess {
     var policy = SandboxPolicy(
@@ -57,9 +59,10 @@ package struct WorkerProgram: Sendable {
     policy.processes = mayFork || allowance.exec
     let home = folder?.outputPath ?? "/"
     let launch = WorkerLaunch(
-      plugin: plugin, policy: policy, limits: limits, folder: home, parent: getpid(),
+      plugin: plugin, policy: policy, limits: limits, group: group?.path, folder: home, parent: getpid(),
       environment: Self.environment(home: home))
-    return try WorkerProcess(launch, program: host, queue: queue, handler: handler)
+    return try WorkerProcess(
+      launch, program: host, group: group, queue: queue, handler: handler)
   }
 
   /// The places that the plugin itself is read from: its folder, as it may have files beside it,

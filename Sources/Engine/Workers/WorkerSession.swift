@@ -43,7 +43,7 @@ package final class WorkerSession: Sendable {
     let events = EventQueue()
     let limits = ProcessLimits(dataBytes: 4 << 30, fileBytes: 1 << 30, openFiles: 1024)
     worker = try program.start(
-      in: folder, limits: limits, mayFork: false,
+      in: folder, limits: limits, mayFork: false, group: nil,
       queue: DispatchQueue(label: "pipeline.session")
     ) { events.add($0) }
     self.folder = folder

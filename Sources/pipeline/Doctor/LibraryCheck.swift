@@ -1,4 +1,5 @@
 import Files
+import Glibc
 import PipelineModel
 
 /// Whether the configured library can be worked on.
@@ -34,5 +35,12 @@ struct LibraryCheck: DoctorCheck {
       nearest.path == path
         ? "“\(path.printable)” can be written."
         : "“\(path.printable)” is not there yet, and can be made by the first run.")
+  }
+}
+
+extension BytePath {
+  /// Whether this process may write there, as far as can be told without trying. Source: access(2).
+  fileprivate var isWritable: Bool {
+    access(bytes.map { CChar(bitPattern: $0) } + [0], W_OK) == 0
   }
 }

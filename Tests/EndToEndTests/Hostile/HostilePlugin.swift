@@ -168,6 +168,34 @@ enum HostilePlugin {
           usleep(200);
         }
       }
+      if (!strcmp(deed, "shared")) {
+        char *block = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        return number(block == MAP_FAILED ? errno : 0);
+      }
+      if (!strcmp(deed, "tables")) {
+        // Pages of nothing cost nothing; the tables that lead to them do.
+        volatile char *block = mmap(NULL, 1l << 45, PROT_READ,
+                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (block == MAP_FAILED) return number(errno);
+        for (long at = 0; at < 1l << 45; at += 1l << 21) {
+          (void)block[at];
+          if (at % (1l << 28) == 0) usleep(200);
+        }
+        return number(0);
+      }
+      if (!strcmp(deed, "pipes")) {
+        // What is in pipes is the kernel's, and no process's own.
+        char block[65536] = "";
+        for (int made = 0; made < 400; made++) {
+          int ends[2];
+          if (pipe(ends)) break;
+          fcntl(ends[1], F_SETPIPE_SZ, 1 << 20);
+          fcntl(ends[1], F_SETFL, O_NONBLOCK);
+          while (write(ends[1], block, sizeof block) > 0) { }
+        }
+        return number(0);
+      }
       if (!strcmp(deed, "gulp")) {
         char *block = mmap(NULL, 64l << 30, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

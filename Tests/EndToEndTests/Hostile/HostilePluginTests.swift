@@ -108,6 +108,7 @@ final class HostilePluginTests {
       ("read \(workspace.library.appending("catalog.sqlite").description)", [EACCES]),
       ("read /etc/passwd", [EACCES]),
       ("read /proc/self/environ", [EACCES]),
+      ("read /dev/zero", [EACCES]), ("shared", [EPERM]),
       ("connect 9", [EPERM, EACCES]), ("fork", [EPERM]), ("exec", [EPERM, EACCES]),
       ("kill", [EPERM]), ("pipe", [EPERM, EACCES]), ("spoil", [EPERM, EACCES]),
     ]
@@ -132,7 +133,7 @@ final class HostilePluginTests {
   @Test(
     "One that takes too much is stopped",
     arguments: [
-      ("memory", "of memory"), ("large", "more than 1 MiB"), ("many", "200 files"),
+      ("memory", "of memory"), ("tables", "of memory"), ("large", "more than 1 MiB"), ("many", "200 files"),
     ])
   func greed(deed words: String, reason: String) throws {
     try configure(["timeout": "30s"])

@@ -18,7 +18,7 @@ extension Workspace {
   }
 
   /// The processes whose working folder is in this workspace, with that folder.
-  private func workers() throws -> [(Int32, String)] {
+  func workers() throws -> [(Int32, String)] {
     try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { name in
       guard let number = Int32(name), number != getpid() else { return nil }
       // A process that ended meanwhile has no folder, and one of somebody else's is not ours.

@@ -1,0 +1,68 @@
+import Files
+import PipelineModel
+import Synchronization
+
+/// The control groups of workers, where this program was given a group to divide.
+///
+/// Made before the first worker: a group that is divided must have no processes of its own.
+final class WorkerGroups: Sendable {
+  /// The ones of this process.
+  static let shared = WorkerGroups()
+
+  private struct State {
+    var made = 0
+    /// Groups whose last process was not quite gone.
+    var leftovers: [ControlGroup] = []
+  }
+
+  /// `nil` where workers are held to their limits by being looked at, and by rlimits, alone.
+  private let whole: DelegatedControlGroup?
+  private let state = Mutex(State())
+
+  private init() {
+    whole = Self.divided()
+  }
+
+  private static func divided() -> DelegatedControlGroup? {
+    do {
+      let whole = try DelegatedControlGroup.find()
+      try whole.divide()
+      return whole
+    } catch {
+      // `doctor` says why; all limits hold without groups, too.
+      return nil
+    }
+  }
+
+  /// Makes the group of a worker; `nil` where there are none.
+  func make(_ limits: WorkerLimits) throws(FileError) -> ControlGroup? {
+    guard let whole else { return nil }
+    let number = state.withLock { state in
+      state.made += 1
+      return state.made
+    }
+    let group = try whole.makeGroup(BytePath("worker-\(number)"))
+    do throws(FileError) {
+      try group.limit(memoryBytes: limits.memory.bytes, threads: limits.threads)
+    } catch {
+      remove(group)
+      throw error
+    }
+    return group
+  }
+
+  /// Removes a group whose worker has ended.
+  func remove(_ group: ControlGroup) {
+    state.withLock { state in
+      state.leftovers = (state.leftovers + [group]).filter { group in
+        do throws(FileError) {
+          try group.remove()
+          return false
+        } catch {
+          // A process of it is being ended: it is tried again with the next one.
+          return error.code == .busy
+        }
+      }
+    }
+  }
+}

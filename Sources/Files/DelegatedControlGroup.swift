@@ -1,0 +1,128 @@
+import CLinux
+import Glibc
+package import PipelineModel
+
+/// The control group of this program, where whoever started it gave it to divide.
+///
+/// systemd does with `Delegate=`, and marks the group. An unmarked group is left alone even
+/// where it could be written: other programs may be in it, and somebody else takes care of it.
+/// Source: systemd.resource-control(5), and “Control Group APIs and Delegation” of systemd.
+package struct DelegatedControlGroup: Sendable {
+  /// Why there is none.
+  package enum Absence: Error, Hashable, Sendable {
+    /// The kernel has no version 2 of control groups, or it is not mounted.
+    case noHierarchy
+    /// The kernel has these controllers elsewhere, or not at all.
+    case noControllers([String])
+    /// Nobody gave the group to this program.
+    case notDelegated(BytePath)
+    /// This program may not write to it.
+    case notWritable(BytePath)
+    /// It can't be looked at.
+    case error(FileError)
+  }
+
+  /// What is needed of the kernel.
+  private static let controllers = ["memory", "pids"]
+  /// How the group is marked, for every user and for root alone.
+  private static let marks = ["user.delegate", "trusted.delegate"]
+  /// Where this program itself goes: a group that is divided must have no processes of its own.
+  private static let ownName: BytePath = "program"
+
+  private let folder: Descriptor
+
+  /// Its folder.
+  package var path: BytePath { folder.path }
+
+  /// Looks for it, and changes nothing.
+  ///
+  /// - Parameters:
+  ///   - membership: the file that names this process's groups.
+  ///   - mounts: where file systems are mounted.
+  package static func find(
+    membership: BytePath = "/proc/self/cgroup", mounts: MountTable = MountTable()
+  ) throws(Absence) -> DelegatedControlGroup {
+    let folder: Descriptor?
+    let available: [String]
+    do throws(FileError) {
+      folder = try group(membership, mounts)
+      available = try folder.map { folder throws(FileError) in try words(of: folder) } ?? []
+    } catch {
+      throw .error(error)
+    }
+    guard let folder else { throw .noHierarchy }
+    let missing = controllers.filter { !available.contains($0) }
+    guard missing.isEmpty else { throw .noControllers(missing) }
+    guard marks.contains(where: { isMarked(folder, $0) }) else { throw .notDelegated(folder.path) }
+    guard folder.path.withCString({ access($0, W_OK) }) == 0 else {
+      throw .notWritable(folder.path)
+    }
+    return DelegatedControlGroup(folder: folder)
+  }
+
+  /// Moves this program into a group of its own, so that groups can be made beside it.
+  ///
+  /// - Throws: `FileError` of code `busy` where other processes share the group; nothing has
+  ///   changed then.
+  package func divide() throws(FileError) {
+    let own = try ControlGroup(Self.ownName, in: folder)
+    try ControlGroup.enter(own.path)
+    do throws(FileError) {
+      let all = Self.controllers.map { "+\($0)" }.joined(separator: " ")
+      try folder.writeControl("cgroup.subtree_control", all)
+    } catch {
+      try ControlGroup.enter(folder.path)
+      try own.remove()
+      throw error
+    }
+  }
+
+  /// Makes a group beside that of this program; after `divide`.
+  package func makeGroup(_ name: BytePath) throws(FileError) -> ControlGroup {
+    try ControlGroup(name, in: folder)
+  }
+
+  /// The group of version 2 that this process is in; `nil` where there are none.
+  private static func group(
+    _ membership: BytePath, _ mounts: MountTable
+  ) throws(FileError) -> Descriptor? {
+    let lines = try Descriptor.openFolder(membership.parent).readFile(membership.lastComponent)
+      .split(separator: UInt8(ascii: "\n"))
+    // Groups of version 1 have a number and names in front of their path.
+    guard let line = lines.first(where: { $0.starts(with: Array("0::/".utf8)) }),
+      let mount = try mounts.firstMount(ofType: "cgroup2")
+    else { return nil }
+    let name = BytePath(bytes: Array(line.dropFirst("0::/".utf8.count)))
+    return try Descriptor.openFolder(name.isEmpty ? mount : mount.appending(name))
+  }
+
+  /// The controllers that a group may hand on.
+  private static func words(of folder: Descriptor) throws(FileError) -> [String] {
+    let text = String(decoding: try folder.readFile("cgroup.controllers"), as: UTF8.self)
+    return text.split(whereSeparator: \.isWhitespace).map(String.init)
+  }
+
+  private static func isMarked(_ folder: Descriptor, _ mark: String) -> Bool {
+    var value: UInt8 = 0
+    return pipeline_get_attribute(folder.number, mark, &value, 1) == 1
+      && value == UInt8(ascii: "1")
+  }
+}
+
+extension DelegatedControlGroup.Absence {
+  /// A sentence that says why, and where it helps what to do.
+  package var message: String {
+    switch self {
+    case .noHierarchy: "There is no cgroup v2 here."
+    case .noControllers(let names):
+      "cgroup v2 has no controller of \(names.joined(separator: " and ")) for this process."
+    case .notDelegated(let path):
+      "The control group “\(path.printable)” was not given to this program, as systemd does with "
+        + "Delegate=."
+    case .notWritable(let path):
+      "The control group “\(path.printable)” can't be written by this program: "
+        + "ProtectControlGroups= of systemd must be off for it."
+    case .error(let error): error.message
+    }
+  }
+}
