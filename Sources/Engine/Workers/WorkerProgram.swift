@@ -59,7 +59,8 @@ package struct WorkerProgram: Sendable {
     policy.processes = mayFork || allowance.exec
     let home = folder?.outputPath ?? "/"
     let launch = WorkerLaunch(
-      plugin: plugin, policy: policy, limits: limits, group: group?.path, folder: home, parent: getpid(),
+      plugin: plugin, policy: policy, limits: limits, group: group?.path, folder: home,
+      parent: getpid(),
       environment: Self.environment(home: home))
     return try WorkerProcess(
       launch, program: host, group: group, queue: queue, handler: handler)

@@ -133,7 +133,8 @@ final class HostilePluginTests {
   @Test(
     "One that takes too much is stopped",
     arguments: [
-      ("memory", "of memory"), ("tables", "of memory"), ("large", "more than 1 MiB"), ("many", "200 files"),
+      ("memory", "of memory"), ("tables", "of memory"), ("large", "more than 1 MiB"),
+      ("many", "200 files"),
     ])
   func greed(deed words: String, reason: String) throws {
     try configure(["timeout": "30s"])
