@@ -15,6 +15,11 @@ package final class DescriptorEvents: Sendable {
   /// Returns whether it is to be told again.
   package typealias Body = @Sendable () -> Bool
 
+  /// What `forget` takes.
+  package struct Registration: Sendable {
+    fileprivate let name: UInt64
+  }
+
   private struct Entry {
     // Kept open as long as the kernel is asked about it.
     let descriptor: Descriptor
@@ -54,7 +59,10 @@ package final class DescriptorEvents: Sendable {
   /// Tells when there is something to read, or the end is reached.
   ///
   /// - Parameter body: called on `queue`, never twice at a time.
-  package func read(_ descriptor: Descriptor, on queue: DispatchQueue, _ body: @escaping Body) {
+  @discardableResult
+  package func read(
+    _ descriptor: Descriptor, on queue: DispatchQueue, _ body: @escaping Body
+  ) -> Registration {
     add(
       Entry(
         descriptor: descriptor, events: UInt32(pipeline_epoll_read), queue: queue,
@@ -64,38 +72,49 @@ package final class DescriptorEvents: Sendable {
   /// Tells when there is room to write, or nobody reads any more.
   ///
   /// - Parameter body: called on `queue`, never twice at a time.
-  package func write(_ descriptor: Descriptor, on queue: DispatchQueue, _ body: @escaping Body) {
+  @discardableResult
+  package func write(
+    _ descriptor: Descriptor, on queue: DispatchQueue, _ body: @escaping Body
+  ) -> Registration {
     add(
       Entry(
         descriptor: descriptor, events: UInt32(pipeline_epoll_write), queue: queue,
         body: body))
   }
 
-  private func add(_ entry: Entry) {
+  /// Tells no more, except what is being told at this moment; lets the descriptor go.
+  package func forget(_ registration: Registration) {
+    let entry = state.withLock { $0.entries.removeValue(forKey: registration.name) }
+    if let entry { control(Int32(pipeline_epoll_remove), entry, registration.name) }
+  }
+
+  private func add(_ entry: Entry) -> Registration {
     let name = state.withLock { state in
       state.last += 1
       state.entries[state.last] = entry
       return state.last
     }
-    control(Int32(pipeline_epoll_add), entry, name)
+    if !control(Int32(pipeline_epoll_add), entry, name) { ask(entry, name) }
+    return Registration(name: name)
   }
 
-  private func control(_ operation: Int32, _ entry: Entry, _ name: UInt64) {
-    let result = pipeline_epoll_control(
-      epoll, operation, entry.descriptor.number, entry.events, name)
-    guard result < 0, operation != Int32(pipeline_epoll_remove) else { return }
-    // What can't be watched is asked every now and then, and so is never waited for in vain.
-    ask(entry, name)
+  @discardableResult
+  private func control(_ operation: Int32, _ entry: Entry, _ name: UInt64) -> Bool {
+    pipeline_epoll_control(epoll, operation, entry.descriptor.number, entry.events, name) >= 0
   }
 
+  /// What can't be watched is asked every now and then, and so is never waited for in vain.
   private func ask(_ entry: Entry, _ name: UInt64) {
     entry.queue.asyncAfter(deadline: .now() + .milliseconds(10)) { [self] in
+      guard isKnown(name) else { return }
       let events = entry.events == UInt32(pipeline_epoll_read) ? POLLIN : POLLOUT
       var descriptor = pollfd(
         fd: entry.descriptor.number, events: Int16(events), revents: 0)
       if poll(&descriptor, 1, 0) == 0 { ask(entry, name) } else { tell(entry, name) }
     }
   }
+
+  private func isKnown(_ name: UInt64) -> Bool { state.withLock { $0.entries[name] != nil } }
 
   private func deliver() {
     var names = [UInt64](repeating: 0, count: 64)
@@ -110,12 +129,11 @@ package final class DescriptorEvents: Sendable {
 
   private func tell(_ entry: Entry, _ name: UInt64) {
     entry.queue.async { [self] in
-      if entry.body() {
-        control(Int32(pipeline_epoll_change), entry, name)
-      } else {
-        control(Int32(pipeline_epoll_remove), entry, name)
-        state.withLock { $0.entries[name] = nil }
-      }
+      guard isKnown(name) else { return }
+      guard entry.body() else { return forget(Registration(name: name)) }
+      // One that was forgotten meanwhile is not watched any more, which is no failure.
+      let isWatched = control(Int32(pipeline_epoll_change), entry, name)
+      if !isWatched, isKnown(name) { ask(entry, name) }
     }
   }
 }

@@ -51,7 +51,8 @@ package final class Inotify: Sendable {
     ]
   }
 
-  private let queue: Descriptor
+  /// Readable when there is something to tell.
+  package let queue: Descriptor
 
   /// Makes an empty queue.
   ///
@@ -67,9 +68,6 @@ package final class Inotify: Sendable {
         .watcherLimit, "The kernel lets this user have no more queues of changes.", path: nil)
     }
   }
-
-  /// The kernel's number, to be told by Dispatch when there is something to read.
-  package var number: Int32 { queue.number }
 
   /// Watches a folder; one that is watched already keeps its number.
   ///

@@ -11,7 +11,7 @@ final class FolderWatch: Sendable {
   private let tree: Mutex<FolderTree>
   private let dirty = Mutex(DirtyPaths())
   private let queue: DispatchQueue
-  private let source: UncheckedSource
+  private let registration = Mutex<DescriptorEvents.Registration?>(nil)
   private let onChange: @Sendable () -> Void
 
   /// Watches the source and all folders in it.
@@ -35,16 +35,21 @@ final class FolderWatch: Sendable {
     self.tree = Mutex(tree)
     self.onChange = onChange
     queue = DispatchQueue(label: "pipeline.watch")
-    source = UncheckedSource(
-      DispatchSource.makeReadSource(fileDescriptor: inotify.number, queue: queue))
     dirty.withLock { $0.merge(found) }
-    source.value.setEventHandler { [weak self] in self?.drain() }
-    // The descriptor must not be closed before Dispatch has let it go.
-    source.value.setCancelHandler { withExtendedLifetime(inotify) {} }
-    source.value.resume()
+    registration.withLock { registration in
+      registration = DescriptorEvents.shared.read(inotify.queue, on: queue) { [weak self] in
+        guard let self else { return false }
+        drain()
+        return true
+      }
+    }
   }
 
-  deinit { source.value.cancel() }
+  deinit {
+    if let registration = registration.withLock({ $0 }) {
+      DescriptorEvents.shared.forget(registration)
+    }
+  }
 
   /// Takes what was heard of since the last call.
   func take() -> DirtyPaths {
@@ -82,12 +87,5 @@ final class FolderWatch: Sendable {
     tree.withLock { body(&$0, &found) }
     dirty.withLock { $0.merge(found) }
     onChange()
-  }
-
-  /// Keeps the source alive.
-  private struct UncheckedSource: @unchecked Sendable {
-    // @unchecked because it is set up before others can see it, and only cancelled later.
-    let value: any DispatchSourceRead
-    init(_ value: any DispatchSourceRead) { self.value = value }
   }
 }

@@ -12,6 +12,7 @@ import Synchronization
 final class ControlSocket: Sendable {
   private struct State {
     var isClosed = false
+    var listening: DescriptorEvents.Registration?
     var waiting: [ControlConnection] = []
     /// Those whose request is not done, kept alive.
     var connections: [ObjectIdentifier: ControlConnection] = [:]
@@ -19,7 +20,6 @@ final class ControlSocket: Sendable {
 
   private let socket: LocalSocket
   private let folder: Descriptor
-  private let source: UncheckedSource
   private let queue = DispatchQueue(label: "pipeline.control")
   private let state = Mutex(State())
   private let onArrival: @Sendable () -> Void
@@ -34,10 +34,16 @@ final class ControlSocket: Sendable {
     self.onArrival = onArrival
     socket = try LocalSocket.listen(as: LibraryLayout.control, in: folder)
     try socket.setNonBlocking()
-    source = UncheckedSource(
-      DispatchSource.makeReadSource(fileDescriptor: socket.descriptor.number, queue: queue))
-    source.value.setEventHandler { [weak self] in self?.accept() }
-    source.value.resume()
+    listen()
+  }
+
+  private func listen() {
+    state.withLock { state in
+      if state.isClosed { return }
+      state.listening = DescriptorEvents.shared.read(socket.descriptor, on: queue) { [weak self] in
+        self?.accept() ?? false
+      }
+    }
   }
 
   /// Whether requests wait to be served.
@@ -64,12 +70,12 @@ final class ControlSocket: Sendable {
 
   /// Stops listening; requests that wait are refused, and made elsewhere by those who asked.
   func close() {
-    let isFirst = state.withLock { state in
+    let (isFirst, listening) = state.withLock { state in
       defer { state.isClosed = true }
-      return !state.isClosed
+      return (!state.isClosed, state.listening)
     }
     guard isFirst else { return }
-    source.value.cancel()
+    if let listening { DescriptorEvents.shared.forget(listening) }
     do throws(FileError) {
       try folder.remove(LibraryLayout.control)
     } catch {
@@ -92,7 +98,10 @@ final class ControlSocket: Sendable {
   /// How long a connection may take to bring its request.
   private static let patience = DispatchTimeInterval.seconds(10)
 
-  private func accept() {
+  /// Takes all connections that wait.
+  ///
+  /// - Returns: whether others are to be heard of at once.
+  private func accept() -> Bool {
     do throws(FileError) {
       while let peer = try socket.accept() {
         // The name is the owner's alone; root may do everything anyway.
@@ -109,10 +118,11 @@ final class ControlSocket: Sendable {
           connection?.expire()
         }
       }
+      return true
     } catch {
-      // No descriptor is free. The source would tell of the same connection again and again.
-      source.value.suspend()
-      queue.asyncAfter(deadline: .now() + .seconds(1)) { [source] in source.value.resume() }
+      // No descriptor is free. The same connection would be told of again and again.
+      queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in self?.listen() }
+      return false
     }
   }
 
@@ -132,11 +142,4 @@ final class ControlSocket: Sendable {
       }
     }
   }
-}
-
-/// Keeps a Dispatch source.
-struct UncheckedSource: @unchecked Sendable {
-  // @unchecked because Dispatch's own objects may be used from any thread.
-  let value: any DispatchSourceRead
-  init(_ value: any DispatchSourceRead) { self.value = value }
 }

@@ -27,7 +27,7 @@ final class Interruption: Sendable {
       // The default action must be off for the source to get the signal.
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(
-        signal: number, queue: DispatchQueue.global(qos: .userInitiated))
+        signal: number, queue: DispatchQueue.global())
       source.setEventHandler { [self] in
         let (isFirst, _) = received.compareExchange(
           expected: 0, desired: number, ordering: .sequentiallyConsistent)
@@ -49,7 +49,7 @@ final class Interruption: Sendable {
     self.onSignal.withLock { $0 = onSignal }
     signal(SIGHUP, SIG_IGN)
     let source = DispatchSource.makeSignalSource(
-      signal: SIGHUP, queue: DispatchQueue.global(qos: .userInitiated))
+      signal: SIGHUP, queue: DispatchQueue.global())
     source.setEventHandler { [self] in
       isReloadDue.store(true, ordering: .relaxed)
       tell()
