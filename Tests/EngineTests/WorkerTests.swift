@@ -171,7 +171,8 @@ final class WorkerTests {
   @Test(
     "A job that waits behind a question without a good answer is done by the next worker",
     arguments: [
-      "kill -SEGV $$", "exit 0", "kill -STOP $$", #"echo '{"type":"estimates","bytes":[]}'"#,
+      "kill -SEGV $$", "exit 0", "kill -STOP $$", "echo nonsense",
+      #"echo '{"type":"estimates","bytes":[]}'; echo nonsense"#,
     ])
   func badAnswer(deed: String) throws {
     let lane = lane(
@@ -208,6 +209,7 @@ final class WorkerTests {
     "A worker that can't be started or set up holds the stage and fails no file",
     arguments: [
       ("/nonexistent/pipeline", ""), ("/bin/false", ""), (BuiltProgram.path, "exit 1"),
+      (BuiltProgram.path, "echo nonsense"), (BuiltProgram.path, #"echo '{"type":"unsupported"}'"#),
     ] as [(BytePath, String)])
   func notStarted(host: BytePath, create: String) throws {
     let workshop = try Workshop()

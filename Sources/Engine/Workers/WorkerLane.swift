@@ -226,7 +226,9 @@ final class WorkerLane: Lane {
   ) -> PluginResult {
     if let verdict = job.verdict { return .failed(verdict) }
     guard case .done(_, let renditions) = result, let folder else { return result }
-    if let fault = RenditionCheck.fault(in: renditions) { return nonsense("in which \(fault)") }
+    if let fault = RenditionCheck.fault(in: renditions) {
+      return .failed(nonsense("in which \(fault)"))
+    }
     do throws(FileError) {
       // A job may be quicker than the looks that are taken while it works.
       if !renditions.isEmpty, let failure = try limits.verdict(on: folder) {
@@ -242,8 +244,8 @@ final class WorkerLane: Lane {
     }
   }
 
-  func nonsense(_ what: String) -> PluginResult {
-    .failed(PluginFailure(.permanent, "The plugin \(carrier.manifest.id) gave an answer \(what)."))
+  func nonsense(_ what: String) -> PluginFailure {
+    PluginFailure(.permanent, "The plugin \(carrier.manifest.id) gave an answer \(what).")
   }
 
   /// Whether a job left processes behind, which the next job is not to meet.
