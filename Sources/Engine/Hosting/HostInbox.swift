@@ -74,6 +74,7 @@ final class HostInbox: Sendable {
   }
 
   private func take(_ line: [UInt8]) {
+    // What can't be decoded is answered as what is not known.
     let message = (try? JSONText.decode(HostMessage.self, from: line)) ?? .unknown("")
     guard case .cancel(let job) = message else {
       state.withLock { $0.messages.append(message) }
