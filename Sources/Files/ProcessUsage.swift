@@ -83,6 +83,7 @@ package struct ProcessStat: Hashable, Sendable {
   static func read(_ path: String) -> String? {
     guard let file = try? Descriptor.open(BytePath(path), flags: O_RDONLY) else { return nil }
     return withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { buffer in
+      // A process that is gone meanwhile can't be read any more.
       guard let count = try? file.read(into: buffer) else { return nil }
       return String(decoding: buffer[..<count], as: UTF8.self)
     }

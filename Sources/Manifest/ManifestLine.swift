@@ -175,6 +175,7 @@ extension ManifestLine {
     guard line.suffix(tail).elementsEqual(checkPrefix + Array(check.utf8) + checkSuffix) else {
       return nil
     }
+    // Its checksum is right, so this program or another wrote it so; it is damaged all the same.
     return try? JSONText.decode(ManifestLine.self, from: body + [UInt8(ascii: "}")])
   }
 }

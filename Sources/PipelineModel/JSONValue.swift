@@ -57,6 +57,7 @@ extension JSONValue {
 extension JSONValue: Codable {
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
+    // `Codable` can't be asked what is there, only be tried.
     if container.decodeNil() {
       self = .null
     } else if let value = try? container.decode(Bool.self) {

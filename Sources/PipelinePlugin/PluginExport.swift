@@ -72,6 +72,7 @@ private final class TypedInstance<Wrapped: Plugin>: Instance {
   }
 
   func estimate(facts text: String) -> Int? {
+    // Facts that can't be read leave the need of memory unknown.
     guard let facts = try? JSONText.decode([String: JSONValue].self, from: text) else {
       return nil
     }
@@ -106,6 +107,7 @@ extension Export {
     do throws(PluginFailure) {
       return Unmanaged.passRetained(Box(try current.create(text(options)))).toOpaque()
     } catch {
+      // A failure is plain data; the host says of an empty one that it can't be read.
       failure?.pointee = owned((try? JSONText.encode(error)) ?? "")
       return nil
     }

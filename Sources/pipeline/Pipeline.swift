@@ -96,7 +96,8 @@ enum Pipeline {
   /// starts its own workers, and nothing for people.
   private static func workerLaunch() -> BytePath? {
     let words = commandLine()
-    return words.count == 2 && words[0] == "worker" ? words[1] : nil
+    guard words.first == "worker" else { return nil }
+    return words.count == 2 ? words[1] : ""
   }
 
   /// The words behind the program's name as the kernel gave them: not all of them are UTF-8.

@@ -244,6 +244,15 @@ struct VerbTests {
     #expect(lines.first { $0.hasPrefix("identify\t") }?.contains("in the program itself") == true)
   }
 
+  @Test(
+    "Who starts a worker by hand is told what it is, with 2",
+    arguments: [[], ["nonsense"], ["{}"], ["--help"], ["a", "b"]] as [[BytePath]])
+  func worker(words: [BytePath]) throws {
+    let outcome = try BuiltProgram(in: "/").run(["worker"] + words)
+    #expect(outcome.exitCode == 2 && outcome.output.isEmpty)
+    #expect(outcome.errors.contains("by hand") && !outcome.errors.contains("Error"))
+  }
+
   @Test("Every verb has help with examples, and the program a version")
   func help() throws {
     let workspace = try Workspace()

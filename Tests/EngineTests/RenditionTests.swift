@@ -84,6 +84,29 @@ struct RenditionTests {
     #expect(carrier.jobs == 0)
   }
 
+  @Test(
+    "What is too large for the database is a file, and stays one, whatever the policy wants",
+    arguments: [StageConfiguration.Storage.database, .auto])
+  func greatest(policy: StageConfiguration.Storage) throws {
+    let asset = try workshop.add("x")
+    let carrier = FakeCarrier(FakeCarrier.manifest("both")) { request, _ in
+      // One with a hole, which is quick to write.
+      writeOutput([1], "huge.jpg", request)
+      truncate("\(request.output)/huge.jpg", RenditionStore.greatestInDatabase + 1)
+      return .done(renditions: [rendition("huge", at: "huge.jpg")])
+    }
+    try workshop.run([stage(policy)], [carrier])
+    let record = try #require(try workshop.renditions(of: asset).first)
+    #expect(record.path != nil && record.bytes == RenditionStore.greatestInDatabase + 1)
+    let kept = try workshop.files("renditions").map(\.description)
+    #expect(kept == [record.path])
+    let plan = try workshop.plan([stage(policy)], [carrier])
+    // No policy of an earlier time is known, so all that lies elsewhere than it should is moved.
+    try RenditionRelocation(engine: try workshop.engine(plan), plan: plan)
+      .run(settings: workshop.catalog)
+    #expect(try workshop.files("renditions").map(\.description) == kept)
+  }
+
   @Test("Bytes that are missing when they are to be moved are made again")
   func missingBytes() throws {
     let asset = try workshop.add("x")

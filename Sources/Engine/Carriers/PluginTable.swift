@@ -71,6 +71,7 @@ struct PluginTable: @unchecked Sendable {
     let instance = withString(options) { functions.pointee.create?($0, &failure) }
     let text = take(failure)
     if let instance { return instance }
+    // One that can't be decoded is a failure all the same, told below.
     if let text, let failure = try? JSONText.decode(PluginFailure.self, from: text) {
       throw failure
     }

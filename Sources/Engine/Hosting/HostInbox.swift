@@ -15,6 +15,13 @@ final class HostInbox: Sendable {
     var job: (name: String, control: JobControl)?
     /// Jobs that are to be given up and have not begun yet.
     var cancelled: Set<String> = []
+
+    mutating func next() -> HostMessage? {
+      // A job comes before what cancels it: where none waits, what is left came too late.
+      let hasJob = messages.contains { if case .process = $0 { true } else { false } }
+      if !hasJob { cancelled = [] }
+      return messages.isEmpty ? nil : messages.removeFirst()
+    }
   }
 
   private let state = Mutex(State())
@@ -36,9 +43,7 @@ final class HostInbox: Sendable {
   /// Waits for the next message.
   func next() -> HostMessage {
     while true {
-      if let message = state.withLock({ $0.messages.isEmpty ? nil : $0.messages.removeFirst() }) {
-        return message
-      }
+      if let message = state.withLock({ $0.next() }) { return message }
       filled.wait()
     }
   }
@@ -69,6 +74,7 @@ final class HostInbox: Sendable {
   }
 
   private func take(_ line: [UInt8]) {
+    // What can't be decoded is answered as what is not known.
     let message = (try? JSONText.decode(HostMessage.self, from: line)) ?? .unknown("")
     guard case .cancel(let job) = message else {
       state.withLock { $0.messages.append(message) }

@@ -10,10 +10,22 @@ import Sandbox
 package enum WorkerMain {
   /// Never returns.
   ///
-  /// - Parameter launch: the JSON that the program passed.
+  /// - Parameter launch: the JSON that the program passed; anything else is a wrong usage.
   package static func run(_ launch: BytePath) -> Never {
+    let decoded: WorkerLaunch
     do {
-      let launch = try JSONText.decode(WorkerLaunch.self, from: launch.bytes)
+      decoded = try JSONText.decode(WorkerLaunch.self, from: launch.bytes)
+    } catch {
+      // The program's own launches can be decoded, so this one is somebody's at a terminal.
+      end(
+        "pipeline: `pipeline worker` is how pipeline itself starts a process for a plugin, and "
+          + "nothing to be called by hand. See `pipeline --help`.", code: 2)
+    }
+    run(decoded)
+  }
+
+  private static func run(_ launch: WorkerLaunch) -> Never {
+    do {
       OwnProcess.endWithParent(launch.parent)
       if let group = launch.group { try ControlGroup.enter(group) }
       try OwnProcess.enter(launch.folder)
@@ -51,9 +63,9 @@ package enum WorkerMain {
   }
 
   /// The program takes the last line of standard error as the reason.
-  private static func end(_ message: String) -> Never {
+  private static func end(_ message: String, code: Int32 = 1) -> Never {
     let line = Array((message + "\n").utf8)
     _ = write(STDERR_FILENO, line, line.count)
-    _exit(1)
+    _exit(code)
   }
 }

@@ -47,7 +47,12 @@ package final class WorkerDescription: Sendable {
 
   /// Waits for the answer.
   package func manifest() throws(PluginFailure) -> PluginManifest {
-    if state.withLock({ $0.answer == nil }) { isAnswered.wait() }
+    // Where the user may have no more threads, nothing else gives up.
+    if state.withLock({ $0.answer == nil }),
+      isAnswered.wait(timeout: .now() + Self.patience) == .timedOut
+    {
+      giveUp()
+    }
     switch state.withLock({ $0.answer }) {
     case .manifest(let manifest): return try checked(manifest)
     case .failure(let failure): throw failure

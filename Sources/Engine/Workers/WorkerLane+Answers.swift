@@ -10,7 +10,7 @@ extension WorkerLane {
     switch event {
     case .message(let message): take(message)
     case .log(let line): log(.info, line)
-    case .nonsense(let what): breakOff(nonsense(what))
+    case .nonsense(let what): takeNonsense(what)
     case .ended(let ending): ended(ending)
     }
   }
@@ -49,11 +49,25 @@ extension WorkerLane {
     where job == state.withLock({ $0.job?.request.job }):
       finish(result)
     case (let expected, _):
-      guard case .estimates(let count, let completion)? = expected else {
-        return breakOff(nonsense("that nobody asked for"))
+      if case .estimates(let count, let completion)? = expected {
+        completion(Array(repeating: nil, count: count))
       }
-      completion(Array(repeating: nil, count: count))
-      retireOverQuestion()
+      endOver("that nobody asked for", insteadOf: expected)
+    }
+  }
+
+  private func takeNonsense(_ what: String) {
+    let (isLeaving, expected) = state.withLock { ($0.isLeaving, $0.expected.first) }
+    if !isLeaving { endOver(what, insteadOf: expected) }
+  }
+
+  /// Ends a worker that does not keep to the protocol; a job is to blame only for its own result.
+  private func endOver(_ what: String, insteadOf expected: Expected?) {
+    let failure = nonsense(what)
+    switch expected {
+    case .manifest?, .created?: fail(PluginFailure(.environment, failure.reason))
+    case .estimates?: retireOverQuestion()
+    case .result?, nil: breakOff(failure)
     }
   }
 
@@ -75,9 +89,8 @@ extension WorkerLane {
     }
   }
 
-  /// Ends a worker that doesn't keep to the protocol.
-  func breakOff(_ result: PluginResult) {
-    guard case .failed(let failure) = result else { return }
+  /// Ends a worker at once; the job that it works on fails.
+  private func breakOff(_ failure: PluginFailure) {
     let worker = state.withLock { state in
       if state.job?.verdict == nil { state.job?.verdict = failure }
       state.isLeaving = state.worker != nil
@@ -89,7 +102,7 @@ extension WorkerLane {
   /// Ends a worker that the machine lacks something for.
   func fail(_ failure: PluginFailure) {
     state.withLock { $0.failure = $0.failure ?? failure }
-    breakOff(.failed(failure))
+    breakOff(failure)
   }
 
   func ended(_ ending: ChildProcess.Ending) {

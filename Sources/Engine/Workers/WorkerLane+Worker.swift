@@ -103,13 +103,13 @@ extension WorkerLane {
     case nil: timer.stop()
     case .result: lookAtJob(worker)
     case .estimates:
-      if ContinuousClock().now - since > Self.patience { retireOverQuestion() }
+      if ContinuousClock().now - since > patience { retireOverQuestion() }
     case .manifest, .created:
-      guard ContinuousClock().now - since > Self.patience else { return }
+      guard ContinuousClock().now - since > patience else { return }
       fail(
         PluginFailure(
           .environment,
-          "The plugin \(carrier.manifest.id) gave no answer for \(Self.patience)."))
+          "The plugin \(carrier.manifest.id) gave no answer for \(patience)."))
     }
   }
 

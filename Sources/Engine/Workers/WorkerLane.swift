@@ -56,6 +56,8 @@ final class WorkerLane: Lane {
   let options: JSONValue
   let site: LaneSite
   let limits: WorkerLimits
+  /// What the plugin may take to be loaded and set up, or to answer a question.
+  let patience: Duration
   let queue: DispatchQueue
   let state = Mutex(State())
   let timer: LaneTimer
@@ -64,7 +66,7 @@ final class WorkerLane: Lane {
   static let mostJobs = 2000
   /// A worker that uses more memory than this between two jobs is replaced.
   static let mostIdleMemory = 512 << 20
-  /// What a plugin may take to be loaded and set up, or to answer a question.
+  /// The usual patience with a plugin.
   static let patience = Duration.seconds(30)
   /// The time between being asked to end and being ended.
   static let grace = DispatchTimeInterval.seconds(2)
@@ -77,12 +79,14 @@ final class WorkerLane: Lane {
   }
 
   init(
-    _ carrier: WorkerCarrier, program: WorkerProgram, options: JSONValue, site: LaneSite
+    _ carrier: WorkerCarrier, program: WorkerProgram, options: JSONValue, site: LaneSite,
+    patience: Duration = WorkerLane.patience
   ) {
     self.carrier = carrier
     self.program = program
     self.options = options
     self.site = site
+    self.patience = patience
     limits = WorkerLimits(
       site.limits, allowance: site.allowance, memoryBudget: site.memoryBudget)
     queue = DispatchQueue(label: site.queue.label + ".worker", target: site.queue)
@@ -222,7 +226,9 @@ final class WorkerLane: Lane {
   ) -> PluginResult {
     if let verdict = job.verdict { return .failed(verdict) }
     guard case .done(_, let renditions) = result, let folder else { return result }
-    if let fault = RenditionCheck.fault(in: renditions) { return nonsense("in which \(fault)") }
+    if let fault = RenditionCheck.fault(in: renditions) {
+      return .failed(nonsense("in which \(fault)"))
+    }
     do throws(FileError) {
       // A job may be quicker than the looks that are taken while it works.
       if !renditions.isEmpty, let failure = try limits.verdict(on: folder) {
@@ -238,8 +244,8 @@ final class WorkerLane: Lane {
     }
   }
 
-  func nonsense(_ what: String) -> PluginResult {
-    .failed(PluginFailure(.permanent, "The plugin \(carrier.manifest.id) gave an answer \(what)."))
+  func nonsense(_ what: String) -> PluginFailure {
+    PluginFailure(.permanent, "The plugin \(carrier.manifest.id) gave an answer \(what).")
   }
 
   /// Whether a job left processes behind, which the next job is not to meet.

@@ -191,6 +191,7 @@ final class WorkerProcess: Sendable {
     from descriptor: Descriptor, _ buffer: any WritableKeyPath<State, LineBuffer> & Sendable
   ) -> Taken {
     withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 16) { bytes in
+      // Of an open pipe no other error is known than that there is nothing now.
       let count = (try? descriptor.readSome(into: bytes)) ?? nil
       guard let count, count > 0 else { return Taken(isAtEnd: count == 0) }
       return state.withLock { state in

@@ -37,6 +37,7 @@ struct WorkerRecord: Codable {
     kill(-record.process, SIGKILL)
   }
 
+  /// Empty where the kernel doesn't say: then the times since its start have to do.
   private static let boot: String = {
     let path: BytePath = "/proc/sys/kernel/random/boot_id"
     let file = try? Descriptor.open(path, flags: O_RDONLY)

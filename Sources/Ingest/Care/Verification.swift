@@ -160,6 +160,7 @@ package struct Verification {
       for (digest, size) in page {
         if pass.isOver { return }
         let isRead = try checkOriginal(digest, size, pass.isStopped) { problem in
+          // Where nobody can say whether a process is at work, it is told at once.
           if problem.kind == .originalMissing, (try? isLocked) == true {
             // Looked at once more at the end.
             pass.doubtful.append((digest, size))

@@ -240,6 +240,7 @@ struct Landing {
   }
 
   private func describe(_ error: FileError) -> String {
+    // Without figures the error says enough.
     guard error.code == .noSpace, let facts = try? incoming.fileSystem() else {
       return error.message
     }

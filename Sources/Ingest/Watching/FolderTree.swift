@@ -78,6 +78,7 @@ struct FolderTree {
     }
     let isNew = keep(try inotify.watch(folder), path)
     for entry in names(in: folder) {
+      // What is gone by now is noted like a file, and found gone by who looks at it.
       let kind = entry.kind ?? (try? folder.status(of: entry.name).kind)
       let inner = path.appending(entry.name)
       if kind == .folder {
@@ -184,7 +185,8 @@ struct FolderTree {
     self.watch(folder, at: path, listsFiles: true, into: &dirty)
   }
 
-  /// Opens a folder of the source, or nothing if it is not there any more.
+  /// Opens a folder of the source, or nothing if it is not there any more or not to be read: a
+  /// rescan tells of the latter.
   private func openFolder(_ path: BytePath, noting dirty: inout DirtyPaths) -> Descriptor? {
     guard let root = openRoot(noting: &dirty) else { return nil }
     if path.isEmpty { return root }

@@ -26,6 +26,7 @@ struct DoctorSite {
     library = configuration?.library ?? context.workingFolder.appending("library")
     finder = PluginFinder(configured: configuration?.plugins ?? [])
     beside = Self.folder(beside: library)
+    // Why there is none beside the library is told by who looks at `beside`.
     work = try (try? beside.get()) ?? CheckFolder()
   }
 

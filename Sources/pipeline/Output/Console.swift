@@ -45,6 +45,7 @@ final class Console: Sendable {
   func event(_ name: String, _ members: [String: JSONValue]) {
     var members = members
     members["event"] = .string(name)
+    // Only a number that is none can't be written, and none is ever read or counted.
     guard let line = try? JSONText.encode(JSONValue.object(members)) else { return }
     result(Self.withoutControls(line))
   }

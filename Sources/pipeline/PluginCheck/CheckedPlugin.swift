@@ -207,6 +207,7 @@ final class CheckedPlugin {
   private static func unexpected(
     _ message: PluginMessage, to question: String, instead: String
   ) -> CheckFailure {
+    // A message came as JSON, so it can be written as such; and so can a value, below.
     let text = (try? JSONText.encode(message)) ?? ""
     return CheckFailure(
       "It answered “\(question)” with \(BytePath(String(text.prefix(120))).printable).",

@@ -31,12 +31,22 @@ enum ExplainVerb: Verb {
       for sighting in sightings { try explain(sighting, session, context.console) }
       return .success
     }
-    if let asset = try? session.asset(operand), !operand.bytes.contains(UInt8(ascii: "/")) {
+    if let asset = try asset(operand, session) {
       try explain(asset, session, context.console)
       return .success
     }
     explainUnseen(typed, path, session.surroundings, context.console)
     return .success
+  }
+
+  /// The asset that a word is an ID of, or `nil` if it is a path.
+  private static func asset(_ word: BytePath, _ session: ReadingSession) throws -> AssetRecord? {
+    if word.bytes.contains(UInt8(ascii: "/")) { return nil }
+    do {
+      return try session.asset(word)
+    } catch is UsageError {
+      return nil
+    }
   }
 
   /// The library, or `nil` if it is a new one that nothing was taken into yet.

@@ -58,6 +58,7 @@ enum ShowVerb: Verb {
     }
     for (stage, value) in facts.sorted(by: { $0.key < $1.key }) {
       for (name, fact) in (value.object ?? [:]).sorted(by: { $0.key < $1.key }) {
+        // What came as JSON can be written as such.
         let text = (try? JSONText.encode(fact)) ?? ""
         console.result("  fact      \(stage).\(name) \(BytePath(text).printable)")
       }

@@ -5,27 +5,29 @@ import Testing
 
 /// A plugin in C that does the worst it can: what, the file that it is given says.
 enum HostilePlugin {
-  /// Compiles it into the workspace's `plugins/`, as a library.
+  /// Puts it into the workspace's `plugins/`, as a library.
   static func makeLibrary(in workspace: Workspace) throws {
-    try compile("hostile.c", ["-shared", "-fPIC"], "libpipeline-hostile.so", in: workspace)
+    try workspace.makeFolder("plugins")
+    try workspace.write(try library.get(), to: "plugins/libpipeline-hostile.so")
   }
 
-  private static func compile(
-    _ file: String, _ flags: [String], _ product: String, in workspace: Workspace
-  ) throws {
-    try workspace.makeFolder(workspace.root.appending("plugins"))
-    let folder = workspace.root.appending("plugins")
-    try workspace.write(Array(source.utf8), to: folder.appending(BytePath(file)))
+  /// The library's bytes, compiled once for all tests.
+  private static let library = Result { try compile() }
+
+  private static func compile() throws -> [UInt8] {
+    let folder = try TemporaryFolder()
+    let (file, product) = (folder.appending("hostile.c"), folder.appending("hostile.so"))
+    try Data(source.utf8).write(to: URL(filePath: file.description))
     let compiler = Process()
     compiler.executableURL = URL(filePath: "/usr/bin/cc")
-    compiler.arguments =
-      ["-w", "-O0", "-pthread", "-I", headers] + flags + [
-        "-o", folder.appending(BytePath(product)).description,
-        folder.appending(BytePath(file)).description,
-      ]
+    compiler.arguments = [
+      "-w", "-O0", "-pthread", "-I", headers, "-shared", "-fPIC", "-o", product.description,
+      file.description,
+    ]
     try compiler.run()
     compiler.waitUntilExit()
     try #require(compiler.terminationStatus == 0)
+    return Array(try Data(contentsOf: URL(filePath: product.description)))
   }
 
   private static var headers: String {

@@ -180,6 +180,36 @@ final class HostilePluginTests {
     #expect(try deed("harmless", exit: 0)["outcome"] == "done")
   }
 
+  @Test("Another configuration is taken up while a job hangs, which fails nothing")
+  func reload() throws {
+    try configure(["timeout": "10m"])
+    try workspace.put("stubborn", as: "deed.txt")
+    let run = try workspace.program.start(["watch", "--json"])
+    func wait(_ what: String, until isThere: () throws -> Bool) throws {
+      let deadline = ContinuousClock.now + .seconds(40)
+      while try !isThere(), run.isRunning, ContinuousClock.now < deadline { usleep(10_000) }
+      try #require(try isThere(), "\(what): \(String(decoding: run.errorsSoFar, as: UTF8.self))")
+    }
+    // A worker has the original as long as it is at work.
+    try wait("the job") {
+      try workspace.files(below: "library/work").contains { $0.components.contains("in") }
+    }
+    try workspace.configure(stages: [])
+    run.signal(SIGHUP)
+    try wait("the end of the first session") {
+      String(decoding: run.outputSoFar, as: UTF8.self).contains("\"event\":\"summary\"")
+    }
+    try workspace.put("later", as: "later.txt")
+    try wait("a file of the second session") { !workspace.exists("inbox/later.txt") }
+    run.signal(SIGTERM)
+    let outcome = try run.wait(within: 20)
+    #expect(outcome.exitCode == 143)
+    try workspace.expectNobodyLeft()
+    #expect(try outcome.events().of("job").isEmpty)
+    #expect(try workspace.json("failed").isEmpty)
+    try workspace.expectSound()
+  }
+
   @Test("With the program its workers end, in the middle of a job as well")
   func killedProgram() throws {
     try workspace.put("stubborn", as: "deed.txt")

@@ -63,7 +63,7 @@ final class Workshop {
   }
 
   /// A plan of stages whose plugins are in the test.
-  func plan(_ stages: [StageConfiguration], _ carriers: [FakeCarrier]) throws -> StagePlan {
+  func plan(_ stages: [StageConfiguration], _ carriers: [any Carrier]) throws -> StagePlan {
     var configuration = PipelineConfiguration(
       file: temporary.appending("pipeline.json"), library: temporary.path)
     configuration.stages = stages
@@ -89,10 +89,11 @@ final class Workshop {
   /// Runs everything that is ready, and returns what was told about the jobs.
   @discardableResult
   func run(
-    _ stages: [StageConfiguration], _ carriers: [FakeCarrier], budget: Int = 1 << 30
+    _ stages: [StageConfiguration], _ carriers: [any Carrier], budget: Int = 1 << 30
   ) throws -> [JobEvent] {
     let before = report.events.count
     let engine = try engine(try plan(stages, carriers), budget: budget)
+    defer { engine.close() }
     try engine.drain { false }
     return Array(report.events[before...])
   }

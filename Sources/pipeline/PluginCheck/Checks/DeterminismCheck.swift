@@ -37,6 +37,7 @@ struct DeterminismCheck: PluginCheck {
     case (.done(let facts, let renditions), .done(let otherFacts, let otherRenditions)):
       let names = Set((facts.object ?? [:]).keys).union((otherFacts.object ?? [:]).keys)
       if let name = names.sorted().first(where: { facts[$0] != otherFacts[$0] }) {
+        // What came as JSON can be written as such.
         let values = [facts, otherFacts].map { value in
           value[name].flatMap { try? JSONText.encode($0) } ?? "nothing"
         }

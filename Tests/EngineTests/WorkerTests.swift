@@ -1,0 +1,227 @@
+import Catalog
+import Configuration
+import Dispatch
+import Files
+import Fixtures
+import Foundation
+import Glibc
+import PipelineModel
+import PipelinePlugin
+import Synchronization
+import Testing
+
+@testable import Engine
+
+/// Lanes whose workers are processes, started by the program as built.
+@Suite("Workers", .timeLimit(.minutes(2)))
+final class WorkerTests {
+  private let folder: TemporaryFolder
+  private let queue = DispatchQueue(label: "test", attributes: .concurrent)
+  private var lanes: [WorkerLane] = []
+  private var requests = 0
+
+  init() throws {
+    // As the program does: a worker that is gone while it is written to is an error of `write`.
+    signal(SIGPIPE, SIG_IGN)
+    folder = try TemporaryFolder()
+    let root = try Descriptor.openFolder(folder.path)
+    for name: BytePath in ["work", "results"] { try root.makeFolder(name) }
+    try root.writeDurably(Array("original\n".utf8), as: "original")
+  }
+
+  deinit {
+    for lane in lanes {
+      let isOver = DispatchSemaphore(value: 0)
+      lane.end { isOver.signal() }
+      isOver.wait()
+    }
+  }
+
+  private func lane(
+    _ plugin: ShellPlugin, patience: Duration = WorkerLane.patience,
+    limits change: (inout StageLimits) -> Void = { _ in }
+  ) -> WorkerLane {
+    var limits = StageLimits()
+    change(&limits)
+    let site = LaneSite(
+      queue: queue, limits: limits, allowance: plugin.program.allowance,
+      memoryBudget: ByteSize(bytes: 1 << 30), work: folder.appending("work"))
+    let lane = WorkerLane(
+      plugin.carrier, program: plugin.program, options: [:], site: site, patience: patience)
+    lanes.append(lane)
+    return lane
+  }
+
+  /// A job on its way.
+  private final class Answer: Sendable {
+    private let result = Mutex<PluginResult?>(nil)
+    private let isThere = DispatchSemaphore(value: 0)
+
+    func take(_ result: PluginResult) {
+      self.result.withLock { $0 = result }
+      isThere.signal()
+    }
+
+    /// Waits for it.
+    func get() throws -> PluginResult {
+      #expect(isThere.wait(timeout: .now() + 60) == .success)
+      return try #require(result.withLock { $0 })
+    }
+
+    /// Waits for the facts of a job that must be done.
+    func facts() throws -> JSONValue {
+      let result = try get()
+      guard case .done(let facts, _) = result else {
+        Issue.record("\(result)")
+        return [:]
+      }
+      return facts
+    }
+
+    /// Waits for the failure of a job that must fail.
+    func failure() throws -> PluginFailure {
+      guard case .failed(let failure) = try get() else { return PluginFailure(.transient, "none") }
+      return failure
+    }
+  }
+
+  private func begin(_ lane: WorkerLane, facts: [String: JSONValue] = [:]) throws -> Answer {
+    requests += 1
+    let output = BytePath("\(requests)")
+    try Descriptor.openFolder(folder.appending("results")).makeFolder(output)
+    let request = PluginRequest(
+      job: "\(requests)",
+      asset: .init(
+        id: try #require(AssetID("018f0000-0000-7000-8000-000000000001")), name: "a",
+        digest: try #require(Digest(bytes: [UInt8](repeating: 7, count: 32))), size: 9),
+      input: folder.appending("original").description,
+      output: folder.appending("results").appending(output).description, options: [:],
+      facts: facts)
+    let answer = Answer()
+    lane.process(request, job: JobControl()) { answer.take($0) }
+    return answer
+  }
+
+  // MARK: Limits
+
+  @Test(
+    "A job that is over before anybody looked is held to its limits all the same",
+    arguments: [
+      ("for i in 1 2 3 4 5; do : > $i; done", "4 files"),
+      ("for i in 1 2 3; do printf %05000d 0 > $i; done", "10 KiB"),
+    ])
+  func quickJob(deed: String, limit: String) throws {
+    let result = #"{"name":"a","path":"a","mediaType":"image/png","width":1,"height":1}"#
+    let plugin = try ShellPlugin(
+      process: #": > a; \#(deed); members=',"renditions":[\#(result)]'"#, in: folder.path)
+    let lane = lane(plugin) {
+      $0.files = 4
+      $0.outputBytes = ByteSize(bytes: 10 << 10)
+    }
+    let failure = try begin(lane).failure()
+    #expect(failure.class == .permanent)
+    #expect(failure.reason.contains(limit), "\(failure.reason)")
+    #expect(try Descriptor.openFolder(folder.appending("results/1")).entries().isEmpty)
+  }
+
+  @Test("What the processes used that a job has ended already counts as its time on processors")
+  func processorOfChildren() throws {
+    let plugin = try ShellPlugin(
+      // Each of them is short, and the one that starts them does nothing itself.
+      process: "while :; do (i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done); done",
+      mayExecute: true, in: folder.path)
+    let lane = lane(plugin) {
+      $0.processes = 8
+      $0.cpu = TimeSpan(milliseconds: 250)
+      $0.time = TimeSpan(milliseconds: 10_000)
+    }
+    let failure = try begin(lane).failure()
+    #expect(failure.class == .permanent)
+    #expect(failure.reason.contains("processor"), "\(failure.reason)")
+  }
+
+  // MARK: Between jobs
+
+  @Test("Processes that a job left behind are gone before the next job begins")
+  func company() throws {
+    let plugin = try ShellPlugin(
+      process: "sleep 600 > /dev/null 2>&1 & more=',\"left\":'$!", mayExecute: true,
+      in: folder.path)
+    let lane = lane(plugin) { $0.processes = 8 }
+    let left = try #require(try begin(lane).facts()["left"]?.integer)
+    #expect(try begin(lane).facts()["count"] == 1)
+    // A process that nobody has reaped yet has no words any more.
+    let words = URL(filePath: "/proc/\(left)/cmdline")
+    #expect((try? Data(contentsOf: words))?.isEmpty ?? true)
+  }
+
+  @Test("A request that is too long to be sent fails its job, and the worker goes on")
+  func longRequest() throws {
+    let lane = lane(try ShellPlugin(in: folder.path))
+    #expect(try begin(lane).facts()["count"] == 1)
+    let long = String(repeating: "x", count: HostMessage.longestLine)
+    let failure = try begin(lane, facts: ["other": ["text": .string(long)]]).failure()
+    #expect(failure.class == .permanent)
+    #expect(failure.reason.contains("16 MiB"), "\(failure.reason)")
+    #expect(try begin(lane).facts()["count"] == 2)
+  }
+
+  // MARK: Questions
+
+  @Test(
+    "A job that waits behind a question without a good answer is done by the next worker",
+    arguments: [
+      "kill -SEGV $$", "exit 0", "kill -STOP $$", "echo nonsense",
+      #"echo '{"type":"estimates","bytes":[]}'; echo nonsense"#,
+    ])
+  func badAnswer(deed: String) throws {
+    let lane = lane(
+      try ShellPlugin(estimate: deed, in: folder.path), patience: .milliseconds(300))
+    #expect(try begin(lane).facts()["count"] == 1)
+    let bytes = Mutex<[[Int?]]>([])
+    // Held back, so that both are sent before the worker can answer.
+    queue.suspend()
+    let answer = Result {
+      lane.estimate(facts: [[:]]) { answer in bytes.withLock { $0.append(answer) } }
+      return try begin(lane)
+    }
+    queue.resume()
+    #expect(try answer.get().facts()["count"] == 1)
+    #expect(bytes.withLock { $0 } == [[nil]])
+  }
+
+  @Test("A plugin whose questions end its worker costs no job an attempt")
+  func attempts() throws {
+    let workshop = try Workshop()
+    let assets = try (0..<8).map { try workshop.add("content \($0)") }
+    // All takes its time, so that a question waits behind a job, and the next job behind that.
+    let spin = "i=0; while [ $i -lt 40000 ]; do i=$((i + 1)); done"
+    let plugin = try ShellPlugin(
+      process: spin, estimate: "\(spin); kill -SEGV $$", in: folder.path)
+    let events = try workshop.run([.stage("s", "shell", width: 1)], [plugin.carrier])
+    #expect(events.count == 8 && events.allSatisfy { $0.outcome == .done })
+    for asset in assets { #expect(try workshop.jobs(of: asset)["s"]?.attempts == 1) }
+  }
+
+  // MARK: The machine
+
+  @Test(
+    "A worker that can't be started or set up holds the stage and fails no file",
+    arguments: [
+      ("/nonexistent/pipeline", ""), ("/bin/false", ""), (BuiltProgram.path, "exit 1"),
+      (BuiltProgram.path, "echo nonsense"), (BuiltProgram.path, #"echo '{"type":"unsupported"}'"#),
+    ] as [(BytePath, String)])
+  func notStarted(host: BytePath, create: String) throws {
+    let workshop = try Workshop()
+    let assets = try (0..<5).map { try workshop.add("content \($0)") }
+    let stages: [StageConfiguration] = [.stage("s", "shell", width: 1) { $0.attempts = 1 }]
+    let broken = try ShellPlugin(create: create, host: host, in: folder.path)
+    let events = try workshop.run(stages, [broken.carrier])
+    #expect(events.allSatisfy { $0.failureClass == "environment" }, "\(events)")
+    #expect(workshop.report.held.count == 1)
+    #expect(try workshop.catalog.backlog()["s"] == [.ready: 5])
+    let whole = try ShellPlugin(in: folder.path)
+    #expect(try workshop.run(stages, [whole.carrier]).map(\.outcome).count { $0 == .done } == 5)
+    for asset in assets { #expect(try workshop.jobs(of: asset)["s"]?.state == .done) }
+  }
+}
