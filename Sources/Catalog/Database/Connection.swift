@@ -75,6 +75,9 @@ final class Connection {
 
   deinit { close() }
 
+  /// The memory for pages between transactions of the connection that writes, in KiB.
+  static let cacheKibibytes = 4096
+
   /// Makes this the connection that writes: durable commits to a write-ahead log.
   func prepareWriting() throws(CatalogError) {
     let mode = try first("PRAGMA journal_mode = WAL") { $0.text(0) }
@@ -89,7 +92,11 @@ final class Connection {
     // that files may be removed.
     try execute("PRAGMA synchronous = FULL")
     try execute("PRAGMA secure_delete = OFF")
-    try execute("PRAGMA cache_size = -32768")
+    // A watch runs for months: its memory is to be full soon, and small. What is not here is in the
+    // kernel's cache. One transaction may have more all the same, up to 8192 pages (32 MiB): a page
+    // that makes room before the commit is written to the log twice.
+    try execute("PRAGMA cache_size = -\(Self.cacheKibibytes)")
+    try execute("PRAGMA cache_spill = 8192")
     // A longer log: digests are spread over all pages, and a page that several commits change is
     // written back once.
     try execute("PRAGMA wal_autocheckpoint = 8192")

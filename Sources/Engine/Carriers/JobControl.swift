@@ -5,7 +5,12 @@ import Synchronization
 package final class JobControl: Sendable {
   private let cancelled = Atomic(false)
   private let givenUp = Atomic(false)
-  private let listener = Mutex<(@Sendable () -> Void)?>(nil)
+  private struct Listener {
+    var onCancel: (@Sendable () -> Void)?
+  }
+  // Within a struct: a function that is itself what the lock holds is wrapped once more by each
+  // look at it. Source: github.com/swiftlang/swift/issues/91348.
+  private let listener = Mutex(Listener())
   private let log: @Sendable (PluginHost.LogLevel, String) -> Void
   private let progress: @Sendable (Double) -> Void
 
@@ -32,7 +37,7 @@ package final class JobControl: Sendable {
   package func cancel() {
     guard !cancelled.exchange(true, ordering: .relaxed) else { return }
     // Called out after the lock is released.
-    let tell = listener.withLock { $0 }
+    let tell = listener.withLock { $0.onCancel }
     tell?()
   }
 
@@ -44,7 +49,7 @@ package final class JobControl: Sendable {
 
   /// Sets who is told, once, that the plugin is to give up.
   package func onCancel(_ body: @escaping @Sendable () -> Void) {
-    listener.withLock { $0 = body }
+    listener.withLock { $0.onCancel = body }
     if isCancelled { body() }
   }
 

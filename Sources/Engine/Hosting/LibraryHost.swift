@@ -24,16 +24,21 @@ struct LibraryHost {
     let loaded = load(path)
     try inbox.read(from: Descriptor(takingOver: STDIN_FILENO, path: "standard input"))
     var instance: PluginInstance?
-    while true {
-      let message = inbox.next()
-      switch loaded {
-      case .failure(let failure):
-        answers.write(.failed(failure))
-      case .success(let carrier):
-        serve(message, carrier, &instance)
-      }
-      inbox.isDone()
+    while true { serveNext(loaded, &instance) }
+  }
+
+  // Not inlined: what is made within a loop without an end is never released.
+  // Source: github.com/swiftlang/swift/pull/86644.
+  @inline(never)
+  private func serveNext(
+    _ loaded: Result<LibraryCarrier, PluginFailure>, _ instance: inout PluginInstance?
+  ) {
+    let message = inbox.next()
+    switch loaded {
+    case .failure(let failure): answers.write(.failed(failure))
+    case .success(let carrier): serve(message, carrier, &instance)
     }
+    inbox.isDone()
   }
 
   private func load(_ path: BytePath) -> Result<LibraryCarrier, PluginFailure> {

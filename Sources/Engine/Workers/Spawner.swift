@@ -30,11 +30,16 @@ final class Spawner: Sendable {
   }
 
   private func run() {
-    while true {
-      filled.wait()
-      let work = waiting.withLock { $0.isEmpty ? nil : $0.removeFirst() }
-      work?()
-    }
+    while true { startNext() }
+  }
+
+  // Not inlined: what is made within a loop without an end is never released.
+  // Source: github.com/swiftlang/swift/pull/86644.
+  @inline(never)
+  private func startNext() {
+    filled.wait()
+    let work = waiting.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+    work?()
   }
 
   /// Starts a process; takes as long as the kernel does, a few milliseconds.

@@ -38,13 +38,21 @@ final class RunReport: IngestReport, EngineReport {
     case yes, no, ask
   }
 
+  /// Who is told of what.
+  private struct Listeners {
+    /// Told after each commit of ingest.
+    var onCommit: (@Sendable () -> Void)?
+    /// Told when the engine can't go on.
+    var onFailure: (@Sendable () -> Void)?
+  }
+
   private let console: Console
   private let missing: MissingAnswer
   private let state = Mutex(Counts())
-  /// Told after each commit of ingest.
-  private let onCommit = Mutex<(@Sendable () -> Void)?>(nil)
-  /// Told when the engine can't go on.
-  private let onFailure = Mutex<(@Sendable () -> Void)?>(nil)
+  // Within a struct: a function that is itself what the lock holds is wrapped once more by each
+  // look at it, until a call of it needs more stack than there is.
+  // Source: github.com/swiftlang/swift/issues/91348.
+  private let listeners = Mutex(Listeners())
   /// When a path or a job was last told.
   private let lastEvent = Mutex<ContinuousClock.Instant?>(nil)
 
@@ -56,16 +64,17 @@ final class RunReport: IngestReport, EngineReport {
   var counts: Counts { state.withLock { $0 } }
 
   /// Sets what is called after each commit of ingest.
-  func afterCommit(_ body: @escaping @Sendable () -> Void) { onCommit.withLock { $0 = body } }
+  func afterCommit(_ body: @escaping @Sendable () -> Void) {
+    listeners.withLock { $0.onCommit = body }
+  }
 
   /// Sets what is called, on the engine's own queue, when the engine can't go on.
-  func afterFailure(_ body: @escaping @Sendable () -> Void) { onFailure.withLock { $0 = body } }
+  func afterFailure(_ body: @escaping @Sendable () -> Void) {
+    listeners.withLock { $0.onFailure = body }
+  }
 
   /// Forgets who is told of commits and failures.
-  func forget() {
-    onCommit.withLock { $0 = nil }
-    onFailure.withLock { $0 = nil }
-  }
+  func forget() { listeners.withLock { $0 = Listeners() } }
 
   /// When the last path or job was told, `nil` if none was.
   var lastEventAt: ContinuousClock.Instant? { lastEvent.withLock { $0 } }
@@ -102,7 +111,7 @@ final class RunReport: IngestReport, EngineReport {
 
   func committed() {
     // Copied first: nothing is called out under a lock.
-    let body = onCommit.withLock { $0 }
+    let body = listeners.withLock { $0.onCommit }
     body?()
   }
 
@@ -148,7 +157,7 @@ final class RunReport: IngestReport, EngineReport {
   }
 
   func failed() {
-    let body = onFailure.withLock { $0 }
+    let body = listeners.withLock { $0.onFailure }
     body?()
   }
 

@@ -12,8 +12,12 @@ final class Interruption: Sendable {
   private let receivedAt = Mutex<ContinuousClock.Instant?>(nil)
   /// Whether SIGHUP came and was not answered yet.
   private let isReloadDue = Atomic(false)
-  /// Told on a queue of Dispatch when a signal came.
-  private let onSignal = Mutex<(@Sendable () -> Void)?>(nil)
+  private struct Listener {
+    /// Told on a queue of Dispatch when a signal came.
+    var onSignal: (@Sendable () -> Void)?
+  }
+  // Within a struct: see `RunReport`.
+  private let listener = Mutex(Listener())
   /// A second signal within this time is the first one again: timeout(1) sends
   /// one to the program and one to its process group.
   private static let echo = Duration.milliseconds(500)
@@ -46,7 +50,7 @@ final class Interruption: Sendable {
   ///
   /// - Parameter onSignal: told of each signal from now on, on a queue of Dispatch.
   func listenForReload(onSignal: @escaping @Sendable () -> Void) {
-    self.onSignal.withLock { $0 = onSignal }
+    listener.withLock { $0.onSignal = onSignal }
     signal(SIGHUP, SIG_IGN)
     let source = DispatchSource.makeSignalSource(
       signal: SIGHUP, queue: DispatchQueue.global())
@@ -63,7 +67,7 @@ final class Interruption: Sendable {
 
   private func tell() {
     // Copied first: nothing is called out under a lock.
-    let body = onSignal.withLock { $0 }
+    let body = listener.withLock { $0.onSignal }
     body?()
   }
 
