@@ -13,9 +13,8 @@ struct FuzzTests {
   private static let isFull = environment["PIPELINE_FUZZ"] == "1"
   private static let seed = environment["PIPELINE_SEED"].flatMap(UInt64.init) ?? 2026
 
-  /// How much memory the program may have at any time, in KiB: 32 MiB of it are the catalog's
-  /// cache, which fills as the catalog grows.
-  private static let most = 128 << 10
+  /// How much memory the program may have at any time, in KiB.
+  private static let most = 96 << 10
   /// How much of that may come in the second half, in KiB.
   private static let growth = 16 << 10
 
