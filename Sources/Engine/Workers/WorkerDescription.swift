@@ -23,8 +23,8 @@ package final class WorkerDescription: Sendable {
   private let state = Mutex(State())
   private let isAnswered = DispatchSemaphore(value: 0)
 
-  /// How long a plugin may take to be loaded.
-  private static let patience = DispatchTimeInterval.seconds(30)
+  /// How long a plugin may take to be loaded, in seconds.
+  private static let patience = 30.0
 
   /// Asks a plugin; returns at once.
   package init(_ program: WorkerProgram) {
@@ -48,11 +48,13 @@ package final class WorkerDescription: Sendable {
   /// Waits for the answer.
   package func manifest() throws(PluginFailure) -> PluginManifest {
     // Where the user may have no more threads, nothing else gives up.
-    if state.withLock({ $0.answer == nil }),
-      isAnswered.wait(timeout: .now() + Self.patience) == .timedOut
-    {
-      giveUp()
+    let end = ContinuousClock().now + .seconds(Self.patience)
+    while state.withLock({ $0.answer == nil }), ContinuousClock().now < end {
+      // In steps, because Dispatch ends a wait by the time of day, which may jump.
+      _ = isAnswered.wait(timeout: .now() + .milliseconds(100))
     }
+    // Changes nothing where there is an answer.
+    giveUp()
     switch state.withLock({ $0.answer }) {
     case .manifest(let manifest): return try checked(manifest)
     case .failure(let failure): throw failure
