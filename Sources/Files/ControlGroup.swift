@@ -10,10 +10,14 @@ package struct ControlGroup: Sendable {
   /// Its folder.
   package var path: BytePath { folder.path }
 
-  /// Makes a group without processes, or takes one that an earlier program left.
+  /// Makes a group without processes; one that an earlier program left is made anew, as it
+  /// remembers what became of that program's processes.
   init(_ name: BytePath, in parent: Descriptor) throws(FileError) {
     self.parent = parent
-    try parent.makeFolder(name)
+    if try !parent.makeFolder(name) {
+      try parent.removeFolder(name)
+      try parent.makeFolder(name)
+    }
     folder = try Descriptor.openFolder(name, in: parent, followsLinks: false)
   }
 

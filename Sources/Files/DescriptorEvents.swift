@@ -47,9 +47,7 @@ package final class DescriptorEvents: Sendable {
       return
     }
     do throws(FileError) {
-      // A loop with an end, though the end never comes: the compiler does not release what is
-      // made within one that has none. Source: github.com/swiftlang/swift/pull/86644.
-      try DedicatedThread.start { while Self.shared.deliver() {} }
+      try DedicatedThread.start { while true { Self.shared.deliver() } }
       epoll = made
     } catch {
       // Nobody would wait for it: descriptors are asked one by one.
@@ -119,19 +117,22 @@ package final class DescriptorEvents: Sendable {
   private func isKnown(_ name: UInt64) -> Bool { state.withLock { $0.entries[name] != nil } }
 
   /// Waits for events and tells them.
-  ///
-  /// - Returns: whether there may be more.
-  private func deliver() -> Bool {
+  // Not inlined: what is made within a loop without an end is never released.
+  // Source: github.com/swiftlang/swift/pull/86644.
+  @inline(never)
+  private func deliver() {
     var names = [UInt64](repeating: 0, count: 64)
     let count = names.withUnsafeMutableBufferPointer {
       pipeline_epoll_wait(epoll, $0.baseAddress, Int32($0.count))
     }
-    // A signal may end the wait; nothing else does, as nobody closes the descriptor.
-    guard count > 0 else { return count == 0 || errno == EINTR }
+    guard count > 0 else {
+      // A signal may end the wait. Nothing else should, and must not become a hot loop.
+      if errno != EINTR { usleep(10_000) }
+      return
+    }
     for name in names.prefix(Int(count)) {
       if let entry = state.withLock({ $0.entries[name] }) { tell(entry, name) }
     }
-    return true
   }
 
   private func tell(_ entry: Entry, _ name: UInt64) {

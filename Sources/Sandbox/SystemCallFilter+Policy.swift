@@ -31,14 +31,17 @@ extension SystemCallFilter {
   }
 
   /// Memory that is shared and no file's can be hidden from whoever looks at what a process
-  /// uses: it stays when the process lets go of its pages.
+  /// uses: it stays when the process lets go of its pages. Memory that grows downwards the kernel
+  /// counts as stack, which the limit of memory does not bound.
   private func addMemory() throws(SandboxError) {
     let (shared, anonymous) = (UInt64(MAP_SHARED), UInt64(MAP_ANONYMOUS))
+    let grows: UInt64 = 0x100  // MAP_GROWSDOWN, which <sys/mman.h> has under _GNU_SOURCE only.
     for value in [0, shared, anonymous] {
-      try allow(["mmap", "mmap2"], when: .bits(3, shared | anonymous, equal: value))
+      try allow(["mmap", "mmap2"], when: .bits(3, shared | anonymous | grows, equal: value))
     }
     try refuse(
       ["mmap", "mmap2"], when: .bits(3, shared | anonymous, equal: shared | anonymous))
+    try refuse(["mmap", "mmap2"], when: .bits(3, grows, equal: grows))
   }
 
   /// Opening for reading does not truncate: the kernel would cut off a file that this

@@ -38,7 +38,7 @@ final class WorkerTests {
   }
 
   private func lane(
-    _ plugin: ShellPlugin, patience: Duration = WorkerLane.patience,
+    _ plugin: ShellPlugin, care: WorkerCare = WorkerCare(),
     limits change: (inout StageLimits) -> Void = { _ in }
   ) -> WorkerLane {
     var limits = StageLimits()
@@ -47,7 +47,7 @@ final class WorkerTests {
       queue: queue, limits: limits, allowance: plugin.program.allowance,
       memoryBudget: ByteSize(bytes: 1 << 30), work: folder.appending("work"))
     let lane = WorkerLane(
-      plugin.carrier, program: plugin.program, options: [:], site: site, patience: patience)
+      plugin.carrier, program: plugin.program, options: [:], site: site, care: care)
     lanes.append(lane)
     return lane
   }
@@ -155,6 +155,51 @@ final class WorkerTests {
     #expect((try? Data(contentsOf: words))?.isEmpty ?? true)
   }
 
+  @Test("A worker is replaced after a number of jobs")
+  func replacedAfterJobs() throws {
+    let lane = lane(try ShellPlugin(in: folder.path), care: WorkerCare(mostJobs: 2))
+    let counts = try (1...5).map { _ in try begin(lane).facts()["count"] }
+    #expect(counts == [1, 2, 1, 2, 1])
+  }
+
+  @Test("A worker that keeps too much memory between two jobs is replaced")
+  func replacedForMemory() throws {
+    // A megabyte of text more with each job.
+    let grow = "text=$text$(printf %01000000d 0)"
+    let lane = lane(
+      try ShellPlugin(process: grow, mayExecute: true, in: folder.path),
+      care: WorkerCare(mostIdleMemory: 8 << 20))
+    let counts = try (1...12).map { _ in try #require(try begin(lane).facts()["count"]?.integer) }
+    let restart = try #require(counts.dropFirst().firstIndex(of: 1))
+    #expect(restart > 2 && counts[..<restart] == Array(1...restart)[...])
+  }
+
+  @Test("A worker that has had nothing to do for long is ended, and the next job starts another")
+  func idle() throws {
+    let lane = lane(
+      try ShellPlugin(in: folder.path), care: WorkerCare(idleInterval: 0.05, mostIdleTime: 0.2))
+    #expect(try begin(lane).facts()["count"] == 1)
+    let deadline = ContinuousClock.now + .seconds(20)
+    while lane.state.withLock({ $0.worker != nil }), ContinuousClock.now < deadline {
+      usleep(10_000)
+    }
+    #expect(lane.state.withLock { $0.worker == nil })
+    #expect(try begin(lane).facts()["count"] == 1)
+  }
+
+  @Test("One that may fork and does so without end is stopped at its number of processes")
+  func forks() throws {
+    let plugin = try ShellPlugin(
+      process: "while :; do sleep 600 > /dev/null 2>&1 & done", mayExecute: true, in: folder.path)
+    let lane = lane(plugin) {
+      $0.processes = 8
+      $0.time = TimeSpan(milliseconds: 20_000)
+    }
+    let failure = try begin(lane).failure()
+    #expect(failure.class == .permanent)
+    #expect(failure.reason.contains("may run 8"), "\(failure.reason)")
+  }
+
   @Test("A request that is too long to be sent fails its job, and the worker goes on")
   func longRequest() throws {
     let lane = lane(try ShellPlugin(in: folder.path))
@@ -176,7 +221,7 @@ final class WorkerTests {
     ])
   func badAnswer(deed: String) throws {
     let lane = lane(
-      try ShellPlugin(estimate: deed, in: folder.path), patience: .milliseconds(300))
+      try ShellPlugin(estimate: deed, in: folder.path), care: WorkerCare(patience: 0.3))
     #expect(try begin(lane).facts()["count"] == 1)
     let bytes = Mutex<[[Int?]]>([])
     // Held back, so that both are sent before the worker can answer.

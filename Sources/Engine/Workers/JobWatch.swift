@@ -4,8 +4,8 @@ import PipelinePlugin
 
 /// Looks every now and then at what a worker uses, and says when that is too much.
 struct JobWatch {
-  /// How often it looks, in milliseconds.
-  static let interval = 50
+  /// How often it looks, in seconds.
+  static let interval = 0.05
 
   private let limits: WorkerLimits
   private let process: Int32
@@ -26,42 +26,40 @@ struct JobWatch {
       : ProcessUsage.of(process: process)?.processorSeconds ?? 0
   }
 
+  /// Why a job has to end.
+  struct Verdict {
+    let failure: PluginFailure
+    /// Whether it is not asked first: what it takes too much of, others may lack meanwhile.
+    var isUrgent = false
+  }
+
   /// Says why the job has to end, or `nil`.
-  mutating func verdict() -> PluginFailure? {
+  mutating func verdict() -> Verdict? {
     looks += 1
     if let time = limits.time, ContinuousClock().now - start > time.duration {
-      return PluginFailure(.transient, "It was ended: it may take \(time) at most.")
+      return Verdict(
+        failure: PluginFailure(.transient, "It was ended: it may take \(time) at most."))
     }
     // What a job costs that has to be searched for is looked at less often.
     let isThorough = looks % 4 == 0
     if limits.processes > 1, !isThorough { return nil }
-    if let failure = verdictOnProcesses() { return failure }
-    return isThorough ? verdictOnFiles() : nil
+    if let verdict = verdictOnProcesses() { return verdict }
+    return isThorough ? verdictOnFiles().map { Verdict(failure: $0) } : nil
   }
 
-  private func verdictOnProcesses() -> PluginFailure? {
+  private func verdictOnProcesses() -> Verdict? {
     let found =
       limits.processes > 1
       ? ProcessUsage.of(group: process) : ProcessUsage.of(process: process)
     // That it is gone is told by others.
     guard let usage = found else { return nil }
-    if usage.memoryBytes > limits.memory.bytes {
-      return PluginFailure(
-        .permanent,
-        "It was ended: it used \(ByteSize(bytes: usage.memoryBytes)) of memory, and may use "
-          + "\(limits.memory) at most.")
+    if let failure = limits.verdict(on: usage) { return Verdict(failure: failure, isUrgent: true) }
+    guard let cpu = limits.cpu, usage.processorSeconds - processorStart > cpu.seconds else {
+      return nil
     }
-    if let cpu = limits.cpu, usage.processorSeconds - processorStart > cpu.seconds {
-      return PluginFailure(
-        .permanent, "It was ended: it may use a processor for \(cpu) at most.")
-    }
-    if usage.processes > limits.processes {
-      return PluginFailure(
-        .permanent,
-        "It was ended: it ran \(usage.processes) processes, and may run \(limits.processes) at "
-          + "most.")
-    }
-    return nil
+    return Verdict(
+      failure: PluginFailure(
+        .permanent, "It was ended: it may use a processor for \(cpu) at most."))
   }
 
   private func verdictOnFiles() -> PluginFailure? {
@@ -75,6 +73,27 @@ struct JobWatch {
 }
 
 extension WorkerLimits {
+  /// Says why what a worker's processes take at this moment is too much, or `nil`.
+  func verdict(on usage: ProcessUsage) -> PluginFailure? {
+    if usage.memoryBytes > memory.bytes {
+      return PluginFailure(
+        .permanent,
+        "It was ended: it used \(ByteSize(bytes: usage.memoryBytes)) of memory, and may use "
+          + "\(memory) at most.")
+    }
+    if usage.processes > processes {
+      return PluginFailure(
+        .permanent,
+        "It was ended: it ran \(usage.processes) processes, and may run \(processes) at most.")
+    }
+    if usage.threads > threads {
+      return PluginFailure(
+        .permanent,
+        "It was ended: it ran \(usage.threads) threads, and may run \(threads) at most.")
+    }
+    return nil
+  }
+
   /// Says why what is in a worker's folder is too much, or `nil`.
   func verdict(on folder: WorkerFolder) throws(FileError) -> PluginFailure? {
     let usage = try folder.usage(mostFiles: files)

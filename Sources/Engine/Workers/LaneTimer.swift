@@ -7,10 +7,8 @@ import Dispatch
 final class LaneTimer: @unchecked Sendable {
   // @unchecked because Dispatch documents its sources as safe to use from any thread.
   private let source: any DispatchSourceTimer
-  private let interval: DispatchTimeInterval
 
-  init(queue: DispatchQueue, milliseconds: Int) {
-    interval = .milliseconds(milliseconds)
+  init(queue: DispatchQueue) {
     source = DispatchSource.makeTimerSource(queue: queue)
     source.schedule(deadline: .distantFuture)
   }
@@ -23,8 +21,10 @@ final class LaneTimer: @unchecked Sendable {
     source.resume()
   }
 
-  /// Ticks from now on.
-  func start() { source.schedule(deadline: .now() + interval, repeating: interval) }
+  /// Ticks from now on, every so many seconds.
+  func start(every seconds: Double) {
+    source.schedule(deadline: .now() + seconds, repeating: seconds)
+  }
 
   /// Ticks no more.
   func stop() { source.schedule(deadline: .distantFuture) }

@@ -1,13 +1,14 @@
-import Files
+package import Files
 import PipelineModel
 import Synchronization
 
 /// The control groups of workers, where this program was given a group to divide.
 ///
-/// Made before the first worker: a group that is divided must have no processes of its own.
-final class WorkerGroups: Sendable {
+/// Made before the first worker starts, one that is only asked what its plugin is included: a
+/// group that is divided must have no processes of its own.
+package final class WorkerGroups: Sendable {
   /// The ones of this process.
-  static let shared = WorkerGroups()
+  package static let shared = WorkerGroups()
 
   private struct State {
     var made = 0
@@ -19,18 +20,17 @@ final class WorkerGroups: Sendable {
   private let whole: DelegatedControlGroup?
   private let state = Mutex(State())
 
-  private init() {
-    whole = Self.divided()
-  }
+  /// Why a group that was given to this program can't be divided; `nil` where all is well, and
+  /// where there is none. `doctor` tells why there is none.
+  package let fault: FileError?
 
-  private static func divided() -> DelegatedControlGroup? {
+  private init() {
     do {
       let whole = try DelegatedControlGroup.find()
       try whole.divide()
-      return whole
+      (self.whole, fault) = (whole, nil)
     } catch {
-      // `doctor` says why; all limits hold without groups, too.
-      return nil
+      (whole, fault) = (nil, error as? FileError)
     }
   }
 

@@ -6,7 +6,8 @@ import Synchronization
 
 /// What the worker of a lane says, and its end.
 extension WorkerLane {
-  func take(_ event: WorkerProcess.Event) {
+  func take(_ event: WorkerProcess.Event, of number: Int) {
+    guard state.withLock({ $0.number == number }) else { return }
     switch event {
     case .message(let message): take(message)
     case .log(let line): log(.info, line)
@@ -133,9 +134,10 @@ extension WorkerLane {
       again(job)
     } else if job != nil {
       let isSetUp = !expected.contains { if case .created = $0 { true } else { false } }
+      let ofMemory = ranOutOfMemory ? limits.memoryFailure(isSetUp: isSetUp) : nil
       finish(
         .failed(
-          failure ?? (isSetUp && ranOutOfMemory ? limits.memoryFailure : nil)
+          failure ?? ofMemory
             ?? program.failure(
               ending, isSetUp: isSetUp, outputBytes: limits.outputBytes, log: last)))
     }

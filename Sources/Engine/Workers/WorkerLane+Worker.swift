@@ -18,12 +18,16 @@ extension WorkerLane {
       let folder = if let known { known } else { try WorkerFolder(Self.newName(), in: site.work) }
       state.withLock { $0.folder = folder }
       let group = try WorkerGroups.shared.make(limits)
+      let number = state.withLock { state in
+        state.number += 1
+        return state.number
+      }
       let worker: WorkerProcess
       do throws(FileError) {
         worker = try program.start(
           in: folder, limits: limits.ofProcess, mayFork: limits.processes > 1, group: group,
           queue: queue
-        ) { [weak self] in self?.take($0) }
+        ) { [weak self] in self?.take($0, of: number) }
       } catch {
         if let group { WorkerGroups.shared.remove(group) }
         throw error
@@ -32,6 +36,8 @@ extension WorkerLane {
       do throws(FileError) {
         try folder.record(worker.id)
       } catch {
+        // Its end is told as well, and is not that of the next one.
+        state.withLock { $0.number += 1 }
         worker.signal(SIGKILL)
         throw error
       }
@@ -45,7 +51,7 @@ extension WorkerLane {
       expect(.created)
       worker.send(.hello(protocol: HostMessage.currentProtocol, program: "pipeline"))
       worker.send(.create(options: options))
-      timer.start()
+      watchClosely()
       return worker
     } catch {
       // No file is to blame for what the machine lacks.
@@ -82,7 +88,7 @@ extension WorkerLane {
   }
 
   func endSoon(_ worker: WorkerProcess) {
-    queue.asyncAfter(deadline: .now() + Self.grace) { worker.signal(SIGKILL) }
+    queue.asyncAfter(deadline: .now() + care.grace) { worker.signal(SIGKILL) }
   }
 
   func removeFolder() {
@@ -94,32 +100,81 @@ extension WorkerLane {
     try? folder?.remove()
   }
 
-  // MARK: Time
+  // MARK: Looking
+
+  /// Looks often from now on.
+  func watchClosely() {
+    state.withLock { $0.idleProcessorSeconds = nil }
+    timer.start(every: JobWatch.interval)
+  }
 
   func look() {
     let (worker, expected, since) = state.withLock { ($0.worker, $0.expected, $0.expectedSince) }
     guard let worker else { return timer.stop() }
+    let time = ContinuousClock().now - since
     switch expected.first {
-    case nil: timer.stop()
     case .result: lookAtJob(worker)
+    case nil: lookAtIdle(worker, for: time)
     case .estimates:
-      if ContinuousClock().now - since > patience { retireOverQuestion() }
-    case .manifest, .created:
-      guard ContinuousClock().now - since > patience else { return }
-      fail(
-        PluginFailure(
-          .environment,
-          "The plugin \(carrier.manifest.id) gave no answer for \(patience)."))
+      if time > .seconds(care.patience) || usage(of: worker).flatMap(limits.verdict) != nil {
+        retireOverQuestion()
+      }
+    case .manifest, .created: lookAtSetUp(worker, for: time)
     }
+  }
+
+  private func lookAtSetUp(_ worker: WorkerProcess, for time: Duration) {
+    let id = carrier.manifest.id
+    if time > .seconds(care.patience) {
+      let text = "The plugin \(id) gave no answer for \(care.patience) seconds."
+      fail(PluginFailure(.environment, text))
+    } else if let failure = usage(of: worker).flatMap(limits.verdict) {
+      let text = "The plugin \(id) takes too much to be set up. \(failure.reason)"
+      fail(PluginFailure(.environment, text))
+    }
+  }
+
+  /// Ends an idle worker that is not idle, or has been for long.
+  private func lookAtIdle(_ worker: WorkerProcess, for time: Duration) {
+    let usage = usage(of: worker)
+    let (folder, before) = state.withLock { state in
+      defer { state.idleProcessorSeconds = usage?.processorSeconds }
+      return (state.folder, state.idleProcessorSeconds)
+    }
+    // To tidy up after a job takes a moment; work that nobody asked for goes on.
+    let worked = (usage?.processorSeconds ?? 0) - (before ?? usage?.processorSeconds ?? 0)
+    let isTooMuch =
+      worked > care.idleInterval / 4 || usage.flatMap(limits.verdict) != nil
+      || hasMadeTooMuch(in: folder)
+    if isTooMuch || time > .seconds(care.mostIdleTime) {
+      retire()
+    } else {
+      timer.start(every: care.idleInterval)
+    }
+  }
+
+  private func hasMadeTooMuch(in folder: WorkerFolder?) -> Bool {
+    do throws(FileError) {
+      guard let folder else { return false }
+      return try limits.verdict(on: folder) != nil
+    } catch {
+      // A folder that changes while it is read, with nothing to do.
+      return true
+    }
+  }
+
+  private func usage(of worker: WorkerProcess) -> ProcessUsage? {
+    limits.processes > 1 ? ProcessUsage.of(group: worker.id) : ProcessUsage.of(process: worker.id)
   }
 
   func lookAtJob(_ worker: WorkerProcess) {
     beginWatch()
-    let verdict = state.withLock { state -> PluginFailure? in
-      guard state.job?.verdict == nil, let failure = state.job?.watch?.verdict() else { return nil }
-      state.job?.verdict = failure
-      return failure
+    let verdict = state.withLock { state -> JobWatch.Verdict? in
+      guard state.job?.verdict == nil, let verdict = state.job?.watch?.verdict() else { return nil }
+      state.job?.verdict = verdict.failure
+      return verdict
     }
-    if verdict != nil { stop(worker) }
+    guard let verdict else { return }
+    if verdict.isUrgent { worker.signal(SIGKILL) } else { stop(worker) }
   }
 }

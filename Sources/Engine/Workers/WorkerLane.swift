@@ -36,6 +36,10 @@ final class WorkerLane: Lane {
     var expected: [Expected] = []
     /// When the answer that is expected next became the next.
     var expectedSince = ContinuousClock().now
+    /// Which worker of this lane it is, so that nothing is taken for a later one's.
+    var number = 0
+    /// Seconds on processors that an idle worker had used when it was looked at last.
+    var idleProcessorSeconds: Double?
     var job: Job?
     /// Whether the worker is on its way out; what comes meanwhile waits for the next one.
     var isLeaving = false
@@ -56,20 +60,10 @@ final class WorkerLane: Lane {
   let options: JSONValue
   let site: LaneSite
   let limits: WorkerLimits
-  /// What the plugin may take to be loaded and set up, or to answer a question.
-  let patience: Duration
+  let care: WorkerCare
   let queue: DispatchQueue
   let state = Mutex(State())
   let timer: LaneTimer
-
-  /// A worker is replaced after this many jobs, for what a library never gives back.
-  static let mostJobs = 2000
-  /// A worker that uses more memory than this between two jobs is replaced.
-  static let mostIdleMemory = 512 << 20
-  /// The usual patience with a plugin.
-  static let patience = Duration.seconds(30)
-  /// The time between being asked to end and being ended.
-  static let grace = DispatchTimeInterval.seconds(2)
 
   private static let numbers = Atomic(0)
 
@@ -80,17 +74,17 @@ final class WorkerLane: Lane {
 
   init(
     _ carrier: WorkerCarrier, program: WorkerProgram, options: JSONValue, site: LaneSite,
-    patience: Duration = WorkerLane.patience
+    care: WorkerCare = WorkerCare()
   ) {
     self.carrier = carrier
     self.program = program
     self.options = options
     self.site = site
-    self.patience = patience
+    self.care = care
     limits = WorkerLimits(
       site.limits, allowance: site.allowance, memoryBudget: site.memoryBudget)
     queue = DispatchQueue(label: site.queue.label + ".worker", target: site.queue)
-    timer = LaneTimer(queue: queue, milliseconds: JobWatch.interval)
+    timer = LaneTimer(queue: queue)
     timer.onTick { [weak self] in self?.look() }
   }
 
@@ -113,7 +107,7 @@ final class WorkerLane: Lane {
       }
       guard worker.send(.estimate(facts: facts)) else { return completion(facts.map { _ in nil }) }
       expect(.estimates(count: facts.count, completion: completion))
-      timer.start()
+      watchClosely()
     }
   }
 
@@ -167,7 +161,7 @@ final class WorkerLane: Lane {
       }
       state.withLock { $0.job = job }
       expect(.result)
-      timer.start()
+      watchClosely()
       job.control.onCancel { [weak self] in self?.cancel(request.job) }
     } catch {
       // Clean-up: half a copy may be there, and what stays is removed with the next job's.
@@ -181,6 +175,8 @@ final class WorkerLane: Lane {
     guard let folder = state.withLock({ $0.folder }) else { return request }
     var request = request
     do throws(FileError) {
+      // What a worker made while it had nothing to do is no job's.
+      try folder.empty()
       request.input =
         try folder.place(
           BytePath(request.input), as: BytePath(request.job),
@@ -257,7 +253,7 @@ final class WorkerLane: Lane {
   private var isWornOut: Bool {
     let (worker, jobs) = state.withLock { ($0.worker, $0.jobsDone) }
     guard let worker else { return false }
-    if jobs >= Self.mostJobs { return true }
-    return (ProcessUsage.of(process: worker.id)?.memoryBytes ?? 0) > Self.mostIdleMemory
+    if jobs >= care.mostJobs { return true }
+    return (ProcessUsage.of(process: worker.id)?.memoryBytes ?? 0) > care.mostIdleMemory
   }
 }

@@ -30,16 +30,18 @@ struct WorkerLimits: Sendable {
     processes = limits.processes ?? (allowance.exec ? 64 : 1)
   }
 
-  /// How many threads all its processes may have together, for a control group, which counts
-  /// those: enough for `processes` that use all processors.
-  var threads: Int { processes + 512 }
+  /// How many threads all its processes may have together: enough for each to use all processors.
+  /// The kernel has no more than four million.
+  var threads: Int { min(processes, 1 << 20) + 512 }
 
-  /// What a job is told that was ended by the kernel for want of memory.
-  var memoryFailure: PluginFailure {
+  /// What a job is told whose worker the kernel ended for want of memory.
+  ///
+  /// - Parameter isSetUp: whether the plugin had come as far as a job, so that this is to blame.
+  func memoryFailure(isSetUp: Bool) -> PluginFailure {
     PluginFailure(
-      .permanent,
-      "It was ended by the kernel: it needed more than \(memory) of memory, the most that it may "
-        + "use.")
+      isSetUp ? .permanent : .environment,
+      "It was ended by the kernel: \(isSetUp ? "" : "to be set up, ")it needed more than \(memory) of "
+        + "memory, the most that it may use.")
   }
 
   /// The part of it that the kernel watches over.

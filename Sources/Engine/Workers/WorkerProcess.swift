@@ -63,6 +63,8 @@ final class WorkerProcess: Sendable {
     guard let text = try? JSONText.encode(launch) else {
       throw FileError(.other, "A worker's launch can't be encoded.", path: nil)
     }
+    // Divided, if it can be, before anybody is in it.
+    _ = WorkerGroups.shared
     child = try Spawner.shared.start(
       ChildProcess.Start(
         program: program, arguments: ["pipeline", "worker", BytePath(text)],

@@ -36,13 +36,12 @@ final class FolderWatch: Sendable {
     self.onChange = onChange
     queue = DispatchQueue(label: "pipeline.watch")
     dirty.withLock { $0.merge(found) }
-    registration.withLock { registration in
-      registration = DescriptorEvents.shared.read(inotify.queue, on: queue) { [weak self] in
-        guard let self else { return false }
-        drain()
-        return true
-      }
+    let registration = DescriptorEvents.shared.read(inotify.queue, on: queue) { [weak self] in
+      guard let self else { return false }
+      drain()
+      return true
     }
+    self.registration.withLock { $0 = registration }
   }
 
   deinit {

@@ -38,11 +38,20 @@ final class ControlSocket: Sendable {
   }
 
   private func listen() {
-    state.withLock { state in
-      if state.isClosed { return }
-      state.listening = DescriptorEvents.shared.read(socket.descriptor, on: queue) { [weak self] in
-        self?.accept() ?? false
-      }
+    let listening = DescriptorEvents.shared.read(socket.descriptor, on: queue) { [weak self] in
+      self?.accept() ?? false
+    }
+    let isClosed = state.withLock { state in
+      state.listening = listening
+      return state.isClosed
+    }
+    if isClosed { DescriptorEvents.shared.forget(listening) }
+  }
+
+  deinit {
+    // Without this the name would be listened behind for as long as the process lives.
+    if let listening = state.withLock({ $0.listening }) {
+      DescriptorEvents.shared.forget(listening)
     }
   }
 

@@ -24,6 +24,11 @@ struct WorkingSession {
       plan, ledger: library.catalog, originals: library.originals,
       library: surroundings.layout.root,
       memoryBudget: surroundings.configuration.memoryBudget.bytes, report: report)
+    if let fault = WorkerGroups.shared.fault {
+      report.warning(
+        "Workers have no control groups of their own, and are held to their memory by looks alone: "
+          + fault.message)
+    }
   }
 
   /// What to say if too many files are missing: only `run` may wait for an answer.

@@ -86,6 +86,15 @@ enum HostilePlugin {
       return text(answer);
     }
     static void *spin(void *unused) { for (;;) pause(); }
+    // What a plugin does that goes on when its job is over.
+    static void *linger(void *unused) {
+      for (int i = 0; ; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "late %d", i);
+        close(open(name, O_WRONLY | O_CREAT, 0600));
+        usleep(10000);
+      }
+    }
     static int recurse(int depth) {
       volatile char frame[4096];
       frame[0] = (char)depth;
@@ -229,6 +238,24 @@ enum HostilePlugin {
       if (!strcmp(deed, "deep")) {
         for (int i = 0; i < 3000; i++) if (mkdir("d", 0700) || chdir("d")) break;
         return number(0);
+      }
+      if (!strcmp(deed, "linger")) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, linger, NULL);
+        return number(0);
+      }
+      if (!strcmp(deed, "threads")) {
+        pthread_attr_t small;
+        pthread_attr_init(&small);
+        pthread_attr_setstacksize(&small, 16384);
+        pthread_t thread;
+        for (int i = 0; i < 2000; i++) if (pthread_create(&thread, &small, spin, NULL)) break;
+        for (;;) pause();
+      }
+      if (!strcmp(deed, "downwards")) {
+        char *block = mmap(NULL, 1l << 30, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN, -1, 0);
+        return number(block == MAP_FAILED ? errno : 0);
       }
       if (!strcmp(deed, "thread")) {
         pthread_t thread;

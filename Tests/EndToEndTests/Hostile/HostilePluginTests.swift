@@ -108,7 +108,7 @@ final class HostilePluginTests {
       ("read \(workspace.library.appending("catalog.sqlite").description)", [EACCES]),
       ("read /etc/passwd", [EACCES]),
       ("read /proc/self/environ", [EACCES]),
-      ("read /dev/zero", [EACCES]), ("shared", [EPERM]),
+      ("read /dev/zero", [EACCES]), ("shared", [EPERM]), ("downwards", [EPERM]),
       ("connect 9", [EPERM, EACCES]), ("fork", [EPERM]), ("exec", [EPERM, EACCES]),
       ("kill", [EPERM]), ("pipe", [EPERM, EACCES]), ("spoil", [EPERM, EACCES]),
     ]
@@ -134,7 +134,7 @@ final class HostilePluginTests {
     "One that takes too much is stopped",
     arguments: [
       ("memory", "of memory"), ("tables", "of memory"), ("large", "more than 1 MiB"),
-      ("many", "200 files"),
+      ("many", "200 files"), ("threads", "threads"),
     ])
   func greed(deed words: String, reason: String) throws {
     try configure(["timeout": "30s"])
@@ -207,6 +207,31 @@ final class HostilePluginTests {
     try workspace.expectNobodyLeft()
     #expect(try outcome.events().of("job").isEmpty)
     #expect(try workspace.json("failed").isEmpty)
+    try workspace.expectSound()
+  }
+
+  @Test("A worker that goes on when its job is over is ended, and the next job has another")
+  func linger() throws {
+    try configure(["concurrency": 1, "limits": ["files": 20]])
+    let run = try workspace.program.start(["watch"])
+    defer { run.signal(SIGKILL) }
+    func wait(_ what: String, until isThere: () throws -> Bool) throws {
+      let deadline = ContinuousClock.now + .seconds(40)
+      while try !isThere(), run.isRunning, ContinuousClock.now < deadline { usleep(50_000) }
+      try #require(try isThere(), "\(what)")
+    }
+    try workspace.put("linger", as: "deed.txt")
+    try wait("what it does later") {
+      try workspace.files(below: "library/work").contains { $0.lastComponent == "late 5" }
+    }
+    try wait("its end") { try workspace.workers().allSatisfy { $0.0 == run.process } }
+    try workspace.put("harmless", as: "other.txt")
+    try wait("the next job") {
+      try workspace.assets().contains { $0["name"] == "other.txt" && $0["state"] == "done" }
+    }
+    run.signal(SIGTERM)
+    #expect(try run.wait(within: 20).exitCode == 143)
+    try workspace.expectNobodyLeft()
     try workspace.expectSound()
   }
 
