@@ -127,7 +127,9 @@ enum ExplainVerb: Verb {
   /// What comes next for a job that did not succeed.
   private static func next(_ job: JobRecord) -> String {
     if job.state == .failed {
-      return " (tried again when its plugin, decoder, options or limits change, or after `pipeline retry`)"
+      return
+        " (tried again when its plugin, decoder, options or limits change, or after "
+        + "`pipeline retry`)"
     }
     guard job.failureClass != nil, let time = job.notBefore else { return "" }
     return " (tried again after \(time.rfc3339))"
