@@ -35,7 +35,7 @@ SHELL = /bin/bash
 MAKEFLAGS += --no-print-directory
 # Builds share one folder, so two at a time would only wait for each other.
 .NOTPARALLEL:
-.PHONY: help run test build check lint warnings install uninstall faults fuzz bench sanitize clean \
+.PHONY: help run test build check lint warnings install uninstall faults fuzz corpus bench sanitize clean \
 	packages test-packages toolchain
 
 help: ## List the targets
@@ -101,6 +101,11 @@ faults: packages test-packages toolchain ## Inject every fault in full, and prin
 # Other changes of the files with another PIPELINE_SEED.
 fuzz: packages test-packages toolchain ## Feed every prefix of small files, and 10,000 damaged ones
 	@umask 022; Tests/fuzz '$(SWIFT)'
+
+# The folder that PIPELINE_CORPUS names is only read.
+corpus: packages build ## Run every bundled stage on a folder of any files, and check what becomes of them
+	@Packaging/require-packages jq
+	@Tests/corpus
 
 bench: packages build ## Compare with vipsthumbnail; PIPELINE_CORPUS names a folder of photographs
 	@Packaging/require-packages $(BENCH_PACKAGES)
