@@ -20,6 +20,8 @@ package struct DelegatedControlGroup: Sendable {
     case notWritable(BytePath)
     /// It can't be looked at.
     case error(FileError)
+    /// It was given to this program, and can't be divided: others are in it, for instance.
+    case notDivided(FileError)
   }
 
   /// What is needed of the kernel.
@@ -122,7 +124,7 @@ extension DelegatedControlGroup.Absence {
     case .notWritable(let path):
       "The control group “\(path.printable)” can't be written by this program: "
         + "ProtectControlGroups= of systemd must be off for it."
-    case .error(let error): error.message
+    case .error(let error), .notDivided(let error): error.message
     }
   }
 }

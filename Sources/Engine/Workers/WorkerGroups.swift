@@ -16,27 +16,32 @@ package final class WorkerGroups: Sendable {
     var leftovers: [ControlGroup] = []
   }
 
-  /// `nil` where workers are held to their limits by being looked at, and by rlimits, alone.
-  private let whole: DelegatedControlGroup?
+  /// The program's own group, divided; or why there is none, so that workers are held to their
+  /// limits by being looked at, and by rlimits, alone.
+  package let whole: Result<DelegatedControlGroup, DelegatedControlGroup.Absence>
   private let state = Mutex(State())
 
-  /// Why a group that was given to this program can't be divided; `nil` where all is well, and
-  /// where there is none. `doctor` tells why there is none.
-  package let fault: FileError?
-
   private init() {
-    do {
+    whole = Result { () throws(DelegatedControlGroup.Absence) in
       let whole = try DelegatedControlGroup.find()
-      try whole.divide()
-      (self.whole, fault) = (whole, nil)
-    } catch {
-      (whole, fault) = (nil, error as? FileError)
+      do throws(FileError) {
+        try whole.divide()
+      } catch {
+        throw .notDivided(error)
+      }
+      return whole
     }
+  }
+
+  /// Why a group that was given to this program can't be divided; `nil` where all is well, and
+  /// where none was given.
+  package var fault: FileError? {
+    if case .failure(.notDivided(let error)) = whole { error } else { nil }
   }
 
   /// Makes the group of a worker; `nil` where there are none.
   func make(_ limits: WorkerLimits) throws(FileError) -> ControlGroup? {
-    guard let whole else { return nil }
+    guard case .success(let whole) = whole else { return nil }
     let number = state.withLock { state in
       state.made += 1
       return state.made
