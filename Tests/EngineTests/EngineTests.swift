@@ -152,9 +152,29 @@ struct EngineTests {
     #expect(carrier.jobs < 10)
     #expect(events.filter { $0.stage == "t" }.count == 20)
     #expect(try workshop.catalog.backlog()["p"] == [.ready: 20])
+    for asset in try assets() { #expect(try workshop.jobs(of: asset)["p"]?.attempts == 0) }
     // Repaired, everything runs.
     let repaired = try workshop.run(stages, [plain { _, _ in .done() }, other])
     #expect(repaired.count == 20)
+  }
+
+  @Test("However often the machine lacked something, a job has all of its own tries left")
+  func triesAfterEnvironment() throws {
+    let asset = try workshop.add("x")
+    let lacking = plain { _, _ in .failed(PluginFailure(.environment, "No decoder.")) }
+    let failing = plain { _, _ in .failed(PluginFailure(.transient, "Full.")) }
+    let engine = try workshop.engine(try workshop.plan([.stage("p", "plain")], [lacking]))
+    for _ in 1...4 {
+      try engine.drain { false }
+      engine.releaseHeldStages()
+    }
+    #expect(lacking.jobs == 4)
+    let waiting = try #require(try workshop.jobs(of: asset)["p"])
+    #expect(waiting.state == .ready && waiting.attempts == 0)
+    #expect(waiting.failureClass == "environment" && waiting.reason == "No decoder.")
+    try workshop.run([.stage("p", "plain")], [failing])
+    let job = try #require(try workshop.jobs(of: asset)["p"])
+    #expect(job.state == .ready && job.attempts == 1)
   }
 
   @Test("A plugin that can't be instantiated holds its stage, and no job is blamed")

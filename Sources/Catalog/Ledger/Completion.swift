@@ -6,7 +6,8 @@ package struct Completion: Sendable {
     case done(facts: JSONValue, renditions: [NewRendition])
     case skipped(reason: String)
     /// `class` is `permanent`, `transient` or `environment`. With `retryAt` the
-    /// row becomes ready again for then; without it, it is failed.
+    /// row becomes ready again for then; without it, it is failed. One of class
+    /// `environment` does not count as an attempt.
     case failed(class: String, reason: String, retryAt: Timestamp?)
   }
 

@@ -37,6 +37,25 @@ extension LedgerCheck {
       #expect(job.state == .done && job.attempts == 5 && job.reason == nil)
       #expect(try harness.ledger.nextDue() == nil)
     },
+    LedgerCheck("A failure of the machine counts for nothing, and takes nothing from earlier ones")
+    {
+      harness in
+      try harness.ledger.configure(Samples.stages())
+      try harness.add([Samples.asset(1)])
+      for (kind, attempts) in [
+        ("environment", 0), ("environment", 0), ("transient", 1), ("environment", 1),
+        ("transient", 2),
+      ] {
+        try harness.complete(try harness.claim("identify")) { _ in
+          .failed(class: kind, reason: "No decoder.", retryAt: Samples.start)
+        }
+        let job = try #require(try harness.job(Samples.id(1), "identify"))
+        #expect(job.state == .ready && job.attempts == attempts && job.failureClass == kind)
+      }
+      // While it is under way the attempt counts, so that a crash has its suspect.
+      _ = try harness.claim("identify")
+      #expect(try harness.job(Samples.id(1), "identify")?.attempts == 3)
+    },
     LedgerCheck("Failed rows are ready again on request, with their attempts counted anew") {
       harness in
       try harness.ledger.configure(Samples.stages())
