@@ -91,6 +91,35 @@ struct EngineTests {
     #expect(try workshop.jobs(of: asset)["t"]?.state == .skipped)
   }
 
+  @Test(
+    "What was skipped for its type is looked at again once the plugin accepts other types",
+    arguments: ["1", "2"])
+  func acceptedLater(version: String) throws {
+    let asset = try workshop.add("text")
+    let picture = try workshop.add("picture")
+    let skipping = FakeCarrier(FakeCarrier.manifest("own")) { request, _ in
+      request.asset.size == 4 ? .skipped(reason: "Nothing to see.") : .done()
+    }
+    let identify = FakeCarrier(FakeCarrier.manifest("identify")) { request, _ in
+      .done(facts: ["mediaType": request.asset.size == 4 ? "text/plain" : "image/png"])
+    }
+    let stages: [StageConfiguration] = [
+      .stage("t", "thumb"), .stage("after", "plain", needs: ["t"]), .stage("o", "own"),
+    ]
+    let plain = plain { _, _ in .done() }
+    try workshop.run(stages, [identify, thumb(), plain, skipping])
+    #expect(try workshop.jobs(of: asset)["after"]?.state == .skipped)
+    var manifest = FakeCarrier.manifest("thumb", accepts: ["text/*"])
+    manifest.version = version
+    let later = FakeCarrier(manifest) { _, _ in .done() }
+    let events = try workshop.run(stages, [identify, later, plain, skipping])
+    // What is done, and what the other plugin itself skipped, is left as it is.
+    #expect(events.map(\.stage) == ["t", "after"])
+    #expect(events.allSatisfy { $0.asset == asset && $0.outcome == .done })
+    #expect(try workshop.jobs(of: picture)["t"]?.state == .done)
+    #expect(try workshop.run(stages, [identify, later, plain, skipping]).isEmpty)
+  }
+
   @Test("A plugin may skip by itself, saying why")
   func skippedByPlugin() throws {
     try workshop.add("x")

@@ -15,7 +15,7 @@ package struct Completion: Sendable {
   package var token: AttemptToken
   /// How it ended.
   package var outcome: Outcome
-  /// Seconds that the work took.
+  /// Seconds that the work took; exactly 0 where the plugin was not asked.
   package var seconds: Double
 
   /// Makes it from its parts.

@@ -123,7 +123,7 @@ package struct StagePlan: Sendable {
       isAssetScoped: manifest.scope == .asset || needed.contains { $0.definition.isAssetScoped },
       needs: needed.map(\.name), attempts: stage.attempts,
       runtime: "\(manifest.id) \(manifest.version); \(manifest.runtime)",
-      limits: try JSONText.encode(stage.limits.effective()))
+      limits: try JSONText.encode(stage.limits.effective()), accepts: manifest.accepts)
   }
 
   /// SHA-256 over all that the output depends on besides the bytes, as
