@@ -275,6 +275,28 @@ struct EngineTests {
     #expect(try workshop.jobs(of: asset)["p"]?.state == .done)
   }
 
+  @Test("A job that failed where its stage has no limit is tried again with more memory for all")
+  func largerBudget() throws {
+    let asset = try workshop.add("x")
+    let stages: [StageConfiguration] = [.stage("p", "plain")]
+    let failing = plain { _, _ in .failed(PluginFailure(.permanent, "It needed more memory.")) }
+    try workshop.run(stages, [failing], budget: 1 << 30)
+    try workshop.run(stages, [failing], budget: 1 << 30)
+    #expect(failing.jobs == 1)
+    try workshop.run(stages, [plain { _, _ in .done() }], budget: 2 << 30)
+    #expect(try workshop.jobs(of: asset)["p"]?.state == .done)
+    // A stage that has its own limit has nothing from it.
+    let own: [StageConfiguration] = [
+      .stage("q", "plain") {
+        $0.options = ["size": 9]
+        $0.limits.memory = ByteSize(bytes: 64 << 20)
+      }
+    ]
+    try workshop.run(own, [failing], budget: 1 << 30)
+    try workshop.run(own, [failing], budget: 2 << 30)
+    #expect(failing.jobs == 2)
+  }
+
   @Test("Too many bytes, pixels or frames fail before the plugin is asked")
   func inputLimits() throws {
     let facts: JSONValue = ["mediaType": "image/gif", "width": 100, "height": 50, "pages": 10]
