@@ -164,8 +164,11 @@ def _checked(value, request):
         path = os.path.normpath(os.path.join(request["output"], rendition["path"]))
         if not path.startswith(request["output"] + "/") or not os.path.isfile(path):
             raise ValueError("the rendition %(name)s is no file in the output folder" % rendition)
-    if len(json.dumps(result, allow_nan=False)) > 16 << 20:
-        raise ValueError("process returned more than 16 MiB")
+    facts = len(json.dumps(result.get("facts", {}), allow_nan=False))
+    if facts > 1 << 20:
+        raise ValueError("process returned facts of %d bytes as JSON, more than 1 MiB" % facts)
+    if len(json.dumps(result, allow_nan=False)) > (4 << 20) - 1024:
+        raise ValueError("process returned more than 4 MiB")
     return result
 
 

@@ -18,6 +18,9 @@ public enum PluginMessage: Hashable, Sendable {
   case result(job: String, PluginResult)
   /// A message was of a type that the plugin does not know.
   case unsupported
+
+  /// The most bytes of a line: 4 MiB.
+  public static let longestLine = 4 << 20
 }
 
 extension PluginMessage: Codable {

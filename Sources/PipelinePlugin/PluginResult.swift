@@ -8,6 +8,9 @@ public enum PluginResult: Hashable, Sendable {
   case skipped(reason: String)
   /// The work could not be done.
   case failed(PluginFailure)
+
+  /// The most bytes of the facts as JSON: 1 MiB.
+  public static let mostFactsBytes = 1 << 20
 }
 
 /// A file that a plugin made in its output folder.

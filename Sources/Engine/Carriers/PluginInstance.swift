@@ -43,6 +43,7 @@ final class PluginInstance: Sendable {
       return .failed(
         PluginFailure(.permanent, "The plugin \(plugin) gave an answer that is not UTF-8."))
     }
+    if let refusal = FactsCheck.refusal(ofResult: Array(answer.utf8)) { return .failed(refusal) }
     do {
       let result = try JSONText.decode(PluginResult.self, from: answer)
       if case .done(_, let renditions) = result, let fault = RenditionCheck.fault(in: renditions) {

@@ -154,7 +154,7 @@ final class WorkerProcess: Sendable {
 
   private func tell(_ line: [UInt8]) {
     do {
-      handler(.message(try JSONText.decode(PluginMessage.self, from: line)))
+      handler(.message(try FactsCheck.message(from: line)))
     } catch {
       let start = String(decoding: line.prefix(80), as: UTF8.self)
       handler(.nonsense("that can't be decoded: “\(BytePath(start).printable)”"))
@@ -198,7 +198,7 @@ final class WorkerProcess: Sendable {
         state[keyPath: buffer].add(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
         var taken = Taken(bytes: count)
         while let line = state[keyPath: buffer].next() { taken.lines.append(line) }
-        taken.isOverlong = state[keyPath: buffer].count > HostMessage.longestLine
+        taken.isOverlong = state[keyPath: buffer].count > PluginMessage.longestLine
         return taken
       }
     }

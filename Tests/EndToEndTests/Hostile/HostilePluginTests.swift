@@ -134,7 +134,7 @@ final class HostilePluginTests {
     "One that takes too much is stopped",
     arguments: [
       ("memory", "of memory"), ("tables", "of memory"), ("large", "more than 1 MiB"),
-      ("many", "200 files"),
+      ("many", "200 files"), ("facts", "more than the 1048576 bytes"),
     ])
   func greed(deed words: String, reason: String) throws {
     try configure(["timeout": "30s"])
