@@ -97,6 +97,8 @@ final class ControlConnection: Sendable {
         Pulse.shared.beat()
         return isOver || Interruption.shared.isRequested
       }
+      // Rows may have become ready without a file that was taken.
+      engine.wake()
       let catalog = work.session.library.catalog
       let jobs = ImportedJobs(
         of: report, reader: work.session.library.reader, engine: engine,
