@@ -156,18 +156,33 @@ struct EngineTests {
   func transient() throws {
     let asset = try workshop.add("x")
     let carrier = plain { _, _ in .failed(PluginFailure(.transient, "Full.")) }
-    let stages: [StageConfiguration] = [.stage("p", "plain") { $0.attempts = 2 }]
+    let stages: [StageConfiguration] = [.stage("p", "plain") { $0.attempts = 4 }]
     #expect(try workshop.run(stages, [carrier]).map(\.failureClass) == ["transient"])
-    let job = try #require(try workshop.jobs(of: asset)["p"])
-    #expect(job.state == .ready && job.attempts == 1)
-    let due = try #require(job.notBefore)
+    let first = try #require(try workshop.jobs(of: asset)["p"])
+    #expect(first.state == .ready && first.attempts == 1)
+    let due = try #require(first.notBefore)
     #expect(due > .now.adding(seconds: 20) && due < .now.adding(seconds: 31))
-    #expect(try workshop.run(stages, [carrier]).isEmpty)
-    // With one attempt allowed, the first is the last.
+    // Before its time it is left alone.
+    #expect(try workshop.run(stages, [carrier]).isEmpty && carrier.jobs == 1)
+
+    // The same, with delays that are over at once.
+    let workshop = try Workshop()
     let other = try workshop.add("y")
-    let once: [StageConfiguration] = [.stage("p", "plain") { $0.attempts = 1 }]
-    try workshop.run(once, [carrier])
-    #expect(try workshop.jobs(of: other)["p"]?.state == .failed)
+    let ledger = HastyLedger(workshop.catalog)
+    let engine = try workshop.engine(try workshop.plan(stages, [carrier]), ledger: ledger)
+    try engine.drain { false }
+    #expect(carrier.jobs == 5)
+    let delays = ledger.delays
+    try #require(delays.count == 4)
+    for (delay, expected) in zip(delays, [30.0, 120, 480]) {
+      let delay = try #require(delay)
+      #expect(delay > expected - 10 && delay < expected + 1, "\(delays)")
+    }
+    #expect(delays[3] == nil)
+    let last = try #require(try workshop.jobs(of: other)["p"])
+    #expect(last.state == .failed && last.attempts == 4 && last.failureClass == "transient")
+    try engine.drain { false }
+    #expect(carrier.jobs == 5)
   }
 
   @Test("A failure of the machine holds the stage, and its jobs count for nothing")
