@@ -164,8 +164,10 @@ def _checked(value, request):
         path = os.path.normpath(os.path.join(request["output"], rendition["path"]))
         if not path.startswith(request["output"] + "/") or not os.path.isfile(path):
             raise ValueError("the rendition %(name)s is no file in the output folder" % rendition)
-    if len(json.dumps(result, allow_nan=False)) > 16 << 20:
-        raise ValueError("process returned more than 16 MiB")
+    # A line has at most 1 MiB, with the job's number around the result.
+    size = len(json.dumps(result, allow_nan=False))
+    if size > (1 << 20) - 1024:
+        raise ValueError("process returned %d bytes as JSON, more than 1 MiB" % size)
     return result
 
 

@@ -25,6 +25,9 @@ package struct PipelineConfiguration: Sendable, Hashable {
   /// The stages in the order of the file; none by default.
   package var stages: [StageConfiguration]
 
+  /// The default of `memoryBudget` on this machine.
+  package static let standardMemoryBudget = ByteSize(bytes: Machine.physicalMemory / 2)
+
   /// Makes a configuration of defaults for a file and a library.
   ///
   /// - Parameters:
@@ -37,7 +40,7 @@ package struct PipelineConfiguration: Sendable, Hashable {
     catalog = nil
     sources = []
     plugins = []
-    memoryBudget = ByteSize(bytes: Machine.physicalMemory / 2)
+    memoryBudget = Self.standardMemoryBudget
     reserve = nil
     rescan = TimeSpan(milliseconds: 300_000)
     stages = []

@@ -18,6 +18,11 @@ public enum PluginMessage: Hashable, Sendable {
   case result(job: String, PluginResult)
   /// A message was of a type that the plugin does not know.
   case unsupported
+
+  /// The most bytes of a line, and so of the facts of a result: 1 MiB.
+  ///
+  /// A longer one is not decoded: as values `[0,0,…]` takes sixty times as much.
+  public static let longestLine = 1 << 20
 }
 
 extension PluginMessage: Codable {

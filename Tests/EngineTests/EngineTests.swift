@@ -91,6 +91,35 @@ struct EngineTests {
     #expect(try workshop.jobs(of: asset)["t"]?.state == .skipped)
   }
 
+  @Test(
+    "What was skipped for its type is looked at again once the plugin accepts other types",
+    arguments: ["1", "2"])
+  func acceptedLater(version: String) throws {
+    let asset = try workshop.add("text")
+    let picture = try workshop.add("picture")
+    let skipping = FakeCarrier(FakeCarrier.manifest("own")) { request, _ in
+      request.asset.size == 4 ? .skipped(reason: "Nothing to see.") : .done()
+    }
+    let identify = FakeCarrier(FakeCarrier.manifest("identify")) { request, _ in
+      .done(facts: ["mediaType": request.asset.size == 4 ? "text/plain" : "image/png"])
+    }
+    let stages: [StageConfiguration] = [
+      .stage("t", "thumb"), .stage("after", "plain", needs: ["t"]), .stage("o", "own"),
+    ]
+    let plain = plain { _, _ in .done() }
+    try workshop.run(stages, [identify, thumb(), plain, skipping])
+    #expect(try workshop.jobs(of: asset)["after"]?.state == .skipped)
+    var manifest = FakeCarrier.manifest("thumb", accepts: ["text/*"])
+    manifest.version = version
+    let later = FakeCarrier(manifest) { _, _ in .done() }
+    let events = try workshop.run(stages, [identify, later, plain, skipping])
+    // What is done, and what the other plugin itself skipped, is left as it is.
+    #expect(events.map(\.stage) == ["t", "after"])
+    #expect(events.allSatisfy { $0.asset == asset && $0.outcome == .done })
+    #expect(try workshop.jobs(of: picture)["t"]?.state == .done)
+    #expect(try workshop.run(stages, [identify, later, plain, skipping]).isEmpty)
+  }
+
   @Test("A plugin may skip by itself, saying why")
   func skippedByPlugin() throws {
     try workshop.add("x")
@@ -127,18 +156,33 @@ struct EngineTests {
   func transient() throws {
     let asset = try workshop.add("x")
     let carrier = plain { _, _ in .failed(PluginFailure(.transient, "Full.")) }
-    let stages: [StageConfiguration] = [.stage("p", "plain") { $0.attempts = 2 }]
+    let stages: [StageConfiguration] = [.stage("p", "plain") { $0.attempts = 4 }]
     #expect(try workshop.run(stages, [carrier]).map(\.failureClass) == ["transient"])
-    let job = try #require(try workshop.jobs(of: asset)["p"])
-    #expect(job.state == .ready && job.attempts == 1)
-    let due = try #require(job.notBefore)
+    let first = try #require(try workshop.jobs(of: asset)["p"])
+    #expect(first.state == .ready && first.attempts == 1)
+    let due = try #require(first.notBefore)
     #expect(due > .now.adding(seconds: 20) && due < .now.adding(seconds: 31))
-    #expect(try workshop.run(stages, [carrier]).isEmpty)
-    // With one attempt allowed, the first is the last.
+    // Before its time it is left alone.
+    #expect(try workshop.run(stages, [carrier]).isEmpty && carrier.jobs == 1)
+
+    // The same, with delays that are over at once.
+    let workshop = try Workshop()
     let other = try workshop.add("y")
-    let once: [StageConfiguration] = [.stage("p", "plain") { $0.attempts = 1 }]
-    try workshop.run(once, [carrier])
-    #expect(try workshop.jobs(of: other)["p"]?.state == .failed)
+    let ledger = HastyLedger(workshop.catalog)
+    let engine = try workshop.engine(try workshop.plan(stages, [carrier]), ledger: ledger)
+    try engine.drain { false }
+    #expect(carrier.jobs == 5)
+    let delays = ledger.delays
+    try #require(delays.count == 4)
+    for (delay, expected) in zip(delays, [30.0, 120, 480]) {
+      let delay = try #require(delay)
+      #expect(delay > expected - 10 && delay < expected + 1, "\(delays)")
+    }
+    #expect(delays[3] == nil)
+    let last = try #require(try workshop.jobs(of: other)["p"])
+    #expect(last.state == .failed && last.attempts == 4 && last.failureClass == "transient")
+    try engine.drain { false }
+    #expect(carrier.jobs == 5)
   }
 
   @Test("A failure of the machine holds the stage, and its jobs count for nothing")
@@ -152,9 +196,29 @@ struct EngineTests {
     #expect(carrier.jobs < 10)
     #expect(events.filter { $0.stage == "t" }.count == 20)
     #expect(try workshop.catalog.backlog()["p"] == [.ready: 20])
+    for asset in try assets() { #expect(try workshop.jobs(of: asset)["p"]?.attempts == 0) }
     // Repaired, everything runs.
     let repaired = try workshop.run(stages, [plain { _, _ in .done() }, other])
     #expect(repaired.count == 20)
+  }
+
+  @Test("However often the machine lacked something, a job has all of its own tries left")
+  func triesAfterEnvironment() throws {
+    let asset = try workshop.add("x")
+    let lacking = plain { _, _ in .failed(PluginFailure(.environment, "No decoder.")) }
+    let failing = plain { _, _ in .failed(PluginFailure(.transient, "Full.")) }
+    let engine = try workshop.engine(try workshop.plan([.stage("p", "plain")], [lacking]))
+    for _ in 1...4 {
+      try engine.drain { false }
+      engine.releaseHeldStages()
+    }
+    #expect(lacking.jobs == 4)
+    let waiting = try #require(try workshop.jobs(of: asset)["p"])
+    #expect(waiting.state == .ready && waiting.attempts == 0)
+    #expect(waiting.failureClass == "environment" && waiting.reason == "No decoder.")
+    try workshop.run([.stage("p", "plain")], [failing])
+    let job = try #require(try workshop.jobs(of: asset)["p"])
+    #expect(job.state == .ready && job.attempts == 1)
   }
 
   @Test("A plugin that can't be instantiated holds its stage, and no job is blamed")
@@ -224,6 +288,28 @@ struct EngineTests {
     try workshop.run(
       [.stage("p", "plain") { $0.limits.memory = ByteSize(bytes: 4 << 30) }], [carrier])
     #expect(try workshop.jobs(of: asset)["p"]?.state == .done)
+  }
+
+  @Test("A job that failed where its stage has no limit is tried again with more memory for all")
+  func largerBudget() throws {
+    let asset = try workshop.add("x")
+    let stages: [StageConfiguration] = [.stage("p", "plain")]
+    let failing = plain { _, _ in .failed(PluginFailure(.permanent, "It needed more memory.")) }
+    try workshop.run(stages, [failing], budget: 1 << 30)
+    try workshop.run(stages, [failing], budget: 1 << 30)
+    #expect(failing.jobs == 1)
+    try workshop.run(stages, [plain { _, _ in .done() }], budget: 2 << 30)
+    #expect(try workshop.jobs(of: asset)["p"]?.state == .done)
+    // A stage that has its own limit has nothing from it.
+    let own: [StageConfiguration] = [
+      .stage("q", "plain") {
+        $0.options = ["size": 9]
+        $0.limits.memory = ByteSize(bytes: 64 << 20)
+      }
+    ]
+    try workshop.run(own, [failing], budget: 1 << 30)
+    try workshop.run(own, [failing], budget: 2 << 30)
+    #expect(failing.jobs == 2)
   }
 
   @Test("Too many bytes, pixels or frames fail before the plugin is asked")

@@ -6,6 +6,7 @@ import Glibc
 import Hashing
 import PipelineModel
 import PipelinePlugin
+import Synchronization
 import Testing
 
 @testable import Engine
@@ -82,6 +83,52 @@ struct RenditionTests {
     try check(asset, inFiles: to.1)
     try engine.drain { false }
     #expect(carrier.jobs == 0)
+  }
+
+  @Test("Who still has a file open for writing does not change the rendition that was made of it")
+  func openForWriting() throws {
+    let asset = try workshop.add("x")
+    let kept = Mutex<[Descriptor]>([])
+    let carrier = FakeCarrier(FakeCarrier.manifest("both")) { request, _ in
+      for (name, content) in [("small.jpg", Self.small), ("large.jpg", Self.large)] {
+        writeOutput(content, name, request)
+        let path = BytePath(request.output).appending(BytePath(name))
+        if let file = try? Descriptor.open(path, flags: O_WRONLY) {
+          kept.withLock { $0.append(file) }
+        }
+      }
+      return .done(
+        renditions: [rendition("small", at: "small.jpg"), rendition("large", at: "large.jpg")])
+    }
+    try workshop.run([stage(.file)], [carrier])
+    let writers = kept.withLock { $0 }
+    try #require(writers.count == 2)
+    for writer in writers { try writer.write(Array("something else".utf8)) }
+    try check(asset, inFiles: ["small", "large"])
+    #expect(try workshop.files("work").isEmpty)
+    for path in try workshop.files("renditions") {
+      let status = try Descriptor.open(workshop.temporary.appending(path), flags: O_RDONLY).status()
+      #expect(status.permissions == 0o600)
+    }
+  }
+
+  @Test("A file that nobody writes any more is moved, not copied")
+  func moved() throws {
+    try workshop.add("x")
+    let made = Mutex<UInt64?>(nil)
+    let carrier = FakeCarrier(FakeCarrier.manifest("one")) { request, _ in
+      writeOutput(Self.large, "large.jpg", request)
+      let path = BytePath(request.output).appending("large.jpg")
+      let file = try? Descriptor.open(path, flags: O_RDONLY)
+      let inode = try? file?.status().identity.inode
+      made.withLock { $0 = inode }
+      return .done(renditions: [rendition("large", at: "large.jpg")])
+    }
+    try workshop.run([.stage("o", "one")], [carrier])
+    let path = try #require(try workshop.files("renditions").first)
+    let file = try Descriptor.open(workshop.temporary.appending(path), flags: O_RDONLY)
+    let inode = try #require(made.withLock { $0 })
+    #expect(try file.status().identity.inode == inode)
   }
 
   @Test(

@@ -154,6 +154,27 @@ struct StagePlanTests {
     #expect(limits["time"] == "90s" && limits["memory"] == "1GiB")
   }
 
+  @Test("Recorded with the limits is the memory that a worker may use where none is configured")
+  func recordedBudget() throws {
+    func memory(_ budget: Int, _ change: (inout StageConfiguration) -> Void = { _ in }) throws
+      -> String?
+    {
+      let plan = try workshop.plan(
+        [.stage("s", "sheet") { change(&$0) }], [carrier("sheet")], budget: budget)
+      let definition = try #require(plan.stages.first?.definition)
+      return try JSONText.decode(JSONValue.self, from: definition.limits)["memory"]?.string
+    }
+    #expect(try memory(1000 << 20) == "1000MiB")
+    #expect(try memory(1000 << 20) { $0.limits.memory = ByteSize(bytes: 1 << 20) } == "1MiB")
+    // In the program itself nobody watches over it.
+    #expect(try memory(1000 << 20) { $0.isolation = .none } == nil)
+    // Half of a machine's memory is not the same to the byte with every kernel.
+    let halves = [8_123_456_789, 8_112_345_678].map { ByteSize(bytes: $0) }
+    let recorded = halves.map { StagePlan.recorded($0, standard: $0) }
+    #expect(recorded == [ByteSize(bytes: 15 << 29), ByteSize(bytes: 15 << 29)])
+    #expect(StagePlan.recorded(halves[0], standard: halves[1]) == halves[0])
+  }
+
   @Test("A plugin or an option that is not known is refused with its place")
   func unknown() throws {
     let plugin = try #require(throws: ConfigurationErrors.self) {

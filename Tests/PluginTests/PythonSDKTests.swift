@@ -67,6 +67,7 @@ struct PythonSDKTests {
   @Test(
     "What process returns is checked before it is sent",
     arguments: [
+      ("return {'facts': {'a': 'x' * (1 << 20)}}", "bytes as JSON, more than 1 MiB"),
       ("return {'fact': 1}", "unknown key 'fact'"), ("return 7", "TypeError"),
       ("return {'facts': [1]}", "no dictionary"), ("return {'facts': {'a': {1}}}", "set"),
       ("return {'facts': {'a': float('nan')}}", "not JSON compliant"),

@@ -42,6 +42,8 @@ extension CatalogWriter {
       (LedgerState.done, String?.none, String?.none, String?.none)
     var notBefore = Timestamp(microseconds: 0)
     var outcome = AttemptRecord.Outcome.done
+    // Counted when it was claimed, so that a crash has its suspect.
+    var uncounted = 0
     switch completion.outcome {
     case .done(let value, let renditions):
       facts = try Catalog.json(value)
@@ -52,6 +54,8 @@ extension CatalogWriter {
     case .failed(let kind, let sentence, let retryAt):
       (state, outcome, reason, failure) = (.failed, .failed, sentence, kind)
       if let retryAt { (state, notBefore) = (.ready, retryAt) }
+      // The file is not to blame, and keeps the tries that it has.
+      if kind == "environment" { uncounted = 1 }
     }
     try connection.execute(
       """
@@ -61,8 +65,9 @@ extension CatalogWriter {
     try connection.execute(
       """
       UPDATE ledger SET state = ?, facts = ?, reason = ?, class = ?, not_before = ?, seconds = ?,
-        finished_at = ? WHERE id = ?
-      """, state.rawValue, facts, reason, failure, notBefore, completion.seconds, now, row.id)
+        finished_at = ?, attempts = max(attempts - ?, 0) WHERE id = ?
+      """, state.rawValue, facts, reason, failure, notBefore, completion.seconds, now, uncounted,
+      row.id)
     if state == .done || state == .skipped {
       try connection.execute(
         "INSERT INTO temp.finished (ledger) VALUES (?) ON CONFLICT DO NOTHING", row.id)

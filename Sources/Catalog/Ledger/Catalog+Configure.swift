@@ -7,7 +7,7 @@ extension Catalog {
       let configured = try writer.connection.transaction { () throws(CatalogError) in
         let known = try writer.connection.first(Setting.read, Setting.stages) { $0.text(0) }
         if known != definitions {
-          try writer.replaceStages(stages)
+          try writer.replaceStages(stages, known: known)
           try writer.connection.execute(Setting.write, Setting.stages, definitions)
         }
         let configured = try ConfiguredStage.all(writer.connection)
@@ -32,15 +32,35 @@ extension StageDefinition {
             "isAssetScoped": .bool(stage.isAssetScoped),
             "needs": .array(stage.needs.map { .string($0) }),
             "attempts": .integer(stage.attempts), "runtime": .string(stage.runtime),
-            "limits": .string(stage.limits),
+            "limits": .string(stage.limits), "accepts": stage.acceptsJSON,
           ]
         }))
+  }
+
+  private var acceptsJSON: JSONValue {
+    accepts.map { .array($0.sorted().map { .string($0) }) } ?? .null
+  }
+
+  /// Whether the stage has worked on other types, or that is not known.
+  ///
+  /// - Parameter known: all definitions of the last time, as `json` wrote them.
+  fileprivate func acceptsOther(than known: JSONValue?) -> Bool {
+    let last = known?.array?.first {
+      $0["name"]?.string == name && $0["fingerprint"]?.string == fingerprint.digest.hex
+    }
+    return last?["accepts"] != acceptsJSON
   }
 }
 
 extension CatalogWriter {
   /// Records the stages and gives every asset its jobs for them.
-  fileprivate func replaceStages(_ definitions: [StageDefinition]) throws(CatalogError) {
+  ///
+  /// - Parameter known: the definitions of the last time, as they were written then.
+  fileprivate func replaceStages(
+    _ definitions: [StageDefinition], known: String?
+  ) throws(CatalogError) {
+    // What can't be read is as good as not known.
+    let known = known.flatMap { try? JSONText.decode(JSONValue.self, from: $0) }
     let before = Dictionary(
       try ConfiguredStage.all(connection).map { ($0.name, $0) }, uniquingKeysWith: { $1 })
     try connection.execute("UPDATE stage SET active = 0")
@@ -61,6 +81,14 @@ extension CatalogWriter {
           class = NULL, reason = NULL, finished_at = NULL
         WHERE fingerprint = ? AND state = 'failed' AND runtime IS NOT ?
         """, stage.fingerprint, stage.runtime)
+      guard definition.acceptsOther(than: known) else { continue }
+      // Those that were never handed to the plugin, which a plugin's own skip was.
+      try connection.execute(
+        """
+        UPDATE ledger SET state = 'waiting', not_before = 0, attempts = 0, interruptions = 0,
+          reason = NULL, finished_at = NULL
+        WHERE fingerprint = ? AND state = 'skipped' AND blocked = 0 AND seconds = 0
+        """, stage.fingerprint)
     }
     let all = definitions.compactMap { recorded[$0.name] }
     for stage in all { try settle(stage) }

@@ -6,7 +6,8 @@ package struct Completion: Sendable {
     case done(facts: JSONValue, renditions: [NewRendition])
     case skipped(reason: String)
     /// `class` is `permanent`, `transient` or `environment`. With `retryAt` the
-    /// row becomes ready again for then; without it, it is failed.
+    /// row becomes ready again for then; without it, it is failed. One of class
+    /// `environment` does not count as an attempt.
     case failed(class: String, reason: String, retryAt: Timestamp?)
   }
 
@@ -14,7 +15,7 @@ package struct Completion: Sendable {
   package var token: AttemptToken
   /// How it ended.
   package var outcome: Outcome
-  /// Seconds that the work took.
+  /// Seconds that the work took; exactly 0 where the plugin was not asked.
   package var seconds: Double
 
   /// Makes it from its parts.

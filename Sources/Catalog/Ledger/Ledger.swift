@@ -9,7 +9,8 @@ package protocol Ledger: Sendable {
   ///
   /// Gives every asset a job for each stage (a row that is there already under
   /// the same fingerprint is shared, whatever its state), makes failures ready
-  /// again whose runtime or limits differ, ends attempts that an earlier process
+  /// again whose runtime or limits differ, and what was skipped before the plugin
+  /// was asked if that accepts other types now, ends attempts that an earlier process
   /// left open as interrupted, and lets stages go that are no longer listed
   /// (their rows stay). Costs next to nothing if nothing changed. Attempts of
   /// this process go on, so that stages may be changed while jobs run. A stage

@@ -18,11 +18,14 @@ package struct StageDefinition: Hashable, Sendable {
   package var runtime: String
   /// The limits as sorted-key JSON; a change makes permanent failures ready again.
   package var limits: String
+  /// The types that the plugin works on, `nil` for all; a change makes what was
+  /// skipped for its type ready again.
+  package var accepts: [String]?
 
   /// Makes it from its parts.
   package init(
     name: String, plugin: String, fingerprint: Fingerprint, isAssetScoped: Bool, needs: [String],
-    attempts: Int, runtime: String, limits: String
+    attempts: Int, runtime: String, limits: String, accepts: [String]? = nil
   ) {
     self.name = name
     self.plugin = plugin
@@ -32,5 +35,6 @@ package struct StageDefinition: Hashable, Sendable {
     self.attempts = attempts
     self.runtime = runtime
     self.limits = limits
+    self.accepts = accepts
   }
 }

@@ -43,6 +43,13 @@ final class PluginInstance: Sendable {
       return .failed(
         PluginFailure(.permanent, "The plugin \(plugin) gave an answer that is not UTF-8."))
     }
+    guard answer.utf8.count <= PluginMessage.longestLine else {
+      return .failed(
+        PluginFailure(
+          .permanent,
+          "The plugin \(plugin) gave an answer longer than "
+            + "\(ByteSize(bytes: PluginMessage.longestLine))."))
+    }
     do {
       let result = try JSONText.decode(PluginResult.self, from: answer)
       if case .done(_, let renditions) = result, let fault = RenditionCheck.fault(in: renditions) {

@@ -74,7 +74,8 @@ package struct StagePlan: Sendable {
       let needed = (needs[name] ?? []).compactMap { made[$0] }
       let prepared = Stage(
         configuration: stage, carrier: carrier,
-        definition: try Self.define(stage, carrier.manifest, needed: needed))
+        definition: try Self.define(
+          stage, carrier.manifest, needed: needed, budget: configuration.memoryBudget))
       made[name] = prepared
       stages.append(prepared)
     }
@@ -115,15 +116,18 @@ package struct StagePlan: Sendable {
   }
 
   private static func define(
-    _ stage: StageConfiguration, _ manifest: PluginManifest, needed: [Stage]
+    _ stage: StageConfiguration, _ manifest: PluginManifest, needed: [Stage], budget: ByteSize
   ) throws -> StageDefinition {
-    StageDefinition(
+    var limits = stage.limits
+    // A worker without a limit of its own may use what all jobs may together.
+    if stage.isolation == .process { limits.memory = limits.memory ?? recorded(budget) }
+    return StageDefinition(
       name: stage.name, plugin: stage.plugin,
       fingerprint: try fingerprint(stage, manifest, needed: needed),
       isAssetScoped: manifest.scope == .asset || needed.contains { $0.definition.isAssetScoped },
       needs: needed.map(\.name), attempts: stage.attempts,
       runtime: "\(manifest.id) \(manifest.version); \(manifest.runtime)",
-      limits: try JSONText.encode(stage.limits.effective()))
+      limits: try JSONText.encode(limits.effective()), accepts: manifest.accepts)
   }
 
   /// SHA-256 over all that the output depends on besides the bytes, as
@@ -139,5 +143,15 @@ package struct StagePlan: Sendable {
         needed.map(\.definition.fingerprint.digest.hex).sorted().map { .string($0) }),
     ]
     return Fingerprint(SHA256.digest(of: Array(try JSONText.encode(content).utf8)))
+  }
+
+  /// What is recorded of a `memoryBudget`: where that is the default, to an eighth of the power of
+  /// two below, because another kernel leaves a little more or less of the same memory.
+  static func recorded(
+    _ budget: ByteSize, standard: ByteSize = PipelineConfiguration.standardMemoryBudget
+  ) -> ByteSize {
+    guard budget == standard, budget.bytes >= 16 else { return budget }
+    let step = 1 << (Int.bitWidth - budget.bytes.leadingZeroBitCount - 4)
+    return ByteSize(bytes: (budget.bytes + step / 2) / step * step)
   }
 }

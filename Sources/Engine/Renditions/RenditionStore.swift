@@ -53,18 +53,42 @@ struct RenditionStore: Sendable {
       throw FileError(.notRegular, "“\(path.printable)” is no plain file.", path: path)
     }
     let size = status.identity.size
-    var bytes: [UInt8]?
-    if size <= Self.threshold(of: storage) { bytes = try file.readToEnd(limit: size) }
-    let digest: Digest
-    if let bytes {
-      digest = SHA256.digest(of: bytes)
-    } else {
-      digest = try file.hash().digest
-      file.startWriting()
+    guard size > Self.threshold(of: storage) else {
+      let bytes = try file.readToEnd(limit: size)
+      return CollectedRendition(
+        rendition: rendition, size: bytes.count, digest: SHA256.digest(of: bytes), bytes: bytes,
+        file: file, folder: folder, name: path.lastComponent)
     }
+    let own = try detached(file, named: path.lastComponent, in: folder, size: size)
+    let hashed = try own.hash()
+    own.startWriting()
     return CollectedRendition(
-      rendition: rendition, size: size, digest: digest, bytes: bytes, file: file, folder: folder,
-      name: path.lastComponent)
+      rendition: rendition, size: hashed.size, digest: hashed.digest, bytes: nil, file: own,
+      folder: folder, name: path.lastComponent)
+  }
+
+  /// Makes sure that nobody can write to a file any more, by a copy where that is not certain.
+  ///
+  /// Whoever made it can't open it again, as it was moved to where only this program comes, but
+  /// may have kept it open.
+  private func detached(
+    _ file: Descriptor, named name: BytePath, in folder: Descriptor, size: Int
+  ) throws(FileError) -> Descriptor {
+    if file.takeLease() == .granted {
+      file.releaseLease()
+      return file
+    }
+    try folder.remove(name)
+    let copy = try Descriptor.open(
+      name, in: folder, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+    // What grows faster than it is copied is not copied for ever.
+    var rest = size >> 20 + 2
+    _ = try copy.fill(from: file) {
+      rest -= 1
+      return rest < 0
+    }
+    try copy.seek(to: 0)
+    return copy
   }
 
   /// Makes a group of jobs' renditions durable with one flush of each folder.

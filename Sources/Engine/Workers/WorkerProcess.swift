@@ -150,7 +150,7 @@ final class WorkerProcess: Sendable {
     for line in taken.lines { tell(line) }
     guard taken.isOverlong else { return !taken.isAtEnd }
     // Not read any further: its pipe fills, and nothing here does.
-    handler(.nonsense("longer than a line may be"))
+    handler(.nonsense("longer than \(ByteSize(bytes: PluginMessage.longestLine))"))
     return false
   }
 
@@ -200,7 +200,7 @@ final class WorkerProcess: Sendable {
         state[keyPath: buffer].add(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
         var taken = Taken(bytes: count)
         while let line = state[keyPath: buffer].next() { taken.lines.append(line) }
-        taken.isOverlong = state[keyPath: buffer].count > HostMessage.longestLine
+        taken.isOverlong = state[keyPath: buffer].count > PluginMessage.longestLine
         return taken
       }
     }

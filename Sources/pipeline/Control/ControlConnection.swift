@@ -97,6 +97,8 @@ final class ControlConnection: Sendable {
         Pulse.shared.beat()
         return isOver || Interruption.shared.isRequested
       }
+      // Rows may have become ready without a file that was taken.
+      engine.wake()
       let catalog = work.session.library.catalog
       let jobs = ImportedJobs(
         of: report, reader: work.session.library.reader, engine: engine,
@@ -128,7 +130,17 @@ final class ControlConnection: Sendable {
 
   /// Sends an answer; one that can't be sent within a few seconds ends the connection.
   func send(_ answer: ControlMessage.Answer) {
-    guard !isOver, let line = try? ControlMessage.line(answer) else { return }
+    guard !isOver else { return }
+    let line: [UInt8]
+    do {
+      line = try ControlMessage.line(answer)
+    } catch {
+      // Such as a number that is none; a failure, which is of texts, can always be written.
+      return fail(
+        code: "answer",
+        message: "The pipeline that works on the library can't write its answer as JSON. What was "
+          + "done is safe.", .fatal)
+    }
     do throws(FileError) {
       try socket.send(line)
     } catch {

@@ -27,8 +27,9 @@ struct LibraryWork {
     case .importPaths(let paths):
       return try importPaths(paths, report: report, isStopped: isStopped)
     case .retry(let assets):
+      // A holder's engine is woken by who serves the request; on its own, no job begins that
+      // the end of the process would interrupt.
       let count = try session.library.catalog.retry(assets: assets)
-      session.engine.wake()
       return RequestResult(members: ["jobs": .integer(count)])
     case .letGo:
       guard let letGo else { throw session.library.lockedError }

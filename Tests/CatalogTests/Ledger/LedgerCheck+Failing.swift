@@ -37,6 +37,25 @@ extension LedgerCheck {
       #expect(job.state == .done && job.attempts == 5 && job.reason == nil)
       #expect(try harness.ledger.nextDue() == nil)
     },
+    LedgerCheck("A failure of the machine counts for nothing, and takes nothing from earlier ones")
+    {
+      harness in
+      try harness.ledger.configure(Samples.stages())
+      try harness.add([Samples.asset(1)])
+      for (kind, attempts) in [
+        ("environment", 0), ("environment", 0), ("transient", 1), ("environment", 1),
+        ("transient", 2),
+      ] {
+        try harness.complete(try harness.claim("identify")) { _ in
+          .failed(class: kind, reason: "No decoder.", retryAt: Samples.start)
+        }
+        let job = try #require(try harness.job(Samples.id(1), "identify"))
+        #expect(job.state == .ready && job.attempts == attempts && job.failureClass == kind)
+      }
+      // While it is under way the attempt counts, so that a crash has its suspect.
+      _ = try harness.claim("identify")
+      #expect(try harness.job(Samples.id(1), "identify")?.attempts == 3)
+    },
     LedgerCheck("Failed rows are ready again on request, with their attempts counted anew") {
       harness in
       try harness.ledger.configure(Samples.stages())
@@ -78,6 +97,34 @@ extension LedgerCheck {
       stages[0].limits = "{\"pixels\":1}"
       try harness.ledger.configure(stages)
       #expect(try harness.states("identify") == [.ready: 1, .done: 1])
+    },
+    LedgerCheck("What was skipped before its plugin was asked is decided anew for other types") {
+      harness in
+      var stages = Samples.stages() + [Samples.stage("last", fingerprint: 3, needs: ["thumbnails"])]
+      stages[1].accepts = ["image/*", "text/plain"]
+      try harness.ledger.configure(stages)
+      try harness.add((1...3).map { Samples.asset($0) })
+      try harness.finish("identify")
+      try harness.complete(try harness.claim("thumbnails", limit: 1), seconds: 0) { _ in
+        .skipped(reason: "The plugin does not work on it.")
+      }
+      try harness.complete(try harness.claim("thumbnails", limit: 1)) { _ in
+        .skipped(reason: "It says so itself.")
+      }
+      try harness.finish("thumbnails")
+      stages[1].accepts = ["text/plain", "image/*"]
+      stages[1].runtime = "2.0"
+      stages[1].limits = "{\"pixels\":1}"
+      try harness.ledger.configure(stages)
+      #expect(try harness.states("thumbnails") == [.skipped: 2, .done: 1])
+      stages[1].accepts = ["image/*"]
+      try harness.ledger.configure(stages)
+      #expect(try harness.states("thumbnails") == [.ready: 1, .skipped: 1, .done: 1])
+      #expect(try harness.states("last") == [.waiting: 1, .skipped: 1, .ready: 1])
+      let job = try #require(try harness.job(Samples.id(1), "thumbnails"))
+      #expect(job.state == .ready && job.reason == nil && job.attempts == 0)
+      try harness.ledger.configure(stages)
+      #expect(try harness.states("thumbnails") == [.ready: 1, .skipped: 1, .done: 1])
     },
     LedgerCheck("What the end of the process interrupts is ready again and not counted") {
       harness in

@@ -24,10 +24,10 @@ extension LedgerHarness {
 
   @discardableResult
   func complete(
-    _ jobs: [ClaimedJob], _ outcome: (ClaimedJob) -> Completion.Outcome
+    _ jobs: [ClaimedJob], seconds: Double = 0.25, _ outcome: (ClaimedJob) -> Completion.Outcome
   ) throws -> [String] {
     try ledger.complete(
-      jobs.map { Completion(token: $0.token, outcome: outcome($0), seconds: 0.25) })
+      jobs.map { Completion(token: $0.token, outcome: outcome($0), seconds: seconds) })
   }
 
   /// Claims all ready rows of a stage and completes them as done.

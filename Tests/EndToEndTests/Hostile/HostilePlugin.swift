@@ -130,6 +130,15 @@ enum HostilePlugin {
       if (!strcmp(deed, "nonsense")) return text("\xff\xfe no JSON");
       if (!strcmp(deed, "scribble"))
         for (int i = 3; i < 64; i++) if (write(i, "nonsense\n", 9) < 0) continue;
+      if (!strcmp(deed, "facts")) {
+        // Small as text, large as values.
+        const char *start = "{\"outcome\":\"done\",\"facts\":{\"a\":[0";
+        char *answer = malloc(3 << 20);
+        char *end = stpcpy(answer, start);
+        for (int i = 0; i < 1 << 20; i++) end = stpcpy(end, ",0");
+        strcpy(end, "]}}");
+        return text(answer);
+      }
       if (!strcmp(deed, "escape"))
         return text("{\"outcome\":\"done\",\"renditions\":[{\"name\":\"a\",\"path\":\"../in/x\","
                     "\"mediaType\":\"image/png\",\"width\":1,\"height\":1}]}");

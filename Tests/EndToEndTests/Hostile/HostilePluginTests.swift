@@ -56,12 +56,51 @@ final class HostilePluginTests {
 
   @Test("A file that kills its worker each time is given up after its attempts, until a retry")
   func attempts() throws {
+    /// The state of the file's job, and the attempts that it has had.
+    func job() throws -> [String] {
+      try shell("SELECT state, attempts FROM jobs WHERE name = 'deed.txt'").split(separator: "|")
+        .map(String.init)
+    }
+    /// Runs once more as if the delay were over.
+    func runLater(exit: Int32) throws -> [JSONValue] {
+      _ = try shell("UPDATE ledger SET not_before = 1 WHERE not_before > 0")
+      return try workspace.json("run", exit: exit).of("job")
+    }
     _ = try deed("segv", exit: 3)
-    #expect(try workspace.json("retry", "--all").summary["retried"] != 0)
-    let again = try workspace.json("run", exit: 3).of("job")
-    #expect(again.count == 1 && again.first?["outcome"] == "failed")
+    #expect(try job() == ["ready", "1"])
+    // Not before its time.
+    #expect(try workspace.json("run").of("job").isEmpty)
+    let second = try runLater(exit: 3)
+    #expect(second.map { $0["outcome"] } == ["failed"])
+    #expect(try job() == ["failed", "2"])
     let failure = try #require(try workspace.json("failed").of("failure").first)
     #expect(failure["name"] == "deed.txt" && failure["class"] == "transient")
+    #expect(failure["attempts"] == 2)
+    #expect(try runLater(exit: 0).isEmpty)
+    #expect(try workspace.json("retry", "--all").of("retried").first?["jobs"] == 1)
+    // Made ready, and begun by nobody yet.
+    #expect(try job() == ["ready", "0"])
+    #expect(try shell("SELECT count(*) FROM attempts WHERE ended_at IS NULL") == "0")
+    let again = try workspace.json("run", exit: 3).of("job")
+    #expect(again.count == 1)
+    let retried = try job()
+    #expect(retried == ["ready", "1"], "\(again)")
+    try workspace.expectSound()
+    try workspace.expectNobodyLeft()
+  }
+
+  /// Asks, or changes, the catalog while no program works on it.
+  private func shell(_ sql: String) throws -> String {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/sqlite3")
+    process.arguments = [workspace.library.appending("catalog.sqlite").description, sql]
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    try process.run()
+    let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    try #require(process.terminationStatus == 0, "\(sql)")
+    return String(decoding: output, as: UTF8.self).trimmingCharacters(in: .newlines)
   }
 
   @Test("One that hangs is ended at its time", arguments: ["hang", "stubborn"])
@@ -134,7 +173,7 @@ final class HostilePluginTests {
     "One that takes too much is stopped",
     arguments: [
       ("memory", "of memory"), ("tables", "of memory"), ("large", "more than 1 MiB"),
-      ("many", "200 files"), ("threads", "threads"),
+      ("many", "200 files"), ("threads", "threads"), ("facts", "longer than 1 MiB"),
     ])
   func greed(deed words: String, reason: String) throws {
     try configure(["timeout": "30s"])

@@ -63,10 +63,13 @@ final class Workshop {
   }
 
   /// A plan of stages whose plugins are in the test.
-  func plan(_ stages: [StageConfiguration], _ carriers: [any Carrier]) throws -> StagePlan {
+  func plan(
+    _ stages: [StageConfiguration], _ carriers: [any Carrier], budget: Int = 1 << 30
+  ) throws -> StagePlan {
     var configuration = PipelineConfiguration(
       file: temporary.appending("pipeline.json"), library: temporary.path)
     configuration.stages = stages
+    configuration.memoryBudget = ByteSize(bytes: budget)
     let known = Dictionary(uniqueKeysWithValues: carriers.map { ($0.manifest.id, $0) })
     let used = stages.compactMap { stage in known[stage.plugin].map { (stage.name, $0) } }
     let named: [String: any Carrier] = Dictionary(uniqueKeysWithValues: used)
@@ -92,7 +95,7 @@ final class Workshop {
     _ stages: [StageConfiguration], _ carriers: [any Carrier], budget: Int = 1 << 30
   ) throws -> [JobEvent] {
     let before = report.events.count
-    let engine = try engine(try plan(stages, carriers), budget: budget)
+    let engine = try engine(try plan(stages, carriers, budget: budget), budget: budget)
     defer { engine.close() }
     try engine.drain { false }
     return Array(report.events[before...])
