@@ -64,7 +64,8 @@ extension Workspace {
     let events = try json("retry", "--all")
     let retried = try #require(events.of("retried").first?["jobs"]?.integer, "\(events)")
     #expect(events.count == 1, "\(events)")
-    #expect(waiting.count == retried && waiting.allSatisfy { $0["class"] == "transient" })
+    #expect(
+      waiting.count == retried && waiting.allSatisfy { $0["class"] == "transient" }, "\(waiting)")
     return retried
   }
 
