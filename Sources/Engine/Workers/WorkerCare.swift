@@ -8,8 +8,11 @@ struct WorkerCare: Sendable {
   var mostJobs = 2000
   /// A worker that uses more bytes of memory than this between two jobs is replaced.
   var mostIdleMemory = 512 << 20
-  /// How often an idle worker is looked at, in seconds.
+  /// When an idle worker is looked at first, in seconds; then each time that it has been idle
+  /// for twice as long.
   var idleInterval = 2.0
+  /// The most seconds between two looks at an idle worker.
+  var mostIdleInterval = 30.0
   /// A worker that has had nothing to do for so many seconds is ended, and the next started with
   /// the next job: what a file may have made of it lives no longer.
   var mostIdleTime = 300.0

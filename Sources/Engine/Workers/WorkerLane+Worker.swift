@@ -149,7 +149,9 @@ extension WorkerLane {
     if isTooMuch || time > .seconds(care.mostIdleTime) {
       retire()
     } else {
-      timer.start(every: care.idleInterval)
+      // Seldom, the longer it lasts: an idle watch costs nothing that could be measured.
+      let seconds = Double(time.components.seconds)
+      timer.start(every: min(max(care.idleInterval, seconds), care.mostIdleInterval))
     }
   }
 

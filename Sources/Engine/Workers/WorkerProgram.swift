@@ -48,8 +48,7 @@ package struct WorkerProgram: Sendable {
   ///   - group: a control group without processes, which is removed after it; `nil` for none.
   func start(
     in folder: WorkerFolder?, limits: ProcessLimits, mayFork: Bool, group: ControlGroup?,
-    queue: DispatchQueue,
-    handler: @escaping @Sendable (WorkerProcess.Event) -> Void
+    queue: DispatchQueue, handler: @escaping @Sendable (WorkerProcess.Event) -> Void
   ) throws(FileError) -> WorkerProcess {
     var policy = SandboxPolicy(
       read: [folder?.inputPath].compactMap(\.self) + places() + allowance.read,
@@ -60,8 +59,7 @@ package struct WorkerProgram: Sendable {
     let home = folder?.outputPath ?? "/"
     let launch = WorkerLaunch(
       plugin: plugin, policy: policy, limits: limits, group: group?.path, folder: home,
-      parent: getpid(),
-      environment: Self.environment(home: home))
+      parent: getpid(), environment: Self.environment(home: home))
     return try WorkerProcess(
       launch, program: host, group: group, queue: queue, handler: handler)
   }

@@ -3,8 +3,8 @@ import PipelineModel
 import Synchronization
 
 /// A ledger in which a failed row is due again at once, whatever delay it was given.
-final class HastyLedger: Ledger {
-  private let ledger: any Ledger
+final class HastyLedger: WrappedLedger {
+  let ledger: any Ledger
   private let seen = Mutex<[Double?]>([])
 
   init(_ ledger: any Ledger) { self.ledger = ledger }
@@ -27,29 +27,4 @@ final class HastyLedger: Ledger {
     }
     return try ledger.complete(hastened)
   }
-
-  func claim(stage: String, limit: Int, suspects: Bool) throws(CatalogError) -> [ClaimedJob] {
-    try ledger.claim(stage: stage, limit: limit, suspects: suspects)
-  }
-  func configure(_ stages: [StageDefinition]) throws(CatalogError) {
-    try ledger.configure(stages)
-  }
-  func withdrawn(among tokens: [AttemptToken]) throws(CatalogError) -> Set<AttemptToken> {
-    try ledger.withdrawn(among: tokens)
-  }
-  func giveBack(_ tokens: [AttemptToken]) throws(CatalogError) { try ledger.giveBack(tokens) }
-  func backlog() throws(CatalogError) -> [String: [LedgerState: Int]] { try ledger.backlog() }
-  func nextDue() throws(CatalogError) -> Timestamp? { try ledger.nextDue() }
-  func misplacedRenditions(
-    stage: String, threshold: Int, limit: Int
-  ) throws(CatalogError) -> [MisplacedRendition] {
-    try ledger.misplacedRenditions(stage: stage, threshold: threshold, limit: limit)
-  }
-  func relocate(_ rendition: Int64, to content: RenditionContent) throws(CatalogError) {
-    try ledger.relocate(rendition, to: content)
-  }
-  func invalidate(rendition: Int64) throws(CatalogError) {
-    try ledger.invalidate(rendition: rendition)
-  }
-  func retry(assets: [AssetID]?) throws(CatalogError) -> Int { try ledger.retry(assets: assets) }
 }

@@ -1,0 +1,37 @@
+import Catalog
+import PipelineModel
+
+/// A ledger that does as another does, but for what a test has otherwise.
+protocol WrappedLedger: Ledger {
+  var ledger: any Ledger { get }
+}
+
+extension WrappedLedger {
+  func claim(stage: String, limit: Int, suspects: Bool) throws(CatalogError) -> [ClaimedJob] {
+    try ledger.claim(stage: stage, limit: limit, suspects: suspects)
+  }
+  func complete(_ completions: [Completion]) throws(CatalogError) -> [String] {
+    try ledger.complete(completions)
+  }
+  func configure(_ stages: [StageDefinition]) throws(CatalogError) {
+    try ledger.configure(stages)
+  }
+  func withdrawn(among tokens: [AttemptToken]) throws(CatalogError) -> Set<AttemptToken> {
+    try ledger.withdrawn(among: tokens)
+  }
+  func giveBack(_ tokens: [AttemptToken]) throws(CatalogError) { try ledger.giveBack(tokens) }
+  func backlog() throws(CatalogError) -> [String: [LedgerState: Int]] { try ledger.backlog() }
+  func nextDue() throws(CatalogError) -> Timestamp? { try ledger.nextDue() }
+  func misplacedRenditions(
+    stage: String, threshold: Int, limit: Int
+  ) throws(CatalogError) -> [MisplacedRendition] {
+    try ledger.misplacedRenditions(stage: stage, threshold: threshold, limit: limit)
+  }
+  func relocate(_ rendition: Int64, to content: RenditionContent) throws(CatalogError) {
+    try ledger.relocate(rendition, to: content)
+  }
+  func invalidate(rendition: Int64) throws(CatalogError) {
+    try ledger.invalidate(rendition: rendition)
+  }
+  func retry(assets: [AssetID]?) throws(CatalogError) -> Int { try ledger.retry(assets: assets) }
+}
