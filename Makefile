@@ -6,7 +6,7 @@
 # --- Packages, in one place -------------------------------------------------
 
 # To build: headers of the C libraries, and pkg-config that finds them.
-BUILD_PACKAGES = libvips-dev libsqlite3-dev libmagic-dev libssl-dev libseccomp-dev \
+BUILD_PACKAGES = libvips-dev libzimg-dev libsqlite3-dev libmagic-dev libssl-dev libseccomp-dev \
 	libgexiv2-dev pkg-config
 # To test: plugins in C are compiled, those in Python run, the database is read from outside, and
 # workers are watched.

@@ -64,6 +64,7 @@ let package = Package(
     system("CCrypto", pkgConfig: "libcrypto", apt: "libssl-dev"),
     system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
     system("CVips", pkgConfig: "vips", apt: "libvips-dev"),
+    system("CZimg", pkgConfig: "zimg", apt: "libzimg-dev"),
     system("CSpawn", apt: "libc6-dev"),
     system("CMagic", pkgConfig: "libmagic", apt: "libmagic-dev"),
     system("CSandbox", pkgConfig: "libseccomp", apt: "libseccomp-dev"),
@@ -103,6 +104,8 @@ let package = Package(
       ]),
     // libvips for the bundled plugins; the program itself does not link it.
     target("Vips", ["CVips"]),
+    // zimg for the bundled plugins: resampling with the processor's vector instructions.
+    target("Zimg", ["CZimg"]),
     // The command line.
     .executableTarget(
       name: "pipeline",
@@ -122,7 +125,7 @@ let package = Package(
     // Bundled plugins.
     plugin("Identify", ["CMagic", "PipelineModel", "PipelinePlugin", "Vips"]),
     plugin("Command", ["CSpawn", "PipelineModel", "PipelinePlugin"]),
-    plugin("Thumbnail", ["PipelineModel", "PipelinePlugin", "Vips"]),
+    plugin("Thumbnail", ["PipelineModel", "PipelinePlugin", "Vips", "Zimg"]),
 
     // Tests. `Fixtures` makes pictures, folders and runs of the built program.
     .target(

@@ -5,7 +5,7 @@ import Vips
 /// Makes small pictures of large ones.
 final class ThumbnailPlugin: Plugin {
   static let manifest = PluginManifest(
-    id: "thumbnail", version: "1.0.0", outputVersion: 1, scope: .original,
+    id: "thumbnail", version: "1.1.0", outputVersion: 2, scope: .original,
     options: ThumbnailOptions.schema,
     accepts: [
       "image/jpeg", "image/png", "image/webp", "image/gif", "image/tiff", "image/heic",
@@ -34,7 +34,8 @@ final class ThumbnailPlugin: Plugin {
     let largest = options.sizes.map(\.maxPixelSize).max() ?? 0
     let longer = max(identified["width"]?.integer ?? 0, identified["height"]?.integer ?? 0)
     let side = min(largest, max(longer, 1))
-    return streamed + 4 * 4 * side * side
+    let planes = options.scaling == .fast ? PlaneReduction.mostBytes(toReach: side) : 0
+    return streamed + planes + 4 * 4 * side * side
   }
 
   func process(

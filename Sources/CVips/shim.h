@@ -32,6 +32,17 @@ static inline int pipeline_vips_resize(VipsImage *in, VipsImage **out, double ho
   return vips_resize(in, out, horizontal, "vscale", vertical, "kernel", kernel, "gap", gap, NULL);
 }
 
+// vips_shrink is variadic.
+static inline int pipeline_vips_shrink(VipsImage *in, VipsImage **out, double horizontal,
+                                       double vertical) {
+  return vips_shrink(in, out, horizontal, vertical, NULL);
+}
+
+// VIPS_REGION_ADDR and VIPS_REGION_LSKIP are macros.
+static inline const VipsPel *pipeline_vips_region_row(VipsRegion *region, int left, int top) {
+  return VIPS_REGION_ADDR(region, left, top);
+}
+
 // vips_flatten is variadic.
 static inline int pipeline_vips_flatten(VipsImage *in, VipsImage **out, double white) {
   VipsArrayDouble *background = vips_array_double_new(&white, 1);

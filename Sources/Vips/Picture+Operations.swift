@@ -30,6 +30,14 @@ extension Picture {
     }
   }
 
+  /// Makes each pixel the plain average of as many as `horizontal` by `vertical`.
+  package func averaged(horizontal: Int, vertical: Int) throws(VipsError) -> Picture {
+    if horizontal == 1 && vertical == 1 { return self }
+    return try applying("The picture can't be made smaller") {
+      pipeline_vips_shrink(pointer, $0, Double(horizontal), Double(vertical))
+    }
+  }
+
   /// Puts the picture on white and drops its alpha.
   package func flattened() throws(VipsError) -> Picture {
     try applying("The picture's alpha can't be flattened") {

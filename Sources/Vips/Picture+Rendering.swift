@@ -8,6 +8,7 @@ extension Picture {
   package func rendered(
     isCancelled: @escaping @Sendable () -> Bool = { false }
   ) throws(VipsError) -> Picture {
+    if isInMemory { return self }
     if isCancelled() { throw VipsError(.cancelled, "The job was given up") }
     let watch = Watch(isCancelled: isCancelled)
     let context = Unmanaged.passUnretained(watch).toOpaque()
@@ -32,6 +33,8 @@ extension Picture {
       }
       throw .current("The \(loader?.title ?? "picture") can't be decoded", loader: loader)
     }
+    // It would tell the copy of its progress, which does not live as long.
+    vips_image_set_progress(memory, 0)
     return Picture(owning: memory)
   }
 

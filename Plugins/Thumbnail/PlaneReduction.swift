@@ -1,0 +1,126 @@
+import Vips
+import Zimg
+
+/// Makes a picture of 8-bit values smaller, band by band, with the processor's vector instructions.
+///
+/// The picture is computed into memory first, on the calling thread.
+struct PlaneReduction {
+  /// The size to be reached, neither side larger than the picture's.
+  let target: (width: Int, height: Int)
+  let isCancelled: @Sendable () -> Bool
+
+  /// Bytes that planes may take before they are made smaller; a larger picture is left to
+  /// libvips, which computes it a few rows at a time.
+  static let mostBytes = 64 << 20
+  /// From how many times the size on an average is quicker than a kernel of so many pixels.
+  private static let muchLarger = 8
+
+  /// Bytes that planes of four bands take at most to become this large.
+  static func mostBytes(toReach side: Int) -> Int {
+    min(mostBytes, 4 * (muchLarger * side) * (muchLarger * side))
+  }
+
+  /// Returns the smaller picture, or `nil` if this picture is none for planes.
+  func reduce(_ picture: Picture) throws(VipsError) -> Picture? {
+    guard picture.isInteger, picture.bitsPerValue == 8, !picture.hasAlpha else { return nil }
+    let averaged = try averaged(picture)
+    guard Self.bytes(of: averaged) <= Self.mostBytes else { return nil }
+    let planes = try planes(of: averaged)
+    let small: [Plane]
+    do throws(ZimgError) {
+      small = try resample(planes)
+    } catch {
+      throw VipsError(.inputOutput, "The picture can't be made smaller: \(error.message)")
+    }
+    return try picture.replacingPixels(width: target.width, height: target.height) { index, row in
+      Self.interleave(small.map { $0.row(index) }, into: row)
+    }
+  }
+
+  /// Takes a plain average of whole pixels first where a picture is very much larger, as far as
+  /// that leaves twice the size.
+  private func averaged(_ picture: Picture) throws(VipsError) -> Picture {
+    let horizontal = picture.width / target.width
+    let vertical = picture.height / target.height
+    if max(horizontal, vertical) < Self.muchLarger, Self.bytes(of: picture) <= Self.mostBytes {
+      return picture
+    }
+    return try picture.averaged(
+      horizontal: max(1, horizontal / 2), vertical: max(1, vertical / 2))
+  }
+
+  private static func bytes(of picture: Picture) -> Int {
+    picture.width * picture.height * picture.bands
+  }
+
+  private func planes(of picture: Picture) throws(VipsError) -> [Plane] {
+    let planes = (0..<picture.bands).map { _ in
+      Plane(width: picture.width, height: picture.height)
+    }
+    try picture.forEachRow(isCancelled: isCancelled) { index, values in
+      Self.separate(values, into: planes.map { $0.row(index) })
+    }
+    return planes
+  }
+
+  private func resample(_ planes: [Plane]) throws(ZimgError) -> [Plane] {
+    guard let first = planes.first else { return [] }
+    let resampler = try PlaneResampler(from: (first.width, first.height), to: target)
+    var small: [Plane] = []
+    for plane in planes { small.append(try resampler.resample(plane)) }
+    return small
+  }
+
+  /// Takes the bands of a row of pixels apart.
+  private static func separate(
+    _ values: UnsafeBufferPointer<UInt8>, into planes: [UnsafeMutablePointer<UInt8>]
+  ) {
+    var index = 0
+    var next = 0
+    // Nothing overflows, because the row is in memory.
+    if planes.count == 3 {
+      let (first, second, third) = (planes[0], planes[1], planes[2])
+      while next < values.count {
+        first[index] = values[next]
+        second[index] = values[next &+ 1]
+        third[index] = values[next &+ 2]
+        next &+= 3
+        index &+= 1
+      }
+      return
+    }
+    while next < values.count {
+      for plane in planes {
+        plane[index] = values[next]
+        next &+= 1
+      }
+      index &+= 1
+    }
+  }
+
+  /// Puts the bands of a row of pixels together.
+  private static func interleave(
+    _ planes: [UnsafeMutablePointer<UInt8>], into values: UnsafeMutableBufferPointer<UInt8>
+  ) {
+    var index = 0
+    var next = 0
+    if planes.count == 3 {
+      let (first, second, third) = (planes[0], planes[1], planes[2])
+      while next < values.count {
+        values[next] = first[index]
+        values[next &+ 1] = second[index]
+        values[next &+ 2] = third[index]
+        next &+= 3
+        index &+= 1
+      }
+      return
+    }
+    while next < values.count {
+      for plane in planes {
+        values[next] = plane[index]
+        next &+= 1
+      }
+      index &+= 1
+    }
+  }
+}

@@ -1,0 +1,69 @@
+internal import CZimg
+
+/// Makes planes of one size into planes of another, by Lanczos' kernel of three lobes.
+///
+/// Source: `zimg_filter_graph_build` and `zimg_filter_graph_process`.
+package final class PlaneResampler {
+  private let graph: OpaquePointer
+  private let scratch: UnsafeMutableRawPointer
+  private let newWidth: Int
+  private let newHeight: Int
+
+  /// Lobes of the kernel on each side.
+  private static let lobes = 3.0
+  private static let alignment = 64
+
+  /// Prepares for planes of one size.
+  ///
+  /// - Throws: `ZimgError` if there is no memory, or no such picture can be made.
+  package init(
+    from size: (width: Int, height: Int), to newSize: (width: Int, height: Int)
+  ) throws(ZimgError) {
+    var parameters = zimg_graph_builder_params()
+    zimg_graph_builder_params_default(&parameters, pipeline_zimg_version())
+    parameters.resample_filter = ZIMG_RESIZE_LANCZOS
+    parameters.filter_param_a = Self.lobes
+    parameters.dither_type = ZIMG_DITHER_NONE
+    parameters.cpu_type = ZIMG_CPU_AUTO_64B
+    var before = Self.format(size)
+    var after = Self.format(newSize)
+    guard let graph = zimg_filter_graph_build(&before, &after, &parameters) else {
+      throw .current()
+    }
+    var bytes = 0
+    guard zimg_filter_graph_get_tmp_size(graph, &bytes) == ZIMG_ERROR_SUCCESS else {
+      zimg_filter_graph_free(graph)
+      throw .current()
+    }
+    self.graph = graph
+    scratch = .allocate(byteCount: max(bytes, 1), alignment: Self.alignment)
+    (newWidth, newHeight) = newSize
+  }
+
+  deinit {
+    zimg_filter_graph_free(graph)
+    scratch.deallocate()
+  }
+
+  /// Returns a plane in the new size.
+  package func resample(_ plane: Plane) throws(ZimgError) -> Plane {
+    let result = Plane(width: newWidth, height: newHeight)
+    let code = pipeline_zimg_process(
+      graph, plane.start, plane.stride, result.start, result.stride, scratch)
+    guard code == ZIMG_ERROR_SUCCESS else { throw .current() }
+    return result
+  }
+
+  /// Values from 0 to 255 without a meaning as colours, so that nothing is converted.
+  private static func format(_ size: (width: Int, height: Int)) -> zimg_image_format {
+    var format = zimg_image_format()
+    zimg_image_format_default(&format, pipeline_zimg_version())
+    format.width = UInt32(size.width)
+    format.height = UInt32(size.height)
+    format.pixel_type = ZIMG_PIXEL_BYTE
+    format.color_family = ZIMG_COLOR_GREY
+    format.depth = 8
+    format.pixel_range = ZIMG_RANGE_FULL
+    return format
+  }
+}

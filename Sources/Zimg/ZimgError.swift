@@ -1,0 +1,18 @@
+internal import CZimg
+
+/// Why zimg refused.
+package struct ZimgError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// What zimg says of it, without a full stop.
+  package var message: String
+
+  /// The message.
+  package var description: String { message }
+
+  /// Takes what zimg says of this thread's latest failure. Source: `zimg_get_last_error`.
+  static func current() -> ZimgError {
+    var text = [CChar](repeating: 0, count: 1024)
+    zimg_get_last_error(&text, text.count)
+    let bytes = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    return ZimgError(message: String(decoding: bytes, as: UTF8.self))
+  }
+}
