@@ -154,7 +154,7 @@ let package = Package(
     tests("CatalogTests", ["Catalog", "Fixtures", "PipelineModel"]),
     tests("ConfigurationTests", ["Configuration", "Fixtures", "PipelineModel"]),
     tests(
-      "PluginTests", ["Engine", "Fixtures", "PipelineModel", "PipelinePlugin", "Vips"],
+      "PluginTests", ["Engine", "Fixtures", "PipelineModel", "PipelinePlugin", "Vips", "Zimg"],
       defining: hasMetadata ? "METADATA" : nil),
     tests("ProgramTests", ["Files", "Fixtures", "PipelineModel", "pipeline"]),
     tests(

@@ -56,6 +56,14 @@ static inline int pipeline_start_writing(int descriptor) {
   return sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE);
 }
 
+// Waits for writes that are under way, and tells of those that failed.
+static inline int pipeline_wait_for_writes(int descriptor) {
+  return sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE);
+}
+
+// syncfs(2) needs _GNU_SOURCE.
+static inline int pipeline_sync_file_system(int descriptor) { return syncfs(descriptor); }
+
 // accept4(2) needs _GNU_SOURCE. By its number, because <sys/socket.h> with
 // _GNU_SOURCE has another `fd_set` than Swift's Glibc module, and Clang refuses two.
 static inline int pipeline_accept(int descriptor) {

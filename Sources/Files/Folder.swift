@@ -150,10 +150,13 @@ extension Descriptor {
   }
 
   /// Reads from the current position to the end, a mebibyte at a time at most.
+  ///
+  /// - Parameter size: what is expected, so that little memory is taken for a small file.
   package func forEachChunk(
-    _ body: (UnsafeRawBufferPointer) throws(FileError) -> Void
+    expecting size: Int = .max, _ body: (UnsafeRawBufferPointer) throws(FileError) -> Void
   ) throws(FileError) {
-    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+    let buffer = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: min(max(size, 1 << 12), 1 << 20), alignment: 4096)
     defer { buffer.deallocate() }
     while true {
       let count = try read(into: buffer)

@@ -72,13 +72,9 @@ package final class Manifest: Sendable {
       for (offset, fact) in facts.enumerated() {
         let entry = ManifestEntry(
           sequence: state.sequence + Int64(offset) + 1, time: time, fact: fact)
-        do {
-          var line = ManifestLine(entry)
-          if offset > 0 { line.batch = state.sequence + 1 }
-          bytes += try line.encode()
-        } catch {
-          throw ManifestError(.damaged, "A fact can't be written as JSON: \(error).")
-        }
+        var line = ManifestLine(entry)
+        if offset > 0 { line.batch = state.sequence + 1 }
+        bytes += line.encode()
       }
       do throws(FileError) {
         let segment = try openSegment(&state)

@@ -6,7 +6,7 @@ import PipelineModel
 ///
 /// `{"fact":…,"seq":…,…,"check":"<16 digits>"}`: the check is the beginning of
 /// the SHA-256 of the line's bytes up to, and without, `,"check"`.
-struct ManifestLine: Codable {
+struct ManifestLine: Decodable {
   var fact: String
   var seq: Int64
   var time: Int64
@@ -158,11 +158,41 @@ extension ManifestLine {
   private static let checkSuffix = Array("\"}".utf8)
 
   /// Writes the line with its checksum and a newline.
-  func encode() throws -> [UInt8] {
-    var bytes = Array(try JSONText.encode(self).utf8)
-    bytes.removeLast()
+  func encode() -> [UInt8] {
+    var bytes = text.bytes
     let check = SHA256.digest(of: bytes).hex.prefix(Self.checkLength)
-    return bytes + Self.checkPrefix + Array(check.utf8) + Self.checkSuffix + [UInt8(ascii: "\n")]
+    bytes += Self.checkPrefix
+    bytes += check.utf8
+    bytes += Self.checkSuffix
+    bytes.append(UInt8(ascii: "\n"))
+    return bytes
+  }
+
+  /// The members in the order of their names, without the checksum.
+  private var text: JSONObjectText {
+    var text = JSONObjectText()
+    text.add("action", action)
+    text.add("asset", asset?.description)
+    text.add("batch", batch)
+    text.add("changed", changed)
+    text.add("digest", digest?.hex)
+    text.add("fact", fact)
+    text.add("inode", inode)
+    text.add("modified", modified)
+    text.add("moves", moves)
+    text.add("path", path)
+    text.add("pathBase64", pathBase64?.base64EncodedString())
+    text.add("permissions", permissions)
+    text.add("reason", reason)
+    text.add("run", run?.description)
+    text.add("seq", seq)
+    text.add("size", size)
+    text.add("source", source)
+    text.add("sourceBase64", sourceBase64?.base64EncodedString())
+    text.add("supersedes", supersedes?.description)
+    text.add("taking", taking?.description)
+    text.add("time", time)
+    return text
   }
 
   /// Reads a line without its newline, or returns `nil` if it is torn or damaged.

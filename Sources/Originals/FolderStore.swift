@@ -6,6 +6,7 @@ package import PipelineModel
 package final class FolderStore: OriginalStore {
   private let root: Descriptor
   private let damaged: BytePath
+  private let flush: GroupFlush
 
   /// Opens the tree.
   ///
@@ -15,6 +16,7 @@ package final class FolderStore: OriginalStore {
   package init(root: BytePath, damaged: BytePath) throws(FileError) {
     self.root = try Descriptor.openFolder(root)
     self.damaged = damaged
+    flush = GroupFlush(self.root)
   }
 
   package func put(_ files: [IncomingOriginal]) throws(FileError) -> [PutOutcome] {
@@ -40,6 +42,7 @@ package final class FolderStore: OriginalStore {
     }
     // `present` may be the work of a process that was killed before its own
     // flush, so those folders are synced as well.
+    if flush.run(files: touched.count) { return outcomes }
     for folder in touched.values { try folder.sync() }
     if rootIsTouched { try root.sync() }
     return outcomes

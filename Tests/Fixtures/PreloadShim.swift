@@ -200,6 +200,18 @@ package struct PreloadShim: Sendable {
       return is_sync_struck(fd) ? -1 : real(fd);
     }
 
+    int syncfs(int fd) {
+      REAL(syncfs);
+      return is_sync_struck(fd) ? -1 : real(fd);
+    }
+
+    // Tells, where it waits, what a flush of all files together did not tell of one.
+    int sync_file_range(int fd, off64_t from, off64_t size, unsigned int flags) {
+      REAL(sync_file_range);
+      if ((flags & SYNC_FILE_RANGE_WAIT_BEFORE) && is_sync_struck(fd)) return -1;
+      return real(fd, from, size, flags);
+    }
+
     COUNTED(int, mkdir, (const char *a, mode_t m), (a, m))
     COUNTED(int, mkdirat, (int f, const char *a, mode_t m), (f, a, m))
     COUNTED(int, chmod, (const char *a, mode_t m), (a, m))

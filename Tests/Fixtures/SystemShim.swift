@@ -154,6 +154,11 @@ package struct SystemShim: Sendable {
       if (sync_delay) usleep(sync_delay * 1000);
       return real(fd);
     }
+    int syncfs(int fd) {
+      REAL(syncfs);
+      if (sync_delay) usleep(sync_delay * 1000);
+      return real(fd);
+    }
 
     // MARK: File systems
 

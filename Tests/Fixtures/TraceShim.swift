@@ -35,6 +35,7 @@ package struct TraceShim: Sendable {
     #include <errno.h>
     #include <fcntl.h>
     #include <linux/fs.h>
+    #include <linux/magic.h>
     #include <pthread.h>
     #include <stdarg.h>
     #include <stdint.h>
@@ -43,12 +44,13 @@ package struct TraceShim: Sendable {
     #include <string.h>
     #include <sys/ioctl.h>
     #include <sys/stat.h>
+    #include <sys/statfs.h>
     #include <sys/syscall.h>
     #include <sys/uio.h>
     #include <unistd.h>
 
     enum { CREATE = 1, WRITE, TRUNCATE, RENAME, LINK, UNLINK, MKDIR, RMDIR, SYNC, SYNC_DATA, META,
-      OUTPUT, UNKNOWN };
+      OUTPUT, UNKNOWN, SYNC_ALL };
 
     struct record {
       uint32_t type, first;
@@ -286,8 +288,18 @@ package struct TraceShim: Sendable {
     FILE_CALL(int, TRUNCATE, ftruncate64, (int fd, off64_t size), (fd, size), fd, size)
     FILE_CALL(int, SYNC, fsync, (int fd), (fd), fd, 0)
     FILE_CALL(int, SYNC_DATA, fdatasync, (int fd), (fd), fd, 0)
+    FILE_CALL(int, SYNC_ALL, syncfs, (int fd), (fd), fd, 0)
     FILE_CALL(int, META, fchmod, (int fd, mode_t mode), (fd, mode), fd, 0)
     FILE_CALL(int, META, futimens, (int fd, const struct timespec times[2]), (fd, times), fd, 0)
+
+    // The memory that the files are in stands for a disk, whose files can be flushed together.
+    int fstatfs(int fd, struct statfs *result) {
+      REAL(fstatfs);
+      int code = real(fd, result);
+      if (trace >= 0 && code == 0 && result->f_type == TMPFS_MAGIC)
+        result->f_type = EXT4_SUPER_MAGIC;
+      return code;
+    }
 
     // MARK: Names
 

@@ -86,7 +86,8 @@ extension HandOff {
       return try note(file, asset, .kept, reason, in: group)
     }
     try makeSureKeeping(file)
-    switch landing.giveBack(file.taking, state: .duplicate, reason: reason) {
+    let step: Step<Landed> = landing.giveBack(file.taking, state: .duplicate, reason: reason)
+    switch step {
     case .ended(.duplicate, _):
       let identity = try translating { try file.taking.file.status().identity }
       try note(file, asset, .kept, reason, in: group, returned: identity)

@@ -47,7 +47,7 @@ final class HandOff {
     let status = try library.incoming.status()
     landing = Landing(
       source: source, incoming: library.incoming, user: geteuid(), device: status.device,
-      isStopped: isStopped)
+      flush: GroupFlush(library.incoming), isStopped: isStopped)
     reserve = library.reserve
     removal = SourceRemoval(source: source, report: report)
   }
@@ -139,9 +139,8 @@ final class HandOff {
   }
 
   private func land(_ takings: [Taking], in group: Group) -> [Landed] {
-    let landing = landing
     var landed: [Landed] = []
-    for (taking, step) in takings.concurrentMap({ ($0, landing.land($0)) }) {
+    for (taking, step) in landing.land(takings) {
       switch step {
       case .next(let value): landed.append(value)
       case .ended(let state, let reason):
@@ -247,13 +246,17 @@ final class HandOff {
     let now = Timestamp.now
     let position = try translating { try library.manifest.append(group.facts, at: now) }
     var changes = settledRemovals
+    var assets: [NewAsset] = []
     for fact in group.facts {
       switch fact {
-      case .stored(let stored): changes.append(.asset(NewAsset(stored, importedAt: now)))
+      case .stored(let stored): assets.append(NewAsset(stored, importedAt: now))
       case .restored(let asset): changes.append(.restored(asset))
       default: continue
       }
     }
+    // Jobs are begun in this order: the longest first, so that none of them is left alone at the
+    // end while other processors have nothing to do.
+    changes += assets.sorted { $0.size > $1.size }.map { .asset($0) }
     changes += noted.map { .sighting($0) }
     changes += group.otherSightings.map { .sighting($0) }
     let endings = group.endings.filter(\.isNews)

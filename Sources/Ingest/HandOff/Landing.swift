@@ -12,7 +12,18 @@ struct Landed: Sendable {
   let wasRenamed: Bool
 }
 
-/// Brings the bytes of a taking into `incoming/`.
+/// A file whose bytes are in `incoming/`, hashed and compared, and perhaps not yet on disk.
+private struct Brought: Sendable {
+  let taking: Taking
+  let digest: Digest
+  let size: Int
+  /// The file in `incoming/`, open since before its bytes were written, so that it knows of every
+  /// write that failed.
+  let file: Descriptor
+  let wasRenamed: Bool
+}
+
+/// Brings the bytes of takings into `incoming/`.
 struct Landing {
   let source: IngestSource
   let incoming: Descriptor
@@ -20,21 +31,34 @@ struct Landing {
   let user: UInt32
   /// The number of the library's file system.
   let device: UInt64
+  let flush: GroupFlush
   /// Whether the user asked to stop; asked for each mebibyte.
   let isStopped: @Sendable () -> Bool
 
-  /// Renames, clones or copies, and waits until the bytes are on disk.
-  func land(_ taking: Taking) -> Step<Landed> {
+  /// Renames, clones or copies, and waits until the bytes are on disk: of many files together, of
+  /// few each by itself while others are read.
+  func land(_ takings: [Taking]) -> [(Taking, Step<Landed>)] {
+    guard takings.count >= GroupFlush.fewestFiles else {
+      return takings.concurrentMap { ($0, finish(bring($0), isOnDisk: false)) }
+    }
+    let brought = takings.concurrentMap { ($0, bring($0)) }
+    let isOnDisk = flush.run(files: takings.count)
+    return brought.concurrentMap { ($0, finish($1, isOnDisk: isOnDisk)) }
+  }
+
+  // MARK: Bringing the bytes
+
+  private func bring(_ taking: Taking) -> Step<Brought> {
     do throws(FileError) {
       if mayRename(taking) {
         do throws(FileError) {
           try taking.folder.rename(taking.name, to: incoming, as: taking.incomingName)
-          return finishRename(taking)
+          return bringByRename(taking)
         } catch let error where [.crossDevice, .permission, .other].contains(error.code) {
           // A bind mount, a sticky folder, a file system without such a rename: copy.
         }
       }
-      return try copy(taking)
+      return try bringByCopy(taking)
     } catch let error where error.code == .notFound {
       return .ended(.gone, reason: "The file vanished before it could be taken.")
     } catch {
@@ -48,9 +72,7 @@ struct Landing {
       && taking.status.owner == user && taking.status.device == device
   }
 
-  // MARK: By rename
-
-  private func finishRename(_ taking: Taking) -> Step<Landed> {
+  private func bringByRename(_ taking: Taking) -> Step<Brought> {
     do throws(FileError) {
       // The rename went by name, all looks go by the descriptor: they must mean one file.
       guard try incoming.status(of: taking.incomingName).isSameNode(as: taking.status) else {
@@ -58,22 +80,69 @@ struct Landing {
           taking, state: .settling, reason: "Another file had its name when it was taken.",
           isOurs: false)
       }
-      let (digest, size) = try taking.file.hash(isStopped: isStopped)
+      let (digest, size) = try taking.file.hash(
+        expecting: taking.status.identity.size, isStopped: isStopped)
       guard try isUntouched(taking, size: size) else {
         return giveBack(taking, state: .settling, reason: "It was changed while it was taken.")
       }
       try taking.file.setPermissions(0o444)
-      do throws(FileError) {
-        try taking.file.sync()
-      } catch let error where error.code == .ioError || error.code == .noSpace {
-        return try finishOnNewNode(taking, digest: digest, size: size)
-      }
-      guard try isUntouched(taking, size: size) else {
-        return giveBack(taking, state: .settling, reason: "It was changed while it was taken.")
-      }
-      return .next(Landed(taking: taking, digest: digest, wasRenamed: true))
+      return .next(
+        Brought(taking: taking, digest: digest, size: size, file: taking.file, wasRenamed: true))
     } catch {
       return giveBack(taking, state: state(after: error), reason: describe(error))
+    }
+  }
+
+  // MARK: Waiting for the disk
+
+  /// Waits until the bytes are on disk.
+  ///
+  /// - Parameter isOnDisk: whether the whole file system was flushed since they were written.
+  private func finish(_ step: Step<Brought>, isOnDisk: Bool) -> Step<Landed> {
+    switch step {
+    case .next(let brought):
+      brought.wasRenamed
+        ? finishRename(brought, isOnDisk: isOnDisk) : finishCopy(brought, isOnDisk: isOnDisk)
+    case .ended(let state, let reason): .ended(state, reason: reason)
+    case .stranded(let reason): .stranded(reason: reason)
+    }
+  }
+
+  private func sync(_ brought: Brought, isOnDisk: Bool) throws(FileError) {
+    if isOnDisk { try brought.file.checkWritten() } else { try brought.file.sync() }
+  }
+
+  private func finishRename(_ brought: Brought, isOnDisk: Bool) -> Step<Landed> {
+    let taking = brought.taking
+    do throws(FileError) {
+      do throws(FileError) {
+        try sync(brought, isOnDisk: isOnDisk)
+      } catch let error where error.code == .ioError || error.code == .noSpace {
+        return try finishOnNewNode(taking, digest: brought.digest, size: brought.size)
+      }
+      guard try isUntouched(taking, size: brought.size) else {
+        return giveBack(taking, state: .settling, reason: "It was changed while it was taken.")
+      }
+      return .next(Landed(taking: taking, digest: brought.digest, wasRenamed: true))
+    } catch {
+      return giveBack(taking, state: state(after: error), reason: describe(error))
+    }
+  }
+
+  private func finishCopy(_ brought: Brought, isOnDisk: Bool) -> Step<Landed> {
+    let taking = brought.taking
+    do throws(FileError) {
+      do throws(FileError) {
+        try sync(brought, isOnDisk: isOnDisk)
+      } catch let error where error.code == .ioError {
+        return try copyAgain(taking, digest: brought.digest)
+      }
+      try markFlushed(brought.file)
+      return .next(Landed(taking: taking, digest: brought.digest, wasRenamed: false))
+    } catch {
+      // Clean-up: the source is untouched, the error says what happened.
+      try? incoming.remove(taking.incomingName)
+      return .ended(state(after: error), reason: describe(error))
     }
   }
 
@@ -99,7 +168,7 @@ struct Landing {
       name, in: incoming, flags: O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600)
     do throws(FileError) {
       try taking.file.seek(to: 0)
-      guard try write(taking.file, to: copy).digest == digest else {
+      guard try write(taking.file, to: copy, expecting: size).digest == digest else {
         throw FileError(
           .ioError, "“\(taking.name.printable)” can't be written to the disk.", path: copy.path)
       }
@@ -121,9 +190,9 @@ struct Landing {
   ///
   /// - Parameter isOurs: whether it is the file that was examined; another one
   ///   keeps the mode and time that it has.
-  func giveBack(
+  func giveBack<Value>(
     _ taking: Taking, state: Sighting.State, reason: String, isOurs: Bool = true
-  ) -> Step<Landed> {
+  ) -> Step<Value> {
     let attributes = GiveBack.Attributes(
       permissions: taking.status.permissions, modified: taking.status.identity.modified)
     do throws(FileError) {
@@ -150,7 +219,7 @@ struct Landing {
 
   // MARK: By reflink or copy
 
-  private func copy(_ taking: Taking) throws(FileError) -> Step<Landed> {
+  private func bringByCopy(_ taking: Taking) throws(FileError) -> Step<Brought> {
     do throws(FileError) {
       let copy = try Descriptor.open(
         taking.incomingName, in: incoming, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
@@ -164,13 +233,10 @@ struct Landing {
       guard try copy.status().identity.size == written.size else {
         throw FileError(.changed, "The copy has another size.", path: copy.path)
       }
-      do throws(FileError) {
-        try copy.sync()
-      } catch let error where error.code == .ioError {
-        return try copyAgain(taking, digest: written.digest)
-      }
-      try markFlushed(copy)
-      return .next(Landed(taking: taking, digest: written.digest, wasRenamed: false))
+      return .next(
+        Brought(
+          taking: taking, digest: written.digest, size: written.size, file: copy,
+          wasRenamed: false))
     } catch {
       // Clean-up: the source is untouched, the error says what happened.
       try? incoming.remove(taking.incomingName)
@@ -181,8 +247,11 @@ struct Landing {
   private func fill(
     _ copy: Descriptor, from taking: Taking
   ) throws(FileError) -> (digest: Digest, size: Int) {
-    if try copy.clone(from: taking.file) { return try copy.hash(isStopped: isStopped) }
-    return try write(taking.file, to: copy)
+    let size = taking.status.identity.size
+    if try copy.clone(from: taking.file) {
+      return try copy.hash(expecting: size, isStopped: isStopped)
+    }
+    return try write(taking.file, to: copy, expecting: size)
   }
 
   /// Answers a failed fsync of a copy: another inode, written from the source once more.
@@ -192,7 +261,7 @@ struct Landing {
       taking.incomingName, in: incoming, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
       mode: 0o600)
     try taking.file.seek(to: 0)
-    let written = try write(taking.file, to: copy)
+    let written = try write(taking.file, to: copy, expecting: taking.status.identity.size)
     guard written.digest == digest else {
       try incoming.remove(taking.incomingName)
       return .ended(.settling, reason: "It changed while it was read.")
@@ -216,15 +285,16 @@ struct Landing {
 
   /// How many bytes of a copy are written before the disk is told to begin with them.
   private static let pieceWritten = 64 << 20
+  private static let worthStarting = 1 << 20
 
   /// Copies and hashes while the bytes are in the processor's cache.
   private func write(
-    _ file: Descriptor, to copy: Descriptor
+    _ file: Descriptor, to copy: Descriptor, expecting expected: Int
   ) throws(FileError) -> (digest: Digest, size: Int) {
     let hash = SHA256()
     var size = 0
     var next = Self.pieceWritten
-    try file.forEachChunk { chunk throws(FileError) in
+    try file.forEachChunk(expecting: expected) { chunk throws(FileError) in
       if isStopped() { throw .stopped(file.path) }
       hash.update(chunk)
       try copy.write(chunk)
@@ -235,7 +305,8 @@ struct Landing {
         next += Self.pieceWritten
       }
     }
-    copy.startWriting()
+    // So that the disk works while others are read; a small file waits for the flush.
+    if size >= Self.worthStarting { copy.startWriting() }
     return (hash.finalize(), size)
   }
 

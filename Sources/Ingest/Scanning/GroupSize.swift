@@ -7,9 +7,9 @@ struct GroupSize {
   private(set) var files = min(8, Self.most)
   /// Bytes that a group does not exceed, unless one file does.
   let bytes = 256 << 20
-  /// Two descriptors are open for each file of a group; half of them all are left
+  /// Three descriptors are open for each file of a group; half of them all are left
   /// for everything else.
-  private static let most = max(1, min(1024, DescriptorLimit.current / 4))
+  private static let most = max(1, min(1024, DescriptorLimit.current / 6))
   /// A slow disk makes small groups slow, too: smaller ones would only flush more often.
   private static let fewestAfterSlow = min(64, most)
   private static let aim = Duration.seconds(1)

@@ -76,6 +76,44 @@ struct DiskErrorTests {
     try workspace.expectSound()
   }
 
+  @Test(
+    "Of many files that are flushed together, the one that failed goes to a new inode",
+    arguments: ["auto", "copy"])
+  func failedFlushOfOne(take: String) throws {
+    let (workspace, outcome) = try flushed(take, .ioError, atSync: 3, of: "/incoming/")
+    #expect(try outcome.events("file").allSatisfy { $0["outcome"] == "imported" })
+    #expect(try workspace.files(below: "inbox") == [])
+    #expect(try workspace.assets().count == 20)
+    try workspace.expectSound()
+  }
+
+  @Test(
+    "Where the flush of all files together fails, each is flushed by itself",
+    arguments: [PreloadShim.Strike.ioError, .noSpace])
+  func failedFlushOfAll(strike: PreloadShim.Strike) throws {
+    let (workspace, _) = try flushed("copy", strike, atSync: 1, of: "/incoming")
+    #expect(try workspace.assets().count == 20)
+    try workspace.expectSound()
+  }
+
+  /// Takes twenty files, of which eight are taken together first, on a disk that fails once.
+  private func flushed(
+    _ take: String, _ strike: PreloadShim.Strike, atSync call: Int, of text: String
+  ) throws -> (Workspace, BuiltProgramOutcome) {
+    let shimFolder = try TemporaryFolder()
+    let shim = try PreloadShim(in: shimFolder.path)
+    let workspace = try Workspace(sources: Self.sources("move", take))
+    for number in 0..<20 { try workspace.put("file \(number)", as: BytePath("\(number).txt")) }
+    let clean = workspace.program.environment
+    workspace.program.environment.merge(
+      shim.striking(strike, atSync: call, of: text)
+    ) { $1 }
+    let outcome = try workspace.run("run", "--json")
+    workspace.program.environment = clean
+    #expect(outcome.exitCode == 0, "\(outcome.output) \(outcome.errors)")
+    return (workspace, outcome)
+  }
+
   @Test("A catalog that can't be flushed ends the run with 1, and the next run makes all good")
   func failedCommit() throws {
     let shimFolder = try TemporaryFolder()

@@ -7,7 +7,7 @@ enum FaultScenario: String, CaseIterable, Sendable {
   case move, copy, otherFileSystem, storedAsFiles, keptDuplicates
   /// Moved, but by copying and removing; and duplicates that go to `duplicates/`.
   case copiedThenRemoved, filedDuplicates
-  /// So many files that one batch of facts is several pages long.
+  /// So many files that one batch of facts is several pages long, and that they are flushed together.
   case manyFiles
 
   /// Those that take the same five files.
@@ -64,7 +64,7 @@ enum FaultScenario: String, CaseIterable, Sendable {
         [
           "path": .string(elsewhere?.path.description ?? "inbox"), "settle": "0ms",
           "mode": self == .copy ? "copy" : "move",
-          "take": self == .copiedThenRemoved ? "copy" : "auto",
+          "take": self == .copiedThenRemoved || self == .manyFiles ? "copy" : "auto",
           "duplicates": self == .keptDuplicates
             ? "keep" : self == .filedDuplicates ? "file" : "discard",
         ]

@@ -26,7 +26,7 @@ struct LandingTests {
     let incoming = try scene.library().incoming
     return Landing(
       source: try IngestSource(scene.source), incoming: incoming, user: geteuid(),
-      device: try incoming.status().device, isStopped: isStopped)
+      device: try incoming.status().device, flush: GroupFlush(incoming), isStopped: isStopped)
   }
 
   @Test("A file that got the name of the examined one is given back as it is, and never stored")
@@ -37,7 +37,7 @@ struct LandingTests {
     let folder = try Descriptor.openFolder(scene.source.path)
     try folder.rename("a", to: folder, as: "b")
     let swapped = try scene.write("swapped in", to: "a", permissions: 0o604)
-    guard case .ended(.settling, let reason) = try landing(scene).land(taking) else {
+    guard case .ended(.settling, let reason) = try landing(scene).land([taking])[0].1 else {
       Issue.record("The file was taken.")
       return
     }
@@ -71,7 +71,7 @@ struct LandingTests {
       close(other)
       return false
     }
-    guard case .ended(.failed, let reason) = landing.land(taking) else {
+    guard case .ended(.failed, let reason) = landing.land([taking])[0].1 else {
       Issue.record("The file was taken.")
       return
     }

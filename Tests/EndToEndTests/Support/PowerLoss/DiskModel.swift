@@ -171,13 +171,14 @@ struct DiskModel {
       folder.names[name] = nil
     case .write: nodes[record.inode]?.write(record.first, at: record.offset)
     case .truncate: nodes[record.inode]?.truncate(to: record.offset)
+    case .syncAll: for node in nodes.values { node.flush(withMetadata: true) }
     case .sync, .syncData, .meta, .output, .unknown: break
     }
     guard let node = nodes[record.inode] else { return }
     node.mode = record.mode & 0o7777
     node.modified = record.modified
     node.changed = record.changed
-    if record.isSync { node.flush(withMetadata: record.kind == .sync) }
+    if record.isSync { node.flush(withMetadata: record.kind != .syncData) }
   }
 
   private func place(_ path: [UInt8]) -> (folder: Node, name: BytePath)? {

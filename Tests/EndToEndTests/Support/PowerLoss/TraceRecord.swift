@@ -5,7 +5,7 @@ struct TraceRecord {
   enum Kind: UInt32 {
     case create = 1
     case write, truncate, rename, link, unlink, makeFolder, removeFolder, sync, syncData, meta
-    case output, unknown
+    case output, unknown, syncAll
   }
 
   let kind: Kind
@@ -23,7 +23,7 @@ struct TraceRecord {
   let second: [UInt8]
 
   /// Whether the call promises that something is on disk.
-  var isSync: Bool { kind == .sync || kind == .syncData }
+  var isSync: Bool { [.sync, .syncData, .syncAll].contains(kind) }
 
   /// Reads a trace.
   static func parse(_ bytes: [UInt8]) throws -> [TraceRecord] {
