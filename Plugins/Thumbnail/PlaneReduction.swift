@@ -7,6 +7,7 @@ import Zimg
 struct PlaneReduction {
   /// The size to be reached, neither side larger than the picture's.
   let target: (width: Int, height: Int)
+  let resamplers: PlaneResamplers
   let isCancelled: @Sendable () -> Bool
 
   /// Bytes that planes may take before they are made smaller; a larger picture is left to
@@ -65,7 +66,7 @@ struct PlaneReduction {
 
   private func resample(_ planes: [Plane]) throws(ZimgError) -> [Plane] {
     guard let first = planes.first else { return [] }
-    let resampler = try PlaneResampler(from: (first.width, first.height), to: target)
+    let resampler = try resamplers.resampler(from: (first.width, first.height), to: target)
     var small: [Plane] = []
     for plane in planes { small.append(try resampler.resample(plane)) }
     return small

@@ -3,6 +3,7 @@ import Vips
 /// From a file to a small, upright picture in memory with the colours that were asked for.
 struct ThumbnailDecoder {
   let options: ThumbnailOptions
+  let resamplers: PlaneResamplers
   let isCancelled: @Sendable () -> Bool
 
   /// Decodes the picture, or the preview in it, to one size.
@@ -88,7 +89,8 @@ struct ThumbnailDecoder {
   ) throws(VipsError) -> Picture {
     if picture.width == target.width && picture.height == target.height { return picture }
     if options.scaling == .fast {
-      let reduction = PlaneReduction(target: target, isCancelled: isCancelled)
+      let reduction = PlaneReduction(
+        target: target, resamplers: resamplers, isCancelled: isCancelled)
       if let small = try reduction.reduce(picture) { return small }
     }
     // Lanczos: a cubic kernel saves a tenth of the time and costs 3 dB.

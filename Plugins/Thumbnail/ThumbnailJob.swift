@@ -4,6 +4,7 @@ import Vips
 /// The thumbnails of one picture.
 struct ThumbnailJob {
   let options: ThumbnailOptions
+  let resamplers: PlaneResamplers
   let host: PluginHost
 
   /// Makes all sizes and writes them.
@@ -15,7 +16,8 @@ struct ThumbnailJob {
     try refuseTooLarge(opened)
     try refuseCutShort(opened)
     let sizes = options.sizes.sorted { $0.maxPixelSize > $1.maxPixelSize }
-    let decoder = ThumbnailDecoder(options: options, isCancelled: cancellation)
+    let decoder = ThumbnailDecoder(
+      options: options, resamplers: resamplers, isCancelled: cancellation)
     let preview = try EmbeddedPreview.find(in: opened, options: options)
     var base: Picture?
     var renditions: [String: PluginRendition] = [:]

@@ -14,6 +14,7 @@ final class ThumbnailPlugin: Plugin {
     makesRenditions: true, estimates: true, runtime: VipsLibrary.runtime)
 
   private let options: ThumbnailOptions
+  private let resamplers = PlaneResamplers()
 
   init(options: ThumbnailOptions) throws(PluginFailure) {
     self.options = options
@@ -45,7 +46,7 @@ final class ThumbnailPlugin: Plugin {
     let output = OutputFolder(request.output)
     do throws(VipsError) {
       let file = try PictureFile(path: request.input)
-      let job = ThumbnailJob(options: options, host: host)
+      let job = ThumbnailJob(options: options, resamplers: resamplers, host: host)
       let renditions = try job.run(file, into: output)
       return .done(renditions: renditions)
     } catch {

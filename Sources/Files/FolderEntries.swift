@@ -40,7 +40,7 @@ extension Descriptor {
           BytePath(bytes: UnsafeBufferPointer(start: $0, count: Self.length(of: $0)))
         }
       }
-      if name.bytes == Array(".".utf8) || name.bytes == Array("..".utf8) { continue }
+      if name.bytes.count <= 2, name.bytes.allSatisfy({ $0 == UInt8(ascii: ".") }) { continue }
       entries.append(FolderEntry(name: name, kind: Self.kind(of: entry.pointee.d_type)))
     }
   }

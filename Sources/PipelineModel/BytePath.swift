@@ -38,8 +38,12 @@ public struct BytePath: Hashable, Sendable {
   public func appending(_ other: BytePath) -> BytePath {
     if other.isAbsolute || isEmpty { return other }
     if other.isEmpty { return self }
-    let separator = bytes.last == Self.slash ? [] : [Self.slash]
-    return BytePath(bytes: bytes + separator + other.bytes)
+    var joined: [UInt8] = []
+    joined.reserveCapacity(bytes.count + 1 + other.bytes.count)
+    joined += bytes
+    if bytes.last != Self.slash { joined.append(Self.slash) }
+    joined += other.bytes
+    return BytePath(bytes: joined)
   }
 
   /// Adds a component of text behind a slash.

@@ -119,7 +119,8 @@ struct SourceScan {
           continue
         }
       }
-      let key = entry.name.bytes + (kind == .folder ? [UInt8(ascii: "/")] : [])
+      let name = entry.name.bytes
+      let key = kind == .folder ? name + [UInt8(ascii: "/")] : name
       rest.append((key, entry, kind))
     }
     rest.sort { $1.key.lexicographicallyPrecedes($0.key) }

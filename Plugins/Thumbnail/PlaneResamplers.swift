@@ -1,0 +1,29 @@
+import Zimg
+
+/// Resamplers that were prepared before: pictures of one camera have one size, and preparing takes
+/// as long as resampling.
+///
+/// For one thread at a time.
+final class PlaneResamplers {
+  private struct Sizes: Hashable {
+    let width, height, newWidth, newHeight: Int
+  }
+
+  /// A camera's two orientations in four sizes.
+  private static let most = 8
+
+  private var prepared: [Sizes: PlaneResampler] = [:]
+
+  /// Returns a resampler for planes of one size, prepared now if it was not before.
+  func resampler(
+    from size: (width: Int, height: Int), to newSize: (width: Int, height: Int)
+  ) throws(ZimgError) -> PlaneResampler {
+    let sizes = Sizes(
+      width: size.width, height: size.height, newWidth: newSize.width, newHeight: newSize.height)
+    if let resampler = prepared[sizes] { return resampler }
+    let resampler = try PlaneResampler(from: size, to: newSize)
+    if prepared.count >= Self.most { prepared = [:] }
+    prepared[sizes] = resampler
+    return resampler
+  }
+}
