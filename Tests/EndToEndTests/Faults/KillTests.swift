@@ -39,6 +39,18 @@ struct KillTests {
     }
   }
 
+  @Test("A kill while many files are taken and flushed together loses nothing")
+  func killAmongMany() async throws {
+    let bench = try FaultBench(.manyFiles)
+    var random = SeededRandom(seed: 40)
+    let places = (0..<(FaultSelection.isFull ? 300 : 4)).map { _ in
+      Int.random(in: 1...bench.calls, using: &random)
+    }
+    try await FaultSelection.forEach("manyFiles, kill", places) {
+      try bench.strike([(.kill, $0)])
+    }
+  }
+
   private func strike(
     _ bench: FaultBench, _ strike: PreloadShim.Strike, _ all: [Int], selecting count: Int
   ) async throws {

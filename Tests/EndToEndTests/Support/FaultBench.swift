@@ -38,8 +38,9 @@ final class FaultBench: Sendable {
     try #require(calls > 50 && writes.count > 20)
     try workspace.expectSound("undisturbed")
     state = try workspace.state()
-    try #require(state.count { $0.hasPrefix("asset") } == 4)
-    try #require(state.count { $0.hasPrefix("rendition") } == 4)
+    let expected = scenario.expected
+    try #require(state.count { $0.hasPrefix("asset") } == expected.assets)
+    try #require(state.count { $0.hasPrefix("rendition") } == expected.renditions)
   }
 
   /// Strikes a run, and the next one for each further strike; then one clean run has to make all good.

@@ -22,6 +22,9 @@ enum FaultScenario: String, CaseIterable, Sendable {
       ? (0..<40).map { (BytePath("\($0).txt"), Array("File \($0).".utf8)) } : Self.fiveFiles
   }
 
+  /// How many assets, and thumbnails, come of the files.
+  var expected: (assets: Int, renditions: Int) { self == .manyFiles ? (40, 0) : (4, 4) }
+
   /// Five files: pictures, a text, the same content twice, and a name that is no text.
   private static let fiveFiles: [(name: BytePath, bytes: [UInt8])] = {
     // Made by the same code as all other pictures of the tests, which says why if it can't be.
