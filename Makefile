@@ -11,8 +11,9 @@ BUILD_PACKAGES = libvips-dev libzimg-dev libsqlite3-dev libmagic-dev libssl-dev 
 # To test: plugins in C are compiled, those in Python run, the database is read from outside, and
 # workers are watched.
 TEST_PACKAGES = gcc libc6-dev make python3 python3-pil sqlite3 strace util-linux
-# To measure: the program that is compared with, and the stopwatch.
-BENCH_PACKAGES = hyperfine libvips-tools jq time
+# To measure: the stopwatch, and what is always compared with. ImageMagick, sigal and git-annex are
+# compared with where they are installed.
+BENCH_PACKAGES = hyperfine libvips-tools libjpeg-turbo-progs jq python3
 # To install: gives the installed files the place of their Swift libraries.
 INSTALL_PACKAGES = patchelf
 
@@ -107,9 +108,10 @@ corpus: packages build ## Run every bundled stage on a folder of any files, and 
 	@Packaging/require-packages jq
 	@Tests/corpus
 
-bench: packages build ## Compare with vipsthumbnail; PIPELINE_CORPUS names a folder of photographs
+# The folder that PIPELINE_CORPUS names is only read; without it photographs are drawn.
+bench: packages build ## Measure speed, memory and start-up beside other programs
 	@Packaging/require-packages $(BENCH_PACKAGES)
-	@Benchmarks/photographs
+	@Benchmarks/suite
 
 # Plugins are loaded by the program, so it has to export the sanitizer's functions to them.
 # SQLite, libvips and others are not instrumented: what they keep for good is no leak of ours.
