@@ -76,7 +76,7 @@ final class Connection {
   deinit { close() }
 
   /// The memory for pages between transactions of the connection that writes, in KiB.
-  static let cacheKibibytes = 4096
+  static let cacheKibibytes = 2048
 
   /// Makes this the connection that writes: durable commits to a write-ahead log.
   func prepareWriting() throws(CatalogError) {

@@ -9,7 +9,7 @@ struct GroupSize {
   let bytes = 256 << 20
   /// Three descriptors are open for each file of a group; half of them all are left
   /// for everything else.
-  private static let most = max(1, min(1024, DescriptorLimit.current / 6))
+  private static let most = max(1, min(512, DescriptorLimit.current / 6))
   /// A slow disk makes small groups slow, too: smaller ones would only flush more often.
   private static let fewestAfterSlow = min(64, most)
   private static let aim = Duration.seconds(1)
