@@ -117,7 +117,7 @@ struct ManifestSegment {
     _ file: Descriptor, from last: ManifestLine, size: Int
   ) throws(FileError) -> Bool {
     if last.batch == nil { return true }
-    // What a group of 1,024 files writes with names of usual length; a longer one is read whole.
+    // What a group of 1,000 files writes with names of usual length; a longer one is read whole.
     let longestBatch = 1 << 20
     try file.seek(to: max(0, size - longestBatch))
     let bytes = try file.readToEnd()
