@@ -5,6 +5,11 @@ static inline int pipeline_sqlite_configure(sqlite3 *database, int option, int v
   return sqlite3_db_config(database, option, value, (int *)0);
 }
 
+/* sqlite3_config() is variadic. It has no effect once SQLite has begun to work. */
+static inline int pipeline_sqlite_keep_no_statistics(void) {
+  return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 /* SQLITE_TRANSIENT is a cast of -1 to a function pointer, which Swift does not import. */
 static inline int pipeline_sqlite_bind_blob(
     sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 count) {

@@ -69,6 +69,8 @@ extension CatalogWriter {
   fileprivate func make(
     _ changes: [CatalogChange]
   ) throws(CatalogError) -> [AttemptToken: WithdrawnRow] {
+    // One that an earlier transaction made may not have been kept.
+    lastSource = nil
     var withdrawn: [AttemptToken: WithdrawnRow] = [:]
     for case .run(let run) in changes { try add(run) }
     for case .asset(let asset) in changes { try add(asset) }
@@ -170,8 +172,15 @@ extension CatalogWriter {
 
   /// The row of a source, which is made on first use.
   private func sourceID(_ path: BytePath) throws(CatalogError) -> Int64 {
-    if let id = try connection.sourceID(path) { return id }
-    try connection.execute("INSERT INTO source (path) VALUES (?)", path)
-    return try connection.first("SELECT last_insert_rowid()") { $0.int64(0) } ?? 0
+    if let lastSource, lastSource.path == path { return lastSource.id }
+    let id: Int64
+    if let known = try connection.sourceID(path) {
+      id = known
+    } else {
+      try connection.execute("INSERT INTO source (path) VALUES (?)", path)
+      id = try connection.first("SELECT last_insert_rowid()") { $0.int64(0) } ?? 0
+    }
+    lastSource = (path, id)
+    return id
   }
 }

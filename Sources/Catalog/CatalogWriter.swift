@@ -1,3 +1,5 @@
+import PipelineModel
+
 /// What the catalog's queue owns: the connection and what is remembered of its rows.
 final class CatalogWriter {
   let connection: Connection
@@ -5,6 +7,8 @@ final class CatalogWriter {
   var stages: [ConfiguredStage]
   /// Attempts of this process whose rows went with their asset.
   var withdrawn: [AttemptToken: WithdrawnRow] = [:]
+  /// The source that was asked for last in this transaction, as all changes of a group have one.
+  var lastSource: (path: BytePath, id: Int64)?
   /// The first attempt of this process: an older open one was interrupted.
   let firstAttempt: Int64
 

@@ -13,6 +13,6 @@ extension Array where Element: Sendable {
       results.withLock { $0[index] = result }
     }
     // Every index was visited.
-    return results.withLock { $0.compactMap(\.self) }
+    return results.withLock { $0.compactMap { $0 } }
   }
 }

@@ -39,14 +39,14 @@ extension AssetID: Comparable {
 
 extension AssetID: CustomStringConvertible {
   public var description: String {
-    let hex = Hexadecimal.encode(bytes)
-    var parts: [Substring] = []
-    var rest = hex[...]
-    for length in [8, 4, 4, 4, 12] {
-      parts.append(rest.prefix(length))
-      rest = rest.dropFirst(length)
+    var text: [UInt8] = []
+    text.reserveCapacity(36)
+    for (index, byte) in bytes.enumerated() {
+      // Groups of 8, 4, 4, 4 and 12 digits.
+      if index == 4 || index == 6 || index == 8 || index == 10 { text.append(UInt8(ascii: "-")) }
+      Hexadecimal.append(byte, to: &text)
     }
-    return parts.joined(separator: "-")
+    return String(decoding: text, as: UTF8.self)
   }
 }
 

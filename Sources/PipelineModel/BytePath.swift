@@ -4,6 +4,7 @@ public struct BytePath: Hashable, Sendable {
   public let bytes: [UInt8]
 
   /// Makes a path from bytes.
+  @inlinable
   public init(bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
 
   /// Makes a path from text.

@@ -5,11 +5,15 @@ public enum Hexadecimal {
   /// Writes two digits a byte.
   public static func encode(_ bytes: some Sequence<UInt8>) -> String {
     var characters: [UInt8] = []
-    for byte in bytes {
-      characters.append(digits[Int(byte >> 4)])
-      characters.append(digits[Int(byte & 15)])
-    }
+    characters.reserveCapacity(2 * bytes.underestimatedCount)
+    for byte in bytes { append(byte, to: &characters) }
     return String(decoding: characters, as: UTF8.self)
+  }
+
+  /// Adds two digits.
+  static func append(_ byte: UInt8, to characters: inout [UInt8]) {
+    characters.append(digits[Int(byte >> 4)])
+    characters.append(digits[Int(byte & 15)])
   }
 
   /// Reads an even number of digits of either case, or returns `nil`.

@@ -18,7 +18,12 @@ final class Connection {
   private var cache: [String: [Statement]] = [:]
   private var isOpen = true
 
+  /// Counting its memory takes SQLite a mutex for each allocation, and nobody asks. Where something
+  /// else in the process has begun with SQLite before, it goes on counting.
+  private static let withoutStatistics: Void = { _ = pipeline_sqlite_keep_no_statistics() }()
+
   init(_ path: BytePath, mode: Mode) throws(CatalogError) {
+    Self.withoutStatistics
     let flags =
       switch mode {
       case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE

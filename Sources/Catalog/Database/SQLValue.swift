@@ -64,5 +64,6 @@ extension Timestamp: SQLBindable {
 }
 
 extension Optional: SQLBindable where Wrapped: SQLBindable {
-  var sqlValue: SQLValue { map(\.sqlValue) ?? .null }
+  // Not by a key path: it would be looked up for each value that is bound.
+  var sqlValue: SQLValue { if let self { self.sqlValue } else { .null } }
 }
