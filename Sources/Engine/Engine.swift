@@ -256,12 +256,25 @@ package final class Engine: Sendable {
     } catch {
       return try hold(index, claimed, because: error.reason)
     }
+    warmUpDependents(of: index, jobs: claimed.count)
     let accepted = claimed.filter { isAccepted($0, stage: index) }
     guard !accepted.isEmpty else { return }
     state.withLock { $0.admission.stages[index].estimating += accepted.count }
     stage.memory(facts: accepted.map { aliased($0.facts) }) { [self] bytes in
       // On the queue on which everything that touches the ledger happens.
       serial.async { [self] in queue(Array(zip(accepted, bytes)), stage: index) }
+    }
+  }
+
+  /// Gets those stages ready whose jobs come after these: else the first of them would wait for
+  /// their plugin to be loaded, while processors have nothing to do.
+  private func warmUpDependents(of index: Int, jobs: Int) {
+    let name = lanes[index].plan.name
+    for dependent in lanes where dependent.isUnused {
+      guard dependent.plan.definition.needs.contains(name) else { continue }
+      // What keeps a plugin from being made is told when there is work for it.
+      try? dependent.prepare(active: 0)
+      dependent.warmUp(for: jobs)
     }
   }
 

@@ -51,9 +51,15 @@ final class StageLanes: Sendable {
   /// Gives a lane back.
   func giveBack(_ lane: any Lane) { lanes.withLock { $0.idle.append(lane) } }
 
-  /// Gets all lanes ready for their first jobs; returns at once.
-  func warmUp() {
-    for lane in lanes.withLock({ $0.idle }) { lane.warmUp() }
+  /// Whether no lane was made yet.
+  var isUnused: Bool { lanes.withLock { $0.all.isEmpty } }
+
+  /// Gets lanes ready for their first jobs; returns at once.
+  ///
+  /// - Parameter count: how many jobs are to be expected; by default enough for all lanes.
+  func warmUp(for count: Int = .max) {
+    // Those that are taken first.
+    for lane in lanes.withLock({ $0.idle }).suffix(count) { lane.warmUp() }
   }
 
   /// Ends what the lanes keep running.
