@@ -26,10 +26,18 @@ struct PlaneReduction {
     guard picture.isInteger, picture.bitsPerValue == 8, !picture.hasAlpha else { return nil }
     let averaged = try averaged(picture)
     guard Self.bytes(of: averaged) <= Self.mostBytes else { return nil }
-    let planes = try planes(of: averaged)
+    // Whatever zimg refuses is left to libvips, as long as no row was read: each can be once.
+    guard
+      let resampler = try? resamplers.resampler(
+        from: (averaged.width, averaged.height), to: target),
+      let planes = try? (0..<averaged.bands).map({ _ in
+        try Plane(width: averaged.width, height: averaged.height)
+      })
+    else { return nil }
+    try fill(planes, from: averaged)
     let small: [Plane]
     do throws(ZimgError) {
-      small = try resample(planes)
+      small = try resample(planes, by: resampler)
     } catch {
       throw VipsError(.inputOutput, "The picture can't be made smaller: \(error.message)")
     }
@@ -54,19 +62,15 @@ struct PlaneReduction {
     picture.width * picture.height * picture.bands
   }
 
-  private func planes(of picture: Picture) throws(VipsError) -> [Plane] {
-    let planes = (0..<picture.bands).map { _ in
-      Plane(width: picture.width, height: picture.height)
-    }
+  private func fill(_ planes: [Plane], from picture: Picture) throws(VipsError) {
     try picture.forEachRow(isCancelled: isCancelled) { index, values in
       Self.separate(values, into: planes.map { $0.row(index) })
     }
-    return planes
   }
 
-  private func resample(_ planes: [Plane]) throws(ZimgError) -> [Plane] {
-    guard let first = planes.first else { return [] }
-    let resampler = try resamplers.resampler(from: (first.width, first.height), to: target)
+  private func resample(
+    _ planes: [Plane], by resampler: PlaneResampler
+  ) throws(ZimgError) -> [Plane] {
     var small: [Plane] = []
     for plane in planes { small.append(try resampler.resample(plane)) }
     return small

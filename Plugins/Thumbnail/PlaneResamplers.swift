@@ -11,6 +11,7 @@ final class PlaneResamplers {
 
   /// A camera's two orientations in four sizes.
   private static let most = 8
+  private static let mostBytesOfOne = 1 << 20
 
   private var prepared: [Sizes: PlaneResampler] = [:]
 
@@ -22,6 +23,8 @@ final class PlaneResamplers {
       width: size.width, height: size.height, newWidth: newSize.width, newHeight: newSize.height)
     if let resampler = prepared[sizes] { return resampler }
     let resampler = try PlaneResampler(from: size, to: newSize)
+    // One for a very large thumbnail would hold memory that no job is counted for.
+    guard resampler.bytes <= Self.mostBytesOfOne else { return resampler }
     if prepared.count >= Self.most { prepared = [:] }
     prepared[sizes] = resampler
     return resampler

@@ -56,9 +56,12 @@ static inline int pipeline_start_writing(int descriptor) {
   return sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE);
 }
 
-// Waits for writes that are under way, and tells of those that failed.
-static inline int pipeline_wait_for_writes(int descriptor) {
-  return sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE);
+// Writes all of a file's pages, waits for them, and tells of what failed: with all three flags
+// as fsync(2) does it before it turns to the metadata.
+static inline int pipeline_write_pages(int descriptor) {
+  return sync_file_range(
+      descriptor, 0, 0,
+      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
 }
 
 // syncfs(2) needs _GNU_SOURCE.

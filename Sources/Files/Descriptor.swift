@@ -94,8 +94,20 @@ package final class Descriptor: Sendable {
     try systemCall("sync", path) { fdatasync(number) }
   }
 
-  /// Starts writing dirty pages to disk without waiting; a hint, so failures don't matter.
-  package func startWriting() { _ = pipeline_start_writing(number) }
+  /// Starts writing dirty pages to disk without waiting. Source: sync_file_range(2).
+  ///
+  /// - Throws: `FileError` where the file system has no place for them: a later flush may not
+  ///   tell of it again, as ext4 drops the pages.
+  package func startWriting() throws(FileError) {
+    try systemCall("write", path) { pipeline_start_writing(number) }
+  }
+
+  /// Writes all bytes to the disk and waits for them, but not for what is needed to find them,
+  /// nor for the disk's own cache: a flush's first half, with all errors that it would tell of.
+  /// Source: sync_file_range(2).
+  package func writePages() throws(FileError) {
+    try systemCall("sync", path) { pipeline_write_pages(number) }
+  }
 
   /// Cuts a file off, and waits until that is on disk. Source: ftruncate(2).
   package func truncate(to size: Int) throws(FileError) {

@@ -1,4 +1,5 @@
 internal import CZimg
+internal import Glibc
 
 /// Makes planes of one size into planes of another, by Lanczos' kernel of three lobes.
 ///
@@ -6,12 +7,13 @@ internal import CZimg
 package final class PlaneResampler {
   private let graph: OpaquePointer
   private let scratch: UnsafeMutableRawPointer
+  /// The memory that it works in, as long as it lives.
+  package let bytes: Int
   private let newWidth: Int
   private let newHeight: Int
 
   /// Lobes of the kernel on each side.
   private static let lobes = 3.0
-  private static let alignment = 64
 
   /// Prepares for planes of one size.
   ///
@@ -30,24 +32,30 @@ package final class PlaneResampler {
     guard let graph = zimg_filter_graph_build(&before, &after, &parameters) else {
       throw .current()
     }
-    var bytes = 0
-    guard zimg_filter_graph_get_tmp_size(graph, &bytes) == ZIMG_ERROR_SUCCESS else {
+    var count = 0
+    guard zimg_filter_graph_get_tmp_size(graph, &count) == ZIMG_ERROR_SUCCESS else {
       zimg_filter_graph_free(graph)
       throw .current()
     }
+    do throws(ZimgError) {
+      scratch = try Plane.allocate(max(count, 1))
+    } catch {
+      zimg_filter_graph_free(graph)
+      throw error
+    }
     self.graph = graph
-    scratch = .allocate(byteCount: max(bytes, 1), alignment: Self.alignment)
+    bytes = count
     (newWidth, newHeight) = newSize
   }
 
   deinit {
     zimg_filter_graph_free(graph)
-    scratch.deallocate()
+    free(scratch)
   }
 
   /// Returns a plane in the new size.
   package func resample(_ plane: Plane) throws(ZimgError) -> Plane {
-    let result = Plane(width: newWidth, height: newHeight)
+    let result = try Plane(width: newWidth, height: newHeight)
     let code = pipeline_zimg_process(
       graph, plane.start, plane.stride, result.start, result.stride, scratch)
     guard code == ZIMG_ERROR_SUCCESS else { throw .current() }

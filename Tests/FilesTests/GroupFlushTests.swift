@@ -25,14 +25,23 @@ struct GroupFlushTests {
     #expect(!GroupFlush(try Descriptor.openFolder(memory.path)).run(files: 1000))
   }
 
+  @Test("Eight files are, where a flush of all is known to be one")
+  func many() throws {
+    let folder = try TemporaryFolder()
+    let flush = GroupFlush(try Descriptor.openFolder(folder.path), isKnown: true)
+    #expect(!flush.serves(files: 7) && flush.serves(files: 8))
+    #expect(flush.run(files: 8))
+  }
+
   @Test("A file that was written well has no error to tell, before and after a flush of all")
   func written() throws {
     let folder = try TemporaryFolder()
     let file = try Descriptor.open(
       folder.appending("a"), flags: O_WRONLY | O_CREAT, mode: 0o600)
     try file.write(Array("bytes".utf8))
-    try file.checkWritten()
+    try file.startWriting()
+    try file.writePages()
     _ = GroupFlush(try Descriptor.openFolder(folder.path)).run(files: 8)
-    try file.checkWritten()
+    try file.writePages()
   }
 }

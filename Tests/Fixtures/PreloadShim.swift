@@ -205,10 +205,10 @@ package struct PreloadShim: Sendable {
       return is_sync_struck(fd) ? -1 : real(fd);
     }
 
-    // Tells, where it waits, what a flush of all files together did not tell of one.
+    // Where it waits, it is the half of a flush that concerns a file's bytes.
     int sync_file_range(int fd, off64_t from, off64_t size, unsigned int flags) {
       REAL(sync_file_range);
-      if ((flags & SYNC_FILE_RANGE_WAIT_BEFORE) && is_sync_struck(fd)) return -1;
+      if ((flags & SYNC_FILE_RANGE_WAIT_AFTER) && is_sync_struck(fd)) return -1;
       return real(fd, from, size, flags);
     }
 

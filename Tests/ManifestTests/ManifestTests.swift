@@ -231,6 +231,24 @@ struct ManifestTests {
     #expect(try journal.facts() == Journal.everyKind)
   }
 
+  @Test("Each member of a line is written, and no other")
+  func members() throws {
+    var intent = Journal.intent(1, path: BytePath(bytes: [0xFE]))
+    intent.source = BytePath(bytes: [0x2F, 0xFF])
+    intent.run = Journal.id(12)
+    let facts = Journal.everyKind + [.intent(intent)]
+    var members: Set<String> = []
+    var written: Set<String> = []
+    for fact in facts {
+      var line = ManifestLine(ManifestEntry(sequence: 2, time: .now, fact: fact))
+      line.batch = 1
+      members.formUnion(Mirror(reflecting: line).children.compactMap(\.label))
+      written.formUnion(
+        try JSONText.decode(JSONValue.self, from: line.encode()).object?.keys.map { $0 } ?? [])
+    }
+    #expect(written == members.union(["check"]))
+  }
+
   @Test("A fact of a later version is refused, saying which", arguments: [true, false])
   func newerFact(hasTaking: Bool) throws {
     try journal.open().append([Journal.everyKind[0]])

@@ -5,8 +5,8 @@ import Zimg
 struct PlaneResamplerTests {
   private func plane(
     _ width: Int, _ height: Int, _ value: (Int, Int) -> UInt8
-  ) -> Plane {
-    let plane = Plane(width: width, height: height)
+  ) throws -> Plane {
+    let plane = try Plane(width: width, height: height)
     for y in 0..<height {
       let row = plane.row(y)
       for x in 0..<width { row[x] = value(x, y) }
@@ -21,7 +21,7 @@ struct PlaneResamplerTests {
   func flat(width: Int, height: Int, newWidth: Int, newHeight: Int) throws {
     let resampler = try PlaneResampler(from: (width, height), to: (newWidth, newHeight))
     for value in [UInt8(0), 1, 127, 254, 255] {
-      let small = try resampler.resample(plane(width, height) { _, _ in value })
+      let small = try resampler.resample(try plane(width, height) { _, _ in value })
       try #require(small.width == newWidth && small.height == newHeight)
       for y in 0..<newHeight {
         let row = small.row(y)
@@ -32,7 +32,7 @@ struct PlaneResamplerTests {
 
   @Test("A gradient stays where it is, and whole")
   func gradient() throws {
-    let before = plane(1024, 256) { x, _ in UInt8(x / 4) }
+    let before = try plane(1024, 256) { x, _ in UInt8(x / 4) }
     let after = try PlaneResampler(from: (1024, 256), to: (256, 64)).resample(before)
     for y in 0..<64 {
       let row = after.row(y)

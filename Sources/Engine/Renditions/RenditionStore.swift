@@ -61,7 +61,7 @@ struct RenditionStore: Sendable {
     }
     let own = try detached(file, named: path.lastComponent, in: folder, size: size)
     let hashed = try own.hash()
-    own.startWriting()
+    try own.startWriting()
     return CollectedRendition(
       rendition: rendition, size: hashed.size, digest: hashed.digest, bytes: nil, file: own,
       folder: folder, name: path.lastComponent)

@@ -17,10 +17,21 @@ private struct Brought: Sendable {
   let taking: Taking
   let digest: Digest
   let size: Int
-  /// The file in `incoming/`, open since before its bytes were written, so that it knows of every
-  /// write that failed.
+  /// The file in `incoming/`: of a copy open since before its bytes were written, so that it knows
+  /// of each write that failed; of a rename open since it was examined, so that it knows of those
+  /// that its writer was not told of.
   let file: Descriptor
   let wasRenamed: Bool
+  /// Why its bytes can't be on disk, if that is known already.
+  var failure: FileError?
+}
+
+/// What was copied.
+private struct Written {
+  let digest: Digest
+  let size: Int
+  /// Why some of it can't be on disk, if that is known already.
+  let failure: FileError?
 }
 
 /// Brings the bytes of takings into `incoming/`.
@@ -38,12 +49,17 @@ struct Landing {
   /// Renames, clones or copies, and waits until the bytes are on disk: of many files together, of
   /// few each by itself while others are read.
   func land(_ takings: [Taking]) -> [(Taking, Step<Landed>)] {
-    guard takings.count >= GroupFlush.fewestFiles else {
+    guard flush.serves(files: takings.count) else {
       return takings.concurrentMap { ($0, finish(bring($0), isOnDisk: false)) }
     }
     let brought = takings.concurrentMap { ($0, bring($0)) }
+    // The flush of a whole file system may take long, and nothing could end it.
+    if isStopped() { return brought.map { ($0, leave($1)) } }
+    // Which bytes could not be written is told for each file, and only now: the flush of all
+    // writes again what is left, and drops what it can't write without a word.
+    let written = brought.concurrentMap { ($0, writePages($1)) }
     let isOnDisk = flush.run(files: takings.count)
-    return brought.concurrentMap { ($0, finish($1, isOnDisk: isOnDisk)) }
+    return written.concurrentMap { ($0, finish($1, isOnDisk: isOnDisk)) }
   }
 
   // MARK: Bringing the bytes
@@ -87,7 +103,9 @@ struct Landing {
       }
       try taking.file.setPermissions(0o444)
       return .next(
-        Brought(taking: taking, digest: digest, size: size, file: taking.file, wasRenamed: true))
+        Brought(
+          taking: taking, digest: digest, size: size, file: taking.file, wasRenamed: true,
+          failure: failure { () throws(FileError) in try taking.file.startWriting() }))
     } catch {
       return giveBack(taking, state: state(after: error), reason: describe(error))
     }
@@ -109,7 +127,40 @@ struct Landing {
   }
 
   private func sync(_ brought: Brought, isOnDisk: Bool) throws(FileError) {
-    if isOnDisk { try brought.file.checkWritten() } else { try brought.file.sync() }
+    // The pages are never flushed again: they may be marked clean.
+    if let failure = brought.failure { throw failure }
+    if !isOnDisk { try brought.file.sync() }
+  }
+
+  private func writePages(_ step: Step<Brought>) -> Step<Brought> {
+    guard case .next(var brought) = step, brought.failure == nil else { return step }
+    let file = brought.file
+    brought.failure = failure { () throws(FileError) in try file.writePages() }
+    return .next(brought)
+  }
+
+  private func failure(of body: () throws(FileError) -> Void) -> FileError? {
+    do throws(FileError) {
+      try body()
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  /// Undoes what was begun with a file, because the program is to end.
+  private func leave(_ step: Step<Brought>) -> Step<Landed> {
+    guard case .next(let brought) = step else { return finish(step, isOnDisk: false) }
+    let stopped = FileError.stopped(brought.taking.file.path)
+    if brought.wasRenamed {
+      return giveBack(brought.taking, state: state(after: stopped), reason: stopped.message)
+    }
+    do throws(FileError) {
+      try incoming.remove(brought.taking.incomingName)
+    } catch {
+      return .ended(state(after: error), reason: error.message)
+    }
+    return .ended(state(after: stopped), reason: stopped.message)
   }
 
   private func finishRename(_ brought: Brought, isOnDisk: Bool) -> Step<Landed> {
@@ -168,7 +219,9 @@ struct Landing {
       name, in: incoming, flags: O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600)
     do throws(FileError) {
       try taking.file.seek(to: 0)
-      guard try write(taking.file, to: copy, expecting: size).digest == digest else {
+      let written = try write(taking.file, to: copy, expecting: size)
+      if let failure = written.failure { throw failure }
+      guard written.digest == digest else {
         throw FileError(
           .ioError, "“\(taking.name.printable)” can't be written to the disk.", path: copy.path)
       }
@@ -236,7 +289,7 @@ struct Landing {
       return .next(
         Brought(
           taking: taking, digest: written.digest, size: written.size, file: copy,
-          wasRenamed: false))
+          wasRenamed: false, failure: written.failure))
     } catch {
       // Clean-up: the source is untouched, the error says what happened.
       try? incoming.remove(taking.incomingName)
@@ -246,10 +299,11 @@ struct Landing {
 
   private func fill(
     _ copy: Descriptor, from taking: Taking
-  ) throws(FileError) -> (digest: Digest, size: Int) {
+  ) throws(FileError) -> Written {
     let size = taking.status.identity.size
     if try copy.clone(from: taking.file) {
-      return try copy.hash(expecting: size, isStopped: isStopped)
+      let (digest, size) = try copy.hash(expecting: size, isStopped: isStopped)
+      return Written(digest: digest, size: size, failure: nil)
     }
     return try write(taking.file, to: copy, expecting: size)
   }
@@ -262,6 +316,7 @@ struct Landing {
       mode: 0o600)
     try taking.file.seek(to: 0)
     let written = try write(taking.file, to: copy, expecting: taking.status.identity.size)
+    if let failure = written.failure { throw failure }
     guard written.digest == digest else {
       try incoming.remove(taking.incomingName)
       return .ended(.settling, reason: "It changed while it was read.")
@@ -285,15 +340,15 @@ struct Landing {
 
   /// How many bytes of a copy are written before the disk is told to begin with them.
   private static let pieceWritten = 64 << 20
-  private static let worthStarting = 1 << 20
 
   /// Copies and hashes while the bytes are in the processor's cache.
   private func write(
     _ file: Descriptor, to copy: Descriptor, expecting expected: Int
-  ) throws(FileError) -> (digest: Digest, size: Int) {
+  ) throws(FileError) -> Written {
     let hash = SHA256()
     var size = 0
     var next = Self.pieceWritten
+    var failure: FileError?
     try file.forEachChunk(expecting: expected) { chunk throws(FileError) in
       if isStopped() { throw .stopped(file.path) }
       hash.update(chunk)
@@ -301,13 +356,13 @@ struct Landing {
       size += chunk.count
       // A flush of all that was written at the end could be waited for, and not stopped.
       if size >= next {
-        copy.startWriting()
+        failure = failure ?? self.failure { () throws(FileError) in try copy.startWriting() }
         next += Self.pieceWritten
       }
     }
-    // So that the disk works while others are read; a small file waits for the flush.
-    if size >= Self.worthStarting { copy.startWriting() }
-    return (hash.finalize(), size)
+    // The disk works while others are read.
+    failure = failure ?? self.failure { () throws(FileError) in try copy.startWriting() }
+    return Written(digest: hash.finalize(), size: size, failure: failure)
   }
 
   private func describe(_ error: FileError) -> String {

@@ -80,38 +80,75 @@ struct DiskErrorTests {
     "Of many files that are flushed together, the one that failed goes to a new inode",
     arguments: ["auto", "copy"])
   func failedFlushOfOne(take: String) throws {
-    let (workspace, outcome) = try flushed(take, .ioError, atSync: 3, of: "/incoming/")
-    #expect(try outcome.events("file").allSatisfy { $0["outcome"] == "imported" })
-    #expect(try workspace.files(below: "inbox") == [])
-    #expect(try workspace.assets().count == 20)
-    try workspace.expectSound()
+    let run = try flushedTogether(take, .ioError, atSync: 3, of: "/incoming/")
+    #expect(run.together > 0)
+    // The third file's; all others are what was brought into incoming/ first.
+    #expect(run.originals.subtracting(run.brought).count == 1)
+    #expect(run.originals.subtracting(run.flushedAlone).count == 19)
   }
 
   @Test(
     "Where the flush of all files together fails, each is flushed by itself",
     arguments: [PreloadShim.Strike.ioError, .noSpace])
   func failedFlushOfAll(strike: PreloadShim.Strike) throws {
-    let (workspace, _) = try flushed("copy", strike, atSync: 1, of: "/incoming")
-    #expect(try workspace.assets().count == 20)
-    try workspace.expectSound()
+    // The bytes of eight files come first, then the flush of them together.
+    let run = try flushedTogether("copy", strike, atSync: 9, of: "/incoming")
+    #expect(run.originals.isSubset(of: run.brought))
+    #expect(run.originals.intersection(run.flushedAlone).count == 8)
+  }
+
+  /// What became of files that were taken in groups.
+  private struct FlushedTogether {
+    /// Inodes of the stored originals, and those that first had a name in `incoming/`.
+    var originals: Set<UInt64> = []
+    var brought: Set<UInt64> = []
+    /// Inodes of files that were flushed by themselves.
+    var flushedAlone: Set<UInt64> = []
+    /// How many flushes of all files there were.
+    var together = 0
   }
 
   /// Takes twenty files, of which eight are taken together first, on a disk that fails once.
-  private func flushed(
+  private func flushedTogether(
     _ take: String, _ strike: PreloadShim.Strike, atSync call: Int, of text: String
-  ) throws -> (Workspace, BuiltProgramOutcome) {
+  ) throws -> FlushedTogether {
     let shimFolder = try TemporaryFolder()
     let shim = try PreloadShim(in: shimFolder.path)
-    let workspace = try Workspace(sources: Self.sources("move", take))
+    let tracing = try TraceShim(in: shimFolder.path)
+    let workspace = try Workspace(sources: Self.sources("move", take), in: "/dev/shm")
     for number in 0..<20 { try workspace.put("file \(number)", as: BytePath("\(number).txt")) }
+    let trace = shimFolder.appending("trace")
     let clean = workspace.program.environment
-    workspace.program.environment.merge(
-      shim.striking(strike, atSync: call, of: text)
-    ) { $1 }
-    let outcome = try workspace.run("run", "--json")
+    workspace.program.environment.merge(tracing.tracing(into: trace)) { $1 }
+    workspace.program.environment.merge(shim.striking(strike, atSync: call, of: text)) { $1 }
+    workspace.program.environment["LD_PRELOAD"] = "\(shim.path) \(tracing.path)"
+    let events = try workspace.json("run")
     workspace.program.environment = clean
-    #expect(outcome.exitCode == 0, "\(outcome.output) \(outcome.errors)")
-    return (workspace, outcome)
+    #expect(events.filter { $0["event"] == "file" && $0["outcome"] == "imported" }.count == 20)
+    #expect(try workspace.files(below: "inbox") == [])
+    try workspace.expectSound()
+
+    var result = FlushedTogether()
+    var names: Set<String> = []
+    for record in try TraceRecord.parse(try workspace.read(trace)) {
+      switch record.kind {
+      case .create, .rename:
+        let path = record.kind == .create ? record.first : record.second
+        let name = String(decoding: path, as: UTF8.self)
+        let isFirst = name.contains("/incoming/") && !name.hasSuffix(".copy")
+        if isFirst, names.insert(name).inserted { result.brought.insert(record.inode) }
+      case .sync: result.flushedAlone.insert(record.inode)
+      case .syncAll: result.together += 1
+      default: break
+      }
+    }
+    for path in try workspace.files(below: "library/originals") {
+      var status = stat()
+      try #require(
+        lstat(workspace.library.appending("originals").appending(path).description, &status) == 0)
+      result.originals.insert(UInt64(status.st_ino))
+    }
+    return result
   }
 
   @Test("A catalog that can't be flushed ends the run with 1, and the next run makes all good")

@@ -39,14 +39,16 @@ struct KillTests {
     }
   }
 
-  @Test("A kill while many files are taken and flushed together loses nothing")
-  func killAmongMany() async throws {
-    let bench = try FaultBench(.manyFiles)
+  @Test(
+    "A kill while many files are taken and flushed together loses nothing",
+    arguments: [FaultScenario.manyFiles, .manyRenamed])
+  func killAmongMany(scenario: FaultScenario) async throws {
+    let bench = try FaultBench(scenario)
     var random = SeededRandom(seed: 40)
-    let places = (0..<(FaultSelection.isFull ? 300 : 4)).map { _ in
+    let places = (0..<(FaultSelection.isFull ? 150 : 2)).map { _ in
       Int.random(in: 1...bench.calls, using: &random)
     }
-    try await FaultSelection.forEach("manyFiles, kill", places) {
+    try await FaultSelection.forEach("\(scenario.rawValue), kill", places) {
       try bench.strike([(.kill, $0)])
     }
   }

@@ -37,7 +37,7 @@ struct PowerLossTests {
 
   @Test(
     "A copy that was not flushed is no original, even if its source is away when the power is back",
-    arguments: [FaultScenario.copy, .copiedThenRemoved])
+    arguments: [FaultScenario.copy, .copiedThenRemoved, .manyFiles])
   func sourceAway(scenario: FaultScenario) throws {
     let bench = try PowerLossBench(scenario)
     let moments = FaultSelection.places(

@@ -9,21 +9,25 @@ enum FaultScenario: String, CaseIterable, Sendable {
   case copiedThenRemoved, filedDuplicates
   /// So many files that one batch of facts is several pages long, and that they are flushed together.
   case manyFiles
+  /// The same, renamed instead of copied.
+  case manyRenamed
 
   /// Those that take the same five files.
   /// With `PIPELINE_SCENARIO` just the one of that name.
   static let ofFiveFiles = allCases.filter { scenario in
     let only = ProcessInfo.processInfo.environment["PIPELINE_SCENARIO"]
-    return scenario != .manyFiles && (only == nil || only == scenario.rawValue)
+    return !scenario.isOfMany && (only == nil || only == scenario.rawValue)
   }
 
   var files: [(name: BytePath, bytes: [UInt8])] {
-    self == .manyFiles
+    isOfMany
       ? (0..<40).map { (BytePath("\($0).txt"), Array("File \($0).".utf8)) } : Self.fiveFiles
   }
 
   /// How many assets, and thumbnails, come of the files.
-  var expected: (assets: Int, renditions: Int) { self == .manyFiles ? (40, 0) : (4, 4) }
+  var expected: (assets: Int, renditions: Int) { isOfMany ? (40, 0) : (4, 4) }
+
+  private var isOfMany: Bool { self == .manyFiles || self == .manyRenamed }
 
   /// Five files: pictures, a text, the same content twice, and a name that is no text.
   private static let fiveFiles: [(name: BytePath, bytes: [UInt8])] = {

@@ -21,12 +21,47 @@ struct LandingTests {
   }
 
   private func landing(
-    _ scene: Scene, isStopped: @escaping @Sendable () -> Bool = { false }
+    _ scene: Scene, flushesTogether: Bool? = nil,
+    isStopped: @escaping @Sendable () -> Bool = { false }
   ) throws -> Landing {
     let incoming = try scene.library().incoming
     return Landing(
       source: try IngestSource(scene.source), incoming: incoming, user: geteuid(),
-      device: try incoming.status().device, flush: GroupFlush(incoming), isStopped: isStopped)
+      device: try incoming.status().device, flush: GroupFlush(incoming, isKnown: flushesTogether),
+      isStopped: isStopped)
+  }
+
+  @Test(
+    "Files of a group are left where they were if the program is to end before they are flushed",
+    arguments: [SourceConfiguration.Mode.move, .copy])
+  func stoppedBeforeFlush(mode: SourceConfiguration.Mode) throws {
+    let scene = try Scene(mode)
+    var takings: [Taking] = []
+    for number in 0..<GroupFlush.fewestFiles {
+      let name = BytePath("\(number)")
+      try scene.write("file \(number)", to: name, permissions: 0o640)
+      takings.append(try examined(scene, name))
+    }
+    let before = try filesBelow(scene.source.path)
+    // Asked once for each file while it is read.
+    let questions = Mutex(0)
+    let steps = try landing(scene, flushesTogether: true) {
+      questions.withLock { questions in
+        questions += 1
+        return questions > GroupFlush.fewestFiles
+      }
+    }.land(takings)
+    for (_, step) in steps {
+      guard case .ended(.settling, let reason) = step else {
+        Issue.record("It is \(step).")
+        continue
+      }
+      #expect(reason.contains("asked to stop"))
+    }
+    #expect(try filesBelow(scene.source.path) == before)
+    #expect(try filesBelow(scene.layout.incoming).isEmpty)
+    let folder = try Descriptor.openFolder(scene.source.path)
+    #expect(try folder.status(of: "0").permissions == 0o640)
   }
 
   @Test("A file that got the name of the examined one is given back as it is, and never stored")
