@@ -55,7 +55,8 @@ struct ThumbnailScalingTests {
     }
   }
 
-  @Test("A picture of a single row or column stays one", arguments: [(3000, 1), (1, 3000), (700, 3)])
+  @Test(
+    "A picture of a single row or column stays one", arguments: [(3000, 1), (1, 3000), (700, 3)])
   func thin(width: Int, height: Int) throws {
     let picture = try Pictures.picture(width: width, height: height)
     let thumbnail = try run.thumbnail(try Pictures.file(picture, ".png"))
