@@ -14,6 +14,8 @@ TEST_PACKAGES = gcc libc6-dev make python3 python3-pil sqlite3 strace util-linux
 # To measure: the stopwatch, and what is always compared with. ImageMagick, sigal and git-annex are
 # compared with where they are installed.
 BENCH_PACKAGES = hyperfine libvips-tools libjpeg-turbo-progs jq python3
+# To measure what scaling costs in quality, beside what is needed to measure.
+QUALITY_PACKAGES = ffmpeg
 # To install: gives the installed files the place of their Swift libraries.
 INSTALL_PACKAGES = patchelf
 
@@ -36,8 +38,8 @@ SHELL = /bin/bash
 MAKEFLAGS += --no-print-directory
 # Builds share one folder, so two at a time would only wait for each other.
 .NOTPARALLEL:
-.PHONY: help run test build check lint warnings install uninstall faults fuzz corpus bench sanitize clean \
-	packages test-packages toolchain
+.PHONY: help run test build check lint warnings install uninstall faults fuzz corpus bench quality sanitize \
+	clean packages test-packages toolchain
 
 help: ## List the targets
 	@echo 'make TARGET, where TARGET is'
@@ -112,6 +114,11 @@ corpus: packages build ## Run every bundled stage on a folder of any files, and 
 bench: packages build ## Measure speed, memory and start-up beside other programs
 	@Packaging/require-packages $(BENCH_PACKAGES)
 	@Benchmarks/suite
+
+# The same photographs as for `bench`.
+quality: packages build ## Compare fast scaling of thumbnails with exact, by PSNR and SSIM
+	@Packaging/require-packages $(BENCH_PACKAGES) $(QUALITY_PACKAGES)
+	@Benchmarks/quality
 
 # Plugins are loaded by the program, so it has to export the sanitizer's functions to them.
 # SQLite, libvips and others are not instrumented: what they keep for good is no leak of ours.

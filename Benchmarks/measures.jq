@@ -10,6 +10,8 @@ def timesAsLong(one; other): pairs(one; other) | map(.[0].seconds / .[1].seconds
 def timesTheProcessor(one; other):
   pairs(one; other) | map((.[0].user + .[0].system) / (.[1].user + .[1].system));
 
+def processor(one): .[one] // [] | map(.user + .system);
+
 def median: sort | if length % 2 == 1 then .[(length - 1) / 2]
   else (.[length / 2 - 1] + .[length / 2]) / 2 end;
 
