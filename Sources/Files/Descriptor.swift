@@ -99,7 +99,11 @@ package final class Descriptor: Sendable {
   /// - Throws: `FileError` where the file system has no place for them: a later flush may not
   ///   tell of it again, as ext4 drops the pages.
   package func startWriting() throws(FileError) {
-    try systemCall("write", path) { pipeline_start_writing(number) }
+    try systemCall("write", path) {
+      let result = pipeline_start_writing(number)
+      // A kernel without it: the flush does everything.
+      return result < 0 && errno == ENOSYS ? 0 : result
+    }
   }
 
   /// Writes all bytes to the disk and waits for them, but not for what is needed to find them,
