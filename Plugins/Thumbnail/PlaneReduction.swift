@@ -10,8 +10,8 @@ struct PlaneReduction {
   let resamplers: PlaneResamplers
   let isCancelled: @Sendable () -> Bool
 
-  /// Bytes that planes may take before they are made smaller; a larger picture is left to
-  /// libvips, which computes it a few rows at a time.
+  /// Bytes that planes may take before they are made smaller. What would take more is averaged
+  /// first; what is too large even then is left to libvips, which computes it a few rows at a time.
   static let mostBytes = 64 << 20
   /// From how many times the size on an average is quicker than a kernel of so many pixels.
   private static let muchLarger = 8
@@ -77,6 +77,9 @@ struct PlaneReduction {
   }
 
   /// Takes the bands of a row of pixels apart.
+  ///
+  /// Three at once, as nearly all pictures have: band after band, a run over photographs executes 5 %
+  /// more instructions.
   private static func separate(
     _ values: UnsafeBufferPointer<UInt8>, into planes: [UnsafeMutablePointer<UInt8>]
   ) {

@@ -38,7 +38,7 @@ static inline int pipeline_vips_shrink(VipsImage *in, VipsImage **out, double ho
   return vips_shrink(in, out, horizontal, vertical, NULL);
 }
 
-// VIPS_REGION_ADDR and VIPS_REGION_LSKIP are macros.
+// VIPS_REGION_ADDR is a macro.
 static inline const VipsPel *pipeline_vips_region_row(VipsRegion *region, int left, int top) {
   return VIPS_REGION_ADDR(region, left, top);
 }

@@ -2,7 +2,7 @@
 ///
 /// Names are plain ASCII and given in their order; nobody checks that.
 package struct JSONObjectText {
-  /// The bytes so far; `closed` ends the object.
+  /// The bytes so far, without the closing brace.
   private(set) package var bytes: [UInt8] = []
 
   /// Begins an object.
@@ -10,9 +10,6 @@ package struct JSONObjectText {
     bytes.reserveCapacity(512)
     bytes.append(UInt8(ascii: "{"))
   }
-
-  /// The whole object.
-  package var closed: [UInt8] { bytes + [UInt8(ascii: "}")] }
 
   /// Adds text; a member that is `nil` is left out.
   package mutating func add(_ name: StaticString, _ text: String?) {
