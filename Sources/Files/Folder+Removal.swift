@@ -27,12 +27,15 @@ extension Descriptor {
     }
   }
 
+  /// What the names of folders begin with that were moved up to be removed, before a number.
+  package static let removedPrefix = ".removed-"
+
   /// Moves a folder into this one, under a name that nothing has.
   private func moveUp(
     _ name: BytePath, from folder: Descriptor, _ number: inout Int
   ) throws(FileError) -> BytePath {
     while true {
-      let place = BytePath(".removed-\(number)")
+      let place = BytePath("\(Self.removedPrefix)\(number)")
       number += 1
       do throws(FileError) {
         try folder.rename(name, to: self, as: place)

@@ -8,13 +8,26 @@ struct WorkFolders: Sendable {
   let path: BytePath
   private let root: Descriptor
 
-  /// Opens `work/`, ends what workers of a killed process are left, and empties it.
+  /// Opens `work/`, ends what workers of a killed process are left, and removes what they and
+  /// their jobs left. What somebody else put there stays.
   init(_ path: BytePath) throws(FileError) {
     self.path = path
-    root = try Descriptor.openFolder(path)
-    let entries = try root.entries()
+    root = try Descriptor.openFolder(path, followsLinks: false)
+    let entries = try root.entries().filter { Self.isOurs($0.name) }
     for entry in entries { WorkerRecord.endSurvivors(of: entry.name, in: root) }
     for entry in entries { try root.removeTree(entry) }
+  }
+
+  /// Whether a name is one that attempts, workers or an interrupted removal have.
+  private static func isOurs(_ name: BytePath) -> Bool {
+    var rest = name.bytes[...]
+    for prefix in [WorkerLane.namePrefix, Descriptor.removedPrefix]
+    where rest.starts(with: prefix.utf8) {
+      rest = rest.dropFirst(prefix.utf8.count)
+      break
+    }
+    return !rest.isEmpty
+      && rest.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
   }
 
   /// Makes the folder that a job's results come to.

@@ -1,0 +1,37 @@
+import Files
+import Fixtures
+import Glibc
+import PipelineModel
+import Testing
+
+@testable import Engine
+
+@Suite("The folders of jobs", .timeLimit(.minutes(1)))
+struct WorkFoldersTests {
+  @Test("What jobs and workers left is removed; what somebody else put there stays")
+  func emptied() throws {
+    let temporary = try TemporaryFolder()
+    let root = try Descriptor.openFolder(temporary.path)
+    for name: BytePath in ["7", "worker-2", ".removed-0", "album", "worker-x", "7b", "worker-"] {
+      try root.makeFolder(name)
+      _ = try Descriptor.open(
+        "file", in: Descriptor.openFolder(name, in: root), flags: O_WRONLY | O_CREAT, mode: 0o600)
+    }
+    _ = try Descriptor.open("picture.jpg", in: root, flags: O_WRONLY | O_CREAT, mode: 0o600)
+    _ = try WorkFolders(temporary.path)
+    #expect(
+      try root.entries().map(\.name.description).sorted()
+        == ["7b", "album", "picture.jpg", "worker-", "worker-x"])
+  }
+
+  @Test("A link in the place of the folder is not followed")
+  func link() throws {
+    let temporary = try TemporaryFolder()
+    let root = try Descriptor.openFolder(temporary.path)
+    try root.makeFolder("elsewhere")
+    try Descriptor.openFolder("elsewhere", in: root).makeFolder("7")
+    try #require(symlink("elsewhere", "\(temporary.appending("work"))") == 0)
+    #expect(throws: FileError.self) { try WorkFolders(temporary.appending("work")) }
+    #expect(try Descriptor.openFolder("elsewhere", in: root).entries().count == 1)
+  }
+}
