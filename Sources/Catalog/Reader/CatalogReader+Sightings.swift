@@ -19,6 +19,25 @@ extension CatalogReader {
     }
   }
 
+  /// Returns a path of which a later run than the asset's own let the file go, because its bytes
+  /// were the asset's; `nil` if there is none.
+  package func pathLetGo(for asset: AssetID) throws(CatalogError) -> BytePath? {
+    try read { (connection) throws(CatalogError) in
+      try connection.first(
+        """
+        SELECT source.path, seen.path
+        FROM sighting AS seen JOIN asset ON asset.id = seen.asset
+          JOIN source ON source.id = seen.source
+        WHERE seen.asset = ? AND seen.state = 'duplicate'
+          AND (seen.inode IS NULL OR seen.awaits_removal)
+          AND EXISTS (SELECT 1 FROM run
+            WHERE run.id > asset.run AND run.started_at <= seen.seen_at)
+        ORDER BY source.path, seen.path LIMIT 1
+        """, asset
+      ) { $0.path(0).appending($0.path(1)) }
+    }
+  }
+
   /// Returns what is known of a path of a source, or `nil`.
   package func sighting(
     source: BytePath, path: BytePath

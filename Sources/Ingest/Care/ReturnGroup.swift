@@ -106,6 +106,9 @@ struct ReturnGroup {
 
   private func look(at origin: AssetOrigin) -> Look {
     do throws(IngestError) {
+      if let path = try translating({ try library.reader.pathLetGo(for: origin.id) }) {
+        return .failed(reason: Self.needed(origin, by: path))
+      }
       for path in try livePaths(of: origin) {
         if let back = try leftFile(of: origin, at: path) { return .left(back) }
       }
@@ -126,6 +129,11 @@ struct ReturnGroup {
       if let cause = error.cause as? FileError, cause.code == .stopped { return .stopped }
       return .failed(reason: error.message)
     }
+  }
+
+  private static func needed(_ origin: AssetOrigin, by path: BytePath) -> String {
+    "A later run let “\(path.printable)” go, because its bytes are these, and they are nowhere else: "
+      + "the asset stays. `pipeline get \(origin.id) -o FILE` writes a copy."
   }
 
   private static func taken(_ origin: AssetOrigin) -> String {
