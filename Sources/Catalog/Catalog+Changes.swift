@@ -102,12 +102,13 @@ extension CatalogWriter {
     return withdrawn
   }
 
-  /// Records a run that only the manifest speaks of.
+  /// Records a run that only the manifest speaks of; of one that is recorded as such, its counters.
   private func add(_ run: RunRecord) throws(CatalogError) {
     try connection.execute(
       """
       INSERT INTO run (id, verb, started_at, ended_at, counters) VALUES (?, ?, ?, ?, ?)
-      ON CONFLICT DO NOTHING
+      ON CONFLICT (id) DO UPDATE SET counters = excluded.counters
+        WHERE verb = excluded.verb AND excluded.counters = '{}'
       """, run.id, run.verb, run.startedAt, run.endedAt, try Catalog.json(run.counters))
   }
 

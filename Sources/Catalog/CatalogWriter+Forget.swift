@@ -77,14 +77,14 @@ extension CatalogWriter {
     return true
   }
 
-  /// Keeps the paths of an asset that is to be deleted settled: a file that is
-  /// still there is not taken again only because its asset was deleted, nor
-  /// removed because its bytes were safe once.
+  /// Says of the paths of an asset that is to be deleted what became of it.
+  ///
+  /// Where one awaits its removal, the next scan looks whether the file is there: without an asset it
+  /// is neither taken again nor removed.
   func settlePaths(ofPurged asset: AssetID) throws(CatalogError) {
     try connection.execute(
       """
-      UPDATE sighting SET awaits_removal = 0, reason = 'Its asset was deleted for good.'
-      WHERE asset = ?
+      UPDATE sighting SET reason = 'Its asset was deleted for good.' WHERE asset = ?
       """, asset)
   }
 

@@ -97,7 +97,7 @@ struct CareTests {
     #expect(try library.count("SELECT count(*) FROM ledger") == 2 * 2 + 2)
     #expect(try catalog.takeDiscardedFiles() == ["renditions/sidecar/\(Samples.id(1))"])
     let seen = try #require(try catalog.sighting(source: Samples.source, path: "a"))
-    #expect(seen.state == .imported && seen.asset == nil && !seen.awaitsRemoval)
+    #expect(seen.state == .imported && seen.asset == nil && seen.awaitsRemoval)
     #expect(seen.identity != nil && seen.reason != nil)
     try catalog.apply([.purged(Samples.id(2)), .purged(Samples.id(2))], manifestPosition: 7)
     #expect(try catalog.hasOriginal(Samples.digest(5)) == false)

@@ -37,7 +37,7 @@ extension CatalogReader {
         SELECT max(id) FROM (
           SELECT max(run) AS id FROM asset
           UNION ALL SELECT max(id) FROM run
-          WHERE verb = ? OR coalesce(json_extract(counters, '$.imported'), 0) > 0)
+          WHERE coalesce(json_extract(counters, '$.imported'), verb = ?) > 0)
         """, RunRecord.unknownVerb
       ) { (row) throws(CatalogError) in try row.optionalAssetID(0) } ?? nil
     }

@@ -29,6 +29,7 @@ package struct CatalogRebuild {
       let path = library.layout.catalogFolder.appending(fresh)
       let catalog = try Catalog.create(at: path, libraryID: library.marker.library)
       try Replay(catalog: catalog, manifest: manifest).run()
+      try RebuiltCatalog(catalog).note(at: .now)
       try catalog.close()
       try files.requireWhole()
       // Nobody else knows of the new file, and a reader with locks would leave files beside it.

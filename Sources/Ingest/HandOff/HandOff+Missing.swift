@@ -14,7 +14,9 @@ extension HandOff {
   func settle(
     _ missing: MissingShare, of known: Int, configuration: SourceConfiguration
   ) throws(IngestError) -> IngestError? {
-    if missing.isExceeded(of: known, renames: renames) {
+    let rebuilt = RebuiltCatalog(library.catalog)
+    let isConfirmed = try translating { try rebuilt.isConfirmed(source.root) }
+    if isConfirmed, missing.isExceeded(of: known, renames: renames) {
       let description = missing.description(of: known, in: source.root)
       guard report.acceptsMissing(description) else {
         return IngestError(
@@ -23,16 +25,23 @@ extension HandOff {
             + "`pipeline run --accept-missing`, while no `watch` is at work.", path: source.root)
       }
     }
+    try noteGone(missing, configuration: configuration)
+    if !isConfirmed { try translating { try rebuilt.confirm(source.root) } }
+    return nil
+  }
+
+  private func noteGone(
+    _ missing: MissingShare, configuration: SourceConfiguration
+  ) throws(IngestError) {
     if missing.hasAllPaths {
       for path in missing.paths { try noteGone(path) }
-      return nil
+      return
     }
     var comparison = try SourceComparison(
       of: source, configuration: configuration, with: library, now: .now)
     while let finding = try comparison.next() {
       if case .missing(let sighting) = finding { try noteGone(sighting.path) }
     }
-    return nil
   }
 
   private func noteGone(_ path: BytePath) throws(IngestError) {

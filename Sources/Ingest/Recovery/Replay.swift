@@ -52,7 +52,7 @@ package struct Replay {
     var returns: [AssetID: OpenReturn] = [:]
     var changes: [CatalogChange] = []
     var last: Int64 = start
-    var runs: Set<AssetID> = []
+    var runs = ReplayedRuns()
     var cursor = try manifest.entries(after: start)
     while let entry = try cursor.next() {
       last = entry.sequence
@@ -67,12 +67,7 @@ package struct Replay {
       case .trashed, .restored, .purged:
         break
       }
-      if case .stored(let stored) = entry.fact, let run = stored.intent.run,
-        runs.insert(run).inserted
-      {
-        changes.append(
-          .run(RunRecord(id: run, verb: RunRecord.unknownVerb, startedAt: entry.time)))
-      }
+      if let run = runs.record(of: entry) { changes.append(.run(run)) }
       changes += Self.changes(entry)
       if changes.count >= Self.batch {
         // The position moves at the end; replaying a batch twice is harmless.

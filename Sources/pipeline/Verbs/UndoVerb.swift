@@ -64,7 +64,7 @@ enum UndoVerb: Verb {
     of run: AssetID, _ catalog: CatalogReader, _ console: Console
   ) throws -> ExitCode {
     let record = try catalog.run(run)
-    let hasImported = record?.verb == RunRecord.unknownVerb || record?.counters["imported"] != 0
+    let hasImported = record?.counters["imported"] != 0
     let before = try catalog.runWithAssets(before: run).map {
       " The run before it of which there are assets is \($0)."
     }
