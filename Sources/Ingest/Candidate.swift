@@ -14,9 +14,20 @@ struct Candidate: Sendable {
   var mustBeQuiet = false
   /// Whether the user named it, or a folder above it, to `import`.
   var isNamed = false
+  /// Whether the stored original is read, too, before the file is taken as known.
+  var verifiesOriginal = false
   /// States that are no news while the file is watched: an ending in one of them
   /// is neither recorded nor reported.
   var silent: Set<Sighting.State> = []
+
+  /// Whether its bytes may be those that were taken from this path before: inode, size and
+  /// modification time are the same. An edit can keep all three, so the bytes are compared.
+  var mayBeUnchanged: Bool {
+    guard let known, known.asset != nil, known.identity?.isSameFile(as: identity) == true else {
+      return false
+    }
+    return [.imported, .duplicate].contains(known.state) || known.state == .gone
+  }
 
   /// Whether an ending would only say what is known anyway.
   func isNoNews(_ state: Sighting.State, reason: String?) -> Bool {

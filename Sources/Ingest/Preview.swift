@@ -48,7 +48,7 @@ package struct Preview {
       let source = try IngestSource(configuration)
       let scan = try SourceScan(
         source.folder, rules: SourceRules(configuration), isRecursive: configuration.recursive,
-        library: library.map { [$0.folder] } ?? [])
+        fence: LibraryFence(library.map { [$0.folder] } ?? []))
       return try SourceComparison(
         scan: scan, cursor: try catalog?.sightings(of: configuration.path), source: source,
         now: .now)
@@ -57,6 +57,11 @@ package struct Preview {
       switch finding {
       case .settled, .restored:
         break
+      case .candidate(let candidate) where candidate.mayBeUnchanged:
+        body(
+          PreviewedPath(
+            path: configuration.path.appending(candidate.path), action: .note, bytes: 0,
+            reason: "Its status has changed; its bytes are read and compared."))
       case .candidate(let candidate):
         body(
           PreviewedPath(

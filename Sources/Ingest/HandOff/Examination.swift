@@ -7,8 +7,12 @@ import PipelineModel
 struct Examination {
   let source: IngestSource
   let ids: AssetIDGenerator
+  /// Whether the user asked to stop; asked for each mebibyte.
+  var isStopped: @Sendable () -> Bool = { false }
 
   /// Opens a candidate and says whether it may be taken.
+  ///
+  /// One that may be unchanged is read.
   func examine(_ candidate: Candidate) -> Step<Taking> {
     do throws(FileError) {
       let folder = try source.folder.openParent(of: candidate.path)
@@ -25,6 +29,11 @@ struct Examination {
       if candidate.mustBeQuiet, status.identity != candidate.identity {
         return .ended(.settling, reason: "It changed while it was waited for.")
       }
+      let lease = file.takeLease()
+      // Also of an empty file: its writer may only have begun.
+      if lease == .refused {
+        return .ended(.settling, reason: "Somebody has it open for writing.")
+      }
       guard status.identity.size > 0 else {
         return .ended(.rejected, reason: "The file is empty.")
       }
@@ -34,20 +43,25 @@ struct Examination {
           reason: "It says that it has \(ByteSize(bytes: status.identity.size)), but only "
             + "\(ByteSize(bytes: status.allocatedBytes)) of them are on disk.")
       }
-      let lease = file.takeLease()
-      if lease == .refused {
-        return .ended(.settling, reason: "Somebody has it open for writing.")
+      var taking = Taking(
+        id: ids.next(), candidate: candidate, folder: folder, name: name, file: file,
+        status: status, lease: lease)
+      if candidate.mayBeUnchanged {
+        taking.digest = try file.hash(expecting: status.identity.size, isStopped: isStopped).digest
+        guard try file.status().identity == status.identity else {
+          return .ended(.settling, reason: "It changed while it was read.")
+        }
+        try file.seek(to: 0)
       }
       // Only a rename needs the lease for longer; a copy compares afterwards.
       if !source.takesByRename { file.releaseLease() }
-      return .next(
-        Taking(
-          id: ids.next(), candidate: candidate, folder: folder, name: name, file: file,
-          status: status, lease: lease))
+      return .next(taking)
     } catch let error where error.code == .notFound {
       return .ended(.gone, reason: "The file vanished before it could be taken.")
     } catch let error where error.code == .link {
       return .ended(.ignored, reason: "It is a symbolic link now.")
+    } catch let error where error.code == .stopped {
+      return .ended(.settling, reason: error.message)
     } catch {
       return .ended(.failed, reason: error.message)
     }

@@ -40,11 +40,14 @@ final class Group {
   /// Names in `incoming/` that are not needed once the group is committed.
   var leftovers: [BytePath] = []
 
-  /// Ends a candidate that was not taken.
+  /// Ends a candidate that was not taken. For one that was named to `import` that is a failure,
+  /// whatever the reason: nobody comes back to it.
   func end(_ candidate: Candidate, state: Sighting.State, reason: String) {
+    let isFailure = candidate.isNamed && [.settling, .gone, .ignored].contains(state)
     endings.append(
       Ending(
-        candidate: candidate, state: state, asset: candidate.known?.asset, reason: reason,
+        candidate: candidate, state: isFailure ? .failed : state, asset: candidate.known?.asset,
+        reason: isFailure ? "\(reason) It was not imported: import it again." : reason,
         identity: state == .gone ? nil : candidate.identity))
   }
 

@@ -40,10 +40,10 @@ extension HandOff {
   /// of the file in `incoming/`, which is needed itself.
   private func makeSureKeeping(_ file: Landed) throws(IngestError) {
     guard try !isWhole(file.digest) else { return }
-    let name = BytePath(bytes: file.taking.incomingName.bytes + Array(".copy".utf8))
+    let name = file.taking.incoming.second
     try translating {
       let source = try Descriptor.open(
-        file.taking.incomingName, in: library.incoming, flags: O_RDONLY | O_NOFOLLOW)
+        file.name, in: library.incoming, flags: O_RDONLY | O_NOFOLLOW)
       let copy = try Descriptor.open(
         name, in: library.incoming, flags: O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600)
       guard try copy.fill(from: source) == file.digest else {
@@ -87,18 +87,9 @@ extension HandOff {
     }
     try makeSureKeeping(file)
     let step: Step<Landed> = landing.giveBack(file.taking, state: .duplicate, reason: reason)
-    switch step {
-    case .ended(.duplicate, _):
-      let identity = try translating { try file.taking.file.status().identity }
-      try note(file, asset, .kept, reason, in: group, returned: identity)
-    case .ended(let state, let reason):
-      group.facts.append(.abandoned(taking: file.taking.id, reason: reason))
-      group.end(file.taking.candidate, state: state, reason: reason)
-    case .stranded(let reason):
-      strand(file.taking, reason: reason, in: group)
-    case .next:
-      break
-    }
+    guard case .ended(.duplicate, _) = step else { return end(file.taking, step, in: group) }
+    let identity = try translating { try file.taking.file.status().identity }
+    try note(file, asset, .kept, reason, in: group, returned: identity)
   }
 
   /// Moves the file to a folder of its own in `duplicates/`, with its name, permissions and time.
@@ -107,15 +98,15 @@ extension HandOff {
       let root = library.folder
       if try root.makeFolder("duplicates") { try root.sync() }
       let duplicates = try Descriptor.openFolder("duplicates", in: root, followsLinks: false)
-      try duplicates.makeFolder(file.taking.incomingName)
-      let place = try Descriptor.openFolder(
-        file.taking.incomingName, in: duplicates, followsLinks: false)
+      let folder = BytePath(file.taking.id.description)
+      try duplicates.makeFolder(folder)
+      let place = try Descriptor.openFolder(folder, in: duplicates, followsLinks: false)
       let incoming = try Descriptor.open(
-        file.taking.incomingName, in: library.incoming, flags: O_RDONLY | O_NOFOLLOW)
+        file.name, in: library.incoming, flags: O_RDONLY | O_NOFOLLOW)
       try incoming.setModified(file.taking.status.identity.modified)
       try incoming.setPermissions(file.taking.status.permissions)
       try incoming.sync()
-      try library.incoming.rename(file.taking.incomingName, to: place, as: file.taking.name)
+      try library.incoming.rename(file.name, to: place, as: file.taking.name)
       try place.sync()
       try duplicates.sync()
     }

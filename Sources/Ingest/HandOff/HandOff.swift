@@ -1,4 +1,5 @@
 import Catalog
+import Configuration
 import Files
 import Glibc
 import Manifest
@@ -43,13 +44,13 @@ final class HandOff {
     self.isStopped = isStopped
     self.source = source
     self.report = report
-    examination = Examination(source: source, ids: library.ids)
+    examination = Examination(source: source, ids: library.ids, isStopped: isStopped)
     let status = try library.incoming.status()
     landing = Landing(
       source: source, incoming: library.incoming, user: geteuid(), device: status.device,
       flush: GroupFlush(library.incoming), isStopped: isStopped)
     reserve = library.reserve
-    removal = SourceRemoval(source: source, report: report)
+    removal = SourceRemoval(source: source, library: library, report: report)
   }
 
   /// Takes a group of candidates and reports each once.
@@ -63,7 +64,7 @@ final class HandOff {
     guard !candidates.isEmpty else { return [] }
     try library.requireRoom()
     let group = Group()
-    let (takings, unfit) = examine(candidates, in: group)
+    let (takings, unfit) = try examine(candidates, in: group)
     if takings.isEmpty {
       if group.hasNews { try commit(group) }
     } else {
@@ -92,7 +93,7 @@ final class HandOff {
   /// - Returns: the files to be taken; and those for which there is no room beside the others.
   private func examine(
     _ candidates: [Candidate], in group: Group
-  ) -> (takings: [Taking], unfit: [Candidate]) {
+  ) throws(IngestError) -> (takings: [Taking], unfit: [Candidate]) {
     let examination = examination
     var takings: [Taking] = []
     var unfit: [Candidate] = []
@@ -106,6 +107,7 @@ final class HandOff {
       case .stranded(let reason):
         group.end(candidate, state: .failed, reason: reason)
       case .next(let taking):
+        if try isUnchanged(taking) { continue }
         let needed = landing.mayRename(taking) ? 0 : taking.status.identity.size
         if let free, needed > Self.ordinarySize, needed > free - reserve {
           group.end(candidate, state: .failed, reason: noRoom(needed, free: free))
@@ -118,6 +120,29 @@ final class HandOff {
       }
     }
     return (takings, unfit)
+  }
+
+  /// Sees a known file whose bytes are what they were; the catalog gets its new times.
+  private func isUnchanged(_ taking: Taking) throws(IngestError) -> Bool {
+    let candidate = taking.candidate
+    guard let digest = taking.digest, var known = candidate.known, let id = known.asset,
+      let asset = try translating({ try library.reader.asset(id) }), asset.digest == digest,
+      !(candidate.isNamed && asset.state == .trashed),
+      try candidate.verifiesOriginal ? isWhole(digest) : isThere(digest, size: asset.size)
+    else { return false }
+    known.identity = taking.status.identity
+    known.seenAt = .now
+    if known.state == .gone {
+      known.state = .imported
+      known.reason = nil
+    }
+    noteQuietly(known)
+    guard candidate.isNamed else { return true }
+    report.file(
+      FileEvent(
+        path: source.root.appending(candidate.path), outcome: .duplicate, asset: id,
+        reason: "It was imported before and has not changed."))
+    return true
   }
 
   private func noRoom(_ needed: Int, free: Int) -> String {
@@ -141,16 +166,22 @@ final class HandOff {
   private func land(_ takings: [Taking], in group: Group) -> [Landed] {
     var landed: [Landed] = []
     for (taking, step) in landing.land(takings) {
-      switch step {
-      case .next(let value): landed.append(value)
-      case .ended(let state, let reason):
-        group.end(taking.candidate, state: state, reason: reason)
-        group.facts.append(.abandoned(taking: taking.id, reason: reason))
-      case .stranded(let reason):
-        strand(taking, reason: reason, in: group)
-      }
+      if case .next(let value) = step { landed.append(value) }
+      end(taking, step, in: group)
     }
     return landed
+  }
+
+  /// Ends a taking that came to nothing.
+  func end(_ taking: Taking, _ step: Step<Landed>, in group: Group) {
+    switch step {
+    case .next: break
+    case .ended(let state, let reason):
+      group.end(taking.candidate, state: state, reason: reason)
+      group.facts.append(.abandoned(taking: taking.id, reason: reason))
+    case .stranded(let reason):
+      strand(taking, reason: reason, in: group)
+    }
   }
 
   private func store(_ landed: [Landed], in group: Group) throws(IngestError) {
@@ -166,7 +197,23 @@ final class HandOff {
       }
     }
     try put(fresh, in: group)
-    for file in later { try settleDuplicate(file, in: group) }
+    for file in later {
+      try perFile(file, in: group) { () throws(IngestError) in
+        try settleDuplicate(file, in: group)
+      }
+    }
+  }
+
+  /// Makes an error that the file system has with one file that file's ending: it is put back.
+  private func perFile(
+    _ file: Landed, in group: Group, _ body: () throws(IngestError) -> Void
+  ) throws(IngestError) {
+    do throws(IngestError) {
+      try body()
+    } catch let error where error.code == .file {
+      let step: Step<Landed> = landing.withdraw(file, reason: error.message)
+      end(file.taking, step, in: group)
+    }
   }
 
   private func put(_ files: [Landed], in group: Group) throws(IngestError) {
@@ -175,15 +222,15 @@ final class HandOff {
       try library.originals.put(
         files.map {
           IncomingOriginal(
-            folder: library.incoming, name: $0.taking.incomingName, digest: $0.digest)
+            folder: library.incoming, name: $0.name, digest: $0.digest)
         })
     }
     for (file, outcome) in zip(files, outcomes) {
-      if outcome == .present {
+      try perFile(file, in: group) { () throws(IngestError) in
         // Stored before a kill, and nothing refers to it: ours, if it is whole.
-        try makeSure(file, in: group)
+        if outcome == .present { try makeSure(file, in: group) }
+        recordAsset(file, in: group)
       }
-      recordAsset(file, in: group)
     }
   }
 
@@ -205,9 +252,9 @@ final class HandOff {
   /// damaged or missing, else the file in `incoming/` is not needed any more.
   func makeSure(_ file: Landed, in group: Group) throws(IngestError) {
     guard try isWhole(file.digest) else {
-      return try heal(file, with: file.taking.incomingName)
+      return try heal(file, with: file.name)
     }
-    group.leftovers.append(file.taking.incomingName)
+    group.leftovers.append(file.name)
   }
 
   /// Puts a file of `incoming/` in the place of a damaged or missing original.
@@ -268,7 +315,11 @@ final class HandOff {
     let reported = noted
     noted = []
     for name in group.leftovers {
-      try translating { try library.incoming.remove(name) }
+      do throws(FileError) {
+        try library.incoming.remove(name)
+      } catch {
+        report.warning("\(error.message) The next start removes it.")
+      }
     }
     for ending in group.endings { try settleRemoval(ending, at: now) }
     // An original that was whole a while ago is not known to be whole.
@@ -293,19 +344,23 @@ final class HandOff {
       // whole identity once more, and removes the source then.
       return
     }
-    guard taking.file.takeLease() != .refused else { return }
     let outcome = removal.remove(
-      taking.name, in: taking.folder, expecting: taking.status.identity,
-      keeping: path(of: digest))
-    taking.file.releaseLease()
+      taking.name, in: taking.folder, expecting: taking.status.identity, storedAs: digest)
     noteRemoval(ending.sighting(in: source, at: now), outcome)
   }
 
-  /// Removes the source of a file whose bytes were safe before this run.
+  /// Removes the source of a file whose bytes were safe before this run, if the source's rules
+  /// still say so.
   ///
   /// - Returns: whether the original is whole; if it is not, the source is to be
   ///   taken again, which heals it.
   func finishRemoval(of sighting: Sighting) throws(IngestError) -> Bool {
+    guard source.moves, sighting.state != .duplicate || source.duplicates != .keep else {
+      var kept = sighting
+      kept.awaitsRemoval = false
+      noteQuietly(kept)
+      return true
+    }
     guard let identity = sighting.identity, let asset = sighting.asset,
       let digest = try translating({ try library.reader.asset(asset)?.digest })
     else { return false }
@@ -314,7 +369,7 @@ final class HandOff {
     do throws(FileError) {
       let folder = try source.folder.openParent(of: sighting.path)
       let outcome = removal.remove(
-        sighting.path.lastComponent, in: folder, expecting: identity, keeping: path(of: digest))
+        sighting.path.lastComponent, in: folder, expecting: identity, storedAs: digest)
       noteRemoval(sighting, outcome)
     } catch {
       report.warning(error.message)

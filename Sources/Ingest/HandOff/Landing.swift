@@ -10,6 +10,9 @@ struct Landed: Sendable {
   let digest: Digest
   /// Whether the file itself was renamed, so that the source is gone already.
   let wasRenamed: Bool
+
+  /// Its name in `incoming/`.
+  var name: BytePath { wasRenamed ? taking.incoming.itself : taking.incoming.copy }
 }
 
 /// A file whose bytes are in `incoming/`, hashed and compared, and perhaps not yet on disk.
@@ -68,7 +71,7 @@ struct Landing {
     do throws(FileError) {
       if mayRename(taking) {
         do throws(FileError) {
-          try taking.folder.rename(taking.name, to: incoming, as: taking.incomingName)
+          try taking.folder.rename(taking.name, to: incoming, as: taking.incoming.itself)
           return bringByRename(taking)
         } catch let error where [.crossDevice, .permission, .other].contains(error.code) {
           // A bind mount, a sticky folder, a file system without such a rename: copy.
@@ -91,7 +94,7 @@ struct Landing {
   private func bringByRename(_ taking: Taking) -> Step<Brought> {
     do throws(FileError) {
       // The rename went by name, all looks go by the descriptor: they must mean one file.
-      guard try incoming.status(of: taking.incomingName).isSameNode(as: taking.status) else {
+      guard try incoming.status(of: taking.incoming.itself).isSameNode(as: taking.status) else {
         return giveBack(
           taking, state: .settling, reason: "Another file had its name when it was taken.",
           isOurs: false)
@@ -156,7 +159,7 @@ struct Landing {
       return giveBack(brought.taking, state: state(after: stopped), reason: stopped.message)
     }
     do throws(FileError) {
-      try incoming.remove(brought.taking.incomingName)
+      try incoming.remove(brought.taking.incoming.copy)
     } catch {
       return .ended(state(after: error), reason: error.message)
     }
@@ -188,11 +191,11 @@ struct Landing {
       } catch let error where error.code == .ioError {
         return try copyAgain(taking, digest: brought.digest)
       }
-      try markFlushed(brought.file)
+      try markFlushed(brought.file, of: taking)
       return .next(Landed(taking: taking, digest: brought.digest, wasRenamed: false))
     } catch {
       // Clean-up: the source is untouched, the error says what happened.
-      try? incoming.remove(taking.incomingName)
+      try? incoming.remove(taking.incoming.copy)
       return .ended(state(after: error), reason: describe(error))
     }
   }
@@ -214,7 +217,7 @@ struct Landing {
   private func finishOnNewNode(
     _ taking: Taking, digest: Digest, size: Int
   ) throws(FileError) -> Step<Landed> {
-    let name = BytePath(bytes: taking.incomingName.bytes + Array(".copy".utf8))
+    let name = taking.incoming.second
     let copy = try Descriptor.open(
       name, in: incoming, flags: O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600)
     do throws(FileError) {
@@ -225,9 +228,11 @@ struct Landing {
         throw FileError(
           .ioError, "“\(taking.name.printable)” can't be written to the disk.", path: copy.path)
       }
-      try copy.setPermissions(0o444)
+      try copy.setPermissions(Self.flushedPermissions)
+      // It takes the place of the file itself, so recovery has to know it as that.
+      try copy.setModified(taking.status.identity.modified)
       try copy.sync()
-      try incoming.replace(name, to: incoming, as: taking.incomingName)
+      try incoming.replace(name, to: incoming, as: taking.incoming.itself)
     } catch {
       // Clean-up: the renamed file is still there under its own name.
       try? incoming.remove(name)
@@ -250,7 +255,7 @@ struct Landing {
       permissions: taking.status.permissions, modified: taking.status.identity.modified)
     do throws(FileError) {
       let name = try GiveBack(incoming: incoming).run(
-        taking.incomingName, to: taking.folder, as: taking.name,
+        taking.incoming.itself, to: taking.folder, as: taking.name,
         restoring: isOurs ? attributes : nil)
       if name == taking.name { return .ended(state, reason: reason) }
       return .ended(
@@ -260,8 +265,19 @@ struct Landing {
     } catch {
       return .stranded(
         reason: "\(reason) It could not be put back and is kept as "
-          + "“\(incoming.path.appending(taking.incomingName).printable)” until a run can: "
+          + "“\(incoming.path.appending(taking.incoming.itself).printable)” until a run can: "
           + error.message)
+    }
+  }
+
+  /// Takes a file back out of `incoming/` that could not be stored.
+  func withdraw(_ file: Landed, reason: String) -> Step<Landed> {
+    if file.wasRenamed { return giveBack(file.taking, state: .failed, reason: reason) }
+    do throws(FileError) {
+      try incoming.remove(file.name)
+      return .ended(.failed, reason: reason)
+    } catch {
+      return .stranded(reason: "\(reason) \(error.message)")
     }
   }
 
@@ -275,12 +291,12 @@ struct Landing {
   private func bringByCopy(_ taking: Taking) throws(FileError) -> Step<Brought> {
     do throws(FileError) {
       let copy = try Descriptor.open(
-        taking.incomingName, in: incoming, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
+        taking.incoming.copy, in: incoming, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
         mode: 0o600)
       let written = try fill(copy, from: taking)
       let now = try taking.file.status()
       guard now.identity == taking.status.identity, written.size == now.identity.size else {
-        try incoming.remove(taking.incomingName)
+        try incoming.remove(taking.incoming.copy)
         return .ended(.settling, reason: "It changed while it was read.")
       }
       guard try copy.status().identity.size == written.size else {
@@ -292,7 +308,7 @@ struct Landing {
           wasRenamed: false, failure: written.failure))
     } catch {
       // Clean-up: the source is untouched, the error says what happened.
-      try? incoming.remove(taking.incomingName)
+      try? incoming.remove(taking.incoming.copy)
       throw error
     }
   }
@@ -310,28 +326,31 @@ struct Landing {
 
   /// Answers a failed fsync of a copy: another inode, written from the source once more.
   private func copyAgain(_ taking: Taking, digest: Digest) throws(FileError) -> Step<Landed> {
-    try incoming.remove(taking.incomingName)
+    try incoming.remove(taking.incoming.copy)
     let copy = try Descriptor.open(
-      taking.incomingName, in: incoming, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
+      taking.incoming.copy, in: incoming, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
       mode: 0o600)
     try taking.file.seek(to: 0)
     let written = try write(taking.file, to: copy, expecting: taking.status.identity.size)
     if let failure = written.failure { throw failure }
     guard written.digest == digest else {
-      try incoming.remove(taking.incomingName)
+      try incoming.remove(taking.incoming.copy)
       return .ended(.settling, reason: "It changed while it was read.")
     }
     try copy.sync()
-    try markFlushed(copy)
+    try markFlushed(copy, of: taking)
     return .next(Landed(taking: taking, digest: digest, wasRenamed: false))
   }
 
-  /// Makes a copy read-only, which says that its bytes are on disk.
+  /// Makes a copy read-only, which says that its bytes are on disk, and gives it the source's time.
   ///
   /// After a power loss a file may have its size and lack its bytes. The mode is
-  /// set behind the flush, so `Recovery` trusts a copy whose source it can't see
-  /// only if it is read-only. Nothing waits for the mode itself.
-  private func markFlushed(_ copy: Descriptor) throws(FileError) {
+  /// set behind the flush, so recovery trusts a copy whose source it can't see
+  /// only if it is read-only. By the time it knows the original of a taking that
+  /// was stored and not recorded. Nothing waits for either.
+  private func markFlushed(_ copy: Descriptor, of taking: Taking) throws(FileError) {
+    // Where the file system keeps no such time, recovery has one sign less to go by.
+    try? copy.setModified(taking.status.identity.modified)
     try copy.setPermissions(Self.flushedPermissions)
   }
 

@@ -1,7 +1,11 @@
 import Files
+import Glibc
+import Originals
 import PipelineModel
 
 /// Removes source files whose bytes are safe, and folders that became empty by it.
+///
+/// No other code removes a file from a source.
 final class SourceRemoval {
   /// What came of it.
   enum Outcome {
@@ -9,39 +13,53 @@ final class SourceRemoval {
     case settled
     /// It can't be removed, and stays for good.
     case kept
-    /// The disk or the machine refused for now: it is tried again by the next look.
+    /// Somebody writes to it, or the disk refused for now: the next look tries again.
     case later
   }
 
   private let source: IngestSource
+  private let library: IngestLibrary
   private let report: any IngestReport
   private var hasWarned = false
   private var touchedFolders: Set<BytePath> = []
 
-  init(source: IngestSource, report: any IngestReport) {
+  init(source: IngestSource, library: IngestLibrary, report: any IngestReport) {
     self.source = source
+    self.library = library
     self.report = report
   }
 
-  /// Removes a file if it still is what was hashed.
+  /// Removes a file if it still is what was hashed, nobody writes to it, and the stored original is
+  /// another file.
   ///
-  /// - Parameter original: the stored original, which must be another file: a
-  ///   source that is a bind mount of the library would show its only copy.
+  /// - Parameters:
+  ///   - identity: the file as it was when it was hashed.
+  ///   - digest: its SHA-256; the original was seen whole.
   func remove(
     _ name: BytePath, in folder: Descriptor, expecting identity: FileIdentity,
-    keeping original: BytePath
+    storedAs digest: Digest
   ) -> Outcome {
     let path = folder.path.appending(name)
     do throws(FileError) {
-      let status = try folder.status(of: name)
-      guard status.identity == identity else { return .settled }
-      guard try isAnotherFile(original, than: status) else {
-        throw FileError(.other, "“\(path.printable)” is the stored original itself.", path: path)
-      }
+      let file = try Descriptor.open(
+        name, in: folder, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+      let lease = file.takeLease()
+      if lease == .refused { return .later }
+      defer { file.releaseLease() }
+      guard try isWhatWasHashed(file, identity, digest) else { return .settled }
+      let original = try Descriptor.open(
+        library.originals.materialize(digest), flags: O_RDONLY | O_NOFOLLOW)
+      let check = RemovalCheck(source: file, original: original)
+      try check.requireTwoFiles(sourceName: name, digest: digest)
+      guard try folder.status(of: name).isSameNode(as: file.status()) else { return .settled }
+      // Whoever wants to write by now has to wait for the lease to go, and would write into a
+      // file without a name.
+      if lease == .granted, !file.holdsLease { return .later }
       try folder.remove(name)
       noteTaken(from: folder.path)
+      try restoreIfLost(digest, from: check, path)
       return .settled
-    } catch let error where error.code == .notFound && error.path == path {
+    } catch let error where error.path == path && [.notFound, .link].contains(error.code) {
       return .settled
     } catch let error where [.ioError, .busy, .tooManyOpen, .noSpace].contains(error.code) {
       report.warning("\(error.message) Its bytes are safe; removing it is tried again.")
@@ -57,11 +75,44 @@ final class SourceRemoval {
     }
   }
 
-  private func isAnotherFile(
-    _ original: BytePath, than source: FileStatus
+  /// Whether a file is the one that was hashed, with the same bytes.
+  ///
+  /// A time of the last status change that differs may come of another name that went, of other
+  /// permissions, or of an edit that was disguised: the bytes decide.
+  private func isWhatWasHashed(
+    _ file: Descriptor, _ identity: FileIdentity, _ digest: Digest
   ) throws(FileError) -> Bool {
-    let stored = try FileSystem.status(of: original)
-    return stored.device != source.device || stored.identity.inode != source.identity.inode
+    let status = try file.status()
+    guard status.kind == .regular, status.identity.isSameFile(as: identity) else { return false }
+    if status.identity == identity { return true }
+    guard try file.hash().digest == digest else { return false }
+    return try file.status().identity == status.identity
+  }
+
+  /// Stores the bytes again if the original went with its source, which must have been one file
+  /// that two file systems showed.
+  func restoreIfLost(
+    _ digest: Digest, from check: RemovalCheck, _ path: BytePath
+  ) throws(FileError) {
+    guard
+      !check.isOriginalThere(library.layout.originals.appending(OriginalLayout.path(of: digest)))
+    else { return }
+    let names = IncomingNames(taking: library.ids.next())
+    let copy = try Descriptor.open(
+      names.copy, in: library.incoming, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+    // Both are still open, so the bytes are there until this ends.
+    guard try copy.fill(from: check.source) == digest else {
+      throw FileError(
+        .changed, "“\(path.printable)” was changed while it was removed.", path: path)
+    }
+    try copy.setPermissions(Landing.flushedPermissions)
+    try copy.sync()
+    try library.originals.heal(
+      IncomingOriginal(folder: library.incoming, name: names.copy, digest: digest))
+    report.warning(
+      "“\(path.printable)” was the stored original \(digest) itself, seen through another file "
+        + "system. The bytes were stored again. Take the source “\(source.root.printable)” out of "
+        + "the configuration: it shows the library.")
   }
 
   /// Remembers that a file left this folder.

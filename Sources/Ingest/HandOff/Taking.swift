@@ -5,7 +5,7 @@ import PipelineModel
 
 /// A complete file that is about to be taken, open and examined.
 struct Taking: Sendable {
-  /// The name of the taking, and of its file in `incoming/`.
+  /// The name of the taking.
   let id: AssetID
   let candidate: Candidate
   /// The folder that the file is in, and its name there.
@@ -17,6 +17,8 @@ struct Taking: Sendable {
   let status: FileStatus
   /// What is known of others who write to the file.
   let lease: Descriptor.Lease
+  /// The SHA-256 of the file, where it was read to be compared with what is known.
+  var digest: Digest?
 
   /// Whether a read lease is held on `file` until the bytes are safe.
   var isLeased: Bool { lease == .granted && file.holdsLease }
@@ -27,8 +29,8 @@ struct Taking: Sendable {
       permissions: status.permissions, moves: source.moves, run: run)
   }
 
-  /// The name of the file in `incoming/`.
-  var incomingName: BytePath { BytePath(id.description) }
+  /// The names of its files in `incoming/`.
+  var incoming: IncomingNames { IncomingNames(taking: id) }
 }
 
 /// How a look at a candidate, or an attempt to take it, ended.

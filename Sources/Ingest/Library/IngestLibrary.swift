@@ -90,17 +90,27 @@ package final class IngestLibrary {
   /// The folders that hold the library's own files.
   var folders: [Descriptor] { [folder, catalogFolder] }
 
-  /// Refuses a path whose files are the library's own, links resolved.
-  func check(_ path: BytePath, isOutsideFor what: String) throws(IngestError) {
-    let resolved = try translating { try FileSystem.realPath(of: path) }
-    for folder in folders {
-      let own = try translating { try FileSystem.realPath(of: folder.path) }
-      guard resolved == own || resolved.relative(to: own) != nil else { continue }
-      throw IngestError(
-        .source,
-        "\(what) “\(path.printable)” is inside the library “\(own.printable)”; its files are left "
-          + "alone.", path: path)
+  /// What keeps sources away from this library and, on request, from all others.
+  func fence(keepsOffOthers: Bool = true) throws(FileError) -> LibraryFence {
+    var parts = folders
+    for path in [layout.originals, layout.incoming, layout.manifest, layout.renditions] {
+      parts.append(try Descriptor.openFolder(path))
     }
+    return try LibraryFence(parts, keepsOffOthers: keepsOffOthers)
+  }
+
+  /// Refuses a path whose files are a library's, links resolved.
+  func check(
+    _ path: BytePath, isOutsideFor what: String, keepsOffOthers: Bool = true
+  ) throws(IngestError) {
+    let found = try translating {
+      try fence(keepsOffOthers: keepsOffOthers).folder(around: FileSystem.realPath(of: path))
+    }
+    guard let found else { return }
+    throw IngestError(
+      .source,
+      "\(what) “\(path.printable)” is a library, or inside one: “\(found.printable)”. Its files are "
+        + "left alone.", path: path)
   }
 
   /// Whether the manifest has facts that the catalog should have by now, and has not:

@@ -10,6 +10,7 @@ import PipelineModel
 /// not was renamed to its place, and only what was left to do there is done.
 struct ReturnRecovery {
   let library: IngestLibrary
+  let report: any IngestReport
 
   /// Finds out how far it came, and ends it.
   ///
@@ -25,10 +26,11 @@ struct ReturnRecovery {
 
   private func resolveRename(_ back: ManifestFact.Return) throws -> ManifestFact {
     if try isInStore(back.digest) { return abandoned(back) }
-    guard let (folder, file) = try open(back),
-      try file.status().identity.inode == back.place.identity.inode,
-      try file.hash().digest == back.digest
-    else {
+    guard let (folder, file) = try open(back), try file.hash().digest == back.digest else {
+      report.warning(
+        "“\(SourcePlace(back.place).path.printable)” was being given back when the program ended. Its "
+          + "original \(back.digest) is not in the library any more, and what is in its place now is "
+          + "something else, or nothing.")
       // It was there, and its owner has moved it or changed it since.
       return .returned(back)
     }

@@ -45,7 +45,7 @@ final class ImportVisit {
       return nil
     }
     do throws(IngestError) {
-      try library.check(absolute, isOutsideFor: "The path")
+      try library.check(absolute, isOutsideFor: "The path", keepsOffOthers: false)
     } catch let error where error.code == .source {
       report.file(FileEvent(path: path, outcome: .failed, reason: error.message))
       return nil
@@ -91,15 +91,18 @@ final class ImportVisit {
     switch status.kind {
     case .regular: try add(path, status.identity, isWalked: false)
     case .folder: try walk(isStopped: isStopped)
-    case .link: try handOff.note(ignored(path, "a symbolic link"))
-    case .fifo, .socket, .device: try handOff.note(ignored(path, "no regular file"))
+    case .link:
+      try handOff.note(failed(path, "It is a symbolic link: name the file that it leads to."))
+    case .fifo, .socket, .device:
+      try handOff.note(failed(path, "It is no regular file."))
     }
   }
 
   private func walk(isStopped: () -> Bool) throws(IngestError) {
     var scan = try translating {
       let folder = try folderToWalk()
-      return try SourceScan(folder, rules: rules, isRecursive: true, library: library.folders)
+      return try SourceScan(
+        folder, rules: rules, isRecursive: true, fence: library.fence(keepsOffOthers: false))
     }
     while !isStopped(), let entry = scan.next() {
       let inner = path.appending(entry.path)
@@ -107,10 +110,7 @@ final class ImportVisit {
       case .file(_, let identity): try add(inner, identity, isWalked: true)
       case .ignored(_, let rule): try handOff.note(ignored(inner, rule))
       case .unreadable(_, let error):
-        try handOff.note(
-          Sighting(
-            source: source.root, path: inner, state: .failed, reason: error.message,
-            seenAt: .now))
+        try handOff.note(failed(inner, error.message))
       }
     }
   }
@@ -121,39 +121,27 @@ final class ImportVisit {
     return try Descriptor.openFolder(path.lastComponent, in: parent, followsLinks: false)
   }
 
-  /// Adds a file, unless it was imported before, has not changed, and is stored.
+  /// Adds a file.
   ///
   /// - Parameter isWalked: whether it was come across in a folder: then a look at
-  ///   the stored original must do, else that is read.
+  ///   the stored original of a known file must do, else that is read.
   private func add(
     _ path: BytePath, _ identity: FileIdentity, isWalked: Bool
   ) throws(IngestError) {
     let known = try translating {
       try library.catalog.sighting(source: source.root, path: path)
     }
-    if let known, let before = known.identity, before.isSameFile(as: identity),
-      [.imported, .duplicate].contains(known.state), let asset = known.asset,
-      try isStored(asset, isWalked: isWalked)
-    {
-      let event = FileEvent(
-        path: source.root.appending(path), outcome: .duplicate, asset: known.asset,
-        reason: "It was imported before and has not changed.")
-      return report.file(event)
-    }
-    group.add(Candidate(path: path, identity: identity, known: known, isNamed: true))
+    var candidate = Candidate(path: path, identity: identity, known: known, isNamed: true)
+    candidate.verifiesOriginal = !isWalked
+    group.add(candidate)
     if group.isFull { try group.take(by: handOff) }
-  }
-
-  /// Whether an asset is there, outside the trash, with its original.
-  private func isStored(_ asset: AssetID, isWalked: Bool) throws(IngestError) -> Bool {
-    guard let record = try translating({ try library.reader.asset(asset) }),
-      record.state != .trashed
-    else { return false }
-    return try isWalked
-      ? handOff.isThere(record.digest, size: record.size) : handOff.isWhole(record.digest)
   }
 
   private func ignored(_ path: BytePath, _ rule: String) -> Sighting {
     Sighting(source: source.root, path: path, state: .ignored, reason: rule, seenAt: .now)
+  }
+
+  private func failed(_ path: BytePath, _ reason: String) -> Sighting {
+    Sighting(source: source.root, path: path, state: .failed, reason: reason, seenAt: .now)
   }
 }

@@ -100,12 +100,20 @@ struct SourceComparison {
     guard let known, let before = known.identity, before.isSameFile(as: identity) else {
       return .candidate(candidate)
     }
+    // A time that programs can't set: somebody may have written to the file and set the other back.
+    let isTouched = before.changed != identity.changed
     switch known.state {
     case .imported, .duplicate:
-      return known.awaitsRemoval ? .awaitsRemoval(known, candidate) : .settled
-    case .rejected, .returned:
+      // Its asset was deleted for good: nobody asked for its file.
+      guard known.asset != nil else { return .settled }
+      if known.awaitsRemoval { return .awaitsRemoval(known, candidate) }
+      return isTouched ? .candidate(candidate) : .settled
+    case .rejected:
+      return isTouched ? .candidate(candidate) : .settled
+    case .returned:
       return .settled
     case .gone where known.asset != nil:
+      if isTouched { return .candidate(candidate) }
       // Back again unchanged, for example on a disk that was away.
       var sighting = known
       sighting.state = .imported
@@ -170,7 +178,7 @@ extension SourceComparison {
     do throws(FileError) {
       scan = try SourceScan(
         source.folder, rules: SourceRules(configuration), isRecursive: configuration.recursive,
-        library: library.folders)
+        fence: library.fence())
     } catch {
       throw IngestError(.source, error.message, path: source.root, cause: error)
     }

@@ -35,21 +35,19 @@ struct SourceScan {
 
   private let rules: SourceRules
   private let isRecursive: Bool
-  /// The library's folders, which are never walked into.
-  private let library: [FileStatus]
+  /// Libraries are never walked into.
+  private let fence: LibraryFence
   private var levels: [Level] = []
   /// Entries found while a folder was opened, to be given first.
   private var pending: [ScannedEntry] = []
 
   /// Begins at a folder of the source.
   ///
-  /// - Parameter library: the library's folders, which are passed over.
+  /// - Parameter fence: what is passed over.
   init(
-    _ folder: Descriptor, rules: SourceRules, isRecursive: Bool, library: [Descriptor]
+    _ folder: Descriptor, rules: SourceRules, isRecursive: Bool, fence: LibraryFence
   ) throws(FileError) {
-    var passedOver: [FileStatus] = []
-    for folder in library { passedOver.append(try folder.status()) }
-    self.library = passedOver
+    self.fence = fence
     self.rules = rules
     self.isRecursive = isRecursive
     levels = [try Self.level(folder, path: BytePath(bytes: []))]
@@ -85,7 +83,7 @@ struct SourceScan {
           return .ignored(shown, rule: "a folder, and the source is not recursive")
         }
         let inner = try Descriptor.openFolder(name, in: folder, followsLinks: false)
-        guard try !isLibrary(inner) else { return .ignored(shown, rule: "the library itself") }
+        guard try !fence.contains(inner) else { return .ignored(shown, rule: "a library") }
         levels.append(try Self.level(inner, path: path))
         return nil
       case .link: return .ignored(path, rule: "a symbolic link")
@@ -99,11 +97,6 @@ struct SourceScan {
     } catch {
       return .unreadable(shown, error)
     }
-  }
-
-  private func isLibrary(_ folder: Descriptor) throws(FileError) -> Bool {
-    let status = try folder.status()
-    return library.contains { $0.isSameNode(as: status) }
   }
 
   private static func level(_ folder: Descriptor, path: BytePath) throws(FileError) -> Level {

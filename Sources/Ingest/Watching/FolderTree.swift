@@ -12,22 +12,22 @@ struct FolderTree {
   private let node: FileStatus
   private let rules: SourceRules
   private let isRecursive: Bool
-  /// The library's folders, which are not watched.
-  private let passedOver: [FileStatus]
+  /// Libraries are not watched.
+  private let fence: LibraryFence
   private let inotify: Inotify
   private var paths: [Inotify.Watch: BytePath] = [:]
   private var watches: [BytePath: Inotify.Watch] = [:]
   private static let top = BytePath(bytes: [])
 
   init(
-    _ source: Descriptor, configuration: SourceConfiguration, passedOver: [FileStatus],
+    _ source: Descriptor, configuration: SourceConfiguration, fence: LibraryFence,
     inotify: Inotify
   ) throws(FileError) {
     root = configuration.path
     node = try source.status()
     rules = SourceRules(configuration)
     isRecursive = configuration.recursive
-    self.passedOver = passedOver
+    self.fence = fence
     self.inotify = inotify
   }
 
@@ -70,7 +70,7 @@ struct FolderTree {
     rest: inout [(parent: Descriptor, path: BytePath)], into dirty: inout DirtyPaths
   ) throws(FileError) {
     let status = try folder.status()
-    if passedOver.contains(where: { $0.isSameNode(as: status) }) { return }
+    if try fence.contains(folder) { return }
     if status.device != node.device || path.isEmpty,
       let name = try folder.fileSystem().networkName
     {

@@ -22,12 +22,12 @@ final class FolderWatch: Sendable {
   /// - Throws: what keeps folders from being watched, of code `watcherLimit` or
   ///   `watchLimit` if this user may have no more.
   init(
-    _ folder: Descriptor, configuration: SourceConfiguration, passedOver: [FileStatus],
+    _ folder: Descriptor, configuration: SourceConfiguration, fence: LibraryFence,
     onChange: @escaping @Sendable () -> Void
   ) throws(FileError) {
     let inotify = try Inotify()
     var tree = try FolderTree(
-      folder, configuration: configuration, passedOver: passedOver, inotify: inotify)
+      folder, configuration: configuration, fence: fence, inotify: inotify)
     var found = DirtyPaths()
     tree.watchAll(listsFiles: false, into: &found)
     if case .failed(let error) = found.end { throw error }

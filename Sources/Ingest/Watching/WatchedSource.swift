@@ -198,12 +198,12 @@ final class WatchedSource {
   }
 
   private func watch(_ source: IngestSource) throws(IngestError) {
-    let passedOver = try translating { try library.folders.map { try $0.status() } }
+    let fence = try translating { try library.fence() }
     do throws(FileError) {
       if let name = try source.folder.fileSystem().networkName { return poll(.silent(name)) }
       let wakeup = wakeup
       let watch = try FolderWatch(
-        source.folder, configuration: configuration, passedOver: passedOver,
+        source.folder, configuration: configuration, fence: fence,
         onChange: { wakeup.wake() })
       phase = .watched(watch)
       report.watch(.watched(source: configuration.path, folders: watch.count))

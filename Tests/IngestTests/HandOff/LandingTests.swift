@@ -94,7 +94,7 @@ struct LandingTests {
     let before = try scene.write("taken", to: name, permissions: 0o640)
     let taking = try examined(scene, name)
     let path = "\(scene.path(name))"
-    let incoming = "\(scene.layout.incoming.appending(taking.incomingName))"
+    let incoming = "\(scene.layout.incoming.appending(taking.incoming.itself))"
     let landing = try landing(scene) {
       // While it is read: a writer waits for the lease, mode and time are changed as
       // by a writer, and its name is taken again.

@@ -13,7 +13,7 @@ struct SourceComparisonTests {
   private func findings(_ scene: Scene) throws -> [String] {
     let source = try IngestSource(scene.source)
     let scan = try SourceScan(
-      source.folder, rules: SourceRules(scene.source), isRecursive: true, library: [])
+      source.folder, rules: SourceRules(scene.source), isRecursive: true, fence: LibraryFence([]))
     var comparison = try SourceComparison(
       scan: scan, cursor: try scene.library().catalog.sightings(of: scene.source.path),
       source: source, now: .now)
@@ -96,8 +96,12 @@ struct SourceComparisonTests {
   @Test("A file whose bytes are safe and that is still there awaits its removal")
   func awaitsRemoval() throws {
     let scene = try Scene()
-    try know(scene, "a", .imported, try scene.write("x", to: "a"), awaitsRemoval: true)
+    let identity = try scene.write("x", to: "a")
+    try know(scene, "a", .imported, identity, hasAsset: true, awaitsRemoval: true)
     #expect(try findings(scene) == ["awaits removal a"])
+    // Without an asset nobody asked for the file, and nobody takes it again.
+    try know(scene, "a", .imported, identity, awaitsRemoval: true)
+    #expect(try findings(scene) == ["settled"])
     try scene.remove("a")
     // It went: that is what was wanted, and nothing to speak of.
     #expect(try findings(scene) == ["restored a imported false"])

@@ -39,7 +39,7 @@ struct SourceScanTests {
     change(&configuration)
     var scan = try SourceScan(
       root, rules: SourceRules(configuration), isRecursive: recursive,
-      library: library.map { [$0] } ?? [])
+      fence: LibraryFence(library.map { [$0] } ?? []))
     var entries: [ScannedEntry] = []
     while let entry = scan.next() { entries.append(entry) }
     return entries
@@ -131,7 +131,7 @@ struct SourceScanTests {
       Issue.record("The library was not ignored")
       return
     }
-    #expect(rule == "the library itself")
+    #expect(rule == "a library")
   }
 
   @Test("A folder that can't be read is told, and the walk goes on behind it")
@@ -145,7 +145,8 @@ struct SourceScanTests {
     let path = temporary.path
     let found = try Unprivileged.run { () -> [String] in
       var scan = try SourceScan(
-        Descriptor.openFolder(path), rules: SourceRules(), isRecursive: true, library: [])
+        Descriptor.openFolder(path), rules: SourceRules(), isRecursive: true,
+        fence: LibraryFence([]))
       var found: [String] = []
       while let entry = scan.next() {
         if case .unreadable(let path, let error) = entry {

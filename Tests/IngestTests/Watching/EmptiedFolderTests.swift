@@ -10,6 +10,7 @@ import Testing
 struct EmptiedFolderTests {
   @Test("While files come, an emptied folder goes only when nothing changed in it for a while")
   func rest() throws {
+    let scene = try Scene()
     let temporary = try TemporaryFolder()
     let root = try Descriptor.openFolder(temporary.path)
     try root.makeFolder("a")
@@ -20,7 +21,7 @@ struct EmptiedFolderTests {
     configuration.mode = .move
     configuration.emptyFolders = .remove
     let removal = SourceRemoval(
-      source: try IngestSource(configuration), report: RecordingReport())
+      source: try IngestSource(configuration), library: try scene.library(), report: scene.report)
     removal.noteTaken(from: inner.path)
     removal.removeEmptyFolders(unchangedFor: .seconds(60))
     #expect(try root.entries().map(\.name) == ["a"])

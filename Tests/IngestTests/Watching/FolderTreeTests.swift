@@ -29,7 +29,7 @@ struct FolderTreeTests {
       inotify = try Inotify()
       tree = try FolderTree(
         root, configuration: configuration,
-        passedOver: [Descriptor.openFolder("library", in: root).status()], inotify: inotify)
+        fence: LibraryFence([Descriptor.openFolder("library", in: root)]), inotify: inotify)
       #expect(watchAll().end == nil)
     }
 

@@ -1,0 +1,37 @@
+import Glibc
+
+extension Descriptor {
+  /// Whether this file begins with all bytes of another, as a whole file does with a part of it.
+  ///
+  /// Both are read from their beginning.
+  package func begins(with part: Descriptor) throws(FileError) -> Bool {
+    let size = 1 << 20
+    let own = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 4096)
+    let other = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 4096)
+    defer {
+      own.deallocate()
+      other.deallocate()
+    }
+    try seek(to: 0)
+    try part.seek(to: 0)
+    while true {
+      let wanted = try part.read(into: other)
+      if wanted == 0 { return true }
+      let expected = UnsafeMutableRawBufferPointer(rebasing: own[..<wanted])
+      guard try fill(expected), let first = own.baseAddress, let second = other.baseAddress,
+        memcmp(first, second, wanted) == 0
+      else { return false }
+    }
+  }
+
+  /// Reads until a buffer is full; returns whether there was that much.
+  private func fill(_ buffer: UnsafeMutableRawBufferPointer) throws(FileError) -> Bool {
+    var rest = buffer
+    while !rest.isEmpty {
+      let count = try read(into: rest)
+      if count == 0 { return false }
+      rest = UnsafeMutableRawBufferPointer(rebasing: rest[count...])
+    }
+    return true
+  }
+}

@@ -1,0 +1,235 @@
+import Catalog
+import Files
+import Glibc
+import Manifest
+import Originals
+import PipelineModel
+
+/// Ends takings that were interrupted, by what is there.
+///
+/// What a file of `incoming/` is, its name says. Nothing is removed from there unless all of its
+/// bytes were seen elsewhere; what is doubtful is stored, or kept apart and named.
+final class TakingRecovery {
+  private let library: IngestLibrary
+  private let report: any IngestReport
+  private let unrecorded: UnrecordedOriginals
+  /// Assets that this recovery has made. The catalog hears of them once all takings are ended.
+  private var assets: [Digest: AssetID] = [:]
+  /// Sizes of earlier files that are in their folders, to be taken by the next scan.
+  private var waiting: Set<Int> = []
+
+  init(library: IngestLibrary, report: any IngestReport) {
+    self.library = library
+    self.report = report
+    unrecorded = UnrecordedOriginals(library)
+  }
+
+  /// Finds out how far a taking came, and ends it.
+  ///
+  /// - Returns: the fact that ends it.
+  func resolve(_ intent: ManifestFact.Intent) throws(IngestError) -> ManifestFact {
+    let fact = try translating { try end(intent) }
+    if case .stored(let stored) = fact { assets[stored.digest] = stored.asset }
+    if case .abandoned = fact { waiting.insert(intent.identity.size) }
+    return fact
+  }
+
+  private func end(_ intent: ManifestFact.Intent) throws -> ManifestFact {
+    let names = IncomingNames(taking: intent.taking)
+    let itself = try openIncoming(names.itself)
+    let copy = try openIncoming(names.copy)
+    if let second = try openIncoming(names.second) {
+      try settle(second, names.second, in: itself ?? copy)
+    }
+    if let itself { return try resume(itself, names.itself, intent) }
+    if let copy { return try resume(copyOf: intent, copy, names.copy) }
+    let source = try SourcePlace(intent).openUnchanged()
+    if let found = try unrecorded.take(for: intent, source: source) {
+      return try ending(of: intent, digest: found, duplicate: source == nil ? .discarded : .kept)
+    }
+    if let filed = try filedDuplicate(of: intent) {
+      return try ending(of: intent, digest: filed, duplicate: .filed)
+    }
+    return .abandoned(taking: intent.taking, reason: "The program ended before it was taken.")
+  }
+
+  private func openIncoming(_ name: BytePath) throws(FileError) -> Descriptor? {
+    do throws(FileError) {
+      let file = try Descriptor.open(
+        name, in: library.incoming, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+      guard try file.status().kind == .regular else {
+        throw FileError(
+          .notRegular, "“\(file.path.printable)” is no regular file.", path: file.path)
+      }
+      return file
+    } catch let error where error.code == .notFound {
+      return nil
+    }
+  }
+
+  // MARK: The file itself
+
+  /// Ends the taking of a file that was renamed in: `incoming/` has perhaps the only copy.
+  private func resume(
+    _ file: Descriptor, _ name: BytePath, _ intent: ManifestFact.Intent
+  ) throws -> ManifestFact {
+    if try SourcePlace(intent).holdsAllBytes(of: file) {
+      try library.incoming.remove(name)
+      return .abandoned(taking: intent.taking, reason: "The program ended while it was taken.")
+    }
+    guard file.takeLease() != .refused else {
+      throw FileError(
+        .busy, "“\(file.path.printable)” is open for writing.", path: file.path)
+    }
+    defer { file.releaseLease() }
+    let status = try file.status()
+    let isUnchanged =
+      status.identity.size == intent.identity.size
+      && status.identity.modified == intent.identity.modified
+    try file.seek(to: 0)
+    let digest = try file.hash().digest
+    guard try file.status().identity == status.identity else {
+      throw FileError(
+        .changed, "“\(file.path.printable)” was changed while it was read.", path: file.path)
+    }
+    if !isUnchanged {
+      return try giveBackOrStore(
+        file, name, intent, digest, reason: "It was changed while it was taken.")
+    }
+    // Files of a group are renamed side by side. One with the same bytes that was to be taken
+    // first would else become the duplicate of this one. And what becomes of a duplicate is for
+    // its source's policy to say: at the next scan.
+    if try waiting.contains(intent.identity.size) || asset(of: digest) != nil {
+      return try giveBackOrStore(
+        file, name, intent, digest, reason: "The program ended before it was taken.")
+    }
+    try store(file, name, digest)
+    return try ending(of: intent, digest: digest, duplicate: .discarded)
+  }
+
+  /// Puts a file back into its folder; where that is not possible any more, stores it.
+  private func giveBackOrStore(
+    _ file: Descriptor, _ name: BytePath, _ intent: ManifestFact.Intent, _ digest: Digest,
+    reason: String
+  ) throws -> ManifestFact {
+    let place = SourcePlace(intent)
+    do throws(FileError) {
+      let free = try GiveBack(incoming: library.incoming).run(
+        name, to: place.openFolder(), as: intent.path.lastComponent,
+        restoring: .init(
+          permissions: intent.permissions, modified: file.status().identity.modified))
+      if free != intent.path.lastComponent {
+        report.warning(
+          "“\(place.path.printable)” was put back as “\(free.printable)”, because its name is "
+            + "taken.")
+      }
+      return .abandoned(taking: intent.taking, reason: reason)
+    } catch {
+      // The disk or the machine refused for now: it is tried again by the next start.
+      if [.ioError, .noSpace, .busy, .tooManyOpen].contains(error.code) { throw error }
+      report.warning(
+        "“\(place.path.printable)” was being taken when the program ended and can't be put back, so "
+          + "it is stored: \(error.message)")
+    }
+    var taken = intent
+    taken.identity = try file.status().identity
+    try store(file, name, digest)
+    return try ending(of: taken, digest: digest, duplicate: .discarded)
+  }
+
+  // MARK: A copy
+
+  /// Ends the taking of a file that was being copied.
+  private func resume(
+    copyOf intent: ManifestFact.Intent, _ copy: Descriptor, _ name: BytePath
+  ) throws -> ManifestFact {
+    let status = try copy.status()
+    if try status.identity.size == 0 || SourcePlace(intent).holdsAllBytes(of: copy) {
+      // What was stored before the kill is looked for as well.
+      try library.incoming.remove(name)
+      return .abandoned(taking: intent.taking, reason: "The program ended while it was copied.")
+    }
+    guard status.identity.size == intent.identity.size,
+      status.permissions == Landing.flushedPermissions
+    else {
+      try keepApart(name, of: intent)
+      return .abandoned(
+        taking: intent.taking, reason: "The program ended while a part of it was copied.")
+    }
+    try copy.seek(to: 0)
+    let digest = try copy.hash().digest
+    try store(copy, name, digest)
+    // Its source can't be seen now, or is another file: it may be on a disk that is away.
+    return try ending(of: intent, digest: digest, duplicate: .kept)
+  }
+
+  /// Removes a second copy whose bytes the first one has, and keeps any other apart.
+  private func settle(_ second: Descriptor, _ name: BytePath, in first: Descriptor?) throws {
+    if try second.status().identity.size == 0 || first?.begins(with: second) == true {
+      return try library.incoming.remove(name)
+    }
+    try second.seek(to: 0)
+    let digest = try second.hash().digest
+    if try asset(of: digest) != nil, case .whole = try library.originals.verify(digest) {
+      return try library.incoming.remove(name)
+    }
+    try keepApart(name, of: nil)
+  }
+
+  /// Moves a part of a file whose source can't be seen to `damaged/`, where nothing removes it.
+  private func keepApart(_ name: BytePath, of intent: ManifestFact.Intent?) throws {
+    let root = library.folder
+    let folder = library.layout.damaged.lastComponent
+    if try root.makeFolder(folder) { try root.sync() }
+    let damaged = try Descriptor.openFolder(folder, in: root, followsLinks: false)
+    try library.incoming.rename(name, to: damaged, as: name)
+    try damaged.sync()
+    try library.incoming.sync()
+    let what = intent.map { "“\(SourcePlace($0).path.printable)”" } ?? "a file"
+    report.warning(
+      "The program ended while \(what) was copied, and the file is not there any more as it was. "
+        + "What was copied of it is kept as “\(damaged.path.appending(name).printable)”.")
+  }
+
+  // MARK: Storing
+
+  /// Makes a file of `incoming/` an original.
+  private func store(_ file: Descriptor, _ name: BytePath, _ digest: Digest) throws {
+    try file.setPermissions(Landing.flushedPermissions)
+    try file.sync()
+    let item = IncomingOriginal(folder: library.incoming, name: name, digest: digest)
+    guard try library.originals.put([item]) == [.present] else { return }
+    switch try library.originals.verify(digest) {
+    case .whole: try library.incoming.remove(name)
+    case .missing, .damaged, .unreadable: try library.originals.heal(item)
+    }
+  }
+
+  private func asset(of digest: Digest) throws -> AssetID? {
+    if let asset = assets[digest] { return asset }
+    return try library.catalog.assets(with: digest).first
+  }
+
+  /// The fact that ends a taking whose bytes are stored.
+  private func ending(
+    of intent: ManifestFact.Intent, digest: Digest,
+    duplicate action: ManifestFact.Duplicate.Action
+  ) throws -> ManifestFact {
+    if let asset = try asset(of: digest) {
+      return .duplicate(.init(asset: asset, digest: digest, action: action, intent: intent))
+    }
+    return .stored(
+      .init(asset: library.ids.next(), digest: digest, intent: intent, supersedes: nil))
+  }
+
+  private func filedDuplicate(of intent: ManifestFact.Intent) throws -> Digest? {
+    let place = library.layout.duplicates.appending(intent.taking.description)
+    do throws(FileError) {
+      let file = try Descriptor.open(
+        place.appending(intent.path.lastComponent), flags: O_RDONLY | O_NOFOLLOW)
+      return try file.hash().digest
+    } catch let error where error.code == .notFound {
+      return nil
+    }
+  }
+}
