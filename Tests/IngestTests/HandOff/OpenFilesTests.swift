@@ -19,7 +19,8 @@ struct OpenFilesTests {
     }.filter { $0.hasPrefix(folder.description) }
   }
 
-  @Test("No file that was taken stays open, in small groups and large ones", arguments: Way.allCases)
+  @Test(
+    "No file that was taken stays open, in small groups and large ones", arguments: Way.allCases)
   func afterTaking(way: Way) throws {
     let scene = try Scene(way == .copied ? .copy : .move)
     if way == .copiedThenRemoved { scene.source.take = .copy }
