@@ -101,7 +101,7 @@ uninstall: ## Remove what `make install` put there, and nothing else
 faults: packages test-packages toolchain ## Inject every fault in full, and print a line for each
 	@umask 022; Tests/faults '$(SWIFT)'
 
-# Other changes of the files with another PIPELINE_SEED.
+# Other changes of the files each time, but for the same PIPELINE_SEED.
 fuzz: packages test-packages toolchain ## Feed every prefix of small files, and 10,000 damaged ones
 	@umask 022; Tests/fuzz '$(SWIFT)'
 

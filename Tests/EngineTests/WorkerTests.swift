@@ -124,6 +124,21 @@ final class WorkerTests {
     #expect(try Descriptor.openFolder(folder.appending("results/1")).entries().isEmpty)
   }
 
+  @Test("A job that takes more memory than it may, and less than the kernel would refuse, is ended")
+  func memoryBetweenLooks() throws {
+    let plugin = try ShellPlugin(
+      // 128 MiB, which it keeps; it waits for a line that does not come.
+      process: "x=a; while [ ${#x} -lt 134217728 ]; do x=$x$x; done; read -r line",
+      in: folder.path)
+    let lane = lane(plugin) {
+      $0.memory = ByteSize(bytes: 96 << 20)
+      $0.time = TimeSpan(milliseconds: 50_000)
+    }
+    let failure = try begin(lane).failure()
+    #expect(failure.class == .permanent)
+    #expect(failure.reason.contains("of memory, and may use 96 MiB"), "\(failure.reason)")
+  }
+
   @Test("What the processes used that a job has ended already counts as its time on processors")
   func processorOfChildren() throws {
     let plugin = try ShellPlugin(

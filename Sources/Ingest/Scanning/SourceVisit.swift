@@ -16,7 +16,7 @@ final class SourceVisit {
   /// Complete only if they stay as they are until `settledAt`, which is one settle
   /// window after the last of them was seen.
   private var fresh: [Candidate] = []
-  private(set) var settledAt: ContinuousClock.Instant
+  var settledAt: ContinuousClock.Instant
   /// Why nothing was recorded about files that are missing, if there were too many.
   private(set) var refusal: IngestError?
 

@@ -6,8 +6,8 @@ import Testing
 /// A strike at any call that changes a file, then a clean run: nothing is lost, nothing is there twice.
 ///
 /// With `PIPELINE_FAULTS=1` every call of every scenario is struck; otherwise a
-/// seeded selection is.
-@Suite("Faults: kills and failing calls", .timeLimit(.minutes(60)))
+/// selection is, another one in each run.
+@Suite("Faults: kills and failing calls", .timeLimit(.minutes(60)), .seeded)
 struct KillTests {
   @Test("A kill at any call loses nothing", arguments: FaultScenario.ofFiveFiles)
   func kill(scenario: FaultScenario) async throws {
@@ -30,7 +30,7 @@ struct KillTests {
   @Test("A kill while the last kill is made good loses nothing")
   func killTwice() async throws {
     let bench = try FaultBench(.move)
-    var random = SeededRandom(seed: 71)
+    var random = SeededRandom(for: "killed twice")
     let pairs = (0..<(FaultSelection.isFull ? 150 : 6)).map { _ in
       (Int.random(in: 1...bench.calls, using: &random), Int.random(in: 1...30, using: &random))
     }
@@ -44,7 +44,7 @@ struct KillTests {
     arguments: [FaultScenario.manyFiles, .manyRenamed])
   func killAmongMany(scenario: FaultScenario) async throws {
     let bench = try FaultBench(scenario)
-    var random = SeededRandom(seed: 40)
+    var random = SeededRandom(for: "kill among many, \(scenario.rawValue)")
     let places = (0..<(FaultSelection.isFull ? 150 : 2)).map { _ in
       Int.random(in: 1...bench.calls, using: &random)
     }
@@ -56,8 +56,9 @@ struct KillTests {
   private func strike(
     _ bench: FaultBench, _ strike: PreloadShim.Strike, _ all: [Int], selecting count: Int
   ) async throws {
-    let places = FaultSelection.places(all, selecting: count, seed: 4711)
-    try await FaultSelection.forEach("\(bench.scenario.rawValue), \(strike.rawValue)", places) {
+    let title = "\(bench.scenario.rawValue), \(strike.rawValue)"
+    let places = FaultSelection.places(all, selecting: count, for: title)
+    try await FaultSelection.forEach(title, places) {
       try bench.strike([(strike, $0)])
     }
   }

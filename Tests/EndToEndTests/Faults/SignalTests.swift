@@ -5,7 +5,7 @@ import PipelineModel
 import Testing
 
 /// Signals while the program is at work, and kills at random moments.
-@Suite("Faults: signals", .timeLimit(.minutes(60)))
+@Suite("Faults: signals", .timeLimit(.minutes(60)), .seeded)
 struct SignalTests {
   @Test(
     "SIGTERM and Ctrl-C end the work in hand within 10 s, and the lock is free",
@@ -54,15 +54,15 @@ struct SignalTests {
     let environment = ProcessInfo.processInfo.environment
     let usual = FaultSelection.isFull ? 300 : 12
     let count = environment["PIPELINE_KILLS"].flatMap(Int.init) ?? usual
-    let seed = environment["PIPELINE_SEED"].flatMap(UInt64.init) ?? 2026
     let bench = try RandomKills()
-    FaultSelection.progress("random kills: seed \(seed), count \(count)")
+    FaultSelection.progress("random kills: seed \(RunSeed.value), count \(count)")
     try await FaultSelection.forEach("random kills", Array(0..<count), width: count > 50 ? 2 : 1) {
-      try bench.kill(number: $0, seed: seed)
+      try bench.kill(number: $0)
     }
     let (killed, breaches) = bench.result
     FaultSelection.progress(
-      "random kills: seed \(seed), \(count) runs, \(killed) killed at work, \(breaches) breaches")
+      "random kills: seed \(RunSeed.value), \(count) runs, \(killed) killed at work, "
+        + "\(breaches) breaches")
     #expect(breaches == 0)
   }
 }

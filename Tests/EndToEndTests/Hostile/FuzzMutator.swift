@@ -1,11 +1,11 @@
-/// Changes files at random, in the ways that parsers get wrong; the same for the same seed.
+/// Changes files at random, in the ways that parsers get wrong; the same for the same numbers.
 struct FuzzMutator {
   private let samples: [FuzzSample]
   private var random: SeededRandom
 
-  init(_ samples: [FuzzSample], seed: UInt64) {
+  init(_ samples: [FuzzSample], random: SeededRandom) {
     self.samples = samples
-    random = SeededRandom(seed: seed)
+    self.random = random
   }
 
   /// A changed copy of any of the samples.

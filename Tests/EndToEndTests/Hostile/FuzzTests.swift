@@ -6,12 +6,11 @@ import Testing
 /// Damaged files by the thousand, through the whole program.
 ///
 /// With `PIPELINE_FUZZ=1` every prefix of every sample and 10,000 changed files are
-/// tried, otherwise a seeded selection. `PIPELINE_SEED` gives other changes.
-@Suite("Damaged files", .timeLimit(.minutes(120)))
+/// tried, otherwise a selection. They are others in each run, but for the same `PIPELINE_SEED`.
+@Suite("Damaged files", .timeLimit(.minutes(120)), .seeded)
 struct FuzzTests {
   private static let environment = ProcessInfo.processInfo.environment
   private static let isFull = environment["PIPELINE_FUZZ"] == "1"
-  private static let seed = environment["PIPELINE_SEED"].flatMap(UInt64.init) ?? 2026
 
   /// How much memory the program may have at any time, in KiB.
   private static let most = 96 << 10
@@ -97,9 +96,9 @@ struct FuzzTests {
         )
       }
     }
-    var random = SeededRandom(seed: seed)
+    var random = SeededRandom(for: "fuzz, prefixes")
     if !isFull { files = Array(files.shuffled(using: &random).prefix(200)) }
-    var mutator = FuzzMutator(samples, seed: seed)
+    var mutator = FuzzMutator(samples, random: SeededRandom(for: "fuzz, changes"))
     for number in 1...(isFull ? 10_000 : 150) {
       let (sample, bytes) = mutator.next()
       files.append((BytePath("changed-\(number)-\(sample.name).\(sample.suffix)"), bytes))
@@ -150,7 +149,7 @@ struct FuzzTests {
   private static func tell(_ count: Int, _ seconds: Double, _ memory: MemoryWatch) {
     func mebibytes(_ size: Int) -> String { "\((size + 512) >> 10) MiB" }
     FaultSelection.progress(
-      "fuzz, seed \(seed): \(count) files in \(Int(seconds)) s; resident memory of the program: "
+      "fuzz, seed \(RunSeed.value): \(count) files in \(Int(seconds)) s; resident memory of the program: "
         + "\(mebibytes(memory.median(from: 0.4, to: 0.6))) in the middle, "
         + "\(mebibytes(memory.median(from: 0.8, to: 1))) at the end, "
         + "\(mebibytes(memory.peak)) at most")

@@ -96,10 +96,12 @@ enum FaultSelection {
   /// Whether each fault is injected everywhere, and not at a selection of places.
   static let isFull = ProcessInfo.processInfo.environment["PIPELINE_FAULTS"] == "1"
 
-  /// A seeded selection of places, or all of them.
-  static func places(_ all: [Int], selecting count: Int, seed: UInt64) -> [Int] {
+  /// A selection of places, another one in each run, or all of them.
+  ///
+  /// - Parameter purpose: what they are for; each purpose has a selection of its own.
+  static func places(_ all: [Int], selecting count: Int, for purpose: String) -> [Int] {
     if isFull { return all }
-    var random = SeededRandom(seed: seed)
+    var random = SeededRandom(for: purpose)
     return all.shuffled(using: &random).prefix(count).sorted()
   }
 
@@ -125,20 +127,5 @@ enum FaultSelection {
   /// Prints a line at once, also where the output is no terminal.
   static func progress(_ line: String) {
     FileHandle.standardError.write(Data("\(line)\n".utf8))
-  }
-}
-
-/// Random numbers that are the same every time. Source: SplitMix64, Steele et al. 2014.
-struct SeededRandom: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
   }
 }

@@ -29,11 +29,11 @@ final class RandomKills: Sendable {
   var result: (killed: Int, breaches: Int) { tally.withLock { ($0.killed, $0.breaches) } }
 
   /// One library, killed once or several times in `run`, `import` or `watch`.
-  func kill(number: Int, seed: UInt64) throws {
-    var random = SeededRandom(seed: seed &+ UInt64(number) &* 7919)
+  func kill(number: Int) throws {
+    var random = SeededRandom(for: "random kill \(number)")
     let (workspace, _) = try FaultScenario.move.makeWorkspace(inMemory: true)
     let verb: [BytePath] = [["run"], ["watch"], ["run"], ["import", "inbox"]][number % 4]
-    let comment = Comment(rawValue: "random kill \(number) of \(verb[0]), seed \(seed)")
+    let comment = Comment(rawValue: "random kill \(number) of \(verb[0])")
     for _ in 0..<Int.random(in: 1...2, using: &random) {
       let run = try workspace.program.start(verb)
       usleep(UInt32(Int.random(in: 0...duration * 5 / 4, using: &random)))

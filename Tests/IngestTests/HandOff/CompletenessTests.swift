@@ -148,21 +148,6 @@ struct CompletenessTests {
     #expect(try scene.outcomes() == ["a": .imported])
   }
 
-  @Test("A change that leaves size and time as they were is noticed in the window")
-  func hiddenChange() throws {
-    let scene = try Scene()
-    scene.source.settle = TimeSpan(milliseconds: 400)
-    let before = try scene.write("hello", to: "a")
-    let path = scene.path("a")
-    Thread.detachNewThread {
-      usleep(150_000)
-      guard let file = try? Descriptor.open(path, flags: O_WRONLY) else { return }
-      try? file.write(Array("HELLO".utf8))
-      try? file.setModified(before.modified)
-    }
-    #expect(try scene.outcomes() == ["a": .settling])
-  }
-
   @Test("With complete “close” a fresh file is taken at once")
   func closed() throws {
     let scene = try Scene()

@@ -11,26 +11,6 @@ import Testing
 
 @Suite("Bringing bytes into incoming/", .timeLimit(.minutes(2)))
 struct LandingTests {
-  private func examined(_ scene: Scene, _ name: BytePath) throws -> Taking {
-    let examination = Examination(
-      source: try IngestSource(scene.source), ids: try scene.library().ids)
-    let step = examination.examine(Candidate(path: name, identity: try scene.identity(name)))
-    guard case .next(let taking) = step else { throw FileError(.other, "\(step)", path: nil) }
-    try #require(taking.lease == .granted)
-    return taking
-  }
-
-  private func landing(
-    _ scene: Scene, flushesTogether: Bool? = nil,
-    isStopped: @escaping @Sendable () -> Bool = { false }
-  ) throws -> Landing {
-    let incoming = try scene.library().incoming
-    return Landing(
-      source: try IngestSource(scene.source), incoming: incoming, user: geteuid(),
-      device: try incoming.status().device, flush: GroupFlush(incoming, isKnown: flushesTogether),
-      isStopped: isStopped)
-  }
-
   @Test(
     "Files of a group are left where they were if the program is to end before they are flushed",
     arguments: [SourceConfiguration.Mode.move, .copy])
@@ -40,12 +20,12 @@ struct LandingTests {
     for number in 0..<GroupFlush.fewestFiles {
       let name = BytePath("\(number)")
       try scene.write("file \(number)", to: name, permissions: 0o640)
-      takings.append(try examined(scene, name))
+      takings.append(try scene.examined(name))
     }
     let before = try filesBelow(scene.source.path)
     // Asked once for each file while it is read.
     let questions = Mutex(0)
-    let steps = try landing(scene, flushesTogether: true) {
+    let steps = try scene.landing(flushesTogether: true) {
       questions.withLock { questions in
         questions += 1
         return questions > GroupFlush.fewestFiles
@@ -68,11 +48,11 @@ struct LandingTests {
   func swapped() throws {
     let scene = try Scene()
     try scene.write("examined", to: "a", permissions: 0o640)
-    let taking = try examined(scene, "a")
+    let taking = try scene.examined("a")
     let folder = try Descriptor.openFolder(scene.source.path)
     try folder.rename("a", to: folder, as: "b")
     let swapped = try scene.write("swapped in", to: "a", permissions: 0o604)
-    guard case .ended(.settling, let reason) = try landing(scene).land([taking])[0].1 else {
+    guard case .ended(.settling, let reason) = try scene.landing().land([taking])[0].1 else {
       Issue.record("The file was taken.")
       return
     }
@@ -92,10 +72,10 @@ struct LandingTests {
     let scene = try Scene()
     let name = BytePath(bytes: [UInt8](repeating: 0x61, count: length))
     let before = try scene.write("taken", to: name, permissions: 0o640)
-    let taking = try examined(scene, name)
+    let taking = try scene.examined(name)
     let path = "\(scene.path(name))"
     let incoming = "\(scene.layout.incoming.appending(taking.incoming.itself))"
-    let landing = try landing(scene) {
+    let landing = try scene.landing {
       // While it is read: a writer waits for the lease, mode and time are changed as
       // by a writer, and its name is taken again.
       _ = open(incoming, O_WRONLY | O_NONBLOCK | O_CLOEXEC)

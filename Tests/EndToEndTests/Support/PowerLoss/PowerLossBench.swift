@@ -18,9 +18,10 @@ final class PowerLossBench {
   /// After how many calls the power is cut: before each flush, and after it.
   let moments: [Int]
 
-  /// - Parameter believes: whether a flush is believed; a control leaves some out.
+  /// - Parameter believes: whether a flush is believed, of a file whose path is given if it still
+  ///   has one; a control leaves some out.
   init(
-    _ scenario: FaultScenario, believes: (TraceRecord) -> Bool = { _ in true }
+    _ scenario: FaultScenario, believes: (TraceRecord, BytePath?) -> Bool = { _, _ in true }
   ) throws {
     self.scenario = scenario
     shimFolder = try TemporaryFolder()
@@ -32,8 +33,9 @@ final class PowerLossBench {
     workspace.program.environment.merge(shim.tracing(into: trace)) { $1 }
     try workspace.json("run")
     workspace.program.environment["LD_PRELOAD"] = nil
+    let paths = try Self.paths(in: workspace)
     let records = try TraceRecord.parse(try workspace.read(trace)).filter {
-      !$0.isSync || believes($0)
+      !$0.isSync || believes($0, paths[$0.inode])
     }
     self.records = records
     var after = DiskModel(of: before)
@@ -43,6 +45,16 @@ final class PowerLossBench {
     moments = Set(
       records.indices.filter { records[$0].isSync }.flatMap { [$0, $0 + 1] } + [records.count]
     ).sorted()
+  }
+
+  /// The paths of all files by their inodes, relative to the workspace.
+  private static func paths(in workspace: Workspace) throws -> [UInt64: BytePath] {
+    let root = try Descriptor.openFolder(workspace.root)
+    let pairs = try workspace.files(below: "").map { path in
+      let folder = try root.openParent(of: path)
+      return (try folder.status(of: path.lastComponent).identity.inode, path)
+    }
+    return Dictionary(pairs, uniquingKeysWith: { first, _ in first })
   }
 
   /// The trace tells everything if replaying it gives the files that there are.
@@ -86,7 +98,7 @@ final class PowerLossBench {
     let acknowledged = try events(before: moment).filter {
       ["imported", "duplicate"].contains($0["outcome"]?.string)
     }
-    var image = DiskImage(model, after: loss, using: SeededRandom(seed: UInt64(moment)))
+    var image = DiskImage(model, after: loss, using: SeededRandom(for: "pages at \(moment)"))
     let shown = shimFolder.appending("shown")
     try workspace.write(try image.build(), to: shown)
     let clean = workspace.program.environment

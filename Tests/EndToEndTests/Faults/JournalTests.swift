@@ -1,0 +1,82 @@
+import Fixtures
+import Glibc
+import PipelineModel
+import Testing
+
+/// Kills at the moments that the journal is there for, each chosen by its call and its file.
+@Suite("Faults: kills around the journal", .timeLimit(.minutes(10)))
+struct JournalTests {
+  typealias Moment = MomentShim.Moment
+
+  /// How a file comes into `incoming/`.
+  enum Take: String, CaseIterable, Sendable { case rename, copy }
+
+  private static let intent = #""fact":"intent""#
+  private static let stored = #""fact":"stored""#
+
+  /// Moments that every taking has, in their order.
+  private static let common: [Moment] = [
+    Moment(.before, .write, of: "/manifest/", containing: intent),
+    Moment(.after, .write, of: "/manifest/", containing: intent),
+    Moment(.after, .flush, of: "/manifest/", behind: intent),
+    Moment(.before, .chmod, of: "/incoming/"),
+    Moment(.after, .chmod, of: "/incoming/"),
+    Moment(.before, .rename, of: "/originals/"),
+    Moment(.after, .rename, of: "/originals/"),
+    Moment(.before, .write, of: "/manifest/", containing: stored),
+    Moment(.after, .write, of: "/manifest/", containing: stored),
+    Moment(.after, .flush, of: "/manifest/", behind: stored),
+    Moment(.before, .write, of: "/catalog.sqlite-wal", behind: stored),
+    Moment(.before, .flush, of: "/catalog.sqlite-wal", behind: stored),
+    Moment(.after, .flush, of: "/catalog.sqlite-wal", behind: stored),
+  ]
+
+  /// The moments at which the source goes.
+  private static func leaving(_ take: Take) -> [Moment] {
+    Moment.Side.allCases.map { side in
+      take == .rename
+        ? Moment(side, .rename, of: "/incoming/") : Moment(side, .unlink, of: "/inbox/")
+    }
+  }
+
+  @Test(
+    "A kill right before or behind each call around the journal loses nothing",
+    arguments: Take.allCases.flatMap { take in (leaving(take) + common).map { (take, $0) } })
+  func kill(take: Take, moment: Moment) throws {
+    let undisturbed = try makeWorkspace(take)
+    try undisturbed.json("run")
+    let workspace = try makeWorkspace(take)
+    let shimFolder = try TemporaryFolder()
+    let clean = workspace.program.environment
+    workspace.program.environment.merge(try MomentShim(in: shimFolder.path).killing(moment)) { $1 }
+    #expect(try workspace.run("run").signal == SIGKILL, "The moment never came.")
+    workspace.program.environment = clean
+    let last = try workspace.run("run")
+    #expect(last.exitCode == 0, "\(last.errors)")
+    try workspace.expectSound("\(take), \(moment)")
+    #expect(try workspace.state() == undisturbed.state())
+    #expect(try workspace.origins() == undisturbed.origins())
+  }
+
+  /// A library to be without stages, and files to be taken.
+  private func makeWorkspace(_ take: Take) throws -> Workspace {
+    let workspace = try Workspace(
+      sources: [
+        [
+          "path": "inbox", "settle": "0ms", "mode": "move",
+          "take": take == .rename ? "auto" : "copy",
+        ]
+      ], stages: [])
+    try workspace.makeFolder("inbox/folder")
+    try workspace.put("one", as: "a.txt")
+    try workspace.put("another", as: "b.txt", in: workspace.inbox.appending("folder"))
+    return workspace
+  }
+}
+
+extension Workspace {
+  /// Where each asset says that it came from, relative to the workspace.
+  fileprivate func origins() throws -> [String] {
+    try query("SELECT name, path, permissions, size FROM assets ORDER BY name")
+  }
+}
