@@ -232,6 +232,9 @@ package struct Verification {
           .init(
             kind: .foreignFile, digest: nil, path: path,
             message: "“\(path.printable)” is no original."))
+      case .unreadable(let error):
+        report(
+          .init(kind: .foreignFile, digest: nil, path: error.path, message: error.message))
       }
     }
     // A run beside this may have stored them since, and record them in a moment.
