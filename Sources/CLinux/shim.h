@@ -64,6 +64,13 @@ static inline int pipeline_write_pages(int descriptor) {
       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
 }
 
+// fcntl(2) is variadic, and O_DIRECT needs _GNU_SOURCE.
+static inline int pipeline_set_direct(int descriptor, int is_direct) {
+  int flags = fcntl(descriptor, F_GETFL);
+  if (flags < 0) return flags;
+  return fcntl(descriptor, F_SETFL, is_direct ? flags | O_DIRECT : flags & ~O_DIRECT);
+}
+
 // syncfs(2) needs _GNU_SOURCE.
 static inline int pipeline_sync_file_system(int descriptor) { return syncfs(descriptor); }
 

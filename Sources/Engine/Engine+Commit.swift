@@ -20,12 +20,12 @@ extension Engine {
     let withdrawn = try inLedger { () throws(CatalogError) in
       try ledger.withdrawn(among: completions.map(\.token))
     }
-    do throws(FileError) {
-      try renditions.remove(unused)
-      for job in finished { try work.remove(job.job.token) }
-    } catch {
-      // What is left behind is found by `verify`, or emptied at the next start.
-      report.warning(error.message)
+    // What is left behind is found by `verify`, or emptied at the next start.
+    for path in unused {
+      warnIfFailing { () throws(FileError) in try renditions.remove(path) }
+    }
+    for job in finished {
+      warnIfFailing { () throws(FileError) in try work.remove(job.job.token) }
     }
     state.withLock { state in
       // Needed rows are done, so dependents may be ready.
@@ -50,13 +50,15 @@ extension Engine {
     }
     guard !tokens.isEmpty else { return finished }
     try inLedger { () throws(CatalogError) in try ledger.giveBack(tokens) }
-    do throws(FileError) {
-      for token in tokens { try work.remove(token) }
-    } catch {
-      // What is left behind is emptied at the next start.
-      report.warning(error.message)
+    for token in tokens {
+      warnIfFailing { () throws(FileError) in try work.remove(token) }
     }
     return others
+  }
+
+  /// Tells of a file that can't be dealt with; nothing depends on it.
+  private func warnIfFailing(_ body: () throws(FileError) -> Void) {
+    do throws(FileError) { try body() } catch { report.warning(error.message) }
   }
 
   private func holdStages(after finished: [FinishedJob]) throws(EngineError) {

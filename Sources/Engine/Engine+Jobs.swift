@@ -55,7 +55,9 @@ extension Engine {
           run(waiting, stage: index, isSecondLook: true)
         }
       }
-      let failure = PluginFailure(error.code == .notFound ? .permanent : .transient, error.message)
+      // Waiting brings neither back: an import of the file does, and has its jobs tried again.
+      let isLost = [.notFound, .notRegular].contains(error.code)
+      let failure = PluginFailure(isLost ? .permanent : .transient, error.message)
       end(waiting, stage: index, .failed(failure), since: start)
     }
   }

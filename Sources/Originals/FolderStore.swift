@@ -30,7 +30,7 @@ package final class FolderStore: OriginalStore {
         folder = open
       } else {
         if try root.makeFolder(name) { rootIsTouched = true }
-        folder = try Descriptor.openFolder(name, in: root, followsLinks: false)
+        folder = try self.folder(of: file.digest)
         touched[name] = folder
       }
       do {
@@ -49,12 +49,8 @@ package final class FolderStore: OriginalStore {
   }
 
   package func materialize(_ digest: Digest) throws(FileError) -> BytePath {
-    let path = root.path.appending(OriginalLayout.path(of: digest))
-    let file = try open(digest)
-    guard try file.status().kind == .regular else {
-      throw FileError(.notRegular, "“\(path.printable)” is no regular file.", path: path)
-    }
-    return path
+    _ = try open(digest)
+    return root.path.appending(OriginalLayout.path(of: digest))
   }
 
   package func verify(
@@ -62,10 +58,12 @@ package final class FolderStore: OriginalStore {
   ) throws(FileError) -> OriginalCondition {
     do throws(FileError) {
       return try condition(of: digest, isStopped)
-    } catch let error where error.code == .notFound {
-      return .missing
-    } catch let error where error.code == .ioError {
-      return .unreadable(error)
+    } catch {
+      switch error.code {
+      case .stopped: throw error
+      case .notFound: return .missing
+      default: return .unreadable(error)
+      }
     }
   }
 
@@ -73,20 +71,17 @@ package final class FolderStore: OriginalStore {
     of digest: Digest, _ isStopped: @escaping () -> Bool
   ) throws(FileError) -> OriginalCondition {
     let file = try open(digest)
-    let first = try file.hash(isStopped: isStopped)
+    let first = try file.hashFromDisk(isStopped: isStopped)
     if first.digest == digest { return .whole(size: first.size) }
-    // Read twice, from the disk and not from the cache, before bytes are called damaged.
-    posix_fadvise(file.number, 0, 0, POSIX_FADV_DONTNEED)
-    try file.seek(to: 0)
-    let second = try file.hash(isStopped: isStopped)
+    // Read twice before bytes are called damaged.
+    let second = try file.hashFromDisk(isStopped: isStopped)
     if second.digest == digest { return .whole(size: second.size) }
     return .damaged(actual: second.digest, size: second.size)
   }
 
   package func heal(_ file: IncomingOriginal) throws(FileError) {
-    let folderName = OriginalLayout.folder(of: file.digest)
-    if try root.makeFolder(folderName) { try root.sync() }
-    let folder = try Descriptor.openFolder(folderName, in: root, followsLinks: false)
+    if try root.makeFolder(OriginalLayout.folder(of: file.digest)) { try root.sync() }
+    let folder = try folder(of: file.digest)
     let name = OriginalLayout.name(of: file.digest)
     try setAside(name, of: folder)
     try file.folder.rename(file.name, to: folder, as: name)
@@ -94,29 +89,27 @@ package final class FolderStore: OriginalStore {
   }
 
   package func setAside(_ digest: Digest) throws(FileError) {
+    let folder: Descriptor
     do throws(FileError) {
-      let folder = try Descriptor.openFolder(
-        OriginalLayout.folder(of: digest), in: root, followsLinks: false)
-      try setAside(OriginalLayout.name(of: digest), of: folder)
-      try folder.sync()
+      folder = try self.folder(of: digest)
     } catch let error where error.code == .notFound {
       return
     }
+    try setAside(OriginalLayout.name(of: digest), of: folder)
+    try folder.sync()
   }
 
   package func release(
     _ digest: Digest, to place: Descriptor, as name: BytePath
   ) throws(FileError) {
-    let folder = try Descriptor.openFolder(
-      OriginalLayout.folder(of: digest), in: root, followsLinks: false)
+    let folder = try folder(of: digest)
     try folder.rename(OriginalLayout.name(of: digest), to: place, as: name)
     try folder.sync()
   }
 
   package func remove(_ digest: Digest) throws(FileError) {
     do {
-      let folder = try Descriptor.openFolder(
-        OriginalLayout.folder(of: digest), in: root, followsLinks: false)
+      let folder = try folder(of: digest)
       try folder.remove(OriginalLayout.name(of: digest))
       try folder.sync()
     } catch let error where error.code == .notFound {
@@ -124,45 +117,83 @@ package final class FolderStore: OriginalStore {
     }
   }
 
-  package func forEach(_ body: (StoredEntry) throws(FileError) -> Void) throws(FileError) {
-    for entry in try root.entries() {
-      guard try kind(of: entry, in: root) == .folder, entry.name.bytes.count == 2 else {
-        try body(.foreign(root.path.appending(entry.name)))
-        continue
+  package func forEach(
+    beginningWith byte: UInt8, _ body: (StoredEntry) throws(FileError) -> Void
+  ) throws(FileError) {
+    let name = OriginalLayout.folder(of: byte)
+    let opened = try looking(body) { () throws(FileError) in
+      let folder = try self.folder(named: name)
+      return (folder, try folder.entries())
+    }
+    guard let (folder, entries) = opened else { return }
+    for entry in entries {
+      let looked = try looking(body) { () throws(FileError) in
+        try folder.status(of: entry.name)
       }
-      let folder = try Descriptor.openFolder(entry.name, in: root, followsLinks: false)
-      for file in try folder.entries() {
-        let status = try folder.status(of: file.name)
-        if status.kind == .regular,
-          let digest = OriginalLayout.digest(folder: entry.name, name: file.name)
-        {
-          try body(.original(digest, status))
-        } else {
-          try body(.foreign(folder.path.appending(file.name)))
-        }
+      guard let status = looked else { continue }
+      if status.kind == .regular,
+        let digest = OriginalLayout.digest(folder: name, name: entry.name)
+      {
+        try body(.original(digest, status))
+      } else {
+        try body(.foreign(folder.path.appending(entry.name)))
       }
     }
   }
 
+  package func forEachForeign(
+    _ body: (StoredEntry) throws(FileError) -> Void
+  ) throws(FileError) {
+    let folders = Set((UInt8.min...UInt8.max).map { OriginalLayout.folder(of: $0) })
+    for entry in try root.entries() where !folders.contains(entry.name) {
+      try body(.foreign(root.path.appending(entry.name)))
+    }
+  }
+
+  /// Looks at something, and tells of it if it can't be looked at.
+  ///
+  /// - Returns: what the look shows; `nil` if it failed, or there is nothing any more.
+  private func looking<Seen>(
+    _ body: (StoredEntry) throws(FileError) -> Void, _ look: () throws(FileError) -> Seen
+  ) throws(FileError) -> Seen? {
+    let failure: FileError
+    do throws(FileError) { return try look() } catch { failure = error }
+    if failure.code != .notFound { try body(.unreadable(failure)) }
+    return nil
+  }
+
   private func open(_ digest: Digest) throws(FileError) -> Descriptor {
-    let folder = try Descriptor.openFolder(
-      OriginalLayout.folder(of: digest), in: root, followsLinks: false)
-    return try Descriptor.open(
-      OriginalLayout.name(of: digest), in: folder, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+    try Descriptor.openRegular(OriginalLayout.name(of: digest), in: folder(of: digest))
   }
 
-  private func kind(of entry: FolderEntry, in folder: Descriptor) throws(FileError)
-    -> FileStatus.Kind
-  {
-    if let kind = entry.kind { return kind }
-    return try folder.status(of: entry.name).kind
+  private func folder(of digest: Digest) throws(FileError) -> Descriptor {
+    try folder(named: OriginalLayout.folder(of: digest))
   }
 
-  /// Moves a damaged file to `damaged/`, under a number that is free.
+  private func folder(named name: BytePath) throws(FileError) -> Descriptor {
+    try Self.openOwnFolder(name, in: root)
+  }
+
+  /// Opens a folder of the store's own; what has its place is no folder that is missing.
+  private static func openOwnFolder(
+    _ name: BytePath, in parent: Descriptor
+  ) throws(FileError) -> Descriptor {
+    do throws(FileError) {
+      return try Descriptor.openFolder(name, in: parent, followsLinks: false)
+    } catch let error where error.errno == ENOTDIR {
+      let path = parent.path.appending(name)
+      throw FileError(
+        .link,
+        "“\(path.printable)” is a link or a file. Put the library's own folder back in its place.",
+        path: path)
+    }
+  }
+
+  /// Moves what has an original's name to `damaged/`, under a number that is free.
   private func setAside(_ name: BytePath, of folder: Descriptor) throws(FileError) {
     let parent = try Descriptor.openFolder(damaged.parent)
     if try parent.makeFolder(damaged.lastComponent) { try parent.sync() }
-    let place = try Descriptor.openFolder(damaged.lastComponent, in: parent, followsLinks: false)
+    let place = try Self.openOwnFolder(damaged.lastComponent, in: parent)
     for number in 1...10_000 {
       do {
         try folder.rename(

@@ -10,6 +10,11 @@ package enum OriginalLayout {
     BytePath(String(digest.hex.prefix(2)))
   }
 
+  /// The name of the folder of all digests that begin with a byte.
+  package static func folder(of byte: UInt8) -> BytePath {
+    BytePath(Hexadecimal.encode([byte]))
+  }
+
   /// The file's name: all digits of the digest.
   package static func name(of digest: Digest) -> BytePath { BytePath(digest.hex) }
 

@@ -16,23 +16,25 @@ package protocol OriginalStore: Sendable {
 
   /// Returns a local file with the bytes, to be read only.
   ///
-  /// - Throws: `FileError` of code `notFound` if the original is missing.
+  /// - Throws: `FileError` of code `notFound` if the original is missing, `notRegular` if
+  ///   something else has its place.
   func materialize(_ digest: Digest) throws(FileError) -> BytePath
 
-  /// Reads an original and compares its bytes with its name.
+  /// Reads an original from its disk, as far as that can be asked for, and compares its bytes
+  /// with its name.
   ///
-  /// - Parameter isStopped: whether to leave it; asked for each mebibyte.
-  /// - Throws: `FileError`, of code `stopped` if that is true.
+  /// - Parameter isStopped: whether to leave it; asked for every two mebibytes.
+  /// - Throws: `FileError` of code `stopped` if that is true, and nothing else.
   func verify(
     _ digest: Digest, isStopped: @escaping () -> Bool
   ) throws(FileError) -> OriginalCondition
 
   /// Puts good bytes in place of a damaged or missing original; what is there
-  /// now is kept apart, never overwritten.
+  /// now, be it a file or not, is kept apart, never overwritten.
   func heal(_ file: IncomingOriginal) throws(FileError)
 
-  /// Moves an original that is damaged apart, never over anything; one that is
-  /// not there is no error.
+  /// Moves what has the place of an original apart, never over anything; where
+  /// nothing has it, that is no error.
   func setAside(_ digest: Digest) throws(FileError)
 
   /// Renames an original out of the store, never over anything, on the store's
@@ -45,14 +47,30 @@ package protocol OriginalStore: Sendable {
   /// Removes an original for good; one that is not there is no error.
   func remove(_ digest: Digest) throws(FileError)
 
-  /// Calls `body` with each original, in no order, and with paths that are none.
-  func forEach(_ body: (StoredEntry) throws(FileError) -> Void) throws(FileError)
+  /// Calls `body` with each original whose digest begins with a byte, in no order, and with what
+  /// is among them and is none.
+  ///
+  /// - Throws: what the body throws: one entry that can't be looked at is given as such.
+  func forEach(
+    beginningWith byte: UInt8, _ body: (StoredEntry) throws(FileError) -> Void
+  ) throws(FileError)
+
+  /// Calls `body` with what is in the store and among no originals.
+  func forEachForeign(_ body: (StoredEntry) throws(FileError) -> Void) throws(FileError)
 }
 
 extension OriginalStore {
   /// Reads an original to its end and compares its bytes with its name.
   package func verify(_ digest: Digest) throws(FileError) -> OriginalCondition {
     try verify(digest) { false }
+  }
+
+  /// Calls `body` with each original and with all else that is in the store.
+  package func forEach(
+    _ body: (StoredEntry) throws(FileError) -> Void
+  ) throws(FileError) {
+    for byte in UInt8.min...UInt8.max { try forEach(beginningWith: byte, body) }
+    try forEachForeign(body)
   }
 }
 
@@ -88,14 +106,16 @@ package enum OriginalCondition: Hashable, Sendable {
   case missing
   /// The bytes, read twice, hash to something else.
   case damaged(actual: Digest, size: Int)
-  /// The disk does not give the bytes.
+  /// It can't be read: the error has the code `notRegular` where something else has its place.
   case unreadable(FileError)
 }
 
-/// One file of a store.
+/// What a store holds at one place.
 package enum StoredEntry: Hashable, Sendable {
   /// An original, with what the kernel knows of it.
   case original(Digest, FileStatus)
   /// Something that does not belong there.
   case foreign(BytePath)
+  /// Something that can't be looked at, such as a folder of originals.
+  case unreadable(FileError)
 }

@@ -259,6 +259,22 @@ struct EngineTests {
     #expect(try workshop.jobs(of: lost)["p"]?.failureClass == "permanent")
   }
 
+  @Test("An original that has a link or a folder in its place fails its job and no other")
+  func obstructedOriginal() throws {
+    for make in [{ symlink("/etc/passwd", $0) }, { mkdir($0, 0o700) }] as [(String) -> Int32] {
+      let workshop = try Workshop()
+      let lost = try workshop.add("lost")
+      try workshop.add("there")
+      let record = try #require(try workshop.reader.asset(lost))
+      let path = try workshop.originals.materialize(record.digest)
+      try #require(unlink("\(path)") == 0 && make("\(path)") == 0)
+      let events = try workshop.run([.stage("p", "plain")], [plain { _, _ in .done() }])
+      #expect(Set(events.map(\.outcome)) == [.done, .failed])
+      let job = try workshop.jobs(of: lost)["p"]
+      #expect(job?.failureClass == "permanent" && job?.reason?.contains("no plain file") == true)
+    }
+  }
+
   // MARK: Limits
 
   @Test(

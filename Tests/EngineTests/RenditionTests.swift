@@ -171,6 +171,45 @@ struct RenditionTests {
     try check(asset, inFiles: [])
   }
 
+  @Test("Bytes that can't be read when they are to be moved are made again, the others moved")
+  func unreadableBytes() throws {
+    let assets = try ["x", "y", "z"].map { try workshop.add($0) }
+    try workshop.run([stage(.file)], [both()])
+    let paths = try workshop.files("renditions").map { workshop.temporary.appending($0) }
+    try #require(paths.count == 6)
+    try #require(unlink("\(paths[0])") == 0 && symlink("\(paths[1])", "\(paths[0])") == 0)
+    try #require(truncate("\(paths[3])", 1) == 0)
+    let carrier = both()
+    let plan = try workshop.plan([stage(.database)], [carrier])
+    let engine = try workshop.engine(plan)
+    try RenditionRelocation(engine: engine, plan: plan).run(settings: workshop.catalog)
+    try engine.drain { false }
+    #expect(carrier.jobs == 2)
+    for asset in assets {
+      #expect(try workshop.renditions(of: asset).allSatisfy { $0.path == nil })
+    }
+  }
+
+  @Test("Where renditions can't be moved to, they stay and the next run moves them")
+  func blockedMove() throws {
+    let asset = try workshop.add("x")
+    try workshop.run([stage(.database)], [both()])
+    let folder = "\(workshop.temporary.appending("renditions/b"))"
+    try Descriptor.openFolder(workshop.temporary.path).writeDurably([1], as: "file")
+    _ = rmdir(folder)
+    try #require(symlink("\(workshop.temporary.appending("file"))", folder) == 0)
+    let carrier = both()
+    let plan = try workshop.plan([stage(.file)], [carrier])
+    let relocation = RenditionRelocation(engine: try workshop.engine(plan), plan: plan)
+    try relocation.run(settings: workshop.catalog)
+    #expect(try workshop.renditions(of: asset).allSatisfy { $0.path == nil })
+    #expect(workshop.report.warnings.count == 1)
+    try #require(unlink(folder) == 0)
+    try relocation.run(settings: workshop.catalog)
+    #expect(try workshop.renditions(of: asset).allSatisfy { $0.path != nil })
+    #expect(carrier.jobs == 0)
+  }
+
   @Test("A new rendition replaces the old one, whose file goes")
   func replaced() throws {
     let asset = try workshop.add("x")

@@ -1,10 +1,9 @@
-import Catalog
-import Configuration
 import Files
 import Fixtures
 import Glibc
 import Hashing
 import Ingest
+import Originals
 import PipelineModel
 import Testing
 
@@ -87,110 +86,60 @@ struct VerificationTests {
     try library.folder("").removeFolder("renditions")
     #expect(try library.problems() == [])
   }
-}
 
-/// A library with one original that nobody has locked, and stages that make one file each.
-private final class RenderedLibrary {
-  let layout: LibraryLayout
-  private let temporary: TemporaryFolder
-  private let catalog: Catalog
+  // MARK: What can't be read
 
-  init() throws {
-    temporary = try TemporaryFolder()
-    layout = LibraryLayout(root: temporary.appending("library"))
-    let parent = try Descriptor.openFolder(temporary.path)
-    try LibraryFolder.make(layout, in: parent)
-    try parent.makeFolder("source")
-    let path = temporary.appending("source")
-    try Descriptor.openFolder(path).writeDurably(Array("picture".utf8), as: "a.jpg")
-    var source = SourceConfiguration(path: path)
-    source.settle = TimeSpan(milliseconds: 0)
-    let found = try LibraryFolder.open(layout)
-    let report = SilentReport()
-    let library = try IngestLibrary(found, lock: try found.lock(), reserve: 0, report: report)
-    let refused = try Ingest(into: library, report: report, isStopped: { false }).take([source])
-    try #require(refused.isEmpty)
-    try library.close()
-    catalog = try Catalog.open(at: layout.catalog, libraryID: found.marker.library)
+  /// Where the original of a text lies.
+  private func original(_ text: String, in library: RenderedLibrary) -> BytePath {
+    library.layout.originals.appending(
+      OriginalLayout.path(of: SHA256.digest(of: Array(text.utf8))))
   }
 
-  deinit {
-    // Clean-up: the folder goes anyway.
-    try? catalog.close()
+  @Test("An original that has a link, a folder or a pipe in its place is one problem of many files")
+  func obstructedOriginals() throws {
+    let texts = ["link", "folder", "pipe", "damaged", "whole", "missing"]
+    let library = try RenderedLibrary(texts)
+    let paths = texts.map { original($0, in: library) }
+    let elsewhere = library.layout.root.appending("elsewhere")
+    try #require(rename("\(paths[0])", "\(elsewhere)") == 0)
+    try #require(symlink("\(elsewhere)", "\(paths[0])") == 0)
+    try #require(unlink("\(paths[1])") == 0 && mkdir("\(paths[1])", 0o700) == 0)
+    try #require(unlink("\(paths[2])") == 0 && mkfifo("\(paths[2])", 0o600) == 0)
+    try #require(chmod("\(paths[3])", 0o600) == 0 && truncate("\(paths[3])", 3) == 0)
+    try #require(unlink("\(paths[5])") == 0)
+    var checked = 0
+    let problems = try library.problems { if case .files(let count) = $0 { checked = count } }
+    #expect(checked == texts.count)
+    #expect(Set(problems.map(\.path)) == Set(paths).subtracting([paths[4]]))
+    #expect(problems.count { $0.kind == .originalDamaged } == 4 && problems.count == 5)
+    #expect(problems.allSatisfy { $0.assets.count == 1 })
   }
 
-  func folder(_ path: BytePath) throws -> Descriptor {
-    try Descriptor.openFolder(path.bytes.isEmpty ? layout.root : layout.root.appending(path))
+  @Test("A folder of originals that can't be looked at is told, and the others are looked at")
+  func blockedFolder() throws {
+    let library = try RenderedLibrary(["one", "two"])
+    let folder = original("one", in: library).parent
+    let hidden = library.layout.root.appending("hidden")
+    try #require(rename("\(folder)", "\(hidden)") == 0)
+    try #require(symlink("\(hidden)", "\(folder)") == 0)
+    let foreign = original("two", in: library).parent.appending("notes.txt")
+    try Descriptor.openFolder(foreign.parent).writeDurably([1], as: foreign.lastComponent)
+    let problems = try library.problems()
+    #expect(Set(problems.map(\.kind)) == [.originalDamaged, .unreadable, .foreignFile])
+    #expect(problems.first { $0.kind == .unreadable }?.path == folder)
+    #expect(problems.first { $0.kind == .foreignFile }?.path == foreign)
   }
 
-  /// Configures stages, each with the number that its fingerprint is of.
-  func configure(_ stages: KeyValuePairs<String, Int>) throws {
-    try catalog.configure(
-      stages.map { name, number in
-        StageDefinition(
-          name: name, plugin: "p", fingerprint: Self.fingerprint(number), isAssetScoped: false,
-          needs: [], attempts: 3, runtime: "1", limits: "{}")
-      })
+  @Test("A rendition that has a link, a folder or a pipe in its place is one problem of many files")
+  func obstructedRenditions() throws {
+    let library = try RenderedLibrary(["1", "2", "3", "4"])
+    try library.configure(["thumbnails": 1])
+    let paths = try library.complete("thumbnails").map { library.layout.root.appending($0) }
+    for path in paths.dropLast() { try #require(unlink("\(path)") == 0) }
+    try #require(symlink("\(paths[3])", "\(paths[0])") == 0)
+    try #require(mkdir("\(paths[1])", 0o700) == 0 && mkfifo("\(paths[2])", 0o600) == 0)
+    let problems = try library.problems()
+    #expect(problems.map(\.kind) == [.renditionDamaged, .renditionDamaged, .renditionDamaged])
+    #expect(Set(problems.map(\.path)) == Set(paths.dropLast()))
   }
-
-  private static func fingerprint(_ number: Int) -> Fingerprint {
-    Fingerprint(SHA256.digest(of: Array("\(number)".utf8)))
-  }
-
-  /// Does a stage's work, as far as the commit.
-  ///
-  /// - Parameter letGo: the files that have to be returned for removal.
-  /// - Returns: the files that were made.
-  func complete(_ stage: String, letGo: [BytePath] = []) throws -> [BytePath] {
-    let jobs = try catalog.claim(stage: stage, limit: 8, suspects: false)
-    var made: [BytePath] = []
-    let completions = try jobs.map { job in
-      let owner = job.digest.hex
-      let bytes = Array("\(stage) \(job.fingerprint.short)".utf8)
-      var place = try folder("renditions")
-      for part in [stage, String(owner.prefix(2))] {
-        try place.makeFolder(BytePath(part))
-        place = try Descriptor.openFolder(BytePath(part), in: place)
-      }
-      let name = BytePath("\(owner).\(job.fingerprint.short).grid.jpg")
-      try place.writeDurably(bytes, as: name)
-      let path = BytePath("renditions/\(stage)/\(owner.prefix(2))").appending(name)
-      made.append(path)
-      let rendition = NewRendition(
-        name: "grid", mediaType: "image/jpeg", width: 1, height: 1, bytes: bytes.count,
-        digest: SHA256.digest(of: bytes), from: nil, content: .file(path: path.description))
-      return Completion(
-        token: job.token, outcome: .done(facts: [:], renditions: [rendition]), seconds: 1)
-    }
-    #expect(try catalog.complete(completions) == letGo.map(\.description))
-    return made
-  }
-
-  /// All files below `renditions/`, sorted.
-  func files() throws -> [BytePath] {
-    func visit(_ folder: Descriptor, _ path: BytePath) throws -> [BytePath] {
-      try folder.entries().flatMap { entry in
-        let inner = path.appending(entry.name)
-        return try folder.status(of: entry.name).kind == .folder
-          ? visit(try Descriptor.openFolder(entry.name, in: folder), inner) : [inner]
-      }
-    }
-    return try visit(try folder("renditions"), "renditions").sorted()
-  }
-
-  /// What is found wrong.
-  func problems() throws -> [VerificationProblem] {
-    let reader = try CatalogReader.open(at: layout.catalog, immutable: false)
-    var problems: [VerificationProblem] = []
-    let verification = try Verification(library: try LibraryFolder.open(layout), catalog: reader)
-    _ = try verification.run { problems.append($0) }
-    try reader.close()
-    return problems
-  }
-}
-
-private final class SilentReport: IngestReport {
-  func file(_ event: FileEvent) {}
-  func committed() {}
-  func warning(_ message: String) {}
 }

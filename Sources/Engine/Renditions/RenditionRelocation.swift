@@ -1,6 +1,7 @@
 package import Catalog
 import Configuration
 import Files
+import Hashing
 import PipelineModel
 
 /// Moves renditions between database and files after a change of a stage's
@@ -16,6 +17,9 @@ package struct RenditionRelocation {
 
   /// Moves what lies elsewhere than its policy wants, if a policy changed.
   ///
+  /// Bytes that can't be read are made again. Where they can't be written, the rest of their stage
+  /// is moved the next time; they are served from where they are until then.
+  ///
   /// - Parameter settings: remembers the policies of the last time.
   package func run(settings: Catalog) throws(EngineError) {
     for stage in plan.stages {
@@ -24,49 +28,87 @@ package struct RenditionRelocation {
       let wanted = "\(policy.rawValue) \(RenditionStore.threshold(of: policy))"
       let last = try engine.inLedger { () throws(CatalogError) in try settings.setting(key) }
       if last == wanted { continue }
-      try move(stage.name, threshold: RenditionStore.threshold(of: policy))
+      if let failure = try move(stage.name, threshold: RenditionStore.threshold(of: policy)) {
+        engine.report.warning(
+          "\(failure.message) The renditions of the stage \(stage.name) that are not where "
+            + "“storage” wants them stay where they are until the next run.")
+        continue
+      }
       try engine.inLedger { () throws(CatalogError) in try settings.set(key, to: wanted) }
     }
   }
 
-  private func move(_ stage: String, threshold: Int) throws(EngineError) {
+  /// - Returns: why some can't be moved now, or `nil`.
+  private func move(_ stage: String, threshold: Int) throws(EngineError) -> FileError? {
     while true {
       let misplaced = try engine.inLedger { () throws(CatalogError) in
         try engine.ledger.misplacedRenditions(stage: stage, threshold: threshold, limit: 64)
       }
-      if misplaced.isEmpty { return }
-      for rendition in misplaced { try move(rendition, stage: stage) }
+      if misplaced.isEmpty { return nil }
+      for rendition in misplaced {
+        if let failure = try move(rendition, stage: stage) { return failure }
+      }
     }
   }
 
   /// The new place is durable before the ledger names it; the old one goes after that.
-  private func move(_ rendition: MisplacedRendition, stage: String) throws(EngineError) {
+  ///
+  /// - Returns: why it can't be moved now, or `nil`.
+  private func move(
+    _ rendition: MisplacedRendition, stage: String
+  ) throws(EngineError) -> FileError? {
+    switch rendition.content {
+    case .database(let bytes):
+      let path: String
+      do throws(FileError) {
+        path = try engine.renditions.write(bytes, of: rendition, stage: stage)
+      } catch {
+        return error
+      }
+      if try !relocate(rendition, to: .file(path: path)) { remove(path) }
+    case .file(let path):
+      // Missing and damaged bytes are no error: they are made again.
+      guard let bytes = read(path), SHA256.digest(of: bytes) == rendition.digest else {
+        try engine.inLedger { () throws(CatalogError) in
+          try engine.ledger.invalidate(rendition: rendition.id)
+        }
+        return nil
+      }
+      if try relocate(rendition, to: .database(bytes)) { remove(path) }
+    }
+    return nil
+  }
+
+  private func read(_ path: String) -> [UInt8]? {
     do throws(FileError) {
-      switch rendition.content {
-      case .database(let bytes):
-        let path = try engine.renditions.write(bytes, of: rendition, stage: stage)
-        try relocate(rendition, to: .file(path: path))
-      case .file(let path):
-        try relocate(rendition, to: .database(try engine.renditions.read(path)))
-        try engine.renditions.remove([path])
-      }
-    } catch let error where error.code == .notFound {
-      // Missing bytes are no error: they are made again.
-      try engine.inLedger { () throws(CatalogError) in
-        try engine.ledger.invalidate(rendition: rendition.id)
-      }
+      return try engine.renditions.read(path)
     } catch {
-      throw EngineError(.file, error.message, path: error.path, cause: error)
+      if error.code != .notFound { engine.report.warning("\(error.message) It is made again.") }
+      return nil
     }
   }
 
+  /// Removes the place that is not named any more.
+  private func remove(_ path: String) {
+    do throws(FileError) {
+      try engine.renditions.remove(path)
+    } catch {
+      // `verify` names what is left behind, and `gc` removes it.
+      engine.report.warning(error.message)
+    }
+  }
+
+  /// - Returns: `false` if the rendition was replaced meanwhile.
   private func relocate(
     _ rendition: MisplacedRendition, to content: RenditionContent
-  ) throws(FileError) {
-    do throws(CatalogError) {
-      try engine.ledger.relocate(rendition.id, to: content)
-    } catch {
-      throw FileError(.other, error.message, path: error.path)
+  ) throws(EngineError) -> Bool {
+    try engine.inLedger { () throws(CatalogError) in
+      do throws(CatalogError) {
+        try engine.ledger.relocate(rendition.id, to: content)
+        return true
+      } catch let error where error.code == .staleToken {
+        return false
+      }
     }
   }
 }

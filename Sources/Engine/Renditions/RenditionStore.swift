@@ -142,17 +142,8 @@ struct RenditionStore: Sendable {
     return folder
   }
 
-  /// Removes files that no row refers to any more; one that is gone is no error.
-  func remove(_ paths: [String]) throws(FileError) {
-    for path in paths {
-      do throws(FileError) {
-        let relative = BytePath(path)
-        try library.openParent(of: relative).remove(relative.lastComponent)
-      } catch let error where error.code == .notFound {
-        continue
-      }
-    }
-  }
+  /// Removes a file that no row refers to any more; one that is gone is no error.
+  func remove(_ path: String) throws(FileError) { try library.removeIfThere(BytePath(path)) }
 
   // MARK: Moving between database and files
 
@@ -173,8 +164,9 @@ struct RenditionStore: Sendable {
   /// Reads a rendition's file.
   func read(_ path: String) throws(FileError) -> [UInt8] {
     let relative = BytePath(path)
-    return try library.openParent(of: relative)
-      .readFile(relative.lastComponent, limit: 1 << 30)
+    return try Descriptor.openRegular(
+      relative.lastComponent, in: library.openParent(of: relative)
+    ).readToEnd(limit: 1 << 30)
   }
 }
 

@@ -15,9 +15,8 @@ struct DiscardedFiles {
   @discardableResult
   func remove() throws(IngestError) -> Int {
     let paths = try translating { try library.catalog.takeDiscardedFiles() }
-    try translating {
-      for path in paths { try library.folder.removeIfThere(BytePath(path)) }
-    }
+    // What can't be removed is left behind like after a kill, and keeps nobody from going on.
+    for path in paths { try? library.folder.removeIfThere(BytePath(path)) }
     return paths.count
   }
 }

@@ -100,7 +100,7 @@ package struct GarbageCollection {
   private func removeEmptyFolders() throws(IngestError) {
     try translating {
       guard try library.reader.dueRenditionFiles().isEmpty else { return }
-      _ = try RenditionFiles(folder: library.folder, catalog: library.reader).removeEmptyFolders()
+      _ = RenditionFiles(folder: library.folder, catalog: library.reader).removeEmptyFolders()
     }
   }
 }

@@ -1,8 +1,9 @@
 import Catalog
 import Files
+import Glibc
 import PipelineModel
 
-/// The files below `renditions/`, compared with what the catalog names.
+/// The files below `renditions/`, compared with what the catalog names, folder by folder.
 struct RenditionFiles {
   let folder: Descriptor
   let catalog: CatalogReader
@@ -11,84 +12,110 @@ struct RenditionFiles {
 
   /// Files that no record names, as paths below the library, sorted.
   ///
+  /// Folders that can't be read are passed over: what nobody has seen is not to be removed.
+  ///
   /// - Parameter withDue: whether files are among them that a job may be making.
   func unnamed(withDue: Bool) throws -> [BytePath] {
-    // The folder before the catalog, so that what a run commits meanwhile is named.
-    var unnamed = Set(try files(below: Self.root, in: folder))
-    if !withDue {
-      let due = try catalog.dueRenditionFiles()
-      unnamed = unnamed.filter { path in
-        let parts = path.lastComponent.bytes.split(separator: UInt8(ascii: "."), maxSplits: 2)
-        let prefix = parts.prefix(2).joined(separator: [UInt8(ascii: ".")])
-        return !due.contains(String(decoding: Array(prefix), as: UTF8.self))
-      }
+    var unnamed: [BytePath] = []
+    try forEachUnnamed { found in
+      guard case .success(let path) = found else { return }
+      if try withDue || !isDue(path) { unnamed.append(path) }
     }
-    try catalog.renditionFiles { unnamed.remove(BytePath($0)) }
     return unnamed.sorted()
+  }
+
+  /// Gives each file that no record names as a path below the library, also one that a job may be
+  /// making, and an error for each folder that can't be read.
+  ///
+  /// - Parameter step: called before each folder.
+  func forEachUnnamed(
+    step: () throws -> Void = {}, _ body: (Result<BytePath, FileError>) throws -> Void
+  ) throws {
+    var folders = [Self.root]
+    while let path = folders.popLast() {
+      try step()
+      var unnamed: Set<BytePath> = []
+      do throws(FileError) {
+        // The folder before the catalog, so that what a run commits meanwhile is named.
+        let inner = try look(into: path)
+        folders += inner.folders
+        unnamed.formUnion(inner.others)
+      } catch let error where error.errno == ENOENT {
+        continue
+      } catch {
+        try body(.failure(error))
+        continue
+      }
+      if let text = path.utf8, !unnamed.isEmpty {
+        try catalog.renditionFiles(below: text) { unnamed.remove(BytePath($0)) }
+      }
+      for path in unnamed.sorted() { try body(.success(path)) }
+    }
+  }
+
+  /// Whether no record names a file below `renditions/`, and no job may be making it.
+  func isUnnamed(_ path: BytePath) throws -> Bool {
+    guard path.relative(to: Self.root) != nil else { return false }
+    if let text = path.utf8, try catalog.namesRenditionFile(text) { return false }
+    return try !isDue(path)
+  }
+
+  /// Whether a job may be making a file, by its name: `RenditionLayout`.
+  private func isDue(_ path: BytePath) throws(CatalogError) -> Bool {
+    // One that is half written has a dot before its name.
+    let parts = path.lastComponent.bytes.split(separator: UInt8(ascii: "."), maxSplits: 2)
+    guard parts.count > 1, let owner = Hexadecimal.decode(Array(parts[0])),
+      let fingerprint = Hexadecimal.decode(Array(parts[1]))
+    else { return false }
+    return try catalog.isRenditionDue(owner: owner, fingerprint: fingerprint)
   }
 
   /// Removes the folders that are empty, from the leaves up, but not the root of all.
   ///
   /// - Returns: how many there were.
-  func removeEmptyFolders() throws(FileError) -> Int {
+  func removeEmptyFolders() -> Int {
+    var all = [Self.root]
+    var next = 0
+    while next < all.count {
+      // What can't be looked into is not known to be empty.
+      if let inner = try? look(into: all[next]) { all += inner.folders }
+      next += 1
+    }
     var removed = 0
-    let folders = try folders(below: Self.root, in: folder)
-    for path in folders.sorted(by: { $0.components.count > $1.components.count }) {
+    for path in all.dropFirst().reversed() {
       do throws(FileError) {
         try folder.openParent(of: path).removeFolder(path.lastComponent)
         removed += 1
-      } catch let error where error.code == .exists || error.code == .notFound {
+      } catch {
+        // It is not empty, or stays for another reason, and does no harm.
         continue
       }
     }
     return removed
   }
 
-  /// All names below a folder that are no folders, as paths relative to where the folder is.
-  private func files(
-    below path: BytePath, in parent: Descriptor
-  ) throws(FileError) -> [BytePath] {
-    guard let (folder, entries) = try open(path, in: parent) else { return [] }
-    var found: [BytePath] = []
-    for entry in entries {
+  /// Reads one folder.
+  private func look(
+    into path: BytePath
+  ) throws(FileError) -> (folders: [BytePath], others: [BytePath]) {
+    let folder = try Descriptor.openFolder(
+      path.lastComponent, in: folder.openParent(of: path), followsLinks: false)
+    var (folders, others): ([BytePath], [BytePath]) = ([], [])
+    for entry in try folder.entries() {
       let inner = path.appending(entry.name)
-      if try isFolder(entry, in: folder) {
-        found += try files(below: inner, in: folder)
-      } else {
-        found.append(inner)
-      }
+      if try isFolder(entry, in: folder) { folders.append(inner) } else { others.append(inner) }
     }
-    return found
-  }
-
-  /// All folders below a folder.
-  private func folders(
-    below path: BytePath, in parent: Descriptor
-  ) throws(FileError) -> [BytePath] {
-    guard let (folder, entries) = try open(path, in: parent) else { return [] }
-    var found: [BytePath] = []
-    for entry in entries where try isFolder(entry, in: folder) {
-      let inner = path.appending(entry.name)
-      found += [inner] + (try folders(below: inner, in: folder))
-    }
-    return found
+    return (folders, others)
   }
 
   private func isFolder(
     _ entry: FolderEntry, in folder: Descriptor
   ) throws(FileError) -> Bool {
     if let kind = entry.kind { return kind == .folder }
-    return try folder.status(of: entry.name).kind == .folder
-  }
-
-  private func open(
-    _ path: BytePath, in parent: Descriptor
-  ) throws(FileError) -> (folder: Descriptor, entries: [FolderEntry])? {
     do throws(FileError) {
-      let folder = try Descriptor.openFolder(path.lastComponent, in: parent, followsLinks: false)
-      return (folder, try folder.entries())
+      return try folder.status(of: entry.name).kind == .folder
     } catch let error where error.code == .notFound {
-      return nil
+      return false
     }
   }
 }

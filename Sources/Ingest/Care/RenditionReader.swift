@@ -5,6 +5,13 @@ import PipelineModel
 
 /// Reads the bytes of renditions, wherever they are kept.
 package struct RenditionReader {
+  /// What reading a rendition shows.
+  enum Condition: Hashable {
+    case whole, missing, damaged
+    /// Its file can't be read, or something else has its place.
+    case unreadable(FileError)
+  }
+
   private let folder: Descriptor
   private let catalog: CatalogReader
 
@@ -22,7 +29,7 @@ package struct RenditionReader {
   package func bytes(of rendition: RenditionRecord) throws(IngestError) -> [UInt8]? {
     try translating {
       guard let path = rendition.path else { return try catalog.renditionBytes(rendition.id) }
-      return try readFile(BytePath(path))
+      return try open(path)?.readToEnd(limit: 1 << 30)
     }
   }
 
@@ -31,10 +38,32 @@ package struct RenditionReader {
     SHA256.digest(of: bytes) == rendition.digest
   }
 
-  private func readFile(_ relative: BytePath) throws(FileError) -> [UInt8]? {
+  /// Reads a rendition, a file from its disk as far as that can be asked for, and compares its
+  /// bytes with what was recorded.
+  ///
+  /// - Throws: `FileError` of code `stopped` if `isStopped` is true, or a `CatalogError`.
+  func condition(
+    of rendition: RenditionRecord, isStopped: @escaping () -> Bool = { false }
+  ) throws -> Condition {
+    guard let path = rendition.path else {
+      guard let bytes = try catalog.renditionBytes(rendition.id) else { return .missing }
+      return isWhole(bytes, rendition) ? .whole : .damaged
+    }
     do throws(FileError) {
-      return try folder.openParent(of: relative)
-        .readFile(relative.lastComponent, limit: 1 << 30)
+      guard let file = try open(path) else { return .missing }
+      let digest = try file.hashFromDisk(isStopped: isStopped).digest
+      return digest == rendition.digest ? .whole : .damaged
+    } catch {
+      if error.code == .stopped { throw error }
+      return .unreadable(error)
+    }
+  }
+
+  private func open(_ path: String) throws(FileError) -> Descriptor? {
+    let relative = BytePath(path)
+    do throws(FileError) {
+      return try Descriptor.openRegular(
+        relative.lastComponent, in: folder.openParent(of: relative))
     } catch let error where error.code == .notFound {
       return nil
     }

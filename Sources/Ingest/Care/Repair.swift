@@ -31,22 +31,34 @@ package struct Repair {
   package func repair(_ problems: [VerificationProblem]) throws(IngestError) -> RepairResult {
     var result = RepairResult()
     for problem in problems {
-      switch problem.kind {
-      case .renditionMissing, .renditionDamaged:
-        if try makeAgain(problem) { result.repaired += 1 }
-      case .originalDamaged:
-        if try setAside(problem) { result.setAside += 1 }
-      case .renditionUnrecorded:
-        if try removeUnrecorded(problem) { result.repaired += 1 }
-      case .incomingLeftover, .workLeftover:
-        // Opening the library has dealt with them, as far as that was possible.
-        if isGone(problem) { result.repaired += 1 }
-      case .originalMissing, .originalUnrecorded, .foreignFile, .catalogDiffers:
-        continue
+      do throws(IngestError) {
+        try repair(problem, &result)
+      } catch {
+        // One that can't be dealt with stays a problem, and keeps no other from being repaired.
+        guard error.cause is FileError else { throw error }
+        report.warning(error.message)
       }
     }
     report.committed()
     return result
+  }
+
+  private func repair(
+    _ problem: VerificationProblem, _ result: inout RepairResult
+  ) throws(IngestError) {
+    switch problem.kind {
+    case .renditionMissing, .renditionDamaged:
+      if try makeAgain(problem) { result.repaired += 1 }
+    case .originalDamaged:
+      if try setAside(problem) { result.setAside += 1 }
+    case .renditionUnrecorded:
+      if try removeUnrecorded(problem) { result.repaired += 1 }
+    case .incomingLeftover, .workLeftover:
+      // Opening the library has dealt with them, as far as that was possible.
+      if isGone(problem) { result.repaired += 1 }
+    case .originalMissing, .originalUnrecorded, .foreignFile, .catalogDiffers, .unreadable:
+      return
+    }
   }
 
   /// Discards a rendition's bytes and makes its job due again.
@@ -55,7 +67,7 @@ package struct Repair {
     return try translating {
       guard let record = try library.reader.rendition(id) else { return true }
       let reader = RenditionReader(folder: library.folder, catalog: library.reader)
-      if let bytes = try reader.bytes(of: record), reader.isWhole(bytes, record) { return true }
+      if case .whole = try reader.condition(of: record) { return true }
       // The file first: once the job is due, the file at this path may be the new one.
       if let path = record.path { try library.folder.removeIfThere(BytePath(path)) }
       try library.catalog.invalidate(rendition: id)
@@ -66,7 +78,12 @@ package struct Repair {
   private func setAside(_ problem: VerificationProblem) throws(IngestError) -> Bool {
     guard let digest = problem.digest else { return false }
     return try translating {
-      guard case .damaged = try library.originals.verify(digest) else { return false }
+      switch try library.originals.verify(digest) {
+      case .damaged: break
+      case .unreadable(let error) where error.code == .notRegular: break
+      // What a disk or a permission keeps from being read may be whole.
+      case .whole, .missing, .unreadable: return false
+      }
       try library.originals.setAside(digest)
       library.verified.remove(digest)
       report.warning(
@@ -80,7 +97,7 @@ package struct Repair {
     guard let path = problem.path?.relative(to: library.layout.root) else { return false }
     return try translating {
       let files = RenditionFiles(folder: library.folder, catalog: library.reader)
-      guard try files.unnamed(withDue: false).contains(path) else { return isGone(problem) }
+      guard try files.isUnnamed(path) else { return isGone(problem) }
       try library.folder.removeIfThere(path)
       return true
     }

@@ -1,26 +1,33 @@
 import Catalog
 import Files
+import Glibc
 import PipelineModel
 
 extension Verification {
   /// Reports what a killed run left behind.
   ///
   /// While somebody works on the library, all of it may be somebody's work in hand.
-  func checkLeftovers(_ report: (VerificationProblem) -> Void) throws {
+  func checkLeftovers(_ pass: Pass, _ report: (VerificationProblem) -> Void) throws {
     guard try !isLocked else { return }
-    try checkTemporary(library.layout.incoming, .incomingLeftover, report)
-    try checkTemporary(library.layout.work, .workLeftover, report)
-    try checkUnrecordedRenditions(report)
-  }
-
-  var isLocked: Bool {
-    get throws(FileError) { try FileLock.isHeld(LibraryLayout.lock, in: library.folder) }
+    checkTemporary(library.layout.incoming, .incomingLeftover, report)
+    checkTemporary(library.layout.work, .workLeftover, report)
+    try checkUnrecordedRenditions(pass, report)
   }
 
   private func checkTemporary(
     _ path: BytePath, _ kind: VerificationProblem.Kind, _ report: (VerificationProblem) -> Void
-  ) throws {
-    for entry in try Descriptor.openFolder(path).entries() {
+  ) {
+    let entries: [FolderEntry]
+    do throws(FileError) {
+      entries = try Descriptor.openFolder(path, followsLinks: false).entries()
+    } catch {
+      // A folder that is missing, as in a restored library, holds nothing.
+      if error.errno != ENOENT {
+        report(.init(kind: .unreadable, digest: nil, path: path, message: error.message))
+      }
+      return
+    }
+    for entry in entries {
       let path = path.appending(entry.name)
       report(
         .init(
@@ -31,17 +38,27 @@ extension Verification {
   }
 
   /// A kill between the commit that lets a rendition go and the removal of its file leaves one.
-  private func checkUnrecordedRenditions(_ report: (VerificationProblem) -> Void) throws {
-    let unnamed = try RenditionFiles(folder: library.folder, catalog: catalog)
-      .unnamed(withDue: true)
-    // What a run that began meanwhile has not committed yet is not named either.
-    guard try !isLocked else { return }
-    for path in unnamed {
-      let path = library.layout.root.appending(path)
-      report(
-        .init(
-          kind: .renditionUnrecorded, digest: nil, path: path,
-          message: "No record names “\(path.printable)”; `pipeline gc` removes it."))
+  private func checkUnrecordedRenditions(
+    _ pass: Pass, _ report: (VerificationProblem) -> Void
+  ) throws {
+    let files = RenditionFiles(folder: library.folder, catalog: catalog)
+    var count = 0
+    try files.forEachUnnamed {
+      try pass.begin(.renditionFolders(count), in: library.layout.renditions)
+      count += 1
+    } _: { found in
+      // What a run that began meanwhile has not committed yet is not named either.
+      guard try !isLocked else { return }
+      switch found {
+      case .success(let path):
+        let path = library.layout.root.appending(path)
+        report(
+          .init(
+            kind: .renditionUnrecorded, digest: nil, path: path,
+            message: "No record names “\(path.printable)”; `pipeline gc` removes it."))
+      case .failure(let error):
+        report(.init(kind: .unreadable, digest: nil, path: error.path, message: error.message))
+      }
     }
   }
 }

@@ -1,3 +1,4 @@
+import Ingest
 import PipelineModel
 
 /// A line on a terminal that shows how far a verification is, drawn ten times a second.
@@ -13,11 +14,21 @@ final class VerificationProgress {
   }
 
   /// Draws it, if it is time for that and somebody sees it.
-  func draw(_ checked: Int) {
+  func draw(_ step: VerificationStep) {
     guard console.isTerminal, !console.isJSON, !console.isQuiet else { return }
     let now = ContinuousClock().now
     guard now - last >= Self.interval else { return }
     last = now
-    console.draw("\(checked) of \(max(total, checked)) files checked")
+    console.draw(text(of: step))
+  }
+
+  private func text(of step: VerificationStep) -> String {
+    switch step {
+    case .files(let count): "\(count) of \(max(total, count)) files checked"
+    case .folders(let count): "comparing originals with records: \(count) of 256 folders"
+    case .facts(let count, let all):
+      "comparing manifest and catalog: \(100 * count / max(all, 1)) %"
+    case .renditionFolders(let count): "comparing renditions with records: folder \(count + 1)"
+    }
   }
 }

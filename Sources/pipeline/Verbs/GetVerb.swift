@@ -48,7 +48,8 @@ enum GetVerb: Verb {
   ) throws(FileError) {
     let path = session.surroundings.layout.originals.appending(
       OriginalLayout.path(of: asset.digest))
-    let file = try Descriptor.open(path, flags: O_RDONLY | O_NOFOLLOW)
+    let file = try Descriptor.openRegular(
+      path.lastComponent, in: Descriptor.openFolder(path.parent, followsLinks: false))
     let hash = SHA256()
     try file.forEachChunk { chunk throws(FileError) in
       hash.update(chunk)

@@ -63,6 +63,7 @@ enum VerifyVerb: Verb {
       "digest": JSONMembers.text(problem.digest?.hex),
       "message": .string(problem.message),
       "path": .null,
+      "assets": .array(problem.assets.map { .string($0.description) }),
     ]
     if let path = problem.path { members.merge(JSONMembers.path(path)) { $1 } }
     console.event("problem", members)

@@ -14,11 +14,22 @@ struct StoreConformance {
     var incoming: Descriptor { get }
     /// Replaces the bytes that the store keeps under a digest.
     func overwrite(_ digest: Digest, with bytes: [UInt8]) throws
+    /// Puts something else into the place of an original; what was there goes.
+    func obstruct(_ digest: Digest, with obstacle: Obstacle) throws
+    /// Makes all originals unreadable whose digests begin with the same byte as one.
+    func block(_ digest: Digest) throws
+    /// Ends that.
+    func unblock(_ digest: Digest) throws
     /// Puts a file into the store that is no original.
     func addForeign() throws -> BytePath
     /// The bytes that were kept apart.
     func keptApart() throws -> [[UInt8]]
+    /// How many things other than files were kept apart.
+    func obstaclesKeptApart() throws -> Int
   }
+
+  /// What can have the place of an original and is no file.
+  enum Obstacle: CaseIterable { case link, folder, pipe }
 
   private let harness: any Harness
   private var faults: [String] = []
@@ -28,14 +39,19 @@ struct StoreConformance {
   /// - Returns: a sentence for each that fails.
   static func faults(of harness: any Harness) throws -> [String] {
     var conformance = StoreConformance(harness: harness)
-    try conformance.checkPut()
-    try conformance.checkPresent()
-    try conformance.checkVerify()
-    try conformance.checkHeal()
-    try conformance.checkSetAside()
-    try conformance.checkRelease()
-    try conformance.checkRemove()
-    try conformance.checkForEach()
+    let checks: [(inout StoreConformance) throws -> Void] = [
+      { try $0.checkPut() }, { try $0.checkPresent() }, { try $0.checkVerify() },
+      { try $0.checkHeal() }, { try $0.checkSetAside() }, { try $0.checkRelease() },
+      { try $0.checkRemove() }, { try $0.checkForEach() }, { try $0.checkObstacles() },
+      { try $0.checkBlocked() },
+    ]
+    for check in checks {
+      do {
+        try check(&conformance)
+      } catch let error as FileError {
+        conformance.faults.append("a check ends early: \(error.message)")
+      }
+    }
     return conformance.faults
   }
 
@@ -199,6 +215,7 @@ struct StoreConformance {
         seen[digest, default: 0] += 1
         sizes[digest] = status.identity.size
       case .foreign(let path): others.append(path)
+      case .unreadable(let error): others.append(error.path ?? "")
       }
     }
     let expected = Set((0..<20).map { SHA256.digest(of: Array("content \($0)".utf8)) })
@@ -208,5 +225,63 @@ struct StoreConformance {
     require(seen[removed] == nil, "forEach gives what was removed")
     require(sizes[SHA256.digest(of: Array("content 1".utf8))] == 9, "forEach gives a wrong size")
     require(others == [foreign], "forEach does not tell what is no original")
+  }
+
+  private mutating func checkObstacles() throws {
+    for (number, obstacle) in Obstacle.allCases.enumerated() {
+      let file = try incoming("first", "behind \(obstacle)")
+      _ = try store.put([file])
+      try harness.obstruct(file.digest, with: obstacle)
+      require(
+        try isUnreadable(file.digest), "verify does not say that a \(obstacle) is no original")
+      require(
+        try originals().contains(SHA256.digest(of: Array("content 1".utf8))),
+        "forEach does not go on behind a \(obstacle)")
+      let again = try incoming("again", "behind \(obstacle)")
+      require(try store.put([again]) == [.present], "put replaces a \(obstacle)")
+      try store.heal(again)
+      require(
+        try store.verify(file.digest) == .whole(size: "behind \(obstacle)".utf8.count),
+        "heal leaves a \(obstacle) in the place of an original")
+      require(
+        try harness.obstaclesKeptApart() == 2 * number + 1, "heal does not keep a \(obstacle)")
+      try harness.obstruct(file.digest, with: obstacle)
+      try store.setAside(file.digest)
+      require(try store.verify(file.digest) == .missing, "setAside leaves a \(obstacle)")
+      require(
+        try harness.obstaclesKeptApart() == 2 * number + 2, "setAside does not keep a \(obstacle)")
+    }
+  }
+
+  private mutating func checkBlocked() throws {
+    let file = try incoming("blocked", "to be blocked")
+    _ = try store.put([file])
+    let before = try originals()
+    try harness.block(file.digest)
+    require(try isUnreadable(file.digest), "verify takes what can't be looked at for missing")
+    let readable = before.filter { $0.bytes.first != file.digest.bytes.first }
+    require(try originals() == readable, "forEach does not go on where it can't look")
+    var isTold = false
+    try store.forEach { entry throws(FileError) in
+      if case .unreadable = entry { isTold = true }
+    }
+    require(isTold, "forEach does not tell what it can't look at")
+    var isSetAside = true
+    do throws(FileError) { try store.setAside(file.digest) } catch { isSetAside = false }
+    require(!isSetAside, "setAside says that it has moved what it can't reach")
+    try harness.unblock(file.digest)
+    require(try originals() == before, "what could not be looked at was changed")
+  }
+
+  private func isUnreadable(_ digest: Digest) throws -> Bool {
+    if case .unreadable = try store.verify(digest) { true } else { false }
+  }
+
+  private func originals() throws -> Set<Digest> {
+    var found: Set<Digest> = []
+    try store.forEach { entry throws(FileError) in
+      if case .original(let digest, _) = entry { found.insert(digest) }
+    }
+    return found
   }
 }

@@ -39,7 +39,11 @@ struct StoreConformanceTests {
     try #require(mkdir("\(place.parent)", 0o700) == 0)
     try #require(symlink("\(elsewhere)", "\(place)") == 0)
     #expect(throws: FileError.self) { try harness.store.materialize(digest) }
-    #expect(throws: FileError.self) { try harness.store.verify(digest) }
+    guard case .unreadable(let error) = try harness.store.verify(digest) else {
+      Issue.record("A link was read.")
+      return
+    }
+    #expect(error.code == .notRegular && error.message.contains("is a symbolic link"))
     try #require(unlink("\(place)") == 0)
     try #require(mkfifo("\(place)", 0o600) == 0)
     // A pipe must not keep the caller waiting either.
@@ -73,6 +77,32 @@ struct FolderHarness: StoreConformance.Harness {
       bytes, as: path.lastComponent, mode: 0o444)
   }
 
+  func obstruct(_ digest: Digest, with obstacle: StoreConformance.Obstacle) throws {
+    let path = temporary.appending("originals").appending(OriginalLayout.path(of: digest))
+    // What a store with a fault left there may be no file, or nothing.
+    _ = remove("\(path)")
+    switch obstacle {
+    case .link: try #require(symlink("/dev/null", "\(path)") == 0)
+    case .folder: try #require(mkdir("\(path)", 0o700) == 0)
+    case .pipe: try #require(mkfifo("\(path)", 0o600) == 0)
+    }
+  }
+
+  private func folders(of digest: Digest) -> (own: String, hidden: String) {
+    let own = temporary.appending("originals").appending(OriginalLayout.folder(of: digest))
+    return ("\(own)", "\(temporary.appending("hidden"))")
+  }
+
+  func block(_ digest: Digest) throws {
+    let (own, hidden) = folders(of: digest)
+    try #require(Glibc.rename(own, hidden) == 0 && symlink(hidden, own) == 0)
+  }
+
+  func unblock(_ digest: Digest) throws {
+    let (own, hidden) = folders(of: digest)
+    try #require(unlink(own) == 0 && Glibc.rename(hidden, own) == 0)
+  }
+
   func addForeign() throws -> BytePath {
     let root = try Descriptor.openFolder(temporary.appending("originals"))
     try root.writeDurably([1], as: "notes.txt")
@@ -80,9 +110,17 @@ struct FolderHarness: StoreConformance.Harness {
   }
 
   func keptApart() throws -> [[UInt8]] {
+    guard let folder = try damaged() else { return [] }
+    return try folder.entries().filter { $0.kind == .regular }.map { try folder.readFile($0.name) }
+  }
+
+  func obstaclesKeptApart() throws -> Int {
+    try damaged()?.entries().count { $0.kind != .regular } ?? 0
+  }
+
+  private func damaged() throws -> Descriptor? {
     let root = try Descriptor.openFolder(temporary.path)
-    guard try root.entries().contains(where: { $0.name == "damaged" }) else { return [] }
-    let folder = try Descriptor.openFolder("damaged", in: root)
-    return try folder.entries().map { try folder.readFile($0.name) }
+    guard try root.entries().contains(where: { $0.name == "damaged" }) else { return nil }
+    return try Descriptor.openFolder("damaged", in: root)
   }
 }

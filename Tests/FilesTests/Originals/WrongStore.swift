@@ -7,7 +7,8 @@ struct WrongStore: OriginalStore {
   enum Fault: CaseIterable {
     case saysStored, replacesPresent, removesPresent, believesNames, missesNothing, healsOver
     case forgetsToHeal, keepsRemoved, hidesForeign, givesTwice, failsOnSecondRemove
-    case removesDamaged, keepsReleased, releasesOver
+    case removesDamaged, keepsReleased, releasesOver, missesUnreadable, endsAtUnreadable
+    case hidesUnreadable
   }
 
   private let store: FolderStore
@@ -44,6 +45,7 @@ struct WrongStore: OriginalStore {
     -> OriginalCondition
   {
     let condition = try store.verify(digest)
+    if fault == .missesUnreadable, case .unreadable = condition { return .missing }
     if fault == .believesNames, case .damaged(_, let size) = condition {
       return .whole(size: size)
     }
@@ -83,11 +85,21 @@ struct WrongStore: OriginalStore {
     try store.remove(digest)
   }
 
-  func forEach(_ body: (StoredEntry) throws(FileError) -> Void) throws(FileError) {
-    try store.forEach { entry throws(FileError) in
-      if case .foreign = entry, fault == .hidesForeign { return }
+  func forEach(
+    beginningWith byte: UInt8, _ body: (StoredEntry) throws(FileError) -> Void
+  ) throws(FileError) {
+    try store.forEach(beginningWith: byte) { entry throws(FileError) in
+      if case .unreadable(let error) = entry {
+        if fault == .endsAtUnreadable { throw error }
+        if fault == .hidesUnreadable { return }
+      }
       try body(entry)
       if fault == .givesTwice { try body(entry) }
     }
+  }
+
+  func forEachForeign(_ body: (StoredEntry) throws(FileError) -> Void) throws(FileError) {
+    if fault == .hidesForeign { return }
+    try store.forEachForeign(body)
   }
 }

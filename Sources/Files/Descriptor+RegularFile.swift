@@ -1,0 +1,47 @@
+import Glibc
+package import PipelineModel
+
+extension Descriptor {
+  /// Opens a file for reading that must be a plain one, without waiting for whatever else it is.
+  ///
+  /// - Throws: `FileError` of code `notRegular` for a link, a folder, a pipe, a socket or a device.
+  package static func openRegular(
+    _ name: BytePath, in folder: Descriptor
+  ) throws(FileError) -> Descriptor {
+    let file: Descriptor
+    do throws(FileError) {
+      // A pipe without a writer would else keep the caller waiting.
+      file = try open(name, in: folder, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+    } catch {
+      // The kernel's own reason for a link or a socket says little.
+      if let kind = try? folder.status(of: name).kind, kind != .regular {
+        throw .notRegular(folder.path.appending(name), kind)
+      }
+      throw error
+    }
+    let kind = try file.status().kind
+    guard kind == .regular else { throw .notRegular(file.path, kind) }
+    return file
+  }
+}
+
+extension FileError {
+  /// The error of a path that stands for something else than a plain file.
+  fileprivate static func notRegular(_ path: BytePath, _ kind: FileStatus.Kind) -> FileError {
+    FileError(.notRegular, "“\(path.printable)” is \(kind.name) and no plain file.", path: path)
+  }
+}
+
+extension FileStatus.Kind {
+  /// The kind with its article, for a sentence.
+  fileprivate var name: String {
+    switch self {
+    case .regular: "a file"
+    case .folder: "a folder"
+    case .link: "a symbolic link"
+    case .fifo: "a named pipe"
+    case .socket: "a socket"
+    case .device: "a device"
+    }
+  }
+}

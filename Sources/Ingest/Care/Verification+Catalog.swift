@@ -1,0 +1,34 @@
+import Catalog
+import Manifest
+import PipelineModel
+
+extension Verification {
+  /// Compares the assets of the manifest with those of the catalog.
+  func compareCatalog(_ pass: Pass, _ report: (VerificationProblem) -> Void) throws {
+    // The catalog first: what it knows was in the manifest before.
+    let position = try catalog.lastManifestPosition
+    let last = try Manifest(folder: library.layout.manifest).lastSequence
+    guard position <= last else {
+      return report(
+        .init(
+          kind: .catalogDiffers, digest: nil, path: library.layout.manifest,
+          message: "The catalog knows \(position) facts, the manifest only \(last)."))
+    }
+    let comparison = AssetComparison(
+      manifest: library.layout.manifest, catalog: catalog,
+      step: { try pass.begin($0, in: library.layout.manifest) })
+    try comparison.run { difference in
+      let message =
+        switch difference.side {
+        case .manifest: "The manifest has the asset \(difference.asset), the catalog has not."
+        case .catalog:
+          "The catalog has the asset \(difference.asset), the manifest has not, or has deleted "
+            + "it; `pipeline rebuild-catalog` goes by the manifest."
+        }
+      report(
+        .init(
+          kind: .catalogDiffers, digest: difference.digest, path: nil, message: message,
+          assets: [difference.asset]))
+    }
+  }
+}
