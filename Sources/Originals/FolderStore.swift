@@ -24,20 +24,21 @@ package final class FolderStore: OriginalStore {
     var rootIsTouched = false
     var outcomes: [PutOutcome] = []
     for file in files {
-      let name = OriginalLayout.folder(of: file.digest)
-      let folder: Descriptor
-      if let open = touched[name] {
-        folder = open
-      } else {
-        if try root.makeFolder(name) { rootIsTouched = true }
-        folder = try self.folder(of: file.digest)
-        touched[name] = folder
-      }
-      do {
+      do throws(FileError) {
+        let name = OriginalLayout.folder(of: file.digest)
+        let folder: Descriptor
+        if let open = touched[name] {
+          folder = open
+        } else {
+          if try root.makeFolder(name) { rootIsTouched = true }
+          folder = try self.folder(of: file.digest)
+          touched[name] = folder
+        }
         try file.folder.rename(file.name, to: folder, as: OriginalLayout.name(of: file.digest))
         outcomes.append(.stored)
-      } catch let error where error.code == .exists {
-        outcomes.append(.present)
+      } catch {
+        // A link in the place of one folder must not keep the others from being stored.
+        outcomes.append(error.code == .exists ? .present : .failed(error))
       }
     }
     // `present` may be the work of a process that was killed before its own

@@ -11,7 +11,8 @@ package protocol OriginalStore: Sendable {
   /// durable under its name and the given files are gone, except those whose
   /// digest was there before: they are reported `present` and left alone.
   ///
-  /// - Throws: `FileError`; then each file is either stored or still where it was.
+  /// - Throws: `FileError` if the store could not be flushed; then each file is either
+  ///   stored or still where it was.
   func put(_ files: [IncomingOriginal]) throws(FileError) -> [PutOutcome]
 
   /// Returns a local file with the bytes, to be read only.
@@ -60,6 +61,17 @@ package protocol OriginalStore: Sendable {
 }
 
 extension OriginalStore {
+  /// Keeps one file.
+  ///
+  /// - Returns: whether it is the original now; `false` if one was there before.
+  package func put(_ file: IncomingOriginal) throws(FileError) -> Bool {
+    switch try put([file]).first {
+    case .present: return false
+    case .failed(let error): throw error
+    case .stored, nil: return true
+    }
+  }
+
   /// Reads an original to its end and compares its bytes with its name.
   package func verify(_ digest: Digest) throws(FileError) -> OriginalCondition {
     try verify(digest) { false }
@@ -96,6 +108,8 @@ package enum PutOutcome: Hashable, Sendable {
   case stored
   /// An original with this digest was there before; its bytes were not read.
   case present
+  /// It could not be stored and is where it was.
+  case failed(FileError)
 }
 
 /// What reading an original showed.

@@ -290,9 +290,8 @@ struct ReturnGroup {
           return .open(reason: "\(reason) The next run deals with it.")
         }
         try original.setPermissions(0o444)
-        _ = try library.originals.put([
-          IncomingOriginal(folder: folder, name: name, digest: back.digest)
-        ])
+        _ = try library.originals.put(
+          IncomingOriginal(folder: folder, name: name, digest: back.digest))
         return .failed(taking: taking, reason: reason)
       } catch {
         return .open(reason: "\(reason) The next run deals with it.")

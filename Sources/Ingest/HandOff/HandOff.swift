@@ -227,6 +227,7 @@ final class HandOff {
     }
     for (file, outcome) in zip(files, outcomes) {
       try perFile(file, in: group) { () throws(IngestError) in
+        if case .failed(let error) = outcome { throw IngestError(error) }
         // Stored before a kill, and nothing refers to it: ours, if it is whole.
         if outcome == .present { try makeSure(file, in: group) }
         recordAsset(file, in: group)

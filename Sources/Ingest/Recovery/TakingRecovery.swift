@@ -198,7 +198,7 @@ final class TakingRecovery {
     try file.setPermissions(Landing.flushedPermissions)
     try file.sync()
     let item = IncomingOriginal(folder: library.incoming, name: name, digest: digest)
-    guard try library.originals.put([item]) == [.present] else { return }
+    if try library.originals.put(item) { return }
     switch try library.originals.verify(digest) {
     case .whole: try library.incoming.remove(name)
     case .missing, .damaged, .unreadable: try library.originals.heal(item)
