@@ -5,7 +5,7 @@ import Testing
 @testable import Configuration
 
 /// Proves that the schema and the decoder say the same.
-@Suite(.timeLimit(.minutes(1))) struct SchemaProofTests {
+@Suite(.timeLimit(.minutes(10))) struct SchemaProofTests {
   private let schema: JSONValue
 
   init() throws {

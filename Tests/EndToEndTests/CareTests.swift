@@ -238,18 +238,16 @@ struct CareTests {
   func besideWatch() throws {
     let workspace = try Workspace()
     let watch = try workspace.program.start(["watch", "--json"])
-    for _ in 0..<1000 where !workspace.exists("library/control") { usleep(5000) }
+    try workspace.waitForHolder(watch)
     for index in 0..<3 { try workspace.put("file \(index)", as: BytePath("\(index).txt")) }
-    var looks = 0
-    while try workspace.assets().count < 3, looks < 100 { looks += 1 }
+    try workspace.waitForAssets(3)
     #expect(try workspace.json("undo").of("undone").first?["returned"] == 3)
     #expect(try workspace.files(below: "inbox").count == 3)
     usleep(1_500_000)
     #expect(try workspace.files(below: "inbox").count == 3)
     #expect(try workspace.assets() == [])
     try workspace.put("changed", as: "1.txt")
-    looks = 0
-    while try workspace.assets().isEmpty, looks < 100 { looks += 1 }
+    try workspace.waitForAssets(1)
     watch.signal(SIGTERM)
     #expect(try watch.wait(within: 20).exitCode == 143)
     #expect(try workspace.assets().map { $0["name"] } == ["1.txt"])
@@ -260,7 +258,8 @@ struct CareTests {
   func besideRun() throws {
     let workspace = try Workspace(
       sources: [
-        ["path": "inbox", "settle": "0ms", "mode": "move"], ["path": "slow", "settle": "6s"],
+        ["path": "inbox", "settle": "0ms", "mode": "move"],
+        ["path": "slow", "settle": HeldRun.window],
       ],
       stages: Workspace.stages(thumbnails: ["storage": "file"]))
     try workspace.makeFolder(workspace.root.appending("slow"))
@@ -269,8 +268,7 @@ struct CareTests {
     }
     let first = try #require(try workspace.json("run").summary["run"]?.string)
     try workspace.put("slow", as: "slow.txt", in: workspace.root.appending("slow"))
-    let run = try workspace.program.start(["run", "--json"])
-    for _ in 0..<1000 where !workspace.exists("library/control") { usleep(5000) }
+    let held = try HeldRun(workspace)
     let ids = try workspace.assets().map(id)
     #expect(try workspace.json("rm", ids[0]).first?["assets"] == 1)
     #expect(try workspace.json("trash", "empty").first?["assets"] == 1)
@@ -280,16 +278,11 @@ struct CareTests {
       unlink(workspace.library.appending("renditions").appending(rendition).description) == 0)
     #expect(try workspace.json("verify", "--repair").summary["repaired"] == 1)
     // The holder makes it again by itself.
-    var looks = 0
-    while try state(workspace, "b.jpg") != "done", looks < 50 {
-      looks += 1
-      usleep(20_000)
-    }
+    while try state(workspace, "b.jpg") != "done" { usleep(20_000) }
     #expect(try workspace.json("verify").summary["problems"] == 0)
     let events = try workspace.json("undo", BytePath(first))
     #expect(events.outcome("b.jpg") == "returned" && events.of("undone").first?["returned"] == 1)
-    #expect(run.isRunning)
-    let ended = try run.wait(within: 30)
+    let ended = try held.finish()
     #expect(ended.exitCode == 0, "\(ended.errors)")
     #expect(try workspace.files(below: "inbox") == ["b.jpg"])
     #expect(try workspace.assets().map { $0["name"] } == ["slow.txt"])

@@ -9,19 +9,16 @@ import Testing
 @Suite("Requests to the holder", .timeLimit(.minutes(5)))
 struct ControlTests {
   /// A workspace in which `run` waits for a file that was just put there.
-  private func held(settle: String = "2s") throws -> (Workspace, BuiltProgramRun) {
+  private func held() throws -> (Workspace, HeldRun) {
     let workspace = try Workspace(
-      sources: [["path": "inbox", "settle": .string(settle), "mode": "move"]])
+      sources: [["path": "inbox", "settle": HeldRun.window, "mode": "move"]])
     try workspace.put("slow", as: "slow.txt")
-    let run = try workspace.program.start(["run", "--json"])
-    for _ in 0..<1000 where !workspace.exists("library/control") { usleep(5000) }
-    try #require(workspace.exists("library/control"))
-    return (workspace, run)
+    return (workspace, try HeldRun(workspace))
   }
 
   @Test("import is done by the process that holds the library, with its jobs")
   func importBesideRun() throws {
-    let (workspace, run) = try held()
+    let (workspace, held) = try held()
     let elsewhere = try TemporaryFolder()
     let bytes = try Pictures.jpeg(width: 120, height: 90)
     try workspace.put(bytes, as: "photo.jpg", in: elsewhere.path)
@@ -29,7 +26,6 @@ struct ControlTests {
     let outcome = try workspace.run("import", "--json", elsewhere.path)
     // The empty file is rejected.
     #expect(outcome.exitCode == 3)
-    #expect(run.isRunning)
     let events = try outcome.events()
     #expect(events.outcome("photo.jpg") == "imported")
     #expect(events.outcome("empty.jpg") == "rejected")
@@ -39,7 +35,7 @@ struct ControlTests {
     #expect(asset["state"] == "done" && asset["renditions"]?.array?.count == 2)
     #expect(try Descriptor.openFolder(elsewhere.path).status(of: "photo.jpg").kind == .regular)
     // The run that held the library counts its own files only.
-    let ended = try run.wait(within: 20)
+    let ended = try held.finish()
     #expect(ended.exitCode == 0)
     #expect(try ended.events().summary["imported"] == 1)
     #expect(!workspace.exists("library/control"))
@@ -57,7 +53,7 @@ struct ControlTests {
         in: elsewhere.path)
     }
     let run = try workspace.program.start(["run"])
-    for _ in 0..<2000 where !workspace.exists("library/control") { usleep(2000) }
+    try workspace.waitForHolder(run)
     let events = try workspace.json("import", elsewhere.path)
     #expect(events.summary["imported"] == 20 && events.summary["jobsDone"] == 40)
     #expect(try run.wait(within: 30).exitCode == 0)
@@ -66,16 +62,16 @@ struct ControlTests {
 
   @Test("retry is done by the process that holds the library")
   func retryBesideRun() throws {
-    let workspace = try Workspace(
-      sources: [["path": "inbox", "settle": "2s", "mode": "move"]])
+    let workspace = try Workspace()
     let picture = try Pictures.jpeg(width: 400, height: 300)
     try workspace.put(Array(picture.prefix(picture.count / 2)), as: "half.jpg")
     #expect(try workspace.run("run").exitCode == 3)
+    try workspace.configure(
+      sources: [["path": "inbox", "settle": HeldRun.window, "mode": "move"]])
     try workspace.put("slow", as: "slow.txt")
-    let run = try workspace.program.start(["run", "--json"])
-    for _ in 0..<1000 where !workspace.exists("library/control") { usleep(5000) }
+    let held = try HeldRun(workspace)
     #expect(try workspace.json("retry", "--all").first?["jobs"] == 1)
-    let ended = try run.wait(within: 20)
+    let ended = try held.finish()
     // The run did the job again, in vain.
     #expect(ended.exitCode == 3)
     #expect(try ended.events().summary["jobsFailed"] == 1)
@@ -84,19 +80,19 @@ struct ControlTests {
 
   @Test("A run that is asked to end refuses what it has not begun, and the verb does it itself")
   func ending() throws {
-    let (workspace, run) = try held(settle: "60s")
+    let (workspace, held) = try held()
     let elsewhere = try TemporaryFolder()
     for index in 0..<20 {
       try workspace.put("file \(index)", as: BytePath("\(index).txt"), in: elsewhere.path)
     }
     // Stopped, it can neither serve nor refuse until it goes on to its end.
-    run.signal(SIGSTOP)
+    held.run.signal(SIGSTOP)
     let other = try workspace.program.start(["import", "--json", elsewhere.path])
     usleep(300_000)
     #expect(other.isRunning)
-    run.signal(SIGTERM)
-    run.signal(SIGCONT)
-    #expect(try run.wait(within: 20).exitCode == 143)
+    held.run.signal(SIGTERM)
+    held.run.signal(SIGCONT)
+    #expect(try held.run.wait(within: 20).exitCode == 143)
     let outcome = try other.wait(within: 20)
     #expect([0, 1].contains(outcome.exitCode), "\(outcome.errors)")
     if outcome.exitCode == 1 { #expect(outcome.errors.contains("is safe")) }
@@ -109,7 +105,7 @@ struct ControlTests {
 
   @Test("Whoever goes away before the answer does no harm")
   func goneAway() throws {
-    let (workspace, run) = try held()
+    let (workspace, held) = try held()
     let elsewhere = try TemporaryFolder()
     for index in 0..<200 {
       try workspace.put("file \(index)", as: BytePath("\(index).txt"), in: elsewhere.path)
@@ -117,7 +113,7 @@ struct ControlTests {
     let other = try workspace.program.start(["import", elsewhere.path])
     usleep(60_000)
     other.signal(SIGKILL)
-    #expect(try run.wait(within: 20).exitCode == 0)
+    #expect(try held.finish().exitCode == 0)
     try workspace.json("import", elsewhere.path)
     #expect(try workspace.assets().count == 201)
     try workspace.expectSound()
@@ -125,7 +121,7 @@ struct ControlTests {
 
   @Test("Words that are no request, and those without an end, are refused", arguments: [0, 1, 2])
   func noRequest(kind: Int) throws {
-    let (workspace, run) = try held()
+    let (workspace, held) = try held()
     let folder = try Descriptor.openFolder(workspace.library)
     let socket = try #require(try LocalSocket.connect(to: "control", in: folder))
     switch kind {
@@ -140,8 +136,8 @@ struct ControlTests {
       let count = try socket.descriptor.read(into: buffer)
       #expect(String(decoding: buffer[..<count], as: UTF8.self).contains("restart it"))
     }
-    run.signal(SIGTERM)
-    #expect(try run.wait(within: 20).exitCode == 143)
+    held.run.signal(SIGTERM)
+    #expect(try held.run.wait(within: 20).exitCode == 143)
     try workspace.configure()
     try workspace.json("run")
     try workspace.expectSound()
@@ -172,13 +168,17 @@ struct WatchControlTests {
   @Test("A run that holds the library is not interrupted: rebuild-catalog ends with 11, or waits")
   func rebuildBesideRun() throws {
     let workspace = try Workspace(
-      sources: [["path": "inbox", "settle": "2s", "mode": "move"]])
+      sources: [["path": "inbox", "settle": HeldRun.window, "mode": "move"]])
     try workspace.put("slow", as: "slow.txt")
-    let run = try workspace.program.start(["run"])
-    for _ in 0..<1000 where !workspace.exists("library/control") { usleep(5000) }
+    let held = try HeldRun(workspace)
     #expect(try workspace.run("rebuild-catalog").exitCode == 11)
-    #expect(try workspace.run("rebuild-catalog", "--wait", "30s").exitCode == 0)
-    #expect(try run.wait(within: 10).exitCode == 0)
+    let rebuilding = try workspace.program.start(["rebuild-catalog", "--wait", "5m"])
+    while rebuilding.isRunning, !rebuilding.hasOpen(workspace.library) {
+      usleep(5000)
+    }
+    try #require(rebuilding.isRunning)
+    #expect(try held.finish().exitCode == 0)
+    #expect(try rebuilding.wait(within: 60).exitCode == 0)
     try workspace.json("run")
     #expect(try workspace.assets().count == 1)
     try workspace.expectSound()

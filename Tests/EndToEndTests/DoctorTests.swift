@@ -112,8 +112,7 @@ struct DoctorTests {
       try FileManager.default.contentsOfDirectory(atPath: "\(workspace.root)").sorted() == names)
     // What a watch writes meanwhile is its own.
     let watch = try workspace.program.start(["watch"])
-    for _ in 0..<2000 where !workspace.exists("library/control") { usleep(5000) }
-    try #require(workspace.exists("library/control"))
+    try workspace.waitForHolder(watch)
     let beside = try checks(workspace.program)
     #expect(beside.mapValues { $0["state"] } == found.mapValues { $0["state"] })
     watch.signal(SIGTERM)

@@ -99,7 +99,8 @@ struct ReactionTests {
     // Holes that take far longer to hash than the test waits.
     try #require(chmod(path, 0o600) == 0 && truncate(path, 1 << 40) == 0)
     let verify = try workspace.program.start(["verify"])
-    usleep(700_000)
+    let opened = workspace.library.appending("originals").appending(original)
+    while verify.isRunning, !verify.hasOpen(opened) { usleep(5000) }
     try #require(verify.isRunning)
     verify.signal(SIGINT)
     #expect(try verify.wait(within: 5).exitCode == 130)
@@ -107,16 +108,12 @@ struct ReactionTests {
 
   @Test("SIGINT ends the wait for another instance with 130")
   func interruptedWait() throws {
-    let workspace = try Workspace(sources: [["path": "inbox", "settle": "40s"]])
+    let workspace = try Workspace(sources: [["path": "inbox", "settle": "1h"]])
     try workspace.put("slow", as: "slow.txt")
     let first = try workspace.program.start(["run"])
-    for _ in 0..<400 where first.isRunning {
-      let status = try workspace.run("status", "--json")
-      if status.exitCode == 0, try status.event("status")["holder"]?.integer != nil { break }
-      usleep(20_000)
-    }
-    let second = try workspace.program.start(["run", "--wait", "30s"])
-    usleep(700_000)
+    try workspace.waitForHolder(first)
+    let second = try workspace.program.start(["run", "--wait", "1h"])
+    while second.isRunning, !second.hasOpen(workspace.library) { usleep(5000) }
     try #require(second.isRunning)
     second.signal(SIGINT)
     #expect(try second.wait(within: 5).exitCode == 130)

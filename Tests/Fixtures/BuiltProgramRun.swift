@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import PipelineModel
+package import PipelineModel
 
 /// A process of the built program that was started and is waited for once.
 package final class BuiltProgramRun {
@@ -71,6 +71,17 @@ package final class BuiltProgramRun {
     guard waitpid(process, &value, WNOHANG) == process else { return true }
     status = value
     return false
+  }
+
+  /// Whether it has the file at a path open.
+  package func hasOpen(_ path: BytePath) -> Bool {
+    let manager = FileManager.default
+    let folder = "/proc/\(process)/fd"
+    // A process or a number may be gone by the time that it is looked at.
+    let numbers = (try? manager.contentsOfDirectory(atPath: folder)) ?? []
+    return numbers.contains {
+      (try? manager.destinationOfSymbolicLink(atPath: "\(folder)/\($0)")) == path.description
+    }
   }
 
   /// Sends it a signal.

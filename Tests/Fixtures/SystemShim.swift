@@ -30,9 +30,14 @@ package struct SystemShim: Sendable {
     base.merging(["PIPELINE_SYSTEM_CLOCK": "\(seconds)"]) { $1 }
   }
 
-  /// Each flush takes so long.
-  package func slowSyncs(milliseconds: Int) -> [String: String] {
-    base.merging(["PIPELINE_SYSTEM_SYNC": "\(milliseconds)"]) { $1 }
+  /// No flush of a file with a piece of text in its path ever ends.
+  package func endlessSyncs(of text: String) -> [String: String] {
+    base.merging(["PIPELINE_SYSTEM_SYNC": text]) { $1 }
+  }
+
+  /// The clock by which is waited goes a day ahead as soon as there is a file.
+  package func clock(aheadWith file: BytePath) -> [String: String] {
+    base.merging(["PIPELINE_SYSTEM_AHEAD": file.description]) { $1 }
   }
 
   /// Something happens to the file of a name just before it is opened.
@@ -72,8 +77,7 @@ package struct SystemShim: Sendable {
     static int dribbles;
     static unsigned long unreadable;
     static long clock_offset;
-    static long sync_delay;
-    static const char *name, *event, *target, *place;
+    static const char *name, *event, *target, *place, *endless, *ahead;
     static long place_type;
     static atomic_int happened;
 
@@ -86,7 +90,8 @@ package struct SystemShim: Sendable {
       dribbles = (int)number("PIPELINE_SYSTEM_DRIBBLES");
       unreadable = (unsigned long)number("PIPELINE_SYSTEM_UNREADABLE");
       clock_offset = number("PIPELINE_SYSTEM_CLOCK");
-      sync_delay = number("PIPELINE_SYSTEM_SYNC");
+      endless = getenv("PIPELINE_SYSTEM_SYNC");
+      ahead = getenv("PIPELINE_SYSTEM_AHEAD");
       name = getenv("PIPELINE_SYSTEM_NAME");
       event = getenv("PIPELINE_SYSTEM_EVENT");
       target = getenv("PIPELINE_SYSTEM_TARGET");
@@ -144,19 +149,29 @@ package struct SystemShim: Sendable {
       REAL(pread64);
       return is_unreadable(fd) ? -1 : real(fd, bytes, size, at);
     }
+    // Whether a file has a piece of text in its path.
+    static int is_at(int fd, const char *text) {
+      if (!text) return 0;
+      char link[64], path[4096];
+      snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+      ssize_t size = readlink(link, path, sizeof path - 1);
+      path[size < 0 ? 0 : size] = 0;
+      return strstr(path, text) != NULL;
+    }
+
     int fsync(int fd) {
       REAL(fsync);
-      if (sync_delay) usleep(sync_delay * 1000);
+      if (is_at(fd, endless)) for (;;) pause();
       return real(fd);
     }
     int fdatasync(int fd) {
       REAL(fdatasync);
-      if (sync_delay) usleep(sync_delay * 1000);
+      if (is_at(fd, endless)) for (;;) pause();
       return real(fd);
     }
     int syncfs(int fd) {
       REAL(syncfs);
-      if (sync_delay) usleep(sync_delay * 1000);
+      if (is_at(fd, endless)) for (;;) pause();
       return real(fd);
     }
 
@@ -165,13 +180,8 @@ package struct SystemShim: Sendable {
     int fstatfs(int fd, struct statfs *result) {
       REAL(fstatfs);
       int code = real(fd, result);
-      if (!place || code != 0) return code;
-      char link[64], path[4096];
-      snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-      ssize_t size = readlink(link, path, sizeof path - 1);
-      path[size < 0 ? 0 : size] = 0;
-      if (strstr(path, place)) result->f_type = place_type;
-      return 0;
+      if (code == 0 && is_at(fd, place)) result->f_type = place_type;
+      return code;
     }
 
     // MARK: The clock
@@ -181,6 +191,9 @@ package struct SystemShim: Sendable {
       int result = real(clock, time);
       if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
         time->tv_sec += clock_offset;
+      int saved = errno;
+      if (clock == CLOCK_BOOTTIME && ahead && access(ahead, F_OK) == 0) time->tv_sec += 86400;
+      errno = saved;
       return result;
     }
     int gettimeofday(struct timeval *restrict time, void *restrict zone) {

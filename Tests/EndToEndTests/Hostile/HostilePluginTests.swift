@@ -278,14 +278,14 @@ final class HostilePluginTests {
   func killedProgram() throws {
     try workspace.put("stubborn", as: "deed.txt")
     let run = try workspace.program.start(["run"])
-    let deadline = ContinuousClock.now + .seconds(20)
-    while try workspace.files(below: "library/work").isEmpty, ContinuousClock.now < deadline {
-      usleep(10_000)
-    }
-    usleep(300_000)
+    // A worker has the original as long as it is at work.
+    while run.isRunning,
+      try !workspace.files(below: "library/work").contains(where: { $0.components.contains("in") })
+    { usleep(10_000) }
     run.signal(SIGKILL)
     _ = try run.wait(within: 20)
-    usleep(300_000)
+    let deadline = ContinuousClock.now + .seconds(30)
+    while try !workspace.workers().isEmpty, ContinuousClock.now < deadline { usleep(10_000) }
     try workspace.expectNobodyLeft()
     try configure(["timeout": "1s"])
     _ = try workspace.json("run", exit: 3)

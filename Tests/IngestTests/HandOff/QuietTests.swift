@@ -50,6 +50,26 @@ struct QuietTests {
     #expect(try scene.exists("a") && scene.assets().map(\.name) == ["b"])
   }
 
+  @Test("A fresh file is waited for, until it has been quiet for a window")
+  func waiting() throws {
+    try scene.write("hello", to: "a")
+    try scene.write("quiet", to: "b")
+    let visit = try SourceVisit(
+      scene.source, library: scene.library(), report: scene.report, isStopped: { false })
+    let start = ContinuousClock().now
+    try visit.scan { false }
+    #expect(scene.report.events.isEmpty && visit.settledAt >= start + Self.window.duration)
+    // Closed again at once, so that no writer is there to be seen.
+    try scene.write("hello again", to: "a")
+    let end = ContinuousClock().now + .milliseconds(200)
+    visit.settledAt = end
+    try visit.takeSettled { false }
+    #expect(ContinuousClock().now >= end)
+    #expect(try scene.exists("a") && scene.assets().map(\.name) == ["b"])
+    scene.source.settle = TimeSpan(milliseconds: 0)
+    #expect(try scene.outcomes() == ["a": .imported])
+  }
+
   @Test("In a watch, a change that nobody tells of is noticed in each window")
   func watch() throws {
     let outside = scene.temporary.appending("outside")
