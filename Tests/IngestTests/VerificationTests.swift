@@ -1,3 +1,4 @@
+import Catalog
 import Files
 import Fixtures
 import Glibc
@@ -141,5 +142,34 @@ struct VerificationTests {
     let problems = try library.problems()
     #expect(problems.map(\.kind) == [.renditionDamaged, .renditionDamaged, .renditionDamaged])
     #expect(Set(problems.map(\.path)) == Set(paths.dropLast()))
+  }
+
+  @Test("A comparison that is stopped leaves its place, and the next one completes it")
+  func stoppedComparison() throws {
+    let library = try RenderedLibrary()
+    try library.configure(["thumbnails": 1])
+    _ = try library.complete("thumbnails")
+    let reader = try CatalogReader.open(at: library.layout.catalog, immutable: false)
+    let verification = try Verification(
+      library: try LibraryFolder.open(library.layout), catalog: reader)
+    let stops: [(VerificationStep) -> Bool] = [
+      { $0 == .folders(255) }, { if case .facts = $0 { true } else { false } },
+      { $0 == .renditionFolders(0) },
+    ]
+    for isLast in stops {
+      var isStopped = false
+      var last: VerificationStep?
+      let stopped = try verification.run(
+        isStopped: { isStopped },
+        progress: { step in
+          last = step
+          if isLast(step) { isStopped = true }
+        }
+      ) { _ in }
+      #expect(isStopped && !stopped.isComplete && last.map(isLast) == true)
+      let rest = try verification.run(limit: TimeSpan(milliseconds: 60_000)) { _ in }
+      #expect(rest.isComplete && rest.checked == 0)
+    }
+    try reader.close()
   }
 }

@@ -112,6 +112,7 @@ struct AssetComparison {
     // Opened anew each time, so that it has all that the catalog knew before.
     let manifest = try Manifest(folder: manifest)
     let last = manifest.lastSequence
+    try step(.facts(0, of: last))
     var cursor = try manifest.entries(after: 0)
     while let entry = try cursor.next() {
       if entry.sequence % Int64(Self.stepSize) == 0 { try step(.facts(entry.sequence, of: last)) }

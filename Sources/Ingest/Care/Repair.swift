@@ -19,6 +19,9 @@ package struct RepairResult: Hashable, Sendable {
 /// Each thing is looked at once more before anything is done: what was found may
 /// have been made good, or replaced, since.
 package struct Repair {
+  /// How many problems are repaired at once at most, so that a list of them stays small.
+  package static let mostProblems = 10_000
+
   private let library: IngestLibrary
   private let report: any IngestReport
 
@@ -28,14 +31,20 @@ package struct Repair {
   }
 
   /// Repairs what it can; jobs that are due then are for the engine to do.
-  package func repair(_ problems: [VerificationProblem]) throws(IngestError) -> RepairResult {
+  ///
+  /// - Parameter isStopped: whether to leave the rest.
+  package func repair(
+    _ problems: [VerificationProblem], isStopped: @escaping () -> Bool = { false }
+  ) throws(IngestError) -> RepairResult {
     var result = RepairResult()
     for problem in problems {
+      if isStopped() { break }
       do throws(IngestError) {
-        try repair(problem, &result)
+        try repair(problem, isStopped, &result)
       } catch {
         // One that can't be dealt with stays a problem, and keeps no other from being repaired.
-        guard error.cause is FileError else { throw error }
+        guard let cause = error.cause as? FileError else { throw error }
+        if cause.code == .stopped { break }
         report.warning(error.message)
       }
     }
@@ -44,13 +53,14 @@ package struct Repair {
   }
 
   private func repair(
-    _ problem: VerificationProblem, _ result: inout RepairResult
+    _ problem: VerificationProblem, _ isStopped: @escaping () -> Bool,
+    _ result: inout RepairResult
   ) throws(IngestError) {
     switch problem.kind {
     case .renditionMissing, .renditionDamaged:
-      if try makeAgain(problem) { result.repaired += 1 }
+      if try makeAgain(problem, isStopped) { result.repaired += 1 }
     case .originalDamaged:
-      if try setAside(problem) { result.setAside += 1 }
+      if try setAside(problem, isStopped) { result.setAside += 1 }
     case .renditionUnrecorded:
       if try removeUnrecorded(problem) { result.repaired += 1 }
     case .incomingLeftover, .workLeftover:
@@ -62,12 +72,14 @@ package struct Repair {
   }
 
   /// Discards a rendition's bytes and makes its job due again.
-  private func makeAgain(_ problem: VerificationProblem) throws(IngestError) -> Bool {
+  private func makeAgain(
+    _ problem: VerificationProblem, _ isStopped: @escaping () -> Bool
+  ) throws(IngestError) -> Bool {
     guard let id = problem.rendition else { return false }
     return try translating {
       guard let record = try library.reader.rendition(id) else { return true }
       let reader = RenditionReader(folder: library.folder, catalog: library.reader)
-      if case .whole = try reader.condition(of: record) { return true }
+      if case .whole = try reader.condition(of: record, isStopped: isStopped) { return true }
       // The file first: once the job is due, the file at this path may be the new one.
       if let path = record.path { try library.folder.removeIfThere(BytePath(path)) }
       try library.catalog.invalidate(rendition: id)
@@ -75,10 +87,12 @@ package struct Repair {
     }
   }
 
-  private func setAside(_ problem: VerificationProblem) throws(IngestError) -> Bool {
+  private func setAside(
+    _ problem: VerificationProblem, _ isStopped: @escaping () -> Bool
+  ) throws(IngestError) -> Bool {
     guard let digest = problem.digest else { return false }
     return try translating {
-      switch try library.originals.verify(digest) {
+      switch try library.originals.verify(digest, isStopped: isStopped) {
       case .damaged: break
       case .unreadable(let error) where error.code == .notRegular: break
       // What a disk or a permission keeps from being read may be whole.

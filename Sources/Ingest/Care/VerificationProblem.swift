@@ -25,6 +25,16 @@ package struct VerificationProblem: Hashable, Codable, Sendable {
     case renditionUnrecorded = "rendition-unrecorded"
     /// A file or folder of the library that can't be looked at.
     case unreadable
+
+    /// Whether `Repair` can do something about it.
+    package var isRepairable: Bool {
+      switch self {
+      case .originalDamaged, .renditionMissing, .renditionDamaged, .incomingLeftover, .workLeftover,
+        .renditionUnrecorded:
+        true
+      case .originalMissing, .originalUnrecorded, .foreignFile, .catalogDiffers, .unreadable: false
+      }
+    }
   }
 
   package var kind: Kind

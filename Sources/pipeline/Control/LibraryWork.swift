@@ -60,7 +60,8 @@ struct LibraryWork {
       return RequestResult(
         try GarbageCollection(library: library, report: report).run(isStopped: isStopped))
     case .repair(let problems):
-      return RequestResult(try Repair(library: library, report: report).repair(problems))
+      return RequestResult(
+        try Repair(library: library, report: report).repair(problems, isStopped: isStopped))
     case .importPaths, .retry, .letGo:
       return RequestResult(members: [:])
     }

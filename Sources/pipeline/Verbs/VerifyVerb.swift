@@ -26,11 +26,15 @@ enum VerifyVerb: Verb {
     let console = context.console
     Interruption.shared.listen()
     let progress = VerificationProgress(console, total: try total(session.catalog))
-    var problems: [VerificationProblem] = []
+    var count = 0
+    // Only what is needed is kept: there may be as many as files.
+    var repairable: [VerificationProblem] = []
+    let mostRepaired = context.arguments.has(repair) ? Repair.mostProblems : 0
     let outcome = try Verification(library: session.library, catalog: session.catalog).run(
       limit: limit, isStopped: { Interruption.shared.isRequested }, progress: progress.draw
     ) { problem in
-      problems.append(problem)
+      count += 1
+      if problem.kind.isRepairable, repairable.count < mostRepaired { repairable.append(problem) }
       tell(problem, console)
     }
     console.wipe()
@@ -38,14 +42,17 @@ enum VerifyVerb: Verb {
       console.warning("The next verification begins at the start again: \(reason)")
     }
     var repaired = RequestResult(members: ["repaired": 0, "setAside": 0])
-    if context.arguments.has(repair), !problems.isEmpty, !Interruption.shared.isRequested {
+    if !repairable.isEmpty, !Interruption.shared.isRequested {
       // Closed first: the last one to close the catalog empties its log into it.
       try session.catalog.close()
-      repaired = try RequestSession(context).perform(.repair(problems))
+      repaired = try RequestSession(context).perform(.repair(repairable))
+      if repairable.count == mostRepaired {
+        console.warning("No more than \(mostRepaired) problems are repaired at once; verify again.")
+      }
     }
-    summarize(outcome, problems.count, repaired, console)
+    summarize(outcome, count, repaired, console)
     if let code = Interruption.shared.exitCode { return code }
-    return problems.count > repaired.count("repaired") ? .someFailed : .success
+    return count > repaired.count("repaired") ? .someFailed : .success
   }
 
   /// How many files there are to be read.

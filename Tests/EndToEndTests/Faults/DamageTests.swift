@@ -1,3 +1,4 @@
+import Files
 import Fixtures
 import Foundation
 import Glibc
@@ -41,6 +42,49 @@ struct DamageTests {
     #expect(try workspace.files(below: "library/damaged").count == (damage == .missing ? 0 : 1))
     #expect(try workspace.assets().count == 2)
     try workspace.expectSound()
+  }
+
+  @Test("An original with a link, a folder or a pipe in its place ends no verb, and is put aside")
+  func obstructedOriginal() throws {
+    let obstacles: [(String) -> Int32] = [
+      { symlink("/etc/passwd", $0) }, { mkdir($0, 0o700) }, { mkfifo($0, 0o600) },
+    ]
+    for make in obstacles {
+      let workspace = try Workspace(stages: [["name": "identify", "plugin": "identify"]])
+      for name: BytePath in ["a.txt", "b.txt"] { try workspace.put("\(name)", as: name) }
+      try workspace.json("run")
+      let asset = try workspace.asset(named: "a.txt")
+      let id = BytePath(try #require(asset["id"]?.string))
+      let digest = try #require(asset["digest"]?.string)
+      let path = workspace.library.appending(BytePath("originals/\(digest.prefix(2))/\(digest)"))
+      for round in 1...2 {
+        try #require(unlink("\(path)") == 0 && make("\(path)") == 0)
+        let events = try workspace.json("verify", exit: 3)
+        #expect(events.of("problem").map { $0["kind"] } == ["original-damaged"])
+        #expect(events.of("problem").map { $0["assets"] } == [.array([.string("\(id)")])])
+        #expect(events.summary["checked"] == .integer(round == 1 ? 2 : 5))
+        #expect(events.summary["complete"] == true)
+        let got = try workspace.run("get", id)
+        #expect(got.exitCode == 1 && got.output == "" && got.errors.contains("no plain file"))
+        #expect(try workspace.run("show", id).exitCode == 0)
+        #expect(try workspace.run("explain", id).exitCode == 0)
+        if round == 2 {
+          #expect(try workspace.json("verify", "--repair", exit: 3).summary["setAside"] == 1)
+          #expect(try workspace.json("verify", exit: 3).of("problem").count == 1)
+        }
+        // A good copy comes, among others.
+        try workspace.put("a.txt", as: "again.txt")
+        for number in 1...3 {
+          try workspace.put("new \(round) \(number)", as: BytePath("\(number).txt"))
+        }
+        #expect(try workspace.json("run").outcome("again.txt") == "duplicate")
+        #expect(try workspace.files(below: "inbox") == [])
+        try workspace.expectSound()
+      }
+      let damaged = try Descriptor.openFolder(workspace.library.appending("damaged"))
+      #expect(try damaged.entries().count == 2)
+      #expect(try damaged.entries().allSatisfy { $0.kind != .regular })
+    }
   }
 
   @Test("A damaged catalog is refused with advice, and rebuilt with the same keys")

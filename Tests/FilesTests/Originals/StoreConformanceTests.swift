@@ -28,6 +28,42 @@ struct StoreConformanceTests {
     #expect(OriginalLayout.digest(folder: "ba", name: BytePath(digest.hex + ".jpg")) == nil)
   }
 
+  @Test("What may not be read is told as such, and what is beside it is given")
+  func permissions() throws {
+    let harness = try FolderHarness()
+    let store = harness.store
+    let digests = try ["one", "two", "three"].map { text in
+      let bytes = Array(text.utf8)
+      try harness.incoming.writeDurably(bytes, as: "new", mode: 0o444)
+      let digest = SHA256.digest(of: bytes)
+      _ = try store.put([.init(folder: harness.incoming, name: "new", digest: digest)])
+      return digest
+    }
+    let paths = try digests.map { try store.materialize($0) }
+    for folder in [harness.temporary.path, paths[0].parent.parent] + paths.map(\.parent) {
+      try #require(chmod("\(folder)", 0o755) == 0)
+    }
+    try #require(chmod("\(paths[0])", 0) == 0 && chmod("\(paths[1].parent)", 0) == 0)
+    let root = harness.temporary.appending("originals")
+    let (conditions, entries) = try Unprivileged.run {
+      let store = try FolderStore(root: root, damaged: "/nowhere")
+      var entries: [StoredEntry] = []
+      try store.forEach { entry throws(FileError) in entries.append(entry) }
+      return (try digests.map { try store.verify($0) }, entries)
+    }
+    for condition in conditions.prefix(2) {
+      guard case .unreadable(let error) = condition else {
+        Issue.record("\(condition)")
+        continue
+      }
+      #expect(error.code == .permission)
+    }
+    #expect(conditions[2] == .whole(size: 5))
+    try #require(chmod("\(paths[1].parent)", 0o755) == 0)
+    #expect(entries.count == 3)
+    #expect(entries.contains { if case .unreadable = $0 { true } else { false } })
+  }
+
   @Test("What lies at an original's name and is no plain file is no original")
   func notRegular() throws {
     let harness = try FolderHarness()
