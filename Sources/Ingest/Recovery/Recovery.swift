@@ -24,7 +24,7 @@ struct Recovery {
           + "or run `pipeline rebuild-catalog` to go by the older one.",
         path: library.layout.catalog)
     }
-    let open = try Replay(catalog: library.catalog, manifest: library.manifest).run()
+    let open = try replay().run()
     var resolved: [ManifestFact] = []
     // The catalog hears of these assets only once all takings are ended.
     var assets: [Digest: AssetID] = [:]
@@ -62,9 +62,13 @@ struct Recovery {
     }
     if !resolved.isEmpty {
       try translating { try library.manifest.append(resolved) }
-      _ = try Replay(catalog: library.catalog, manifest: library.manifest).run()
+      _ = try replay().run()
     }
     try tidyIncoming(except: unresolved)
+  }
+
+  private func replay() -> Replay {
+    Replay(catalog: library.catalog, manifest: library.manifest) { _ in report.goesOn() }
   }
 
   /// Finds out how far a taking came, and ends it.
