@@ -106,7 +106,8 @@ struct ManifestSegmentReader {
     do throws(FileError) {
       guard kept - start < Self.longestLine else {
         throw FileError(
-          .other, "“\(file.path.printable)” has a line that is longer than \(Self.longestLine) bytes.",
+          .other,
+          "“\(file.path.printable)” has a line that is longer than \(Self.longestLine) bytes.",
           path: file.path)
       }
       bytes.append(contentsOf: repeatElement(0, count: Self.pieceSize))

@@ -250,6 +250,27 @@ struct ReaderTests {
     try reader.close()
   }
 
+  @Test("A path counts as on disk where something ought to be, whatever its state")
+  func pathsOnDisk() throws {
+    let library = try Library()
+    let identity = FileIdentity(inode: 1, size: 1, modified: 1, changed: 1)
+    let states = Sighting.State.allCases
+    try library.catalog.apply(
+      states.flatMap { state in
+        [identity, nil].map { identity in
+          .sighting(
+            Sighting(
+              source: Samples.source, path: BytePath("\(state)\(identity == nil ? 0 : 1)"),
+              state: state, identity: identity, seenAt: .now))
+        }
+      }, manifestPosition: 1)
+    let counts = try library.read { try $0.status().pathsOnDisk[Samples.source] }
+    // Of what was taken nothing is left there without an identity.
+    var expected: [Sighting.State: Int] = [.imported: 1, .duplicate: 1, .returned: 1]
+    for state in [Sighting.State.ignored, .rejected, .settling, .failed] { expected[state] = 2 }
+    #expect(counts == expected)
+  }
+
   @Test("A list longer than a page is given whole, in order, each row once")
   func pages() throws {
     let library = try Library()

@@ -21,9 +21,11 @@ extension Catalog {
       try writer.endInterruptedAttempts(writer.stages)
     }
     // Others may use the catalog between the steps.
-    while !isStopped(), try write({ (writer) throws(CatalogError) in
-      try writer.takeConfigurationStep()
-    }) {}
+    while !isStopped(),
+      try write({ (writer) throws(CatalogError) in
+        try writer.takeConfigurationStep()
+      })
+    {}
   }
 }
 
