@@ -90,13 +90,15 @@ extension CatalogWriter {
           "UPDATE asset SET trashed_at = ? WHERE id = ? AND trashed_at IS NULL", time, asset)
       case .restored(let asset):
         try connection.execute("UPDATE asset SET trashed_at = NULL WHERE id = ?", asset)
-      case .purged(let asset):
+      case .purged(let asset, let sequence):
         try settlePaths(ofPurged: asset)
-        withdrawn.merge(try forget(asset)) { $1 }
-      case .returned(let asset, let sighting):
+        withdrawn.merge(try forget(asset, sequence: sequence)) { $1 }
+      case .returned(let asset, let sighting, let sequence):
         try letGoOfDuplicates(of: asset)
-        withdrawn.merge(try forget(asset)) { $1 }
+        withdrawn.merge(try forget(asset, sequence: sequence)) { $1 }
         try record(sighting)
+      case .relied(let digest):
+        try keep(digest)
       }
     }
     return withdrawn
@@ -118,6 +120,7 @@ extension CatalogWriter {
       try connection.execute(
         "INSERT INTO original (digest, size) VALUES (?, ?) ON CONFLICT DO NOTHING",
         asset.digest, asset.size) > 0
+    try keep(asset.digest)
     let source = try sourceID(asset.source)
     let isNew =
       try connection.execute(

@@ -77,6 +77,7 @@ extension Catalog {
       try Schema.migrate(connection, from: 0)
       try connection.execute(Setting.write, Setting.library, libraryID)
       try connection.execute(Setting.write, Setting.manifestPosition, "0")
+      try connection.execute(Setting.write, Setting.deletions, "1")
     }
     return connection
   }

@@ -15,8 +15,11 @@ extension CatalogWriter {
   /// Files of renditions are put on the list of those to be removed. Attempts
   /// that are under way go with their rows; what comes of them is passed over.
   ///
+  /// - Parameter sequence: the place in the manifest of the fact that deletes the asset.
   /// - Returns: those attempts.
-  func forget(_ id: AssetID) throws(CatalogError) -> [AttemptToken: WithdrawnRow] {
+  func forget(
+    _ id: AssetID, sequence: Int64?
+  ) throws(CatalogError) -> [AttemptToken: WithdrawnRow] {
     let digest = try connection.first("SELECT digest FROM asset WHERE id = ?", id) {
       (row) throws(CatalogError) in try row.digest(0)
     }
@@ -34,7 +37,12 @@ extension CatalogWriter {
     let withdrawn = try withdrawDoomed()
     try discardDoomed(withRunning: true)
     try connection.execute("DELETE FROM asset WHERE id = ?", id)
-    if isLast { try connection.execute("DELETE FROM original WHERE digest = ?", digest) }
+    if isLast {
+      try connection.execute("DELETE FROM original WHERE digest = ?", digest)
+      if let sequence {
+        try note(DeletedOriginal(digest: digest, asset: id, sequence: sequence))
+      }
+    }
     return withdrawn
   }
 

@@ -18,7 +18,7 @@ final class CatalogWriter {
     CREATE TEMP TABLE claimed (position INTEGER PRIMARY KEY, ledger INTEGER NOT NULL UNIQUE);
     CREATE TEMP TABLE finished (ledger INTEGER PRIMARY KEY);
     CREATE TEMP TABLE doomed (ledger INTEGER PRIMARY KEY);
-    CREATE TEMP TABLE chosen (asset BLOB PRIMARY KEY) WITHOUT ROWID;
+    CREATE TEMP TABLE page (ledger INTEGER PRIMARY KEY);
     CREATE TEMP TABLE retried (ledger INTEGER PRIMARY KEY);
     """
 

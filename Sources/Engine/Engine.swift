@@ -46,9 +46,11 @@ package final class Engine: Sendable {
   /// - Parameters:
   ///   - library: the library's folder, which has `renditions/` and `work/`.
   ///   - memoryBudget: the bytes that all running jobs may need together.
+  ///   - isStopped: whether to leave the rest of what changed stages mean for assets that are
+  ///     there; asked again and again meanwhile.
   package init(
     _ plan: StagePlan, ledger: any Ledger, originals: any OriginalStore, library: BytePath,
-    memoryBudget: Int, report: any EngineReport
+    memoryBudget: Int, report: any EngineReport, isStopped: () -> Bool = { false }
   ) throws(EngineError) {
     self.ledger = ledger
     self.originals = originals
@@ -64,7 +66,7 @@ package final class Engine: Sendable {
     let widths = plan.stages.map(\.configuration.concurrency)
     state = Mutex(State(admission: Admission(widths: widths, memoryBudget: memoryBudget)))
     do throws(CatalogError) {
-      try ledger.configure(plan.stages.map(\.definition))
+      try ledger.configure(plan.stages.map(\.definition), isStopped: isStopped)
     } catch {
       throw EngineError(.ledger, error.message, path: error.path, cause: error)
     }

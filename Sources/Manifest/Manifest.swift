@@ -146,7 +146,9 @@ package final class Manifest: Sendable {
 
   private func wholeLines(of number: Int) -> Int64 {
     // Only to learn what a failed write left behind: no segment means nothing.
-    (try? ManifestSegment.read(number, in: folder))?.lines.last?.seq ?? 0
+    guard var segment = try? ManifestSegmentReader(number, in: folder) else { return 0 }
+    while (try? segment.next()) != nil {}
+    return segment.lastSequence ?? 0
   }
 
   private static func segmentNumbers(in folder: Descriptor) throws(ManifestError) -> [Int] {

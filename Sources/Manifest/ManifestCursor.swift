@@ -1,14 +1,14 @@
 import Files
 import PipelineModel
 
-/// Facts of the journal in their order, one segment in memory at a time.
+/// Facts of the journal in their order, a piece of a segment in memory at a time.
 package struct ManifestCursor {
   private let folder: Descriptor
   /// The segments that are still to be read, the next one last.
   private var segments: [Int]
   private let sequence: Int64
-  /// What is left of the segment, the next line last.
-  private var lines: [ManifestLine] = []
+  /// The segment that is being read.
+  private var segment: ManifestSegmentReader?
   private var expected: Int64?
 
   init(folder: Descriptor, segments: [Int], after sequence: Int64) {
@@ -23,11 +23,11 @@ package struct ManifestCursor {
   ///   `newerVersion` for a fact of a kind that this program does not know.
   package mutating func next() throws(ManifestError) -> ManifestEntry? {
     while true {
-      while let line = lines.popLast() {
+      while let line = try segment?.next() {
         if let entry = try entry(line) { return entry }
       }
       guard let number = segments.popLast() else { return nil }
-      lines = try ManifestSegment.read(number, in: folder).lines.reversed()
+      segment = try ManifestSegmentReader(number, in: folder)
     }
   }
 

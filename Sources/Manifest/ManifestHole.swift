@@ -6,7 +6,8 @@ import Glibc
 /// earlier ones; what lies between reads as zeros up to the end of a sector. No
 /// line has a zero in it: JSON escapes them. A single changed byte is none.
 enum ManifestHole {
-  private static let sector = 512
+  /// What a file system writes at once.
+  static let sector = 512
 
   /// Whether zeros end with a sector within a range, or with the range at the end of the file.
   static func ends(in range: Range<Int>, of bytes: [UInt8]) -> Bool {

@@ -6,7 +6,7 @@ import PipelineModel
 ///
 /// `{"fact":…,"seq":…,…,"check":"<16 digits>"}`: the check is the beginning of
 /// the SHA-256 of the line's bytes up to, and without, `,"check"`.
-struct ManifestLine: Decodable {
+struct ManifestLine {
   var fact: String
   var seq: Int64
   var time: Int64
@@ -153,9 +153,9 @@ extension ManifestLine {
 }
 
 extension ManifestLine {
-  private static let checkLength = 16
-  private static let checkPrefix = Array(",\"check\":\"".utf8)
-  private static let checkSuffix = Array("\"}".utf8)
+  static let checkLength = 16
+  static let checkPrefix = Array(",\"check\":\"".utf8)
+  static let checkSuffix = Array("\"}".utf8)
 
   /// Writes the line with its checksum and a newline.
   func encode() -> [UInt8] {
@@ -193,19 +193,5 @@ extension ManifestLine {
     text.add("taking", taking?.description)
     text.add("time", time)
     return text
-  }
-
-  /// Reads a line without its newline, or returns `nil` if it is torn or damaged.
-  static func decode(_ line: some Collection<UInt8>) -> ManifestLine? {
-    let line = Array(line)
-    let tail = checkPrefix.count + checkLength + checkSuffix.count
-    guard line.count > tail else { return nil }
-    let body = line.dropLast(tail)
-    let check = SHA256.digest(of: body).hex.prefix(checkLength)
-    guard line.suffix(tail).elementsEqual(checkPrefix + Array(check.utf8) + checkSuffix) else {
-      return nil
-    }
-    // Its checksum is right, so this program or another wrote it so; it is damaged all the same.
-    return try? JSONText.decode(ManifestLine.self, from: body + [UInt8(ascii: "}")])
   }
 }

@@ -3,24 +3,7 @@ import Glibc
 import PipelineModel
 
 /// One file of the journal.
-struct ManifestSegment {
-  /// The whole lines, in order.
-  var lines: [ManifestLine]
-  /// Whether something that is no whole line stands at the end.
-  var isTorn: Bool
-  /// The file's size.
-  var bytes: Int
-
-  /// Whether a line behind a hole was appended together with what should be in the hole.
-  ///
-  /// Then nobody was ever told that any of it is on disk: the power was cut
-  /// while the batch was flushed, and its pages reached the disk in another
-  /// order. The facts before the hole count, those behind it never were.
-  private func mayEnd(before line: ManifestLine) -> Bool {
-    guard let batch = line.batch else { return false }
-    return lines.last.map { batch <= $0.seq + 1 } ?? true
-  }
-
+enum ManifestSegment {
   private static func lastLine(of bytes: [UInt8]) -> ArraySlice<UInt8> {
     let content = bytes.dropLast()
     let start = content.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? content.startIndex
@@ -37,45 +20,6 @@ struct ManifestSegment {
       number > 0, self.name(of: number) == name
     else { return nil }
     return number
-  }
-
-  /// Reads a segment.
-  ///
-  /// - Throws: `ManifestError` of code `damaged` if a line that is followed by a
-  ///   whole one is torn: no crash leaves that behind.
-  static func read(_ number: Int, in folder: Descriptor) throws(ManifestError) -> ManifestSegment {
-    let name = name(of: number)
-    let bytes: [UInt8]
-    do throws(FileError) {
-      bytes = try folder.readFile(name, limit: 4 * Manifest.segmentSize)
-    } catch {
-      throw ManifestError(error)
-    }
-    var segment = ManifestSegment(lines: [], isTorn: false, bytes: bytes.count)
-    var start = bytes.startIndex
-    var isBehindHole = false
-    while let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) {
-      if let line = ManifestLine.decode(bytes[start..<end]) {
-        if segment.isTorn {
-          if isBehindHole, segment.mayEnd(before: line) {
-            start = end + 1
-            continue
-          }
-          throw ManifestError(
-            .damaged,
-            "“\(name)” of the manifest is damaged before fact \(line.seq): restore it from a "
-              + "backup, or move it away and run `pipeline rebuild-catalog`.",
-            path: folder.path.appending(name))
-        }
-        segment.lines.append(line)
-      } else {
-        segment.isTorn = true
-        isBehindHole = ManifestHole.ends(in: start..<end, of: bytes)
-      }
-      start = end + 1
-    }
-    if start < bytes.endIndex { segment.isTorn = true }
-    return segment
   }
 
   /// The end of a segment.
@@ -105,9 +49,10 @@ struct ManifestSegment {
     } catch {
       throw ManifestError(error)
     }
-    let segment = try read(number, in: folder)
+    var segment = try ManifestSegmentReader(number, in: folder)
+    while try segment.next() != nil {}
     return Tail(
-      lastSequence: segment.lines.last?.seq, isTorn: segment.isTorn, bytes: segment.bytes)
+      lastSequence: segment.lastSequence, isTorn: segment.isTorn, bytes: segment.size)
   }
 
   /// Whether the last batch is whole, as far as a look for holes tells.

@@ -12,7 +12,7 @@ public struct JSONReader {
   private var offsets: [String: Int] = [:]
   private var duplicates: [JSONDocument.Duplicate] = []
 
-  private init(_ bytes: [UInt8], depth: Int, recordsPlaces: Bool) {
+  init(_ bytes: [UInt8], depth: Int, recordsPlaces: Bool) {
     self.bytes = bytes
     greatestDepth = depth
     self.recordsPlaces = recordsPlaces
@@ -54,7 +54,7 @@ public struct JSONReader {
     return JSONError(.syntax, "\(message), found \(found).", offset: offset)
   }
 
-  private mutating func skipSpace() {
+  mutating func skipSpace() {
     while index < bytes.count {
       switch bytes[index] {
       case 0x20, 0x0A, 0x0D, 0x09: index += 1
@@ -70,7 +70,7 @@ public struct JSONReader {
     return true
   }
 
-  private mutating func value(at pointer: String, depth: Int) throws(JSONError) -> JSONValue {
+  mutating func value(at pointer: String, depth: Int) throws(JSONError) -> JSONValue {
     if recordsPlaces { offsets[pointer] = index }
     guard index < bytes.count else { throw failure("Expected a value") }
     switch bytes[index] {

@@ -194,20 +194,96 @@ struct ReaderTests {
     #expect(try all().map(\.stage) == ["thumbnails", "thumbnails"])
   }
 
-  @Test("A reader beside the writer sees a snapshot, and then what was committed")
-  func besideTheWriter() throws {
+  /// Something that goes through many rows, and calls its body for each.
+  enum Walk: CaseIterable {
+    case assets, trash, originals, renditions, renditionFiles, sightings
+
+    func run(_ reader: CatalogReader, _ body: () throws -> Void) throws {
+      switch self {
+      case .assets: try reader.assets { _ in try body() }
+      case .trash: try reader.trashedAssets { _ in try body() }
+      case .originals: try reader.originals { _, _ in try body() }
+      case .renditions: try reader.allRenditions { _ in try body() }
+      case .renditionFiles: try reader.renditionFiles { _ in try body() }
+      case .sightings:
+        let cursor = try reader.sightings(of: Samples.source)
+        defer { cursor.close() }
+        while try cursor.next() != nil { try body() }
+      }
+    }
+  }
+
+  @Test("A reader in the middle of a list holds no snapshot", arguments: Walk.allCases)
+  func besideTheWriter(walk: Walk) throws {
     let library = try Library()
-    try library.add([Samples.asset(1)])
+    try library.catalog.configure([Samples.stage("thumbnails", fingerprint: 1)])
+    try library.add([Samples.asset(1), Samples.asset(2)])
+    let jobs = try library.catalog.claim(stage: "thumbnails", limit: 9, suspects: false)
+    _ = try library.catalog.complete(
+      jobs.map {
+        Completion(
+          token: $0.token,
+          outcome: .done(
+            facts: [:], renditions: [Samples.rendition("r", path: "renditions/\($0.asset)")]),
+          seconds: 1)
+      })
+    try library.catalog.apply(
+      [1, 2].flatMap { number -> [CatalogChange] in
+        [
+          .trashed(Samples.id(number), at: .now),
+          .sighting(
+            Sighting(
+              source: Samples.source, path: BytePath("\(number)"), state: .ignored,
+              seenAt: .now)),
+        ]
+      }, manifestPosition: 9)
     let reader = try CatalogReader.open(at: library.file, immutable: false)
     var count = 0
-    try reader.assets { _ in
-      try library.add([Samples.asset(2), Samples.asset(3)])
+    try walk.run(reader) {
       count += 1
-      #expect(try reader.status().assets == 1)
+      try library.catalog.apply([], manifestPosition: 9 + Int64(count))
+      // Busy is what it says of a log that somebody still reads.
+      #expect(try library.count("PRAGMA wal_checkpoint(TRUNCATE)") == 0)
+      #expect(try reader.lastManifestPosition == 9 + Int64(count))
     }
-    #expect(count == 1)
-    #expect(try reader.status().assets == 3)
+    #expect(count == 2)
     try reader.close()
+  }
+
+  @Test("A path counts as on disk where something ought to be, whatever its state")
+  func pathsOnDisk() throws {
+    let library = try Library()
+    let identity = FileIdentity(inode: 1, size: 1, modified: 1, changed: 1)
+    let states = Sighting.State.allCases
+    try library.catalog.apply(
+      states.flatMap { state in
+        [identity, nil].map { identity in
+          .sighting(
+            Sighting(
+              source: Samples.source, path: BytePath("\(state)\(identity == nil ? 0 : 1)"),
+              state: state, identity: identity, seenAt: .now))
+        }
+      }, manifestPosition: 1)
+    let counts = try library.read { try $0.status().pathsOnDisk[Samples.source] }
+    // Of what was taken nothing is left there without an identity.
+    var expected: [Sighting.State: Int] = [.imported: 1, .duplicate: 1, .returned: 1]
+    for state in [Sighting.State.ignored, .rejected, .settling, .failed] { expected[state] = 2 }
+    #expect(counts == expected)
+  }
+
+  @Test("A list longer than a page is given whole, in order, each row once")
+  func pages() throws {
+    let library = try Library()
+    let count = 2 * CatalogReader.pageSize + 1
+    try library.add((1...count).map { Samples.asset($0) })
+    try library.read { reader throws in
+      var ids: [AssetID] = []
+      try reader.assets { ids.append($0.id) }
+      #expect(ids == (1...count).map { Samples.id($0) })
+      var digests: [Digest] = []
+      try reader.originals { digest, _ in digests.append(digest) }
+      #expect(digests.count == count && Set(digests).count == count)
+    }
   }
 
   @Test("What a body throws comes out, and the reader stays usable")

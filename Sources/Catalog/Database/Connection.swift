@@ -189,10 +189,11 @@ extension Connection {
     return try statement.step() ? try read(statement) : nil
   }
 
-  /// Gives rows one by one; the body may throw anything and may read more.
+  /// Gives rows one by one; the body may read more.
   func each(
-    _ sql: String, _ values: any SQLBindable..., body: (Statement) throws -> Void
-  ) throws {
+    _ sql: String, _ values: any SQLBindable...,
+    body: (Statement) throws(CatalogError) -> Void
+  ) throws(CatalogError) {
     let statement = try take(sql)
     defer { statement.reset() }
     try statement.bind(values)
@@ -229,6 +230,9 @@ extension Connection {
       throw error
     }
   }
+
+  /// The statements that were prepared so far.
+  var statements: [String] { Array(cache.keys) }
 
   /// Whether a transaction is open.
   var isInTransaction: Bool { isOpen && sqlite3_get_autocommit(handle) == 0 }

@@ -133,7 +133,11 @@ extension CatalogWriter {
   /// Deletes those of the doomed rows that no job refers to and nobody works on.
   ///
   /// - Parameter withRunning: whether rows that somebody works on go as well.
-  func discardDoomed(withRunning: Bool = false) throws(CatalogError) {
+  /// - Returns: the renditions that went with them.
+  @discardableResult
+  func discardDoomed(
+    withRunning: Bool = false
+  ) throws(CatalogError) -> (count: Int, bytes: Int) {
     try connection.execute(
       """
       DELETE FROM temp.doomed WHERE
@@ -143,7 +147,13 @@ extension CatalogWriter {
           SELECT 1 FROM ledger WHERE id = doomed.ledger AND state = 'running')
       """, withRunning)
     let count = try connection.first("SELECT count(*) FROM temp.doomed") { $0.int(0) } ?? 0
-    guard count > 0 else { return }
+    guard count > 0 else { return (0, 0) }
+    let renditions = try connection.first(
+      """
+      SELECT count(*), coalesce(sum(rendition.bytes), 0)
+      FROM temp.doomed CROSS JOIN rendition ON rendition.ledger = doomed.ledger
+      """
+    ) { ($0.int(0), $0.int(1)) }
     try connection.execute(
       """
       INSERT INTO discarded_file (path, fingerprint, digest, asset)
@@ -155,6 +165,7 @@ extension CatalogWriter {
       """)
     try connection.execute("DELETE FROM ledger WHERE id IN (SELECT ledger FROM temp.doomed)")
     try connection.execute("DELETE FROM temp.doomed")
+    return renditions ?? (0, 0)
   }
 
   /// Takes the files that may be removed off the list.

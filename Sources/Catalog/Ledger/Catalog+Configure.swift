@@ -1,7 +1,9 @@
 import PipelineModel
 
 extension Catalog {
-  package func configure(_ stages: [StageDefinition]) throws(CatalogError) {
+  package func configure(
+    _ stages: [StageDefinition], isStopped: () -> Bool
+  ) throws(CatalogError) {
     let definitions = try StageDefinition.json(stages)
     try access.sync { (writer) throws(CatalogError) in
       let configured = try writer.connection.transaction { () throws(CatalogError) in
@@ -10,13 +12,20 @@ extension Catalog {
           try writer.replaceStages(stages, known: known)
           try writer.connection.execute(Setting.write, Setting.stages, definitions)
         }
-        let configured = try ConfiguredStage.all(writer.connection)
-        try writer.endInterruptedAttempts(configured)
-        return configured
+        return try ConfiguredStage.all(writer.connection)
       }
       // Remembered only now, because the transaction might not have been kept.
       writer.stages = configured
     }
+    try write { (writer) throws(CatalogError) in
+      try writer.endInterruptedAttempts(writer.stages)
+    }
+    // Others may use the catalog between the steps.
+    while !isStopped(),
+      try write({ (writer) throws(CatalogError) in
+        try writer.takeConfigurationStep()
+      })
+    {}
   }
 }
 
@@ -53,7 +62,7 @@ extension StageDefinition {
 }
 
 extension CatalogWriter {
-  /// Records the stages and gives every asset its jobs for them.
+  /// Records the stages, and what is to be done then for assets and rows that are there.
   ///
   /// - Parameter known: the definitions of the last time, as they were written then.
   fileprivate func replaceStages(
@@ -63,42 +72,26 @@ extension CatalogWriter {
     let known = known.flatMap { try? JSONText.decode(JSONValue.self, from: $0) }
     let before = Dictionary(
       try ConfiguredStage.all(connection).map { ($0.name, $0) }, uniquingKeysWith: { $1 })
+    let unfinished = try ConfigurationProgress.read(connection) != nil
     try connection.execute("UPDATE stage SET active = 0")
     try connection.execute("DELETE FROM stage_need")
     var recorded: [String: ConfiguredStage] = [:]
     for (position, definition) in definitions.enumerated() {
       recorded[definition.name] = try record(definition, at: position, needing: recorded)
     }
+    var progress = ConfigurationProgress()
     for definition in definitions {
       guard let stage = recorded[definition.name] else { continue }
       let old = before[stage.name]
-      if old?.fingerprint != stage.fingerprint || old?.isAssetScoped != stage.isAssetScoped {
-        try assignJobs(of: stage)
+      let isOther =
+        old?.fingerprint != stage.fingerprint || old?.isAssetScoped != stage.isAssetScoped
+      // Where the last change was not finished, nobody knows how far it came for which stage.
+      if unfinished || isOther { progress.assigned.append(stage.name) }
+      if unfinished || definition.acceptsOther(than: known) {
+        progress.reconsidered.append(stage.name)
       }
-      try connection.execute(
-        """
-        UPDATE ledger SET state = 'waiting', not_before = 0, attempts = 0, interruptions = 0,
-          class = NULL, reason = NULL, finished_at = NULL
-        WHERE fingerprint = ? AND state = 'failed' AND runtime IS NOT ?
-        """, stage.fingerprint, stage.runtime)
-      guard definition.acceptsOther(than: known) else { continue }
-      // Those that were never handed to the plugin, which a plugin's own skip was.
-      try connection.execute(
-        """
-        UPDATE ledger SET state = 'waiting', not_before = 0, attempts = 0, interruptions = 0,
-          reason = NULL, finished_at = NULL
-        WHERE fingerprint = ? AND state = 'skipped' AND blocked = 0 AND seconds = 0
-        """, stage.fingerprint)
     }
-    let all = definitions.compactMap { recorded[$0.name] }
-    for stage in all { try settle(stage) }
-    try connection.execute(
-      """
-      INSERT INTO temp.doomed (ledger) SELECT id FROM ledger
-      WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.ledger = ledger.id)
-        AND NOT EXISTS (SELECT 1 FROM job WHERE job.previous_ledger = ledger.id)
-      """)
-    try discardDoomed()
+    try progress.write(connection)
   }
 
   /// Makes or changes the row of a stage.
@@ -154,51 +147,6 @@ extension CatalogWriter {
     return try connection.first("SELECT last_insert_rowid()") { $0.int64(0) } ?? 0
   }
 
-  /// Points the job of every asset to the row of the stage's fingerprint.
-  ///
-  /// A row that is done and now replaced is kept as the one that is served.
-  private func assignJobs(of stage: ConfiguredStage) throws(CatalogError) {
-    try connection.execute(
-      stage.isAssetScoped
-        ? """
-        INSERT INTO ledger (fingerprint, digest, asset, state)
-        SELECT ?, digest, id, 'waiting' FROM asset WHERE true ORDER BY id
-        ON CONFLICT DO NOTHING
-        """
-        : """
-        INSERT INTO ledger (fingerprint, digest, state)
-        SELECT ?, digest, 'waiting' FROM asset WHERE true GROUP BY digest ORDER BY min(id)
-        ON CONFLICT DO NOTHING
-        """, stage.fingerprint)
-    let fresh = """
-      ledger AS fresh INDEXED BY ledger_key
-        ON fresh.digest = asset.digest AND fresh.fingerprint = ?2
-        AND ifnull(fresh.asset, x'') = iif(?3, asset.id, x'')
-      """
-    try connection.execute(
-      """
-      UPDATE job SET
-        ledger = switch.fresh,
-        previous_ledger = CASE WHEN switch.is_done THEN NULL
-          WHEN switch.was_done THEN job.ledger
-          ELSE nullif(job.previous_ledger, switch.fresh) END
-      FROM (
-        SELECT job.asset AS asset, fresh.id AS fresh, fresh.state = 'done' AS is_done,
-          old.state = 'done' AS was_done
-        FROM job CROSS JOIN ledger AS old ON old.id = job.ledger
-          CROSS JOIN asset ON asset.id = job.asset CROSS JOIN \(fresh)
-        WHERE job.stage = ?1 AND fresh.id <> old.id
-      ) AS switch
-      WHERE job.stage = ?1 AND job.asset = switch.asset
-      """, stage.id, stage.fingerprint, stage.isAssetScoped)
-    try connection.execute(
-      """
-      INSERT INTO job (asset, stage, ledger)
-      SELECT asset.id, ?1, fresh.id FROM asset CROSS JOIN \(fresh) WHERE true
-      ON CONFLICT DO NOTHING
-      """, stage.id, stage.fingerprint, stage.isAssetScoped)
-  }
-
   /// Ends attempts that an earlier process left open.
   ///
   /// They don't count as attempts, because the row may be innocent of a kill
@@ -210,7 +158,8 @@ extension CatalogWriter {
     let fingerprints = Set(
       try connection.all(
         """
-        SELECT DISTINCT ledger.fingerprint FROM attempt JOIN ledger ON ledger.id = attempt.ledger
+        SELECT DISTINCT ledger.fingerprint
+        FROM attempt INDEXED BY attempt_open CROSS JOIN ledger ON ledger.id = attempt.ledger
         WHERE attempt.ended_at IS NULL AND attempt.id < ?
         """, firstAttempt
       ) { $0.int64(0) })
@@ -219,7 +168,8 @@ extension CatalogWriter {
     try connection.execute(
       """
       INSERT INTO temp.touched (digest)
-      SELECT DISTINCT ledger.digest FROM attempt JOIN ledger ON ledger.id = attempt.ledger
+      SELECT DISTINCT ledger.digest
+      FROM attempt INDEXED BY attempt_open CROSS JOIN ledger ON ledger.id = attempt.ledger
       WHERE attempt.ended_at IS NULL AND attempt.id < ?
       """, firstAttempt)
     try connection.execute(

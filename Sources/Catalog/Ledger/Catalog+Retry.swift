@@ -2,37 +2,68 @@ package import PipelineModel
 
 extension Catalog {
   package func retry(assets: [AssetID]?) throws(CatalogError) -> Int {
-    try write { (writer) throws(CatalogError) in
-      for asset in assets ?? [] {
-        try writer.connection.execute(
-          "INSERT INTO temp.chosen (asset) VALUES (?) ON CONFLICT DO NOTHING", asset)
+    if let assets { return try retry(assets) }
+    var count = 0
+    for fingerprint in try read({ (connection) throws(CatalogError) in
+      try connection.all("SELECT DISTINCT fingerprint FROM stage WHERE active = 1") { $0.int64(0) }
+    }) {
+      // A page a transaction: everything may have failed.
+      var place: LedgerPlace? = LedgerPlace()
+      while let last = place {
+        place = try write { (writer) throws(CatalogError) in
+          let next = try last.fillPage(ofFingerprint: fingerprint, writer.connection)
+          try writer.connection.execute(
+            """
+            INSERT INTO temp.retried (ledger)
+            SELECT ledger.id FROM temp.page CROSS JOIN ledger ON ledger.id = page.ledger
+            WHERE \(CatalogWriter.hasFailed)
+            """)
+          count += try writer.retryRetried()
+          return next
+        }
       }
-      try writer.connection.execute(
-        """
-        INSERT INTO temp.retried (ledger)
-        SELECT DISTINCT ledger.id FROM stage
-          CROSS JOIN ledger INDEXED BY ledger_claim
-            ON ledger.fingerprint = stage.fingerprint AND ledger.state IN ('failed', 'ready')
-              AND (ledger.state = 'failed' OR ledger.class IS NOT NULL)
-        WHERE stage.active = 1 AND (?1 OR EXISTS (
-          SELECT 1 FROM job WHERE job.ledger = ledger.id
-            AND job.asset IN (SELECT asset FROM temp.chosen)))
-        """, assets == nil)
-      try writer.connection.execute(
-        """
-        INSERT INTO temp.touched (digest)
-        SELECT DISTINCT ledger.digest FROM temp.retried JOIN ledger ON ledger.id = retried.ledger
-        """)
-      let count = try writer.connection.execute(
-        """
-        UPDATE ledger SET state = 'waiting', not_before = 0, attempts = 0, interruptions = 0,
-          class = NULL, reason = NULL, finished_at = NULL
-        WHERE id IN (SELECT ledger FROM temp.retried)
-        """)
-      try writer.connection.execute("DELETE FROM temp.retried")
-      try writer.connection.execute("DELETE FROM temp.chosen")
-      try writer.settleTouched(writer.stages)
-      return count
     }
+    return count
+  }
+
+  private func retry(_ assets: [AssetID]) throws(CatalogError) -> Int {
+    try write { (writer) throws(CatalogError) in
+      for asset in assets {
+        try writer.connection.execute(
+          """
+          INSERT INTO temp.retried (ledger)
+          SELECT ledger.id FROM job CROSS JOIN stage ON stage.id = job.stage AND stage.active = 1
+            CROSS JOIN ledger ON ledger.id = job.ledger
+          WHERE job.asset = ? AND \(CatalogWriter.hasFailed)
+          ON CONFLICT DO NOTHING
+          """, asset)
+      }
+      return try writer.retryRetried()
+    }
+  }
+}
+
+extension CatalogWriter {
+  /// Whether a row of `ledger` failed, or waits for another attempt after a failure.
+  fileprivate static let hasFailed = """
+    (ledger.state = 'failed' OR ledger.state = 'ready' AND ledger.class IS NOT NULL)
+    """
+
+  /// Makes the rows of `temp.retried` ready again.
+  fileprivate func retryRetried() throws(CatalogError) -> Int {
+    try connection.execute(
+      """
+      INSERT INTO temp.touched (digest)
+      SELECT DISTINCT ledger.digest FROM temp.retried CROSS JOIN ledger ON ledger.id = retried.ledger
+      """)
+    let count = try connection.execute(
+      """
+      UPDATE ledger SET state = 'waiting', not_before = 0, attempts = 0, interruptions = 0,
+        class = NULL, reason = NULL, finished_at = NULL
+      WHERE id IN (SELECT ledger FROM temp.retried)
+      """)
+    try connection.execute("DELETE FROM temp.retried")
+    try settleTouched(stages)
+    return count
   }
 }

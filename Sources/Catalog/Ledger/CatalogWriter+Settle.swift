@@ -22,11 +22,6 @@ extension CatalogWriter {
     try connection.execute("DELETE FROM temp.touched")
   }
 
-  /// Settles all rows of a stage.
-  func settle(_ stage: ConfiguredStage) throws(CatalogError) {
-    try settle(stage, rows: "ledger AS row")
-  }
-
   /// Makes rows waiting, ready or skipped as the rows that they need are.
   ///
   /// What is running, done, failed or was skipped by its own plugin stays as

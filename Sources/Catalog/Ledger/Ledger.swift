@@ -15,7 +15,15 @@ package protocol Ledger: Sendable {
   /// (their rows stay). Costs next to nothing if nothing changed. Attempts of
   /// this process go on, so that stages may be changed while jobs run. A stage
   /// that needs an asset-scoped one is asset-scoped itself.
-  func configure(_ stages: [StageDefinition]) throws(CatalogError)
+  ///
+  /// What is to be done for assets and rows that are there is done in many short
+  /// transactions. Where it is stopped, or the process ends, the next call goes on,
+  /// and what is not configured yet is not ready.
+  ///
+  /// - Parameter isStopped: whether to leave the rest; asked between transactions.
+  func configure(
+    _ stages: [StageDefinition], isStopped: () -> Bool
+  ) throws(CatalogError)
 
   /// Takes up to `limit` ready rows of a stage and records an attempt for each.
   ///
@@ -71,4 +79,11 @@ package protocol Ledger: Sendable {
   /// - Parameter assets: the assets whose failed jobs are meant; `nil` for all.
   /// - Returns: how many rows became ready.
   func retry(assets: [AssetID]?) throws(CatalogError) -> Int
+}
+
+extension Ledger {
+  /// Says which stages there are, and waits for all that follows from it.
+  package func configure(_ stages: [StageDefinition]) throws(CatalogError) {
+    try configure(stages) { false }
+  }
 }

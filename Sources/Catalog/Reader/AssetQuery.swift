@@ -2,8 +2,13 @@ import PipelineModel
 
 /// The statements that read assets with their renditions.
 enum AssetQuery {
-  /// All columns of `Statement.asset()`; a condition and an order may follow.
-  static let assets = """
+  /// All columns of `Statement.asset()`; more conditions and an order may follow.
+  static let assets = columns + " WHERE true"
+
+  /// The same of the assets that are in the trash.
+  static let trashedAssets = columns + " WHERE asset.trashed_at IS NOT NULL"
+
+  private static let columns = """
     SELECT asset.id, asset.digest, original.size, asset.name, source.path, asset.path,
       asset.modified, asset.imported_at, asset.supersedes, asset_state.state,
       (SELECT coalesce(ledger.facts, previous.facts)

@@ -3,32 +3,37 @@ package import PipelineModel
 extension CatalogReader {
   /// Gives all assets in key order, one at a time.
   ///
+  /// No snapshot is held while a body runs. What is recorded meanwhile is given if its key lies
+  /// behind the page, and what is deleted from the page is given all the same.
+  ///
   /// - Throws: what the body throws, or a `CatalogError`.
   package func assets(_ body: (AssetRecord) throws -> Void) throws {
-    try stream { connection in
-      // Two statements in the same order, so that the memory does not grow with the library.
-      let renditions = try connection.take(
-        AssetQuery.renditions + " ORDER BY job.asset, stage.position, rendition.name")
-      defer { renditions.reset() }
-      try renditions.bind([])
-      var hasRow = try renditions.step()
-      try connection.each(AssetQuery.assets + " ORDER BY asset.id") { row in
-        var asset = try row.asset()
-        while hasRow {
-          let owner = try renditions.assetID(0)
-          if owner > asset.id { break }
-          if owner == asset.id { asset.renditions.append(try renditions.rendition(1)) }
-          hasRow = try renditions.step()
-        }
-        try body(asset)
+    try forEachPage(of: AssetQuery.assets, body)
+  }
+
+  /// Gives the assets that are in the trash, as `assets` does.
+  package func trashedAssets(_ body: (AssetRecord) throws -> Void) throws {
+    try forEachPage(of: AssetQuery.trashedAssets, body)
+  }
+
+  private func forEachPage(
+    of query: String, _ body: (AssetRecord) throws -> Void
+  ) throws {
+    var last: AssetID?
+    while true {
+      let page = try read { (connection) throws(CatalogError) in
+        try connection.assets(query, after: last)
       }
+      for asset in page { try body(asset) }
+      guard let end = page.last?.id else { return }
+      last = end
     }
   }
 
   /// Returns an asset, or `nil` if there is none with this key.
   package func asset(_ id: AssetID) throws(CatalogError) -> AssetRecord? {
     try read { (connection) throws(CatalogError) in
-      var asset = try connection.first(AssetQuery.assets + " WHERE asset.id = ?", id) {
+      var asset = try connection.first(AssetQuery.assets + " AND asset.id = ?", id) {
         (row) throws(CatalogError) in try row.asset()
       }
       asset?.renditions = try connection.all(
@@ -76,12 +81,16 @@ extension CatalogReader {
 
   /// Gives the digest and size of all originals in the order of their digests.
   ///
+  /// No snapshot is held while a body runs.
+  ///
   /// - Throws: what the body throws, or a `CatalogError`.
   package func originals(_ body: (Digest, Int) throws -> Void) throws {
-    try stream { connection in
-      try connection.each("SELECT digest, size FROM original ORDER BY digest") { row in
-        try body(try row.digest(0), row.int(1))
-      }
+    var last: Digest?
+    while true {
+      let page = try originals(after: last, limit: Self.pageSize)
+      for (digest, size) in page { try body(digest, size) }
+      guard let end = page.last?.digest else { return }
+      last = end
     }
   }
 
@@ -95,5 +104,31 @@ extension CatalogReader {
     let last = Hexadecimal.decode(digits + [UInt8](repeating: UInt8(ascii: "f"), count: missing))
     guard let first, let last else { return nil }
     return (first, last)
+  }
+}
+
+extension Connection {
+  /// The assets of a page with their renditions.
+  fileprivate func assets(
+    _ query: String, after last: AssetID?
+  ) throws(CatalogError) -> [AssetRecord] {
+    var page = try all(
+      "\(query) AND asset.id > ? ORDER BY asset.id LIMIT \(CatalogReader.pageSize)",
+      SQLValue.blob(last?.bytes ?? [])
+    ) { (row) throws(CatalogError) in try row.asset() }
+    guard let first = page.first?.id, let end = page.last?.id else { return [] }
+    var index = page.startIndex
+    // Both in the order of keys.
+    try each(
+      AssetQuery.renditions
+        + " WHERE job.asset BETWEEN ? AND ? ORDER BY job.asset, stage.position, rendition.name",
+      first, end
+    ) { (row) throws(CatalogError) in
+      let owner = try row.assetID(0)
+      while index < page.endIndex, page[index].id < owner { index += 1 }
+      guard index < page.endIndex, page[index].id == owner else { return }
+      page[index].renditions.append(try row.rendition(1))
+    }
+    return page
   }
 }

@@ -35,7 +35,7 @@ extension CatalogReader {
       try connection.first(
         """
         SELECT max(id) FROM (
-          SELECT max(run) AS id FROM asset
+          SELECT max(run) AS id FROM asset WHERE run IS NOT NULL
           UNION ALL SELECT max(id) FROM run
           WHERE coalesce(json_extract(counters, '$.imported'), verb = ?) > 0)
         """, RunRecord.unknownVerb
@@ -69,8 +69,8 @@ extension CatalogReader {
       try connection.all(
         """
         SELECT \(Connection.originColumns)
-        WHERE asset.run = ?1 AND (?2 IS NULL OR asset.id < ?2) ORDER BY asset.id DESC LIMIT ?3
-        """, run, before, limit
+        WHERE asset.run = ? AND asset.id < ? ORDER BY asset.id DESC LIMIT ?
+        """, run, SQLValue.blob(before?.bytes ?? Self.behindAllKeys), limit
       ) { (row) throws(CatalogError) in try row.origin() }
     }
   }
@@ -94,9 +94,8 @@ extension CatalogReader {
     try read { (connection) throws(CatalogError) in
       try connection.all(
         """
-        SELECT digest, size FROM original WHERE ?1 IS NULL OR digest > ?1
-        ORDER BY digest LIMIT ?2
-        """, digest, limit
+        SELECT digest, size FROM original WHERE digest > ? ORDER BY digest LIMIT ?
+        """, SQLValue.blob(digest?.bytes ?? []), limit
       ) { (row) throws(CatalogError) in (try row.digest(0), row.int(1)) }
     }
   }
@@ -109,18 +108,27 @@ extension CatalogReader {
     }
   }
 
-  /// Counts the renditions that only stages made which are no longer configured.
-  package func formerRenditions() throws(CatalogError) -> (count: Int, bytes: Int) {
+  /// A blob that sorts behind all keys, which have sixteen bytes.
+  private static let behindAllKeys = [UInt8](repeating: 0xFF, count: 17)
+
+  /// Whether a job is under way or is to come.
+  package func hasDueJobs() throws(CatalogError) -> Bool {
     try read { (connection) throws(CatalogError) in
       try connection.first(
         """
-        SELECT count(*), coalesce(sum(rendition.bytes), 0) FROM rendition
-        WHERE NOT EXISTS (SELECT 1 FROM job JOIN stage ON stage.id = job.stage
-            WHERE stage.active = 1 AND job.ledger = rendition.ledger)
-          AND NOT EXISTS (SELECT 1 FROM job JOIN stage ON stage.id = job.stage
-            WHERE stage.active = 1 AND job.previous_ledger = rendition.ledger)
+        SELECT 1 FROM fingerprint CROSS JOIN ledger INDEXED BY ledger_claim
+          ON ledger.fingerprint = fingerprint.id
+            AND ledger.state IN ('waiting', 'ready', 'running')
+        LIMIT 1
         """
-      ) { ($0.int(0), $0.int(1)) } ?? (0, 0)
+      ) { _ in true } ?? false
+    }
+  }
+
+  /// Counts the renditions that only stages made which are no longer configured.
+  package func formerRenditions() throws(CatalogError) -> (count: Int, bytes: Int) {
+    try read { (connection) throws(CatalogError) in
+      try FormerStages.renditions(connection)
     }
   }
 
@@ -133,7 +141,8 @@ extension CatalogReader {
         try connection.all(
           """
           SELECT coalesce(ledger.asset, ledger.digest), fingerprint.value
-          FROM ledger JOIN fingerprint ON fingerprint.id = ledger.fingerprint
+          FROM fingerprint CROSS JOIN ledger INDEXED BY ledger_claim
+            ON ledger.fingerprint = fingerprint.id
           WHERE ledger.state IN ('waiting', 'ready', 'running')
           """
         ) { (row) throws(CatalogError) in

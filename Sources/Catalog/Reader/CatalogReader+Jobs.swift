@@ -80,10 +80,12 @@ extension CatalogReader {
   ///
   /// - Throws: what the body throws, or a `CatalogError`.
   package func allRenditions(_ body: (RenditionRecord) throws -> Void) throws {
-    try stream { connection in
-      try connection.each(Self.recordedRenditions + " ORDER BY rendition.id") { row in
-        try body(try row.rendition(0))
-      }
+    var last: Int64 = 0
+    while true {
+      let page = try renditions(after: last, limit: Self.pageSize)
+      for rendition in page { try body(rendition) }
+      guard let end = page.last?.id else { return }
+      last = end
     }
   }
 
@@ -124,15 +126,30 @@ extension CatalogReader {
   /// Those are the files of renditions, and files that are to be removed when
   /// the next batch of jobs is complete.
   ///
+  /// They come in the byte order of their names. No snapshot is held while a body runs.
+  ///
   /// - Throws: what the body throws, or a `CatalogError`.
   package func renditionFiles(_ body: (String) throws -> Void) throws {
-    try stream { connection in
-      try connection.each(
+    var last = ""
+    while true {
+      let page = try renditionFiles(after: last, limit: Self.pageSize)
+      for path in page { try body(path) }
+      guard let end = page.last else { return }
+      last = end
+    }
+  }
+
+  /// Returns the files behind a name, as `renditionFiles` gives them.
+  package func renditionFiles(
+    after path: String, limit: Int
+  ) throws(CatalogError) -> [String] {
+    try read { (connection) throws(CatalogError) in
+      try connection.all(
         """
-        SELECT path FROM rendition WHERE path IS NOT NULL
-        UNION ALL SELECT path FROM discarded_file
-        """
-      ) { row in try body(row.text(0)) }
+        SELECT path FROM rendition WHERE path IS NOT NULL AND path > ?1
+        UNION SELECT path FROM discarded_file WHERE path > ?1 ORDER BY path LIMIT ?2
+        """, path, limit
+      ) { $0.text(0) }
     }
   }
 

@@ -3,13 +3,15 @@ package import PipelineModel
 
 /// Reading the catalog, beside the writer or without one.
 ///
-/// Methods may be called from any queue, and from within the body of another
-/// one: then they see the same snapshot. Bodies are called on the reader's own
-/// serial queue, so long work in one keeps other callers waiting, and the
-/// write-ahead log from being emptied.
+/// Methods may be called from any queue, and from within the body of another one.
+/// Each sees one snapshot; those that give rows to a body read a page at a time, and
+/// hold none while the body runs: somebody who stalls in the middle of a list would
+/// else keep the write-ahead log from being emptied.
 package final class CatalogReader: Sendable {
   let access: SerialAccess<Connection>
   let path: BytePath
+  /// How many rows are read together.
+  static let pageSize = 512
 
   private init(_ connection: sending Connection, path: BytePath) {
     self.path = path
@@ -79,15 +81,6 @@ package final class CatalogReader: Sendable {
         try body(connection)
       }
     }
-  }
-
-  /// Runs a body that may throw anything within one snapshot.
-  func stream(_ body: (Connection) throws -> Void) throws {
-    var failure: (any Error)?
-    try read { (connection) throws(CatalogError) in
-      do { try body(connection) } catch { failure = error }
-    }
-    if let failure { throw failure }
   }
 }
 

@@ -25,13 +25,7 @@ package final class SightingCursor {
     self.source = source
     let connection = try Connection(catalog, mode: .read)
     do throws(CatalogError) {
-      let condition = awaitingRemoval ? "AND awaits_removal = 1" : ""
-      let statement = try connection.take(
-        """
-        SELECT \(Connection.sightingColumns) FROM sighting
-        WHERE source = (SELECT id FROM source WHERE path = ?) AND path > ? \(condition)
-        ORDER BY path LIMIT \(Self.pageSize)
-        """)
+      let statement = try connection.take(Self.page(awaitingRemoval: awaitingRemoval))
       phase = .open(connection, statement)
     } catch {
       connection.close()
@@ -40,6 +34,16 @@ package final class SightingCursor {
   }
 
   deinit { close() }
+
+  /// The statement that reads a page, given the source and the last path.
+  static func page(awaitingRemoval: Bool) -> String {
+    """
+    SELECT \(Connection.sightingColumns) FROM sighting
+    WHERE source = (SELECT id FROM source WHERE path = ?) AND path > ?
+      \(awaitingRemoval ? "AND awaits_removal = 1" : "")
+    ORDER BY path LIMIT \(pageSize)
+    """
+  }
 
   /// Returns the next sighting, or `nil` behind the last one.
   package func next() throws(CatalogError) -> Sighting? {

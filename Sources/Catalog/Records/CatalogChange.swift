@@ -17,7 +17,13 @@ package enum CatalogChange: Hashable, Sendable {
   case restored(AssetID)
   /// An asset is deleted for good: its row goes, and what is known of its bytes
   /// goes with the last asset that has them. Its paths stay settled.
-  case purged(AssetID)
+  ///
+  /// `sequence` is the place of the fact in the manifest. Without it, the bytes are
+  /// not listed as deleted, because `gc` could not find the fact.
+  case purged(AssetID, sequence: Int64? = nil)
   /// An asset's bytes are at a path again, and the asset goes as if it were purged.
-  case returned(AssetID, Sighting)
+  case returned(AssetID, Sighting, sequence: Int64? = nil)
+  /// A file was let go for the sake of these bytes: they are not to be deleted, whatever
+  /// came before.
+  case relied(on: Digest)
 }

@@ -1,4 +1,15 @@
 extension Schema {
   /// Version 2: the view `metadata`. No table changes; views are made anew with every migration.
   static let version2 = "SELECT 1"
+
+  /// Version 3: the list of deleted originals, and the trash without a look at every asset.
+  static let version3 = """
+    CREATE TABLE deletion (
+      digest BLOB PRIMARY KEY CHECK (length(digest) = 32),
+      asset BLOB NOT NULL CHECK (length(asset) = 16),
+      sequence INTEGER NOT NULL CHECK (sequence > 0)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX deletion_sequence ON deletion (sequence);
+    CREATE INDEX asset_trashed ON asset (id) WHERE trashed_at IS NOT NULL;
+    """
 }

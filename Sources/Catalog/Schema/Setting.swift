@@ -3,6 +3,11 @@ enum Setting {
   static let library = "library"
   static let manifestPosition = "manifest.position"
   static let stages = "ledger.stages"
+  /// There once the table `deletion` has all deletions of the manifest.
+  static let deletions = "deletions.complete"
+
+  /// What is still to be done for stages that were changed: `ConfigurationProgress`.
+  static let progress = "ledger.progress"
 
   static let read = "SELECT value FROM setting WHERE key = ?"
   static let write = """

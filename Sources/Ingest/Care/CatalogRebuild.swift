@@ -18,7 +18,11 @@ package struct CatalogRebuild {
   package init(_ library: LibraryFolder) { self.library = library }
 
   /// Replays the whole manifest into a new catalog, then puts it in the old one's place.
-  package func run() throws(IngestError) -> Result {
+  ///
+  /// - Parameter progress: told how many facts of how many are read.
+  package func run(
+    progress: @escaping (Int64, Int64) -> Void = { _, _ in }
+  ) throws(IngestError) -> Result {
     try translating {
       let folder = try Descriptor.openFolder(library.layout.catalogFolder)
       let name = library.layout.catalog.lastComponent
@@ -28,7 +32,8 @@ package struct CatalogRebuild {
       let manifest = try Manifest(folder: library.layout.manifest)
       let path = library.layout.catalogFolder.appending(fresh)
       let catalog = try Catalog.create(at: path, libraryID: library.marker.library)
-      try Replay(catalog: catalog, manifest: manifest).run()
+      let facts = manifest.lastSequence
+      try Replay(catalog: catalog, manifest: manifest) { progress($0, facts) }.run()
       try RebuiltCatalog(catalog).note(at: .now)
       try catalog.close()
       try files.requireWhole()

@@ -1,9 +1,37 @@
+import Catalog
 import Manifest
 import PipelineModel
 
 /// What the manifest says about the deletion of bytes.
 struct Deletions {
   let manifest: Manifest
+
+  /// Those of some originals that the manifest deletes by the fact they are listed with, and
+  /// that no fact behind that refers to; read from the first of these facts on.
+  ///
+  /// What came before it is the catalog's to say: it lists bytes when their last asset goes.
+  func confirmed(among listed: [DeletedOriginal]) throws(IngestError) -> Set<Digest> {
+    guard let first = listed.map(\.sequence).min() else { return [] }
+    let rows = Dictionary(listed.map { ($0.digest, $0) }, uniquingKeysWith: { $1 })
+    var confirmed: Set<Digest> = []
+    var cursor = try translating { try manifest.entries(after: first - 1) }
+    while let entry = try translating({ try cursor.next() }) {
+      switch entry.fact {
+      case .stored(let stored): confirmed.remove(stored.digest)
+      // Whoever let go of a file for the sake of these bytes relied on them, whatever came before.
+      case .duplicate(let duplicate): confirmed.remove(duplicate.digest)
+      case .purged(let asset, let digest):
+        let row = DeletedOriginal(digest: digest, asset: asset, sequence: entry.sequence)
+        if rows[digest] == row { confirmed.insert(digest) }
+      case .returned(let back):
+        let row = DeletedOriginal(
+          digest: back.digest, asset: back.asset, sequence: entry.sequence)
+        if rows[back.digest] == row { confirmed.insert(back.digest) }
+      case .intent, .abandoned, .trashed, .restored, .returning: continue
+      }
+    }
+    return confirmed
+  }
 
   /// Those of some digests that a fact deleted, and that no asset has any more
   /// by the manifest's own account, whatever the catalog says.

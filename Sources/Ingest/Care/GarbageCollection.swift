@@ -57,9 +57,12 @@ package struct GarbageCollection {
     let files = try survey.unnamedFiles()
     garbage.files = files.count
     garbage.fileBytes = files.reduce(0) { $0 + $1.size }
-    let originals = try survey.deletedOriginals()
-    garbage.originals = originals.count
-    garbage.originalBytes = originals.reduce(0) { $0 + $1.size }
+    var page = try survey.deletedOriginals(after: 0)
+    while let last = page.listed.last {
+      garbage.originals += page.garbage.count
+      garbage.originalBytes += page.garbage.reduce(0) { $0 + $1.size }
+      page = try survey.deletedOriginals(after: last.sequence)
+    }
     return garbage
   }
 
@@ -68,10 +71,13 @@ package struct GarbageCollection {
   /// - Parameter isStopped: whether to leave the rest.
   package func run(isStopped: () -> Bool) throws(IngestError) -> Garbage {
     var garbage = Garbage()
-    let former = try translating { try library.reader.formerRenditions() }
-    garbage.renditions = try translating { try library.catalog.dropFormerStages() }
-    garbage.renditionBytes = garbage.renditions > 0 ? former.bytes : 0
-    try DiscardedFiles(library: library).remove()
+    var former = try translating { try FormerStages(library.catalog) }
+    while !isStopped(), let dropped = try translating({ try former.dropNext() }) {
+      garbage.renditions += dropped.count
+      garbage.renditionBytes += dropped.bytes
+      try DiscardedFiles(library: library).remove()
+      report.goesOn()
+    }
     let survey = GarbageSurvey(
       folder: library.folder, catalog: library.reader, manifest: library.manifest,
       originals: library.originals)
@@ -87,19 +93,40 @@ package struct GarbageCollection {
           + "message says which. Mount its disk, or make room, and collect garbage again.")
       return garbage
     }
-    for (digest, size) in try survey.deletedOriginals() where !isStopped() {
-      try translating { try library.originals.remove(digest) }
-      library.verified.remove(digest)
-      garbage.originals += 1
-      garbage.originalBytes += size
-    }
+    try removeOriginals(survey, isStopped: isStopped, garbage: &garbage)
     return garbage
+  }
+
+  private func removeOriginals(
+    _ survey: GarbageSurvey, isStopped: () -> Bool, garbage: inout Garbage
+  ) throws(IngestError) {
+    var page = try survey.deletedOriginals(after: 0)
+    while let last = page.listed.last {
+      var kept: Set<Digest> = []
+      for (digest, size) in page.garbage {
+        // What is on the list and gone already is taken off it by the next time.
+        if isStopped() { return }
+        do throws(FileError) {
+          try library.originals.remove(digest)
+        } catch {
+          report.warning("\(error.message) It is tried again when garbage is collected next.")
+          kept.insert(digest)
+          continue
+        }
+        library.verified.remove(digest)
+        garbage.originals += 1
+        garbage.originalBytes += size
+      }
+      let done = page.listed.map(\.digest).filter { !kept.contains($0) }
+      try translating { try library.catalog.forgetDeletions(of: done) }
+      page = try survey.deletedOriginals(after: last.sequence)
+    }
   }
 
   /// A job that is due may be about to write into a folder that is empty now.
   private func removeEmptyFolders() throws(IngestError) {
     try translating {
-      guard try library.reader.dueRenditionFiles().isEmpty else { return }
+      guard try !library.reader.hasDueJobs() else { return }
       _ = RenditionFiles(folder: library.folder, catalog: library.reader).removeEmptyFolders()
     }
   }

@@ -11,21 +11,46 @@ struct GarbageSurvey {
   let manifest: Manifest
   let originals: any OriginalStore
 
-  /// Originals that were deleted for good and that nothing refers to, with their sizes.
-  func deletedOriginals() throws(IngestError) -> [(digest: Digest, size: Int)] {
-    let unrecorded = try translating { try unrecordedOriginals() }
-    let deleted = try Deletions(manifest: manifest).deleted(among: Set(unrecorded.keys))
-    return unrecorded.filter { deleted.contains($0.key) }.map { ($0.key, $0.value) }
-      .sorted { $0.digest.hex < $1.digest.hex }
+  /// How many deleted originals are looked at together.
+  private static let pageSize = 4096
+
+  /// Some of the originals that were deleted for good.
+  struct DeletedOriginals {
+    /// Those that are there and that nothing refers to, with their sizes.
+    var garbage: [(digest: Digest, size: Int)] = []
+    /// All of the page: once the garbage is removed, none of them is to be looked at again.
+    var listed: [DeletedOriginal] = []
   }
 
-  private func unrecordedOriginals() throws -> [Digest: Int] {
-    var found: [Digest: Int] = [:]
-    try originals.forEach { entry throws(FileError) in
-      if case .original(let digest, let status) = entry { found[digest] = status.identity.size }
+  /// Returns the next deleted originals, in the order of their facts in the manifest.
+  ///
+  /// The catalog lists them. The manifest has the last word: it must hold the very fact, and
+  /// behind it nothing that refers to the bytes.
+  ///
+  /// - Parameter sequence: the place of the last fact of the page before.
+  func deletedOriginals(after sequence: Int64) throws(IngestError) -> DeletedOriginals {
+    try translating {
+      var page = DeletedOriginals()
+      page.listed = try catalog.deletions(after: sequence, limit: Self.pageSize)
+      let deleted = try Deletions(manifest: manifest).confirmed(among: page.listed)
+      for original in page.listed where deleted.contains(original.digest) {
+        guard try catalog.assets(with: original.digest).isEmpty,
+          let size = size(of: original.digest)
+        else { continue }
+        page.garbage.append((original.digest, size))
+      }
+      return page
     }
-    try catalog.originals { digest, _ in found[digest] = nil }
-    return found
+  }
+
+  /// The size of an original, or `nil` if it is gone.
+  private func size(of digest: Digest) -> Int? {
+    do throws(FileError) {
+      return try FileSystem.status(of: originals.materialize(digest)).identity.size
+    } catch {
+      // What can't be looked at counts for nothing; its removal says why.
+      return error.code == .notFound ? nil : 0
+    }
   }
 
   /// Files of renditions that no record names and no job is about to make.

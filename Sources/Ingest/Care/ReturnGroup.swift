@@ -61,13 +61,11 @@ struct ReturnGroup {
 
   private func commit(_ endings: [Ending]) throws(IngestError) {
     var facts: [ManifestFact] = []
-    var changes: [CatalogChange] = []
     let now = Timestamp.now
     for ending in endings {
       switch ending {
       case .returned(let back):
         facts.append(.returned(back))
-        changes.append(.returned(back.asset, back.sighting(at: now)))
         library.verified.remove(back.digest)
         library.hasReturned = true
       case .failed(let taking?, let reason):
@@ -78,6 +76,11 @@ struct ReturnGroup {
     }
     try translating {
       let position = try library.manifest.append(facts, at: now)
+      let first = position - Int64(facts.count) + 1
+      let changes = facts.enumerated().compactMap { offset, fact -> CatalogChange? in
+        guard case .returned(let back) = fact else { return nil }
+        return .returned(back.asset, back.sighting(at: now), sequence: first + Int64(offset))
+      }
       try library.catalog.apply(changes, manifestPosition: library.committed(position))
     }
     try DiscardedFiles(library: library).remove()

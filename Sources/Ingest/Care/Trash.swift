@@ -35,8 +35,9 @@ package struct Trash {
   package func trash(_ assets: [AssetID]) throws(IngestError) -> Int {
     let chosen = try chosen(of: assets, inTrash: false)
     let now = Timestamp.now
-    try record(
-      chosen.map { .trashed(asset: $0) }, chosen.map { .trashed($0, at: now) }, at: now)
+    try record(chosen.map { .trashed(asset: $0) }, at: now) { _ in
+      chosen.map { .trashed($0, at: now) }
+    }
     return chosen.count
   }
 
@@ -45,7 +46,9 @@ package struct Trash {
   /// - Returns: how many were brought back.
   package func restore(_ assets: [AssetID]) throws(IngestError) -> Int {
     let chosen = try chosen(of: assets, inTrash: true)
-    try record(chosen.map { .restored(asset: $0) }, chosen.map { .restored($0) }, at: .now)
+    try record(chosen.map { .restored(asset: $0) }, at: .now) { _ in
+      chosen.map { .restored($0) }
+    }
     // Their jobs may go on.
     report.committed()
     return chosen.count
@@ -61,9 +64,9 @@ package struct Trash {
     while !isStopped() {
       let batch = try translating { try library.reader.trash(limit: Self.batch) }
       if batch.isEmpty { break }
-      try record(
-        batch.map { .purged(asset: $0.id, digest: $0.digest) }, batch.map { .purged($0.id) },
-        at: .now)
+      try record(batch.map { .purged(asset: $0.id, digest: $0.digest) }, at: .now) { first in
+        batch.enumerated().map { .purged($1.id, sequence: first + Int64($0)) }
+      }
       emptied.assets += batch.count
       let sizes = Dictionary(batch.map { ($0.digest, $0.size) }, uniquingKeysWith: { $1 })
       for (digest, size) in sizes
@@ -85,13 +88,15 @@ package struct Trash {
     return chosen
   }
 
+  /// - Parameter changes: given the place of the first fact in the manifest.
   private func record(
-    _ facts: [ManifestFact], _ changes: [CatalogChange], at time: Timestamp
+    _ facts: [ManifestFact], at time: Timestamp, changes: (Int64) -> [CatalogChange]
   ) throws(IngestError) {
     guard !facts.isEmpty else { return }
     try translating {
       let position = try library.manifest.append(facts, at: time)
-      try library.catalog.apply(changes, manifestPosition: library.committed(position))
+      try library.catalog.apply(
+        changes(position - Int64(facts.count) + 1), manifestPosition: library.committed(position))
     }
   }
 }

@@ -9,6 +9,9 @@ package protocol IngestReport: AnyObject {
   func committed()
   /// Something that the user should know and that is no path's outcome.
   func warning(_ message: String)
+  /// Long work goes on without an outcome: told every few thousand facts. By default nothing is
+  /// done.
+  func goesOn()
   /// Whether the user means it that so many files are missing; not by default.
   func acceptsMissing(_ description: String) -> Bool
 }
@@ -19,4 +22,5 @@ extension IngestReport {
 
 extension IngestReport {
   package func willRecord() throws(IngestError) {}
+  package func goesOn() {}
 }

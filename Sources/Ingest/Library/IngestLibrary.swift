@@ -68,6 +68,7 @@ package final class IngestLibrary {
     let newest = try translating { [catalog] in try catalog.newestAssetID() }
     ids = AssetIDGenerator(after: newest) { UInt64(Timestamp.now.microseconds / 1000) }
     Self.compareClock(with: newest, report)
+    try DeletionList(library: self, report: report).complete()
     try Recovery(library: self, report: report).recover()
   }
 

@@ -23,15 +23,19 @@ struct Recovery {
           + "or run `pipeline rebuild-catalog` to go by the older one.",
         path: library.layout.catalog)
     }
-    let open = try Replay(catalog: library.catalog, manifest: library.manifest).run()
+    let open = try replay().run()
     var unresolved: Set<BytePath> = []
     let takings = end(open.takings, unresolved: &unresolved)
     let resolved = takings + end(open.returns)
     if !resolved.isEmpty {
       try translating { try library.manifest.append(resolved) }
-      _ = try Replay(catalog: library.catalog, manifest: library.manifest).run()
+      _ = try replay().run()
     }
     try tidyIncoming(except: unresolved)
+  }
+
+  private func replay() -> Replay {
+    Replay(catalog: library.catalog, manifest: library.manifest) { _ in report.goesOn() }
   }
 
   /// Ends takings; one that can't be dealt with yet keeps no other waiting.

@@ -29,12 +29,17 @@ package struct OpenWork: Hashable, Sendable {
 package struct Replay {
   private let catalog: Catalog
   private let manifest: Manifest
+  private let progress: (Int64) -> Void
   /// How many changes one transaction takes.
   private static let batch = 4096
 
-  package init(catalog: Catalog, manifest: Manifest) {
+  /// - Parameter progress: told after each transaction the place of the last fact in it.
+  package init(
+    catalog: Catalog, manifest: Manifest, progress: @escaping (Int64) -> Void = { _ in }
+  ) {
     self.catalog = catalog
     self.manifest = manifest
+    self.progress = progress
   }
 
   /// Replays.
@@ -72,6 +77,7 @@ package struct Replay {
       if changes.count >= Self.batch {
         // The position moves at the end; replaying a batch twice is harmless.
         try catalog.apply(changes, manifestPosition: start)
+        progress(last)
         changes = []
       }
     }
@@ -98,16 +104,17 @@ package struct Replay {
         .sighting(
           sighting(
             duplicate.intent, .duplicate, duplicate.asset, at: entry.time,
-            isKept: duplicate.action == .kept))
+            isKept: duplicate.action == .kept)),
+        .relied(on: duplicate.digest),
       ]
     case .trashed(let asset):
       [.trashed(asset, at: entry.time)]
     case .restored(let asset):
       [.restored(asset)]
     case .purged(let asset, _):
-      [.purged(asset)]
+      [.purged(asset, sequence: entry.sequence)]
     case .returned(let back):
-      [.returned(back.asset, back.sighting(at: entry.time))]
+      [.returned(back.asset, back.sighting(at: entry.time), sequence: entry.sequence)]
     }
   }
 

@@ -115,6 +115,8 @@ final class RunReport: IngestReport, EngineReport {
     body?()
   }
 
+  func goesOn() { Pulse.shared.beat() }
+
   func acceptsMissing(_ description: String) -> Bool {
     switch missing {
     case .yes: true

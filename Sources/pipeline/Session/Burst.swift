@@ -75,6 +75,8 @@ final class Burst: WatchReport {
 
   func committed() { report.committed() }
 
+  func goesOn() { report.goesOn() }
+
   func warning(_ message: String) { report.warning(message) }
 
   func watch(_ event: WatchEvent) {

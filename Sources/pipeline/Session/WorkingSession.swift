@@ -23,7 +23,11 @@ struct WorkingSession {
     engine = try Engine(
       plan, ledger: library.catalog, originals: library.originals,
       library: surroundings.layout.root,
-      memoryBudget: surroundings.configuration.memoryBudget.bytes, report: report)
+      memoryBudget: surroundings.configuration.memoryBudget.bytes, report: report
+    ) {
+      Pulse.shared.beat()
+      return Interruption.shared.isRequested
+    }
     if let fault = WorkerGroups.shared.fault {
       report.warning(
         "Workers have no control groups of their own, and are held to their memory by looks alone: "

@@ -16,7 +16,11 @@ enum RebuildCatalogVerb: Verb {
     let access = try LibraryAccess(context, makesLibrary: false, patience: .seconds(20))
     let isPatient = try context.wait().milliseconds > 0
     let result = try access.perform { locked in
-      try withExtendedLifetime(locked.lock) { try CatalogRebuild(locked.found).run() }
+      defer { context.console.wipe() }
+      let progress = RebuildProgress(context.console)
+      return try withExtendedLifetime(locked.lock) {
+        try CatalogRebuild(locked.found).run(progress: progress.draw)
+      }
     } there: { holder in
       do {
         _ = try holder.ask(.letGo, report: RunReport(console: context.console))

@@ -30,8 +30,7 @@ enum TrashVerb: Verb {
   }
 
   private static func list(_ context: Context) throws -> ExitCode {
-    try ReadingSession(context).catalog.assets { asset in
-      guard asset.state == .trashed else { return }
+    try ReadingSession(context).catalog.trashedAssets { asset in
       if context.console.isJSON {
         context.console.event("asset", JSONMembers.asset(asset))
       } else {

@@ -13,8 +13,10 @@ extension WrappedLedger {
   func complete(_ completions: [Completion]) throws(CatalogError) -> [String] {
     try ledger.complete(completions)
   }
-  func configure(_ stages: [StageDefinition]) throws(CatalogError) {
-    try ledger.configure(stages)
+  func configure(
+    _ stages: [StageDefinition], isStopped: () -> Bool
+  ) throws(CatalogError) {
+    try ledger.configure(stages, isStopped: isStopped)
   }
   func withdrawn(among tokens: [AttemptToken]) throws(CatalogError) -> Set<AttemptToken> {
     try ledger.withdrawn(among: tokens)

@@ -1,4 +1,3 @@
-import Catalog
 import Configuration
 import Files
 import Fixtures
@@ -7,6 +6,8 @@ import Ingest
 import Manifest
 import PipelineModel
 import Testing
+
+@testable import Catalog
 
 @Suite("Garbage and repair", .timeLimit(.minutes(1)))
 struct GarbageTests {
@@ -68,12 +69,122 @@ struct GarbageTests {
     let scene = try scene()
     let asset = try scene.assets()[2]
     // A deletion of another asset with the same bytes, and a catalog without either.
-    try scene.library().manifest.append([
-      .purged(asset: scene.library().ids.next(), digest: asset.digest)
+    let library = try scene.library()
+    let fact = try library.manifest.append([
+      .purged(asset: library.ids.next(), digest: asset.digest)
     ])
-    try scene.library().catalog.apply([.purged(asset.id)], manifestPosition: 0)
+    try library.catalog.apply([.purged(asset.id, sequence: fact)], manifestPosition: 0)
+    #expect(try library.reader.deletions(after: 0, limit: 9).map(\.sequence) == [fact])
+    #expect(try collect(scene) == Garbage())
+    #expect(try library.reader.deletions(after: 0, limit: 9).isEmpty)
+    #expect(try filesBelow(scene.layout.originals).count == 3)
+  }
+
+  /// The facts of the originals that the catalog lists as deleted.
+  private func deletions(_ scene: Scene) throws -> [Int64] {
+    try scene.library().reader.deletions(after: 0, limit: 9).map(\.sequence)
+  }
+
+  /// Leaves the catalog as an older version has kept it.
+  private func forgetDeletions(_ scene: Scene) throws {
+    try scene.library().catalog.write { (writer) throws(CatalogError) in
+      try writer.connection.execute("DELETE FROM deletion")
+      try writer.connection.execute("DELETE FROM setting WHERE key = ?", Setting.deletions)
+    }
+    scene.close()
+  }
+
+  @Test("An original is removed without a look at what the manifest says before its deletion")
+  func boundedReading() throws {
+    let scene = try scene()
+    let asset = try scene.assets()[2]
+    scene.close()
+    let folder = try Descriptor.openFolder(scene.layout.manifest)
+    // Behind a torn line a new segment begins.
+    var first = try folder.readFile("0001.jsonl")
+    try folder.writeDurably(first + Array("torn".utf8), as: "0001.jsonl")
+    try scene.purge([asset.id])
+    first[100] ^= 1
+    try folder.writeDurably(first, as: "0001.jsonl")
+    var expected = Garbage()
+    expected.originals = 1
+    expected.originalBytes = 3
+    #expect(try collect(scene) == expected)
+  }
+
+  @Test("Bytes that come again are no garbage, and are deleted anew")
+  func comeAgain() throws {
+    let scene = try scene()
+    try scene.purge([try scene.assets()[2].id])
+    #expect(try deletions(scene).count == 1)
+    try scene.write("two", to: "again")
+    try scene.run()
+    #expect(try deletions(scene).isEmpty)
+    #expect(try collect(scene) == Garbage())
+    let again = try #require(try scene.assets().last)
+    try scene.purge([again.id])
+    // The last fact of all.
+    #expect(try deletions(scene) == [scene.library().manifest.lastSequence])
+    #expect(try collect(scene).originals == 1)
+  }
+
+  @Test("A list that a fact contradicts is not believed")
+  func contradicted() throws {
+    let scene = try scene()
+    let asset = try scene.assets()[2]
+    try scene.purge([asset.id])
+    let listed = try deletions(scene)
+    // Another asset of these bytes, of which the catalog knows nothing.
+    let library = try scene.library()
+    let intent = ManifestFact.Intent(
+      taking: library.ids.next(), source: asset.source, path: "again",
+      identity: FileIdentity(inode: 1, size: 3, modified: 1, changed: 1), permissions: 0o644,
+      moves: true, run: nil)
+    let stored = ManifestFact.Stored(
+      asset: library.ids.next(), digest: asset.digest, intent: intent, supersedes: nil)
+    try library.manifest.append([.stored(stored)])
+    #expect(try deletions(scene) == listed)
     #expect(try collect(scene) == Garbage())
     #expect(try filesBelow(scene.layout.originals).count == 3)
+  }
+
+  @Test("A rebuilt catalog lists the same deletions, and so does one that an older version kept")
+  func sameList() throws {
+    let scene = try scene()
+    let assets = try scene.assets()
+    try scene.purge([assets[2].id])
+    try scene.purge([assets[0].id, assets[1].id])
+    let expected = try deletions(scene)
+    #expect(expected.count == 2)
+    _ = try scene.rebuild()
+    #expect(try deletions(scene) == expected)
+    try forgetDeletions(scene)
+    #expect(try deletions(scene) == expected)
+    #expect(try collect(scene).originals == 2 && deletions(scene).isEmpty)
+  }
+
+  @Test("While a taking can't be ended, no original is removed")
+  func openTaking() throws {
+    let scene = try scene()
+    try scene.purge([try scene.assets()[2].id])
+    let intent = ManifestFact.Intent(
+      taking: try scene.library().ids.next(), source: scene.source.path, path: "e",
+      identity: FileIdentity(inode: 1, size: 4, modified: 1, changed: 1), permissions: 0o644,
+      moves: true, run: nil)
+    try scene.library().manifest.append([.intent(intent)])
+    // What is there in its place can't be read.
+    let name = BytePath("\(intent.taking)")
+    try scene.library().incoming.makeFolder(name)
+    scene.close()
+    #expect(try scene.library().reader.deletions(after: 0, limit: 9).count == 1)
+    #expect(
+      try GarbageCollection(library: scene.library(), report: scene.report).run { false }
+        == Garbage())
+    #expect(try filesBelow(scene.layout.originals).count == 3)
+    #expect(scene.report.warnings.count == 2)
+    try scene.library().incoming.removeFolder(name)
+    scene.close()
+    #expect(try collect(scene).originals == 1)
   }
 
   @Test("Files of renditions that nobody names go, and folders that are empty then")

@@ -1,0 +1,132 @@
+import PipelineModel
+
+/// What a change of the stages means for the assets and rows that are there, a page at a time.
+extension CatalogWriter {
+  /// How many assets or originals one transaction takes: some 20 ms of work.
+  static let configurationPage = 512
+
+  /// Does the next page, in the caller's transaction.
+  ///
+  /// - Returns: whether there is more to do.
+  func takeConfigurationStep() throws(CatalogError) -> Bool {
+    guard var progress = try ConfigurationProgress.read(connection) else { return false }
+    if !progress.hasAssigned {
+      let stages = stages.filter { progress.assigned.contains($0.name) }
+      let end = try stages.isEmpty ? nil : lastKey("asset", "id", after: progress.lastAsset)
+      if let end {
+        for stage in stages { try assignJobs(of: stage, after: progress.lastAsset, through: end) }
+        progress.lastAsset = end
+      } else {
+        progress.hasAssigned = true
+      }
+    } else if let end = try lastKey("original", "digest", after: progress.lastDigest) {
+      try renew(progress, through: end)
+      progress.lastDigest = end
+    } else {
+      try connection.execute("DELETE FROM setting WHERE key = ?", Setting.progress)
+      return false
+    }
+    try progress.write(connection)
+    return true
+  }
+
+  /// The last key of the page behind another one, in hexadecimal; `nil` behind the last.
+  private func lastKey(
+    _ table: String, _ column: String, after key: String
+  ) throws(CatalogError) -> String? {
+    try connection.first(
+      """
+      SELECT max(key) FROM (SELECT \(column) AS key FROM \(table) WHERE \(column) > ?
+        ORDER BY \(column) LIMIT \(Self.configurationPage))
+      """, Self.blob(key)
+    ) { row in row.optional(0) { Hexadecimal.encode(row.blob($0)) } } ?? nil
+  }
+
+  private static func blob(_ hexadecimal: String) -> SQLValue {
+    .blob(Hexadecimal.decode(Array(hexadecimal.utf8)) ?? [])
+  }
+
+  /// Points the jobs of some assets to the rows of the stage's fingerprint.
+  ///
+  /// A row that is done and now replaced is kept as the one that is served.
+  private func assignJobs(
+    of stage: ConfiguredStage, after first: String, through last: String
+  ) throws(CatalogError) {
+    let (first, last) = (Self.blob(first), Self.blob(last))
+    // In the order of assets, which is that of the work.
+    try connection.execute(
+      """
+      INSERT INTO ledger (fingerprint, digest, asset, state)
+      SELECT ?1, digest, iif(?4, id, NULL), 'waiting' FROM asset
+      WHERE id > ?2 AND id <= ?3 ORDER BY id
+      ON CONFLICT DO NOTHING
+      """, stage.fingerprint, first, last, stage.isAssetScoped)
+    let fresh = """
+      ledger AS fresh INDEXED BY ledger_key
+        ON fresh.digest = asset.digest AND fresh.fingerprint = ?2
+        AND ifnull(fresh.asset, x'') = iif(?3, asset.id, x'')
+      """
+    try connection.execute(
+      """
+      UPDATE job SET
+        ledger = switch.fresh,
+        previous_ledger = CASE WHEN switch.is_done THEN NULL
+          WHEN switch.was_done THEN job.ledger
+          ELSE nullif(job.previous_ledger, switch.fresh) END
+      FROM (
+        SELECT job.asset AS asset, fresh.id AS fresh, fresh.state = 'done' AS is_done,
+          old.state = 'done' AS was_done
+        FROM asset CROSS JOIN job ON job.asset = asset.id AND job.stage = ?1
+          CROSS JOIN ledger AS old ON old.id = job.ledger CROSS JOIN \(fresh)
+        WHERE asset.id > ?4 AND asset.id <= ?5 AND fresh.id <> old.id
+      ) AS switch
+      WHERE job.stage = ?1 AND job.asset = switch.asset
+      """, stage.id, stage.fingerprint, stage.isAssetScoped, first, last)
+    try connection.execute(
+      """
+      INSERT INTO job (asset, stage, ledger)
+      SELECT asset.id, ?1, fresh.id FROM asset CROSS JOIN \(fresh)
+      WHERE asset.id > ?4 AND asset.id <= ?5
+      ON CONFLICT DO NOTHING
+      """, stage.id, stage.fingerprint, stage.isAssetScoped, first, last)
+  }
+
+  /// Makes the rows of some originals what they are to be under the stages as they are now.
+  private func renew(
+    _ progress: ConfigurationProgress, through last: String
+  ) throws(CatalogError) {
+    let (first, last) = (Self.blob(progress.lastDigest), Self.blob(last))
+    for stage in stages {
+      try connection.execute(
+        """
+        UPDATE ledger INDEXED BY ledger_key SET state = 'waiting', not_before = 0, attempts = 0,
+          interruptions = 0, class = NULL, reason = NULL, finished_at = NULL
+        WHERE digest > ?1 AND digest <= ?2 AND fingerprint = ?3
+          AND state = 'failed' AND runtime IS NOT ?4
+        """, first, last, stage.fingerprint, stage.runtime)
+      guard progress.reconsidered.contains(stage.name) else { continue }
+      // Those that were never handed to the plugin, which a plugin's own skip was.
+      try connection.execute(
+        """
+        UPDATE ledger INDEXED BY ledger_key SET state = 'waiting', not_before = 0, attempts = 0,
+          interruptions = 0, reason = NULL, finished_at = NULL
+        WHERE digest > ?1 AND digest <= ?2 AND fingerprint = ?3
+          AND state = 'skipped' AND blocked = 0 AND seconds = 0
+        """, first, last, stage.fingerprint)
+    }
+    try connection.execute(
+      """
+      INSERT INTO temp.touched (digest)
+      SELECT digest FROM original WHERE digest > ? AND digest <= ?
+      """, first, last)
+    try settleTouched(stages)
+    try connection.execute(
+      """
+      INSERT INTO temp.doomed (ledger)
+      SELECT id FROM ledger INDEXED BY ledger_key WHERE digest > ? AND digest <= ?
+        AND NOT EXISTS (SELECT 1 FROM job WHERE job.ledger = ledger.id)
+        AND NOT EXISTS (SELECT 1 FROM job WHERE job.previous_ledger = ledger.id)
+      """, first, last)
+    try discardDoomed()
+  }
+}

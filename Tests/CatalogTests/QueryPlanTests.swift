@@ -1,0 +1,167 @@
+import PipelineModel
+import Testing
+
+@testable import Catalog
+
+/// Holds every statement that the program really uses to the indexes.
+@Suite("Query plans", .timeLimit(.minutes(2)))
+struct QueryPlanTests {
+  /// Tables that stay small in the largest library, and queries over what was found before.
+  private static let small: Set<String> = [
+    "stage", "stage_need", "need", "source", "run", "setting", "fingerprint", "runtime",
+    "discarded_file", "sqlite_master", "sqlite_schema", "sqlite_sequence", "settled", "switch",
+    "later", "touched", "doomed", "CONSTANT",
+  ]
+
+  /// Statements that are meant to read all of a table, by how they begin or what is in them.
+  private static let readsAll = [
+    "SELECT count(*), coalesce(sum(size), 0) FROM original",
+    "SELECT count(*), coalesce(sum(bytes), 0) FROM rendition",
+    "SELECT count(*) FROM asset WHERE trashed_at IS NULL",
+    "SELECT source.path, sighting.state, count(*)",
+    // `forecast` counts what is due.
+    "SELECT iif(?1, (SELECT count(*) FROM asset",
+    // Here the plan speaks of a check of keys that is made only while some are violated.
+    "INSERT INTO stage (name, plugin, fingerprint",
+    // The end of a key: there is no index for that.
+    "SELECT id FROM asset INDEXED BY asset_source WHERE source IS NOT NULL",
+  ]
+
+  @Test("Every statement finds its rows by an index, but for those that are meant to read all")
+  func indexes() throws {
+    let library = try Library()
+    let reader = try CatalogReader.open(at: library.file, immutable: false)
+    try useWriter(library)
+    try useReader(reader)
+    var scans: [String] = []
+    try library.catalog.read { (connection) throws(CatalogError) in
+      scans += try Self.scans(connection.statements, connection)
+    }
+    try reader.read { (connection) throws(CatalogError) in
+      let cursors = [true, false].map { SightingCursor.page(awaitingRemoval: $0) }
+      scans += try Self.scans(connection.statements + cursors, connection)
+    }
+    #expect(scans.isEmpty, "\(scans.joined(separator: "\n"))")
+    try reader.close()
+  }
+
+  /// What the plans of some statements read from end to end.
+  private static func scans(
+    _ statements: [String], _ connection: Connection
+  ) throws(CatalogError) -> [String] {
+    var scans: [String] = []
+    for sql in statements where !sql.hasPrefix("PRAGMA") && !sql.hasPrefix("EXPLAIN") {
+      let line = sql.split { $0.isWhitespace }.joined(separator: " ")
+      if readsAll.contains(where: { line.hasPrefix($0) }) { continue }
+      let plan = try connection.all("EXPLAIN QUERY PLAN " + sql) { $0.text(3) }
+      for step in plan where step.hasPrefix("SCAN ") {
+        let words = step.split(separator: " ")
+        let table = String(words[1])
+        // Of one transaction, or a query over what was found.
+        if table.hasPrefix("temp.") || table.hasPrefix("(") || small.contains(table) { continue }
+        // Indexes that have the rows alone that are wanted: what is in the trash, or under way.
+        if step.hasSuffix("asset_trashed") || step.hasSuffix("attempt_open") { continue }
+        scans.append("\(step): \(line)")
+      }
+    }
+    return scans
+  }
+
+  // MARK: Using everything
+
+  private func useWriter(_ library: Library) throws {
+    let catalog = library.catalog
+    let sidecar = Samples.stage("sidecar", fingerprint: 3, isAssetScoped: true)
+    try catalog.configure(Samples.stages() + [sidecar])
+    try library.add((1...6).map { Samples.asset($0) } + [Samples.asset(7, digest: 1)])
+    try catalog.beginRun(RunRecord(id: Samples.id(50), verb: "run", startedAt: .now))
+    try catalog.endRun(Samples.id(50), counters: [:], at: .now)
+    let identified = try catalog.claim(stage: "identify", limit: 9, suspects: true)
+    _ = try catalog.complete(identified.prefix(4).map { Self.done($0, path: nil) })
+    _ = try catalog.complete([
+      Completion(
+        token: identified[4].token,
+        outcome: .failed(class: "transient", reason: "Why.", retryAt: .now), seconds: 1)
+    ])
+    try catalog.giveBack([identified[5].token])
+    let made = try catalog.claim(stage: "thumbnails", limit: 9, suspects: false)
+    _ = try catalog.complete(made.map { Self.done($0, path: "renditions/\($0.digest.hex)") })
+    _ = try catalog.withdrawn(among: made.map(\.token))
+    _ = try catalog.nextDue()
+    _ = try catalog.backlog()
+    for rendition in try catalog.misplacedRenditions(
+      stage: "thumbnails", threshold: .max, limit: 9
+    ).prefix(1) {
+      try catalog.relocate(rendition.id, to: .database([1]))
+      try catalog.invalidate(rendition: rendition.id)
+    }
+    _ = try catalog.retry(assets: [Samples.id(1)])
+    _ = try catalog.retry(assets: nil)
+    let seen = Sighting(
+      source: Samples.source, path: "a", state: .duplicate,
+      identity: FileIdentity(inode: 1, size: 1, modified: 1, changed: 1), asset: Samples.id(1),
+      seenAt: .now)
+    try catalog.apply(
+      [
+        .run(RunRecord(id: Samples.id(51), verb: "run", startedAt: .now)), .sighting(seen),
+        .sourceRemoved(source: Samples.source, path: "a"), .trashed(Samples.id(1), at: .now),
+        .restored(Samples.id(1)), .purged(Samples.id(2), sequence: 8),
+        .returned(Samples.id(3), seen, sequence: 9), .relied(on: Samples.digest(2)),
+      ], manifestPosition: 99)
+    _ = try catalog.knowsDeletions
+    try catalog.addDeletions(
+      [.deleted(.init(digest: Samples.digest(2), asset: Samples.id(2), sequence: 8))], isLast: true)
+    try catalog.forgetDeletions(of: [Samples.digest(2)])
+    _ = try catalog.newestAssetID()
+    _ = try catalog.assets(with: Samples.digest(1))
+    _ = try catalog.hasOriginal(Samples.digest(1))
+    _ = try catalog.sighting(source: Samples.source, path: "a")
+    try catalog.set("a", to: "b")
+    _ = try catalog.settings(beginningWith: "a")
+    // Other stages in the middle of a backlog, so that there is a former one.
+    try catalog.configure(Samples.stages(thumbnails: 22))
+    var former = try FormerStages(catalog)
+    while try former.dropNext() != nil {}
+    _ = try catalog.takeDiscardedFiles()
+  }
+
+  private static func done(_ job: ClaimedJob, path: String?) -> Completion {
+    Completion(
+      token: job.token,
+      outcome: .done(facts: [:], renditions: [Samples.rendition("r", path: path)]), seconds: 1)
+  }
+
+  private func useReader(_ reader: CatalogReader) throws {
+    try reader.assets { _ in }
+    try reader.trashedAssets { _ in }
+    try reader.originals { _, _ in }
+    try reader.allRenditions { _ in }
+    try reader.renditionFiles { _ in }
+    let id = Samples.id(1)
+    _ = try reader.asset(id)
+    _ = try reader.assetIDs(matching: "0", limit: 2)
+    _ = try reader.assets(with: Samples.digest(1))
+    _ = try reader.run(id)
+    _ = try reader.runIDs(matching: "0")
+    _ = try reader.lastImportingRun()
+    _ = try reader.runWithAssets(before: id)
+    _ = try reader.assetCount(of: id)
+    _ = try reader.origins(of: id, before: id, limit: 9)
+    _ = try reader.trash(limit: 9)
+    _ = try reader.deletions(after: 0, limit: 9)
+    _ = try reader.hasOriginal(Samples.digest(1))
+    _ = try reader.hasDueJobs()
+    _ = try reader.formerRenditions()
+    _ = try reader.dueRenditionFiles()
+    _ = try reader.forecast(Samples.stages()[0])
+    _ = try reader.jobs(of: id)
+    _ = try reader.attempts(of: id, stage: "identify")
+    _ = try reader.failures()
+    _ = try reader.renditionBytes(1)
+    _ = try reader.sightings(of: id)
+    _ = try reader.sighting(source: Samples.source, path: "a")
+    _ = try reader.sightings(path: "/pictures/inbox/a")
+    _ = try reader.status()
+    _ = try reader.lastManifestPosition
+  }
+}
