@@ -16,26 +16,38 @@ package struct RenditionRelocation {
 
   /// Moves what lies elsewhere than its policy wants, if a policy changed.
   ///
-  /// - Parameter settings: remembers the policies of the last time.
-  package func run(settings: Catalog) throws(EngineError) {
+  /// What is left when it is stopped is moved the next time.
+  ///
+  /// - Parameters:
+  ///   - settings: remembers the policies of the last time.
+  ///   - isStopped: whether to leave the rest; asked before each rendition.
+  package func run(settings: Catalog, isStopped: () -> Bool) throws(EngineError) {
     for stage in plan.stages {
       let key = "stage.storage.\(stage.name)"
       let policy = stage.configuration.storage
       let wanted = "\(policy.rawValue) \(RenditionStore.threshold(of: policy))"
       let last = try engine.inLedger { () throws(CatalogError) in try settings.setting(key) }
       if last == wanted { continue }
-      try move(stage.name, threshold: RenditionStore.threshold(of: policy))
+      let isDone = try move(
+        stage.name, threshold: RenditionStore.threshold(of: policy), isStopped: isStopped)
+      guard isDone else { return }
       try engine.inLedger { () throws(CatalogError) in try settings.set(key, to: wanted) }
     }
   }
 
-  private func move(_ stage: String, threshold: Int) throws(EngineError) {
+  /// - Returns: whether nothing is left.
+  private func move(
+    _ stage: String, threshold: Int, isStopped: () -> Bool
+  ) throws(EngineError) -> Bool {
     while true {
       let misplaced = try engine.inLedger { () throws(CatalogError) in
         try engine.ledger.misplacedRenditions(stage: stage, threshold: threshold, limit: 64)
       }
-      if misplaced.isEmpty { return }
-      for rendition in misplaced { try move(rendition, stage: stage) }
+      if misplaced.isEmpty { return true }
+      for rendition in misplaced {
+        if isStopped() { return false }
+        try move(rendition, stage: stage)
+      }
     }
   }
 
