@@ -19,6 +19,12 @@ package struct CatalogRebuild {
 
   /// Replays the whole manifest into a new catalog, then puts it in the old one's place.
   package func run() throws(IngestError) -> Result {
+    try library.prepareFolders()
+    let lock = try CatalogFolder(of: library).claim()
+    return try withExtendedLifetime(lock) { () throws(IngestError) in try rebuild() }
+  }
+
+  private func rebuild() throws(IngestError) -> Result {
     try translating {
       let folder = try Descriptor.openFolder(library.layout.catalogFolder)
       let name = library.layout.catalog.lastComponent
@@ -36,8 +42,7 @@ package struct CatalogRebuild {
       let assets = try reader.status().assets
       try reader.close()
       // The old catalog is kept: its damage may still be of interest.
-      let old = try CatalogFiles(folder: folder, name: name)
-        .rename(to: BytePath("catalog-\(Timestamp.now.microseconds).old"))
+      let old = try CatalogFiles(folder: folder, name: name).setAside()
       try folder.rename(fresh, to: folder, as: name)
       try folder.sync()
       return Result(assets: assets, oldCatalog: old)

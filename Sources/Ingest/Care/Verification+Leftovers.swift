@@ -20,13 +20,22 @@ extension Verification {
   private func checkTemporary(
     _ path: BytePath, _ kind: VerificationProblem.Kind, _ report: (VerificationProblem) -> Void
   ) throws {
-    for entry in try Descriptor.openFolder(path).entries() {
+    for entry in try Self.entries(of: path) {
       let path = path.appending(entry.name)
       report(
         .init(
           kind: kind, digest: nil, path: path,
           message: "“\(path.printable)” was left by a run that was killed; the next one deals "
             + "with it."))
+    }
+  }
+
+  /// What is in a folder; nothing where it is missing, as in a restored library.
+  private static func entries(of path: BytePath) throws(FileError) -> [FolderEntry] {
+    do throws(FileError) {
+      return try Descriptor.openFolder(path, followsLinks: false).entries()
+    } catch let error where error.code == .notFound {
+      return []
     }
   }
 
