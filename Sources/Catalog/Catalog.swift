@@ -40,6 +40,19 @@ package final class Catalog: Ledger, Sendable {
     try Catalog(connect(file, libraryID: libraryID))
   }
 
+  /// Returns the library that a catalog says it belongs to; changes nothing in it.
+  ///
+  /// - Throws: `.missing`, `.corrupt` and `.newerVersion`.
+  package static func libraryID(of file: BytePath) throws(CatalogError) -> String? {
+    // Without a log nobody writes, and reading with locks would leave one.
+    let isLogged = CatalogReader.hasLog(file)
+    let connection = try Connection(file, mode: isLogged ? .read : .readImmutable)
+    // Left as it is, its log included.
+    pipeline_sqlite_configure(connection.handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    _ = try Schema.check(connection)
+    return try connection.first(Setting.read, Setting.library) { $0.text(0) }
+  }
+
   /// Closes the file; the catalog must not be used again.
   package func close() throws(CatalogError) {
     try access.sync { (writer) throws(CatalogError) in writer.connection.close() }

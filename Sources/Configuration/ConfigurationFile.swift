@@ -1,3 +1,4 @@
+import Files
 import Glibc
 package import PipelineModel
 
@@ -17,11 +18,11 @@ package enum ConfigurationFile {
   ///   - workingFolder: An absolute path.
   /// - Returns: An absolute path, or `nil` if there is no configuration in any of these places.
   package static func locate(
-    explicit: String?, environment: [String: String], workingFolder: BytePath
+    explicit: BytePath?, environment: [String: BytePath], workingFolder: BytePath
   ) -> BytePath? {
-    if let explicit { return workingFolder.appending(explicit).normalized }
+    if let explicit { return FileSystem.absolutePath(of: explicit, in: workingFolder) }
     if let named = environment["PIPELINE_CONFIG"], !named.isEmpty {
-      return workingFolder.appending(named).normalized
+      return FileSystem.absolutePath(of: named, in: workingFolder)
     }
     return places(environment: environment, workingFolder: workingFolder).first { place in
       access(place.bytes.map { CChar(bitPattern: $0) } + [0], F_OK) == 0
@@ -30,14 +31,14 @@ package enum ConfigurationFile {
 
   /// The places that are looked at where the user names none, in this order.
   package static func places(
-    environment: [String: String], workingFolder: BytePath
+    environment: [String: BytePath], workingFolder: BytePath
   ) -> [BytePath] {
     var places = [workingFolder.appending("pipeline.json").normalized]
     // A relative path is invalid and to be ignored (XDG Base Directory Specification 0.8).
-    if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") {
-      places.append(BytePath(base).appending("pipeline/pipeline.json").normalized)
-    } else if let home = environment["HOME"], home.hasPrefix("/") {
-      places.append(BytePath(home).appending(".config/pipeline/pipeline.json").normalized)
+    if let base = environment["XDG_CONFIG_HOME"], base.isAbsolute {
+      places.append(base.appending("pipeline/pipeline.json").normalized)
+    } else if let home = environment["HOME"], home.isAbsolute {
+      places.append(home.appending(".config/pipeline/pipeline.json").normalized)
     }
     places.append(BytePath("/etc/pipeline/pipeline.json"))
     return places

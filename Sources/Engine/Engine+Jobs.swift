@@ -36,10 +36,12 @@ extension Engine {
     do throws(FileError) {
       let input = try originals.materialize(waiting.job.digest)
       let output = try work.make(for: waiting.job.token)
+      let paths = (input: try MessagePath(input), output: try MessagePath(output.path))
       state.withLock { $0.controls[waiting.job.token] = control }
       lane.process(
-        request(waiting.job, stage: stage, input: input, output: output.path), job: control
+        request(waiting.job, stage: stage, input: paths.input, output: paths.output), job: control
       ) { [self] result in
+        withExtendedLifetime(paths) {}
         state.withLock { $0.controls[waiting.job.token] = nil }
         stage.giveBack(lane)
         var outcome = collect(result, of: waiting.job, from: output, stage: stage)
@@ -77,13 +79,13 @@ extension Engine {
   }
 
   private func request(
-    _ job: ClaimedJob, stage: StageLanes, input: BytePath, output: BytePath
+    _ job: ClaimedJob, stage: StageLanes, input: MessagePath, output: MessagePath
   ) -> PluginRequest {
     PluginRequest(
       job: "\(job.token.rawValue)",
       asset: .init(
         id: job.asset, name: job.name.description, digest: job.digest, size: job.size),
-      input: input.description, output: output.description,
+      input: input.text, output: output.text,
       options: stage.plan.options, facts: aliased(job.facts),
       deadline: stage.plan.configuration.limits.time?.seconds)
   }

@@ -12,10 +12,29 @@ package enum FileSystem {
       throw FileError("find", path, errno: errno)
     }
     defer { free(resolved) }
-    return BytePath(
-      bytes: UnsafeBufferPointer(start: resolved, count: strlen(resolved)).map {
-        UInt8(bitPattern: $0)
-      })
+    return BytePath(cString: resolved)
+  }
+
+  /// Returns the absolute path that the kernel would find by a path that somebody typed.
+  ///
+  /// `..` behind a symbolic link leads to the folder above the one that the link leads to,
+  /// so what is before it is resolved; so is a link with a slash behind it. All other names stay
+  /// as they were typed. Where nothing is there to be resolved, `..` takes away the name before it.
+  /// Source: path_resolution(7).
+  ///
+  /// - Parameter folder: an absolute path, where a relative one begins.
+  package static func absolutePath(of path: BytePath, in folder: BytePath) -> BytePath {
+    var result: BytePath = "/"
+    for part in folder.appending(path).components where part != "." {
+      guard part == ".." else {
+        result = result.appending(part)
+        continue
+      }
+      // An error here is one of opening the path, and is told when that is done.
+      result = (try? realPath(of: result))?.parent ?? result.parent
+    }
+    let isFolder = path.bytes.last == UInt8(ascii: "/") || path.lastComponent == "."
+    return isFolder ? (try? realPath(of: result)) ?? result : result
   }
 
   /// Returns what a path stands for, without following a link at its end. Source: lstat(2).

@@ -16,6 +16,24 @@ extension Descriptor {
     return FileStatus(result)
   }
 
+  /// Returns what a name stands for, without following a link; `nil` if there is nothing.
+  package func statusIfThere(of name: BytePath) throws(FileError) -> FileStatus? {
+    do throws(FileError) {
+      return try status(of: name)
+    } catch let error where error.code == .notFound {
+      return nil
+    }
+  }
+
+  /// Reads a whole file; `nil` if there is none.
+  package func readFileIfThere(_ name: BytePath, limit: Int) throws(FileError) -> [UInt8]? {
+    do throws(FileError) {
+      return try readFile(name, limit: limit)
+    } catch let error where error.code == .notFound {
+      return nil
+    }
+  }
+
   /// Gives a file another name unless that name is taken. Source: renameat2(2).
   ///
   /// - Throws: `FileError` of code `exists` if it is.

@@ -10,6 +10,17 @@ public struct BytePath: Hashable, Sendable {
   /// Makes a path from text.
   public init(_ text: String) { bytes = Array(text.utf8) }
 
+  /// Makes a path from the bytes before a zero.
+  package init(cString: UnsafePointer<CChar>) {
+    var bytes: [UInt8] = []
+    var place = cString
+    while place.pointee != 0 {
+      bytes.append(UInt8(bitPattern: place.pointee))
+      place += 1
+    }
+    self.bytes = bytes
+  }
+
   private static let slash = UInt8(ascii: "/")
 
   /// Whether the path begins at the root.

@@ -1,3 +1,4 @@
+import Catalog
 import Engine
 import Files
 import Glibc
@@ -30,7 +31,7 @@ enum Pipeline {
     exit(run(words: commandLine(), environment: environment()).rawValue)
   }
 
-  private static func run(words: [BytePath], environment: [String: String]) -> ExitCode {
+  private static func run(words: [BytePath], environment: [String: BytePath]) -> ExitCode {
     do {
       let arguments = try Arguments(words) { verb throws(UsageError) in
         guard let verb else { return Option.common }
@@ -54,7 +55,7 @@ enum Pipeline {
   }
 
   private static func run(
-    _ arguments: Arguments, _ environment: [String: String], _ console: Console
+    _ arguments: Arguments, _ environment: [String: BytePath], _ console: Console
   ) -> ExitCode {
     do {
       if arguments.has(.version) {
@@ -77,6 +78,8 @@ enum Pipeline {
       let context = Context(
         arguments: arguments, environment: environment,
         workingFolder: try FileSystem.workingFolder(), console: console)
+      CatalogLocks.patience = LockPatience(
+        console, bound: try context.duration(.wait)?.duration ?? .seconds(30))
       return try verb.run(context)
     } catch {
       let failure = Failure(error)
@@ -103,23 +106,18 @@ enum Pipeline {
   /// The words behind the program's name as the kernel gave them: not all of them are UTF-8.
   private static func commandLine() -> [BytePath] {
     (1..<max(1, Int(CommandLine.argc))).compactMap { index in
-      CommandLine.unsafeArgv[index].map { word in
-        BytePath(
-          bytes: UnsafeBufferPointer(start: word, count: strlen(word)).map {
-            UInt8(bitPattern: $0)
-          })
-      }
+      CommandLine.unsafeArgv[index].map { BytePath(cString: $0) }
     }
   }
 
-  private static func environment() -> [String: String] {
+  private static func environment() -> [String: BytePath] {
     let names = [
       "PIPELINE_CONFIG", "XDG_CONFIG_HOME", "HOME", "TERM", "NO_COLOR", "NOTIFY_SOCKET",
       "WATCHDOG_USEC", "WATCHDOG_PID",
     ]
     return Dictionary(
       uniqueKeysWithValues: names.compactMap { name in
-        getenv(name).map { (name, String(cString: $0)) }
+        getenv(name).map { (name, BytePath(cString: $0)) }
       })
   }
 

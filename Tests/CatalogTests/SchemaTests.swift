@@ -17,7 +17,7 @@ struct SchemaTests {
     #expect(try value("journal_mode") == "wal" && value("synchronous") == "2")
     #expect(try value("foreign_keys") == "1" && value("trusted_schema") == "0")
     #expect(try value("mmap_size") == "0" && value("cell_size_check") == "1")
-    #expect(try value("secure_delete") == "0" && value("busy_timeout") == "5000")
+    #expect(try value("secure_delete") == "0")
     #expect(try value("application_id") == String(Schema.applicationID))
     #expect(try value("user_version") == "\(Schema.version)")
     #expect(try library.integrity() == "ok")

@@ -95,15 +95,15 @@ import Testing
   @Test("The first of the places that has a configuration is used")
   func places() throws {
     let work = BytePath(folder.path).appending("work")
-    let home = folder.appending(path: "home").path
-    let xdg = folder.appending(path: "xdg").path
-    func locate(_ environment: [String: String], explicit: String? = nil) -> BytePath? {
+    let home = BytePath(folder.appending(path: "home").path)
+    let xdg = BytePath(folder.appending(path: "xdg").path)
+    func locate(_ environment: [String: BytePath], explicit: BytePath? = nil) -> BytePath? {
       ConfigurationFile.locate(explicit: explicit, environment: environment, workingFolder: work)
     }
     try write("{}", to: "home/.config/pipeline/pipeline.json")
     try write("{}", to: "xdg/pipeline/pipeline.json")
-    let inHome = BytePath(home + "/.config/pipeline/pipeline.json")
-    let inXDG = BytePath(xdg + "/pipeline/pipeline.json")
+    let inHome = home.appending(".config/pipeline/pipeline.json")
+    let inXDG = xdg.appending("pipeline/pipeline.json")
 
     #expect(locate(["HOME": home]) == inHome)
     #expect(locate(["HOME": home, "XDG_CONFIG_HOME": "relative"]) == inHome)

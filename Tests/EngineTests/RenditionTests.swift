@@ -79,10 +79,26 @@ struct RenditionTests {
     let carrier = both()
     let plan = try workshop.plan([stage(to.0)], [carrier])
     let engine = try workshop.engine(plan)
-    try RenditionRelocation(engine: engine, plan: plan).run(settings: workshop.catalog)
+    try RenditionRelocation(engine: engine, plan: plan).run(settings: workshop.catalog) { false }
     try check(asset, inFiles: to.1)
     try engine.drain { false }
     #expect(carrier.jobs == 0)
+  }
+
+  @Test("Who asks it to stop waits for one rendition at most; the rest is moved the next time")
+  func stoppedRelocation() throws {
+    for index in 0..<3 { try workshop.add("\(index)") }
+    try workshop.run([stage(.database)], [both()])
+    let plan = try workshop.plan([stage(.file)], [both()])
+    let relocation = RenditionRelocation(engine: try workshop.engine(plan), plan: plan)
+    var asked = 0
+    try relocation.run(settings: workshop.catalog) {
+      asked += 1
+      return asked > 2
+    }
+    #expect(try workshop.files("renditions").count == 2)
+    try relocation.run(settings: workshop.catalog) { false }
+    #expect(try workshop.files("renditions").count == 6)
   }
 
   @Test("Who still has a file open for writing does not change the rendition that was made of it")
@@ -150,7 +166,7 @@ struct RenditionTests {
     let plan = try workshop.plan([stage(policy)], [carrier])
     // No policy of an earlier time is known, so all that lies elsewhere than it should is moved.
     try RenditionRelocation(engine: try workshop.engine(plan), plan: plan)
-      .run(settings: workshop.catalog)
+      .run(settings: workshop.catalog) { false }
     #expect(try workshop.files("renditions").map(\.description) == kept)
   }
 
@@ -164,7 +180,7 @@ struct RenditionTests {
     let carrier = both()
     let plan = try workshop.plan([stage(.database)], [carrier])
     let engine = try workshop.engine(plan)
-    try RenditionRelocation(engine: engine, plan: plan).run(settings: workshop.catalog)
+    try RenditionRelocation(engine: engine, plan: plan).run(settings: workshop.catalog) { false }
     #expect(try workshop.jobs(of: asset)["b"]?.state == .ready)
     try engine.drain { false }
     #expect(carrier.jobs == 1)
@@ -182,7 +198,7 @@ struct RenditionTests {
     let carrier = both()
     let plan = try workshop.plan([stage(.database)], [carrier])
     let engine = try workshop.engine(plan)
-    try RenditionRelocation(engine: engine, plan: plan).run(settings: workshop.catalog)
+    try RenditionRelocation(engine: engine, plan: plan).run(settings: workshop.catalog) { false }
     try engine.drain { false }
     #expect(carrier.jobs == 2)
     for asset in assets {

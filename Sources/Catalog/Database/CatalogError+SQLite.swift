@@ -31,7 +31,9 @@ extension CatalogError {
           .readOnly, "\(subject) can't be opened or written. Check who may write to it. \(cause)")
       case SQLITE_BUSY, SQLITE_LOCKED:
         CatalogError(
-          .database, "\(subject) is locked by another program. Close that and try again. \(cause)")
+          .database,
+          "\(subject) is locked: another program holds a transaction. End that, and try again. "
+            + cause)
       default:
         CatalogError(.database, "\(subject) refused “\(Self.line(sql))”. \(cause)")
       }

@@ -17,6 +17,8 @@ final class Connection {
   let handle: OpaquePointer
   private var cache: [String: [Statement]] = [:]
   private var isOpen = true
+  /// When the wait for another connection's lock began.
+  private var waitStart: ContinuousClock.Instant?
 
   /// Counting its memory takes SQLite a mutex for each allocation, and nobody asks. Where something
   /// else in the process has begun with SQLite before, it goes on counting.
@@ -60,7 +62,7 @@ final class Connection {
     ] as [(Int32, Int32)] {
       pipeline_sqlite_configure(handle, option, value)
     }
-    sqlite3_busy_timeout(handle, 5_000)
+    waitForLocks()
     // No mmap: an I/O error would be a signal, and SQLite 3.40 has a bug with it and WAL.
     try execute("PRAGMA mmap_size = 0")
     try execute("PRAGMA cell_size_check = ON")
@@ -79,6 +81,30 @@ final class Connection {
   }
 
   deinit { close() }
+
+  /// Has SQLite ask each time that another connection's lock is in the way. Source: sqlite3_busy_handler.
+  private func waitForLocks() {
+    // Unretained because the handle is closed before this object goes.
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    sqlite3_busy_handler(
+      handle,
+      { context, tries in
+        guard let context else { return 0 }
+        let connection = Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue()
+        return connection.isWorthAnotherTry(after: tries) ? 1 : 0
+      }, context)
+  }
+
+  private func isWorthAnotherTry(after tries: Int32) -> Bool {
+    let now = ContinuousClock().now
+    if tries == 0 { waitStart = now }
+    guard CatalogLocks.patience.goesOn(waitingFor: path, since: now - (waitStart ?? now)) else {
+      return false
+    }
+    // Most locks are held for a moment only.
+    sqlite3_sleep(tries < 7 ? 1 << tries : 100)
+    return true
+  }
 
   /// The memory for pages between transactions of the connection that writes, in KiB.
   static let cacheKibibytes = 2048

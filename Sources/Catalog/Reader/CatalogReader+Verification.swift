@@ -11,7 +11,7 @@ extension CatalogReader {
     // Longer than any digest, so greater than all that begin with the greatest byte.
     let end = byte < .max ? [byte + 1] : [UInt8](repeating: .max, count: 33)
     try stream { connection in
-      try connection.each(
+      try connection.forEachRow(
         "SELECT digest FROM original WHERE digest >= ? AND digest < ?", SQLValue.blob([byte]),
         SQLValue.blob(end)
       ) { row in try body(try row.digest(0)) }
@@ -26,7 +26,7 @@ extension CatalogReader {
     var position: Int64 = 0
     try stream { connection in
       position = try connection.manifestPosition()
-      try connection.each("SELECT id, digest FROM asset") { row in
+      try connection.forEachRow("SELECT id, digest FROM asset") { row in
         try body(try row.assetID(0), try row.digest(1))
       }
     }
@@ -41,7 +41,7 @@ extension CatalogReader {
     // The sign behind the slash.
     let (first, end) = ("\(folder)/", "\(folder)0")
     try stream { connection in
-      try connection.each(
+      try connection.forEachRow(
         """
         SELECT path FROM rendition WHERE path >= ?1 AND path < ?2
         UNION ALL SELECT path FROM discarded_file WHERE path >= ?1 AND path < ?2
@@ -80,5 +80,34 @@ extension CatalogReader {
         """, SQLValue.blob(owner), fingerprint.count, SQLValue.blob(fingerprint)
       ) { _ in true } ?? false
     }
+  }
+}
+
+extension CatalogReader {
+  /// Runs a body that may throw anything within one snapshot.
+  ///
+  /// While a snapshot is held the write-ahead log can't be emptied, so the body waits for nobody.
+  private func stream(_ body: (Connection) throws -> Void) throws {
+    var failure: (any Error)?
+    try read { (connection) throws(CatalogError) in
+      do {
+        try body(connection)
+      } catch {
+        failure = error
+      }
+    }
+    if let failure { throw failure }
+  }
+}
+
+extension Connection {
+  /// Gives rows one by one to a body that may throw anything.
+  fileprivate func forEachRow(
+    _ sql: String, _ values: any SQLBindable..., body: (Statement) throws -> Void
+  ) throws {
+    let statement = try take(sql)
+    defer { statement.reset() }
+    try statement.bind(values)
+    while try statement.step() { try body(statement) }
   }
 }

@@ -59,7 +59,7 @@ package final class CatalogReader: Sendable {
   }
 
   /// Whether there is a write-ahead log that is not empty.
-  private static func hasLog(_ file: BytePath) -> Bool {
+  static func hasLog(_ file: BytePath) -> Bool {
     guard let system = sqlite3_vfs_find(nil) else { return false }
     let log = file.bytes + Array("-wal".utf8) + [0]
     var exists: Int32 = 0

@@ -18,17 +18,24 @@ package struct RenditionRelocation {
   /// Moves what lies elsewhere than its policy wants, if a policy changed.
   ///
   /// Bytes that can't be read are made again. Where they can't be written, the rest of their stage
-  /// is moved the next time; they are served from where they are until then.
+  /// is moved the next time, as is what is left when it is stopped; they are served from where they
+  /// are until then.
   ///
-  /// - Parameter settings: remembers the policies of the last time.
-  package func run(settings: Catalog) throws(EngineError) {
+  /// - Parameters:
+  ///   - settings: remembers the policies of the last time.
+  ///   - isStopped: whether to leave the rest; asked before each rendition.
+  package func run(settings: Catalog, isStopped: () -> Bool) throws(EngineError) {
     for stage in plan.stages {
       let key = "stage.storage.\(stage.name)"
       let policy = stage.configuration.storage
       let wanted = "\(policy.rawValue) \(RenditionStore.threshold(of: policy))"
       let last = try engine.inLedger { () throws(CatalogError) in try settings.setting(key) }
       if last == wanted { continue }
-      if let failure = try move(stage.name, threshold: RenditionStore.threshold(of: policy)) {
+      let threshold = RenditionStore.threshold(of: policy)
+      switch try move(stage.name, threshold: threshold, isStopped: isStopped) {
+      case .done: break
+      case .stopped: return
+      case .failed(let failure):
         engine.report.warning(
           "\(failure.message) The renditions of the stage \(stage.name) that are not where "
             + "“storage” wants them stay where they are until the next run.")
@@ -38,15 +45,24 @@ package struct RenditionRelocation {
     }
   }
 
-  /// - Returns: why some can't be moved now, or `nil`.
-  private func move(_ stage: String, threshold: Int) throws(EngineError) -> FileError? {
+  /// How the renditions of a stage were moved.
+  private enum Ending {
+    case done, stopped
+    /// Some can't be moved now.
+    case failed(FileError)
+  }
+
+  private func move(
+    _ stage: String, threshold: Int, isStopped: () -> Bool
+  ) throws(EngineError) -> Ending {
     while true {
       let misplaced = try engine.inLedger { () throws(CatalogError) in
         try engine.ledger.misplacedRenditions(stage: stage, threshold: threshold, limit: 64)
       }
-      if misplaced.isEmpty { return nil }
+      if misplaced.isEmpty { return .done }
       for rendition in misplaced {
-        if let failure = try move(rendition, stage: stage) { return failure }
+        if isStopped() { return .stopped }
+        if let failure = try move(rendition, stage: stage) { return .failed(failure) }
       }
     }
   }

@@ -49,7 +49,7 @@ struct WorkerFolder: Sendable {
     if mayLink {
       do throws(FileError) {
         try input.link(original, as: name)
-        return input.path.appending(name)
+        return told(input.path.appending(name))
       } catch {
         // Some file systems have no links, and a file can't have any number of them.
         guard [EPERM, EMLINK, EXDEV, EOPNOTSUPP, ENOSYS].contains(error.errno) else { throw error }
@@ -61,7 +61,14 @@ struct WorkerFolder: Sendable {
     if try !copy.clone(from: source) {
       try source.forEachChunk { chunk throws(FileError) in try copy.write(chunk) }
     }
-    return input.path.appending(name)
+    return told(input.path.appending(name))
+  }
+
+  /// How a message names a file of this folder to the worker: a message is text, so where the
+  /// path is not, it begins at the worker's working folder, which is `out/`. Source: proc(5).
+  func told(_ path: BytePath) -> BytePath {
+    guard path.utf8 == nil, let name = path.relative(to: folder.path) else { return path }
+    return BytePath("/proc/self/cwd/..").appending(name)
   }
 
   /// Moves the files that a result names to another folder.

@@ -188,7 +188,7 @@ final class WorkerLane: Lane {
     } catch {
       throw PluginFailure(.transient, error.message)
     }
-    request.output = folder.outputPath.description
+    request.output = folder.told(folder.outputPath).description
     return request
   }
 

@@ -59,7 +59,7 @@ package struct WorkerProgram: Sendable {
     let home = folder?.outputPath ?? "/"
     let launch = WorkerLaunch(
       plugin: plugin, policy: policy, limits: limits, group: group?.path, folder: home,
-      parent: getpid(), environment: Self.environment(home: home))
+      parent: getpid(), environment: Self.environment(home: folder?.told(home) ?? home))
     return try WorkerProcess(
       launch, program: host, group: group, queue: queue, handler: handler)
   }

@@ -23,6 +23,14 @@ package struct CatalogRebuild {
   package func run(
     progress: @escaping (Int64, Int64) -> Void = { _, _ in }
   ) throws(IngestError) -> Result {
+    try library.prepareFolders()
+    let lock = try CatalogFolder(of: library).claim()
+    return try withExtendedLifetime(lock) { () throws(IngestError) in try rebuild(progress) }
+  }
+
+  private func rebuild(
+    _ progress: @escaping (Int64, Int64) -> Void
+  ) throws(IngestError) -> Result {
     try translating {
       let folder = try Descriptor.openFolder(library.layout.catalogFolder)
       let name = library.layout.catalog.lastComponent
@@ -42,8 +50,7 @@ package struct CatalogRebuild {
       let assets = try reader.status().assets
       try reader.close()
       // The old catalog is kept: its damage may still be of interest.
-      let old = try CatalogFiles(folder: folder, name: name)
-        .rename(to: BytePath("catalog-\(Timestamp.now.microseconds).old"))
+      let old = try CatalogFiles(folder: folder, name: name).setAside()
       try folder.rename(fresh, to: folder, as: name)
       try folder.sync()
       return Result(assets: assets, oldCatalog: old)

@@ -29,10 +29,18 @@ struct CatalogFiles {
       name, in: folder, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
   }
 
-  /// Gives them another name.
+  /// Whether there is a write-ahead log with something in it.
+  var hasLog: Bool {
+    get throws(FileError) {
+      try folder.statusIfThere(of: Self.name(name, "-wal"))?.identity.size ?? 0 > 0
+    }
+  }
+
+  /// Gives them another name, under which nobody takes them for a catalog.
   ///
   /// - Returns: the new path of the catalog's file, or `nil` if there was nothing.
-  func rename(to newName: BytePath) throws(FileError) -> BytePath? {
+  func setAside() throws(FileError) -> BytePath? {
+    let newName = BytePath("catalog-\(Timestamp.now.microseconds).old")
     var renamed: BytePath?
     // The log first: a catalog without its log would be another catalog.
     for suffix in Self.suffixes.reversed() {
@@ -51,15 +59,10 @@ struct CatalogFiles {
   /// - Throws: `FileError` if the log is still there: closing could not empty it
   ///   into the catalog.
   func requireWhole() throws(FileError) {
-    do throws(FileError) {
-      let log = try folder.status(of: Self.name(name, "-wal"))
-      guard log.identity.size == 0 else {
-        throw FileError(
-          .ioError, "“\(folder.path.appending(name).printable)” could not be written whole.",
-          path: folder.path.appending(name))
-      }
-    } catch let error where error.code == .notFound {
-      // Emptied and removed, as it should be.
+    guard try !hasLog else {
+      throw FileError(
+        .ioError, "“\(folder.path.appending(name).printable)” could not be written whole.",
+        path: folder.path.appending(name))
     }
   }
 

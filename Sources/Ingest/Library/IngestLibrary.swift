@@ -25,6 +25,8 @@ package final class IngestLibrary {
   /// The bytes of the last file that there was no room for.
   var wantedRoom = 0
   private let lock: FileLock
+  /// The lock on the catalog's folder, where that is not the library.
+  private var catalogLock: FileLock?
   /// Originals of which this process has read every byte, and that are whole.
   var verified: Set<Digest> = []
   /// Whether this process gave files back: a scan that began before may not know.
@@ -52,6 +54,8 @@ package final class IngestLibrary {
     self.lock = lock
     self.reserve = reserve
     self.mounts = mounts
+    try found.prepareFolders()
+    catalogLock = try CatalogFolder(of: found).claim()
     let layout = layout
     let folder = folder
     incoming = try translating {
@@ -141,6 +145,7 @@ package final class IngestLibrary {
       try reader.close()
       try catalog.close()
     }
+    catalogLock = nil
   }
 
   /// Makes a catalog under another name first: a reader beside a first run finds
@@ -157,6 +162,8 @@ package final class IngestLibrary {
         at: file.parent.appending(fresh), libraryID: found.marker.library)
       try catalog.close()
       try files.requireWhole()
+      // A log that another catalog left here would be taken for this one's.
+      _ = try CatalogFiles(folder: folder, name: file.lastComponent).setAside()
       try folder.rename(fresh, to: folder, as: file.lastComponent)
       try folder.sync()
       return try Catalog.open(at: file, libraryID: found.marker.library)

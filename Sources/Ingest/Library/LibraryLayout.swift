@@ -19,7 +19,11 @@ package struct LibraryLayout: Hashable, Sendable {
   /// The socket that this process listens on for requests.
   package static let control = BytePath("control")
   /// Folders that every library has.
-  static let folders = ["manifest", "originals", "renditions", "incoming", "work"]
+  static let folders = lastingFolders + ["renditions", "incoming", "work"]
+  /// Those of them whose content can't be made again.
+  static let lastingFolders = ["manifest", "originals"]
+  /// Folders that are made when they are needed.
+  static let occasionalFolders = ["duplicates", "damaged"]
 
   package var manifest: BytePath { root.appending("manifest") }
   package var catalog: BytePath { catalogFolder.appending("catalog.sqlite") }

@@ -1,11 +1,17 @@
+import Files
 import PipelineModel
 
 /// What a verb works with: its words, the surroundings, and where to print.
 struct Context {
   let arguments: Arguments
-  let environment: [String: String]
+  let environment: [String: BytePath]
   let workingFolder: BytePath
   let console: Console
+
+  /// The absolute path that a typed one means.
+  func path(_ typed: BytePath) -> BytePath {
+    FileSystem.absolutePath(of: typed, in: workingFolder)
+  }
 
   /// An operand that the verb can't do without.
   func operand(_ index: Int, _ name: String) throws(UsageError) -> BytePath {

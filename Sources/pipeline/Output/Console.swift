@@ -21,7 +21,7 @@ final class Console: Sendable {
   /// Whether a question waits for its answer.
   private let isAsking = Atomic(false)
 
-  init(_ arguments: Arguments, environment: [String: String]) {
+  init(_ arguments: Arguments, environment: [String: BytePath]) {
     isJSON = arguments.has(.json)
     isQuiet = arguments.has(.quiet)
     isVerbose = arguments.has(.verbose)

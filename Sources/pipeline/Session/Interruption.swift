@@ -74,6 +74,11 @@ final class Interruption: Sendable {
   /// Whether the program was asked to stop.
   var isRequested: Bool { received.load(ordering: .relaxed) != 0 }
 
+  /// Whether the program was asked to stop, and that is at least so long ago.
+  func isRequested(for time: Duration) -> Bool {
+    receivedAt.withLock { $0.map { ContinuousClock().now - $0 >= time } } ?? false
+  }
+
   /// The exit code that says so, or `nil`.
   var exitCode: ExitCode? {
     switch received.load(ordering: .relaxed) {

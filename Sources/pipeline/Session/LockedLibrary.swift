@@ -61,7 +61,7 @@ struct ConfiguredLibrary {
     try surroundings.checkCatalogFolder()
     found =
       makesLibrary
-      ? try LibraryFolder.openOrMake(surroundings.layout, neighbour: configuration.folder)
+      ? try LibraryFolder.openOrMake(surroundings.layout, configuration: configuration.file)
       : try LibraryFolder.open(surroundings.layout)
     try surroundings.checkFileSystem()
   }

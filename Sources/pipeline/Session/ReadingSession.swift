@@ -14,6 +14,7 @@ struct ReadingSession {
   init(_ context: Context) throws {
     surroundings = try Surroundings(context)
     library = try LibraryFolder.open(surroundings.layout)
+    try CatalogFolder(of: library).check()
     catalog = try Self.openCatalog(of: library)
   }
 

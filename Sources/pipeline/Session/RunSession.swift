@@ -58,7 +58,8 @@ struct RunSession {
       backlog: backlog)
     bar.begin()
     defer { bar.end() }
-    try RenditionRelocation(engine: engine, plan: session.plan).run(settings: library.catalog)
+    try RenditionRelocation(engine: engine, plan: session.plan)
+      .run(settings: library.catalog) { interruption.isRequested }
     report.afterCommit { engine.wake() }
     engine.wake()
     var refused: [IngestError] = []

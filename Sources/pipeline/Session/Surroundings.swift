@@ -13,7 +13,7 @@ struct Surroundings {
   ///
   /// - Throws: `ConfigurationErrors`, `UsageError` if there is none.
   init(_ context: Context) throws {
-    let explicit = context.arguments.value(.config)
+    let explicit = context.arguments.path(.config)
     let found = ConfigurationFile.locate(
       explicit: explicit, environment: context.environment, workingFolder: context.workingFolder)
     guard let found else {

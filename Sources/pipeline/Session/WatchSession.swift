@@ -60,7 +60,10 @@ final class WatchSession {
     session.report.afterFailure { wakeup.wake() }
     do {
       try RenditionRelocation(engine: engine, plan: session.plan)
-        .run(settings: session.library.catalog)
+        .run(settings: session.library.catalog) {
+          Pulse.shared.beat()
+          return Interruption.shared.isRequested
+        }
       engine.warmUp()
       try beginWithBacklog()
       try watch(control)

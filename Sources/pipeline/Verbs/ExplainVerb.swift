@@ -17,7 +17,7 @@ enum ExplainVerb: Verb {
   static func run(_ context: Context) throws -> ExitCode {
     try context.expectOperands(atMost: 1)
     let operand = try context.operand(0, "PATH or ID")
-    let typed = context.workingFolder.appending(operand).normalized
+    let typed = context.path(operand)
     let path = resolved(typed)
     guard let session = try open(context) else {
       let surroundings = try Surroundings(context)

@@ -100,7 +100,7 @@ enum GetVerb: Verb {
     guard let name = context.arguments.path(output) else {
       return try body { bytes throws(FileError) in context.console.write(Array(bytes)) }
     }
-    let path = context.workingFolder.appending(name).normalized
+    let path = context.path(name)
     let folder = try Descriptor.openFolder(path.parent)
     let temporary = BytePath(".pipeline-get-\(getpid()).new")
     let file = try Descriptor.open(

@@ -1,3 +1,4 @@
+import Catalog
 import Configuration
 import Ingest
 import PipelineModel
@@ -21,9 +22,10 @@ enum ImportVerb: Verb {
     if context.arguments.operands.contains(where: \.isEmpty) {
       throw UsageError("An empty path means no file.", verb: name)
     }
-    let paths = context.arguments.operands.map { context.workingFolder.appending($0).normalized }
+    let paths = context.arguments.operands.map(context.path)
     return try LibraryAccess(context, makesLibrary: true).perform { locked in
       Interruption.shared.listen()
+      CatalogLocks.patience = LockPatience(context.console, bound: nil)
       return try RunSession(context, verb: name, locked).run { ingest, session in
         try ingest.copyIn(paths, sources: session.surroundings.configuration.sources)
         return []

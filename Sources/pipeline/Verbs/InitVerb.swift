@@ -8,53 +8,148 @@ enum InitVerb: Verb {
   static let name = "init"
   static let summary = "Make a configuration, an inbox and a library"
   static let operands = "[DIR]"
+  static let library = Option(
+    name: "--library", value: "FOLDER",
+    help: "make the library there, also on another disk; one that is there is used")
+  static let options = [library]
   static let examples = [
     ("pipeline init", "in the working folder"),
     ("pipeline init ~/pictures", "in a folder, which is made if need be"),
+    ("pipeline init --library /mnt/disk/library ~/pictures", "the library on another disk"),
+    (
+      "pipeline init --library /mnt/disk/library --config ~/pictures/pipeline.json",
+      "just the library that a configuration names"
+    ),
   ]
 
   static func run(_ context: Context) throws -> ExitCode {
     try context.expectOperands(atMost: 1)
-    let target = context.arguments.operands.first ?? context.workingFolder
-    let root = context.workingFolder.appending(target).normalized
+    let library = context.arguments.path(library).map(context.path)
+    if let file = context.arguments.path(.config) {
+      guard let library, context.arguments.operands.isEmpty else {
+        throw UsageError(
+          "With --config init makes just the library that the configuration names: name it with "
+            + "--library, and no folder.", verb: name)
+      }
+      return try makeLibrary(library, for: context.path(file), context.console)
+    }
+    let root = context.path(context.arguments.operands.first ?? context.workingFolder)
+    let file = root.appending(configurationName)
+    if let library, try exists(file) { return try makeLibrary(library, for: file, context.console) }
+    return try makeAll(root, library: library ?? root.appending("library"), context.console)
+  }
+
+  private static let configurationName = "pipeline.json"
+  private static let schemaName = "pipeline.schema.json"
+
+  // MARK: All of it
+
+  private static func makeAll(
+    _ root: BytePath, library: BytePath, _ console: Console
+  ) throws -> ExitCode {
+    let file = root.appending(configurationName)
+    let isInside = library == root.appending("library")
+    for path in [file, root.appending(schemaName)] + (isInside ? [library] : [])
+    where try exists(path) {
+      throw try taken(path, file: file)
+    }
+    let text = InitialConfiguration.text(library: try notation(of: library, in: root))
+    // Whatever is wrong with it, such as a library with the inbox in it, is told before
+    // anything is made.
+    let configuration = try PipelineConfiguration.decode(bytes: Array(text.utf8), file: file)
     try makeFolders(root)
     let folder = try Descriptor.openFolder(root)
-    for name in ["pipeline.json", "pipeline.schema.json", "library"] where try exists(name, folder)
-    {
-      throw FileError(
-        .exists,
-        "“\(root.appending(name).printable)” is there already; nothing was changed. Choose another "
-          + "folder, or remove it.", path: root.appending(name))
-    }
+    let isNew = try LibraryFolder.makeAsAsked(LibraryLayout(root: configuration.library))
     try folder.makeFolder("inbox", mode: 0o700)
-    try LibraryFolder.make(LibraryLayout(root: root.appending("library")), in: folder)
     try folder.writeDurably(
-      Array(ConfigurationSchema.text.utf8), as: "pipeline.schema.json", mode: 0o644)
-    try folder.writeDurably(
-      Array(InitialConfiguration.text().utf8), as: "pipeline.json", mode: 0o644)
-    report(root, context.console)
+      Array(ConfigurationSchema.text.utf8), as: BytePath(schemaName), mode: 0o644)
+    try folder.writeDurably(Array(text.utf8), as: BytePath(configurationName), mode: 0o644)
+    if console.isJSON {
+      report(root, file, library: configuration.library, isNew: isNew, console)
+    } else if !console.isQuiet {
+      let what =
+        isInside
+        ? "inbox/ and library/"
+        : "inbox/ and \(isNew ? "the library" : "no library, since there is one at") "
+          + configuration.library.printable
+      console.result(
+        """
+        Made \(file.printable), \(what).
+        Put pictures into \(root.appending("inbox").printable), then run:
+          pipeline run --config \(file.shellWord)
+        """)
+    }
     return .success
   }
 
-  private static func report(_ root: BytePath, _ console: Console) {
-    let configuration = root.appending("pipeline.json")
-    if console.isJSON {
-      var members = JSONMembers.path(root)
-      members["configuration"] = .string(configuration.description)
-      console.event("initialized", members)
-    } else if !console.isQuiet {
-      console.result(
-        """
-        Made \(configuration.printable), inbox/ and library/.
-        Put pictures into \(root.appending("inbox").printable), then run:
-          pipeline run --config \(configuration.printable)
-        """)
+  private static func taken(_ path: BytePath, file: BytePath) throws -> FileError {
+    var advice = "Choose another folder, or remove it."
+    if path == file, let named = try? PipelineConfiguration.load(file: file).library,
+      try !exists(named)
+    {
+      advice =
+        "To make just the library that it names, run `pipeline init --library \(named.shellWord) "
+        + "--config \(file.shellWord)`."
     }
+    return FileError(
+      .exists, "“\(path.printable)” is there already; nothing was changed. \(advice)", path: path)
   }
 
-  private static func exists(_ name: String, _ folder: Descriptor) throws(FileError) -> Bool {
+  /// The library's path as the configuration is to have it: relative where it is inside the
+  /// configuration's folder, so that the two can be moved together.
+  private static func notation(of library: BytePath, in root: BytePath) throws -> String {
+    if let text = (library.relative(to: root) ?? library).utf8 { return text }
+    throw UsageError(
+      "A configuration can't name “\(library.printable)”, which is not UTF-8. Make the library in "
+        + "the folder of the configuration, or name it by a symbolic link to the folder above it.",
+      verb: name)
+  }
+
+  // MARK: The library alone
+
+  private static func makeLibrary(
+    _ library: BytePath, for file: BytePath, _ console: Console
+  ) throws -> ExitCode {
+    let configuration = try PipelineConfiguration.load(file: file)
+    let named = configuration.library
+    guard place(named) == place(library) else {
+      throw FileError(
+        .exists,
+        "“\(file.printable)” is there already and names the library “\(named.printable)”; nothing "
+          + "was changed. Choose another folder for the configuration, or that library.",
+        path: file)
+    }
+    guard try LibraryFolder.makeAsAsked(LibraryLayout(root: named)) else {
+      throw FileError(
+        .exists, "“\(named.printable)” is a library already; nothing was changed.", path: named)
+    }
+    if console.isJSON {
+      report(file.parent, file, library: named, isNew: true, console)
+    } else if !console.isQuiet {
+      console.result("Made the library \(named.printable), which \(file.printable) names.")
+    }
+    return .success
+  }
+
+  /// The path with links in its folders resolved.
+  private static func place(_ path: BytePath) -> BytePath {
+    // What can't be resolved is not there, and making it says so.
+    ((try? FileSystem.realPath(of: path.parent)) ?? path.parent).appending(path.lastComponent)
+  }
+
+  private static func report(
+    _ root: BytePath, _ file: BytePath, library: BytePath, isNew: Bool, _ console: Console
+  ) {
+    var members = JSONMembers.path(root)
+    members.merge(JSONMembers.path(file, key: "configuration")) { $1 }
+    members.merge(JSONMembers.path(library, key: "library")) { $1 }
+    members["libraryMade"] = .bool(isNew)
+    console.event("initialized", members)
+  }
+
+  private static func exists(_ path: BytePath) throws(FileError) -> Bool {
     do throws(FileError) {
-      _ = try folder.status(of: BytePath(name))
+      _ = try FileSystem.status(of: path)
       return true
     } catch let error where error.code == .notFound {
       return false

@@ -18,7 +18,7 @@ extension PluginsVerb {
     let id = try identifier(context.operand(1, "The new plugin's NAME"))
     let skeleton = PluginSkeleton(id: id, language: try chosenLanguage(context))
     let place = context.arguments.path(into) ?? context.workingFolder
-    let parent = try Descriptor.openFolder(context.workingFolder.appending(place).normalized)
+    let parent = try Descriptor.openFolder(context.path(place))
     let path = parent.path.appending(BytePath(id))
     guard try parent.makeFolder(BytePath(id), mode: 0o755) else {
       throw FileError(

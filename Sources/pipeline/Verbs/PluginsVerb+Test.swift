@@ -14,8 +14,8 @@ extension PluginsVerb {
 
   static func test(_ context: Context) throws -> ExitCode {
     try context.expectOperands(atMost: 2)
-    let path = context.workingFolder.appending(try context.operand(1, "The plugin's PATH"))
-    let plugin = try plugin(at: path.normalized)
+    let path = context.path(try context.operand(1, "The plugin's PATH"))
+    let plugin = try plugin(at: path)
     let bench = try CheckBench(
       plugin, options: try chosenOptions(context), files: try chosenFiles(context),
       identify: identifier(context))
@@ -62,7 +62,7 @@ extension PluginsVerb {
   /// The plain files at the top of a folder, in the order of their names.
   private static func chosenFiles(_ context: Context) throws(FileError) -> [BytePath] {
     guard let place = context.arguments.path(files) else { return [] }
-    let folder = try Descriptor.openFolder(context.workingFolder.appending(place).normalized)
+    let folder = try Descriptor.openFolder(context.path(place))
     var found: [BytePath] = []
     for entry in try folder.entries() where try folder.status(of: entry.name).kind == .regular {
       found.append(folder.path.appending(entry.name))

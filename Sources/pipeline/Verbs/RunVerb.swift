@@ -1,3 +1,4 @@
+import Catalog
 import Configuration
 import Ingest
 import PipelineModel
@@ -20,6 +21,7 @@ enum RunVerb: Verb {
     try context.expectOperands(atMost: 0)
     if context.arguments.has(.dryRun) { return try PreviewSession(context).run() }
     Interruption.shared.listen()
+    CatalogLocks.patience = LockPatience(context.console, bound: nil)
     let locked = try LockedLibrary(context, makesLibrary: true)
     return try RunSession(context, verb: name, locked).run { ingest, session in
       try ingest.take(session.surroundings.configuration.sources)

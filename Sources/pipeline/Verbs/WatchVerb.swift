@@ -1,3 +1,4 @@
+import Catalog
 import Glibc
 import Ingest
 import PipelineModel
@@ -16,10 +17,11 @@ enum WatchVerb: Verb {
 
   static func run(_ context: Context) throws -> ExitCode {
     try context.expectOperands(atMost: 0)
-    let service = ServiceManager(environment: context.environment)
+    let service = ServiceManager(environment: context.environment.mapValues(\.description))
     let wakeup = Wakeup()
     context.console.sendAtOnce()
     Interruption.shared.listen()
+    CatalogLocks.patience = LockPatience(context.console, bound: nil)
     Interruption.shared.listenForReload { wakeup.wake() }
     var end = WatchSession.End.reload(try LockedLibrary(context, makesLibrary: true))
     Pulse.shared.begin(service)

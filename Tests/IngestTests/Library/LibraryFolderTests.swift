@@ -27,14 +27,16 @@ struct LibraryFolderTests {
 
   @Test("A new library is for its owner only, whole, and has an identity")
   func make() throws {
-    let made = try LibraryFolder.openOrMake(layout, neighbour: temporary.path)
+    let made = try LibraryFolder.openOrMake(
+      layout, configuration: temporary.appending("pipeline.json"))
     #expect(try made.folder.status().permissions == 0o700)
     #expect(AssetID(made.marker.library) != nil && made.marker.format == 1)
     #expect(
       Set(try made.folder.entries().map(\.name))
         == ["library.json", "manifest", "originals", "renditions", "incoming", "work"])
     #expect(try folder.entries().map(\.name) == ["library"])
-    let again = try LibraryFolder.openOrMake(layout, neighbour: temporary.path)
+    let again = try LibraryFolder.openOrMake(
+      layout, configuration: temporary.appending("pipeline.json"))
     #expect(again.marker == made.marker)
   }
 
@@ -42,7 +44,8 @@ struct LibraryFolderTests {
   func halfMade() throws {
     try folder.makeFolder(".library.new")
     try Descriptor.openFolder(".library.new", in: folder).makeFolder("manifest")
-    let made = try LibraryFolder.openOrMake(layout, neighbour: temporary.path)
+    let made = try LibraryFolder.openOrMake(
+      layout, configuration: temporary.appending("pipeline.json"))
     #expect(try made.folder.entries().count == 6)
     #expect(try folder.entries().map(\.name) == ["library"])
   }
@@ -53,7 +56,7 @@ struct LibraryFolderTests {
     #expect(missing.code == .notALibrary && missing.message.contains("There is no library"))
     try folder.makeFolder("library")
     let empty = try refusal {
-      _ = try LibraryFolder.openOrMake(layout, neighbour: temporary.path)
+      _ = try LibraryFolder.openOrMake(layout, configuration: temporary.appending("pipeline.json"))
     }
     #expect(empty.code == .notALibrary && empty.message.contains("no library.json"))
     #expect(try Descriptor.openFolder("library", in: folder).entries().isEmpty)
@@ -81,7 +84,7 @@ struct LibraryFolderTests {
     defer { try? FileManager.default.removeItem(atPath: elsewhere) }
     let there = LibraryLayout(root: BytePath(elsewhere).appending("library"))
     let error = try refusal {
-      _ = try LibraryFolder.openOrMake(there, neighbour: temporary.path)
+      _ = try LibraryFolder.openOrMake(there, configuration: temporary.appending("pipeline.json"))
     }
     #expect((error.cause as? FileError)?.code == .crossDevice)
     #expect(try Descriptor.openFolder(BytePath(elsewhere)).entries().isEmpty)
@@ -89,7 +92,8 @@ struct LibraryFolderTests {
 
   @Test("A library is worked on by one at a time; who waits gets it, or says who has it")
   func lock() throws {
-    let library = try LibraryFolder.openOrMake(layout, neighbour: temporary.path)
+    let library = try LibraryFolder.openOrMake(
+      layout, configuration: temporary.appending("pipeline.json"))
     var held: FileLock? = try library.lock()
     let error = try refusal { _ = try library.lock() }
     #expect(error.code == .locked && error.message.contains("process \(getpid())"))

@@ -89,12 +89,15 @@ struct MountGuardTests {
     let layout = LibraryLayout(root: scene.temporary.appending("disk/library"))
     let mounts = try table(scene, scene.temporary.appending("disk"))
     let error = try #require(throws: IngestError.self) {
-      _ = try LibraryFolder.openOrMake(layout, neighbour: scene.temporary.path, mounts: mounts)
+      _ = try LibraryFolder.openOrMake(
+        layout, configuration: scene.temporary.appending("pipeline.json"), mounts: mounts)
     }
     #expect(error.message.contains("/etc/fstab") && error.message.contains("none is made"))
     #expect(try Descriptor.openFolder("disk", in: folder).entries().isEmpty)
-    _ = try LibraryFolder.openOrMake(layout, neighbour: scene.temporary.path)
+    _ = try LibraryFolder.openOrMake(
+      layout, configuration: scene.temporary.appending("pipeline.json"))
     // One that is there is not made, so it may be used.
-    _ = try LibraryFolder.openOrMake(layout, neighbour: scene.temporary.path, mounts: mounts)
+    _ = try LibraryFolder.openOrMake(
+      layout, configuration: scene.temporary.appending("pipeline.json"), mounts: mounts)
   }
 }

@@ -1,0 +1,167 @@
+package import Files
+package import PipelineModel
+
+extension LibraryFolder {
+  /// Opens a library, or makes it where nothing is at its path.
+  ///
+  /// - Parameters:
+  ///   - configuration: the file that names it; a new library is made on the same
+  ///     file system only, since else its disk may just not be mounted.
+  ///   - mounts: where disks ought to be mounted, and are.
+  package static func openOrMake(
+    _ layout: LibraryLayout, configuration: BytePath, mounts: MountTable = MountTable()
+  ) throws(IngestError) -> LibraryFolder {
+    do throws(FileError) {
+      let parent = try openParent(of: layout)
+      if try parent.statusIfThere(of: layout.root.lastComponent) == nil {
+        let beside = try Descriptor.openFolder(configuration.parent)
+        guard try parent.status().device == beside.status().device else {
+          throw FileError(
+            .crossDevice,
+            "There is no library at “\(layout.root.printable)”, and it would be on another file "
+              + "system than the configuration. If its disk is not mounted, mount it. For a new "
+              + "library there run `pipeline init --library \(layout.root.shellWord) --config "
+              + "\(configuration.shellWord)`.", path: layout.root)
+        }
+        try requireMounts(mounts, for: layout)
+        try make(layout, in: parent)
+      }
+    } catch {
+      throw IngestError(error)
+    }
+    return try open(layout)
+  }
+
+  /// Makes a library where the user wants one, on whatever disk that is.
+  ///
+  /// - Returns: whether it was made; `false` if a library is there already.
+  /// - Throws: `IngestError` of code `notALibrary` where something else is there.
+  package static func makeAsAsked(
+    _ layout: LibraryLayout, mounts: MountTable = MountTable()
+  ) throws(IngestError) -> Bool {
+    try translating { try makeUnlessThere(layout, mounts) }
+  }
+
+  private static func makeUnlessThere(_ layout: LibraryLayout, _ mounts: MountTable) throws -> Bool
+  {
+    let parent = try openParent(of: layout)
+    try requireMounts(mounts, for: layout)
+    if let other = try enclosing(layout.root.parent) {
+      throw IngestError(
+        .notALibrary,
+        "“\(layout.root.printable)” would be inside the library “\(other.printable)”; nothing was "
+          + "done. Choose a folder outside of it.", path: layout.root)
+    }
+    guard try parent.statusIfThere(of: layout.root.lastComponent) != nil else {
+      return try make(layout, in: parent)
+    }
+    let folder = try Descriptor.openFolder(layout.root)
+    if try hasMarker(folder) { return false }
+    try makeRoom(for: layout, in: parent, instead: folder)
+    return try make(layout, in: parent)
+  }
+
+  /// Removes an empty folder that is where a library is to be: that is made whole under
+  /// another name, and no name is ever replaced.
+  private static func makeRoom(
+    for layout: LibraryLayout, in parent: Descriptor, instead folder: Descriptor
+  ) throws {
+    let inside = layout.root.appending("library")
+    let names = Set(try folder.entries().map(\.name))
+    let isMountPoint = try folder.status().device != parent.status().device
+    guard names.isEmpty || names == ["lost+found"] && isMountPoint else {
+      throw IngestError(
+        .notALibrary,
+        "“\(layout.root.printable)” is no library and not empty; nothing was done. Choose a folder "
+          + "that is not there yet, such as “\(inside.printable)”.", path: layout.root)
+    }
+    guard !isMountPoint else {
+      throw IngestError(
+        .notALibrary,
+        "“\(layout.root.printable)” is where a disk is mounted; nothing was done. Choose a folder "
+          + "on it, such as “\(inside.printable)”: that is gone with the disk and never taken for "
+          + "an empty library.", path: layout.root)
+    }
+    do throws(FileError) {
+      try parent.removeFolder(layout.root.lastComponent)
+    } catch {
+      throw IngestError(
+        .notALibrary,
+        "“\(layout.root.printable)” can't be replaced: \(error.message) Choose a folder in it, such "
+          + "as “\(inside.printable)”.", path: layout.root, cause: error)
+    }
+  }
+
+  /// The library whose folder a folder is, or is somewhere inside of.
+  ///
+  /// - Parameter path: an absolute path of something that exists.
+  static func enclosing(_ path: BytePath) throws(FileError) -> BytePath? {
+    var place = try FileSystem.realPath(of: path)
+    while true {
+      do throws(FileError) {
+        if try hasMarker(Descriptor.openFolder(place)) { return place }
+      } catch let error where error.code == .permission {
+        // A folder that may only be passed through is nobody's library to work on.
+      }
+      if place.parent == place { return nil }
+      place = place.parent
+    }
+  }
+
+  private static func hasMarker(_ folder: Descriptor) throws(FileError) -> Bool {
+    try folder.statusIfThere(of: LibraryLayout.marker)?.kind == .regular
+  }
+
+  private static func openParent(of layout: LibraryLayout) throws(FileError) -> Descriptor {
+    let path = layout.root.parent
+    do throws(FileError) {
+      return try Descriptor.openFolder(path)
+    } catch let error where error.code == .notFound {
+      throw FileError(
+        .notFound,
+        "There is no folder “\(path.printable)”, where the library "
+          + "“\(layout.root.lastComponent.printable)” would be: if it is on a disk, mount that; else "
+          + "make the folder.", path: path)
+    }
+  }
+
+  private static func requireMounts(
+    _ mounts: MountTable, for layout: LibraryLayout
+  ) throws(FileError) {
+    guard let point = try mounts.missingMount(above: layout.root) else { return }
+    throw FileError(
+      .notFound,
+      "There is no library at “\(layout.root.printable)”, and none is made, because no disk is "
+        + "mounted at “\(point.printable)” as /etc/fstab says: mount it. If it is not meant to "
+        + "be there any more, take it out of /etc/fstab.", path: layout.root)
+  }
+
+  /// Makes a library under a temporary name and renames it, so that it is there whole or not at all.
+  ///
+  /// One process at a time makes libraries in a folder; one that comes second
+  /// finds the first one's.
+  ///
+  /// - Returns: whether it was made; `false` if it was there by now.
+  @discardableResult
+  package static func make(_ layout: LibraryLayout, in parent: Descriptor) throws(FileError) -> Bool
+  {
+    try parent.lockFolder()
+    defer { parent.unlockFolder() }
+    let name = layout.root.lastComponent
+    guard try parent.statusIfThere(of: name) == nil else { return false }
+    // A fixed name, so that what a kill leaves behind is finished the next time.
+    let temporary = BytePath(bytes: Array(".".utf8) + name.bytes + Array(".new".utf8))
+    try parent.makeFolder(temporary, mode: 0o700)
+    let folder = try Descriptor.openFolder(temporary, in: parent, followsLinks: false)
+    for name in LibraryLayout.folders { try folder.makeFolder(BytePath(name)) }
+    let clock = AssetIDGenerator { UInt64(Timestamp.now.microseconds / 1000) }
+    let marker = LibraryMarker(library: clock.next().description)
+    guard let text = try? JSONText.encodePretty(marker) else {
+      throw FileError(.other, "library.json can't be written as JSON.", path: layout.root)
+    }
+    try folder.writeDurably(Array((text + "\n").utf8), as: LibraryLayout.marker)
+    try parent.rename(temporary, to: parent, as: name)
+    try parent.sync()
+    return true
+  }
+}

@@ -1,0 +1,72 @@
+import Files
+import Glibc
+import PipelineModel
+
+extension LibraryFolder {
+  /// Makes those of a locked library's folders that are missing, and refuses what
+  /// stands in the place of one and is not the library's own.
+  ///
+  /// A backup need not have the folders that can be filled again. A link would lead
+  /// the program's own writing and removing out of the library.
+  ///
+  /// - Throws: `IngestError` of code `notALibrary`; then nothing was made.
+  func prepareFolders() throws(IngestError) {
+    let names = (LibraryLayout.folders + LibraryLayout.occasionalFolders).map { BytePath($0) }
+    var missing: [BytePath] = []
+    for name in names where try !hasFolder(name) { missing.append(name) }
+    for name in LibraryLayout.lastingFolders.map({ BytePath($0) }) where missing.contains(name) {
+      try requireNew(without: name)
+    }
+    let refillable = missing.filter { !LibraryLayout.occasionalFolders.contains($0.description) }
+    guard !refillable.isEmpty else { return }
+    try translating {
+      for name in refillable { try folder.makeFolder(name, mode: 0o700) }
+      try folder.sync()
+    }
+  }
+
+  /// Whether a folder of the library is there.
+  private func hasFolder(_ name: BytePath) throws(IngestError) -> Bool {
+    let path = layout.root.appending(name)
+    guard let status = try translating({ try folder.statusIfThere(of: name) }) else { return false }
+    let owner = try translating { try folder.status().owner }
+    guard status.kind == .folder else {
+      let what = status.kind == .link ? "a symbolic link" : "no folder"
+      throw IngestError(
+        .notALibrary,
+        "“\(path.printable)” is \(what); nothing was done, since the program writes and removes "
+          + "files there. Put a folder of the library in its place.", path: path)
+    }
+    guard status.owner == owner || status.owner == geteuid() else {
+      throw IngestError(
+        .notALibrary,
+        "“\(path.printable)” belongs to user \(status.owner), the library to user \(owner); "
+          + "nothing was done. Give it to the same user by `chown`.", path: path)
+    }
+    return true
+  }
+
+  /// Refuses a library that has been worked on and lacks a folder with what can't be made again.
+  private func requireNew(without name: BytePath) throws(IngestError) {
+    let isNew = try translating {
+      try LibraryLayout.lastingFolders.allSatisfy { try isEmpty(BytePath($0)) }
+        && isMissing(layout.catalog)
+    }
+    guard !isNew else { return }
+    let path = layout.root.appending(name)
+    throw IngestError(
+      .notALibrary,
+      "“\(path.printable)” is missing, and what was in it can't be made again; nothing was done. If "
+        + "it is on a disk that is not mounted, mount it; else put it back from a backup. If it is "
+        + "lost, make an empty folder there: `pipeline verify` then says what is gone.", path: path)
+  }
+
+  private func isEmpty(_ name: BytePath) throws(FileError) -> Bool {
+    guard try folder.statusIfThere(of: name) != nil else { return true }
+    return try Descriptor.openFolder(name, in: folder, followsLinks: false).entries().isEmpty
+  }
+
+  private func isMissing(_ path: BytePath) throws(FileError) -> Bool {
+    try Descriptor.openFolder(path.parent).statusIfThere(of: path.lastComponent) == nil
+  }
+}

@@ -1,0 +1,86 @@
+import Files
+import Fixtures
+import Glibc
+import PipelineModel
+import Testing
+
+@testable import Ingest
+
+@Suite("The folders in a library", .timeLimit(.minutes(1)))
+struct LibraryPartsTests {
+  let scene: Scene
+  let root: Descriptor
+
+  init() throws {
+    scene = try Scene()
+    root = try Descriptor.openFolder(scene.layout.root)
+  }
+
+  private func refusal(of name: BytePath) throws -> IngestError {
+    let error = try #require(throws: IngestError.self, "\(name)") { try scene.library() }
+    #expect(error.code == .notALibrary && error.path == scene.layout.root.appending(name))
+    #expect(throws: IngestError.self, "\(name)") { try scene.rebuild() }
+    return error
+  }
+
+  @Test("Those that can be filled again are made where they are missing, for the owner only")
+  func made() throws {
+    for name: BytePath in ["renditions", "incoming", "work"] { try root.removeFolder(name) }
+    try scene.library()
+    for name: BytePath in ["renditions", "incoming", "work"] {
+      #expect(try root.status(of: name).permissions == 0o700)
+    }
+  }
+
+  @Test("In a library that nothing was put into, all are made")
+  func madeInNew() throws {
+    for name in try root.entries().map(\.name) where name != "library.json" {
+      try root.removeFolder(name)
+    }
+    try scene.library()
+    #expect(try root.status(of: "manifest").kind == .folder)
+  }
+
+  @Test(
+    "Without its manifest or its originals a library is refused",
+    arguments: LibraryLayout.lastingFolders)
+  func lasting(_ name: String) throws {
+    try scene.write("text", to: "a.txt")
+    try scene.run()
+    scene.close()
+    try root.rename(BytePath(name), to: root, as: "elsewhere")
+    try root.removeFolder("work")
+    #expect(try refusal(of: BytePath(name)).message.contains("put it back"))
+    // Nothing was made, not even what could be.
+    #expect(throws: FileError.self) { try root.status(of: "work") }
+  }
+
+  @Test(
+    "A link or a file in the place of a folder is refused, and nothing outside is touched",
+    arguments: LibraryLayout.folders + LibraryLayout.occasionalFolders)
+  func links(_ name: String) throws {
+    let name = BytePath(name)
+    let outside = try Descriptor.openFolder(scene.temporary.path)
+    try outside.makeFolder("outside")
+    let target = scene.temporary.appending("outside")
+    // Clean-up: the occasional ones are not there.
+    try? root.removeFolder(name)
+    let link = scene.layout.root.appending(name)
+    #expect(symlink(target.description, link.description) == 0)
+    #expect(try refusal(of: name).message.contains("link"))
+    try root.remove(name)
+    try root.writeDurably([], as: name)
+    #expect(try refusal(of: name).message.contains("no folder"))
+    #expect(try Descriptor.openFolder(target).entries().isEmpty)
+    try root.remove(name)
+    try scene.library()
+  }
+
+  @Test(
+    "A folder of somebody else's is refused",
+    .enabled(if: geteuid() == 0, "only root can give a folder away"))
+  func owner() throws {
+    #expect(chown(scene.layout.work.description, 1234, 1234) == 0)
+    #expect(try refusal(of: "work").message.contains("user 1234"))
+  }
+}
