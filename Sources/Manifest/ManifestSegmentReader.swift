@@ -102,26 +102,23 @@ struct ManifestSegmentReader {
     bytes.removeFirst(done)
     start -= done
     searched -= done
-    let kept = bytes.count
     do throws(FileError) {
-      guard kept - start < Self.longestLine else {
+      guard bytes.count - start < Self.longestLine else {
         throw FileError(
           .other,
           "“\(file.path.printable)” has a line that is longer than \(Self.longestLine) bytes.",
           path: file.path)
       }
-      bytes.append(contentsOf: repeatElement(0, count: Self.pieceSize))
-      var count = 0
       var failure: FileError?
-      bytes.withUnsafeMutableBytes { buffer in
+      let piece = [UInt8](unsafeUninitializedCapacity: Self.pieceSize) { buffer, count in
         do throws(FileError) {
-          count = try file.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[kept...]))
+          count = try file.read(into: UnsafeMutableRawBufferPointer(buffer))
         } catch { failure = error }
       }
-      bytes.removeLast(Self.pieceSize - count)
       if let failure { throw failure }
-      size += count
-      return count > 0
+      bytes.append(contentsOf: piece)
+      size += piece.count
+      return !piece.isEmpty
     } catch {
       throw ManifestError(error)
     }
