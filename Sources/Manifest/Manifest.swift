@@ -18,6 +18,8 @@ package final class Manifest: Sendable {
     var segmentNumber: Int
     var segmentBytes: Int
     var sequence: Int64
+    /// When the last fact was written; `nil` where that was not read.
+    var time: Timestamp?
   }
 
   private let folder: Descriptor
@@ -45,6 +47,7 @@ package final class Manifest: Sendable {
       let tail = try ManifestSegment.tail(of: number, in: folder)
       guard let sequence = tail.lastSequence else { continue }
       state.sequence = sequence
+      state.time = tail.lastTime
       if number == numbers.last, !tail.isTorn {
         // Opened by the first append: readers may lack the permission.
         state.isContinued = true
@@ -57,6 +60,13 @@ package final class Manifest: Sendable {
 
   /// The sequence number of the last fact; 0 in a new journal.
   package var lastSequence: Int64 { state.withLock { $0.sequence } }
+
+  /// The last fact, where its time is known.
+  package var lastMark: ManifestMark? {
+    state.withLock { state in
+      state.time.map { ManifestMark(sequence: state.sequence, time: $0) }
+    }
+  }
 
   /// Adds facts and waits until they are on disk, all with one flush.
   ///
@@ -89,10 +99,12 @@ package final class Manifest: Sendable {
         state.segment = nil
         state.isContinued = false
         state.sequence = max(state.sequence, wholeLines(of: state.segmentNumber))
+        state.time = nil
         throw ManifestError(error)
       }
       state.segmentBytes += bytes.count
       state.sequence += Int64(facts.count)
+      state.time = time
       return state.sequence
     }
   }

@@ -26,6 +26,8 @@ enum ManifestSegment {
   struct Tail {
     /// The sequence number of the last whole line, or `nil` if there is none.
     var lastSequence: Int64?
+    /// When it was written, where that was read.
+    var lastTime: Timestamp?
     /// Whether something that is no whole line stands at the end.
     var isTorn: Bool
     /// The file's size.
@@ -43,7 +45,9 @@ enum ManifestSegment {
       let end = try file.readToEnd()
       if end.last == newline, let line = ManifestLine.decode(lastLine(of: end)) {
         if try isWithoutHole(file, from: line, size: size) {
-          return Tail(lastSequence: line.seq, isTorn: false, bytes: size)
+          return Tail(
+            lastSequence: line.seq, lastTime: Timestamp(microseconds: line.time), isTorn: false,
+            bytes: size)
         }
       }
     } catch {

@@ -217,11 +217,11 @@ struct RenditionTests {
     let carrier = both()
     let plan = try workshop.plan([stage(.file)], [carrier])
     let relocation = RenditionRelocation(engine: try workshop.engine(plan), plan: plan)
-    try relocation.run(settings: workshop.catalog)
+    try relocation.run(settings: workshop.catalog) { false }
     #expect(try workshop.renditions(of: asset).allSatisfy { $0.path == nil })
     #expect(workshop.report.warnings.count == 1)
     try #require(unlink(folder) == 0)
-    try relocation.run(settings: workshop.catalog)
+    try relocation.run(settings: workshop.catalog) { false }
     #expect(try workshop.renditions(of: asset).allSatisfy { $0.path != nil })
     #expect(carrier.jobs == 0)
   }

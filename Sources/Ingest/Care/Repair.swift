@@ -66,7 +66,11 @@ package struct Repair {
     case .incomingLeftover, .workLeftover:
       // Opening the library has dealt with them, as far as that was possible.
       if isGone(problem) { result.repaired += 1 }
-    case .originalMissing, .originalUnrecorded, .foreignFile, .catalogDiffers, .unreadable:
+    case .originalUnrecorded:
+      guard let digest = problem.digest else { return }
+      let adoption = Adoption(library: library)
+      if try adoption.adopt(digest, isStopped: isStopped) { result.repaired += 1 }
+    case .originalMissing, .foreignFile, .catalogDiffers, .unreadable:
       return
     }
   }

@@ -72,8 +72,11 @@ package final class IngestLibrary {
     let newest = try translating { [catalog] in try catalog.newestAssetID() }
     ids = AssetIDGenerator(after: newest) { UInt64(Timestamp.now.microseconds / 1000) }
     Self.compareClock(with: newest, report)
+    let mark = HistoryMark(catalog: catalog, manifest: manifest)
+    try mark.check()
     try DeletionList(library: self, report: report).complete()
     try Recovery(library: self, report: report).recover()
+    try mark.note()
   }
 
   /// Tells of a clock that was ahead when the newest key was made, or is behind now:
@@ -141,6 +144,7 @@ package final class IngestLibrary {
   ///
   /// A library that is closed can be copied file by file, and read where it can't be written.
   package func close() throws(IngestError) {
+    try HistoryMark(catalog: catalog, manifest: manifest).note()
     try translating {
       try reader.close()
       try catalog.close()

@@ -1,0 +1,49 @@
+import Catalog
+import Files
+import Manifest
+import Originals
+import PipelineModel
+
+/// Gives an original that no record refers to a record of its own.
+///
+/// Such bytes are left where the journal is older than the store, as in a restored library. Nobody
+/// knows their names any more, so the digest is the name.
+struct Adoption {
+  let library: IngestLibrary
+
+  /// Records an original, if it is whole, has no record, and was not deleted for good.
+  ///
+  /// - Returns: whether it has a record now.
+  func adopt(
+    _ digest: Digest, isStopped: @escaping () -> Bool
+  ) throws(IngestError) -> Bool {
+    try translating {
+      if try library.catalog.hasOriginal(digest) { return true }
+      guard case .whole = try library.originals.verify(digest, isStopped: isStopped),
+        try Deletions(manifest: library.manifest).deleted(among: [digest]).isEmpty
+      else { return false }
+      try record(digest)
+      return true
+    }
+  }
+
+  private func record(_ digest: Digest) throws {
+    let path = try library.originals.materialize(digest)
+    let status = try FileSystem.status(of: path)
+    // As if it had been named to `import`: below the root, and never removed.
+    let root = BytePath("/")
+    let place = ManifestFact.Intent(
+      taking: library.ids.next(), source: root, path: path.relative(to: root) ?? path,
+      identity: status.identity, permissions: status.permissions, moves: false, run: nil)
+    let stored = ManifestFact.Stored(
+      asset: library.ids.next(), digest: digest, intent: place, supersedes: nil)
+    let now = Timestamp.now
+    let position = try library.manifest.append([.stored(stored)], at: now)
+    let sighting = Sighting(
+      source: root, path: place.path, state: .imported, identity: place.identity,
+      asset: stored.asset, seenAt: now)
+    try library.catalog.apply(
+      [.asset(NewAsset(stored, importedAt: now)), .sighting(sighting)],
+      manifestPosition: library.committed(position))
+  }
+}
