@@ -29,8 +29,14 @@ struct Candidate: Sendable {
     return [.imported, .duplicate].contains(known.state) || known.state == .gone
   }
 
-  /// Whether an ending would only say what is known anyway.
+  /// Whether an ending would only say what is known anyway, perhaps with other figures.
   func isNoNews(_ state: Sighting.State, reason: String?) -> Bool {
-    silent.contains(state) && (state == .settling || known?.reason == reason)
+    silent.contains(state)
+      && (state == .settling || Self.withoutFigures(known?.reason) == Self.withoutFigures(reason))
+  }
+
+  /// A reason without what changes by itself, such as how much space is free.
+  private static func withoutFigures(_ reason: String?) -> String? {
+    reason?.filter { !$0.isNumber && $0 != "." }
   }
 }

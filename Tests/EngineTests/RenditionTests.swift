@@ -322,7 +322,7 @@ struct RenditionTests {
     ] { #expect(RenditionLayout.suffix(of: type) == suffix) }
   }
 
-  @Test("What a killed process left in work/ is removed at the start, and links are not followed")
+  @Test("What a killed job left in work/ is removed at the start, and links are not followed")
   func leftovers() throws {
     let root = try Descriptor.openFolder(workshop.temporary.path)
     try root.writeDurably([1], as: "precious")
@@ -330,7 +330,6 @@ struct RenditionTests {
     try work.makeFolder("7")
     try Descriptor.openFolder("7", in: work).makeFolder("out")
     try #require(symlink("../..", "\(workshop.temporary.appending("work/7/up"))") == 0)
-    try work.writeDurably([2], as: "stray")
     _ = try workshop.engine(try workshop.plan([], []))
     #expect(try work.entries().isEmpty)
     #expect(try root.readFile("precious") == [1])

@@ -147,7 +147,8 @@ extension Verification {
       report(
         .init(
           kind: .originalUnrecorded, digest: digest, path: path,
-          message: "No record refers to “\(path.printable)”; `pipeline verify --repair` records it, "
+          message:
+            "No record refers to “\(path.printable)”; `pipeline verify --repair` records it, "
             + "with its digest as its name."))
     }
   }
