@@ -76,7 +76,8 @@ struct RaceTests {
       #expect(imported, "\(index): \(outcome.output) \(outcome.errors)")
       // The first one with an earlier clock, and all behind it until the clock has caught up.
       #expect(outcome.errors.contains("ahead of the clock") == (index > 1))
-      #expect(ContinuousClock.now - start < .seconds(10))
+      // Years would be waited for.
+      #expect(ContinuousClock.now - start < .seconds(50))
       workspace.program.environment = clean
     }
     let assets = try workspace.assets().sorted {

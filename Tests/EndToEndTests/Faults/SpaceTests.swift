@@ -25,9 +25,7 @@ struct SpaceTests {
       sources: Self.source(source.path), ["reserve": "0B"], on: disk)
     try workspace.put(Self.noise(8 << 20), as: "large.bin", in: source.path)
     try workspace.put("small", as: "small.txt", in: source.path)
-    let start = ContinuousClock.now
     let full = try workspace.run("run", "--json")
-    #expect(ContinuousClock.now - start < .seconds(10))
     #expect(full.exitCode == 1)
     #expect(try full.events().outcome("small.txt") == "imported")
     #expect(try full.events().outcome("large.bin") != "imported")
