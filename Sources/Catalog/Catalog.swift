@@ -22,12 +22,24 @@ package final class Catalog: Ledger, Sendable {
   ///
   /// A file that an interrupted `create` left is taken over.
   ///
-  /// - Parameter libraryID: the library's identity; `open` must be given the same.
+  /// - Parameters:
+  ///   - libraryID: the library's identity; `open` must be given the same.
+  ///   - isDraft: whether nobody needs the file if the process ends before `finishDraft`: then
+  ///     nothing of it is durable before, and after an error it is of no use.
   /// - Throws: `.database` if there is a catalog already.
   package static func create(
-    at file: BytePath, libraryID: String
+    at file: BytePath, libraryID: String, isDraft: Bool = false
   ) throws(CatalogError) -> Catalog {
-    try Catalog(connectNew(file, libraryID: libraryID))
+    try Catalog(connectNew(file, libraryID: libraryID, isDraft: isDraft))
+  }
+
+  /// Makes a catalog of a draft and closes it; its file is the caller's to flush.
+  package func finishDraft() throws(CatalogError) {
+    try access.sync { (writer) throws(CatalogError) in
+      try writer.connection.execute("PRAGMA locking_mode = NORMAL")
+      try writer.connection.prepareWriting()
+      writer.connection.close()
+    }
   }
 
   /// Opens the catalog of a library and brings an older one up to date.
@@ -78,14 +90,14 @@ package final class Catalog: Ledger, Sendable {
 
 extension Catalog {
   private static func connectNew(
-    _ file: BytePath, libraryID: String
+    _ file: BytePath, libraryID: String, isDraft: Bool
   ) throws(CatalogError) -> Connection {
     let connection = try Connection(file, mode: .create)
     guard case .empty = try Schema.condition(of: connection) else {
       throw CatalogError(
         .database, "There is a file “\(file)” already, and it is not empty.", path: file)
     }
-    try connection.prepareWriting()
+    if isDraft { try connection.prepareDraft() } else { try connection.prepareWriting() }
     try connection.transaction { () throws(CatalogError) in
       try Schema.migrate(connection, from: 0)
       try connection.execute(Setting.write, Setting.library, libraryID)

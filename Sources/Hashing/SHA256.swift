@@ -6,6 +6,9 @@ public import PipelineModel
 /// Source: EVP_DigestInit(3ssl).
 public final class SHA256 {
   private let context: OpaquePointer
+  /// Fetched once: `EVP_sha256` looks for it at each beginning, under locks.
+  // Unsafe only in name, because the algorithm is immutable and is never freed.
+  private nonisolated(unsafe) static let algorithm = EVP_MD_fetch(nil, "SHA256", nil)
 
   /// Begins a digest.
   public init() {
@@ -13,7 +16,7 @@ public final class SHA256 {
       preconditionFailure("Only a lack of memory fails this, where Swift itself would trap.")
     }
     self.context = context
-    EVP_DigestInit_ex(context, EVP_sha256(), nil)
+    EVP_DigestInit_ex(context, Self.algorithm, nil)
   }
 
   deinit { EVP_MD_CTX_free(context) }

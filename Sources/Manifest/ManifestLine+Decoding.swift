@@ -21,6 +21,15 @@ extension ManifestLine {
     return ManifestLine(json: bytes)
   }
 
+  private enum Key: String, CaseIterable {
+    case action, asset, batch, changed, digest, fact, inode, modified, moves, path, pathBase64
+    case permissions, reason, run, seq, size, source, sourceBase64, supersedes, taking, time
+  }
+
+  /// A switch over texts compares each key with half of them.
+  private static let keys = Dictionary(
+    uniqueKeysWithValues: Key.allCases.map { ($0.rawValue, $0) })
+
   /// Reads an object; `nil` if a member is missing that all facts have, or has another type.
   private init?(json: [UInt8]) {
     self.init(fact: "", seq: 0, time: 0)
@@ -29,30 +38,30 @@ extension ManifestLine {
     do throws(JSONError) {
       try JSONReader.readMembers(of: json) { key, value in
         let isTaken =
-          switch key {
-          case "action": value.set(&action)
-          case "asset": value.set(&asset)
-          case "batch": value.set(&batch)
-          case "changed": value.set(&changed)
-          case "digest": value.set(&digest)
-          case "fact": value.set(&fact)
-          case "inode": value.set(&inode)
-          case "modified": value.set(&modified)
-          case "moves": value.set(&moves)
-          case "path": value.set(&path)
-          case "pathBase64": value.set(&pathBase64)
-          case "permissions": value.set(&permissions)
-          case "reason": value.set(&reason)
-          case "run": value.set(&run)
-          case "seq": value.set(&seq)
-          case "size": value.set(&size)
-          case "source": value.set(&source)
-          case "sourceBase64": value.set(&sourceBase64)
-          case "supersedes": value.set(&supersedes)
-          case "taking": value.set(&taking)
-          case "time": value.set(&time)
+          switch Self.keys[key] {
+          case .action: value.set(&action)
+          case .asset: value.set(&asset)
+          case .batch: value.set(&batch)
+          case .changed: value.set(&changed)
+          case .digest: value.set(&digest)
+          case .fact: value.set(&fact)
+          case .inode: value.set(&inode)
+          case .modified: value.set(&modified)
+          case .moves: value.set(&moves)
+          case .path: value.set(&path)
+          case .pathBase64: value.set(&pathBase64)
+          case .permissions: value.set(&permissions)
+          case .reason: value.set(&reason)
+          case .run: value.set(&run)
+          case .seq: value.set(&seq)
+          case .size: value.set(&size)
+          case .source: value.set(&source)
+          case .sourceBase64: value.set(&sourceBase64)
+          case .supersedes: value.set(&supersedes)
+          case .taking: value.set(&taking)
+          case .time: value.set(&time)
           // What a later version adds to a fact.
-          default: true
+          case nil: true
           }
         if !isTaken { isSound = false }
       }

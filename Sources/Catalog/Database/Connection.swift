@@ -134,6 +134,16 @@ final class Connection {
     try execute("PRAGMA journal_size_limit = 67108864")
   }
 
+  /// Makes this the one connection to a file that is thrown away unless it is finished: each page
+  /// is written once, to its place, and no flush is waited for.
+  func prepareDraft() throws(CatalogError) {
+    try execute("PRAGMA journal_mode = OFF")
+    try execute("PRAGMA synchronous = OFF")
+    try execute("PRAGMA locking_mode = EXCLUSIVE")
+    // Digests are spread over all pages: what is kept here is written less often.
+    try execute("PRAGMA cache_size = -32768")
+  }
+
   /// Closes the file; asserts that no statement is in use.
   func close() {
     guard isOpen else { return }

@@ -1,5 +1,6 @@
 import Catalog
 import Files
+import Glibc
 import Manifest
 package import PipelineModel
 
@@ -39,11 +40,13 @@ package struct CatalogRebuild {
       try files.makeEmpty()
       let manifest = try Manifest(folder: library.layout.manifest)
       let path = library.layout.catalogFolder.appending(fresh)
-      let catalog = try Catalog.create(at: path, libraryID: library.marker.library)
+      let catalog = try Catalog.create(
+        at: path, libraryID: library.marker.library, isDraft: true)
       let facts = manifest.lastSequence
       try Replay(catalog: catalog, manifest: manifest) { progress($0, facts) }.run()
       try RebuiltCatalog(catalog).note(at: .now)
-      try catalog.close()
+      try catalog.finishDraft()
+      try Descriptor.open(fresh, in: folder, flags: O_RDONLY | O_NOFOLLOW).sync()
       try files.requireWhole()
       // Nobody else knows of the new file, and a reader with locks would leave files beside it.
       let reader = try CatalogReader.open(at: path, immutable: true)
