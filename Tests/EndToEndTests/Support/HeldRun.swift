@@ -14,7 +14,7 @@ final class HeldRun {
   let run: BuiltProgramRun
   private let shimFolder: TemporaryFolder
 
-  /// Starts it and waits until it answers requests; its source must have a fresh file.
+  /// Starts it and waits until it waits; its source must have a fresh file.
   init(_ workspace: Workspace) throws {
     shimFolder = try TemporaryFolder()
     let shim = try SystemShim(in: shimFolder.path)
@@ -22,6 +22,10 @@ final class HeldRun {
     program.environment.merge(shim.clock(aheadWith: shimFolder.appending("go on"))) { $1 }
     run = try program.start(["run", "--json"])
     try workspace.waitForHolder(run)
+    // It serves requests while it waits, and so not before the wait has its end.
+    let nothing = try TemporaryFolder()
+    let served = try workspace.run("import", nothing.path)
+    try #require(served.exitCode == 0 && run.isRunning, "\(served.errors)")
   }
 
   /// Lets it go on and waits for its end.
