@@ -23,9 +23,10 @@ struct Candidate: Sendable {
   /// Whether its bytes may be those that were taken from this path before: inode, size and
   /// modification time are the same. An edit can keep all three, so the bytes are compared.
   var mayBeUnchanged: Bool {
-    guard let known, known.asset != nil, known.identity?.isSameFile(as: identity) == true else {
-      return false
-    }
+    // One that awaits its removal and comes this way has to heal its original.
+    guard let known, known.asset != nil, !known.awaitsRemoval,
+      known.identity?.isSameFile(as: identity) == true
+    else { return false }
     return [.imported, .duplicate].contains(known.state) || known.state == .gone
   }
 

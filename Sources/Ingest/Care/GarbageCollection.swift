@@ -78,11 +78,18 @@ package struct GarbageCollection {
       try DiscardedFiles(library: library).remove()
       report.goesOn()
     }
+    // Also those that a process listed which was killed before it removed them.
+    try DiscardedFiles(library: library).remove()
     let survey = GarbageSurvey(
       folder: library.folder, catalog: library.reader, manifest: library.manifest,
       originals: library.originals)
     for (path, size) in try survey.unnamedFiles() where !isStopped() {
-      try translating { try library.folder.removeIfThere(path) }
+      do throws(FileError) {
+        try library.folder.removeIfThere(path)
+      } catch {
+        report.warning("\(error.message) It is tried again when garbage is collected next.")
+        continue
+      }
       garbage.files += 1
       garbage.fileBytes += size
     }

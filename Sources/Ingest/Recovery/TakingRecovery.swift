@@ -44,8 +44,8 @@ final class TakingRecovery {
     if let itself { return try resume(itself, names.itself, intent) }
     if let copy { return try resume(copyOf: intent, copy, names.copy) }
     let source = try SourcePlace(intent).openUnchanged()
-    if let found = try unrecorded.take(for: intent, source: source) {
-      return try ending(of: intent, digest: found, duplicate: source == nil ? .discarded : .kept)
+    if let found = try unrecorded.take(for: intent, source: source, except: assets) {
+      return try ending(of: intent, digest: found, duplicate: .kept)
     }
     if let filed = try filedDuplicate(of: intent) {
       return try ending(of: intent, digest: filed, duplicate: .filed)

@@ -25,12 +25,16 @@ final class UnrecordedOriginals {
   /// source's inode number. Where no time matches, as in a copy of the library without times, the
   /// only one of this size.
   ///
-  /// - Parameter source: the source, if it is in its place as it was.
+  /// - Parameters:
+  ///   - source: the source, if it is in its place as it was.
+  ///   - recorded: what recovery has recorded so far, and the catalog hears of later.
   /// - Returns: its digest; `nil` if there is none, or it is not whole.
   func take(
-    for intent: ManifestFact.Intent, source: Descriptor?
+    for intent: ManifestFact.Intent, source: Descriptor?, except recorded: [Digest: AssetID]
   ) throws(IngestError) -> Digest? {
-    let ofSize = try all().filter { $0.identity.size == intent.identity.size }
+    let ofSize = try all().filter {
+      $0.identity.size == intent.identity.size && recorded[$0.digest] == nil
+    }
     guard !ofSize.isEmpty else { return nil }
     let found: Digest?
     if let source {

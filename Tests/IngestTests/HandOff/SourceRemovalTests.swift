@@ -184,6 +184,18 @@ struct SourceRemovalTests {
     #expect(!scene.exists("a"))
   }
 
+  @Test("What awaits its removal heals an original that was damaged meanwhile, and goes then")
+  func healing() throws {
+    let scene = try pending()
+    let path = scene.original("bytes")
+    try Descriptor.openFolder(path.parent).writeDurably(
+      Array("BYTES".utf8), as: path.lastComponent, mode: 0o444)
+    try scene.run()
+    #expect(!scene.exists("a"))
+    #expect(try filesBelow(scene.layout.originals).values.map { $0 } == [Array("bytes".utf8)])
+    #expect(try scene.problems(unlocked: true).isEmpty)
+  }
+
   @Test("What awaits its removal while somebody writes to it is kept, and taken when it changed")
   func deferredOpen() throws {
     let scene = try pending()

@@ -218,6 +218,23 @@ struct RestoredLibraryTests {
     #expect(try filesBelow(scene.source.path).isEmpty == (mode == .move || source == "gone"))
   }
 
+  @Test("A file that was not taken yet is a duplicate of one that the recovery stores")
+  func equalFileInPlace() throws {
+    let scene = try Scene()
+    try scene.write("same", to: "a")
+    try scene.write("same", to: "b")
+    _ = try renamedIn(scene, "a")
+    _ = try intent(scene, "b")
+    // Where it is looked for what was stored: nothing of a third file was.
+    try scene.write("gone", to: "c")
+    _ = try intent(scene, "c")
+    try scene.remove("c")
+    scene.close()
+    #expect(try scene.outcomes() == ["b": .duplicate])
+    #expect(try filesBelow(scene.source.path).isEmpty)
+    #expect(try scene.assets().map(\.name) == ["a"])
+  }
+
   @Test("Bytes that were deleted for good are not taken for those of an interrupted taking")
   func deleted() throws {
     let scene = try Scene()
