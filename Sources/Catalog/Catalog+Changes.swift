@@ -1,6 +1,9 @@
 package import PipelineModel
 
 extension Catalog {
+  /// The key of the setting that says which fact of the manifest is known.
+  package static let manifestMark = "manifest.fact"
+
   /// Makes changes in one transaction and remembers how far the manifest is contained.
   ///
   /// Runs come first, then assets, the rest follows in its order. Making the same
@@ -9,8 +12,9 @@ extension Catalog {
   ///
   /// - Parameter manifestPosition: the position behind the last of the changes;
   ///   one below the recorded position is ignored.
+  /// - Parameter mark: a text that is kept under `manifestMark`; `nil` leaves that as it is.
   package func apply(
-    _ changes: [CatalogChange], manifestPosition: Int64
+    _ changes: [CatalogChange], manifestPosition: Int64, mark: String? = nil
   ) throws(CatalogError) {
     try access.sync { (writer) throws(CatalogError) in
       let withdrawn = try writer.connection.transaction { () throws(CatalogError) in
@@ -19,6 +23,9 @@ extension Catalog {
         if try writer.connection.manifestPosition() < manifestPosition {
           try writer.connection.execute(
             Setting.write, Setting.manifestPosition, String(manifestPosition))
+        }
+        if let mark {
+          try writer.connection.execute(Setting.write, "user." + Self.manifestMark, mark)
         }
         return withdrawn
       }

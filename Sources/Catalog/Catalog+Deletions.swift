@@ -54,6 +54,14 @@ package enum DeletionFact: Hashable, Sendable {
 }
 
 extension CatalogReader {
+  /// Returns whether an original waits for `gc`, because it was deleted for good.
+  package func isDeleted(_ digest: Digest) throws(CatalogError) -> Bool {
+    try read { (connection) throws(CatalogError) in
+      try connection.first("SELECT 1 FROM deletion WHERE digest = ?", digest) { _ in true }
+        ?? false
+    }
+  }
+
   /// Returns deleted originals, in the order of their facts.
   package func deletions(
     after sequence: Int64, limit: Int

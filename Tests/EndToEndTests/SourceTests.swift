@@ -209,10 +209,11 @@ struct SourceTests {
     workspace.expectCountersAddUp(events)
     #expect(try workspace.assets() == [])
     #expect(try workspace.files(below: "inbox").count == count)
-    // Named to `import`, they are ignored as well.
+    // Named to `import`, they are failures: somebody wanted them.
     for name in ["pipe.jpg", "zero", "loop"] {
-      let imported = try workspace.json("import", BytePath("inbox/\(name)"))
-      #expect(imported.outcome(name) == "ignored")
+      let imported = try workspace.run("import", "--json", BytePath("inbox/\(name)"))
+      #expect(imported.exitCode == 3)
+      #expect(try imported.events().outcome(name) == "failed")
     }
   }
 

@@ -116,7 +116,7 @@ struct StateTests {
     try workspace.makeFolder(workspace.inbox.appending("sub"))
     try workspace.put("six", as: "sub/inner")
     #expect(try explain(workspace, "inbox/sub/inner")["state"] == "ignored")
-    #expect(try explain(workspace, "library/library.json")["reason"] == "a library")
+    #expect(try explain(workspace, "library/library.json")["reason"] == "the library itself")
   }
 
   /// Everything in a folder as the program counts it: a file each, an ignored folder once.

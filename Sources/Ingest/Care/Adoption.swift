@@ -11,7 +11,7 @@ import PipelineModel
 struct Adoption {
   let library: IngestLibrary
 
-  /// Records an original, if it is whole, has no record, and was not deleted for good.
+  /// Records an original, if it is whole, has no record, and does not wait for `gc`.
   ///
   /// - Returns: whether it has a record now.
   func adopt(
@@ -19,15 +19,17 @@ struct Adoption {
   ) throws(IngestError) -> Bool {
     try translating {
       if try library.catalog.hasOriginal(digest) { return true }
-      guard case .whole = try library.originals.verify(digest, isStopped: isStopped),
-        try Deletions(manifest: library.manifest).deleted(among: [digest]).isEmpty
+      // What a taking stored that can't be ended yet has a name.
+      guard !library.hasOpenWork, try !library.reader.isDeleted(digest),
+        case .whole = try library.originals.verify(digest, isStopped: isStopped)
       else { return false }
       try record(digest)
       return true
     }
   }
 
-  private func record(_ digest: Digest) throws {
+  /// Records an original that is in the store.
+  func record(_ digest: Digest) throws {
     let path = try library.originals.materialize(digest)
     let status = try FileSystem.status(of: path)
     // As if it had been named to `import`: below the root, and never removed.
@@ -44,6 +46,6 @@ struct Adoption {
       asset: stored.asset, seenAt: now)
     try library.catalog.apply(
       [.asset(NewAsset(stored, importedAt: now)), .sighting(sighting)],
-      manifestPosition: library.committed(position))
+      manifestPosition: library.committed(position), mark: library.mark)
   }
 }

@@ -81,7 +81,8 @@ struct ReturnGroup {
         guard case .returned(let back) = fact else { return nil }
         return .returned(back.asset, back.sighting(at: now), sequence: first + Int64(offset))
       }
-      try library.catalog.apply(changes, manifestPosition: library.committed(position))
+      try library.catalog.apply(
+        changes, manifestPosition: library.committed(position), mark: library.mark)
     }
     try DiscardedFiles(library: library).remove()
   }

@@ -33,7 +33,7 @@ extension Verification {
         .init(
           kind: kind, digest: nil, path: path,
           message: "“\(path.printable)” was left by a run that was killed; the next one deals "
-            + "with it."))
+            + "with it, or says that it is somebody else's: then move it away."))
     }
   }
 

@@ -138,11 +138,11 @@ extension Verification {
     defer { digests = [] }
     // A run beside this may have stored them since, and record them in a moment.
     guard !digests.isEmpty, try !isLocked else { return }
-    // What was deleted for good waits for `gc`.
-    let manifest = try Manifest(folder: library.layout.manifest)
-    digests.subtract(try Deletions(manifest: manifest).deleted(among: digests))
-    for digest in digests.sorted(by: { $0.hex < $1.hex })
-    where try catalog.assets(with: digest).isEmpty {
+    for digest in digests.sorted(by: { $0.hex < $1.hex }) {
+      // What was deleted for good waits for `gc`.
+      guard try !catalog.isDeleted(digest), try catalog.assets(with: digest).isEmpty else {
+        continue
+      }
       let path = library.layout.originals.appending(OriginalLayout.path(of: digest))
       report(
         .init(

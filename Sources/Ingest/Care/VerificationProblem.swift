@@ -30,9 +30,9 @@ package struct VerificationProblem: Hashable, Codable, Sendable {
     package var isRepairable: Bool {
       switch self {
       case .originalDamaged, .renditionMissing, .renditionDamaged, .incomingLeftover, .workLeftover,
-        .renditionUnrecorded:
+        .renditionUnrecorded, .originalUnrecorded:
         true
-      case .originalMissing, .originalUnrecorded, .foreignFile, .catalogDiffers, .unreadable: false
+      case .originalMissing, .foreignFile, .catalogDiffers, .unreadable: false
       }
     }
   }

@@ -53,7 +53,13 @@ extension HandOff {
       try copy.setPermissions(0o444)
       try copy.sync()
     }
-    try heal(file, with: name)
+    do throws(IngestError) {
+      try heal(file, with: name)
+    } catch {
+      // Clean-up: the file itself is still in `incoming/`.
+      try? library.incoming.remove(name)
+      throw error
+    }
   }
 
   /// Records the fact and the ending; an asset in the trash is taken out of it.

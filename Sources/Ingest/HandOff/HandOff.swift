@@ -310,7 +310,8 @@ final class HandOff {
     let endings = group.endings.filter(\.isNews)
     changes += endings.map { .sighting($0.sighting(in: source, at: now)) }
     try translating {
-      try library.catalog.apply(changes, manifestPosition: library.committed(position))
+      try library.catalog.apply(
+        changes, manifestPosition: library.committed(position), mark: library.mark)
     }
     settledRemovals = []
     let reported = noted

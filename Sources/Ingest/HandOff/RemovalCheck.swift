@@ -38,11 +38,10 @@ struct RemovalCheck {
   }
 
   /// Whether the original is still at its path.
-  func isOriginalThere(_ path: BytePath) -> Bool {
+  func isOriginalThere(_ path: BytePath) throws(FileError) -> Bool {
     do throws(FileError) {
       return try FileSystem.status(of: path).isSameNode(as: original.status())
-    } catch {
-      // What can't be seen is stored again.
+    } catch let error where error.code == .notFound {
       return false
     }
   }

@@ -57,7 +57,7 @@ final class SourceRemoval {
       if lease == .granted, !file.holdsLease { return .later }
       try folder.remove(name)
       noteTaken(from: folder.path)
-      try restoreIfLost(digest, from: check, path)
+      restoreIfLost(digest, from: check, path)
       return .settled
     } catch let error where error.path == path && [.notFound, .link].contains(error.code) {
       return .settled
@@ -91,17 +91,26 @@ final class SourceRemoval {
 
   /// Stores the bytes again if the original went with its source, which must have been one file
   /// that two file systems showed.
-  func restoreIfLost(
-    _ digest: Digest, from check: RemovalCheck, _ path: BytePath
+  func restoreIfLost(_ digest: Digest, from check: RemovalCheck, _ path: BytePath) {
+    do throws(FileError) {
+      let original = library.layout.originals.appending(OriginalLayout.path(of: digest))
+      if try check.isOriginalThere(original) { return }
+      try restore(digest, from: check.source, path)
+    } catch {
+      report.warning(
+        "“\(path.printable)” was removed, and the stored original \(digest) can't be seen any more; "
+          + "run `pipeline verify`: \(error.message)")
+    }
+  }
+
+  private func restore(
+    _ digest: Digest, from file: Descriptor, _ path: BytePath
   ) throws(FileError) {
-    guard
-      !check.isOriginalThere(library.layout.originals.appending(OriginalLayout.path(of: digest)))
-    else { return }
     let names = IncomingNames(taking: library.ids.next())
     let copy = try Descriptor.open(
       names.copy, in: library.incoming, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
     // Both are still open, so the bytes are there until this ends.
-    guard try copy.fill(from: check.source) == digest else {
+    guard try copy.fill(from: file) == digest else {
       throw FileError(
         .changed, "“\(path.printable)” was changed while it was removed.", path: path)
     }

@@ -61,7 +61,8 @@ struct CatalogFiles {
   func requireWhole() throws(FileError) {
     guard try !hasLog else {
       throw FileError(
-        .ioError, "“\(folder.path.appending(name).printable)” could not be written whole.",
+        .ioError,
+        "“\(folder.path.appending(name).printable)” could not be written whole; its disk may be full.",
         path: folder.path.appending(name))
     }
   }

@@ -24,8 +24,17 @@ package struct CatalogFolder {
   ///
   /// - Throws: `IngestError` of code `notALibrary`.
   package func check() throws(IngestError) {
-    guard path != library.layout.root else { return }
+    guard try !isLibrary else { return }
     try translating { try requireOwn() }
+  }
+
+  /// Whether it is the library's own folder, by whatever path.
+  private var isLibrary: Bool {
+    get throws(IngestError) {
+      try translating {
+        try Descriptor.openFolder(path).status().isSameNode(as: library.folder.status())
+      }
+    }
   }
 
   private func requireOwn() throws {
@@ -43,7 +52,7 @@ package struct CatalogFolder {
   ///
   /// - Returns: the lock; `nil` where the catalog is in the library, which is locked.
   func claim() throws(IngestError) -> FileLock? {
-    guard path != library.layout.root else { return nil }
+    guard try !isLibrary else { return nil }
     return try translating {
       try requireOwn()
       let lock = try lockFolder()

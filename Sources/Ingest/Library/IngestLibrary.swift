@@ -140,6 +140,9 @@ package final class IngestLibrary {
   /// The position that the catalog may note after a commit.
   func committed(_ position: Int64) -> Int64 { min(position, heldPosition ?? position) }
 
+  /// What the catalog keeps of the manifest's last fact.
+  var mark: String? { manifest.lastMark?.description }
+
   /// Closes the catalog, which empties its write-ahead log into it.
   ///
   /// A library that is closed can be copied file by file, and read where it can't be written.

@@ -10,12 +10,14 @@ import PipelineModel
 struct HistoryMark {
   let catalog: Catalog
   let manifest: Manifest
-  private static let key = "manifest.fact"
+  private static let key = Catalog.manifestMark
 
-  /// Throws if the manifest has another fact at the place of the remembered one, or none.
+  /// Throws if the manifest has another fact at the place of the remembered one.
   func check() throws(IngestError) {
     try translating {
       guard let text = try catalog.setting(Self.key), let mark = ManifestMark(text) else { return }
+      // A manifest that was cut is for recovery to tell of.
+      guard mark.sequence <= manifest.lastSequence else { return }
       guard try manifest.mark(at: mark.sequence) != mark else { return }
       throw IngestError(
         .catalog,

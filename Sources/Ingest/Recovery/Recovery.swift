@@ -44,7 +44,8 @@ struct Recovery {
   private func end(
     _ takings: [OpenTaking], unresolved: inout Set<BytePath>
   ) -> [ManifestFact] {
-    let recovery = TakingRecovery(library: library, report: report)
+    let recovery = TakingRecovery(
+      library: library, report: report, takings: takings.map(\.intent))
     var ended: [ManifestFact] = []
     for taking in takings {
       do throws(IngestError) {
@@ -77,6 +78,23 @@ struct Recovery {
     return ended
   }
 
+  /// Stores a renamed file of a taking that the manifest does not know; a part of a copy is none.
+  private func adopt(_ file: Descriptor, _ name: BytePath, _ digest: Digest) throws -> Bool {
+    guard let text = name.utf8, AssetID(text) != nil, !library.hasOpenWork,
+      file.takeLease() != .refused
+    else { return false }
+    defer { file.releaseLease() }
+    try file.setPermissions(Landing.flushedPermissions)
+    try file.sync()
+    let item = IncomingOriginal(folder: library.incoming, name: name, digest: digest)
+    guard try library.originals.put(item) else { return false }
+    try Adoption(library: library).record(digest)
+    report.warning(
+      "“\(file.path.printable)” belongs to no taking that the manifest knows. It is stored, with its "
+        + "digest \(digest) as its name.")
+    return true
+  }
+
   /// Removes what is in `incoming/` and stored as well; anything else stays, with a word.
   private func tidyIncoming(except unresolved: Set<BytePath>) throws(IngestError) {
     for entry in try translating({ try library.incoming.entries() }) {
@@ -93,7 +111,8 @@ struct Recovery {
     }
   }
 
-  /// Removes one file of `incoming/` if its bytes are stored, or it has none.
+  /// Removes one file of `incoming/` if its bytes are stored, or it has none. One that a taking
+  /// brought which the manifest does not know, as in a restored library, is stored under its digest.
   ///
   /// - Returns: whether it is gone.
   private func tidy(_ name: BytePath) throws(IngestError) -> Bool {
@@ -104,9 +123,10 @@ struct Recovery {
       guard status.kind == .regular else { return false }
       if status.identity.size > 0 {
         let digest = try file.hash().digest
-        guard try !library.catalog.assets(with: digest).isEmpty,
-          case .whole = try library.originals.verify(digest)
-        else { return false }
+        let isStored = try library.catalog.hasOriginal(digest)
+        guard isStored, case .whole = try library.originals.verify(digest) else {
+          return try !isStored && adopt(file, name, digest)
+        }
       }
       try library.incoming.remove(name)
       return true

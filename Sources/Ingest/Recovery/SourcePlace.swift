@@ -46,6 +46,9 @@ struct SourcePlace {
     guard let file = open() else { return false }
     let status = try file.status()
     if status.identity == intent.identity { return true }
-    return try file.begins(with: part)
+    guard try file.begins(with: part) else { return false }
+    // Somebody may have put it back just now, and the other is removed for its sake.
+    try file.sync()
+    return true
   }
 }

@@ -18,10 +18,13 @@ final class TakingRecovery {
   /// Sizes of earlier files that are in their folders, to be taken by the next scan.
   private var waiting: Set<Int> = []
 
-  init(library: IngestLibrary, report: any IngestReport) {
+  /// - Parameter takings: all that are open.
+  init(
+    library: IngestLibrary, report: any IngestReport, takings: [ManifestFact.Intent]
+  ) {
     self.library = library
     self.report = report
-    unrecorded = UnrecordedOriginals(library)
+    unrecorded = UnrecordedOriginals(library, takings: takings)
   }
 
   /// Finds out how far a taking came, and ends it.
@@ -43,12 +46,12 @@ final class TakingRecovery {
     }
     if let itself { return try resume(itself, names.itself, intent) }
     if let copy { return try resume(copyOf: intent, copy, names.copy) }
+    if let filed = try filedDuplicate(of: intent) {
+      return try ending(of: intent, digest: filed, duplicate: .filed)
+    }
     let source = try SourcePlace(intent).openUnchanged()
     if let found = try unrecorded.take(for: intent, source: source, except: assets) {
       return try ending(of: intent, digest: found, duplicate: .kept)
-    }
-    if let filed = try filedDuplicate(of: intent) {
-      return try ending(of: intent, digest: filed, duplicate: .filed)
     }
     return .abandoned(taking: intent.taking, reason: "The program ended before it was taken.")
   }
@@ -145,7 +148,6 @@ final class TakingRecovery {
   ) throws -> ManifestFact {
     let status = try copy.status()
     if try status.identity.size == 0 || SourcePlace(intent).holdsAllBytes(of: copy) {
-      // What was stored before the kill is looked for as well.
       try library.incoming.remove(name)
       return .abandoned(taking: intent.taking, reason: "The program ended while it was copied.")
     }

@@ -6,24 +6,42 @@ import PipelineModel
 
 /// Originals that no asset has, for takings that came to their store and not to their record.
 ///
-/// Read from disk once, when the first is asked for.
+/// Read from disk once, when the first is asked for. Bytes that were deleted for good before are
+/// among them: they may have come again, and nobody but the taking knows.
 final class UnrecordedOriginals {
   private struct Entry {
     let digest: Digest
     let identity: FileIdentity
   }
 
+  /// What a renamed file and a copy have of their source.
+  private struct Trait: Hashable {
+    let size: Int
+    let modified: Int64
+
+    init(_ identity: FileIdentity) {
+      size = identity.size
+      modified = identity.modified
+    }
+  }
+
   private let library: IngestLibrary
   private var entries: [Entry]?
+  /// How many open takings are of files with the same size and time.
+  private let takings: [Trait: Int]
 
-  init(_ library: IngestLibrary) { self.library = library }
+  /// - Parameter takings: all that are open.
+  init(_ library: IngestLibrary, takings: [ManifestFact.Intent]) {
+    self.library = library
+    self.takings = Dictionary(takings.map { (Trait($0.identity), 1) }, uniquingKeysWith: +)
+  }
 
   /// Takes the original that a taking stored out of the list.
   ///
   /// The bytes decide where the source is there. Elsewhere it is the size and the time, which both
-  /// a renamed file and a copy have of their source; of several that match, the one with the
-  /// source's inode number. Where no time matches, as in a copy of the library without times, the
-  /// only one of this size.
+  /// a renamed file and a copy have of their source; where several files have the same, also the
+  /// inode number. What is left in doubt stays without a record: bytes under another's name would
+  /// be worse, and `verify --repair` records them under their digest.
   ///
   /// - Parameters:
   ///   - source: the source, if it is in its place as it was.
@@ -44,15 +62,22 @@ final class UnrecordedOriginals {
       }
       found = ofSize.first { $0.digest == digest }?.digest
     } else {
-      let ofTime = ofSize.filter { $0.identity.modified == intent.identity.modified }
-      let ofInode = ofTime.first { $0.identity.inode == intent.identity.inode }
-      found = (ofInode ?? ofTime.first ?? (ofSize.count == 1 ? ofSize.first : nil))?.digest
+      found = match(for: intent, among: ofSize)
     }
     guard let found, case .whole = try translating({ try library.originals.verify(found) }) else {
       return nil
     }
     entries?.removeAll { $0.digest == found }
     return found
+  }
+
+  private func match(for intent: ManifestFact.Intent, among entries: [Entry]) -> Digest? {
+    let ofTime = entries.filter { $0.identity.modified == intent.identity.modified }
+    if let same = ofTime.first(where: { $0.identity.inode == intent.identity.inode }) {
+      return same.digest
+    }
+    let isOnlyOne = ofTime.count == 1 && takings[Trait(intent.identity), default: 0] <= 1
+    return isOnlyOne ? ofTime.first?.digest : nil
   }
 
   private func all() throws(IngestError) -> [Entry] {
@@ -69,10 +94,6 @@ final class UnrecordedOriginals {
         found.append(Entry(digest: digest, identity: status.identity))
       }
     }
-    found = try found.filter { try !library.catalog.hasOriginal($0.digest) }
-    // What was deleted for good waits for `gc`.
-    let deleted = try Deletions(manifest: library.manifest)
-      .deleted(among: Set(found.map(\.digest)))
-    return found.filter { !deleted.contains($0.digest) }
+    return try found.filter { try !library.catalog.hasOriginal($0.digest) }
   }
 }

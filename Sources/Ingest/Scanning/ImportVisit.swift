@@ -99,10 +99,13 @@ final class ImportVisit {
   }
 
   private func walk(isStopped: () -> Bool) throws(IngestError) {
-    var scan = try translating {
-      let folder = try folderToWalk()
-      return try SourceScan(
-        folder, rules: rules, isRecursive: true, fence: library.fence(keepsOffOthers: false))
+    var scan: SourceScan
+    do throws(FileError) {
+      scan = try SourceScan(
+        folderToWalk(), rules: rules, isRecursive: true,
+        fence: library.fence(keepsOffOthers: false))
+    } catch {
+      return try handOff.note(failed(path, error.message))
     }
     while !isStopped(), let entry = scan.next() {
       let inner = path.appending(entry.path)

@@ -78,7 +78,7 @@ struct PowerLossTests {
   @Test("Control: a disk that only pretends to flush many files together is found out")
   func lyingFlushOfMany() throws {
     let bench = try PowerLossBench(.manyFiles) { record, _ in record.kind != .syncAll }
-    try expectFoundOut(bench, by: "incoming-leftover")
+    try expectFoundOut(bench, by: "original-damaged")
   }
 
   /// Cuts the power at the end, and fails where the oracle does not say what it must: then the other

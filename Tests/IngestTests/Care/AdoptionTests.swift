@@ -11,7 +11,8 @@ import Testing
 struct AdoptionTests {
   private func repair(_ scene: Scene) throws -> RepairResult {
     let problems = try scene.problems(unlocked: true)
-    return try Repair(library: scene.library(), report: scene.report).repair(problems)
+    return try Repair(library: scene.library(), report: scene.report)
+      .repair(problems.filter(\.kind.isRepairable))
   }
 
   @Test("An original of which only the store knows gets a record by a repair, also after a rebuild")

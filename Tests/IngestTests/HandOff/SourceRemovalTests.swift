@@ -136,7 +136,7 @@ struct SourceRemovalTests {
       original: try Descriptor.open(path, flags: O_RDONLY))
     try Descriptor.openFolder(path.parent).remove(path.lastComponent)
     try stored.scene.remove("a")
-    try stored.removal.restoreIfLost(stored.digest, from: check, stored.scene.path("a"))
+    stored.removal.restoreIfLost(stored.digest, from: check, stored.scene.path("a"))
     #expect(
       try filesBelow(stored.scene.layout.originals).values.map { $0 } == [Array("bytes".utf8)])
     #expect(stored.scene.report.warnings.count == 1)
