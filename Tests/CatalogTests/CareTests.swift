@@ -239,11 +239,20 @@ struct CareTests {
       #expect(try reader.renditions(after: listed[2].id, limit: 2) == Array(listed[3...4]))
       #expect(try reader.rendition(listed[4].id) == listed[4])
       #expect(try reader.rendition(999) == nil)
-      #expect(try reader.dueRenditionFiles().isEmpty)
     }
+  }
+
+  @Test("A rendition is due while a job makes it, or is about to")
+  func dueRenditions() throws {
+    let library = try makeLibrary()
+    let due = try #require(Hexadecimal.decode(Array(Samples.fingerprint(22).short.utf8)))
+    func isDue(_ number: Int) throws -> Bool {
+      try library.read {
+        try $0.isRenditionDue(owner: Samples.digest(number).bytes, fingerprint: due)
+      }
+    }
+    #expect(try !isDue(3) && !isDue(5))
     try library.catalog.configure(Samples.stages(thumbnails: 22))
-    let due = try library.read { try $0.dueRenditionFiles() }
-    let fingerprint = Samples.fingerprint(22).short
-    #expect(due == Set([3, 5].map { "\(Samples.digest($0).hex).\(fingerprint)" }))
+    #expect(try isDue(3) && isDue(5) && !isDue(4))
   }
 }

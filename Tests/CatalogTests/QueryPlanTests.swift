@@ -136,7 +136,9 @@ struct QueryPlanTests {
     try reader.trashedAssets { _ in }
     try reader.originals { _, _ in }
     try reader.allRenditions { _ in }
-    try reader.renditionFiles { _ in }
+    try reader.renditionFiles(below: "renditions/thumbnails/ab") { _ in }
+    _ = try reader.namesRenditionFile("renditions/thumbnails/ab/cd")
+    try reader.originals(beginningWith: 1) { _ in }
     let id = Samples.id(1)
     _ = try reader.asset(id)
     _ = try reader.assetIDs(matching: "0", limit: 2)
@@ -152,7 +154,10 @@ struct QueryPlanTests {
     _ = try reader.hasOriginal(Samples.digest(1))
     _ = try reader.hasDueJobs()
     _ = try reader.formerRenditions()
-    _ = try reader.dueRenditionFiles()
+    _ = try reader.isRenditionDue(owner: Samples.digest(1).bytes, fingerprint: [1])
+    _ = try reader.isRenditionDue(owner: id.bytes, fingerprint: [1])
+    _ = try reader.isDeleted(Samples.digest(1))
+    _ = try reader.pathLetGo(for: id)
     _ = try reader.forecast(Samples.stages()[0])
     _ = try reader.jobs(of: id)
     _ = try reader.attempts(of: id, stage: "identify")

@@ -196,7 +196,7 @@ struct ReaderTests {
 
   /// Something that goes through many rows, and calls its body for each.
   enum Walk: CaseIterable {
-    case assets, trash, originals, renditions, renditionFiles, sightings
+    case assets, trash, originals, renditions, sightings
 
     func run(_ reader: CatalogReader, _ body: () throws -> Void) throws {
       switch self {
@@ -204,7 +204,6 @@ struct ReaderTests {
       case .trash: try reader.trashedAssets { _ in try body() }
       case .originals: try reader.originals { _, _ in try body() }
       case .renditions: try reader.allRenditions { _ in try body() }
-      case .renditionFiles: try reader.renditionFiles { _ in try body() }
       case .sightings:
         let cursor = try reader.sightings(of: Samples.source)
         defer { cursor.close() }

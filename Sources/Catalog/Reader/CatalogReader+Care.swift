@@ -132,25 +132,6 @@ extension CatalogReader {
     }
   }
 
-  /// What the names of rendition files begin with that jobs make, or are about to.
-  ///
-  /// That is the owner and sixteen digits of the fingerprint: `RenditionLayout`.
-  package func dueRenditionFiles() throws(CatalogError) -> Set<String> {
-    try read { (connection) throws(CatalogError) in
-      Set(
-        try connection.all(
-          """
-          SELECT coalesce(ledger.asset, ledger.digest), fingerprint.value
-          FROM fingerprint CROSS JOIN ledger INDEXED BY ledger_claim
-            ON ledger.fingerprint = fingerprint.id
-          WHERE ledger.state IN ('waiting', 'ready', 'running')
-          """
-        ) { (row) throws(CatalogError) in
-          let fingerprint = Fingerprint(try row.digest(1))
-          return "\(Hexadecimal.encode(row.blob(0))).\(fingerprint.short)"
-        })
-    }
-  }
 }
 
 extension Connection {

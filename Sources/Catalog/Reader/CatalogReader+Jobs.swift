@@ -121,38 +121,6 @@ extension CatalogReader {
     FROM rendition
     """
 
-  /// Gives the path below the library of every file that some record names.
-  ///
-  /// Those are the files of renditions, and files that are to be removed when
-  /// the next batch of jobs is complete.
-  ///
-  /// They come in the byte order of their names. No snapshot is held while a body runs.
-  ///
-  /// - Throws: what the body throws, or a `CatalogError`.
-  package func renditionFiles(_ body: (String) throws -> Void) throws {
-    var last = ""
-    while true {
-      let page = try renditionFiles(after: last, limit: Self.pageSize)
-      for path in page { try body(path) }
-      guard let end = page.last else { return }
-      last = end
-    }
-  }
-
-  /// Returns the files behind a name, as `renditionFiles` gives them.
-  package func renditionFiles(
-    after path: String, limit: Int
-  ) throws(CatalogError) -> [String] {
-    try read { (connection) throws(CatalogError) in
-      try connection.all(
-        """
-        SELECT path FROM rendition WHERE path IS NOT NULL AND path > ?1
-        UNION SELECT path FROM discarded_file WHERE path > ?1 ORDER BY path LIMIT ?2
-        """, path, limit
-      ) { $0.text(0) }
-    }
-  }
-
   /// Returns the bytes of a rendition that is kept in the catalog, or `nil`.
   package func renditionBytes(_ id: Int64) throws(CatalogError) -> [UInt8]? {
     try read { (connection) throws(CatalogError) in

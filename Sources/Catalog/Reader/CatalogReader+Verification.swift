@@ -33,7 +33,8 @@ extension CatalogReader {
     return position
   }
 
-  /// Gives the paths that some record names below a folder, as `renditionFiles` does.
+  /// Gives the paths below the library of files that some record names in a folder: those of
+  /// renditions, and those that are to be removed when the next batch of jobs is complete.
   ///
   /// - Parameter folder: its path below the library.
   /// - Throws: what the body throws, or a `CatalogError`.

@@ -27,9 +27,9 @@ package struct Garbage: Hashable, Sendable {
 
 /// Removes what nothing needs any more.
 ///
-/// An original goes only if the manifest holds a deletion for it, no asset has
-/// it by the account of the manifest or the catalog, and no taking is open. Each
-/// removal stands for itself, so a kill only leaves some for the next time.
+/// An original goes only if the manifest holds a deletion for it, no asset has it by the catalog's
+/// account and by that of the manifest since the deletion, and no taking is open. Each removal
+/// stands for itself, so a kill only leaves some for the next time.
 package struct GarbageCollection {
   private let library: IngestLibrary
   private let report: any IngestReport

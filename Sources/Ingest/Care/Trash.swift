@@ -96,7 +96,8 @@ package struct Trash {
     try translating {
       let position = try library.manifest.append(facts, at: time)
       try library.catalog.apply(
-        changes(position - Int64(facts.count) + 1), manifestPosition: library.committed(position))
+        changes(position - Int64(facts.count) + 1), manifestPosition: library.committed(position),
+        mark: library.mark)
     }
   }
 }

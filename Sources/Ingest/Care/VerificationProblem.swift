@@ -15,7 +15,7 @@ package struct VerificationProblem: Hashable, Codable, Sendable {
     case renditionMissing = "rendition-missing"
     /// A rendition's bytes don't hash to what was recorded, or can't be read.
     case renditionDamaged = "rendition-damaged"
-    /// The manifest has an asset that the catalog lacks, or another way round.
+    /// The manifest has an asset that the catalog lacks, or the other way round.
     case catalogDiffers = "catalog-differs"
     /// A file in `incoming/` while nobody works on the library.
     case incomingLeftover = "incoming-leftover"

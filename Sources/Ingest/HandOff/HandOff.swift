@@ -26,9 +26,9 @@ final class HandOff {
   private let isStopped: @Sendable () -> Bool
   /// How many known files were found under another name.
   var renames = 0
-  private let removal: SourceRemoval
+  let removal: SourceRemoval
   /// What became of sources since the last commit.
-  private var settledRemovals: [CatalogChange] = []
+  var settledRemovals: [CatalogChange] = []
   /// States that need no taking, to be recorded and reported with the next commit.
   private var noted: [Sighting] = []
   private static let notedLimit = 512
@@ -331,53 +331,7 @@ final class HandOff {
     report.committed()
   }
 
-  // MARK: Sources
-
-  /// Step 5. The catalog hears of it with the next group: a kill before that
-  /// only means that the next run finds the source gone.
-  private func settleRemoval(_ ending: Group.Ending, at now: Timestamp) throws(IngestError) {
-    guard let taking = ending.taking, let digest = ending.digest else { return }
-    guard ending.awaitsRemoval else {
-      if ending.identity == nil { removal.noteTaken(from: taking.folder.path) }
-      return
-    }
-    guard taking.lease == .granted else {
-      // Nobody can say whether somebody still writes. The next run compares the
-      // whole identity once more, and removes the source then.
-      return
-    }
-    let outcome = removal.remove(
-      taking.name, in: taking.folder, expecting: taking.status.identity, storedAs: digest)
-    noteRemoval(ending.sighting(in: source, at: now), outcome)
-  }
-
-  /// Removes the source of a file whose bytes were safe before this run, if the source's rules
-  /// still say so.
-  ///
-  /// - Returns: whether the original is whole; if it is not, the source is to be
-  ///   taken again, which heals it.
-  func finishRemoval(of sighting: Sighting) throws(IngestError) -> Bool {
-    guard source.moves, sighting.state != .duplicate || source.duplicates != .keep else {
-      var kept = sighting
-      kept.awaitsRemoval = false
-      noteQuietly(kept)
-      return true
-    }
-    guard let identity = sighting.identity, let asset = sighting.asset,
-      let digest = try translating({ try library.reader.asset(asset)?.digest })
-    else { return false }
-    library.verified.remove(digest)
-    guard try isWhole(digest) else { return false }
-    do throws(FileError) {
-      let folder = try source.folder.openParent(of: sighting.path)
-      let outcome = removal.remove(
-        sighting.path.lastComponent, in: folder, expecting: identity, storedAs: digest)
-      noteRemoval(sighting, outcome)
-    } catch {
-      report.warning(error.message)
-    }
-    return true
-  }
+  // MARK: The stored original
 
   /// Whether the stored original was read in this process and is whole.
   func isWhole(_ digest: Digest) throws(IngestError) -> Bool {
@@ -401,21 +355,11 @@ final class HandOff {
     return status.kind == .regular && status.identity.size == size
   }
 
-  private func noteRemoval(_ sighting: Sighting, _ outcome: SourceRemoval.Outcome) {
-    var sighting = sighting
-    sighting.awaitsRemoval = false
-    switch outcome {
-    case .settled:
-      settledRemovals.append(.sourceRemoved(source: source.root, path: sighting.path))
-    case .kept: settledRemovals.append(.sighting(sighting))
-    // As it is in the catalog: it awaits its removal.
-    case .later: break
-    }
-  }
-
   private func path(of digest: Digest) -> BytePath {
     library.layout.originals.appending(OriginalLayout.path(of: digest))
   }
+
+  // MARK: What needs no taking
 
   /// Records and reports a state that needs no taking, with the next commit.
   func note(_ sighting: Sighting) throws(IngestError) {

@@ -48,16 +48,13 @@ struct LibraryFence: Sendable {
   }
 
   private static func isLibrary(_ folder: Descriptor) throws(FileError) -> Bool {
-    guard try has(LibraryLayout.marker, folder) else { return false }
-    for name in evidence where try !has(name, folder) { return false }
-    return true
-  }
-
-  private static func has(_ name: BytePath, _ folder: Descriptor) throws(FileError) -> Bool {
     do throws(FileError) {
-      _ = try folder.status(of: name)
+      for name in [LibraryLayout.marker] + evidence {
+        if try folder.statusIfThere(of: name) == nil { return false }
+      }
       return true
-    } catch let error where [.notFound, .permission].contains(error.code) {
+    } catch let error where error.code == .permission {
+      // Nobody who may not look into it takes anything from it.
       return false
     }
   }

@@ -70,6 +70,19 @@ struct CatalogFolderTests {
     #expect(try catalog.status(of: "catalog.json").kind == .regular)
   }
 
+  @Test("A link to the library is the library's own folder")
+  func link() throws {
+    let link = temporary.appending("link")
+    try #require(symlink("first", "\(link)") == 0)
+    try root.makeFolder("first.catalog")
+    let library = try found("first", catalog: temporary.appending("first.catalog"))
+    let linked = LibraryFolder(
+      layout: LibraryLayout(root: library.layout.root, catalogFolder: link),
+      marker: library.marker, folder: library.folder)
+    try open(linked).close()
+    #expect(try library.folder.status(of: "catalog.sqlite").kind == .regular)
+  }
+
   @Test("A log without its catalog is nobody's to go on with")
   func strayLog() throws {
     try catalog.writeDurably([1, 2, 3], as: "catalog.sqlite-wal")

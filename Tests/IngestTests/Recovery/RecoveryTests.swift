@@ -30,20 +30,6 @@ struct RecoveryTests {
     try scene.write("other", to: "c")
   }
 
-  /// A taking of a file as far as the manifest has it.
-  private func intent(
-    _ scene: Scene, _ name: BytePath = "a/b.jpg"
-  ) throws -> ManifestFact.Intent {
-    let library = try scene.library()
-    let status = try scene.folder(of: name).status(of: name.lastComponent)
-    let intent = ManifestFact.Intent(
-      taking: library.ids.next(), source: scene.source.path, path: name,
-      identity: status.identity, permissions: status.permissions,
-      moves: scene.source.mode == .move, run: nil)
-    try library.manifest.append([.intent(intent)])
-    return intent
-  }
-
   private func incomingName(_ intent: ManifestFact.Intent) -> BytePath {
     BytePath(intent.taking.description)
   }
@@ -96,7 +82,7 @@ struct RecoveryTests {
   func intentOnly(mode: SourceConfiguration.Mode) throws {
     let scene = try Scene(mode)
     try prepared(scene)
-    _ = try intent(scene)
+    _ = try scene.begin("a/b.jpg")
     try check(scene, try undisturbed(mode, .discard, prepared))
   }
 
@@ -104,7 +90,7 @@ struct RecoveryTests {
   func renamed() throws {
     let scene = try Scene()
     try prepared(scene)
-    let intent = try intent(scene)
+    let intent = try scene.begin("a/b.jpg")
     try renameIn(scene, intent)
     try check(scene, try undisturbed(.move, .discard, prepared))
     let asset = try #require(try scene.assets().first { $0.name == "b.jpg" })
@@ -116,7 +102,7 @@ struct RecoveryTests {
   func renamedReadOnly() throws {
     let scene = try Scene()
     try prepared(scene)
-    let intent = try intent(scene)
+    let intent = try scene.begin("a/b.jpg")
     try renameIn(scene, intent)
     let name = incomingName(intent)
     try #require(chmod("\(scene.layout.incoming.appending(name))", 0o444) == 0)
@@ -130,7 +116,7 @@ struct RecoveryTests {
     let scene = try Scene(mode)
     scene.source.take = .copy
     try prepared(scene)
-    try copyIn(scene, try intent(scene), copied)
+    try copyIn(scene, try scene.begin("a/b.jpg"), copied)
     try check(scene, try undisturbed(mode, .discard, prepared))
   }
 
@@ -138,7 +124,7 @@ struct RecoveryTests {
   func sourceGone() throws {
     let scene = try Scene(.copy)
     try prepared(scene)
-    let intent = try intent(scene)
+    let intent = try scene.begin("a/b.jpg")
     try copyIn(scene, intent, "hello")
     let copy = scene.layout.incoming.appending(copyName(intent))
     try #require(chmod(copy.description, 0o444) == 0)
@@ -154,7 +140,7 @@ struct RecoveryTests {
   func partSourceGone() throws {
     let scene = try Scene(.copy)
     try prepared(scene)
-    try copyIn(scene, try intent(scene), "hel")
+    try copyIn(scene, try scene.begin("a/b.jpg"), "hel")
     try scene.remove("a/b.jpg")
     scene.close()
     try scene.run()
@@ -167,7 +153,7 @@ struct RecoveryTests {
     let scene = try Scene(.copy)
     try prepared(scene)
     // As large as the source, and writable: after a power loss its bytes may be zeros.
-    try copyIn(scene, try intent(scene), "\0\0\0\0\0")
+    try copyIn(scene, try scene.begin("a/b.jpg"), "\0\0\0\0\0")
     try scene.remove("a/b.jpg")
     scene.close()
     try scene.run()
@@ -179,7 +165,7 @@ struct RecoveryTests {
   func storedByRename() throws {
     let scene = try Scene()
     try prepared(scene)
-    let intent = try intent(scene)
+    let intent = try scene.begin("a/b.jpg")
     try renameIn(scene, intent)
     try store(scene, intent, "hello")
     try check(scene, try undisturbed(.move, .discard, prepared))
@@ -191,7 +177,7 @@ struct RecoveryTests {
   func storedByCopy(mode: SourceConfiguration.Mode) throws {
     let scene = try Scene(mode)
     try prepared(scene)
-    let intent = try intent(scene)
+    let intent = try scene.begin("a/b.jpg")
     try copyIn(scene, intent, "hello")
     try store(scene, intent, "hello")
     try check(scene, try undisturbed(mode, .discard, prepared))
@@ -205,7 +191,7 @@ struct RecoveryTests {
     if mode == .copy && byRename { return }
     let scene = try Scene(mode)
     try prepared(scene)
-    let intent = try intent(scene)
+    let intent = try scene.begin("a/b.jpg")
     if byRename { try renameIn(scene, intent) } else { try copyIn(scene, intent, "hello") }
     try store(scene, intent, "hello")
     let asset = try scene.library().ids.next()
@@ -225,7 +211,7 @@ struct RecoveryTests {
     for policy in SourceConfiguration.Duplicates.allCases {
       let scene = try Scene(duplicates: policy)
       try prepare(scene)
-      for name: BytePath in ["a", "b"] { try renameIn(scene, try intent(scene, name)) }
+      for name: BytePath in ["a", "b"] { try renameIn(scene, try scene.begin(name)) }
       try check(scene, try undisturbed(.move, policy, prepare))
     }
   }
@@ -241,7 +227,7 @@ struct RecoveryTests {
     }
     let scene = try Scene(duplicates: policy)
     try prepare(scene)
-    try renameIn(scene, try intent(scene, "second"))
+    try renameIn(scene, try scene.begin("second"))
     try check(scene, try undisturbed(.move, policy, prepare))
   }
 
@@ -254,7 +240,7 @@ struct RecoveryTests {
     }
     let scene = try Scene(duplicates: .file)
     try prepare(scene)
-    let intent = try intent(scene, "second")
+    let intent = try scene.begin("second")
     let root = try Descriptor.openFolder(scene.layout.root)
     try root.makeFolder("duplicates")
     let duplicates = try Descriptor.openFolder("duplicates", in: root)
@@ -290,7 +276,7 @@ struct RecoveryTests {
 
   /// All but step 5, by copy.
   private func awaitRemoval(_ scene: Scene) throws {
-    let intent = try intent(scene)
+    let intent = try scene.begin("a/b.jpg")
     try copyIn(scene, intent, "hello")
     try store(scene, intent, "hello")
     let stored = ManifestFact.Stored(
@@ -311,7 +297,7 @@ struct RecoveryTests {
   func changedMeanwhile() throws {
     let scene = try Scene()
     try prepared(scene)
-    let intent = try intent(scene)
+    let intent = try scene.begin("a/b.jpg")
     try copyIn(scene, intent, "hello")
     try store(scene, intent, "hello")
     try scene.library().manifest.append([
@@ -331,7 +317,7 @@ struct RecoveryTests {
   func changedInIncoming() throws {
     let scene = try Scene()
     try prepared(scene)
-    let intent = try intent(scene)
+    let intent = try scene.begin("a/b.jpg")
     try renameIn(scene, intent)
     let path = scene.layout.incoming.appending(incomingName(intent))
     try Descriptor.open(path, flags: O_WRONLY | O_APPEND).write([0x21])
@@ -346,7 +332,7 @@ struct RecoveryTests {
   func placeTaken() throws {
     let scene = try Scene()
     try prepared(scene)
-    let intent = try intent(scene)
+    let intent = try scene.begin("a/b.jpg")
     try renameIn(scene, intent)
     let path = scene.layout.incoming.appending(incomingName(intent))
     try Descriptor.open(path, flags: O_WRONLY | O_APPEND).write([0x21])
@@ -379,7 +365,7 @@ struct RecoveryTests {
   func unreadable() throws {
     let scene = try Scene()
     try prepared(scene)
-    let taken = [try intent(scene), try intent(scene, "c")]
+    let taken = [try scene.begin("a/b.jpg"), try scene.begin("c")]
     for intent in taken { try renameIn(scene, intent) }
     let (name, aside) = (incomingName(taken[0]), BytePath("aside"))
     let incoming = try scene.library().incoming

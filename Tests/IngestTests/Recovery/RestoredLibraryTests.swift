@@ -14,21 +14,9 @@ import Testing
 /// inode numbers are others, times and modes perhaps, and sources may be gone or edited.
 @Suite("Recovery of a library that was restored or moved", .timeLimit(.minutes(1)))
 struct RestoredLibraryTests {
-  /// A taking of a file as far as the manifest has it.
-  private func intent(_ scene: Scene, _ name: BytePath) throws -> ManifestFact.Intent {
-    let library = try scene.library()
-    let status = try scene.folder(of: name).status(of: name.lastComponent)
-    let intent = ManifestFact.Intent(
-      taking: library.ids.next(), source: scene.source.path, path: name,
-      identity: status.identity, permissions: status.permissions,
-      moves: scene.source.mode == .move, run: nil)
-    try library.manifest.append([.intent(intent)])
-    return intent
-  }
-
   /// Renames a file in, as a taking does.
   private func renamedIn(_ scene: Scene, _ name: BytePath) throws -> ManifestFact.Intent {
-    let intent = try intent(scene, name)
+    let intent = try scene.begin(name)
     try scene.folder(of: name).rename(
       name.lastComponent, to: scene.library().incoming, as: names(intent).itself)
     return intent
@@ -161,7 +149,7 @@ struct RestoredLibraryTests {
     for isEdited in [false, true] {
       let scene = try Scene(.copy)
       try scene.write("whole file", to: "a")
-      let intent = try intent(scene, "a")
+      let intent = try scene.begin("a")
       let name = names(intent).copy
       try scene.library().incoming.writeDurably(Array("whole".utf8), as: name)
       if isEdited { try scene.write("edited", to: "a") } else { try scene.remove("a") }
@@ -181,7 +169,7 @@ struct RestoredLibraryTests {
 
   /// A taking that came to its store, by copy, and no further.
   private func stored(_ scene: Scene, _ text: String, _ name: BytePath) throws {
-    let intent = try intent(scene, name)
+    let intent = try scene.begin(name)
     let library = try scene.library()
     try library.incoming.writeDurably(Array(text.utf8), as: names(intent).copy, mode: 0o444)
     try Descriptor.open(names(intent).copy, in: library.incoming, flags: O_RDONLY)
@@ -224,10 +212,10 @@ struct RestoredLibraryTests {
     try scene.write("same", to: "a")
     try scene.write("same", to: "b")
     _ = try renamedIn(scene, "a")
-    _ = try intent(scene, "b")
+    _ = try scene.begin("b")
     // Where it is looked for what was stored: nothing of a third file was.
     try scene.write("gone", to: "c")
-    _ = try intent(scene, "c")
+    _ = try scene.begin("c")
     try scene.remove("c")
     scene.close()
     #expect(try scene.outcomes() == ["b": .duplicate])
@@ -266,7 +254,7 @@ struct RestoredLibraryTests {
     }
     // One came to its store, the other did not; which of them, nobody can tell.
     try stored(scene, "bytes of b", "b")
-    _ = try intent(scene, "a")
+    _ = try scene.begin("a")
     for name: BytePath in ["a", "b"] { try scene.remove(name) }
     scene.close()
     #expect(try scene.assets().isEmpty)
@@ -285,7 +273,7 @@ struct RestoredLibraryTests {
       try scene.write("bytes of \(name)", to: name)
       try Descriptor.open(scene.path(name), flags: O_WRONLY).setModified(time)
     }
-    _ = try intent(scene, "a")
+    _ = try scene.begin("a")
     try stored(scene, "bytes of b", "b")
     try scene.write("changed!", to: "a")
     try scene.remove("b")

@@ -1,11 +1,24 @@
+import Configuration
 import Files
 import Glibc
+import Manifest
 import PipelineModel
 import Testing
 
 @testable import Ingest
 
 extension Scene {
+  /// Begins a taking of a file as far as the manifest has it.
+  func begin(_ name: BytePath) throws -> ManifestFact.Intent {
+    let status = try folder(of: name).status(of: name.lastComponent)
+    let intent = ManifestFact.Intent(
+      taking: try library().ids.next(), source: source.path, path: name,
+      identity: status.identity, permissions: status.permissions, moves: source.mode == .move,
+      run: nil)
+    try library().manifest.append([.intent(intent)])
+    return intent
+  }
+
   /// Examines a file of the source, which must be found complete.
   func examined(_ name: BytePath) throws -> Taking {
     let examination = Examination(source: try IngestSource(source), ids: try library().ids)
