@@ -5,36 +5,30 @@ import PipelineModel
 import Testing
 
 /// A transaction that somebody's `sqlite3` holds on the catalog.
-private final class HeldTransaction {
-  private let shell = Process()
-  private let input = Pipe()
+private struct HeldTransaction {
+  private let shell: BuiltProgramRun
+  /// A file that is there as long as the transaction goes on.
+  private let sign: BytePath
 
   /// Begins it, and waits until it holds its lock.
   init(_ begin: String, on workspace: Workspace) throws {
-    let output = Pipe()
-    shell.executableURL = URL(filePath: "/usr/bin/sqlite3")
-    shell.arguments = [workspace.library.appending("catalog.sqlite").description]
-    shell.standardInput = input
-    shell.standardOutput = output
-    try shell.run()
-    try input.fileHandleForWriting.write(contentsOf: Data("\(begin) SELECT 'held';\n".utf8))
-    var seen = Data()
-    while !String(decoding: seen, as: UTF8.self).contains("held") {
-      let piece = output.fileHandleForReading.availableData
-      try #require(!piece.isEmpty, "sqlite3 ended")
-      seen += piece
+    try workspace.write([], to: "held")
+    sign = workspace.root.appending("held")
+    var sqlite = workspace.program
+    sqlite.program = "/usr/bin/sqlite3"
+    shell = try sqlite.start([
+      workspace.library.appending("catalog.sqlite"), BytePath(begin),
+      ".shell echo held; while [ -e held ]; do sleep 0.02; done", "ROLLBACK;",
+    ])
+    try shell.wait(for: "the lock") { [shell] in
+      String(decoding: shell.outputSoFar, as: UTF8.self).contains("held")
     }
   }
 
-  deinit { end() }
-
   /// Ends it.
-  func end() {
-    guard shell.isRunning else { return }
-    // The end of its input would not do: the program under test may have a copy of the pipe.
-    // Clean-up: where it can't be told it has ended.
-    try? input.fileHandleForWriting.write(contentsOf: Data("ROLLBACK;\n.quit\n".utf8))
-    shell.waitUntilExit()
+  func end() throws {
+    try #require(unlink(sign.description) == 0)
+    try #require(try shell.wait(within: 20).exitCode == 0)
   }
 }
 
@@ -51,13 +45,10 @@ struct CatalogLockTests {
   }
 
   private func waitForWarning(_ run: BuiltProgramRun, _ workspace: Workspace) throws {
-    let end = ContinuousClock.now + .seconds(60)
-    while ContinuousClock.now < end, run.isRunning {
+    try run.wait(for: "the warning") {
       let errors = String(decoding: run.errorsSoFar, as: UTF8.self)
-      if errors.contains("holds a transaction"), errors.contains("\(workspace.library)") { return }
-      usleep(20_000)
+      return errors.contains("holds a transaction") && errors.contains("\(workspace.library)")
     }
-    Issue.record("no warning: \(String(decoding: run.errorsSoFar, as: UTF8.self))")
   }
 
   @Test(
@@ -73,7 +64,7 @@ struct CatalogLockTests {
       try #require(run.isRunning)
       usleep(100_000)
     }
-    held.end()
+    try held.end()
     let outcome = try run.wait(within: 60)
     #expect(outcome.exitCode == 0, "\(outcome.errors)")
     #expect(outcome.errors.components(separatedBy: "holds a transaction").count == 2)
@@ -84,12 +75,12 @@ struct CatalogLockTests {
   func watch() throws {
     let workspace = try filled()
     let run = try workspace.program.start(["watch"])
-    while run.isRunning, workspace.exists("inbox/b.txt") { usleep(20_000) }
+    try run.wait(for: "b.txt to be taken") { !workspace.exists("inbox/b.txt") }
     let held = try HeldTransaction("BEGIN IMMEDIATE;", on: workspace)
     try workspace.put("third", as: "c.txt")
     try waitForWarning(run, workspace)
-    held.end()
-    while run.isRunning, workspace.exists("inbox/c.txt") { usleep(20_000) }
+    try held.end()
+    try run.wait(for: "c.txt to be taken") { !workspace.exists("inbox/c.txt") }
     run.signal(SIGTERM)
     #expect(try run.wait(within: 10).exitCode == 143)
     #expect(try workspace.assets().count == 3)
@@ -104,7 +95,7 @@ struct CatalogLockTests {
     try waitForWarning(run, workspace)
     run.signal(SIGTERM)
     #expect(try run.wait(within: 10).exitCode == 143)
-    held.end()
+    try held.end()
     #expect(try workspace.run("run").exitCode == 0)
     #expect(try workspace.assets().count == 2)
     try workspace.expectSound()
@@ -119,7 +110,7 @@ struct CatalogLockTests {
     #expect(refused.exitCode == 1 && refused.errors.contains("another program holds"))
     // Readers are not in the way of a writer, nor it in theirs.
     #expect(try workspace.assets().count == 1)
-    held.end()
+    try held.end()
     #expect(try workspace.run("rm", id).exitCode == 0)
   }
 
@@ -130,7 +121,7 @@ struct CatalogLockTests {
       "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;", on: workspace)
     let run = try workspace.program.start(["list"])
     try waitForWarning(run, workspace)
-    held.end()
+    try held.end()
     let outcome = try run.wait(within: 60)
     #expect(outcome.exitCode == 0 && outcome.output.contains("a.txt"), "\(outcome.errors)")
   }

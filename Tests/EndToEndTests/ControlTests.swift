@@ -173,10 +173,7 @@ struct WatchControlTests {
     let held = try HeldRun(workspace)
     #expect(try workspace.run("rebuild-catalog").exitCode == 11)
     let rebuilding = try workspace.program.start(["rebuild-catalog", "--wait", "5m"])
-    while rebuilding.isRunning, !rebuilding.hasOpen(workspace.library) {
-      usleep(5000)
-    }
-    try #require(rebuilding.isRunning)
+    try rebuilding.wait(for: "the open library") { rebuilding.hasOpen(workspace.library) }
     #expect(try held.finish().exitCode == 0)
     #expect(try rebuilding.wait(within: 60).exitCode == 0)
     try workspace.json("run")

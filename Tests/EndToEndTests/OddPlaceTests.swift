@@ -53,8 +53,8 @@ struct OddPlaceTests {
     try folder.writeDurably(try Pictures.jpeg(width: 300, height: 200), as: "b.jpg")
     let watch = try program.start(["watch"])
     let library = try Descriptor.openFolder("library", in: folder)
-    while watch.isRunning, !(try library.entries().contains { $0.name == "control" }) {
-      usleep(20_000)
+    try watch.wait(for: "the control socket") {
+      try library.entries().contains { $0.name == "control" }
     }
     let imported = try program.run(["import", "--json", folder.path.appending("b.jpg")])
     #expect(imported.exitCode == 0, "\(imported.output) \(imported.errors)")

@@ -22,8 +22,7 @@ struct ProcessTests {
     // Readers need no lock.
     #expect(try workspace.run("list").exitCode == 0)
     let third = try workspace.program.start(["run", "--wait", "5m", "--json"])
-    while third.isRunning, !third.hasOpen(workspace.library) { usleep(5000) }
-    try #require(third.isRunning)
+    try third.wait(for: "the open library") { third.hasOpen(workspace.library) }
     #expect(try first.finish().exitCode == 0)
     let waited = try third.wait(within: 60)
     #expect(waited.exitCode == 0)
@@ -58,8 +57,8 @@ struct ProcessTests {
       try workspace.put(picture + Array("\(index)".utf8), as: BytePath("\(index).jpg"))
     }
     let run = try workspace.program.start(["run"])
-    while run.isRunning, try workspace.files(below: "library/originals").count < 10 {
-      usleep(2000)
+    try run.wait(for: "ten originals") {
+      try workspace.files(below: "library/originals").count >= 10
     }
     run.signal(SIGTERM)
     let outcome = try run.wait(within: 10)

@@ -100,8 +100,7 @@ struct ReactionTests {
     try #require(chmod(path, 0o600) == 0 && truncate(path, 1 << 40) == 0)
     let verify = try workspace.program.start(["verify"])
     let opened = workspace.library.appending("originals").appending(original)
-    while verify.isRunning, !verify.hasOpen(opened) { usleep(5000) }
-    try #require(verify.isRunning)
+    try verify.wait(for: "the open original") { verify.hasOpen(opened) }
     verify.signal(SIGINT)
     #expect(try verify.wait(within: 5).exitCode == 130)
   }
@@ -113,8 +112,7 @@ struct ReactionTests {
     let first = try workspace.program.start(["run"])
     try workspace.waitForHolder(first)
     let second = try workspace.program.start(["run", "--wait", "1h"])
-    while second.isRunning, !second.hasOpen(workspace.library) { usleep(5000) }
-    try #require(second.isRunning)
+    try second.wait(for: "the open library") { second.hasOpen(workspace.library) }
     second.signal(SIGINT)
     #expect(try second.wait(within: 5).exitCode == 130)
     #expect(first.isRunning)

@@ -125,7 +125,9 @@ struct SourceTests {
     let bytes = [UInt8](repeating: 7, count: 192 << 20)
     try workspace.write(bytes, to: "inbox/growing.bin")
     let run = try workspace.program.start(["run", "--json"])
-    while run.isRunning, try workspace.files(below: "library/incoming").isEmpty { usleep(200) }
+    try run.wait(for: "the file in incoming/") {
+      try !workspace.files(below: "library/incoming").isEmpty
+    }
     let file = try #require(fopen(workspace.inbox.appending("growing.bin").description, "ae"))
     fputs("more", file)
     fclose(file)

@@ -322,7 +322,7 @@ struct WatchTests {
     func count(_ text: String) -> Int {
       String(decoding: run.outputSoFar, as: UTF8.self).ranges(of: text).count
     }
-    while run.isRunning, count("\"failed\"") == 0 { usleep(20_000) }
+    try run.wait(for: "the failure") { count("\"failed\"") > 0 }
     let before = try Self.ticks(run.process)
     // Time enough for three looks through the source.
     usleep(3_500_000)

@@ -111,6 +111,24 @@ package final class BuiltProgramRun {
       outputBytes: outputSoFar, errorBytes: errorsSoFar)
   }
 
+  /// Waits until something is so while it runs.
+  ///
+  /// - Throws: `BuiltProgramError` if it ends before that, or after `seconds`; it is killed then.
+  package func wait(
+    for what: String, within seconds: Double = 60, until isSo: () throws -> Bool
+  ) throws {
+    let end = ContinuousClock.now + .seconds(seconds)
+    while try !isSo() {
+      guard isRunning, ContinuousClock.now < end else {
+        let printed = String(decoding: outputSoFar + errorsSoFar, as: UTF8.self)
+        let fate = isRunning ? "took more than \(seconds) s" : "had not come when it ended"
+        if isRunning { kill(-process, SIGKILL) }
+        throw BuiltProgramError("\(what) \(fate). It had printed:\n\(printed)")
+      }
+      usleep(2000)
+    }
+  }
+
   private static func makeUnnamedFile() throws -> Int32 {
     var name = Array("/tmp/pipeline-output-XXXXXX".utf8CString)
     let descriptor = mkstemp(&name)

@@ -17,7 +17,9 @@ struct SignalTests {
       try workspace.put(picture + Array("\(index)".utf8), as: BytePath("\(index).jpg"))
     }
     let run = try workspace.program.start(["run"])
-    while run.isRunning, try workspace.files(below: "library/originals").count < 5 { usleep(2000) }
+    try run.wait(for: "five originals") {
+      try workspace.files(below: "library/originals").count >= 5
+    }
     run.signal(signal)
     #expect(try run.wait(within: 10).exitCode == 128 + signal)
     #expect(try workspace.run("run").exitCode == 0)
@@ -34,9 +36,10 @@ struct SignalTests {
     // The work in hand never ends: the intents of the first group are being flushed.
     workspace.program.environment.merge(shim.endlessSyncs(of: "/manifest/0")) { $1 }
     let run = try workspace.program.start(["run"])
-    while run.isRunning, try workspace.files(below: "library/manifest").isEmpty { usleep(5000) }
+    try run.wait(for: "the manifest") { try !workspace.files(below: "library/manifest").isEmpty }
     // One that comes soon after the first is the same one again.
-    while run.isRunning {
+    let end = ContinuousClock.now + .seconds(30)
+    while run.isRunning, ContinuousClock.now < end {
       run.signal(signal)
       usleep(100_000)
     }

@@ -224,22 +224,17 @@ final class HostilePluginTests {
     try configure(["timeout": "10m"])
     try workspace.put("stubborn", as: "deed.txt")
     let run = try workspace.program.start(["watch", "--json"])
-    func wait(_ what: String, until isThere: () throws -> Bool) throws {
-      let deadline = ContinuousClock.now + .seconds(40)
-      while try !isThere(), run.isRunning, ContinuousClock.now < deadline { usleep(10_000) }
-      try #require(try isThere(), "\(what): \(String(decoding: run.errorsSoFar, as: UTF8.self))")
-    }
     // A worker has the original as long as it is at work.
-    try wait("the job") {
+    try run.wait(for: "the job") {
       try workspace.files(below: "library/work").contains { $0.components.contains("in") }
     }
     try workspace.configure(stages: [])
     run.signal(SIGHUP)
-    try wait("the end of the first session") {
+    try run.wait(for: "the end of the first session") {
       String(decoding: run.outputSoFar, as: UTF8.self).contains("\"event\":\"summary\"")
     }
     try workspace.put("later", as: "later.txt")
-    try wait("a file of the second session") { !workspace.exists("inbox/later.txt") }
+    try run.wait(for: "a file of the second session") { !workspace.exists("inbox/later.txt") }
     run.signal(SIGTERM)
     let outcome = try run.wait(within: 20)
     #expect(outcome.exitCode == 143)
@@ -254,18 +249,13 @@ final class HostilePluginTests {
     try configure(["concurrency": 1, "limits": ["files": 20]])
     let run = try workspace.program.start(["watch"])
     defer { run.signal(SIGKILL) }
-    func wait(_ what: String, until isThere: () throws -> Bool) throws {
-      let deadline = ContinuousClock.now + .seconds(40)
-      while try !isThere(), run.isRunning, ContinuousClock.now < deadline { usleep(50_000) }
-      try #require(try isThere(), "\(what)")
-    }
     try workspace.put("linger", as: "deed.txt")
-    try wait("what it does later") {
+    try run.wait(for: "what it does later") {
       try workspace.files(below: "library/work").contains { $0.lastComponent == "late 5" }
     }
-    try wait("its end") { try workspace.workers().allSatisfy { $0.0 == run.process } }
+    try run.wait(for: "its end") { try workspace.workers().allSatisfy { $0.0 == run.process } }
     try workspace.put("harmless", as: "other.txt")
-    try wait("the next job") {
+    try run.wait(for: "the next job") {
       try workspace.assets().contains { $0["name"] == "other.txt" && $0["state"] == "done" }
     }
     run.signal(SIGTERM)
@@ -279,9 +269,9 @@ final class HostilePluginTests {
     try workspace.put("stubborn", as: "deed.txt")
     let run = try workspace.program.start(["run"])
     // A worker has the original as long as it is at work.
-    while run.isRunning,
-      try !workspace.files(below: "library/work").contains(where: { $0.components.contains("in") })
-    { usleep(10_000) }
+    try run.wait(for: "the job") {
+      try workspace.files(below: "library/work").contains { $0.components.contains("in") }
+    }
     run.signal(SIGKILL)
     _ = try run.wait(within: 20)
     let deadline = ContinuousClock.now + .seconds(30)

@@ -41,11 +41,8 @@ final class HeldRun {
 
 extension Workspace {
   /// Waits until a process holds the library and answers requests.
-  func waitForHolder(
-    _ run: BuiltProgramRun, at location: SourceLocation = #_sourceLocation
-  ) throws {
-    while run.isRunning, try !isAnswering() { usleep(5000) }
-    try #require(run.isRunning, sourceLocation: location)
+  func waitForHolder(_ run: BuiltProgramRun) throws {
+    try run.wait(for: "its control socket", until: isAnswering)
   }
 
   /// Whether somebody listens: a socket has its name before that.
