@@ -4,7 +4,12 @@ extension Descriptor {
   /// Whether this file begins with all bytes of another, as a whole file does with a part of it.
   ///
   /// Both are read from their beginning.
-  package func begins(with part: Descriptor) throws(FileError) -> Bool {
+  ///
+  /// - Parameter isStopped: asked for each mebibyte, if given.
+  /// - Throws: `FileError`, of code `stopped` if that is true.
+  package func begins(
+    with part: Descriptor, isStopped: (() -> Bool)? = nil
+  ) throws(FileError) -> Bool {
     let size = 1 << 20
     let own = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 4096)
     let other = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 4096)
@@ -15,6 +20,7 @@ extension Descriptor {
     try seek(to: 0)
     try part.seek(to: 0)
     while true {
+      if isStopped?() == true { throw .stopped(path) }
       let wanted = try part.read(into: other)
       if wanted == 0 { return true }
       let expected = UnsafeMutableRawBufferPointer(rebasing: own[..<wanted])

@@ -41,6 +41,9 @@ package struct IngestError: Error, Sendable {
     self.cause = cause
   }
 
+  /// Whether it is no more than that the program was asked to stop.
+  package var isStopped: Bool { (cause as? FileError)?.code == .stopped }
+
   package init(_ cause: FileError) {
     self.init(.file, cause.message, path: cause.path, cause: cause)
   }

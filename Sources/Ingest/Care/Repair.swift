@@ -43,8 +43,8 @@ package struct Repair {
         try repair(problem, isStopped, &result)
       } catch {
         // One that can't be dealt with stays a problem, and keeps no other from being repaired.
-        guard let cause = error.cause as? FileError else { throw error }
-        if cause.code == .stopped { break }
+        if error.isStopped { break }
+        guard error.cause is FileError else { throw error }
         report.warning(error.message)
       }
     }

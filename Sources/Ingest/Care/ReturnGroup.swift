@@ -130,7 +130,7 @@ struct ReturnGroup {
       }
       return try lookAtOriginal(of: origin, folder: folder)
     } catch {
-      if let cause = error.cause as? FileError, cause.code == .stopped { return .stopped }
+      if error.isStopped { return .stopped }
       return .failed(reason: error.message)
     }
   }

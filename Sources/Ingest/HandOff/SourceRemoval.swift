@@ -59,6 +59,8 @@ final class SourceRemoval {
       noteTaken(from: folder.path)
       restoreIfLost(digest, from: check, path)
       return .settled
+    } catch let error where error.code == .stopped {
+      return .later
     } catch let error where error.path == path && [.notFound, .link].contains(error.code) {
       return .settled
     } catch let error where [.ioError, .busy, .tooManyOpen, .noSpace].contains(error.code) {
@@ -85,7 +87,7 @@ final class SourceRemoval {
     let status = try file.status()
     guard status.kind == .regular, status.identity.isSameFile(as: identity) else { return false }
     if status.identity == identity { return true }
-    guard try file.hash().digest == digest else { return false }
+    guard try library.digest(of: file) == digest else { return false }
     return try file.status().identity == status.identity
   }
 

@@ -22,6 +22,8 @@ package final class IngestLibrary {
   package var run: AssetID?
   /// Where disks ought to be mounted, and are.
   let mounts: MountTable
+  /// Whether to leave what takes long; asked for every mebibyte or two that is read.
+  let isStopped: @Sendable () -> Bool
   /// The bytes of the last file that there was no room for.
   var wantedRoom = 0
   private let lock: FileLock
@@ -44,9 +46,12 @@ package final class IngestLibrary {
   ///   - reserve: bytes of free space that copies leave alone.
   ///   - mounts: where disks ought to be mounted, and are.
   ///   - report: hears what recovery found.
+  ///   - isStopped: whether to leave what takes long, as a file of many gigabytes does.
+  /// - Throws: `IngestError`; one that `isStopped` if recovery was left, which the next opening
+  ///   goes on with.
   package init(
     _ found: LibraryFolder, lock: FileLock, reserve: Int, mounts: MountTable = MountTable(),
-    report: any IngestReport
+    report: any IngestReport, isStopped: @escaping @Sendable () -> Bool = { false }
   ) throws(IngestError) {
     layout = found.layout
     marker = found.marker
@@ -54,6 +59,7 @@ package final class IngestLibrary {
     self.lock = lock
     self.reserve = reserve
     self.mounts = mounts
+    self.isStopped = isStopped
     try found.prepareFolders()
     catalogLock = try CatalogFolder(of: found).claim()
     let layout = layout
@@ -126,6 +132,16 @@ package final class IngestLibrary {
   package func isBehind() throws(IngestError) -> Bool {
     let position = try translating { try catalog.manifestPosition }
     return position < committed(manifest.lastSequence)
+  }
+
+  /// Hashes a file from its current position; throws an error of code `stopped` if it is left.
+  func digest(of file: Descriptor) throws(FileError) -> Digest {
+    try file.hash(isStopped: isStopped).digest
+  }
+
+  /// Reads an original to its end; throws an error of code `stopped` if it is left.
+  func condition(of digest: Digest) throws(FileError) -> OriginalCondition {
+    try originals.verify(digest, isStopped: isStopped)
   }
 
   /// Keeps the catalog's position at or before a fact, so that the next start

@@ -25,12 +25,14 @@ struct Recovery {
     }
     let open = try replay().run()
     var unresolved: Set<BytePath> = []
-    let takings = end(open.takings, unresolved: &unresolved)
-    let resolved = takings + end(open.returns)
+    var stop: IngestError?
+    var resolved = end(open.takings, unresolved: &unresolved, stop: &stop)
+    if stop == nil { resolved += end(open.returns, stop: &stop) }
     if !resolved.isEmpty {
       try translating { try library.manifest.append(resolved) }
       _ = try replay().run()
     }
+    if let stop { throw stop }
     try tidyIncoming(except: unresolved)
   }
 
@@ -40,9 +42,11 @@ struct Recovery {
 
   /// Ends takings; one that can't be dealt with yet keeps no other waiting.
   ///
-  /// - Parameter unresolved: gets the names in `incoming/` of those.
+  /// - Parameters:
+  ///   - unresolved: gets the names in `incoming/` of those.
+  ///   - stop: gets the error if the program was asked to stop, which leaves the rest.
   private func end(
-    _ takings: [OpenTaking], unresolved: inout Set<BytePath>
+    _ takings: [OpenTaking], unresolved: inout Set<BytePath>, stop: inout IngestError?
   ) -> [ManifestFact] {
     let recovery = TakingRecovery(
       library: library, report: report, takings: takings.map(\.intent))
@@ -52,6 +56,10 @@ struct Recovery {
         ended.append(try recovery.resolve(taking.intent))
       } catch {
         library.hold(position: taking.sequence - 1)
+        if error.isStopped {
+          stop = error
+          break
+        }
         let names = IncomingNames(taking: taking.intent.taking)
         unresolved.formUnion([names.itself, names.copy, names.second])
         report.warning(
@@ -62,7 +70,7 @@ struct Recovery {
     return ended
   }
 
-  private func end(_ returns: [OpenReturn]) -> [ManifestFact] {
+  private func end(_ returns: [OpenReturn], stop: inout IngestError?) -> [ManifestFact] {
     let recovery = ReturnRecovery(library: library, report: report)
     var ended: [ManifestFact] = []
     for open in returns {
@@ -70,6 +78,10 @@ struct Recovery {
         ended.append(try recovery.resolve(open.back))
       } catch {
         library.hold(position: open.sequence - 1)
+        if error.isStopped {
+          stop = error
+          break
+        }
         report.warning(
           "“\(SourcePlace(open.back.place).path.printable)” was being given back when the program "
             + "ended, and can't be dealt with yet: \(error.message)")
@@ -106,6 +118,7 @@ struct Recovery {
             "“\(path.printable)” belongs to no taking that is under way; it is left alone.")
         }
       } catch {
+        if error.isStopped { throw error }
         report.warning("“\(path.printable)” is left alone: \(error.message)")
       }
     }
@@ -122,9 +135,9 @@ struct Recovery {
       let status = try file.status()
       guard status.kind == .regular else { return false }
       if status.identity.size > 0 {
-        let digest = try file.hash().digest
+        let digest = try library.digest(of: file)
         let isStored = try library.catalog.hasOriginal(digest)
-        guard isStored, case .whole = try library.originals.verify(digest) else {
+        guard isStored, case .whole = try library.condition(of: digest) else {
           return try !isStored && adopt(file, name, digest)
         }
       }

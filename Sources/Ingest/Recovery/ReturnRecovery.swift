@@ -26,7 +26,7 @@ struct ReturnRecovery {
 
   private func resolveRename(_ back: ManifestFact.Return) throws -> ManifestFact {
     if try isInStore(back.digest) { return abandoned(back) }
-    guard let (folder, file) = try open(back), try file.hash().digest == back.digest else {
+    guard let (folder, file) = try open(back), try library.digest(of: file) == back.digest else {
       report.warning(
         "“\(SourcePlace(back.place).path.printable)” was being given back when the program ended. Its "
           + "original \(back.digest) is not in the library any more, and what is in its place now is "
@@ -41,7 +41,7 @@ struct ReturnRecovery {
     try removeTemporary(of: back)
     guard let (folder, file) = try open(back), try !isOriginal(file, back.digest),
       try file.status().identity.size == back.place.identity.size,
-      try file.hash().digest == back.digest
+      try library.digest(of: file) == back.digest
     else { return abandoned(back) }
     try file.sync()
     try folder.sync()

@@ -42,11 +42,13 @@ struct SourcePlace {
   ///
   /// They are compared, unless that is the very file that the taking began with: numbers of inodes
   /// mean nothing once a library or a source was restored.
-  func holdsAllBytes(of part: Descriptor) throws(FileError) -> Bool {
+  func holdsAllBytes(
+    of part: Descriptor, isStopped: @escaping () -> Bool
+  ) throws(FileError) -> Bool {
     guard let file = open() else { return false }
     let status = try file.status()
     if status.identity == intent.identity { return true }
-    guard try file.begins(with: part) else { return false }
+    guard try file.begins(with: part, isStopped: isStopped) else { return false }
     // Somebody may have put it back just now, and the other is removed for its sake.
     try file.sync()
     return true

@@ -76,7 +76,7 @@ final class TakingRecovery {
   private func resume(
     _ file: Descriptor, _ name: BytePath, _ intent: ManifestFact.Intent
   ) throws -> ManifestFact {
-    if try SourcePlace(intent).holdsAllBytes(of: file) {
+    if try SourcePlace(intent).holdsAllBytes(of: file, isStopped: library.isStopped) {
       try library.incoming.remove(name)
       return .abandoned(taking: intent.taking, reason: "The program ended while it was taken.")
     }
@@ -90,7 +90,7 @@ final class TakingRecovery {
       status.identity.size == intent.identity.size
       && status.identity.modified == intent.identity.modified
     try file.seek(to: 0)
-    let digest = try file.hash().digest
+    let digest = try library.digest(of: file)
     guard try file.status().identity == status.identity else {
       throw FileError(
         .changed, "“\(file.path.printable)” was changed while it was read.", path: file.path)
@@ -147,7 +147,10 @@ final class TakingRecovery {
     copyOf intent: ManifestFact.Intent, _ copy: Descriptor, _ name: BytePath
   ) throws -> ManifestFact {
     let status = try copy.status()
-    if try status.identity.size == 0 || SourcePlace(intent).holdsAllBytes(of: copy) {
+    let place = SourcePlace(intent)
+    if try status.identity.size == 0
+      || place.holdsAllBytes(of: copy, isStopped: library.isStopped)
+    {
       try library.incoming.remove(name)
       return .abandoned(taking: intent.taking, reason: "The program ended while it was copied.")
     }
@@ -159,7 +162,7 @@ final class TakingRecovery {
         taking: intent.taking, reason: "The program ended while a part of it was copied.")
     }
     try copy.seek(to: 0)
-    let digest = try copy.hash().digest
+    let digest = try library.digest(of: copy)
     try store(copy, name, digest)
     // Its source can't be seen now, or is another file: it may be on a disk that is away.
     return try ending(of: intent, digest: digest, duplicate: .kept)
@@ -167,12 +170,13 @@ final class TakingRecovery {
 
   /// Removes a second copy whose bytes the first one has, and keeps any other apart.
   private func settle(_ second: Descriptor, _ name: BytePath, in first: Descriptor?) throws {
-    if try second.status().identity.size == 0 || first?.begins(with: second) == true {
+    let isInFirst = try first?.begins(with: second, isStopped: library.isStopped) == true
+    if try isInFirst || second.status().identity.size == 0 {
       return try library.incoming.remove(name)
     }
     try second.seek(to: 0)
-    let digest = try second.hash().digest
-    if try asset(of: digest) != nil, case .whole = try library.originals.verify(digest) {
+    let digest = try library.digest(of: second)
+    if try asset(of: digest) != nil, case .whole = try library.condition(of: digest) {
       return try library.incoming.remove(name)
     }
     try keepApart(name, of: nil)
@@ -201,7 +205,7 @@ final class TakingRecovery {
     try file.sync()
     let item = IncomingOriginal(folder: library.incoming, name: name, digest: digest)
     if try library.originals.put(item) { return }
-    switch try library.originals.verify(digest) {
+    switch try library.condition(of: digest) {
     case .whole: try library.incoming.remove(name)
     case .missing, .damaged, .unreadable: try library.originals.heal(item)
     }
@@ -229,7 +233,7 @@ final class TakingRecovery {
     do throws(FileError) {
       let file = try Descriptor.open(
         place.appending(intent.path.lastComponent), flags: O_RDONLY | O_NOFOLLOW)
-      return try file.hash().digest
+      return try library.digest(of: file)
     } catch let error where error.code == .notFound {
       return nil
     }

@@ -58,13 +58,13 @@ final class UnrecordedOriginals {
     if let source {
       let digest = try translating {
         try source.seek(to: 0)
-        return try source.hash().digest
+        return try library.digest(of: source)
       }
       found = ofSize.first { $0.digest == digest }?.digest
     } else {
       found = match(for: intent, among: ofSize)
     }
-    guard let found, case .whole = try translating({ try library.originals.verify(found) }) else {
+    guard let found, case .whole = try translating({ try library.condition(of: found) }) else {
       return nil
     }
     entries?.removeAll { $0.digest == found }

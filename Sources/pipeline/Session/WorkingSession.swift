@@ -19,7 +19,8 @@ struct WorkingSession {
     plan = locked.plan
     report = RunReport(console: context.console, missing: Self.missingAnswer(context))
     library = try IngestLibrary(
-      locked.found, lock: locked.lock, reserve: surroundings.reserve(), report: report)
+      locked.found, lock: locked.lock, reserve: surroundings.reserve(), report: report
+    ) { Interruption.shared.isRequested }
     engine = try Engine(
       plan, ledger: library.catalog, originals: library.originals,
       library: surroundings.layout.root,

@@ -98,6 +98,19 @@ struct RecoveryTests {
     #expect(try scene.sighting("a/b.jpg")?.state == .imported)
   }
 
+  @Test("A recovery that is asked to stop ends, and the next one completes it")
+  func stopped() throws {
+    let scene = try Scene()
+    try prepared(scene)
+    try renameIn(scene, try scene.begin("a/b.jpg"))
+    scene.close()
+    scene.isStopped = true
+    #expect { try scene.library() } throws: { ($0 as? IngestError)?.isStopped == true }
+    #expect(scene.report.warnings.isEmpty)
+    scene.isStopped = false
+    try check(scene, try undisturbed(.move, .discard, prepared))
+  }
+
   @Test("Killed after a renamed file was made read-only")
   func renamedReadOnly() throws {
     let scene = try Scene()

@@ -40,6 +40,8 @@ final class Scene {
 
   /// Where disks ought to be mounted, and are, for the next opening.
   var mounts = MountTable()
+  /// Whether the next opening is asked to stop at once.
+  var isStopped = false
 
   /// The library, opened if it is not; opening recovers.
   @discardableResult
@@ -48,7 +50,8 @@ final class Scene {
     let found = try LibraryFolder.open(layout)
     let library = try IngestLibrary(
       found, lock: try found.lock(wait: Self.patience), reserve: reserve, mounts: mounts,
-      report: report)
+      report: report
+    ) { [isStopped] in isStopped }
     opened = library
     return library
   }
