@@ -16,7 +16,9 @@ private struct HeldTransaction {
     sign = workspace.root.appending("held")
     var sqlite = workspace.program
     sqlite.program = "/usr/bin/sqlite3"
+    // The program may be writing at this moment.
     shell = try sqlite.start([
+      "-cmd", ".timeout 20000",
       workspace.library.appending("catalog.sqlite"), BytePath(begin),
       ".shell echo held; while [ -e held ]; do sleep 0.02; done", "ROLLBACK;",
     ])
@@ -53,13 +55,13 @@ struct CatalogLockTests {
 
   @Test(
     "run waits for longer than SQLite would, says so once, and does its work",
-    arguments: [["run"], ["import", "inbox/b.txt"]] as [[BytePath]])
-  func waits(words: [BytePath]) throws {
+    arguments: [(["run"], 6), (["import", "inbox/b.txt"], 0)] as [([BytePath], Int)])
+  func waits(words: [BytePath], seconds: Int) throws {
     let workspace = try filled()
     let held = try HeldTransaction("BEGIN IMMEDIATE;", on: workspace)
     let run = try workspace.program.start(words)
     try waitForWarning(run, workspace)
-    let end = ContinuousClock.now + .seconds(6)
+    let end = ContinuousClock.now + .seconds(seconds)
     while ContinuousClock.now < end {
       try #require(run.isRunning)
       usleep(100_000)

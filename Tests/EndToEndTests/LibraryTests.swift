@@ -178,6 +178,8 @@ struct PermissionTests {
     #expect(explained?["reason"]?.string?.contains("ermission") == true)
     // Tried again in vain, it is told again.
     #expect(try workspace.json("run", exit: 3).outcome("secret.txt") == "failed")
+    // Named, it is told as well.
+    #expect(try workspace.json("import", "inbox/closed", exit: 3).outcome("closed") == "failed")
     try Unprivileged.shell("chmod 700 inbox/secret.txt inbox/closed", in: workspace)
     #expect(try workspace.json("run").summary["imported"] == 2)
     try workspace.expectSound()
