@@ -56,7 +56,7 @@ extension Catalog {
     }
   }
 
-  /// All sightings of a source as they are now, in the byte order of their paths.
+  /// The sightings of a source that have a row, as they are now, in the byte order of their paths.
   package func sightings(of source: BytePath) throws(CatalogError) -> SightingCursor {
     try SightingCursor(catalog: path, source: source, awaitingRemoval: false)
   }
@@ -92,15 +92,18 @@ extension CatalogWriter {
           SET awaits_removal = 0, inode = NULL, size = NULL, modified = NULL, changed = NULL
           WHERE source = (SELECT id FROM source WHERE path = ?) AND path = ?
           """, source, path)
+        try removeImplied(source: source, path: path)
       case .trashed(let asset, let time):
         try connection.execute(
           "UPDATE asset SET trashed_at = ? WHERE id = ? AND trashed_at IS NULL", time, asset)
       case .restored(let asset):
         try connection.execute("UPDATE asset SET trashed_at = NULL WHERE id = ?", asset)
       case .purged(let asset, let sequence):
+        try keepImplied(by: asset)
         try settlePaths(ofPurged: asset)
         withdrawn.merge(try forget(asset, sequence: sequence)) { $1 }
       case .returned(let asset, let sighting, let sequence):
+        try keepImplied(by: asset)
         try letGoOfDuplicates(of: asset)
         withdrawn.merge(try forget(asset, sequence: sequence)) { $1 }
         try record(sighting)
@@ -165,6 +168,11 @@ extension CatalogWriter {
   /// Records the state of a path.
   fileprivate func record(_ sighting: Sighting) throws(CatalogError) {
     let source = try sourceID(sighting.source)
+    if try isImplied(sighting, source: source) {
+      try connection.execute(
+        "DELETE FROM sighting WHERE source = ? AND path = ?", source, sighting.path)
+      return
+    }
     let identity = sighting.identity
     try connection.execute(
       """

@@ -128,11 +128,26 @@ extension Catalog {
       throw error
     }
     try connection.prepareWriting()
-    if version < Schema.version {
+    if version < Schema.version { try update(connection, from: version) }
+    return connection
+  }
+
+  /// Brings an older file up to date. An index over all assets is sorted in a temporary file, because
+  /// there may be too many for the memory; or there, where no such file can be made.
+  private static func update(
+    _ connection: Connection, from version: Int
+  ) throws(CatalogError) {
+    func migrate(sortingIn place: String) throws(CatalogError) {
+      try connection.execute("PRAGMA temp_store = \(place)")
       try connection.transaction { () throws(CatalogError) in
         try Schema.migrate(connection, from: version)
       }
     }
-    return connection
+    do throws(CatalogError) {
+      try migrate(sortingIn: "FILE")
+    } catch  where error.sqliteCode.map({ $0 & 0xFF }) != SQLITE_BUSY {
+      try migrate(sortingIn: "MEMORY")
+    }
+    try connection.execute("PRAGMA temp_store = MEMORY")
   }
 }

@@ -11,6 +11,8 @@ package struct Ingest {
   private let interlude: Interlude
   /// Whether the user asked to stop; asked between groups.
   private let isStopped: @Sendable () -> Bool
+  /// How many transactions a run gives to what an older version left: about 100,000 rows.
+  private static let tidyingTransactions = 25
 
   package init(
     into library: IngestLibrary, report: any IngestReport, interlude: Interlude = .none,
@@ -32,6 +34,7 @@ package struct Ingest {
     do throws(IngestError) {
       try MountGuard(library: library).forget(allBut: sources)
       try take(sources, refused: &refused)
+      try tidy()
     } catch let error where error.code == .noSpace {
       refused.append(error)
     }
@@ -56,6 +59,13 @@ package struct Ingest {
     }
     for visit in visits.sorted(by: { $0.settledAt < $1.settledAt }) {
       try visit.takeSettled(isStopped: isStopped)
+    }
+  }
+
+  private func tidy() throws(IngestError) {
+    for _ in 0..<Self.tidyingTransactions where !isStopped() {
+      guard try library.removeImpliedSightings() else { return }
+      if interlude.isDue() { try interlude.run() }
     }
   }
 

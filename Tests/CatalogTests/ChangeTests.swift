@@ -22,6 +22,7 @@ struct ChangeTests {
     let library = try Library()
     var asset = Samples.asset(1)
     asset.name = BytePath(bytes: [0xFF, 0x0A, 0x2D])
+    asset.path = "a/b"
     let seen = sighting("a/b", asset: asset.id, awaitsRemoval: true)
     // The sighting may stand before its asset.
     try library.catalog.apply([.sighting(seen), .asset(asset)], manifestPosition: 77)

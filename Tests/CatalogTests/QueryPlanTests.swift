@@ -19,12 +19,13 @@ struct QueryPlanTests {
     "SELECT count(*), coalesce(sum(bytes), 0) FROM rendition",
     "SELECT count(*) FROM asset WHERE trashed_at IS NULL",
     "SELECT source.path, sighting.state, count(*)",
+    "SELECT count(*) FROM (SELECT DISTINCT source, path FROM asset)",
     // `forecast` counts what is due.
     "SELECT iif(?1, (SELECT count(*) FROM asset",
     // Here the plan speaks of a check of keys that is made only while some are violated.
     "INSERT INTO stage (name, plugin, fingerprint",
     // The end of a key: there is no index for that.
-    "SELECT id FROM asset INDEXED BY asset_source WHERE source IS NOT NULL",
+    "SELECT id FROM asset INDEXED BY asset_digest WHERE digest IS NOT NULL",
   ]
 
   @Test("Every statement finds its rows by an index, but for those that are meant to read all")
@@ -116,6 +117,11 @@ struct QueryPlanTests {
     _ = try catalog.assets(with: Samples.digest(1))
     _ = try catalog.hasOriginal(Samples.digest(1))
     _ = try catalog.sighting(source: Samples.source, path: "a")
+    try library.execute("INSERT INTO setting VALUES ('\(Setting.impliedSightings)', '')")
+    _ = try catalog.removeImpliedSightings(among: 1)
+    _ = try catalog.removeImpliedSightings(among: 9)
+    let cursor = try catalog.sightings(of: Samples.source)
+    _ = try cursor.impliedSighting("a")
     try catalog.set("a", to: "b")
     _ = try catalog.settings(beginningWith: "a")
     // Other stages in the middle of a backlog, so that there is a former one.

@@ -114,7 +114,8 @@ struct ShellTests {
     let (one, two, run) = (Samples.id(1), Samples.id(2), Samples.id(900))
     return [
       "\(one)|IMG_1.jpg|1001|/pictures/inbox|a/IMG_1.jpg|2020-09-13T12:26:40.000Z|0640|2023-11-14T22:13:21.123Z|done|\(run)",
-      "/pictures/inbox|a/IMG_1.jpg|imported|It is new.|\(one)|2023-11-14T22:13:20.123Z",
+      "/pictures/inbox|a/IMG_1.jpg|imported|It is new.|\(one)|2023-11-14T22:13:20.123Z"
+        + "\n/pictures/inbox|a/IMG_2.jpg|imported||\(two)|2023-11-14T22:13:22.123Z",
       "identify|failed|1|permanent|No.\nthumbnails|skipped|0||The stage “identify”, which this one needs, failed: No.",
       "\(one)|thumbnails|grid|image/jpeg|256|171|64|database|0",
       "identify|done|0.5|1.0\nidentify|failed|0.5|1.0\nthumbnails|done|1.0|1.0",

@@ -116,6 +116,51 @@ struct VerbTests {
     #expect(outside["reason"]?.string?.contains("import") == true)
   }
 
+  @Test(
+    "Paths of moved files are told of, taken again and undone without rows, in an older catalog too"
+  )
+  func movedPaths() throws {
+    let workspace = try Workspace(stages: [])
+    for name in ["a", "b", "c"] { try workspace.put(name, as: BytePath(name)) }
+    let first = try #require(try workspace.json("run").summary["run"]?.string)
+    let rows = "SELECT count(*) FROM sighting"
+    #expect(try workspace.query(rows) == ["0"])
+    let asset = try workspace.asset(named: "a")["id"]?.string
+    func told() throws -> [JSONValue] {
+      try ["a", "b", "c"].flatMap { try workspace.json("explain", BytePath("inbox/\($0)")) }
+        + workspace.json("show", BytePath(try #require(asset)))
+        + [workspace.json("status").first?["paths"] ?? .null]
+    }
+    let before = try told()
+    let words = try workspace.run("explain", "inbox/a").output
+    #expect(words.contains("a is imported\n  Nothing: its bytes are in the library. A new file of"))
+    // As version 3 left it.
+    let older = """
+      DROP INDEX asset_origin; CREATE INDEX asset_source ON asset (source); PRAGMA user_version = 3;
+      INSERT INTO sighting (source, path, state, asset, seen_at)
+      SELECT source, path, 'imported', id, imported_at FROM asset
+      """
+    try Unprivileged.shell("sqlite3 library/catalog.sqlite \"\(older)\"", in: workspace)
+    #expect(try workspace.query(rows) == ["3"])
+    #expect(try workspace.json("run").of("file") == [])
+    #expect(try workspace.query(rows) == ["0"])
+    #expect(try told() == before)
+    try workspace.put("new", as: "a")
+    try workspace.put("b", as: "b")
+    let events = try workspace.json("run")
+    #expect(events.outcome("a") == "imported" && events.outcome("b") == "duplicate")
+    #expect(try workspace.assets().count == 4)
+    #expect(try workspace.json("status").first?["paths"]?["imported"] == 2)
+    try workspace.json("undo", BytePath(try #require(events.summary["run"]?.string)))
+    #expect(rename("\(workspace.inbox)/a", "\(workspace.inbox)/new") == 0)
+    // A later run let the file “b” go for the sake of the asset, which stays.
+    let undone = try workspace.json("undo", BytePath(first), exit: 3)
+    #expect(undone.of("undone").first?["returned"] == 2)
+    #expect(try workspace.read("inbox/a") == Array("a".utf8))
+    #expect(try workspace.read("inbox/c") == Array("c".utf8))
+    try workspace.expectSound()
+  }
+
   @Test("import copies files and folders, wherever they are, and leaves them")
   func imports() throws {
     let workspace = try Workspace()

@@ -65,7 +65,7 @@ extension CatalogReader {
       // Through the smallest index that has the keys.
       let ending = try connection.all(
         """
-        SELECT id FROM asset INDEXED BY asset_source WHERE source IS NOT NULL
+        SELECT id FROM asset INDEXED BY asset_digest WHERE digest IS NOT NULL
           AND substr(hex(id), -?1) = ?2 AND id NOT BETWEEN ?3 AND ?4 ORDER BY id LIMIT ?5
         """, digits.count, suffix, SQLValue.blob(range.first), SQLValue.blob(range.last),
         limit - beginning.count

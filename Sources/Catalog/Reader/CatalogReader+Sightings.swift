@@ -1,7 +1,7 @@
 package import PipelineModel
 
 extension CatalogReader {
-  /// All sightings of a source as they are now, in the byte order of their paths.
+  /// The sightings of a source that have a row, as they are now, in the byte order of their paths.
   package func sightings(of source: BytePath) throws(CatalogError) -> SightingCursor {
     try SightingCursor(catalog: path, source: source, awaitingRemoval: false)
   }
@@ -13,7 +13,12 @@ extension CatalogReader {
         """
         SELECT \(Connection.sightingColumns), source.path
         FROM sighting JOIN source ON source.id = sighting.source
-        WHERE sighting.asset = ? ORDER BY source.path, sighting.path
+        WHERE sighting.asset = ?1
+        UNION ALL
+        SELECT \(ImpliedSighting.columns), source.path
+        FROM asset JOIN source ON source.id = asset.source
+        WHERE asset.id = ?1 AND \(ImpliedSighting.condition)
+        ORDER BY 11, 1
         """, asset
       ) { (row) throws(CatalogError) in try row.sighting(source: row.path(10)) }
     }

@@ -14,7 +14,7 @@ extension CatalogReader {
         } ?? 0,
         originals: originals.0, originalBytes: originals.1, renditions: renditions.0,
         renditionBytes: renditions.1,
-        sightings: sightings.reduce(into: [:]) { $0[$1.state, default: 0] += $1.all },
+        sightings: try connection.pathCounts(sightings),
         pathsOnDisk: sightings.reduce(into: [:]) { counts, row in
           counts[row.source, default: [:]][row.state] = row.expected > 0 ? row.expected : nil
         },
@@ -49,15 +49,30 @@ extension Connection {
       """
       SELECT source.path, sighting.state, count(*),
         sum(CASE WHEN sighting.state IN ('imported', 'duplicate', 'returned')
-          THEN sighting.inode IS NOT NULL ELSE sighting.state <> 'gone' END)
+          THEN sighting.inode IS NOT NULL ELSE sighting.state <> 'gone' END),
+        sum(EXISTS (SELECT 1 FROM asset
+          WHERE asset.source = sighting.source AND asset.path = sighting.path))
       FROM sighting JOIN source ON source.id = sighting.source
       GROUP BY sighting.source, sighting.state
       """
     ) { (row) throws(CatalogError) in
       SightingCount(
         source: row.path(0), state: try row.value(1, as: Sighting.State.self), all: row.int(2),
-        expected: row.int(3))
+        expected: row.int(3), origins: row.int(4))
     }
+  }
+
+  /// Counts paths by state: those that have a row, and those of which an asset implies it.
+  fileprivate func pathCounts(
+    _ stored: [SightingCount]
+  ) throws(CatalogError) -> [Sighting.State: Int] {
+    let origins = try first("SELECT count(*) FROM (SELECT DISTINCT source, path FROM asset)") {
+      $0.int(0)
+    }
+    let implied = (origins ?? 0) - stored.reduce(0) { $0 + $1.origins }
+    var counts: [Sighting.State: Int] = implied > 0 ? [.imported: implied] : [:]
+    for row in stored { counts[row.state, default: 0] += row.all }
+    return counts
   }
 
   fileprivate func pair(_ sql: String) throws(CatalogError) -> (Int, Int) {
@@ -87,10 +102,13 @@ extension Statement {
   }
 }
 
-/// How many paths of a source have a state.
+/// How many paths of a source have a row with a state.
 private struct SightingCount {
   let source: BytePath
   let state: Sighting.State
   let all: Int
+  /// How many of them ought to have something there.
   let expected: Int
+  /// From how many of them an asset came.
+  let origins: Int
 }

@@ -12,14 +12,16 @@ extension Connection {
     try first("SELECT id FROM source WHERE path = ?", path) { $0.int64(0) }
   }
 
-  /// What is known of a path of a source.
+  /// What is known of a path of a source: its row, or what an asset implies.
   func sighting(source: BytePath, path: BytePath) throws(CatalogError) -> Sighting? {
-    try first(
+    let stored = try first(
       """
       SELECT \(Self.sightingColumns) FROM sighting
       WHERE source = (SELECT id FROM source WHERE path = ?) AND path = ?
       """, source, path
     ) { (row) throws(CatalogError) in try row.sighting(source: source) }
+    if let stored { return stored }
+    return try impliedSighting(source: source, path: path)
   }
 
   /// The assets with these bytes, those in the trash last.

@@ -1,6 +1,6 @@
-import PipelineModel
+package import PipelineModel
 
-/// The sightings of a source in the byte order of their paths, one at a time.
+/// The sightings of a source that have a row, in the byte order of their paths, one at a time.
 ///
 /// It reads a page at a time on a connection of its own, and holds no snapshot
 /// between pages: a scan may take hours, and a snapshot that old would keep the
@@ -20,6 +20,7 @@ package final class SightingCursor {
   private var page: [Sighting] = []
   /// The last path that was read; no path is empty, so all lie behind that.
   private var last = BytePath(bytes: [])
+  private var isAtEnd = false
 
   init(catalog: BytePath, source: BytePath, awaitingRemoval: Bool) throws(CatalogError) {
     self.source = source
@@ -48,7 +49,7 @@ package final class SightingCursor {
   /// Returns the next sighting, or `nil` behind the last one.
   package func next() throws(CatalogError) -> Sighting? {
     if let sighting = page.popLast() { return sighting }
-    guard case .open(_, let statement) = phase else { return nil }
+    guard !isAtEnd, case .open(_, let statement) = phase else { return nil }
     do throws(CatalogError) {
       try statement.bind([source, last])
       while try statement.step() { page.append(try statement.sighting(source: source)) }
@@ -58,7 +59,7 @@ package final class SightingCursor {
       throw error
     }
     guard let lastRead = page.last else {
-      close()
+      isAtEnd = true
       return nil
     }
     last = lastRead.path
@@ -66,7 +67,13 @@ package final class SightingCursor {
     return page.popLast()
   }
 
-  /// Closes the connection; done by itself behind the last sighting.
+  /// Returns what an asset implies of a path that has no row.
+  package func impliedSighting(_ path: BytePath) throws(CatalogError) -> Sighting? {
+    guard case .open(let connection, _) = phase else { return nil }
+    return try connection.impliedSighting(source: source, path: path)
+  }
+
+  /// Closes the connection.
   package func close() {
     guard case .open(let connection, let statement) = phase else { return }
     statement.reset()

@@ -12,4 +12,13 @@ extension Schema {
     CREATE INDEX deletion_sequence ON deletion (sequence);
     CREATE INDEX asset_trashed ON asset (id) WHERE trashed_at IS NOT NULL;
     """
+
+  /// Version 4: assets by where they came from, so that they can speak for the paths of moved files.
+  /// The rows that older versions kept of those are removed bit by bit.
+  static let version4 = """
+    DROP INDEX asset_source;
+    CREATE INDEX asset_origin ON asset (source, path);
+    INSERT INTO setting (key, value)
+      SELECT '\(Setting.impliedSightings)', '' WHERE EXISTS (SELECT 1 FROM sighting);
+    """
 }

@@ -49,7 +49,13 @@ extension Schema {
         \(microseconds("sighting.seen_at")) AS seen_at,
         sighting.awaits_removal AS awaits_removal,
         source.path AS raw_source, sighting.path AS raw_path
-      FROM sighting JOIN source ON source.id = sighting.source;
+      FROM sighting JOIN source ON source.id = sighting.source
+      UNION ALL
+      SELECT CAST(source.path AS TEXT), CAST(asset.path AS TEXT), 'imported', NULL,
+        \(uuid("asset.id")), NULL, NULL, NULL, NULL, \(microseconds("asset.imported_at")), 0,
+        source.path, asset.path
+      FROM asset JOIN source ON source.id = asset.source
+      WHERE \(ImpliedSighting.condition);
 
     CREATE VIEW jobs AS
       SELECT \(uuid("job.asset")) AS asset,

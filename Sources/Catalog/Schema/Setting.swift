@@ -9,6 +9,9 @@ enum Setting {
   /// What is still to be done for stages that were changed: `ConfigurationProgress`.
   static let progress = "ledger.progress"
 
+  /// How far `sighting` was searched for rows that assets imply; gone once that is done.
+  static let impliedSightings = "sightings.implied"
+
   static let read = "SELECT value FROM setting WHERE key = ?"
   static let write = """
     INSERT INTO setting (key, value) VALUES (?, ?)

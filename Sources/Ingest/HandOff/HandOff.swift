@@ -370,6 +370,13 @@ final class HandOff {
   /// Records a state without a word, with the next commit.
   func noteQuietly(_ sighting: Sighting) { settledRemovals.append(.sighting(sighting)) }
 
+  /// Records a state that a look through the source found without a word, soon: after
+  /// `rebuild-catalog` every file that was ever moved has one.
+  func noteRestored(_ sighting: Sighting) throws(IngestError) {
+    noteQuietly(sighting)
+    if settledRemovals.count >= Self.notedLimit { try commit(Group()) }
+  }
+
   /// Tells the catalog what no later group will.
   func flush() throws(IngestError) {
     if !settledRemovals.isEmpty || !noted.isEmpty { try commit(Group()) }

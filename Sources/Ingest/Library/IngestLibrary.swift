@@ -33,6 +33,8 @@ package final class IngestLibrary {
   var verified: Set<Digest> = []
   /// Whether this process gave files back: a scan that began before may not know.
   var hasReturned = false
+  /// Whether an older version may have left sightings in the catalog that assets imply.
+  var mayHaveImpliedSightings = true
   /// Where the catalog's position has to stay, because a taking behind it could
   /// not be ended.
   private var heldPosition: Int64?

@@ -56,10 +56,10 @@ struct SourceComparison {
         return finding(entry, sighting)
       case (let entry?, let sighting?) where entry.path < sighting.path:
         scanned = scan.next()
-        return finding(entry, nil)
+        return finding(entry, try implied(entry.path))
       case (let entry?, nil):
         scanned = scan.next()
-        return finding(entry, nil)
+        return finding(entry, try implied(entry.path))
       case (_, let sighting?):
         if sighting.isExpected { expected += 1 }
         known = try Self.next(cursor)
@@ -76,6 +76,12 @@ struct SourceComparison {
   private static func next(_ cursor: SightingCursor?) throws(IngestError) -> Sighting? {
     guard let cursor else { return nil }
     return try translating { try cursor.next() }
+  }
+
+  /// What is known of a path without a row.
+  private func implied(_ path: BytePath) throws(IngestError) -> Sighting? {
+    guard let cursor else { return nil }
+    return try translating { try cursor.impliedSighting(path) }
   }
 
   private mutating func finding(_ entry: ScannedEntry, _ known: Sighting?) -> Finding {

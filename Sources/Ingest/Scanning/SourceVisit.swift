@@ -66,7 +66,7 @@ final class SourceVisit {
       case .changed(let sighting):
         try handOff.note(sighting)
       case .restored(let sighting):
-        handOff.noteQuietly(sighting)
+        try handOff.noteRestored(sighting)
       }
     }
     if !isStopped() { try group.take(by: handOff) }

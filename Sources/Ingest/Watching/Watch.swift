@@ -107,6 +107,7 @@ package final class Watch {
       isBusy = try source.work() || isBusy
       next = min(next, source.nextDeadline)
     }
+    if !isBusy, !hooks.isStopped() { isBusy = try library.removeImpliedSightings() }
     return isBusy ? nil : next
   }
 

@@ -92,7 +92,7 @@ extension WatchedSource {
       try note(sighting, scan, in: opened, now: now)
     case .restored(let sighting):
       if sighting.identity != nil || !isThere(sighting.path, in: opened) {
-        opened.handOff.noteQuietly(sighting)
+        try opened.handOff.noteRestored(sighting)
       }
     }
   }

@@ -1,4 +1,3 @@
-import Catalog
 import Configuration
 import Files
 import Fixtures
@@ -7,6 +6,7 @@ import PipelineModel
 import Synchronization
 import Testing
 
+@testable import Catalog
 @testable import Ingest
 
 @Suite("Watching", .timeLimit(.minutes(5)))
@@ -79,6 +79,24 @@ struct WatchTests {
     #expect(try bench.isImported("later.txt"))
     #expect(!bench.scene.exists("later.txt"))
     #expect(try bench.scene.problems().isEmpty)
+  }
+
+  @Test("Rows that an older version kept of moved files go when there is nothing else to do")
+  func leftRows() throws {
+    let bench = try Bench { $0.settle = TimeSpan(milliseconds: 0) }
+    let catalog = try bench.scene.library().catalog
+    try catalog.write { (writer) throws(CatalogError) in
+      try writer.connection.execute(
+        "INSERT INTO setting (key, value) VALUES (?, '')", Setting.impliedSightings)
+    }
+    let isSearched = {
+      try catalog.read { (connection) throws(CatalogError) in
+        try connection.first(Setting.read, Setting.impliedSightings) { _ in false } ?? true
+      }
+    }
+    try bench.scene.library().mayHaveImpliedSightings = true
+    try bench.work { (try? isSearched()) == true }
+    #expect(try isSearched())
   }
 
   @Test("A file that is not closed for a while is one import, with its final bytes")

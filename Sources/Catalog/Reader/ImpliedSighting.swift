@@ -1,0 +1,46 @@
+import PipelineModel
+
+/// What an asset says of the path that its file came from: `imported`, when the asset was made, and
+/// nothing is left there.
+///
+/// A sighting that says just that has no row. Where files are moved, that is every file that was
+/// ever taken, and each look through the source would read them all.
+enum ImpliedSighting {
+  /// The columns of `Connection.sightingColumns`, of a row of `asset`.
+  static let columns = """
+    asset.path, 'imported', NULL, NULL, NULL, NULL, asset.id, NULL, asset.imported_at, 0
+    """
+
+  /// Whether a row of `asset` implies the state of its path: the path has no row of its own, and
+  /// no newer asset came from there.
+  static let condition = """
+    NOT EXISTS (SELECT 1 FROM sighting AS known
+        WHERE known.source = asset.source AND known.path = asset.path)
+      AND NOT EXISTS (SELECT 1 FROM asset AS newer
+        WHERE newer.source = asset.source AND newer.path = asset.path AND newer.id > asset.id)
+    """
+
+  /// Whether a row of `sighting` says no more than the newest asset from its path does.
+  static let isRedundant = """
+    sighting.state = 'imported' AND sighting.inode IS NULL AND sighting.reason IS NULL
+      AND sighting.awaits_removal = 0
+      AND (sighting.asset, sighting.seen_at) = (SELECT asset.id, asset.imported_at FROM asset
+        WHERE asset.source = sighting.source AND asset.path = sighting.path
+        ORDER BY asset.id DESC LIMIT 1)
+    """
+}
+
+extension Connection {
+  /// What the newest asset from a path implies of it, or `nil` if none came from there.
+  ///
+  /// It holds where the path has no row.
+  func impliedSighting(source: BytePath, path: BytePath) throws(CatalogError) -> Sighting? {
+    try first(
+      """
+      SELECT \(ImpliedSighting.columns) FROM asset
+      WHERE asset.source = (SELECT id FROM source WHERE path = ?) AND asset.path = ?
+      ORDER BY asset.id DESC LIMIT 1
+      """, source, path
+    ) { (row) throws(CatalogError) in try row.sighting(source: source) }
+  }
+}
