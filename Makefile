@@ -64,10 +64,8 @@ run: packages build ## Install what is missing, build, make samples, and run the
 	@echo '  library/originals/                                           the bytes as they came'
 	@echo '(ID is any unique beginning or end of a key that list prints.)'
 
-# One test after another: tests that start processes block their threads, and with
-# a few processors the others would wait for one until their time limits are over.
 test: packages test-packages toolchain ## Install what is missing, build, and run all tests
-	@umask 022; $(SWIFT) test --no-parallel < /dev/null
+	@umask 022; Tests/all '$(SWIFT)'
 
 build: packages toolchain ## Build a release: .build/release/pipeline and its plugins
 	@umask 022; $(SWIFT) build -c release < /dev/null
