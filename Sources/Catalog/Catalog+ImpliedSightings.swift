@@ -36,9 +36,7 @@ extension CatalogWriter {
     return end != nil
   }
 
-  /// Records that a path is as its newest asset implies, which needs no row.
-  ///
-  /// - Returns: whether it is so.
+  /// Returns whether the newest asset from a path says all that a sighting of it does.
   func isImplied(_ sighting: Sighting, source: Int64) throws(CatalogError) -> Bool {
     guard sighting.state == .imported, sighting.identity == nil, sighting.reason == nil,
       !sighting.awaitsRemoval, let asset = sighting.asset
