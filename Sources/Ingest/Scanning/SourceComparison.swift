@@ -166,6 +166,11 @@ extension Sighting {
   func gone(at time: Timestamp) -> Sighting {
     var gone = self
     if state != .gone { gone.reason = "The file was not there any more." }
+    switch state {
+    case .imported, .duplicate, .returned, .gone: break
+    // The bytes of its asset, if it has one, are not these: should it come back, it is to be taken.
+    case .ignored, .rejected, .settling, .failed: gone.identity = nil
+    }
     gone.state = .gone
     gone.seenAt = time
     return gone

@@ -84,11 +84,8 @@ extension WatchedSource {
   }
 
   private func noteGone(_ path: BytePath, in opened: Opened) throws(IngestError) {
-    guard var sighting = try known(path), sighting.state == .settling else { return }
-    sighting.state = .gone
-    sighting.reason = "The file was not there any more."
-    sighting.seenAt = .now
-    try opened.handOff.note(sighting)
+    guard let sighting = try known(path), sighting.state == .settling else { return }
+    try opened.handOff.note(sighting.gone(at: .now))
     try opened.handOff.flush()
   }
 

@@ -115,6 +115,20 @@ struct SourceComparisonTests {
   }
 
   @Test(
+    "One that had not been taken when it went, over a file that had, is taken when it comes back",
+    arguments: [Sighting.State.settling, .failed, .rejected, .ignored])
+  func backUntaken(state: Sighting.State) throws {
+    let scene = try Scene(.copy)
+    try scene.write("hello", to: "a")
+    let identity = try scene.identity("a")
+    let seen = Sighting(
+      source: scene.source.path, path: "a", state: state, identity: identity,
+      asset: try scene.library().ids.next(), seenAt: .now)
+    let finding = SourceComparison.finding("a", identity, seen.gone(at: .now), now: .now)
+    guard case .candidate = finding else { throw FileError(.other, "\(finding)", path: nil) }
+  }
+
+  @Test(
     "A known path that is not there is gone, unless nothing of it was left or it was gone before",
     arguments: Sighting.State.allCases)
   func missing(state: Sighting.State) throws {
