@@ -22,7 +22,7 @@ struct WorkingSession {
       locked.found, lock: locked.lock, reserve: surroundings.reserve(), report: report)
     engine = try Engine(
       plan, ledger: library.catalog, originals: library.originals,
-      library: surroundings.layout.root,
+      library: library.folder,
       memoryBudget: surroundings.configuration.memoryBudget.bytes, report: report
     ) {
       Pulse.shared.beat()
