@@ -26,6 +26,9 @@ static inline int pipeline_openat(int folder, const char *path, int flags, mode_
   return openat(folder, path, flags, mode);
 }
 
+// O_PATH needs _GNU_SOURCE: a place in the file system, whose content is not opened.
+enum { pipeline_open_place = O_PATH };
+
 // fcntl(2) is variadic.
 static inline int pipeline_fcntl(int descriptor, int command, int argument) {
   return fcntl(descriptor, command, argument);

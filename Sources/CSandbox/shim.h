@@ -86,6 +86,12 @@ static inline int pipeline_close_on_exec_from(unsigned int first) {
   return (int)syscall(436, first, ~0U, 4U);
 }
 
+// execveat(2) of the file that a descriptor stands for, with AT_EMPTY_PATH; `path` is empty.
+static inline int pipeline_execute(
+    int descriptor, const char *path, char *const arguments[], char *const environment[]) {
+  return (int)syscall(SYS_execveat, descriptor, path, arguments, environment, 0x1000);
+}
+
 // What <fcntl.h> and <sys/mman.h> have under _GNU_SOURCE only, and macros that Swift
 // can't evaluate.
 enum {

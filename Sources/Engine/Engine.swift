@@ -1,7 +1,7 @@
 package import Catalog
 import Configuration
 import Dispatch
-import Files
+package import Files
 package import Originals
 package import PipelineModel
 import PipelinePlugin
@@ -49,20 +49,20 @@ package final class Engine: Sendable {
   ///   - isStopped: whether to leave the rest of what changed stages mean for assets that are
   ///     there; asked again and again meanwhile.
   package init(
-    _ plan: StagePlan, ledger: any Ledger, originals: any OriginalStore, library: BytePath,
+    _ plan: StagePlan, ledger: any Ledger, originals: any OriginalStore, library: Descriptor,
     memoryBudget: Int, report: any EngineReport, isStopped: () -> Bool = { false }
   ) throws(EngineError) {
     self.ledger = ledger
     self.originals = originals
     self.report = report
-    let workPath = library.appending("work")
-    lanes = plan.stages.map { StageLanes($0, work: workPath, memoryBudget: memoryBudget) }
+    renditions = RenditionStore(library: library)
     do throws(FileError) {
-      renditions = try RenditionStore(library: library)
-      work = try WorkFolders(workPath)
+      work = try WorkFolders(in: library)
     } catch {
       throw EngineError(.file, error.message, path: error.path, cause: error)
     }
+    let workPath = work.path
+    lanes = plan.stages.map { StageLanes($0, work: workPath, memoryBudget: memoryBudget) }
     let widths = plan.stages.map(\.configuration.concurrency)
     state = Mutex(State(admission: Admission(widths: widths, memoryBudget: memoryBudget)))
     do throws(CatalogError) {

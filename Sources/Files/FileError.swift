@@ -9,6 +9,8 @@ package struct FileError: Error, Hashable, Sendable {
     case notRegular, changed, ioError, tooManyOpen, stopped, other
     /// This user may not watch more folders, or not begin to watch at all.
     case watchLimit, watcherLimit
+    /// Somebody else could put something else there.
+    case untrusted
   }
 
   /// What a caller can act upon.

@@ -1,4 +1,4 @@
-import Files
+package import Files
 import Glibc
 package import PipelineModel
 import Synchronization
@@ -33,13 +33,24 @@ package final class Manifest: Sendable {
     try self.init(folder: path, segmentSize: Self.segmentSize)
   }
 
-  init(folder path: BytePath, segmentSize: Int) throws(ManifestError) {
-    self.segmentSize = segmentSize
+  /// Opens the journal in an open folder.
+  package convenience init(in folder: Descriptor) throws(ManifestError) {
+    try self.init(in: folder, segmentSize: Self.segmentSize)
+  }
+
+  convenience init(folder path: BytePath, segmentSize: Int) throws(ManifestError) {
+    let folder: Descriptor
     do throws(FileError) {
-      folder = try Descriptor.openFolder(path)
+      folder = try Descriptor.openFolder(path, followsLinks: false)
     } catch {
       throw ManifestError(error)
     }
+    try self.init(in: folder, segmentSize: segmentSize)
+  }
+
+  private init(in folder: Descriptor, segmentSize: Int) throws(ManifestError) {
+    self.folder = folder
+    self.segmentSize = segmentSize
     var state = State(segment: nil, segmentNumber: 0, segmentBytes: 0, sequence: 0)
     let numbers = try Self.segmentNumbers(in: folder)
     state.segmentNumber = numbers.last ?? 0

@@ -4,6 +4,7 @@ package import PipelineModel
 
 /// Originals as read-only files in a tree of folders on a local file system.
 package final class FolderStore: OriginalStore {
+  private let library: Descriptor
   private let root: Descriptor
   private let damaged: BytePath
   private let flush: GroupFlush
@@ -11,12 +12,16 @@ package final class FolderStore: OriginalStore {
   /// Opens the tree.
   ///
   /// - Parameters:
-  ///   - root: the folder `originals/`.
-  ///   - damaged: the folder for what is found damaged; made when it is needed.
-  package init(root: BytePath, damaged: BytePath) throws(FileError) {
-    self.root = try Descriptor.openFolder(root)
+  ///   - library: the folder that the others are in; neither may be a link.
+  ///   - originals: the name of the tree's folder.
+  ///   - damaged: the name of the folder for what is found damaged; made when it is needed.
+  package init(
+    in library: Descriptor, originals: BytePath = "originals", damaged: BytePath = "damaged"
+  ) throws(FileError) {
+    self.library = library
     self.damaged = damaged
-    flush = GroupFlush(self.root)
+    root = try Self.openOwnFolder(originals, in: library)
+    flush = GroupFlush(root)
   }
 
   package func put(_ files: [IncomingOriginal]) throws(FileError) -> [PutOutcome] {
@@ -192,9 +197,8 @@ package final class FolderStore: OriginalStore {
 
   /// Moves what has an original's name to `damaged/`, under a number that is free.
   private func setAside(_ name: BytePath, of folder: Descriptor) throws(FileError) {
-    let parent = try Descriptor.openFolder(damaged.parent)
-    if try parent.makeFolder(damaged.lastComponent) { try parent.sync() }
-    let place = try Self.openOwnFolder(damaged.lastComponent, in: parent)
+    if try library.makeFolder(damaged) { try library.sync() }
+    let place = try Self.openOwnFolder(damaged, in: library)
     for number in 1...10_000 {
       do {
         try folder.rename(
@@ -208,7 +212,7 @@ package final class FolderStore: OriginalStore {
       }
     }
     throw FileError(
-      .exists, "“\(damaged.printable)” holds 10,000 damaged copies of \(name); clear it.",
-      path: damaged)
+      .exists, "“\(place.path.printable)” holds 10,000 damaged copies of \(name); clear it.",
+      path: place.path)
   }
 }

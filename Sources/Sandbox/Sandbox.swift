@@ -34,7 +34,8 @@ package enum Sandbox {
   ) throws(SandboxError) -> Never {
     let started = try StartedProgram(finding: program, arguments: arguments)
     let memory = try SecretMemory(
-      path: started.path.bytes, arguments: started.arguments.map(\.bytes),
+      // Empty: the descriptor alone says which file.
+      path: [], arguments: started.arguments.map(\.bytes),
       environment: environment.map { Array("\($0.0)=\($0.1)".utf8) })
     try systemCall("close what is open when a program starts") {
       pipeline_close_on_exec_from(3)
@@ -48,22 +49,35 @@ package enum Sandbox {
           path: UInt64(UInt(bitPattern: memory.path)),
           arguments: UInt64(UInt(bitPattern: memory.arguments)),
           environment: UInt64(UInt(bitPattern: memory.environment))))
-    execve(
-      memory.path.assumingMemoryBound(to: CChar.self),
+    pipeline_execute(
+      started.file.number, memory.path.assumingMemoryBound(to: CChar.self),
       memory.arguments.assumingMemoryBound(to: UnsafeMutablePointer<CChar>?.self),
       memory.environment.assumingMemoryBound(to: UnsafeMutablePointer<CChar>?.self))
     let code = errno
     throw SandboxError(
       .program,
-      "The program “\(started.path.printable)” can't be started: "
+      "The program “\(started.file.path.printable)” can't be started: "
         + "\(String(cString: strerror(code))).",
-      path: started.path, cause: code)
+      path: started.file.path, cause: code)
   }
 
-  /// Returns the folders that have the system's libraries, and those that this process has loaded.
+  /// Returns where the system's libraries are, and those that this process has loaded, for the
+  /// `read` of a policy.
   ///
-  /// Only folders that are there, for the `read` of a policy; also those of `LD_LIBRARY_PATH`.
-  package static func systemFolders() -> [BytePath] {
+  /// Folders that are there, also those of `LD_LIBRARY_PATH`; of one that holds a secret of the
+  /// policy its libraries alone.
+  package static func systemPlaces(_ policy: SandboxPolicy) -> [BytePath] {
+    systemFolders().flatMap { folder in
+      policy.secret(in: folder) == nil ? [folder] : SystemPaths.libraries(in: folder)
+    }
+  }
+
+  /// Returns the shared libraries in a folder, without links.
+  package static func libraries(in folder: BytePath) -> [BytePath] {
+    SystemPaths.libraries(in: folder)
+  }
+
+  private static func systemFolders() -> [BytePath] {
     let all =
       SystemPaths.libraries + SystemPaths.foldersOfLoadedLibraries()
       + SystemPaths.foldersOfLoaderPath()
@@ -83,9 +97,11 @@ package enum Sandbox {
   }
 
   private static func restrict(
-    _ policy: SandboxPolicy, reading: [BytePath], executing: [BytePath], by execution: Execution
+    _ policy: SandboxPolicy, reading: [Descriptor], executing: [Descriptor], by execution: Execution
   ) throws(SandboxError) {
     try requireOneThread()
+    try policy.requireSecretsApart()
+    for place in reading + executing { try policy.requireApart(place) }
     let support = SandboxSupport.probe()
     guard support.seccomp else {
       throw SandboxError(
@@ -105,11 +121,11 @@ package enum Sandbox {
     if version >= 1 {
       let landlock = try Landlock(version: version, network: policy.network)
       try landlock.allowSystem(policy)
-      for path in policy.read + reading { try landlock.allow(.read, path) }
+      for path in policy.read { try landlock.allow(.read, path) }
+      for place in reading { try landlock.allow(.read, place) }
       for path in policy.write { try landlock.allow(.write, path) }
-      for path in policy.execute + executing {
-        try landlock.allow([.read, .execute], path)
-      }
+      for path in policy.execute { try landlock.allow([.read, .execute], path) }
+      for place in executing { try landlock.allow([.read, .execute], place) }
       try landlock.restrict()
     }
     try filter.enter()

@@ -1,3 +1,4 @@
+import Files
 package import PipelineModel
 
 /// What a worker may reach and do; made by the program, carried out by the worker itself.
@@ -17,6 +18,12 @@ package struct SandboxPolicy: Hashable, Codable, Sendable {
   package var exec = false
   /// Whether it may fork; default no. `exec` includes it.
   package var processes = false
+  /// What no plugin may read, apart from what `read` and `write` name: neither it nor a folder
+  /// that it is in. Paths without links.
+  package var secrets: [BytePath] = []
+  /// Folders of people that are not read because a program is in them or beside them; unlike
+  /// secrets they may be where all may read. Paths without links.
+  package var personal: [BytePath] = []
   /// The newest Landlock that is made use of; by default what the kernel has.
   ///
   /// For tests, which so see what an older kernel would do; 0 is one without.
@@ -27,5 +34,40 @@ package struct SandboxPolicy: Hashable, Codable, Sendable {
     self.read = read
     self.write = write
     self.execute = execute
+  }
+
+  /// The first secret or personal folder that can be read by who can read a place.
+  ///
+  /// - Parameter place: a path without links.
+  package func secret(in place: BytePath) -> BytePath? {
+    (secrets + personal).first { $0.isInside(place) }
+  }
+
+  /// Refuses secrets where every plugin may read.
+  func requireSecretsApart() throws(SandboxError) {
+    for secret in secrets {
+      guard let place = SystemPaths.readable.first(where: { secret.isInside($0) }) else { continue }
+      throw SandboxError(
+        .path,
+        "“\(secret.printable)” is in “\(place.printable)”, where plugins may read, and can't be "
+          + "kept from them: move it to another folder.", path: secret)
+    }
+  }
+
+  /// Refuses a place that a program brings along and that holds a secret.
+  func requireApart(_ place: Descriptor) throws(SandboxError) {
+    guard let secret = secret(in: place.path) else { return }
+    throw SandboxError(
+      .path,
+      "To run, the plugin's program needs “\(place.path.printable)”, which also holds "
+        + "“\(secret.printable)”, and no plugin may read that: move one of them.",
+      path: place.path)
+  }
+}
+
+extension BytePath {
+  /// Whether this is a place or something below it.
+  fileprivate func isInside(_ place: BytePath) -> Bool {
+    self == place || relative(to: place) != nil
   }
 }

@@ -5,17 +5,18 @@ import PipelineModel
 
 /// A program as it will really be started: what the kernel loads, with what arguments.
 ///
-/// Scripts are taken apart here, not by the kernel or by `env`, so that one execve(2)
-/// is enough and all later ones can be denied.
+/// Scripts are taken apart here, not by the kernel or by `env`, so that one execveat(2)
+/// is enough and all later ones can be denied. Nothing is started that others could
+/// replace, and what is started is the very file that was looked at.
 struct StartedProgram {
-  /// The file that the kernel loads.
-  var path: BytePath
+  /// The file that the kernel loads, open as a place.
+  var file: Descriptor
   /// All arguments, the name that it is called by first.
   var arguments: [BytePath]
-  /// What it must be able to read besides: its script, its interpreter's installation.
-  var read: [BytePath]
+  /// What it must be able to read besides: its script, its interpreter's own modules.
+  var read: [Descriptor]
   /// What it must be able to execute: itself and its loader.
-  var execute: [BytePath]
+  var execute: [Descriptor]
 
   /// As many interpreters of interpreters as the kernel takes.
   private static let deepest = 4
@@ -24,24 +25,26 @@ struct StartedProgram {
   ///
   /// - Parameter program: a path; without a slash it is looked for in the system's folders.
   init(finding program: BytePath, arguments: [BytePath]) throws(SandboxError) {
-    var path = try Self.find(program)
+    var file = try Self.find(program)
+    var path = program.isAbsolute ? program : file.path
     var words = arguments
     var name = program
     read = []
     for _ in 0...Self.deepest {
-      let head = try Self.head(of: path)
+      let head = try Self.head(of: file)
       if head.starts(with: Self.magic) {
-        self.path = path
+        self.file = file
         self.arguments = [name] + words
-        execute = [path] + (try Self.loader(of: path, head))
+        execute = [file] + (try Self.loader(of: file, head))
         return
       }
       let script = try Interpreter(line: head, of: path)
-      read.append(path)
+      read.append(file)
       words = script.arguments + [path] + words
       name = script.program
-      path = try Self.find(script.program, for: path)
-      read += Self.installation(of: path)
+      file = try Self.find(script.program, for: path)
+      read += try InterpreterModules(of: file, calledAs: script.program).places
+      path = script.program.isAbsolute ? script.program : file.path
     }
     throw SandboxError(
       .program, "“\(program.printable)” has interpreters of interpreters without end.",
@@ -52,10 +55,10 @@ struct StartedProgram {
 
   private static func find(
     _ program: BytePath, for script: BytePath? = nil
-  ) throws(SandboxError) -> BytePath {
+  ) throws(SandboxError) -> Descriptor {
     let needed = script.map { ", which “\($0.printable)” names in its first line," } ?? ""
     guard !program.bytes.contains(UInt8(ascii: "/")) else {
-      if isProgram(program) { return program }
+      if isProgram(program) { return try trusted(program, isNeeded: script != nil) }
       let code = errno
       let reason = code == 0 ? "it is not a file" : String(cString: strerror(code))
       throw SandboxError(
@@ -66,7 +69,7 @@ struct StartedProgram {
     }
     for folder in SystemPaths.search {
       let path = folder.appending(program)
-      if isProgram(path) { return path }
+      if isProgram(path) { return try trusted(path, isNeeded: script != nil) }
     }
     let places = SystemPaths.search.map(\.printable).joined(separator: ", ")
     throw SandboxError(
@@ -84,53 +87,40 @@ struct StartedProgram {
     }
   }
 
+  private static func trusted(
+    _ path: BytePath, isNeeded: Bool
+  ) throws(SandboxError) -> Descriptor {
+    try translating(path) { () throws(FileError) in
+      try TrustedPath.findFile(path, as: isNeeded ? "The interpreter" : "The program")
+    }
+  }
+
   /// Reads the beginning of a file, as much as the kernel looks at.
-  private static func head(of path: BytePath) throws(SandboxError) -> [UInt8] {
-    do throws(FileError) {
-      let file = try Descriptor.open(path, flags: O_RDONLY)
-      return try file.read(upTo: 4096, at: 0)
-    } catch {
-      throw SandboxError(
-        .program, "The program can't be started. \(error.message)", path: path,
-        cause: error.errno)
+  private static func head(of file: Descriptor) throws(SandboxError) -> [UInt8] {
+    try translating(file.path) { () throws(FileError) in
+      try file.openedForReading().read(upTo: 4096, at: 0)
     }
   }
 
   /// Returns the loader that a program asks for; none if it is linked statically. Source: elf(5).
   private static func loader(
-    of path: BytePath, _ head: [UInt8]
-  ) throws(SandboxError) -> [BytePath] {
-    do throws(FileError) {
-      let file = try Descriptor.open(path, flags: O_RDONLY)
-      return try file.loader(head).map { [$0] } ?? []
-    } catch {
-      throw SandboxError(
-        .program, "The program can't be started. \(error.message)", path: path,
-        cause: error.errno)
+    of file: Descriptor, _ head: [UInt8]
+  ) throws(SandboxError) -> [Descriptor] {
+    try translating(file.path) { () throws(FileError) in
+      guard let path = try file.openedForReading().loader(head) else { return [] }
+      return [try TrustedPath.findFile(path, as: "The loader")]
     }
   }
 
-  /// Returns what belongs to an interpreter: the folder that has its `bin` and its `lib`.
-  ///
-  /// Both for the path as it is and for what a link leads to, because an environment of
-  /// Python is a folder with a link to the interpreter. Never a person's whole home.
-  private static func installation(of path: BytePath) -> [BytePath] {
-    let real: BytePath
+  private static func translating<Result>(
+    _ path: BytePath, _ body: () throws(FileError) -> Result
+  ) throws(SandboxError) -> Result {
     do throws(FileError) {
-      real = try FileSystem.realPath(of: path)
+      return try body()
     } catch {
-      // What can't be resolved can't be started either, and is reported then.
-      return []
+      throw SandboxError(
+        .program, "“\(path.printable)” can't be started. \(error.message)", path: path,
+        cause: error.errno)
     }
-    var found: [BytePath] = real == path ? [] : [real]
-    for folder in [path.parent, real.parent] where folder.lastComponent == "bin" {
-      let prefix = folder.parent
-      let depth = prefix.components.count
-      let isHome = prefix.components.first == "home" && depth < 3 || prefix == "/root"
-      let isSystem = depth == 0 || ["/usr", "/usr/local"].contains(prefix)
-      let hasLibraries = prefix.appending("lib").withCString { access($0, F_OK) == 0 }
-      if !isHome, !isSystem, hasLibraries, !found.contains(prefix) { found.append(prefix) }
-    }
-    return found
   }
 }

@@ -148,12 +148,12 @@ extension SystemCallFilter {
       try refuse(["execve", "execveat"])
     case .once(let path, let arguments, let environment):
       try allow(
-        ["execve"], when: .equals(0, path), .equals(1, arguments), .equals(2, environment))
+        ["execveat"], when: .equals(1, path), .equals(2, arguments), .equals(3, environment))
       // One rule for each, because a rule's conditions must all be met.
-      try refuse(["execve"], when: .differs(0, from: path))
-      try refuse(["execve"], when: .differs(1, from: arguments))
-      try refuse(["execve"], when: .differs(2, from: environment))
-      try refuse(["execveat"])
+      try refuse(["execveat"], when: .differs(1, from: path))
+      try refuse(["execveat"], when: .differs(2, from: arguments))
+      try refuse(["execveat"], when: .differs(3, from: environment))
+      try refuse(["execve"])
     }
   }
 

@@ -28,6 +28,8 @@ enum SystemPaths {
     "/etc/alternatives", "/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/local/lib",
     "/usr/share",
   ]
+  /// Folders in which every plugin may read, or every one that may do more.
+  static let readable = libraries + settings + network + programs
   /// Where a program without a slash in its name is looked for, whatever `PATH` says.
   static let search: [BytePath] = ["/usr/local/bin", "/usr/bin", "/bin"]
   /// The loaders of programs that are not this one's kind.
@@ -54,8 +56,19 @@ enum SystemPaths {
     return folders.sorted()
   }
 
+  /// Returns the shared libraries in a folder; none where it can't be looked into. A link is none:
+  /// it may lead anywhere, and where it leads to another library that is one itself.
+  static func libraries(in path: BytePath) -> [BytePath] {
+    guard let folder = try? Descriptor.openFolder(path), let entries = try? folder.entries() else {
+      return []
+    }
+    return entries.map(\.name).filter { name in
+      isLibrary(name) && (try? folder.status(of: name).kind) == .regular
+    }.map { path.appending($0) }
+  }
+
   /// Whether a name is one of a shared library: it ends with `.so`, or has a version behind it.
-  private static func isLibrary(_ name: BytePath) -> Bool {
+  static func isLibrary(_ name: BytePath) -> Bool {
     let end = Array(".so".utf8)
     for start in name.bytes.indices where name.bytes[start...].starts(with: end) {
       let next = start + end.count

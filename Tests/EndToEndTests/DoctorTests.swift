@@ -205,6 +205,16 @@ struct DoctorTests {
     expectStates(try checks(workspace.program), trials, "unknown")
   }
 
+  @Test("A library that others may write fails")
+  func shared() throws {
+    let workspace = try Workspace()
+    try workspace.json("run")
+    try Unprivileged.shell("chmod 0777 library", in: workspace)
+    let found = try checks(workspace.program, exit: 3)
+    expectStates(found, ["library"], "failed")
+    #expect(found["library"]?["detail"]?.string?.contains("chmod go-w") == true)
+  }
+
   @Test("Too little free space fails")
   func space() throws {
     let workspace = try Workspace()

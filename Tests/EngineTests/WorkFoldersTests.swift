@@ -11,14 +11,16 @@ struct WorkFoldersTests {
   @Test("What jobs and workers left is removed; what somebody else put there stays")
   func emptied() throws {
     let temporary = try TemporaryFolder()
-    let root = try Descriptor.openFolder(temporary.path)
+    let library = try Descriptor.openFolder(temporary.path)
+    try library.makeFolder("work")
+    let root = try Descriptor.openFolder("work", in: library)
     for name: BytePath in ["7", "worker-2", ".removed-0", "album", "worker-x", "7b", "worker-"] {
       try root.makeFolder(name)
       _ = try Descriptor.open(
         "file", in: Descriptor.openFolder(name, in: root), flags: O_WRONLY | O_CREAT, mode: 0o600)
     }
     _ = try Descriptor.open("picture.jpg", in: root, flags: O_WRONLY | O_CREAT, mode: 0o600)
-    _ = try WorkFolders(temporary.path)
+    _ = try WorkFolders(in: library)
     #expect(
       try root.entries().map(\.name.description).sorted()
         == ["7b", "album", "picture.jpg", "worker-", "worker-x"])
@@ -31,7 +33,18 @@ struct WorkFoldersTests {
     try root.makeFolder("elsewhere")
     try Descriptor.openFolder("elsewhere", in: root).makeFolder("7")
     try #require(symlink("elsewhere", "\(temporary.appending("work"))") == 0)
-    #expect(throws: FileError.self) { try WorkFolders(temporary.appending("work")) }
+    #expect(throws: FileError.self) { try WorkFolders(in: root) }
     #expect(try Descriptor.openFolder("elsewhere", in: root).entries().count == 1)
+  }
+
+  @Test("Nothing is removed from a folder that others may write")
+  func writable() throws {
+    let temporary = try TemporaryFolder()
+    let library = try Descriptor.openFolder(temporary.path)
+    try library.makeFolder("work")
+    try Descriptor.openFolder("work", in: library).makeFolder("7")
+    try #require(chmod("\(temporary.appending("work"))", 0o777) == 0)
+    #expect(throws: FileError.self) { try WorkFolders(in: library) }
+    #expect(try Descriptor.openFolder("work", in: library).entries().count == 1)
   }
 }

@@ -1,10 +1,11 @@
+import Files
 import Fixtures
 import Foundation
 import Glibc
 import PipelineModel
-import Sandbox
 import Testing
 
+@testable import Sandbox
 @testable import sandbox_probe
 
 @Suite("A program that is started in the sandbox", .timeLimit(.minutes(3)))
@@ -20,6 +21,7 @@ struct ExecuteTests {
         print(name, error.errno)
     print(sys.argv[1:])
     attempt("execve", os.execv, "/bin/true", ["true"])
+    attempt("execveat", os.execve, os.open(sys.argv[0], os.O_RDONLY), ["true"], {})
     attempt("fork", os.fork)
     attempt("socket", socket.socket)
     attempt("secret", open, sys.argv[1])
@@ -39,7 +41,8 @@ struct ExecuteTests {
     #expect(outcome.exitCode == 0, "\(outcome.errors)")
     let lines = outcome.output.split(separator: "\n").map(String.init)
     let expected = [
-      "['\(cell.secret)', '\(cell.output)']", "execve \(EPERM)", "fork \(EPERM)",
+      "['\(cell.secret)', '\(cell.output)']", "execve \(EPERM)",
+      "execveat \(EPERM)", "fork \(EPERM)",
       "socket \(EPERM)", "secret \(EACCES)", "list \(EACCES)", "thread 0", "out 0", "own 0",
     ]
     #expect(lines == expected)
@@ -126,30 +129,96 @@ struct ExecuteTests {
     }
   }
 
-  @Test("An interpreter with an installation of its own can read that, and no more")
+  /// A folder with an interpreter in `bin` that is a link to the system's, and files beside it.
+  private func tool(_ cell: Cell, files: [BytePath]) throws -> BytePath {
+    let home = cell.folder.appending("tool")
+    let manager = FileManager.default
+    for name in [BytePath("bin/sh")] + files {
+      try manager.createDirectory(
+        atPath: home.appending(name.parent).description, withIntermediateDirectories: true)
+    }
+    try manager.createSymbolicLink(
+      atPath: home.appending("bin/sh").description, withDestinationPath: "/bin/sh")
+    for name in files {
+      try Data("own\n".utf8).write(to: URL(fileURLWithPath: home.appending(name).description))
+    }
+    return home
+  }
+
+  @Test("Of an interpreter's installation its own modules can be read, and no more")
   func installation() throws {
     let cell = try Cell()
-    // A link, as in an environment of Python: what it leads to is the system's.
-    let manager = FileManager.default
-    for name: BytePath in ["tool/bin", "tool/lib", "tool2/bin"] {
-      try manager.createDirectory(
-        atPath: cell.folder.appending(name).description, withIntermediateDirectories: true)
+    let own: [BytePath] = ["pyvenv.cfg", "lib/shell/module", "lib/libtool.so.1"]
+    let others: [BytePath] = ["file", "lib/file", "lib/other/file", "bin/file", "pictures/file"]
+    let home = try tool(cell, files: own + others)
+    for link: BytePath in ["lib/shlink", "lib/liblink.so"] {
+      try FileManager.default.createSymbolicLink(
+        atPath: home.appending(link).description,
+        withDestinationPath: cell.secret.parent.description)
     }
-    for name: BytePath in ["tool", "tool2"] {
-      try manager.createSymbolicLink(
-        atPath: cell.folder.appending(name).appending("bin/sh").description,
-        withDestinationPath: "/bin/sh")
-      try Data("own".utf8).write(
-        to: URL(fileURLWithPath: cell.folder.appending(name).appending("file").description))
+    let script = try cell.script(
+      "script",
+      "#!\(home)/bin/sh\nfor f; do line=; read line < $f; [ \"$line\" ] && echo own; done 2>&-")
+    let led: [BytePath] = ["lib/shlink/secret", "lib/liblink.so/secret"]
+    for (files, output) in [(own, "own\nown\nown\n"), (others, ""), (led, "")] {
+      let outcome = try cell.execute([script] + files.map { home.appending($0) }, cell.policy())
+      #expect(outcome.output == output, "\(outcome)")
     }
-    let text = "read line < \"$1\"; echo \"$line\"; read line < \"$2\""
-    for (tool, isRead) in [("tool", true), ("tool2", false)] {
-      let home = cell.folder.appending(BytePath(tool))
-      let script = try cell.script(BytePath("script-" + tool), "#!\(home)/bin/sh\n\(text)")
-      let outcome = try cell.execute(
-        [script, home.appending("file"), cell.secret], cell.policy())
-      #expect(outcome.output.contains("own") == isRead, "\(outcome)")
-      #expect(outcome.exitCode != 0)
+  }
+
+  @Test("An interpreter whose modules hold a secret is refused, with both paths")
+  func secretAmongModules() throws {
+    let cell = try Cell()
+    let home = try tool(cell, files: ["lib/shell/library/catalog"])
+    let script = try cell.script("script", "#!\(home)/bin/sh\n")
+    var policy = cell.policy()
+    #expect(try cell.execute([script], policy).exitCode == 0)
+    policy.secrets = [home.appending("lib/shell/library")]
+    let outcome = try cell.execute([script], policy)
+    #expect(outcome.exitCode == 3)
+    #expect(outcome.output.contains("“\(home)/lib/shell”, which also holds"), "\(outcome.output)")
+    #expect(outcome.output.contains("\(home)/lib/shell/library"))
+  }
+
+  @Test("A secret where every plugin may read is refused")
+  func secretOfTheSystem() throws {
+    let cell = try Cell()
+    var policy = cell.policy()
+    policy.personal = ["/usr/share/pictures"]
+    #expect(try cell.execute(["true"], policy).exitCode == 0)
+    policy.secrets = ["/usr/share/pictures"]
+    let outcome = try cell.execute(["true"], policy)
+    #expect(outcome.exitCode == 3)
+    #expect(outcome.output.contains("“/usr/share/pictures” is in “/usr/share”"))
+  }
+
+  @Test("A program or an interpreter that others may replace is not started")
+  func replaceable() throws {
+    let cell = try Cell()
+    let home = try tool(cell, files: ["lib/shell/module"])
+    let script = try cell.script("script", "#!\(home)/bin/sh\necho started\n")
+    #expect(try cell.execute([script], cell.policy()).output == "started\n")
+    // The script itself, the folder of its interpreter, one above that, and a module.
+    for path in [script, home.appending("bin"), home, home.appending("lib/shell")] {
+      try #require(chmod(path.description, 0o777) == 0)
+      let outcome = try cell.execute([script], cell.policy())
+      #expect(outcome.exitCode == 3, "\(path)")
+      #expect(outcome.output.contains("“\(path)” may be written by others"), "\(outcome.output)")
+      try #require(chmod(path.description, 0o755) == 0)
     }
+    #expect(try cell.execute([script], cell.policy()).output == "started\n")
+  }
+
+  @Test("What was looked at is what is started, whatever gets its name meanwhile")
+  func exchanged() throws {
+    let cell = try Cell()
+    let program = cell.folder.appending("program")
+    try FileManager.default.copyItem(atPath: "/bin/echo", toPath: program.description)
+    let started = try StartedProgram(finding: program, arguments: ["looked at"])
+    try #require(rename(try cell.script("other", "#!/bin/sh\n").description, "\(program)") == 0)
+    #expect(try started.file.openedForReading().readToEnd(limit: 1 << 20).count > 10_000)
+    #expect(
+      try started.file.status().isSameNode(as: started.execute[0].status())
+        && !started.file.status().isSameNode(as: FileSystem.status(of: program)))
   }
 }

@@ -94,7 +94,7 @@ struct ReachTests {
 
   @Test("The system's folders are there, and name the runtime of this very program")
   func systemFolders() throws {
-    let folders = Sandbox.systemFolders()
+    let folders = Sandbox.systemPlaces(SandboxPolicy())
     #expect(folders.contains("/usr/lib"))
     for folder in folders {
       var status = stat()
@@ -107,5 +107,20 @@ struct ReachTests {
     let start = try #require(line.firstIndex(of: "/"))
     let place = BytePath(String(line[start...])).parent
     #expect(folders.contains { $0 == place || place.relative(to: $0) != nil })
+  }
+
+  @Test("Of a folder with libraries that also holds a secret, the libraries alone are there")
+  func librariesBesideSecret() throws {
+    let cell = try Cell()
+    let folder = cell.folder.appending("outside")
+    try Descriptor.openFolder(folder).writeDurably([], as: "libx.so.1")
+    setenv("LD_LIBRARY_PATH", "\(folder)", 1)
+    defer { unsetenv("LD_LIBRARY_PATH") }
+    var policy = SandboxPolicy()
+    #expect(Sandbox.systemPlaces(policy).contains(folder))
+    policy.secrets = [cell.secret]
+    let places = Sandbox.systemPlaces(policy)
+    #expect(!places.contains(folder) && places.contains(folder.appending("libx.so.1")))
+    #expect(!places.contains(cell.secret))
   }
 }

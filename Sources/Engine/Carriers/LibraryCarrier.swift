@@ -18,8 +18,13 @@ package final class LibraryCarrier: Carrier {
   ///
   /// - Throws: `PluginFailure` of class `environment` where library and machine
   ///   don't fit, and `permanent` where the plugin is not one.
-  package init(path: BytePath) throws(PluginFailure) {
+  package convenience init(path: BytePath) throws(PluginFailure) {
     try PluginTrust.check(library: path)
+    try self.init(checked: path)
+  }
+
+  /// Loads a library that was found to be nobody else's.
+  init(checked path: BytePath) throws(PluginFailure) {
     let library = try LoadedLibrary(path: path)
     try library.checkToolchain()
     table = try PluginTable(library)

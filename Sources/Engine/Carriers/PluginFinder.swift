@@ -68,7 +68,8 @@ package struct PluginFinder: Sendable {
       for name in names.sorted() {
         guard let id = Self.identifier(name), found[id] == nil else { continue }
         let path = folder.appending(name)
-        found[id] = Found(id: id, path: path, refusal: refusal ?? Self.refusal(path))
+        found[id] = Found(
+          id: id, path: path, refusal: refusal ?? PluginTrust.refusal(library: path)?.reason)
       }
     }
     return found.values.sorted { $0.id < $1.id }
@@ -86,15 +87,6 @@ package struct PluginFinder: Sendable {
     }
     if let refusal = found.refusal { throw PluginFailure(.environment, refusal) }
     return found.path
-  }
-
-  private static func refusal(_ path: BytePath) -> String? {
-    do throws(PluginFailure) {
-      try PluginTrust.check(library: path)
-      return nil
-    } catch {
-      return error.reason
-    }
   }
 
   private static func identifier(_ name: BytePath) -> String? {

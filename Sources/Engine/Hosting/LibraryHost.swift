@@ -20,8 +20,10 @@ struct LibraryHost {
   }
 
   /// Serves a plugin until the program at the other end is gone.
-  func run(library path: BytePath) throws(FileError) -> Never {
-    let loaded = load(path)
+  ///
+  /// - Parameter refusal: why it must not be loaded; asked before the process was locked in.
+  func run(library path: BytePath, refusal: PluginFailure?) throws(FileError) -> Never {
+    let loaded = refusal.map { .failure($0) } ?? load(path)
     try inbox.read(from: Descriptor(takingOver: STDIN_FILENO, path: "standard input"))
     var instance: PluginInstance?
     while true { serveNext(loaded, &instance) }
@@ -43,7 +45,7 @@ struct LibraryHost {
 
   private func load(_ path: BytePath) -> Result<LibraryCarrier, PluginFailure> {
     do throws(PluginFailure) {
-      return .success(try LibraryCarrier(path: path))
+      return .success(try LibraryCarrier(checked: path))
     } catch {
       return .failure(error)
     }

@@ -34,12 +34,13 @@ package enum WorkerMain {
       case .library(let path):
         var policy = launch.policy
         // Where this program's own libraries are, a plugin's may be, too.
-        policy.read += Sandbox.systemFolders()
+        policy.read += Sandbox.systemPlaces(policy)
+        let refusal = PluginTrust.refusal(library: path)
         try Sandbox.enter(policy)
         // A program that it starts may send the whole group a signal, as timeout(1) does: it may
         // not lead a group of its own here. The program that started this one has SIGKILL.
         if policy.exec { signal(SIGTERM, SIG_IGN) }
-        try LibraryHost().run(library: path)
+        try LibraryHost().run(library: path, refusal: refusal)
       case .executable(let words):
         guard let program = words.first else { end("no program was named") }
         try Sandbox.execute(

@@ -8,7 +8,6 @@ extension StagePlan {
   package static func program(
     of stage: StageConfiguration, in configuration: PipelineConfiguration, finder: PluginFinder
   ) throws(PluginFailure) -> WorkerProgram {
-    try StagePlugins.program(
-      of: stage, finder: finder, secrets: StagePlugins.secrets(of: configuration))
+    try StagePlugins.program(of: stage, finder: finder, secrets: PluginSecrets(configuration))
   }
 }

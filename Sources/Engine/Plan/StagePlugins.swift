@@ -21,7 +21,7 @@ struct StagePlugins {
     let known = Dictionary(uniqueKeysWithValues: found.map { ($0.id, JSONValue.object([:])) })
     let unknown = configuration.problems(plugins: known).filter { $0.code == .unknownPlugin }
     if let errors = ConfigurationErrors(unknown) { throw errors }
-    let secrets = Self.secrets(of: configuration)
+    let secrets = PluginSecrets(configuration)
     var descriptions: [WorkerLaunch.Plugin: WorkerDescription] = [:]
     var programs: [String: WorkerProgram] = [:]
     for stage in configuration.stages where stage.isolation == .process {
@@ -49,36 +49,20 @@ struct StagePlugins {
     try Self.translating { () throws(PluginFailure) in
       let path = try finder.find(StagePlan.identifier)
       return try WorkerCarrier(
-        WorkerProgram(.library(path), secrets: Self.secrets(of: configuration)))
+        WorkerProgram(.library(path), secrets: PluginSecrets(configuration)))
     }
-  }
-
-  /// Folders that no plugin may read by being beside its file.
-  static func secrets(of configuration: PipelineConfiguration) -> [BytePath] {
-    [configuration.library] + configuration.sources.map(\.path)
-      + [configuration.catalog].compactMap(\.self)
   }
 
   /// How workers of a stage are started.
   static func program(
-    of stage: StageConfiguration, finder: PluginFinder, secrets: [BytePath]
+    of stage: StageConfiguration, finder: PluginFinder, secrets: PluginSecrets
   ) throws(PluginFailure) -> WorkerProgram {
     guard let command = stage.command else {
       return WorkerProgram(
         .library(try finder.find(stage.plugin)), allowance: stage.allow, secrets: secrets)
     }
     let words = command.map { BytePath($0) }
-    if let program = words.first, program.isAbsolute {
-      try PluginTrust.check(program: program)
-      // Beside a library's own folder a program could not be given its folder to read.
-      let folder = program.parent
-      if let secret = WorkerProgram.secret(of: secrets, in: folder) {
-        throw PluginFailure(
-          .environment,
-          "The program \(program.printable) is in a folder that also holds \(secret.printable), "
-            + "which it must not read: move it to a folder of its own.")
-      }
-    }
+    if let program = words.first, program.isAbsolute { try PluginTrust.check(program: program) }
     return WorkerProgram(.executable(words), allowance: stage.allow, secrets: secrets)
   }
 

@@ -19,9 +19,7 @@ struct RenditionStore: Sendable {
 
   private let library: Descriptor
 
-  init(library: BytePath) throws(FileError) {
-    self.library = try Descriptor.openFolder(library)
-  }
+  init(library: Descriptor) { self.library = library }
 
   /// The most bytes that a policy keeps in the database.
   static func threshold(of storage: StageConfiguration.Storage) -> Int {

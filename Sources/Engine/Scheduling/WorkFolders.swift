@@ -5,14 +5,14 @@ import PipelineModel
 /// The folders below `work/` that jobs' results come to, one for each attempt.
 struct WorkFolders: Sendable {
   /// The path of `work/`.
-  let path: BytePath
+  var path: BytePath { root.path }
   private let root: Descriptor
 
-  /// Opens `work/`, ends what workers of a killed process are left, and removes what they and
+  /// Opens a library's `work/`, ends what workers of a killed process are left, and removes what they and
   /// their jobs left. What somebody else put there stays.
-  init(_ path: BytePath) throws(FileError) {
-    self.path = path
-    root = try Descriptor.openFolder(path, followsLinks: false)
+  init(in library: Descriptor) throws(FileError) {
+    root = try Descriptor.openFolder("work", in: library, followsLinks: false)
+    try root.requireOwn("The library's folder")
     let entries = try root.entries().filter { Self.isOurs($0.name) }
     for entry in entries { WorkerRecord.endSurvivors(of: entry.name, in: root) }
     for entry in entries { try root.removeTree(entry) }

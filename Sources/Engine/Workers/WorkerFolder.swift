@@ -19,7 +19,7 @@ struct WorkerFolder: Sendable {
   /// Makes a new folder below `work/`.
   init(_ name: BytePath, in work: BytePath) throws(FileError) {
     self.name = name
-    self.work = try Descriptor.openFolder(work)
+    self.work = try Descriptor.openFolder(work, followsLinks: false)
     try self.work.makeFolder(name)
     folder = try Descriptor.openFolder(name, in: self.work, followsLinks: false)
     try folder.makeFolder("in")

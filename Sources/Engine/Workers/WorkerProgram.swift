@@ -14,8 +14,8 @@ package struct WorkerProgram: Sendable {
   package let host: BytePath
   /// What the plugin may do beyond reading its input and writing its output.
   package let allowance: StageAllowance
-  /// Folders that it may not read by being beside its file: the library, above all.
-  package let secrets: [BytePath]
+  /// What it may not read by being beside it.
+  package let secrets: PluginSecrets
 
   /// This program, whatever has become of its file meanwhile. Source: proc(5).
   package static let thisProgram: BytePath = "/proc/self/exe"
@@ -23,7 +23,7 @@ package struct WorkerProgram: Sendable {
   /// Makes it from its parts.
   package init(
     _ plugin: WorkerLaunch.Plugin, host: BytePath = WorkerProgram.thisProgram,
-    allowance: StageAllowance = StageAllowance(), secrets: [BytePath] = []
+    allowance: StageAllowance = StageAllowance(), secrets: PluginSecrets = PluginSecrets()
   ) {
     self.plugin = plugin
     self.host = host
@@ -51,8 +51,10 @@ package struct WorkerProgram: Sendable {
     queue: DispatchQueue, handler: @escaping @Sendable (WorkerProcess.Event) -> Void
   ) throws(FileError) -> WorkerProcess {
     var policy = SandboxPolicy(
-      read: [folder?.inputPath].compactMap(\.self) + places() + allowance.read,
+      read: [folder?.inputPath].compactMap(\.self) + ownPlaces + allowance.read,
       write: [folder?.outputPath].compactMap(\.self) + allowance.write)
+    policy.secrets = secrets.secrets
+    policy.personal = secrets.personal
     policy.network = allowance.network
     policy.exec = allowance.exec
     policy.processes = mayFork || allowance.exec
@@ -64,36 +66,38 @@ package struct WorkerProgram: Sendable {
       launch, program: host, group: group, queue: queue, handler: handler)
   }
 
-  /// The places that the plugin itself is read from: its folder, as it may have files beside it,
-  /// or its file alone where the folder holds what it must not see.
-  private func places() -> [BytePath] {
-    let file: BytePath
+  /// What the plugin itself is read from: the folder that has its name, as `colour` has that of
+  /// `colour.py`, or its file alone; and the shared libraries beside one, which it may need.
+  var ownPlaces: [BytePath] {
+    guard let file else { return [] }
+    if isInFolderOfItsOwn { return [file.parent] }
+    guard case .library = plugin else { return [file] }
+    return [file] + Sandbox.libraries(in: file.parent).filter { $0 != file }
+  }
+
+  /// The plugin's file, where that is known: a name without a path is looked for by the worker.
+  private var file: BytePath? {
     switch plugin {
-    case .library(let path): file = path
+    case .library(let path): PluginSecrets.real(path)
     case .executable(let words):
-      guard let program = words.first, program.isAbsolute else { return [] }
-      file = program
-    }
-    let folder = Self.real(file.parent)
-    return [Self.secret(of: secrets, in: folder) == nil ? folder : file]
-  }
-
-  /// The first of some folders that can be read by who can read another.
-  static func secret(of secrets: [BytePath], in folder: BytePath) -> BytePath? {
-    let folder = real(folder)
-    return secrets.first { secret in
-      let secret = real(secret)
-      return secret == folder || secret.relative(to: folder) != nil
+      words.first.flatMap { $0.isAbsolute ? PluginSecrets.real($0) : nil }
     }
   }
 
-  /// The path without links, which the kernel follows; as it is where there is nothing yet.
-  private static func real(_ path: BytePath) -> BytePath {
-    do throws(FileError) {
-      return try FileSystem.realPath(of: path)
-    } catch {
-      return path
+  private var isInFolderOfItsOwn: Bool {
+    guard let file, file.parent.lastComponent == Self.name(of: file) else { return false }
+    return !secrets.contains(inside: file.parent)
+  }
+
+  /// The name of a plugin's file without `libpipeline-` and without what follows the last dot.
+  private static func name(of file: BytePath) -> BytePath {
+    var name = file.lastComponent.bytes[...]
+    let prefix = "libpipeline-".utf8
+    if name.starts(with: prefix) { name = name.dropFirst(prefix.count) }
+    if let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex {
+      name = name[..<dot]
     }
+    return BytePath(bytes: name)
   }
 
   private static func environment(home: BytePath) -> [String] {
@@ -123,7 +127,8 @@ package struct WorkerProgram: Sendable {
     guard isSetUp else {
       return PluginFailure(
         .environment,
-        "The plugin \(name) ended while it was set up, \(Self.words(ending)).\(last)")
+        "The plugin \(name) ended while it was set up, \(Self.words(ending)).\(last)"
+          + hint(on: log))
     }
     if case .signal(SIGXFSZ) = ending, let outputBytes {
       return PluginFailure(
@@ -131,6 +136,16 @@ package struct WorkerProgram: Sendable {
     }
     return PluginFailure(
       .transient, "The plugin \(name) crashed, \(Self.words(ending)).\(last)")
+  }
+
+  /// What may help where a plugin did not find a file that is beside its own.
+  private func hint(on log: String) -> String {
+    let words = ["No module named", "Permission denied", "cannot open shared object"]
+    guard file != nil, !isInFolderOfItsOwn, words.contains(where: { log.contains($0) }) else {
+      return ""
+    }
+    return " It may read its own file, and nothing beside that: put it into a folder that has its "
+      + "name and nothing else in it, or name what it needs under \"allow\", \"read\"."
   }
 
   /// How it ended, to follow “ended”.

@@ -38,7 +38,7 @@ package struct CatalogRebuild {
       let fresh = BytePath("catalog-rebuilt.sqlite")
       let files = CatalogFiles(folder: folder, name: fresh)
       try files.makeEmpty()
-      let manifest = try Manifest(folder: library.layout.manifest)
+      let manifest = try library.openManifest()
       let path = library.layout.catalogFolder.appending(fresh)
       let catalog = try Catalog.create(
         at: path, libraryID: library.marker.library, isDraft: true)

@@ -46,9 +46,7 @@ package struct GarbageCollection {
     let survey = try translating {
       GarbageSurvey(
         folder: library.folder, catalog: catalog,
-        manifest: try Manifest(folder: library.layout.manifest),
-        originals: try FolderStore(
-          root: library.layout.originals, damaged: library.layout.damaged))
+        manifest: try library.openManifest(), originals: try library.openOriginals())
     }
     var garbage = Garbage()
     let former = try translating { try catalog.formerRenditions() }

@@ -7,7 +7,7 @@ extension Verification {
   func compareCatalog(_ pass: Pass, _ report: (VerificationProblem) -> Void) throws {
     // The catalog first: what it knows was in the manifest before.
     let position = try catalog.lastManifestPosition
-    let last = try Manifest(folder: library.layout.manifest).lastSequence
+    let last = try library.openManifest().lastSequence
     guard position <= last else {
       return report(
         .init(

@@ -19,7 +19,7 @@ extension Verification {
   ) {
     let entries: [FolderEntry]
     do throws(FileError) {
-      entries = try Descriptor.openFolder(path, followsLinks: false).entries()
+      entries = try library.openPart(path).entries()
     } catch {
       // A folder that is missing, as in a restored library, holds nothing.
       if error.errno != ENOENT {

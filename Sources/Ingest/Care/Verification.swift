@@ -30,9 +30,7 @@ package struct Verification {
   package init(library: LibraryFolder, catalog: CatalogReader) throws(IngestError) {
     self.library = library
     self.catalog = catalog
-    originals = try translating {
-      try FolderStore(root: library.layout.originals, damaged: library.layout.damaged)
-    }
+    originals = try translating { try library.openOriginals() }
   }
 
   /// One run over the library, or a part of it.

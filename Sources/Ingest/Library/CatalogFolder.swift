@@ -65,6 +65,7 @@ package struct CatalogFolder {
 
   private func lockFolder() throws -> FileLock {
     let folder = try Descriptor.openFolder(path)
+    try LibraryFolder.requireOwn(folder, "The catalog folder")
     for _ in 0..<50 {
       if let lock = try FileLock.attempt(Self.lock, in: folder) { return lock }
       usleep(20_000)

@@ -65,16 +65,11 @@ package final class IngestLibrary {
     try found.prepareFolders()
     catalogLock = try CatalogFolder(of: found).claim()
     let layout = layout
-    let folder = folder
-    incoming = try translating {
-      try Descriptor.openFolder("incoming", in: folder, followsLinks: false)
-    }
+    incoming = try translating { try found.openPart(found.layout.incoming) }
     catalogFolder = try translating { try Descriptor.openFolder(layout.catalogFolder) }
-    originals = try translating {
-      try FolderStore(root: layout.originals, damaged: layout.damaged)
-    }
-    manifest = try translating { try Manifest(folder: layout.manifest) }
-    try Self.checkDevices(layout)
+    originals = try translating { try found.openOriginals() }
+    manifest = try translating { try found.openManifest() }
+    try Self.checkDevices(found)
     catalog = try Self.openCatalog(found, manifest: manifest)
     reader = try translating { try CatalogReader.open(at: layout.catalog, immutable: false) }
     let newest = try translating { [catalog] in try catalog.newestAssetID() }
@@ -110,7 +105,8 @@ package final class IngestLibrary {
   func fence(keepsOffOthers: Bool = true) throws(FileError) -> LibraryFence {
     var parts = folders
     for path in [layout.originals, layout.incoming, layout.manifest, layout.renditions] {
-      parts.append(try Descriptor.openFolder(path))
+      parts.append(
+        try Descriptor.openFolder(path.lastComponent, in: folder, followsLinks: false))
     }
     return try LibraryFence(parts, keepsOffOthers: keepsOffOthers)
   }
@@ -196,10 +192,11 @@ package final class IngestLibrary {
   }
 
   /// Bytes get from `incoming/` to `originals/` by rename, so both must be on one file system.
-  private static func checkDevices(_ layout: LibraryLayout) throws(IngestError) {
+  private static func checkDevices(_ library: LibraryFolder) throws(IngestError) {
+    let layout = library.layout
     try translating {
-      let device = try Descriptor.openFolder(layout.incoming).status().device
-      guard try Descriptor.openFolder(layout.originals).status().device != device else { return }
+      let device = try library.openPart(layout.incoming).status().device
+      guard try library.openPart(layout.originals).status().device != device else { return }
       throw IngestError(
         .notALibrary,
         "“\(layout.originals.printable)” is on another file system than "

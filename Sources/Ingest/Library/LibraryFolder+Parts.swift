@@ -1,8 +1,25 @@
 import Files
 import Glibc
+import Manifest
+import Originals
 import PipelineModel
 
 extension LibraryFolder {
+  /// Opens one of the library's folders, wherever the library's path leads to by now.
+  func openPart(_ path: BytePath) throws(FileError) -> Descriptor {
+    try Descriptor.openFolder(path.lastComponent, in: folder, followsLinks: false)
+  }
+
+  /// Opens the tree of originals.
+  func openOriginals() throws(FileError) -> FolderStore {
+    try FolderStore(
+      in: folder, originals: layout.originals.lastComponent,
+      damaged: layout.damaged.lastComponent)
+  }
+
+  /// Opens the journal.
+  func openManifest() throws -> Manifest { try Manifest(in: openPart(layout.manifest)) }
+
   /// Makes those of a locked library's folders that are missing, and refuses what
   /// stands in the place of one and is not the library's own.
   ///
@@ -29,7 +46,6 @@ extension LibraryFolder {
   private func hasFolder(_ name: BytePath) throws(IngestError) -> Bool {
     let path = layout.root.appending(name)
     guard let status = try translating({ try folder.statusIfThere(of: name) }) else { return false }
-    let owner = try translating { try folder.status().owner }
     guard status.kind == .folder else {
       let what = status.kind == .link ? "a symbolic link" : "no folder"
       throw IngestError(
@@ -37,13 +53,20 @@ extension LibraryFolder {
         "“\(path.printable)” is \(what); nothing was done, since the program writes and removes "
           + "files there. Put a folder of the library in its place.", path: path)
     }
-    guard status.owner == owner || status.owner == geteuid() else {
-      throw IngestError(
-        .notALibrary,
-        "“\(path.printable)” belongs to user \(status.owner), the library to user \(owner); "
-          + "nothing was done. Give it to the same user by `chown`.", path: path)
-    }
+    try Self.requireOwn(translating { try openPart(name) }, "The library's folder")
     return true
+  }
+
+  /// Refuses a folder that others could put something into.
+  static func requireOwn(_ folder: Descriptor, _ what: String) throws(IngestError) {
+    do throws(FileError) {
+      try folder.requireOwn(what)
+    } catch let error where error.code == .untrusted {
+      throw IngestError(
+        .notALibrary, error.message + " Nothing was done.", path: error.path, cause: error)
+    } catch {
+      throw IngestError(error)
+    }
   }
 
   /// Refuses a library that has been worked on and lacks a folder with what can't be made again.

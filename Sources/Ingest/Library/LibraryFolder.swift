@@ -72,7 +72,11 @@ package struct LibraryFolder: Sendable {
   }
 
   /// Takes the library's lock, or returns `nil` if another process has it.
+  ///
+  /// - Throws: `IngestError` of code `notALibrary` for a library of somebody else, or one that
+  ///   others may write.
   package func attemptLock() throws(IngestError) -> FileLock? {
+    try Self.requireOwn(folder, "The library")
     do throws(FileError) {
       return try FileLock.attempt(LibraryLayout.lock, in: folder)
     } catch let error where error.code == .readOnly || error.code == .permission {

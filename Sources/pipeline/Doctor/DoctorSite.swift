@@ -42,11 +42,7 @@ struct DoctorSite {
   }
 
   /// What no plugin may read by being beside it.
-  var secrets: [BytePath] {
-    guard let configuration else { return [] }
-    return [configuration.library] + configuration.sources.map(\.path)
-      + [configuration.catalog].compactMap(\.self)
-  }
+  var secrets: PluginSecrets { PluginSecrets(configuration) }
 
   /// Opens a folder, or the nearest one above it that is there.
   static func openNearest(_ path: BytePath) throws(FileError) -> Descriptor {

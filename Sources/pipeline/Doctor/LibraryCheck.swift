@@ -30,11 +30,23 @@ struct LibraryCheck: DoctorCheck {
         advice: "Run the program as the user to whom the library belongs, or make the file system "
           + "writable. Verbs that only read work all the same.")
     }
+    if nearest.path == path, let finding = shared(name, nearest) { return finding }
     return Finding(
       name, .ok,
       nearest.path == path
         ? "“\(path.printable)” can be written."
         : "“\(path.printable)” is not there yet, and can be made by the first run.")
+  }
+
+  /// What is said of a folder that is somebody else's, or that others may write; no run works there.
+  private func shared(_ name: String, _ folder: Descriptor) -> Finding? {
+    do throws(FileError) {
+      try folder.requireOwn("The \(name)")
+      return nil
+    } catch {
+      return Finding(
+        name, .failed, error.message, advice: "Verbs that only read work all the same.")
+    }
   }
 }
 

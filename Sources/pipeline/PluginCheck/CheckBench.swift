@@ -23,6 +23,7 @@ final class CheckBench {
   /// How long its end may take.
   static let patienceForEnd = TimeSpan(milliseconds: 5000)
 
+  private let secrets: PluginSecrets
   private let folder: CheckFolder
   private var sessions = 0
 
@@ -31,10 +32,13 @@ final class CheckBench {
   /// - Parameters:
   ///   - files: files to give it beside the built-in ones.
   ///   - identify: the plugin that finds out media types; `nil` where there is none.
+  ///   - secrets: what no plugin may read by being beside it.
   init(
-    _ plugin: WorkerLaunch.Plugin, options: JSONValue, files: [BytePath], identify: BytePath?
+    _ plugin: WorkerLaunch.Plugin, options: JSONValue, files: [BytePath], identify: BytePath?,
+    secrets: PluginSecrets
   ) throws {
     self.plugin = plugin
+    self.secrets = secrets
     givenOptions = options
     folder = try CheckFolder()
     for (name, bytes) in CheckSample.builtIn {
@@ -91,7 +95,8 @@ final class CheckBench {
     }
     do throws(FileError) {
       let session = try WorkerSession(
-        WorkerProgram(plugin, allowance: allowance), named: name, in: folder.path)
+        WorkerProgram(plugin, allowance: allowance, secrets: secrets), named: name,
+        in: folder.path)
       return CheckedPlugin(session, options: options, bench: self)
     } catch {
       throw CheckFailure(

@@ -28,7 +28,9 @@ struct ListedPlugin {
     for found in try finder.all() {
       let isolations = stages.filter { $0.plugin == found.id && $0.command == nil }
       plugins.append(
-        ListedPlugin(found, isOpen: isolations.contains { $0.isolation == .none }))
+        ListedPlugin(
+          found, isOpen: isolations.contains { $0.isolation == .none },
+          secrets: PluginSecrets(configuration)))
     }
     guard let configuration else { return plugins }
     for stage in stages where stage.command != nil {
@@ -37,7 +39,7 @@ struct ListedPlugin {
     return plugins
   }
 
-  private init(_ found: PluginFinder.Found, isOpen: Bool) {
+  private init(_ found: PluginFinder.Found, isOpen: Bool, secrets: PluginSecrets) {
     id = found.id
     place = found.path.printable
     isolation = (isOpen ? StageConfiguration.Isolation.none : .process).rawValue
@@ -45,7 +47,7 @@ struct ListedPlugin {
     if let refusal = found.refusal {
       program = .failure(PluginFailure(.environment, refusal))
     } else {
-      program = .success(WorkerProgram(.library(found.path)))
+      program = .success(WorkerProgram(.library(found.path), secrets: secrets))
     }
     members = JSONMembers.path(found.path)
     members["carrier"] = "library"

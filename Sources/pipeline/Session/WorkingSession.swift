@@ -23,7 +23,7 @@ struct WorkingSession {
     ) { Interruption.shared.isRequested }
     engine = try Engine(
       plan, ledger: library.catalog, originals: library.originals,
-      library: surroundings.layout.root,
+      library: library.folder,
       memoryBudget: surroundings.configuration.memoryBudget.bytes, report: report
     ) {
       Pulse.shared.beat()

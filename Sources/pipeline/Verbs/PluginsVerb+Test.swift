@@ -18,7 +18,7 @@ extension PluginsVerb {
     let plugin = try plugin(at: path)
     let bench = try CheckBench(
       plugin, options: try chosenOptions(context), files: try chosenFiles(context),
-      identify: identifier(context))
+      identify: identifier(context), secrets: secrets(context))
     let console = context.console
     let failed = PluginCheckRun.run(bench) { check, outcome in report(check, outcome, console) }
     console.flush()
@@ -68,6 +68,11 @@ extension PluginsVerb {
       found.append(folder.path.appending(entry.name))
     }
     return found.sorted()
+  }
+
+  private static func secrets(_ context: Context) -> PluginSecrets {
+    // What is wrong with a configuration is told by those who need it; this is the plugin's test.
+    PluginSecrets((try? configuration(context)) ?? nil)
   }
 
   /// The plugin that finds out types; where there is none the files are of unknown type.

@@ -75,7 +75,7 @@ enum PluginsVerb: Verb {
   }
 
   /// Without a configuration only the standard folders are looked into.
-  private static func configuration(_ context: Context) throws -> PipelineConfiguration? {
+  static func configuration(_ context: Context) throws -> PipelineConfiguration? {
     do {
       return try Surroundings(context).configuration
     } catch is UsageError {

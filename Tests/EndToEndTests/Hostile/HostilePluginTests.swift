@@ -1,3 +1,4 @@
+import Files
 import Fixtures
 import Foundation
 import Glibc
@@ -191,25 +192,56 @@ final class HostilePluginTests {
     #expect(try deed(words, exit: 0)["outcome"] == "done")
   }
 
-  @Test("A program beside the library is refused, by whatever name its folder is called")
+  /// A plugin that tries to read what is beside it, and says what came of it.
+  private static let peek = """
+    #!/usr/bin/env python3
+    import json, os, sys
+    here = os.path.dirname(sys.argv[0])
+    def error(name):
+      try:
+        open(os.path.join(here, name), "rb").read(1)
+        return 0
+      except OSError as error:
+        return error.errno
+    manifest = {"id": "peek", "version": "1", "outputVersion": 1, "scope": "original",
+      "options": {"type": "object"}, "facts": [], "makesRenditions": False, "estimates": False,
+      "runtime": ""}
+    for line in sys.stdin:
+      message = json.loads(line)
+      answer = {"type": {"hello": "manifest", "create": "created"}.get(message["type"], "result"),
+        "protocol": 1, "manifest": manifest, "job": message.get("request", {}).get("job")}
+      names = ["library/catalog.sqlite", "pipeline.json", "key", ".ssh/key", sys.argv[0]]
+      answer["result"] = {"outcome": "done", "facts": {"errors": [error(name) for name in names]}}
+      print(json.dumps(answer), flush=True)
+    """
+
+  @Test(
+    "A program beside the library reads its own file alone, by whatever name its folder is called")
   func besideLibrary() throws {
-    let program = workspace.root.appending("peek.py")
-    try workspace.write(Array("#!/usr/bin/env python3\n".utf8), to: program)
+    // Even where the folder has its name.
+    let name = BytePath(bytes: workspace.root.lastComponent.bytes + Array(".py".utf8))
+    let program = workspace.root.appending(name)
+    try workspace.write(Array(Self.peek.utf8), to: program)
     try #require(program.withCString { chmod($0, 0o755) } == 0)
+    try Descriptor.openFolder(workspace.root).makeFolder(".ssh")
+    for path: BytePath in ["key", ".ssh/key"] {
+      try workspace.write(Array("secret".utf8), to: workspace.root.appending(path))
+    }
     let elsewhere = try TemporaryFolder()
     let link = elsewhere.path.appending("link")
     try FileManager.default.createSymbolicLink(
       atPath: link.description, withDestinationPath: workspace.root.description)
-    for folder in [workspace.root, link] {
+    for (number, folder) in [workspace.root, link].enumerated() {
       try workspace.configure(stages: [
-        [
-          "name": "peek", "plugin": "peek",
-          "command": .string(folder.appending("peek.py").description),
-        ]
+        ["name": "peek", "plugin": "peek", "command": .string("\(folder.appending(name))")]
       ])
-      let outcome = try workspace.run("run")
-      #expect(outcome.exitCode == 1)
-      #expect(outcome.errors.contains("move it to a folder of its own"), "\(outcome.errors)")
+      let file = BytePath("\(number).txt")
+      try workspace.put("\(number)", as: file)
+      try workspace.json("run")
+      let id = BytePath(try #require(try workspace.asset(named: "\(file)")["id"]?.string))
+      let facts = try workspace.json("show", id).compactMap { $0["facts"]?["peek"]?["errors"] }
+      let refused = JSONValue.integer(Int(EACCES))
+      #expect(facts == [[refused, refused, refused, refused, 0]], "\(folder)")
     }
   }
 

@@ -28,8 +28,7 @@ final class Workshop {
       try root.makeFolder(name)
     }
     incoming = try Descriptor.openFolder("incoming", in: root)
-    originals = try FolderStore(
-      root: temporary.appending("originals"), damaged: temporary.appending("damaged"))
+    originals = try FolderStore(in: root)
     let file = temporary.appending("catalog.sqlite")
     catalog = try Catalog.create(at: file, libraryID: "test")
     reader = try CatalogReader.open(at: file, immutable: false)
@@ -85,7 +84,8 @@ final class Workshop {
     _ plan: StagePlan, budget: Int = 1 << 30, ledger: (any Ledger)? = nil
   ) throws -> Engine {
     try Engine(
-      plan, ledger: ledger ?? catalog, originals: originals, library: temporary.path,
+      plan, ledger: ledger ?? catalog, originals: originals,
+      library: Descriptor.openFolder(temporary.path),
       memoryBudget: budget, report: report)
   }
 

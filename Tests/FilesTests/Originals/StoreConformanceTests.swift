@@ -44,9 +44,9 @@ struct StoreConformanceTests {
       try #require(chmod("\(folder)", 0o755) == 0)
     }
     try #require(chmod("\(paths[0])", 0) == 0 && chmod("\(paths[1].parent)", 0) == 0)
-    let root = harness.temporary.appending("originals")
+    let library = harness.temporary.path
     let (conditions, entries) = try Unprivileged.run {
-      let store = try FolderStore(root: root, damaged: "/nowhere")
+      let store = try FolderStore(in: Descriptor.openFolder(library))
       var entries: [StoredEntry] = []
       try store.forEach { entry throws(FileError) in entries.append(entry) }
       return (try digests.map { try store.verify($0) }, entries)
@@ -98,8 +98,7 @@ struct FolderHarness: StoreConformance.Harness {
     let folder = try Descriptor.openFolder(temporary.path)
     for name: BytePath in ["originals", "incoming"] { try folder.makeFolder(name) }
     incoming = try Descriptor.openFolder("incoming", in: folder)
-    let store = try FolderStore(
-      root: temporary.appending("originals"), damaged: temporary.appending("damaged"))
+    let store = try FolderStore(in: folder)
     if let fault {
       self.store = WrongStore(store, fault: fault)
     } else {

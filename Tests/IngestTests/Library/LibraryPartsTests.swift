@@ -1,6 +1,7 @@
 import Files
 import Fixtures
 import Glibc
+import Manifest
 import PipelineModel
 import Testing
 
@@ -82,5 +83,52 @@ struct LibraryPartsTests {
   func owner() throws {
     #expect(chown(scene.layout.work.description, 1234, 1234) == 0)
     #expect(try refusal(of: "work").message.contains("user 1234"))
+  }
+
+  @Test("A folder that others may write is refused", arguments: [UInt32(0o770), 0o707])
+  func writable(_ mode: UInt32) throws {
+    try #require(chmod(scene.layout.work.description, mode) == 0)
+    #expect(try refusal(of: "work").message.contains("chmod go-w"))
+  }
+
+  @Test("A library that others may write is not locked, and nothing is made in it")
+  func writableLibrary() throws {
+    scene.close()
+    try root.removeIfThere("lock")
+    for mode: UInt32 in [0o775, 0o1777] {
+      try #require(chmod(scene.layout.root.description, mode) == 0)
+      try expectRefusal("chmod go-w")
+    }
+  }
+
+  @Test(
+    "A library of somebody else is not locked, and nothing is made in it",
+    .enabled(if: geteuid() == 0, "only root can give a folder away"))
+  func ownerOfLibrary() throws {
+    scene.close()
+    try root.removeIfThere("lock")
+    try #require(chown(scene.layout.root.description, 1234, 1234) == 0)
+    try expectRefusal("user 1234")
+  }
+
+  private func expectRefusal(_ words: String) throws {
+    let found = try LibraryFolder.open(scene.layout)
+    let error = try #require(throws: IngestError.self) { try found.attemptLock() }
+    #expect(error.code == .notALibrary && error.message.contains(words), "\(error.message)")
+    #expect(try root.statusIfThere(of: "lock") == nil)
+  }
+
+  @Test("What was opened stays in the library, whatever its path leads to by now")
+  func beneath() throws {
+    let found = try LibraryFolder.open(scene.layout)
+    let moved = scene.temporary.appending("moved")
+    let parent = try Descriptor.openFolder(scene.layout.root.parent)
+    try parent.rename(scene.layout.root.lastComponent, to: parent, as: moved.lastComponent)
+    try parent.makeFolder(scene.layout.root.lastComponent)
+    let work = try found.openPart(scene.layout.work)
+    #expect(
+      try work.status().isSameNode(as: Descriptor.openFolder(moved.appending("work")).status()))
+    _ = try found.openOriginals()
+    #expect(try found.openManifest().lastSequence == 0)
   }
 }

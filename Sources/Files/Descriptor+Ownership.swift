@@ -1,0 +1,26 @@
+import Glibc
+package import PipelineModel
+
+extension Descriptor {
+  /// Refuses a folder in which somebody else could put a link or a file of his own where this
+  /// program writes and removes.
+  ///
+  /// - Parameter what: what messages call it, such as “The library”.
+  /// - Throws: `FileError` of code `untrusted`.
+  package func requireOwn(_ what: String) throws(FileError) {
+    let status = try status()
+    guard status.owner == geteuid() else {
+      throw FileError(
+        .untrusted,
+        "\(what) “\(path.printable)” belongs to user \(status.owner), not to you (\(geteuid())), who "
+          + "could lead what is written and removed there to other folders. Run the program as that "
+          + "user, or give it to you by `chown -R`.", path: path)
+    }
+    guard status.permissions & (S_IWGRP | S_IWOTH) == 0 else {
+      throw FileError(
+        .untrusted,
+        "\(what) “\(path.printable)” may be written by others, who could lead what is written and "
+          + "removed there to other folders. Run chmod go-w on it.", path: path)
+    }
+  }
+}

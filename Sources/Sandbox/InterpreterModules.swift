@@ -1,0 +1,76 @@
+internal import CSandbox
+import Files
+import Glibc
+import PipelineModel
+
+/// What an interpreter that is not the system's brings along: its own modules, and nothing else
+/// that is beside it.
+///
+/// Of `/opt/x/bin/python3.11` that is `pyvenv.cfg` in `/opt/x`, and in `/opt/x/lib` the shared
+/// libraries and the folders whose names begin with `python`.
+struct InterpreterModules {
+  /// Files, and folders with all below them; open as places.
+  private(set) var places: [Descriptor] = []
+
+  /// Finds them.
+  ///
+  /// Both for the name that it is called by and for what a link leads to, because an environment
+  /// of Python is a folder with a link to the interpreter.
+  ///
+  /// - Parameters:
+  ///   - interpreter: its file.
+  ///   - name: the path, or the name, that it is called by.
+  init(of interpreter: Descriptor, calledAs name: BytePath) throws(SandboxError) {
+    places.append(interpreter)
+    for program in [name, interpreter.path] {
+      guard let prefix = Self.prefix(of: program) else { continue }
+      do throws(FileError) {
+        try add(prefix, kind: program.lastComponent.bytes.prefix { Self.isLetter($0) })
+      } catch let error where error.code == .notFound {
+        continue
+      } catch {
+        throw SandboxError(
+          .program,
+          "The modules of “\(interpreter.path.printable)” can't be used. "
+            + "\(error.message)", path: interpreter.path, cause: error.errno)
+      }
+    }
+  }
+
+  /// The folder that has the `bin` of a program, where that is not the system's.
+  private static func prefix(of program: BytePath) -> BytePath? {
+    // What can't be resolved has nothing beside it.
+    guard program.isAbsolute, let folder = try? FileSystem.realPath(of: program.parent),
+      folder.lastComponent == "bin", !["/", "/usr", "/usr/local"].contains(folder.parent)
+    else { return nil }
+    return folder.parent
+  }
+
+  private mutating func add(_ prefix: BytePath, kind: ArraySlice<UInt8>) throws(FileError) {
+    try add(prefix.appending("pyvenv.cfg"), below: prefix)
+    for name: BytePath in ["lib", "lib64"] {
+      let path = prefix.appending(name)
+      guard path.withCString({ access($0, F_OK) }) == 0 else { continue }
+      for entry in try Descriptor.openFolder(path).entries()
+      where Self.isModule(entry.name, kind: kind) {
+        try add(path.appending(entry.name), below: prefix)
+      }
+    }
+  }
+
+  /// Adds what is there. A link that leads elsewhere, as to a home's `.ssh`, brings nothing along:
+  /// who made the plugin may have made it.
+  private mutating func add(_ path: BytePath, below prefix: BytePath) throws(FileError) {
+    guard path.withCString({ access($0, F_OK) }) == 0 else { return }
+    let place = try TrustedPath.find(path, as: "The interpreter's module")
+    if place.path.relative(to: prefix) != nil { places.append(place) }
+  }
+
+  private static func isModule(_ name: BytePath, kind: ArraySlice<UInt8>) -> Bool {
+    SystemPaths.isLibrary(name) || !kind.isEmpty && name.bytes.starts(with: kind)
+  }
+
+  private static func isLetter(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+  }
+}
