@@ -28,7 +28,7 @@ struct ResultInspection {
       guard facts.object != nil else {
         throw failure("facts are no object", advice: "Give facts as a JSON object, by name.")
       }
-      if let fault = RenditionCheck.fault(in: renditions) {
+      if let fault = ResultCheck.fault(in: result) {
         throw failure(fault, advice: "See “Result” in docs/plugins.md.")
       }
       var job = CheckedPlugin.Job(result: result)
@@ -49,7 +49,7 @@ struct ResultInspection {
 
   private func checkSentence(_ reason: String) throws(CheckFailure) {
     let isPlain = reason.unicodeScalars.allSatisfy { $0.value >= 32 && $0.value != 127 }
-    guard !reason.isEmpty, reason.utf8.count <= 4096, isPlain else {
+    guard !reason.isEmpty, PluginFailure.kept(reason) == reason, isPlain else {
       throw failure(
         "the reason is \(reason.isEmpty ? "empty" : "not one line of text")",
         advice: "Give a sentence for people as the reason, on one line.")
