@@ -64,6 +64,12 @@ struct SchemaBoundsTests {
       "properties": ["a": ["$ref": "#/$defs/d"], "b": ["$ref": "#/$defs/d", "default": 6]],
     ]
     #expect(JSONValue.object([:]).fillingDefaults(schema) == ["a": 5, "b": 6])
+    let beside: JSONValue = [
+      "$defs": ["d": ["type": "object", "default": [:]]],
+      "properties": ["o": ["$ref": "#/$defs/d", "properties": ["x": ["default": 1]]]],
+    ]
+    #expect(JSONValue.object([:]).fillingDefaults(beside) == ["o": ["x": 1]])
+    #expect(JSONValue.object(["o": ["x": 1]]).removingDefaults(beside) == [:])
     #expect(JSONValue.object(["a": 5.0, "b": 5]).removingDefaults(schema) == ["b": 5])
   }
 

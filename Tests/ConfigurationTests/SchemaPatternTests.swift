@@ -58,6 +58,17 @@ struct SchemaPatternTests {
     #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
   }
 
+  @Test("A pattern has at most as many steps as it may")
+  func greatest() throws {
+    for pattern in ["a{1999}", "a{0,999}", "(ab|c){332}", "a{1996,}"] {
+      #expect(throws: Never.self, "\(pattern)") { try SchemaPattern(pattern) }
+    }
+    for pattern in ["a{2000}", "a{0,1000}", "(ab|c){335}", "a{1997,}"] {
+      #expect(throws: SchemaPatternError.self, "\(pattern)") { try SchemaPattern(pattern) }
+    }
+    #expect(try SchemaPattern("a{0,999}").steps.count < SchemaPattern.mostSteps)
+  }
+
   @Test("A pattern that an engine goes back and forth over takes as long as any other")
   func noWayBack() throws {
     let text = String(repeating: "a", count: 5000) + "!"

@@ -18,7 +18,7 @@ indirect enum SchemaPatternNode {
       case .choice(let parts): parts.reduce(0) { min($0 + $1.size + 2, Self.bound) }
       case .repeated(let part, let least, let most):
         // What makes no steps is written out all the same.
-        (max(most ?? 0, least) + 1) * (part.size + 1)
+        least * max(part.size, 1) + (most.map { ($0 - least) * (part.size + 1) } ?? part.size + 2)
       }
     return min(size, Self.bound)
   }
