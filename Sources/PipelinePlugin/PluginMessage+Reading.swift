@@ -7,6 +7,9 @@ extension PluginMessage {
   /// plugin said, this deep at most, does it by recursion.
   package static let greatestDepth = 128
 
+  /// The most values of a message: what is done with each costs more than to read it.
+  package static let mostValues = 100_000
+
   /// The most characters of a line of a log; the rest is cut off.
   package static let longestLog = 4096
 
@@ -22,7 +25,7 @@ extension PluginMessage {
       throw MessageError("it is longer than \(ByteSize(bytes: longestLine))")
     }
     do throws(JSONError) {
-      return try JSONReader.read(bytes, depth: greatestDepth).value
+      return try JSONReader.read(bytes, depth: greatestDepth, mostValues: mostValues).value
     } catch {
       throw MessageError(error.message)
     }

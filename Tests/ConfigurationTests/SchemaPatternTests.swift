@@ -60,10 +60,10 @@ struct SchemaPatternTests {
 
   @Test("A pattern has at most as many steps as it may")
   func greatest() throws {
-    for pattern in ["a{1999}", "a{0,999}", "(ab|c){332}", "a{1996,}"] {
+    for pattern in ["a{1999}", "a{0,999}", "(ab|c){399}", "a{1996,}"] {
       #expect(throws: Never.self, "\(pattern)") { try SchemaPattern(pattern) }
     }
-    for pattern in ["a{2000}", "a{0,1000}", "(ab|c){335}", "a{1997,}"] {
+    for pattern in ["a{2000}", "a{0,1000}", "(ab|c){400}", "a{1997,}"] {
       #expect(throws: SchemaPatternError.self, "\(pattern)") { try SchemaPattern(pattern) }
     }
     #expect(try SchemaPattern("a{0,999}").steps.count < SchemaPattern.mostSteps)

@@ -28,7 +28,10 @@ var isSound = true
 for input in numbers[1]..<(numbers[1] + numbers[2]) {
   // What takes for ever ends the process by SIGALRM.
   alarm(60)
-  if input % 100_000 == 0 { print("input \(input)") }
+  if input % 100_000 == 0 {
+    print("input \(input)")
+    fflush(nil)
+  }
   var random = SayingRandom(seed: numbers[0], input: input)
   let line = SayingGenerator.next(&random)
   let begin = processorSeconds()

@@ -15,7 +15,7 @@ indirect enum SchemaPatternNode {
       switch self {
       case .scalar, .place: 1
       case .sequence(let parts): parts.reduce(0) { min($0 + $1.size, Self.bound) }
-      case .choice(let parts): parts.reduce(0) { min($0 + $1.size + 2, Self.bound) }
+      case .choice(let parts): parts.reduce(-2) { min($0 + $1.size + 2, Self.bound) }
       case .repeated(let part, let least, let most):
         // What makes no steps is written out all the same.
         least * max(part.size, 1) + (most.map { ($0 - least) * (part.size + 1) } ?? part.size + 2)
