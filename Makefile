@@ -99,8 +99,8 @@ uninstall: ## Remove what `make install` put there, and nothing else
 faults: packages test-packages toolchain ## Inject every fault in full, and print a line for each
 	@umask 022; Tests/faults '$(SWIFT)'
 
-# Other changes of the files each time, but for the same PIPELINE_SEED.
-fuzz: packages test-packages toolchain ## Feed every prefix of small files, and 10,000 damaged ones
+# Other changes and sayings each time, but for the same PIPELINE_SEED.
+fuzz: packages test-packages toolchain ## Feed every prefix of small files, 10,000 damaged ones, 1,000,000 sayings of plugins
 	@umask 022; Tests/fuzz '$(SWIFT)'
 
 # The folder that PIPELINE_CORPUS names is only read.

@@ -151,6 +151,11 @@ let package = Package(
         "Catalog", "Configuration", "Engine", "Files", "Fixtures", "Hashing", "Originals",
         "PipelineModel", "PipelinePlugin",
       ]),
+    // Feeds generated sayings of plugins to what reads them; only `make fuzz` starts it.
+    .executableTarget(
+      name: "plugin-fuzz",
+      dependencies: ["Configuration", "Engine", "Files", "PipelineModel", "PipelinePlugin"],
+      path: "Tests/PluginFuzz", swiftSettings: swift),
     tests("CatalogTests", ["Catalog", "Fixtures", "PipelineModel"]),
     tests("ConfigurationTests", ["Configuration", "Fixtures", "PipelineModel"]),
     tests(

@@ -58,7 +58,7 @@ extension PipelineConfiguration {
   private static func code(of error: JSONError) -> ConfigurationError.Code {
     switch error.code {
     case .syntax: .syntax
-    case .tooDeep: .tooLarge
+    case .tooDeep, .tooMany: .tooLarge
     }
   }
 }

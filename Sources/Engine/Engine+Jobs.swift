@@ -42,9 +42,10 @@ extension Engine {
         request(waiting.job, stage: stage, input: paths.input, output: paths.output), job: control
       ) { [self] result in
         withExtendedLifetime(paths) {}
-        state.withLock { $0.controls[waiting.job.token] = nil }
         stage.giveBack(lane)
-        var outcome = collect(result, of: waiting.job, from: output, stage: stage)
+        var outcome = collect(
+          result, from: output, stage: stage, isStopped: { control.isGivenUp })
+        state.withLock { $0.controls[waiting.job.token] = nil }
         if case .failed = outcome, control.isGivenUp { outcome = .givenUp }
         end(waiting, stage: index, outcome, since: start)
       }
@@ -101,20 +102,22 @@ extension Engine {
   }
 
   private func collect(
-    _ result: PluginResult, of job: ClaimedJob, from output: Descriptor, stage: StageLanes
+    _ result: PluginResult, from output: Descriptor, stage: StageLanes,
+    isStopped: @escaping () -> Bool
   ) -> FinishedJob.Result {
     switch result {
     case .failed(let failure):
-      return .failed(failure)
+      return .failed(failure.kept)
     case .skipped(let reason):
-      return .skipped(reason: reason)
+      return .skipped(reason: PluginFailure.kept(reason))
     case .done(let facts, let made):
       do throws(FileError) {
         var collected: [CollectedRendition] = []
         for rendition in made {
           collected.append(
             try renditions.collect(
-              rendition, from: output, for: job, storage: stage.plan.configuration.storage))
+              rendition, from: output, storage: stage.plan.configuration.storage,
+              isStopped: isStopped))
         }
         let limits = JobLimits(limits: stage.plan.configuration.limits)
         if let refusal = limits.refusal(of: collected) { return .failed(refusal) }

@@ -119,18 +119,7 @@ extension BytePath: CustomStringConvertible {
 
   /// The description with control and bidirectional formatting characters
   /// escaped, safe to write to a terminal and always on one line.
-  public var printable: String {
-    var text = ""
-    for scalar in description.unicodeScalars {
-      switch scalar.properties.generalCategory {
-      case .control, .format, .lineSeparator, .paragraphSeparator:
-        text += "\\u{\(String(scalar.value, radix: 16))}"
-      default:
-        text.unicodeScalars.append(scalar)
-      }
-    }
-    return text
-  }
+  public var printable: String { description.printable }
 
   /// How long a UTF-8 sequence is that begins with this byte; 0 if none does.
   private static func sequenceLength(_ first: UInt8) -> Int {

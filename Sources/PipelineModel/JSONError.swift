@@ -6,6 +6,8 @@ public struct JSONError: Error, Hashable, Sendable {
     case syntax
     /// Arrays and objects are deeper in each other than the reader was told to go.
     case tooDeep
+    /// The text has more values than the reader was told to make.
+    case tooMany
   }
 
   /// The kind of problem.

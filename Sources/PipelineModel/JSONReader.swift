@@ -8,13 +8,16 @@ public struct JSONReader {
   let bytes: [UInt8]
   var index = 0
   private let greatestDepth: Int
+  private let mostValues: Int
+  private var count = 0
   private let recordsPlaces: Bool
   private var offsets: [String: Int] = [:]
   private var duplicates: [JSONDocument.Duplicate] = []
 
-  init(_ bytes: [UInt8], depth: Int, recordsPlaces: Bool) {
+  init(_ bytes: [UInt8], depth: Int, mostValues: Int = .max, recordsPlaces: Bool) {
     self.bytes = bytes
     greatestDepth = depth
+    self.mostValues = mostValues
     self.recordsPlaces = recordsPlaces
   }
 
@@ -27,12 +30,15 @@ public struct JSONReader {
   ///   - bytes: UTF-8; a byte order mark at the beginning is passed over.
   ///   - depth: how deep arrays and objects may be in each other, so that no text exhausts the
   ///     stack; by default 512, as deep as `JSONDecoder` goes.
+  ///   - mostValues: how many values there may be; by default any number, which take sixty times
+  ///     the memory of the text.
   ///   - recordsPlaces: whether the document says where values and duplicates are; by default
   ///     not, because it takes a pointer for each value.
   public static func read(
-    _ bytes: [UInt8], depth: Int = 512, recordsPlaces: Bool = false
+    _ bytes: [UInt8], depth: Int = 512, mostValues: Int = .max, recordsPlaces: Bool = false
   ) throws(JSONError) -> JSONDocument {
-    var reader = JSONReader(bytes, depth: depth, recordsPlaces: recordsPlaces)
+    var reader = JSONReader(
+      bytes, depth: depth, mostValues: mostValues, recordsPlaces: recordsPlaces)
     // RFC 8259, section 8.1 lets a reader ignore a byte order mark, which some editors write.
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { reader.index = 3 }
     reader.skipSpace()
@@ -72,6 +78,10 @@ public struct JSONReader {
 
   mutating func value(at pointer: String, depth: Int) throws(JSONError) -> JSONValue {
     if recordsPlaces { offsets[pointer] = index }
+    count += 1
+    guard count <= mostValues else {
+      throw JSONError(.tooMany, "There are more than \(mostValues) values.", offset: index)
+    }
     guard index < bytes.count else { throw failure("Expected a value") }
     switch bytes[index] {
     case UInt8(ascii: "{"): return .object(try object(at: pointer, depth: depth + 1))

@@ -1,7 +1,7 @@
 /// Why a job could not be done.
-public struct PluginFailure: Error, Hashable, Sendable, Codable {
+public struct PluginFailure: Error, Hashable, Sendable, Encodable {
   /// What the failure depends on, and so when trying again makes sense.
-  public enum Class: String, Hashable, Sendable, Codable {
+  public enum Class: String, Hashable, Sendable, Encodable {
     /// These bytes can't be worked on by this runtime with these options.
     case permanent
     /// No space, an I/O error, a timeout: later it may work.

@@ -1,9 +1,9 @@
 public import PipelineModel
 
 /// What a plugin says of itself.
-public struct PluginManifest: Hashable, Sendable, Codable {
+public struct PluginManifest: Hashable, Sendable, Encodable {
   /// Whether a result depends on the bytes alone or on the asset as well.
-  public enum Scope: String, Hashable, Sendable, Codable {
+  public enum Scope: String, Hashable, Sendable, Encodable {
     /// Bytes and options decide; all assets with the same bytes share the result.
     case original
     /// Name, sidecars or the asset itself matter.

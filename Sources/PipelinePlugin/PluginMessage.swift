@@ -25,41 +25,9 @@ public enum PluginMessage: Hashable, Sendable {
   public static let longestLine = 1 << 20
 }
 
-extension PluginMessage: Codable {
+extension PluginMessage: Encodable {
   private enum Key: String, CodingKey {
     case type, `protocol`, manifest, failure, bytes, level, message, fraction, job, result
-  }
-
-  public init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: Key.self)
-    switch try container.decode(String.self, forKey: .type) {
-    case "manifest":
-      self = .manifest(
-        protocol: try container.decode(Int.self, forKey: .protocol),
-        try container.decode(PluginManifest.self, forKey: .manifest))
-    case "created":
-      self = .created
-    case "failed":
-      self = .failed(try container.decode(PluginFailure.self, forKey: .failure))
-    case "estimates":
-      self = .estimates(try container.decode([Int?].self, forKey: .bytes))
-    case "log":
-      let level = try container.decodeIfPresent(String.self, forKey: .level)
-      self = .log(
-        PluginHost.LogLevel.allCases.first { $0.name == level } ?? .info,
-        try container.decode(String.self, forKey: .message))
-    case "progress":
-      self = .progress(try container.decode(Double.self, forKey: .fraction))
-    case "result":
-      self = .result(
-        job: try container.decode(String.self, forKey: .job),
-        try container.decode(PluginResult.self, forKey: .result))
-    case "unsupported":
-      self = .unsupported
-    case let other:
-      throw DecodingError.dataCorruptedError(
-        forKey: .type, in: container, debugDescription: "there is no message “\(other)”")
-    }
   }
 
   public func encode(to encoder: any Encoder) throws {

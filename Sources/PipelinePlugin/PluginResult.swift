@@ -11,7 +11,7 @@ public enum PluginResult: Hashable, Sendable {
 }
 
 /// A file that a plugin made in its output folder.
-public struct PluginRendition: Hashable, Sendable, Codable {
+public struct PluginRendition: Hashable, Sendable, Encodable {
   /// The rendition's name within the stage, such as `grid`: letters, digits, `-` and `_`.
   public var name: String
   /// The file's path relative to the output folder.
@@ -38,27 +38,8 @@ public struct PluginRendition: Hashable, Sendable, Codable {
   }
 }
 
-extension PluginResult: Codable {
+extension PluginResult: Encodable {
   private enum Key: String, CodingKey { case outcome, facts, renditions, reason, failure }
-
-  public init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: Key.self)
-    switch try container.decode(String.self, forKey: .outcome) {
-    case "done":
-      self = .done(
-        facts: try container.decodeIfPresent(JSONValue.self, forKey: .facts) ?? [:],
-        renditions: try container.decodeIfPresent([PluginRendition].self, forKey: .renditions)
-          ?? [])
-    case "skipped":
-      self = .skipped(reason: try container.decode(String.self, forKey: .reason))
-    case "failed":
-      self = .failed(try container.decode(PluginFailure.self, forKey: .failure))
-    case let other:
-      throw DecodingError.dataCorruptedError(
-        forKey: .outcome, in: container,
-        debugDescription: "outcome is “\(other)”, not done, skipped or failed")
-    }
-  }
 
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)

@@ -64,15 +64,15 @@ enum Pipeline {
       }
       guard let name = arguments.verb else {
         if arguments.has(.help) {
-          console.result(Help.overview(verbs))
+          console.result(lines: Help.overview(verbs))
           return .success
         }
-        console.error(Help.overview(verbs))
+        console.error(lines: Help.overview(verbs))
         return .usage
       }
       let verb = try find(name)
       if arguments.has(.help) {
-        console.result(Help.text(verb))
+        console.result(lines: Help.text(verb))
         return .success
       }
       let context = Context(

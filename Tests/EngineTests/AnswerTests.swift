@@ -15,7 +15,7 @@ struct AnswerTests {
     AnswerWriter(try Descriptor.open(path, flags: O_WRONLY | O_CREAT, mode: 0o600)).write(message)
     let bytes = try Descriptor.open(path, flags: O_RDONLY).readToEnd()
     #expect(bytes.count { $0 == UInt8(ascii: "\n") } == 1)
-    return try JSONText.decode(PluginMessage.self, from: bytes)
+    return try PluginMessage(line: bytes)
   }
 
   @Test("A result that can't be written as JSON is told as a failure")

@@ -170,6 +170,52 @@ struct RenditionTests {
     #expect(try workshop.files("renditions").map(\.description) == kept)
   }
 
+  @Test("Who asks the program to end does not wait until a large file is read, and fails nothing")
+  func stoppedCollecting() throws {
+    let asset = try workshop.add("x")
+    let isMade = Atomic(false)
+    let carrier = FakeCarrier(FakeCarrier.manifest("both")) { request, _ in
+      writeOutput([1], "huge.jpg", request)
+      // With a hole: to read it takes an hour.
+      truncate("\(request.output)/huge.jpg", 1 << 40)
+      isMade.store(true, ordering: .relaxed)
+      return .done(renditions: [rendition("huge", at: "huge.jpg")])
+    }
+    let engine = try workshop.engine(try workshop.plan([stage(.file)], [carrier]))
+    defer { engine.close() }
+    try engine.drain { isMade.load(ordering: .relaxed) }
+    engine.stop(deadline: .now + .seconds(20))
+    #expect(engine.isQuiet)
+    let job = try #require(try workshop.jobs(of: asset)["b"])
+    #expect(job.state == .ready && job.failureClass == nil && job.attempts == 0)
+    #expect(try workshop.files("renditions").isEmpty && workshop.files("work").isEmpty)
+  }
+
+  @Test("A file that grows while it is copied is told as that, and not as the user's wish")
+  func growing() throws {
+    let store = try RenditionStore(library: workshop.temporary.path)
+    let output = try Descriptor.openFolder(workshop.temporary.appending("work"))
+    let writer = try Descriptor.open("a", in: output, flags: O_WRONLY | O_CREAT, mode: 0o600)
+    let piece = [UInt8](repeating: 1, count: 2 << 20)
+    try writer.write(piece)
+    let error = #expect(throws: FileError.self) {
+      try store.collect(rendition("a", at: "a"), from: output, storage: .file) {
+        // It is asked before each mebibyte is copied. Without more it would not grow, which is seen.
+        try? writer.write(piece)
+        return false
+      }
+    }
+    #expect(error?.code == .changed)
+    #expect(error?.message.contains("grew while it was copied") == true)
+    let stopped = #expect(throws: FileError.self) {
+      try output.remove("a")
+      let writer = try Descriptor.open("a", in: output, flags: O_WRONLY | O_CREAT, mode: 0o600)
+      try writer.write(piece)
+      _ = try store.collect(rendition("a", at: "a"), from: output, storage: .file) { true }
+    }
+    #expect(stopped?.code == .stopped)
+  }
+
   @Test("Bytes that are missing when they are to be moved are made again")
   func missingBytes() throws {
     let asset = try workshop.add("x")

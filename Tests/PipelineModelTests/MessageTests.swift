@@ -50,8 +50,8 @@ struct MessageTests {
   @Test("A manifest survives, and members of a later version are ignored")
   func manifests() throws {
     let text = try JSONText.encode(Self.manifest)
-    #expect(try JSONText.decode(PluginManifest.self, from: text) == Self.manifest)
-    let newer = try JSONText.decode(PluginManifest.self, from: later(Self.manifest))
+    #expect(try PluginManifest(PluginMessage.value(of: text.utf8)) == Self.manifest)
+    let newer = try PluginManifest(PluginMessage.value(of: later(Self.manifest).utf8))
     #expect(newer.id == "sample" && newer.scope == .asset && newer.accepts == ["image/*"])
     // A schema is open: what it holds is kept as it is.
     #expect(newer.options["later"] != nil)
@@ -70,16 +70,16 @@ struct MessageTests {
   @Test("A result survives", arguments: Self.results)
   func survivingResults(result: PluginResult) throws {
     let text = try JSONText.encode(result)
-    #expect(try JSONText.decode(PluginResult.self, from: text) == result)
+    #expect(try read(text) == result)
   }
 
   @Test("Members of a later version in a result are ignored")
   func laterResults() throws {
     for case .failed(let failure) in Self.results {
-      let newer = try JSONText.decode(PluginResult.self, from: later(PluginResult.failed(failure)))
+      let newer = try read(later(PluginResult.failed(failure)))
       #expect(newer == .failed(failure))
     }
-    let newer = try JSONText.decode(PluginResult.self, from: later(Self.results[1]))
+    let newer = try read(later(Self.results[1]))
     guard case .done(let facts, let renditions) = newer,
       case .done(_, let expected) = Self.results[1]
     else {
@@ -91,7 +91,7 @@ struct MessageTests {
 
   @Test("Facts and renditions may be left out")
   func shortResult() throws {
-    #expect(try JSONText.decode(PluginResult.self, from: #"{"outcome":"done"}"#) == .done())
+    #expect(try read(#"{"outcome":"done"}"#) == .done())
   }
 
   @Test(
@@ -99,9 +99,67 @@ struct MessageTests {
     arguments: [
       "{}", #"{"outcome":"perhaps"}"#, #"{"outcome":"skipped"}"#, #"{"outcome":"failed"}"#,
       #"{"outcome":"failed","failure":{"class":"odd","reason":""}}"#, "[]",
-      #"{"outcome":"done","renditions":[{"name":"a"}]}"#,
+      #"{"outcome":"done","renditions":[{"name":"a"}]}"#, #"{"outcome":"done","renditions":{}}"#,
     ])
   func badResults(text: String) {
-    #expect(throws: DecodingError.self) { try JSONText.decode(PluginResult.self, from: text) }
+    #expect(throws: MessageError.self) { try read(text) }
+  }
+
+  private func read(_ text: String) throws -> PluginResult {
+    try PluginResult(PluginMessage.value(of: text.utf8))
+  }
+
+  @Test("Every message of a plugin survives")
+  func messages() throws {
+    let messages: [PluginMessage] =
+      [
+        .manifest(protocol: 1, Self.manifest), .created,
+        .failed(PluginFailure(.transient, "Full.")),
+        .estimates([1, nil, 4096]), .log(.warning, "a\nb"), .progress(0.5), .unsupported,
+      ] + Self.results.map { .result(job: "7", $0) }
+    for message in messages {
+      #expect(try PluginMessage(line: Array(JSONText.encode(message).utf8)) == message)
+    }
+  }
+
+  @Test("A message that is too deep or too long is refused, and a line of a log is cut")
+  func bounds() throws {
+    func facts(_ value: String) -> [UInt8] {
+      Array(#"{"type":"result","job":"1","result":{"outcome":"done","facts":\#(value)}}"#.utf8)
+    }
+    func nested(_ depth: Int) -> String {
+      String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+    }
+    // The message and its result are two levels.
+    let most = PluginMessage.greatestDepth - 2
+    #expect(throws: Never.self) { try PluginMessage(line: facts(nested(most))) }
+    for depth in [most + 1, 400_000] {
+      let error = #expect(throws: MessageError.self) {
+        try PluginMessage(line: facts(nested(depth)))
+      }
+      #expect(error?.message.contains("deep") == true)
+    }
+    let long = #""\#(String(repeating: "x", count: PluginMessage.longestLine))""#
+    #expect(throws: MessageError.self) { try PluginMessage(line: facts(long)) }
+    let log = #"{"type":"log","message":"\#(String(repeating: "y", count: 100_000))"}"#
+    guard case .log(.info, let text) = try PluginMessage(line: Array(log.utf8)) else {
+      Issue.record("A log is no log.")
+      return
+    }
+    #expect(text.count == PluginMessage.longestLog)
+  }
+
+  @Test("A message of more values than it may have is refused before they are made")
+  func manyValues() throws {
+    func message(_ count: Int) -> [UInt8] {
+      let zeros = Array(repeating: "0", count: count).joined(separator: ",")
+      return Array(
+        #"{"type":"result","job":"1","result":{"outcome":"done","facts":{"a":[\#(zeros)]}}}"#.utf8)
+    }
+    // The message, its three members, the result's two and the list are values, too.
+    let most = PluginMessage.mostValues - 7
+    #expect(throws: Never.self) { try PluginMessage(line: message(most)) }
+    let error = #expect(throws: MessageError.self) { try PluginMessage(line: message(most + 1)) }
+    #expect(error?.message.contains("more than 100000 values") == true)
   }
 }

@@ -2,11 +2,15 @@ import PipelineModel
 
 /// Finds the name that was probably meant.
 package enum NearestName {
+  /// The most bytes of what may be a name with a slip in it.
+  private static let longest = 256
+
   /// The nearest of some names, or `nil` where none is near enough.
   ///
   /// Near is a third of the length, at least one and at most four edits, but never all of the
   /// name; letters in another case count as the same.
   package static func find(_ name: String, among known: some Sequence<String>) -> String? {
+    guard name.utf8.count <= longest else { return nil }
     let limit = max(1, min(4, name.count / 3))
     let folded = Array(name.lowercased().unicodeScalars)
     var best: (name: String, distance: Int)?
@@ -25,7 +29,7 @@ package enum NearestName {
   package static func hint(_ name: String, among known: [String], kind: String) -> String {
     if let near = find(name, among: known) { return "; did you mean \(quoted(near))?" }
     if known.isEmpty { return "; there are no \(kind)" }
-    return "; known \(kind) are \(known.map(quoted).joined(separator: ", "))"
+    return "; known \(kind) are \(listed(known.map(quoted)))"
   }
 
   /// The number of insertions, deletions, replacements and swaps of neighbours that make one

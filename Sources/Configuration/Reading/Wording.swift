@@ -1,8 +1,18 @@
 import PipelineModel
 
+/// The most that a sentence lists of anything.
+private let mostListed = 20
+
+/// Lists words: `“a”, “b”, “c”`, and of many how many there are.
+func listed(_ texts: [String]) -> String {
+  let first = texts.prefix(mostListed).joined(separator: ", ")
+  return texts.count > mostListed ? "\(first) and \(texts.count - mostListed) more" : first
+}
+
 /// Lists alternatives: `“a”, “b” or “c”`.
 func alternatives(_ texts: [String]) -> String {
   guard let last = texts.last else { return "nothing" }
+  if texts.count > mostListed { return "one of \(listed(texts))" }
   return texts.count == 1 ? last : texts.dropLast().joined(separator: ", ") + " or " + last
 }
 

@@ -19,7 +19,7 @@ extension JSONValue {
   /// Objects are filled in wherever they are, also in lists. An object that is absent and has no
   /// default of its own stays absent.
   package func fillingDefaults(_ schema: JSONValue) -> JSONValue {
-    fillingDefaults(schema, root: schema)
+    SchemaDefaults(schema).filled(self)
   }
 
   /// The value without what the defaults of a schema say as well, numbers made canonical.
@@ -27,45 +27,6 @@ extension JSONValue {
   /// Two values that mean the same under the schema become equal, whether a default is spelled
   /// out or not. That makes it the form that fingerprints are taken of.
   package func removingDefaults(_ schema: JSONValue) -> JSONValue {
-    canonical.removingDefaults(schema, root: schema)
-  }
-
-  private func fillingDefaults(_ schema: JSONValue, root: JSONValue) -> JSONValue {
-    let schema = OptionSchema.resolved(schema, in: root)
-    switch self {
-    case .object(var members):
-      for (key, property) in schema["properties"]?.object ?? [:] {
-        let property = OptionSchema.resolved(property, in: root)
-        guard let value = members[key] ?? property["default"] else { continue }
-        members[key] = value.fillingDefaults(property, root: root)
-      }
-      return .object(members)
-    case .array(let elements):
-      guard let items = schema["items"] else { return self }
-      return .array(elements.map { $0.fillingDefaults(items, root: root) })
-    default:
-      return self
-    }
-  }
-
-  private func removingDefaults(_ schema: JSONValue, root: JSONValue) -> JSONValue {
-    let schema = OptionSchema.resolved(schema, in: root)
-    switch self {
-    case .object(var members):
-      for (key, property) in schema["properties"]?.object ?? [:] {
-        guard let value = members[key] else { continue }
-        let property = OptionSchema.resolved(property, in: root)
-        let reduced = value.removingDefaults(property, root: root)
-        let standard = property["default"]?.canonical.removingDefaults(property, root: root)
-        members[key] = reduced
-        if reduced == standard { members.removeValue(forKey: key) }
-      }
-      return .object(members)
-    case .array(let elements):
-      guard let items = schema["items"] else { return self }
-      return .array(elements.map { $0.removingDefaults(items, root: root) })
-    default:
-      return self
-    }
+    SchemaDefaults(schema).reduced(canonical)
   }
 }

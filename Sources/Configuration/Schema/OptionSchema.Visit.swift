@@ -5,6 +5,9 @@ extension OptionSchema {
   struct Visit {
     let root: JSONValue
     var errors: [ConfigurationError] = []
+    private var patterns: [String: SchemaPattern] = [:]
+    /// How many more steps patterns may take, for all texts together.
+    private var budget = 10_000_000
 
     init(root: JSONValue) { self.root = root }
 
@@ -158,7 +161,23 @@ extension OptionSchema {
         report(
           .badValue, "\(subject) has \(length) characters; at most \(most) are allowed.",
           at: pointer)
-      } else if let pattern = schema["pattern"]?.string, !Self.matches(text, pattern) {
+      } else if let pattern = schema["pattern"]?.string {
+        checkPattern(pattern, of: text, schema, at: pointer)
+      }
+    }
+
+    private mutating func checkPattern(
+      _ pattern: String, of text: String, _ schema: JSONValue, at pointer: String
+    ) {
+      let subject = JSONPointer.subject(pointer)
+      switch isFound(pattern, in: text) {
+      case true?:
+        return
+      case nil:
+        report(
+          .badValue, "\(subject) is too long to be compared with the pattern \(quoted(pattern)).",
+          at: pointer)
+      case false?:
         let expected = schema["x-expected"]?.string ?? "a text that matches \(quoted(pattern))"
         let code: ConfigurationError.Code =
           switch schema["x-kind"]?.string {
@@ -170,11 +189,16 @@ extension OptionSchema {
       }
     }
 
-    /// Searches as ECMA 262 does, which JSON Schema refers to: anywhere, by scalars.
-    private static func matches(_ text: String, _ pattern: String) -> Bool {
-      // A pattern that can't be compiled was refused with the schema.
-      guard let regex = try? Regex(pattern).matchingSemantics(.unicodeScalar) else { return false }
-      return text.contains(regex)
+    private mutating func isFound(_ pattern: String, in text: String) -> Bool? {
+      do throws(SchemaPatternError) {
+        let compiled =
+          if let known = patterns[pattern] { known } else { try SchemaPattern(pattern) }
+        patterns[pattern] = compiled
+        return compiled.isFound(in: text, budget: &budget)
+      } catch {
+        // It was refused with the schema.
+        return false
+      }
     }
 
     private mutating func checkNumber(

@@ -17,7 +17,11 @@ package struct OptionSchema: Sendable, Hashable {
   /// since it would let pass what the author meant to forbid.
   package init(_ schema: JSONValue) throws(ConfigurationErrors) {
     var errors: [ConfigurationError] = []
-    Self.inspect(schema, in: schema, at: "", into: &errors)
+    if let fault = SchemaBounds.fault(in: schema) {
+      errors = [ConfigurationError(code: .badSchema, message: "In it \(fault).", pointer: "")]
+    } else {
+      Self.inspect(schema, in: schema, at: "", into: &errors)
+    }
     if let errors = ConfigurationErrors(errors) { throw errors }
     self.schema = schema
   }
@@ -36,13 +40,19 @@ package struct OptionSchema: Sendable, Hashable {
 
   /// The schema that a reference to `#/$defs/…` means, with what stands beside the reference.
   static func resolved(_ schema: JSONValue, in root: JSONValue) -> JSONValue {
-    guard let reference = schema["$ref"]?.string, reference.hasPrefix("#/$defs/"),
-      let target = root["$defs"]?[String(reference.dropFirst("#/$defs/".count))]?.object,
+    guard let name = definition(of: schema), let target = root["$defs"]?[name]?.object,
       var members = schema.object
     else { return schema }
     members["$ref"] = nil
     members.merge(target) { own, _ in own }
     return .object(members)
+  }
+
+  /// The name of the definition that a schema refers to.
+  static func definition(of schema: JSONValue) -> String? {
+    let beginning = "#/$defs/"
+    guard let reference = schema["$ref"]?.string, reference.hasPrefix(beginning) else { return nil }
+    return String(reference.dropFirst(beginning.count))
   }
 }
 
@@ -50,6 +60,8 @@ extension OptionSchema {
   private static let annotations: Set = [
     "title", "description", "default", "examples", "deprecated", "$schema", "$id", "$comment",
   ]
+  /// The most errors of a schema that are told.
+  private static let mostErrors = 20
   private static let types = [
     "object", "array", "string", "number", "integer", "boolean", "null",
   ]
@@ -92,10 +104,7 @@ extension OptionSchema {
           report("must name types", at: place, into: &errors)
         }
       case "pattern":
-        // What can't be compiled is what is asked for here; there is nothing else to know.
-        if value.string.flatMap({ try? Regex($0) }) == nil {
-          report("must be a regular expression", at: place, into: &errors)
-        }
+        if let fault = patternFault(value) { report(fault, at: place, into: &errors) }
       case "enum":
         if value.array?.isEmpty != false { report("must be a list", at: place, into: &errors) }
       case "required":
@@ -122,9 +131,21 @@ extension OptionSchema {
     }
   }
 
+  private static func patternFault(_ pattern: JSONValue) -> String? {
+    guard let pattern = pattern.string else { return "must be a text" }
+    do throws(SchemaPatternError) {
+      _ = try SchemaPattern(pattern)
+      return nil
+    } catch {
+      return "is \(quoted(pattern)), which can't be used: \(error.message)"
+    }
+  }
+
   private static func report(
     _ text: String, at pointer: String, into errors: inout [ConfigurationError]
   ) {
+    // The first ones are enough for who corrects it.
+    guard errors.count < mostErrors else { return }
     errors.append(
       ConfigurationError(
         code: .badSchema, message: "\(JSONPointer.subject(pointer)) in the schema \(text).",

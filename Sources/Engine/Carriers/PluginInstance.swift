@@ -43,25 +43,17 @@ final class PluginInstance: Sendable {
       return .failed(
         PluginFailure(.permanent, "The plugin \(plugin) gave an answer that is not UTF-8."))
     }
-    guard answer.utf8.count <= PluginMessage.longestLine else {
+    do throws(MessageError) {
+      let result = try PluginResult(PluginMessage.value(of: answer.utf8))
+      guard let fault = ResultCheck.fault(in: result) else { return result }
       return .failed(
-        PluginFailure(
-          .permanent,
-          "The plugin \(plugin) gave an answer longer than "
-            + "\(ByteSize(bytes: PluginMessage.longestLine))."))
-    }
-    do {
-      let result = try JSONText.decode(PluginResult.self, from: answer)
-      if case .done(_, let renditions) = result, let fault = RenditionCheck.fault(in: renditions) {
-        return .failed(
-          PluginFailure(.permanent, "The plugin \(plugin) gave an answer in which \(fault)."))
-      }
-      return result
+        PluginFailure(.permanent, "The plugin \(plugin) gave an answer in which \(fault)."))
     } catch {
       return .failed(
         PluginFailure(
           .permanent,
-          "The plugin \(plugin) gave an answer that can't be decoded: “\(answer.prefix(80))”."))
+          "The plugin \(plugin) gave an answer that can't be decoded: \(quoted(answer)): "
+            + "\(error.message)."))
     }
   }
 }

@@ -53,11 +53,11 @@ struct PluginTable: @unchecked Sendable {
       throw PluginFailure(.permanent, "The plugin \(name) gave a manifest that is not UTF-8.")
     }
     let manifest: PluginManifest
-    do {
-      manifest = try JSONText.decode(PluginManifest.self, from: text)
+    do throws(MessageError) {
+      manifest = try PluginManifest(PluginMessage.value(of: text.utf8))
     } catch {
       throw PluginFailure(
-        .permanent, "The plugin \(name) gave a manifest that can't be decoded: \(error)")
+        .permanent, "The plugin \(name) gave a manifest that can't be decoded: \(error.message).")
     }
     if let fault = ManifestCheck.fault(in: manifest) {
       throw PluginFailure(.permanent, "The plugin \(name) gave a manifest in which \(fault).")
@@ -72,7 +72,7 @@ struct PluginTable: @unchecked Sendable {
     let text = take(failure)
     if let instance { return instance }
     // One that can't be decoded is a failure all the same, told below.
-    if let text, let failure = try? JSONText.decode(PluginFailure.self, from: text) {
+    if let text, let failure = try? PluginFailure(PluginMessage.value(of: text.utf8)) {
       throw failure
     }
     throw PluginFailure(

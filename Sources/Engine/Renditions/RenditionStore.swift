@@ -35,9 +35,11 @@ struct RenditionStore: Sendable {
   /// - Parameters:
   ///   - output: the folder that the plugin was given; the file can't be
   ///     anywhere else, whatever its path says.
+  ///   - isStopped: asked for each mebibyte.
+  /// - Throws: `FileError`, of code `stopped` if that is true.
   func collect(
-    _ rendition: PluginRendition, from output: Descriptor, for job: ClaimedJob,
-    storage: StageConfiguration.Storage
+    _ rendition: PluginRendition, from output: Descriptor,
+    storage: StageConfiguration.Storage, isStopped: @escaping () -> Bool = { false }
   ) throws(FileError) -> CollectedRendition {
     let path = BytePath(rendition.path)
     guard !path.isAbsolute else {
@@ -57,8 +59,9 @@ struct RenditionStore: Sendable {
         rendition: rendition, size: bytes.count, digest: SHA256.digest(of: bytes), bytes: bytes,
         file: file, folder: folder, name: path.lastComponent)
     }
-    let own = try detached(file, named: path.lastComponent, in: folder, size: size)
-    let hashed = try own.hash()
+    let own = try detached(
+      file, named: path.lastComponent, in: folder, size: size, isStopped: isStopped)
+    let hashed = try own.hash(isStopped: isStopped)
     try own.startWriting()
     return CollectedRendition(
       rendition: rendition, size: hashed.size, digest: hashed.digest, bytes: nil, file: own,
@@ -70,7 +73,8 @@ struct RenditionStore: Sendable {
   /// Whoever made it can't open it again, as it was moved to where only this program comes, but
   /// may have kept it open.
   private func detached(
-    _ file: Descriptor, named name: BytePath, in folder: Descriptor, size: Int
+    _ file: Descriptor, named name: BytePath, in folder: Descriptor, size: Int,
+    isStopped: @escaping () -> Bool
   ) throws(FileError) -> Descriptor {
     if file.takeLease() == .granted {
       file.releaseLease()
@@ -81,9 +85,15 @@ struct RenditionStore: Sendable {
       name, in: folder, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
     // What grows faster than it is copied is not copied for ever.
     var rest = size >> 20 + 2
-    _ = try copy.fill(from: file) {
-      rest -= 1
-      return rest < 0
+    do throws(FileError) {
+      _ = try copy.fill(from: file) {
+        rest -= 1
+        return rest < 0 || isStopped()
+      }
+    } catch let error where error.code == .stopped && rest < 0 {
+      throw FileError(
+        .changed, "“\(name.printable)” grew while it was copied: its plugin still writes to it.",
+        path: file.path)
     }
     try copy.seek(to: 0)
     return copy
@@ -159,12 +169,12 @@ struct RenditionStore: Sendable {
     return path.appending(name).description
   }
 
-  /// Reads a rendition's file.
+  /// Reads a rendition's file that is to go into the database.
   func read(_ path: String) throws(FileError) -> [UInt8] {
     let relative = BytePath(path)
     return try Descriptor.openRegular(
       relative.lastComponent, in: library.openParent(of: relative)
-    ).readToEnd(limit: 1 << 30)
+    ).readToEnd(limit: Self.greatestInDatabase)
   }
 }
 

@@ -80,7 +80,7 @@ package final class WorkerDescription: Sendable {
             "The plugin \(program.name) speaks version \(version) of the protocol, this program "
               + "version \(HostMessage.currentProtocol).")))
     case .message(.failed(let failure)):
-      settle(.failure(failure))
+      settle(.failure(failure.kept))
     case .message(.log(_, let line)), .log(let line):
       state.withLock { $0.lastLog = line }
     case .message(.progress):

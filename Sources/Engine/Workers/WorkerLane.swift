@@ -224,10 +224,8 @@ final class WorkerLane: Lane {
     _ result: PluginResult, of job: Job, in folder: WorkerFolder?
   ) -> PluginResult {
     if let verdict = job.verdict { return .failed(verdict) }
+    if let fault = ResultCheck.fault(in: result) { return .failed(nonsense("in which \(fault)")) }
     guard case .done(_, let renditions) = result, let folder else { return result }
-    if let fault = RenditionCheck.fault(in: renditions) {
-      return .failed(nonsense("in which \(fault)"))
-    }
     do throws(FileError) {
       // A job may be quicker than the looks that are taken while it works.
       if !renditions.isEmpty, let failure = try limits.verdict(on: folder) {

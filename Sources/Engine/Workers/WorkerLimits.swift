@@ -25,7 +25,7 @@ struct WorkerLimits: Sendable {
     time = limits.time
     cpu = limits.cpu
     memory = limits.memory ?? memoryBudget
-    outputBytes = limits.outputBytes ?? ByteSize(bytes: 4 << 30)
+    outputBytes = limits.outputBytes ?? ByteSize(bytes: 1 << 30)
     files = limits.files ?? 10_000
     processes = limits.processes ?? (allowance.exec ? 64 : 1)
   }

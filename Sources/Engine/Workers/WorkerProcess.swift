@@ -155,11 +155,11 @@ final class WorkerProcess: Sendable {
   }
 
   private func tell(_ line: [UInt8]) {
-    do {
-      handler(.message(try JSONText.decode(PluginMessage.self, from: line)))
+    do throws(MessageError) {
+      handler(.message(try PluginMessage(line: line)))
     } catch {
-      let start = String(decoding: line.prefix(80), as: UTF8.self)
-      handler(.nonsense("that can't be decoded: “\(BytePath(start).printable)”"))
+      let start = quoted(String(decoding: line.prefix(80), as: UTF8.self))
+      handler(.nonsense("that can't be decoded: \(start): \(error.message)"))
     }
   }
 

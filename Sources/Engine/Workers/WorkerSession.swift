@@ -92,6 +92,9 @@ private final class EventQueue: Sendable {
     var hasEnded = false
   }
 
+  /// Beyond so many, a plugin that floods its log is not listened to.
+  private static let mostWaiting = 1000
+
   private let state = Mutex(State())
   private let arrived = DispatchSemaphore(value: 0)
 
@@ -103,8 +106,12 @@ private final class EventQueue: Sendable {
       case .nonsense(let what): .nonsense(what)
       case .ended(let ending): .ended(WorkerProgram.words(ending))
       }
-    state.withLock { $0.events.append(event) }
-    arrived.signal()
+    let isKept = state.withLock { state in
+      if state.events.count > Self.mostWaiting, event.isChatter { return false }
+      state.events.append(event)
+      return true
+    }
+    if isKept { arrived.signal() }
   }
 
   func next(within time: TimeSpan) -> WorkerSession.Event? {
@@ -117,6 +124,16 @@ private final class EventQueue: Sendable {
       let event = state.events.removeFirst()
       if case .ended = event { state.hasEnded = true }
       return event
+    }
+  }
+}
+
+extension WorkerSession.Event {
+  /// Whether nothing depends on it.
+  fileprivate var isChatter: Bool {
+    switch self {
+    case .log, .message(.log), .message(.progress): true
+    case .message, .nonsense, .ended: false
     }
   }
 }

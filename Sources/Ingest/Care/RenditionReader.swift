@@ -25,16 +25,22 @@ package struct RenditionReader {
     self.catalog = catalog
   }
 
-  /// Returns the bytes, or `nil` if they are missing.
-  package func bytes(of rendition: RenditionRecord) throws(IngestError) -> [UInt8]? {
+  /// Returns the content once it is known to be what was recorded, or `nil` where it is missing or
+  /// something else.
+  package func content(of rendition: RenditionRecord) throws(IngestError) -> WholeRendition? {
     try translating {
-      guard let path = rendition.path else { return try catalog.renditionBytes(rendition.id) }
-      return try open(path)?.readToEnd(limit: 1 << 30)
+      guard let path = rendition.path else {
+        let bytes = try catalog.renditionBytes(rendition.id)
+        return bytes.flatMap { isWhole($0, rendition) ? .bytes($0) : nil }
+      }
+      guard let file = try open(path), try file.hash().digest == rendition.digest else {
+        return nil
+      }
+      return .file(file)
     }
   }
 
-  /// Whether bytes are those that were recorded.
-  package func isWhole(_ bytes: [UInt8], _ rendition: RenditionRecord) -> Bool {
+  private func isWhole(_ bytes: [UInt8], _ rendition: RenditionRecord) -> Bool {
     SHA256.digest(of: bytes) == rendition.digest
   }
 

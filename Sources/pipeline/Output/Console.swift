@@ -3,6 +3,9 @@ import PipelineModel
 import Synchronization
 
 /// Results on standard output, messages on standard error.
+///
+/// Names, reasons, facts and whatever else files and plugins say reach a terminal through here only.
+/// Whoever prints need not know where a text comes from: each line is made safe by `line`.
 final class Console: Sendable {
   /// Whether results are JSON lines.
   let isJSON: Bool
@@ -38,8 +41,11 @@ final class Console: Sendable {
     hasColors = false
   }
 
-  /// Prints a line of a result.
-  func result(_ line: String) { write(Array((line + "\n").utf8)) }
+  /// Prints a line of a result; tabs in it part columns.
+  func result(_ text: String) { write(Array((Self.line(text) + "\n").utf8)) }
+
+  /// Prints several lines of a result.
+  func result(lines text: String) { for line in Self.lines(text) { result(line) } }
 
   /// Prints a JSON object as a line.
   func event(_ name: String, _ members: [String: JSONValue]) {
@@ -47,16 +53,29 @@ final class Console: Sendable {
     members["event"] = .string(name)
     // Only a number that is none can't be written, and none is ever read or counted.
     guard let line = try? JSONText.encode(JSONValue.object(members)) else { return }
-    result(Self.withoutControls(line))
+    write(Array((Self.withoutControls(line) + "\n").utf8))
   }
 
-  /// Escapes what JSON allows in strings and terminals obey: DEL and the C1 controls.
+  /// The text as one line that a terminal shows and does not obey.
+  private static func line(_ text: String) -> String {
+    text.split(separator: "\t", omittingEmptySubsequences: false)
+      .map { String($0).printable }.joined(separator: "\t")
+  }
+
+  private static func lines(_ text: String) -> [String] {
+    text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+  }
+
+  /// Escapes what JSON allows in strings and terminals obey.
   private static func withoutControls(_ line: String) -> String {
-    guard line.utf8.contains(where: { $0 == 0x7F || $0 == 0xC2 }) else { return line }
+    guard line.unicodeScalars.contains(where: \.isControlling) else { return line }
     var text = ""
     for scalar in line.unicodeScalars {
-      if (0x7F...0x9F).contains(scalar.value) {
-        text += "\\u00\(String(scalar.value, radix: 16))"
+      if scalar.isControlling {
+        for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {
+          let digits = String(unit, radix: 16)
+          text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+        }
       } else {
         text.unicodeScalars.append(scalar)
       }
@@ -89,28 +108,32 @@ final class Console: Sendable {
 
   /// Prints a message for people.
   func message(_ text: String) {
-    if isQuiet { return }
-    say(text)
+    if !isQuiet { say(Self.line(text)) }
   }
 
   /// Prints a message that matters even to those who asked for quiet.
-  func error(_ text: String) { say(paint(text, "31")) }
+  func error(_ text: String) { say(paint(Self.line(text), "31")) }
+
+  /// Prints several lines that matter even to those who asked for quiet.
+  func error(lines text: String) { for line in Self.lines(text) { error(line) } }
 
   /// Prints a warning.
-  func warning(_ text: String) { message(paint("warning: ", "33") + text) }
+  func warning(_ text: String) {
+    if !isQuiet { say(paint("warning: ", "33") + Self.line(text)) }
+  }
 
   /// Draws a line over the last one that was drawn, on a terminal; not over a question.
   func draw(_ text: String) {
     if isAsking.load(ordering: .relaxed) { return }
     drawn.withLock { $0 = true }
-    send(Array("\r\u{1B}[K\(text)".utf8), to: STDERR_FILENO)
+    send(Array("\r\u{1B}[K\(Self.line(text))".utf8), to: STDERR_FILENO)
   }
 
   /// Prints a question, after which nothing is drawn until `endQuestion`.
   func begin(question: String) {
     isAsking.store(true, ordering: .relaxed)
     wipe()
-    send(Array(question.utf8), to: STDERR_FILENO)
+    send(Array(Self.line(question).utf8), to: STDERR_FILENO)
   }
 
   /// Lets drawing go on.
@@ -125,6 +148,7 @@ final class Console: Sendable {
     if wasDrawn { send(Array("\r\u{1B}[K".utf8), to: STDERR_FILENO) }
   }
 
+  /// - Parameter text: a line that is safe to print.
   private func say(_ text: String) {
     wipe()
     send(Array((text + "\n").utf8), to: STDERR_FILENO)

@@ -28,7 +28,9 @@ struct Failure {
     case let error as CatalogError:
       self.init("\(error.code)", error.message, .fatal)
     case let error as HolderFailure:
-      self.init(error.code, error.message, ExitCode(rawValue: error.exitCode) ?? .fatal)
+      // The other process joins what it has to say line by line.
+      let lines = error.message.split(separator: "\n").map { (String($0), nil as String?) }
+      self.init(error.code, lines, ExitCode(rawValue: error.exitCode) ?? .fatal)
     case let error as FileError:
       self.init("file", error.message, .fatal)
     default:

@@ -164,7 +164,7 @@ final class RunReport: IngestReport, EngineReport {
   }
 
   func log(stage: String, message: String) {
-    if console.isVerbose { console.message("\(stage): \(BytePath(message).printable)") }
+    if console.isVerbose { console.message("\(stage): \(message)") }
   }
 
   func warning(_ message: String) { console.warning(message) }

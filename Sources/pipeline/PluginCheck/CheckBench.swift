@@ -54,8 +54,9 @@ final class CheckBench {
 
   /// The options to set it up with: those that were given, and the schema's defaults.
   var options: JSONValue {
-    guard let schema = manifest?.options else { return givenOptions }
-    return givenOptions.fillingDefaults(schema)
+    // Defaults of a schema that goes beyond its bounds are not worked out.
+    guard let manifest, ManifestCheck.fault(in: manifest) == nil else { return givenOptions }
+    return givenOptions.fillingDefaults(manifest.options)
   }
 
   /// The files whose type the plugin says that it accepts.

@@ -10,8 +10,8 @@ final class CheckedPlugin {
   /// What came of one job.
   struct Job {
     let result: PluginResult
-    /// The bytes of its renditions, in their order.
-    var renditions: [[UInt8]] = []
+    /// The digests of its renditions, in their order.
+    var renditions: [Digest] = []
     /// Files that it left and did not name.
     var leftovers: [BytePath] = []
   }

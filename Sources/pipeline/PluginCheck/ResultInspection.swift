@@ -1,6 +1,7 @@
 import Engine
 import Files
 import Glibc
+import Hashing
 import PipelineModel
 import PipelinePlugin
 
@@ -21,18 +22,21 @@ struct ResultInspection {
     self.output = output
   }
 
-  /// The result with its files' bytes; refused where something is wrong with it.
+  /// The most bytes of a picture that are looked at for its size.
+  private static let longestHeader = 4 << 20
+
+  /// The result with its files' digests; refused where something is wrong with it.
   func job() throws(CheckFailure) -> CheckedPlugin.Job {
     switch result {
     case .done(let facts, let renditions):
       guard facts.object != nil else {
         throw failure("facts are no object", advice: "Give facts as a JSON object, by name.")
       }
-      if let fault = RenditionCheck.fault(in: renditions) {
+      if let fault = ResultCheck.fault(in: result) {
         throw failure(fault, advice: "See “Result” in docs/plugins.md.")
       }
       var job = CheckedPlugin.Job(result: result)
-      for rendition in renditions { job.renditions.append(try bytes(of: rendition)) }
+      for rendition in renditions { job.renditions.append(try digest(of: rendition)) }
       job.leftovers = leftovers(besides: renditions)
       return job
     case .skipped(let reason):
@@ -49,7 +53,7 @@ struct ResultInspection {
 
   private func checkSentence(_ reason: String) throws(CheckFailure) {
     let isPlain = reason.unicodeScalars.allSatisfy { $0.value >= 32 && $0.value != 127 }
-    guard !reason.isEmpty, reason.utf8.count <= 4096, isPlain else {
+    guard !reason.isEmpty, PluginFailure.kept(reason) == reason, isPlain else {
       throw failure(
         "the reason is \(reason.isEmpty ? "empty" : "not one line of text")",
         advice: "Give a sentence for people as the reason, on one line.")
@@ -61,27 +65,29 @@ struct ResultInspection {
     }
   }
 
-  private func bytes(of rendition: PluginRendition) throws(CheckFailure) -> [UInt8] {
+  private func digest(of rendition: PluginRendition) throws(CheckFailure) -> Digest {
     let name = "the rendition “\(rendition.name)”"
     let path = BytePath(rendition.path)
-    let bytes: [UInt8]
+    var beginning: [UInt8] = []
+    let hash = SHA256()
     do throws(FileError) {
       let parent = try Descriptor.openFolder(output).openParent(of: path)
-      let status = try parent.status(of: path.lastComponent)
-      guard status.kind == .regular else {
-        throw FileError(.link, "“\(rendition.path)” is not a plain file.", path: nil)
+      let file = try Descriptor.openRegular(path.lastComponent, in: parent)
+      // Piece by piece: it may have any size.
+      try file.forEachChunk { chunk throws(FileError) in
+        hash.update(chunk)
+        beginning += chunk.prefix(Self.longestHeader - beginning.count)
       }
-      bytes = try parent.readFile(path.lastComponent, limit: 1 << 30)
     } catch {
       throw failure(
         "\(name) has no file: \(error.message)",
         advice: "Write the file into the folder that the request names as output, then name its "
           + "path relative to that.")
     }
-    guard !bytes.isEmpty else {
+    guard !beginning.isEmpty else {
       throw failure("\(name) is an empty file", advice: "Close the file before the result is sent.")
     }
-    let header = PictureHeader(bytes)
+    let header = PictureHeader(beginning)
     guard header.type == nil || header.type == rendition.mediaType else {
       throw failure(
         "\(name) is said to be \(rendition.mediaType), but begins as \(header.type ?? "") does",
@@ -92,7 +98,7 @@ struct ResultInspection {
         "\(name) is said to have \(rendition.width) × \(rendition.height) pixels, but has "
           + "\(size.width) × \(size.height)", advice: "Give the size that the file has.")
     }
-    return bytes
+    return hash.finalize()
   }
 
   /// Files at the top of the output folder that no rendition is in.

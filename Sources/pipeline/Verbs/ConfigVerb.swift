@@ -29,7 +29,7 @@ enum ConfigVerb: Verb {
       if context.console.isJSON {
         context.console.event("configuration", ["configuration": effective])
       } else {
-        context.console.result(try JSONText.encodePretty(effective))
+        context.console.result(lines: try JSONText.encodePretty(effective))
       }
     case "schema":
       context.console.write(Array(ConfigurationSchema.text.utf8))

@@ -49,9 +49,7 @@ enum DoctorVerb: Verb {
     if console.isQuiet, finding.state != .failed { return }
     let word = finding.state == .failed ? "FAILED" : finding.state.rawValue
     let text = [finding.detail, finding.advice].compactMap(\.self).joined(separator: " ")
-    // A plugin's own words may be among it.
-    let line = BytePath(text).printable
-    console.result("\(padded(word, 7))  \(padded(finding.name, 17))  \(line)")
+    console.result("\(padded(word, 7))  \(padded(finding.name, 17))  \(text)")
   }
 
   private static func summarize(_ counts: [Finding.State: Int], _ console: Console) {

@@ -27,12 +27,8 @@ enum GetVerb: Verb {
     let session = try ReadingSession(context)
     let asset = try session.asset(text)
     if let name = context.arguments.value(rendition) {
-      let bytes = try renditionBytes(named: name, of: asset, in: session)
-      try deliver(context) { write throws(FileError) in
-        try bytes.withUnsafeBytes { bytes in
-          Result { () throws(FileError) in try write(bytes) }
-        }.get()
-      }
+      let content = try content(ofRendition: name, of: asset, in: session)
+      try deliver(context) { write throws(FileError) in try content.forEachChunk(write) }
     } else {
       try deliver(context) { write throws(FileError) in
         try writeOriginal(asset, of: session, to: write)
@@ -63,9 +59,9 @@ enum GetVerb: Verb {
     }
   }
 
-  private static func renditionBytes(
-    named name: String, of asset: AssetRecord, in session: ReadingSession
-  ) throws -> [UInt8] {
+  private static func content(
+    ofRendition name: String, of asset: AssetRecord, in session: ReadingSession
+  ) throws -> WholeRendition {
     let found = asset.renditions.filter { $0.name == name || "\($0.stage)/\($0.name)" == name }
     guard let rendition = found.first else {
       let names = asset.renditions.map { "\($0.stage)/\($0.name)" }.joined(separator: ", ")
@@ -79,10 +75,10 @@ enum GetVerb: Verb {
       throw UsageError("“\(name)” means \(names); write one of them.", verb: Self.name)
     }
     let reader = RenditionReader(library: session.library, catalog: session.catalog)
-    guard let bytes = try reader.bytes(of: rendition), reader.isWhole(bytes, rendition) else {
+    guard let content = try reader.content(of: rendition) else {
       throw missing(rendition, of: asset)
     }
-    return bytes
+    return content
   }
 
   private static func missing(_ rendition: RenditionRecord, of asset: AssetRecord) -> FileError {

@@ -73,11 +73,11 @@ enum InitVerb: Verb {
         : "inbox/ and \(isNew ? "the library" : "no library, since there is one at") "
           + configuration.library.printable
       console.result(
-        """
-        Made \(file.printable), \(what).
-        Put pictures into \(root.appending("inbox").printable), then run:
-          pipeline run --config \(file.shellWord)
-        """)
+        lines: """
+          Made \(file.printable), \(what).
+          Put pictures into \(root.appending("inbox").printable), then run:
+            pipeline run --config \(file.shellWord)
+          """)
     }
     return .success
   }

@@ -67,10 +67,10 @@ extension PluginsVerb {
     } else if !console.isQuiet {
       let build = skeleton.build.map { "  \($0)\n" } ?? ""
       console.result(
-        """
-        Made \(path.printable). Its README.md says how to go on; in that folder:
-        \(build)  pipeline plugins test \(skeleton.product)
-        """)
+        lines: """
+          Made \(path.printable). Its README.md says how to go on; in that folder:
+          \(build)  pipeline plugins test \(skeleton.product)
+          """)
     }
   }
 }

@@ -103,7 +103,7 @@ extension PluginsVerb {
         ])
     } else if !console.isQuiet || advice != nil {
       let mark = advice == nil ? word : word.uppercased()
-      let line = "\(padded(mark, 8)) \(padded(check.name, 16)) \(BytePath(text).printable)"
+      let line = "\(padded(mark, 8)) \(padded(check.name, 16)) \(text)"
       console.result(line)
       if let advice { console.result("\(padded("", 26))\(advice)") }
     }

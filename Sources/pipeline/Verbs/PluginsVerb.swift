@@ -117,6 +117,6 @@ enum PluginsVerb: Verb {
     for permission in plugin.permissions { console.result("may      \(permission)") }
     console.result("options")
     // A schema came as JSON, so it can be written as such.
-    console.result((try? JSONText.encodePretty(manifest.options)) ?? "")
+    console.result(lines: (try? JSONText.encodePretty(manifest.options)) ?? "")
   }
 }

@@ -11,6 +11,9 @@ enum ShowVerb: Verb {
     ("pipeline show --json 3f9c", "as JSON, by the end of its ID"),
   ]
 
+  /// The most characters of a fact that are shown to people; `--json` has all of it.
+  private static let longestFact = 500
+
   static func run(_ context: Context) throws -> ExitCode {
     try context.expectOperands(atMost: 1)
     let text = try context.operand(0, "ID")
@@ -59,8 +62,8 @@ enum ShowVerb: Verb {
     for (stage, value) in facts.sorted(by: { $0.key < $1.key }) {
       for (name, fact) in (value.object ?? [:]).sorted(by: { $0.key < $1.key }) {
         // What came as JSON can be written as such.
-        let text = (try? JSONText.encode(fact)) ?? ""
-        console.result("  fact      \(stage).\(name) \(BytePath(text).printable)")
+        let text = ((try? JSONText.encode(fact)) ?? "").shortened(to: longestFact)
+        console.result("  fact      \(stage).\(name.shortened(to: longestFact)) \(text)")
       }
     }
   }

@@ -139,6 +139,15 @@ enum HostilePlugin {
         strcpy(end, "]}}");
         return text(answer);
       }
+      if (!strcmp(deed, "say")) {
+        // What is said is what stands behind the word.
+        char *answer = calloc(1, 1 << 16);
+        file = fopen(input, "r");
+        fread(answer, 1, (1 << 16) - 1, file);
+        fclose(file);
+        program->log(job, 3, text(answer));
+        return text(answer + 4);
+      }
       if (!strcmp(deed, "escape"))
         return text("{\"outcome\":\"done\",\"renditions\":[{\"name\":\"a\",\"path\":\"../in/x\","
                     "\"mediaType\":\"image/png\",\"width\":1,\"height\":1}]}");

@@ -136,6 +136,46 @@ final class HostilePluginTests {
     #expect(try workspace.assets().allSatisfy { $0["renditions"] == .array([]) })
   }
 
+  @Test("Nothing that a plugin says is obeyed by a terminal, or taken for a line of the program's")
+  func speech() throws {
+    let escape = #"\u001b]0;x\u0007\u009b31m\u202egpj\r\n\tasset x is done\u007f"#
+    let answers = [
+      #"{"outcome":"done","facts":{"\#(escape)":"\#(escape)","long":"\#(String(repeating: "f", count: 5000))"}}"#,
+      #"{"outcome":"skipped","reason":"\#(escape)"}"#,
+      #"{"outcome":"failed","failure":{"class":"permanent","reason":"\#(escape)"}}"#,
+      #"{"outcome":"failed","failure":{"class":"permanent","reason":"\#(String(repeating: "r", count: 9000))"}}"#,
+      #"{"outcome":"done","renditions":[{"name":"\#(escape)","path":"a","mediaType":"image/png","width":1,"height":1}]}"#,
+      #"{"outcome":"done","facts":["none"]}"#,
+    ]
+    for (index, answer) in answers.enumerated() {
+      try workspace.put("say \(answer)", as: BytePath("\(index).txt"))
+    }
+    let run = try workspace.run("run", "-v")
+    #expect(run.exitCode == 3)
+    #expect(run.errors.utf8.count < 32_000, "\(run.errors.utf8.count)")
+    var printed = run.output + run.errors
+    for asset in try workspace.assets() {
+      let id = BytePath(try #require(asset["id"]?.string))
+      for verb: BytePath in ["show", "explain"] {
+        let shown = try workspace.run(verb, id)
+        #expect(shown.output.utf8.count < 4000)
+        printed += shown.output + shown.errors
+      }
+    }
+    for verb: BytePath in ["failed", "list", "status"] { printed += try workspace.run(verb).output }
+    #expect(printed.contains("\\u{1b}]0;x") && printed.contains("\\u{202e}gpj"))
+    let obeyed = printed.unicodeScalars.filter { $0.isControlling && $0 != "\n" && $0 != "\t" }
+    #expect(obeyed.isEmpty, "\(Set(obeyed))")
+    #expect(!printed.split(separator: "\n").contains { $0.hasPrefix("\tasset x") })
+    // As JSON all of it is there, and is as harmless.
+    let json = try workspace.run("failed", "--json")
+    #expect(json.output.unicodeScalars.allSatisfy { $0 == "\n" || !$0.isControlling })
+    let reasons = try json.events().of("failure").compactMap { $0["reason"]?.string }
+    #expect(reasons.contains { $0.contains("\u{1B}]0;x\u{7}\u{9B}31m\u{202E}gpj\r\n\t") })
+    #expect(reasons.contains { $0.contains("the facts are no object") })
+    #expect(reasons.allSatisfy { $0.unicodeScalars.count <= 2000 })
+  }
+
   @Test("Nothing outside can be read, written, reached or ended")
   func escape() throws {
     let secret = workspace.root.appending("secret.txt")

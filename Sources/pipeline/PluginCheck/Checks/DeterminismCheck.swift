@@ -44,8 +44,8 @@ struct DeterminismCheck: PluginCheck {
         return "the fact “\(name)” is \(values[0]) and \(values[1])"
       }
       if renditions != otherRenditions { return "renditions have other names, types or sizes" }
-      for (rendition, bytes) in zip(renditions, zip(one.renditions, other.renditions))
-      where bytes.0 != bytes.1 {
+      for (rendition, digests) in zip(renditions, zip(one.renditions, other.renditions))
+      where digests.0 != digests.1 {
         return "the rendition “\(rendition.name)” has other bytes"
       }
       return nil

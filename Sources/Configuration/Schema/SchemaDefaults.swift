@@ -1,0 +1,124 @@
+import PipelineModel
+
+/// The defaults of a schema, each worked out once.
+///
+/// A default may leave out what the schema inside has defaults for, and those may, too: to work
+/// them out anew at each place takes, and makes, twice as much with each level.
+final class SchemaDefaults: Sendable {
+  private let contents: Contents
+  /// The default as it is written.
+  private let standard: JSONValue?
+  /// The default without what the schema inside says as well, numbers made canonical.
+  private let reducedStandard: JSONValue?
+  /// How many values the default has once it is filled in; 0 without one.
+  private let standardCount: Int
+  /// The most values that an empty object has once it is filled in, here or anywhere inside.
+  let mostCount: Int
+
+  convenience init(_ schema: JSONValue) {
+    // What a definition refers to is not followed: nothing goes round in a circle.
+    let definitions = (schema["$defs"]?.object ?? [:]).mapValues { SchemaDefaults($0, [:]) }
+    self.init(schema, definitions)
+  }
+
+  private init(_ schema: JSONValue, _ definitions: [String: SchemaDefaults]) {
+    let target = OptionSchema.definition(of: schema).flatMap { definitions[$0] }
+    // What stands beside a reference counts.
+    let properties = schema["properties"]?.object?.mapValues { Self.make($0, definitions) }
+    let items = schema["items"].map { Self.make($0, definitions) }
+    let contents = Contents(
+      properties: properties ?? target?.contents.properties ?? [:],
+      items: items ?? target?.contents.items)
+    self.contents = contents
+    standard = schema["default"] ?? target?.standard
+    reducedStandard = standard.map { contents.reduced($0.canonical) }
+    standardCount = standard.map(contents.filledCount) ?? 0
+    mostCount = max(
+      contents.emptyCount, contents.items?.mostCount ?? 0,
+      contents.properties.values.map(\.mostCount).max() ?? 0)
+  }
+
+  /// A reference with nothing beside it that matters here shares what it refers to.
+  private static func make(
+    _ schema: JSONValue, _ definitions: [String: SchemaDefaults]
+  ) -> SchemaDefaults {
+    let isPlain = schema["properties"] == nil && schema["items"] == nil && schema["default"] == nil
+    if isPlain, let target = OptionSchema.definition(of: schema).flatMap({ definitions[$0] }) {
+      return target
+    }
+    return SchemaDefaults(schema, definitions)
+  }
+
+  /// The value with defaults where it says nothing.
+  func filled(_ value: JSONValue) -> JSONValue { contents.filled(value) }
+
+  /// A canonical value without what the defaults say as well.
+  func reduced(_ value: JSONValue) -> JSONValue { contents.reduced(value) }
+
+  /// What is inside of objects and lists.
+  private struct Contents {
+    let properties: [String: SchemaDefaults]
+    let items: SchemaDefaults?
+    /// How many values an empty object has once it is filled in.
+    let emptyCount: Int
+
+    /// More than any count that matters.
+    private static let bound = 1 << 30
+
+    init(properties: [String: SchemaDefaults], items: SchemaDefaults?) {
+      self.properties = properties
+      self.items = items
+      emptyCount = properties.values.reduce(1) { min($0 + $1.standardCount, Self.bound) }
+    }
+
+    func filledCount(_ value: JSONValue) -> Int {
+      switch value {
+      case .object(let members):
+        return members.reduce(emptyCount) { count, member in
+          guard let property = properties[member.key] else { return min(count + 1, Self.bound) }
+          let own = property.contents.filledCount(member.value)
+          return min(count + own - property.standardCount, Self.bound)
+        }
+      case .array(let elements):
+        return elements.reduce(1) {
+          min($0 + (items?.contents.filledCount($1) ?? 1), Self.bound)
+        }
+      default:
+        return 1
+      }
+    }
+
+    func filled(_ value: JSONValue) -> JSONValue {
+      switch value {
+      case .object(var members):
+        for (key, property) in properties {
+          guard let value = members[key] ?? property.standard else { continue }
+          members[key] = property.filled(value)
+        }
+        return .object(members)
+      case .array(let elements):
+        guard let items else { return value }
+        return .array(elements.map(items.filled))
+      default:
+        return value
+      }
+    }
+
+    func reduced(_ value: JSONValue) -> JSONValue {
+      switch value {
+      case .object(var members):
+        for (key, value) in members {
+          guard let property = properties[key] else { continue }
+          let reduced = property.reduced(value)
+          members[key] = reduced == property.reducedStandard ? nil : reduced
+        }
+        return .object(members)
+      case .array(let elements):
+        guard let items else { return value }
+        return .array(elements.map(items.reduced))
+      default:
+        return value
+      }
+    }
+  }
+}
