@@ -193,7 +193,7 @@ struct RenditionTests {
 
   @Test("A file that grows while it is copied is told as that, and not as the user's wish")
   func growing() throws {
-    let store = try RenditionStore(library: workshop.temporary.path)
+    let store = RenditionStore(library: try Descriptor.openFolder(workshop.temporary.path))
     let output = try Descriptor.openFolder(workshop.temporary.appending("work"))
     let writer = try Descriptor.open("a", in: output, flags: O_WRONLY | O_CREAT, mode: 0o600)
     let piece = [UInt8](repeating: 1, count: 2 << 20)
