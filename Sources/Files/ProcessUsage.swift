@@ -3,7 +3,7 @@ import PipelineModel
 
 /// What processes use of the machine. Source: proc(5).
 package struct ProcessUsage: Hashable, Sendable {
-  /// How many processes.
+  /// How many processes; one that has ended counts until it is waited for.
   package var processes = 0
   /// How many threads they have.
   package var threads = 0
@@ -14,20 +14,36 @@ package struct ProcessUsage: Hashable, Sendable {
   package var processorSeconds = 0.0
 
   /// Returns what one process uses, or `nil` if there is none of this number.
+  ///
+  /// A process whose first thread has ended is there as long as another one is.
   package static func of(process id: Int32) -> ProcessUsage? {
-    guard let memory = memory(of: "\(id)"), let stat = ProcessStat(id) else { return nil }
+    guard let stat = ProcessStat(id), !stat.hasEnded else { return nil }
     return ProcessUsage(
-      processes: 1, threads: stat.threads, memoryBytes: memory,
+      processes: 1, threads: stat.threads, memoryBytes: memory(of: id),
       processorSeconds: stat.processorSeconds)
   }
 
   /// Returns what all processes of a group use together.
   package static func of(group id: Int32) -> ProcessUsage {
+    of(ProcessStat.all().filter { $0.group == id })
+  }
+
+  /// Returns how many processes and threads a group has, and nothing more.
+  ///
+  /// - Parameter mayFork: whether it may have more than the process that heads it.
+  package static func count(group id: Int32, mayFork: Bool) -> ProcessUsage {
+    let stats = mayFork ? ProcessStat.all().filter { $0.group == id } : [ProcessStat(id)].compactMap(\.self)
+    return ProcessUsage(
+      processes: stats.count, threads: stats.reduce(0) { $0 + $1.threads })
+  }
+
+  /// Returns what some processes use together.
+  static func of(_ stats: [ProcessStat]) -> ProcessUsage {
     var sum = ProcessUsage()
-    for stat in ProcessStat.all() where stat.group == id {
+    for stat in stats {
       sum.processes += 1
       sum.threads += stat.threads
-      sum.memoryBytes += memory(of: "\(stat.id)") ?? 0
+      sum.memoryBytes += stat.hasEnded ? 0 : memory(of: stat.id)
       sum.processorSeconds += stat.processorSeconds
     }
     return sum
@@ -35,9 +51,23 @@ package struct ProcessUsage: Hashable, Sendable {
 
   /// Source: proc(5), `/proc/PID/status`.
   ///
-  /// - Returns: `nil` for a process that has ended and was not reaped, which has none of these lines.
-  private static func memory(of process: String) -> Int? {
-    guard let text = ProcessStat.read("/proc/\(process)/status") else { return nil }
+  /// Threads share their memory, but the kernel tells of it by threads that are there: where the
+  /// first has ended, which is the process's own entry, another one has to be asked.
+  private static func memory(of process: Int32) -> Int {
+    if let bytes = memory("/proc/\(process)/status") { return bytes }
+    let threads: BytePath = BytePath("/proc/\(process)/task")
+    // Of one that is ending no thread has memory any more, and the folder goes.
+    guard let folder = try? Descriptor.openFolder(threads), let entries = try? folder.entries()
+    else { return 0 }
+    for entry in entries {
+      if let bytes = memory("\(threads)/\(entry.name)/status") { return bytes }
+    }
+    return 0
+  }
+
+  /// - Returns: `nil` for a thread that has ended, which has none of these lines.
+  private static func memory(_ path: String) -> Int? {
+    guard let text = ProcessStat.read(path) else { return nil }
     let sizes = text.split(separator: "\n").compactMap { line -> Int? in
       let words = line.split(whereSeparator: \.isWhitespace)
       guard words.count > 1, kinds.contains(words[0]) else { return nil }
@@ -59,30 +89,43 @@ package struct ProcessStat: Hashable, Sendable {
   package let id: Int32
   /// Its group's number.
   package let group: Int32
-  /// Seconds on processors, those of its children that have ended included.
-  package let processorSeconds: Double
+  /// Seconds on processors of its own.
+  package let ownSeconds: Double
+  /// Seconds on processors of its children that have ended and that it waited for.
+  package let childrenSeconds: Double
   /// How many threads it has.
   package let threads: Int
   /// When it began, in ticks since the machine did: with the number a name that is never used twice.
   package let start: Int
+  /// Whether no thread of it is left, so that it only waits to be waited for.
+  package let hasEnded: Bool
+
+  /// Seconds on processors, those of its children that have ended included.
+  package var processorSeconds: Double { ownSeconds + childrenSeconds }
 
   /// Reads the line of a process; `nil` if there is none of this number.
   package init?(_ id: Int32) {
     guard let text = Self.read("/proc/\(id)/stat"),
       // The name of the program is in parentheses and may hold anything.
-      let end = text.lastIndex(of: ")")
+      let end = text.utf8.lastIndex(of: UInt8(ascii: ")"))
     else { return nil }
-    let fields = text[text.index(after: end)...].split(separator: " ")
+    let fields = text.utf8[text.utf8.index(after: end)...].split(separator: UInt8(ascii: " "))
+      .map { Substring($0) }
     guard fields.count > 20, let group = Int32(fields[2]), let threads = Int(fields[17]),
       let start = Int(fields[19])
     else { return nil }
-    let ticks = fields[11...14].reduce(0) { $0 + (Double($1) ?? 0) }
+    let seconds = fields[11...14].map { (Double($0) ?? 0) / Self.ticks }
     self.id = id
     self.group = group
     self.threads = threads
     self.start = start
-    processorSeconds = ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
+    // The first thread alone may have ended: then the state is the same, and others are counted.
+    hasEnded = ["Z", "X"].contains(fields[0]) && threads < 2
+    ownSeconds = seconds[0] + seconds[1]
+    childrenSeconds = seconds[2] + seconds[3]
   }
+
+  private static let ticks = Double(sysconf(Int32(_SC_CLK_TCK)))
 
   /// Reads the lines of all processes that can be seen.
   package static func all() -> [ProcessStat] {

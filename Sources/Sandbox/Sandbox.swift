@@ -112,6 +112,7 @@ package enum Sandbox {
       }
       try landlock.restrict()
     }
+    if policy.asksBeforeForking { ForkQuestions.begin(by: ForkQuestions.workerNumber) }
     try filter.enter()
   }
 

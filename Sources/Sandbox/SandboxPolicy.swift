@@ -17,6 +17,8 @@ package struct SandboxPolicy: Hashable, Codable, Sendable {
   package var exec = false
   /// Whether it may fork; default no. `exec` includes it.
   package var processes = false
+  /// Whether it asks before it makes a thread or a process; default no. See `ForkQuestions`.
+  package var asksBeforeForking = false
   /// The newest Landlock that is made use of; by default what the kernel has.
   ///
   /// For tests, which so see what an older kernel would do; 0 is one without.

@@ -65,7 +65,8 @@ struct StagePlugins {
   ) throws(PluginFailure) -> WorkerProgram {
     guard let command = stage.command else {
       return WorkerProgram(
-        .library(try finder.find(stage.plugin)), allowance: stage.allow, secrets: secrets)
+        .library(try finder.find(stage.plugin)), allowance: stage.allow, limits: stage.limits,
+        secrets: secrets)
     }
     let words = command.map { BytePath($0) }
     if let program = words.first, program.isAbsolute {
@@ -79,7 +80,8 @@ struct StagePlugins {
             + "which it must not read: move it to a folder of its own.")
       }
     }
-    return WorkerProgram(.executable(words), allowance: stage.allow, secrets: secrets)
+    return WorkerProgram(
+      .executable(words), allowance: stage.allow, limits: stage.limits, secrets: secrets)
   }
 
   private static func carrier(

@@ -17,6 +17,8 @@ struct WorkerLimits: Sendable {
   let files: Int
   /// Number of processes; 1 where it may start none.
   let processes: Int
+  /// Bytes of memory that the kernel lets it ask for.
+  private var dataBytes: Int
 
   /// Takes the stage's limits and fills in what they leave open.
   ///
@@ -28,6 +30,19 @@ struct WorkerLimits: Sendable {
     outputBytes = limits.outputBytes ?? ByteSize(bytes: 4 << 30)
     files = limits.files ?? 10_000
     processes = limits.processes ?? (allowance.exec ? 64 : 1)
+    let (sum, overflow) = memory.bytes.addingReportingOverflow(max(memory.bytes, 512 << 20))
+    dataBytes = overflow ? memory.bytes : sum
+  }
+
+  /// What a plugin may use to say what it is: as many threads and processes as in a job, and what
+  /// libraries need to be loaded.
+  init(ofHandshake limits: StageLimits, allowance: StageAllowance) {
+    var limits = limits
+    limits.memory = ByteSize(bytes: 1 << 30)
+    limits.outputBytes = ByteSize(bytes: 0)
+    self.init(limits, allowance: allowance, memoryBudget: ByteSize(bytes: 1 << 30))
+    // Some reserve memory for a thread on each processor.
+    dataBytes = (512 + 128 * Machine.processors) << 20
   }
 
   /// How many threads all its processes may have together: enough for each to use all processors.
@@ -49,8 +64,6 @@ struct WorkerLimits: Sendable {
   /// The bound of memory is a second line only: it is there for growth that is faster
   /// than anybody looks, and counts memory that is asked for, not only what is used.
   var ofProcess: ProcessLimits {
-    let (sum, overflow) = memory.bytes.addingReportingOverflow(max(memory.bytes, 512 << 20))
-    return ProcessLimits(
-      dataBytes: overflow ? memory.bytes : sum, fileBytes: outputBytes.bytes, openFiles: 1024)
+    ProcessLimits(dataBytes: dataBytes, fileBytes: outputBytes.bytes, openFiles: 256)
   }
 }
