@@ -87,7 +87,7 @@ extension Engine {
         id: job.asset, name: job.name.description, digest: job.digest, size: job.size),
       input: input.text, output: output.text,
       options: stage.plan.options, facts: aliased(job.facts),
-      deadline: stage.plan.configuration.limits.time?.seconds)
+      deadline: (stage.plan.configuration.limits.time ?? StageLimits.standardTime).seconds)
   }
 
   /// The facts with those of the identifying stage under the plugin's own name

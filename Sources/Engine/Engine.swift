@@ -56,7 +56,8 @@ package final class Engine: Sendable {
     self.originals = originals
     self.report = report
     let workPath = library.appending("work")
-    lanes = plan.stages.map { StageLanes($0, work: workPath, memoryBudget: memoryBudget) }
+    let pool = MemoryPool(most: ByteSize(bytes: memoryBudget))
+    lanes = plan.stages.map { StageLanes($0, work: workPath, pool: pool) }
     do throws(FileError) {
       renditions = try RenditionStore(library: library)
       work = try WorkFolders(workPath)

@@ -22,7 +22,7 @@ package struct GroupMeter: Sendable {
   ///
   /// - Parameter reapedSeconds: the time, from the beginning, of those that this program waited for.
   package mutating func look(reapedSeconds: Double = 0) -> ProcessUsage {
-    count(ProcessStat.all().filter { $0.group == id }, reapedSeconds: reapedSeconds)
+    count(ProcessStat.all(inGroup: id), reapedSeconds: reapedSeconds)
   }
 
   /// Takes note of the processes that there are now.

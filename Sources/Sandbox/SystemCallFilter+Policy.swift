@@ -158,11 +158,13 @@ extension SystemCallFilter {
     ].map { UInt64($0) }
     let mask = refused.reduce(UInt64(0), |)
     for bit in refused { try refuse(["clone"], when: .bits(0, bit, equal: bit)) }
+    // Threads share their open files, so that whoever looks at one of them sees those of all.
+    let files = UInt64(CLONE_FILES)
+    try allow(["clone"], when: .bits(0, mask | thread | files, equal: thread | files))
     if forks {
-      try allow(["clone"], when: .bits(0, mask, equal: 0))
+      try allow(["clone"], when: .bits(0, mask | thread, equal: 0))
       try allow(["fork", "vfork", "pidfd_open"])
     } else {
-      try allow(["clone"], when: .bits(0, mask | thread, equal: thread))
       try refuse(["clone"], when: .bits(0, thread, equal: 0))
       try refuse(["fork", "vfork", "pidfd_open"])
     }

@@ -45,7 +45,7 @@ final class WorkerTests {
     change(&limits)
     let site = LaneSite(
       queue: queue, limits: limits, allowance: plugin.program.allowance,
-      memoryBudget: ByteSize(bytes: 1 << 30), work: folder.appending("work"))
+      memoryShare: ByteSize(bytes: 1 << 30), work: folder.appending("work"))
     let lane = WorkerLane(
       plugin.carrier, program: plugin.program, options: [:], site: site, care: care)
     lanes.append(lane)

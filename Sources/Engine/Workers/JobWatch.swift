@@ -71,15 +71,15 @@ extension WorkerLimits {
 
   /// Says why what a worker has made is too much, or `nil`.
   ///
-  /// - Parameter openBytes: those of files that have no name any more, and are still open.
+  /// - Parameter namelessBytes: those of files that have no name any more, and are still open.
   func verdict(
-    on folder: WorkerFolder, openBytes: Int = 0
+    on folder: WorkerFolder, namelessBytes: Int = 0
   ) throws(FileError) -> PluginFailure? {
     let usage = try folder.usage(mostFiles: files)
     if usage.files > files {
       return PluginFailure(.permanent, "It was ended: it may make \(files) files at most.")
     }
-    if usage.bytes + openBytes > outputBytes.bytes {
+    if usage.bytes + namelessBytes > outputBytes.bytes {
       return PluginFailure(
         .permanent, "It was ended: the files that it made have more than \(outputBytes).")
     }

@@ -110,6 +110,7 @@ extension WorkerLane {
   func ended(_ ending: ChildProcess.Ending) {
     timer.stop()
     filesTimer.stop()
+    note(0, isIdle: true)
     let (expected, job, failure, last, onEnd, ranOutOfMemory) = state.withLock { state in
       defer {
         state.worker = nil

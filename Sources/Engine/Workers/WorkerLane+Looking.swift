@@ -43,6 +43,7 @@ extension WorkerLane {
     guard let look = state.withLock({ Look($0) }) else { return timer.stop() }
     if let killAt = look.killAt, look.now >= killAt { look.worker.signal(SIGKILL) }
     let usage = look.worker.usage()
+    note(usage?.memoryBytes ?? 0, isIdle: look.expected == nil)
     // Who was asked to end, and takes what others need meanwhile, is not waited for.
     if look.killAt != nil, usage.flatMap(limits.verdict) != nil { look.worker.signal(SIGKILL) }
     if let closedAt = look.closedAt, look.now - closedAt > .seconds(care.closing) {
@@ -68,7 +69,7 @@ extension WorkerLane {
     guard let folder = state.withLock({ $0.folder }) else { return }
     let failure: PluginFailure?
     do throws(FileError) {
-      failure = try limits.verdict(on: folder, openBytes: look.worker.openBytes(besides: folder))
+      failure = try limits.verdict(on: folder, namelessBytes: try look.worker.namelessBytes(besides: folder))
     } catch {
       // A folder that changes while it is read is looked at again the next time; while nobody
       // works in it it has no reason to change.
@@ -100,6 +101,24 @@ extension WorkerLane {
     conclude(look, by: verdict.isUrgent ? SIGKILL : SIGTERM) { state in
       state.job?.verdict = verdict.failure
       state.killAt = killAt
+    }
+  }
+
+  /// Says what the worker uses to who knows of all workers.
+  func note(_ memoryBytes: Int, isIdle: Bool) {
+    guard let pool = site.pool, let number = state.withLock({ $0.numberInPool }) else { return }
+    pool.note(number, bytes: memoryBytes, isIdle: isIdle)
+  }
+
+  /// Ends the worker because all together use too much.
+  func endForOthers(used: ByteSize) {
+    guard let look = state.withLock({ Look($0) }), let most = site.pool?.most else { return }
+    let text =
+      "It was ended: all workers together used \(used) of memory, and may use \(most) "
+      + "(memoryBudget); this one used most."
+    conclude(look) { state in
+      state.job?.verdict = PluginFailure(.transient, text)
+      state.isLeaving = true
     }
   }
 

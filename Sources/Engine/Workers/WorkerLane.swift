@@ -39,6 +39,7 @@ final class WorkerLane: Lane {
     var expectedSince = ContinuousClock().now
     /// Which worker of this lane it is, so that nothing is taken for a later one's.
     var number = 0
+    var numberInPool: Int?
     /// When it is ended that was asked to end.
     var killAt: ContinuousClock.Instant?
     /// When it closed its standard output, after which it can't answer.
@@ -91,10 +92,16 @@ final class WorkerLane: Lane {
     self.site = site
     self.care = care
     limits = WorkerLimits(
-      site.limits, allowance: site.allowance, memoryBudget: site.memoryBudget)
+      site.limits, allowance: site.allowance, memoryShare: site.memoryShare)
     queue = DispatchQueue(label: site.queue.label + ".worker", target: site.queue)
     timer.onTick { [weak self] in self?.look() }
     filesTimer.onTick { [weak self] in self?.lookAtFiles() }
+    let number = site.pool?.add { [weak self] in self?.endForOthers(used: $0) }
+    state.withLock { $0.numberInPool = number }
+  }
+
+  deinit {
+    if let number = state.withLock({ $0.numberInPool }) { site.pool?.remove(number) }
   }
 
   // MARK: What the engine asks for
@@ -236,8 +243,11 @@ final class WorkerLane: Lane {
     }
     do throws(FileError) {
       // A job may be quicker than the looks that are taken while it works.
-      let openBytes = state.withLock({ $0.worker })?.openBytes(besides: folder) ?? 0
-      if !renditions.isEmpty, let failure = try limits.verdict(on: folder, openBytes: openBytes) {
+      let worker = state.withLock { $0.worker }
+      let nameless = try worker?.namelessBytes(besides: folder) ?? 0
+      if !renditions.isEmpty,
+        let failure = try limits.verdict(on: folder, namelessBytes: nameless)
+      {
         return .failed(failure)
       }
       return try folder.move(result, to: BytePath(job.request.output))

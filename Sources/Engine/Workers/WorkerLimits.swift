@@ -22,14 +22,15 @@ struct WorkerLimits: Sendable {
 
   /// Takes the stage's limits and fills in what they leave open.
   ///
-  /// - Parameter memoryBudget: what all jobs may need together, in bytes.
-  init(_ limits: StageLimits, allowance: StageAllowance, memoryBudget: ByteSize) {
-    time = limits.time
-    cpu = limits.cpu
-    memory = limits.memory ?? memoryBudget
-    outputBytes = limits.outputBytes ?? ByteSize(bytes: 4 << 30)
-    files = limits.files ?? 10_000
-    processes = limits.processes ?? (allowance.exec ? 64 : 1)
+  /// - Parameter memoryShare: the memory of a stage without a limit of its own.
+  init(_ limits: StageLimits, allowance: StageAllowance, memoryShare: ByteSize) {
+    let filled = limits.filled(memory: memoryShare, mayExecute: allowance.exec)
+    time = filled.time
+    cpu = filled.cpu
+    memory = filled.memory ?? memoryShare
+    outputBytes = filled.outputBytes ?? StageLimits.standardOutputBytes
+    files = filled.files ?? StageLimits.standardFiles
+    processes = filled.processes ?? 1
     let (sum, overflow) = memory.bytes.addingReportingOverflow(max(memory.bytes, 512 << 20))
     dataBytes = overflow ? memory.bytes : sum
   }
@@ -40,7 +41,7 @@ struct WorkerLimits: Sendable {
     var limits = limits
     limits.memory = ByteSize(bytes: 1 << 30)
     limits.outputBytes = ByteSize(bytes: 0)
-    self.init(limits, allowance: allowance, memoryBudget: ByteSize(bytes: 1 << 30))
+    self.init(limits, allowance: allowance, memoryShare: ByteSize(bytes: 1 << 30))
     // Some reserve memory for a thread on each processor.
     dataBytes = (512 + 128 * Machine.processors) << 20
   }

@@ -163,9 +163,10 @@ final class WorkerProcess: Sendable {
     return usage.processes > 0 ? usage : nil
   }
 
-  /// Bytes of files that were made in a folder's file system, have no name any more, and are open.
-  func openBytes(besides folder: WorkerFolder) -> Int {
-    0
+  /// Bytes of files in a folder's file system that have no name any more and that it keeps.
+  func namelessBytes(besides folder: WorkerFolder) throws(FileError) -> Int {
+    let processes = mayFork ? ProcessStat.all(inGroup: child.id).map(\.id) : [child.id]
+    return NamelessFiles(of: processes, on: try folder.device()).bytes
   }
 
   /// Writes as much as there is room for.

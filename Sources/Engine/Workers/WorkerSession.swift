@@ -42,7 +42,7 @@ package final class WorkerSession: Sendable {
     let folder = try WorkerFolder(name, in: work)
     let events = EventQueue()
     let limits = WorkerLimits(
-      program.limits, allowance: program.allowance, memoryBudget: ByteSize(bytes: 4 << 30))
+      program.limits, allowance: program.allowance, memoryShare: ByteSize(bytes: 4 << 30))
     let worker = try program.start(
       in: folder, limits: limits, group: nil, queue: DispatchQueue(label: "pipeline.session")
     ) { events.add($0) }
