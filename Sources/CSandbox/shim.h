@@ -66,6 +66,14 @@ static inline int pipeline_seccomp_available(void) {
   return syscall(SYS_seccomp, 2U, 0U, &action) == 0;
 }
 
+// Whether the kernel lets somebody be asked before a system call goes on: since 5.5 with all that
+// is needed, and since 5.0 with this question. Source: seccomp(2).
+static inline int pipeline_questions_available(void) {
+  struct seccomp_notif_sizes sizes;
+  return syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0U, &sizes) == 0
+      && sizes.seccomp_notif <= 1024 && sizes.seccomp_notif_resp <= 1024;
+}
+
 // Gives up all capabilities but those of `kept`, for this process and what it
 // starts. Source: capset(2), which is not called where there is nothing to give up:
 // a service's own filter of system calls may refuse it.

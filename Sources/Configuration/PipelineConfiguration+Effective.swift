@@ -4,7 +4,7 @@ extension PipelineConfiguration {
   /// The configuration as `pipeline.json` would write it with every default spelled out.
   ///
   /// Paths are absolute. Keys without a default that are not set are absent. Decoded again it is
-  /// the same configuration, unless a path has bytes that are not UTF-8, which JSON can't hold.
+  /// the same configuration, with limits that were not set, unless a path has bytes that are not UTF-8, which JSON can't hold.
   package func effective() -> JSONValue {
     members { (key: TopKey) in
       switch key {

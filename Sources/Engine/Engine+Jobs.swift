@@ -37,15 +37,20 @@ extension Engine {
       let input = try originals.materialize(waiting.job.digest)
       let output = try work.make(for: waiting.job.token)
       let paths = (input: try MessagePath(input), output: try MessagePath(output.path))
-      state.withLock { $0.controls[waiting.job.token] = control }
+      let running = RunningJob(
+        control: control, stage: name, name: waiting.job.name, since: start,
+        limit: stage.plan.configuration.limits.time ?? StageLimits.standardTime)
+      state.withLock { $0.running[waiting.job.token] = running }
       lane.process(
         request(waiting.job, stage: stage, input: paths.input, output: paths.output), job: control
       ) { [self] result in
         withExtendedLifetime(paths) {}
-        state.withLock { $0.controls[waiting.job.token] = nil }
         stage.giveBack(lane)
-        var outcome = collect(result, of: waiting.job, from: output, stage: stage)
+        var outcome = collect(result, of: waiting.job, from: output, stage: stage) {
+          control.isGivenUp
+        }
         if case .failed = outcome, control.isGivenUp { outcome = .givenUp }
+        state.withLock { $0.running[waiting.job.token] = nil }
         end(waiting, stage: index, outcome, since: start)
       }
     } catch {
@@ -101,7 +106,8 @@ extension Engine {
   }
 
   private func collect(
-    _ result: PluginResult, of job: ClaimedJob, from output: Descriptor, stage: StageLanes
+    _ result: PluginResult, of job: ClaimedJob, from output: Descriptor, stage: StageLanes,
+    isStopped: @escaping () -> Bool
   ) -> FinishedJob.Result {
     switch result {
     case .failed(let failure):
@@ -114,7 +120,8 @@ extension Engine {
         for rendition in made {
           collected.append(
             try renditions.collect(
-              rendition, from: output, for: job, storage: stage.plan.configuration.storage))
+              rendition, from: output, for: job, storage: stage.plan.configuration.storage,
+              isStopped: isStopped))
         }
         let limits = JobLimits(limits: stage.plan.configuration.limits)
         if let refusal = limits.refusal(of: collected) { return .failed(refusal) }

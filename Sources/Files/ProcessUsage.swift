@@ -13,6 +13,16 @@ package struct ProcessUsage: Hashable, Sendable {
   /// Seconds on processors.
   package var processorSeconds = 0.0
 
+  /// Makes one of nothing.
+  package init() {}
+
+  private init(processes: Int, threads: Int, memoryBytes: Int = 0, processorSeconds: Double = 0) {
+    self.processes = processes
+    self.threads = threads
+    self.memoryBytes = memoryBytes
+    self.processorSeconds = processorSeconds
+  }
+
   /// Returns what one process uses, or `nil` if there is none of this number.
   ///
   /// A process whose first thread has ended is there as long as another one is.
@@ -67,18 +77,26 @@ package struct ProcessUsage: Hashable, Sendable {
 
   /// - Returns: `nil` for a thread that has ended, which has none of these lines.
   private static func memory(_ path: String) -> Int? {
-    guard let text = ProcessStat.read(path) else { return nil }
-    let sizes = text.split(separator: "\n").compactMap { line -> Int? in
-      let words = line.split(whereSeparator: \.isWhitespace)
-      guard words.count > 1, kinds.contains(words[0]) else { return nil }
-      return Int(words[1])
-    }
-    return sizes.isEmpty ? nil : sizes.reduce(0, +) << 10
+    ProcessStat.read(path) { text in
+      var sum: Int?
+      var rest = text
+      // Often, and of every worker: so without texts of the lines.
+      while !rest.isEmpty, let start = rest.baseAddress {
+        let end = memchr(start, Int32(UInt8(ascii: "\n")), rest.count)
+        let length = end.map { UnsafeRawPointer($0) - start } ?? rest.count
+        for kind in kinds where length > kind.utf8CodeUnitCount {
+          guard memcmp(start, kind.utf8Start, kind.utf8CodeUnitCount) == 0 else { continue }
+          sum = (sum ?? 0) + (strtol(start + kind.utf8CodeUnitCount, nil, 10) << 10)
+        }
+        rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(length + 1))
+      }
+      return sum
+    } ?? nil
   }
 
   /// What counts as memory, in kibibytes: of the process's own, shared and no file's, on the swap
   /// device, in large pages, and the tables of pages.
-  private static let kinds: Set<Substring> = [
+  private static let kinds: [StaticString] = [
     "RssAnon:", "RssShmem:", "VmSwap:", "HugetlbPages:", "VmPTE:",
   ]
 }
@@ -103,9 +121,23 @@ package struct ProcessStat: Hashable, Sendable {
   /// Seconds on processors, those of its children that have ended included.
   package var processorSeconds: Double { ownSeconds + childrenSeconds }
 
+  /// Makes one that was not read.
+  init(
+    id: Int32, group: Int32, ownSeconds: Double, childrenSeconds: Double, threads: Int = 1,
+    start: Int, hasEnded: Bool = false
+  ) {
+    self.id = id
+    self.group = group
+    self.ownSeconds = ownSeconds
+    self.childrenSeconds = childrenSeconds
+    self.threads = threads
+    self.start = start
+    self.hasEnded = hasEnded
+  }
+
   /// Reads the line of a process; `nil` if there is none of this number.
   package init?(_ id: Int32) {
-    guard let text = Self.read("/proc/\(id)/stat"),
+    guard let text = Self.read("/proc/\(id)/stat", { String(decoding: $0, as: UTF8.self) }),
       // The name of the program is in parentheses and may hold anything.
       let end = text.utf8.lastIndex(of: UInt8(ascii: ")"))
     else { return nil }
@@ -138,31 +170,33 @@ package struct ProcessStat: Hashable, Sendable {
   package static func all() -> [ProcessStat] { numbers().compactMap { ProcessStat($0) } }
 
   private static func numbers() -> [Int32] {
-    guard let folder = try? Descriptor.openFolder("/proc"), let entries = try? folder.entries()
-    else { return [] }
-    return entries.compactMap { number($0.name) }
-  }
-
-  /// The number that a name is; `nil` for another.
-  private static func number(_ name: BytePath) -> Int32? {
-    var number: Int32 = 0
-    for byte in name.bytes {
-      guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte), number < 1 << 26 else {
-        return nil
+    guard let folder = opendir("/proc") else { return [] }
+    defer { closedir(folder) }
+    var numbers: [Int32] = []
+    while let entry = readdir(folder) {
+      // Names that are no numbers are 0. The name ends with a 0, so `atoi` reads no further.
+      let number = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { atoi($0) }
       }
-      number = number * 10 + Int32(byte - UInt8(ascii: "0"))
+      if number > 0 { numbers.append(number) }
     }
-    return number > 0 ? number : nil
+    return numbers
   }
 
   /// Reads a file of /proc, which the kernel gives whole at the first read.
-  static func read(_ path: String) -> String? {
+  ///
+  /// - Parameter body: gets it with a 0 at its end.
+  static func read<Result>(
+    _ path: String, _ body: (UnsafeRawBufferPointer) -> Result
+  ) -> Result? {
     // One that can't be opened or read is that of a process that is gone.
     guard let file = try? Descriptor.open(BytePath(path), flags: O_RDONLY) else { return nil }
     // Seldom longer than 2 KiB; but a process can have thousands of groups, each of them named.
     return withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 16) { buffer in
-      guard let count = try? file.read(into: buffer) else { return nil }
-      return String(decoding: buffer[..<count], as: UTF8.self)
+      let room = UnsafeMutableRawBufferPointer(rebasing: buffer.dropLast())
+      guard let count = try? file.read(into: room) else { return nil }
+      buffer[count] = 0
+      return body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
     }
   }
 }

@@ -37,9 +37,11 @@ struct RenditionStore: Sendable {
   /// - Parameters:
   ///   - output: the folder that the plugin was given; the file can't be
   ///     anywhere else, whatever its path says.
+  ///   - isStopped: asked again and again while a long file is read.
+  /// - Throws: `FileError`, of code `stopped` if that is true.
   func collect(
     _ rendition: PluginRendition, from output: Descriptor, for job: ClaimedJob,
-    storage: StageConfiguration.Storage
+    storage: StageConfiguration.Storage, isStopped: @escaping () -> Bool = { false }
   ) throws(FileError) -> CollectedRendition {
     let path = BytePath(rendition.path)
     guard !path.isAbsolute else {
@@ -59,8 +61,9 @@ struct RenditionStore: Sendable {
         rendition: rendition, size: bytes.count, digest: SHA256.digest(of: bytes), bytes: bytes,
         file: file, folder: folder, name: path.lastComponent)
     }
-    let own = try detached(file, named: path.lastComponent, in: folder, size: size)
-    let hashed = try own.hash()
+    let own = try detached(
+      file, named: path.lastComponent, in: folder, size: size, isStopped: isStopped)
+    let hashed = try own.hash(isStopped: isStopped)
     try own.startWriting()
     return CollectedRendition(
       rendition: rendition, size: hashed.size, digest: hashed.digest, bytes: nil, file: own,
@@ -72,7 +75,8 @@ struct RenditionStore: Sendable {
   /// Whoever made it can't open it again, as it was moved to where only this program comes, but
   /// may have kept it open.
   private func detached(
-    _ file: Descriptor, named name: BytePath, in folder: Descriptor, size: Int
+    _ file: Descriptor, named name: BytePath, in folder: Descriptor, size: Int,
+    isStopped: @escaping () -> Bool
   ) throws(FileError) -> Descriptor {
     if file.takeLease() == .granted {
       file.releaseLease()
@@ -85,7 +89,7 @@ struct RenditionStore: Sendable {
     var rest = size >> 20 + 2
     _ = try copy.fill(from: file) {
       rest -= 1
-      return rest < 0
+      return rest < 0 || isStopped()
     }
     try copy.seek(to: 0)
     return copy

@@ -14,7 +14,11 @@ final class ForkGuard: Sendable {
     /// What the thread is woken by; `nil` until there is one.
     var wakeup: PipeEnds?
     var watched: [Int32: ForkCount] = [:]
+    var hasFailed = false
   }
+
+  /// Whether a worker that locked itself in could not be listened to.
+  var hasFailed: Bool { state.withLock { $0.hasFailed } }
 
   private let state = Mutex(State())
 
@@ -71,7 +75,8 @@ final class ForkGuard: Sendable {
       _ = try? reading.readSome(into: buffer)
     }
     for (count, entry) in zip(asking, polled.dropFirst()) where entry.revents != 0 {
-      count.answer(hasQuestion: entry.revents & Int16(POLLIN) != 0)
+      let hasBegun = count.answer(hasQuestion: entry.revents & Int16(POLLIN) != 0)
+      if hasBegun == false { state.withLock { $0.hasFailed = true } }
     }
     withExtendedLifetime(descriptors) {}
   }
@@ -128,15 +133,22 @@ final class ForkCount: Sendable {
   /// Deals with what the worker said.
   ///
   /// - Parameter hasQuestion: whether it said anything; else it is gone.
-  func answer(hasQuestion: Bool) {
+  /// - Returns: once, whether it can be listened to.
+  func answer(hasQuestion: Bool) -> Bool? {
     switch state.withLock({ $0.stage }) {
     case .waiting(let questions):
       let listener = hasQuestion ? questions.takeListener() : nil
       state.withLock { $0.stage = listener.map { .asking($0) } ?? .over }
+      // One that ended before it came so far says nothing of the machine.
+      return listener != nil || ProcessUsage.of(process: worker) == nil
     case .asking(let questions):
-      guard hasQuestion else { return state.withLock { $0.stage = .over } }
-      questions.answer { allows($0) }
-    case .over: break
+      if hasQuestion {
+        questions.answer { allows($0) }
+      } else {
+        state.withLock { $0.stage = .over }
+      }
+      return nil
+    case .over: return nil
     }
   }
 

@@ -5,7 +5,8 @@ import PipelinePlugin
 /// Says when what a worker uses for a job is too much.
 struct JobWatch {
   /// How often processes are looked at, in seconds.
-  static let interval = 0.02
+  static let interval = 1 / Double(looksEachSecond)
+  static let looksEachSecond = 50
   /// How often files are looked at, in seconds.
   static let filesInterval = 0.2
 
@@ -34,7 +35,9 @@ struct JobWatch {
   /// - Parameter usage: what the worker's processes use; `nil` where there are none any more.
   func verdict(on usage: ProcessUsage?) -> Verdict? {
     // That it is gone is told by others.
-    if let failure = usage.flatMap(limits.verdict) { return Verdict(failure: failure, isUrgent: true) }
+    if let failure = usage.flatMap(limits.verdict) {
+      return Verdict(failure: failure, isUrgent: true)
+    }
     if let time = limits.time, ContinuousClock().now - start > time.duration {
       return Verdict(
         failure: PluginFailure(.transient, "It was ended: it may take \(time) at most."))

@@ -111,7 +111,7 @@ extension WorkerLane {
     timer.stop()
     filesTimer.stop()
     note(0, isIdle: true)
-    let (expected, job, failure, last, onEnd, ranOutOfMemory) = state.withLock { state in
+    let (expected, job, failure, last, onEnd, worker) = state.withLock { state in
       defer {
         state.worker = nil
         state.isLeaving = false
@@ -120,7 +120,7 @@ extension WorkerLane {
       }
       return (
         state.expected, state.job, state.failure, state.lastLog, state.onEnd,
-        state.worker?.ranOutOfMemory == true
+        state.worker
       )
     }
     for answer in expected {
@@ -137,10 +137,14 @@ extension WorkerLane {
       again(job)
     } else if job != nil {
       let isSetUp = !expected.contains { if case .created = $0 { true } else { false } }
-      let ofMemory = ranOutOfMemory ? limits.memoryFailure(isSetUp: isSetUp) : nil
+      let ofMemory =
+        worker?.ranOutOfMemory == true ? limits.memoryFailure(isSetUp: isSetUp) : nil
+      // One that does not get what it wants may end before anybody looks.
+      let ofForks =
+        isSetUp ? worker.flatMap { limits.verdict(on: $0.addingRefused(to: .init())) } : nil
       finish(
         .failed(
-          failure ?? ofMemory
+          failure ?? ofMemory ?? ofForks
             ?? program.failure(
               ending, isSetUp: isSetUp, outputBytes: limits.outputBytes, log: last)))
     }

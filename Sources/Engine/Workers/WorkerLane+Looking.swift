@@ -69,7 +69,8 @@ extension WorkerLane {
     guard let folder = state.withLock({ $0.folder }) else { return }
     let failure: PluginFailure?
     do throws(FileError) {
-      failure = try limits.verdict(on: folder, namelessBytes: try look.worker.namelessBytes(besides: folder))
+      failure = try limits.verdict(
+        on: folder, namelessBytes: try look.worker.namelessBytes(besides: folder))
     } catch {
       // A folder that changes while it is read is looked at again the next time; while nobody
       // works in it it has no reason to change.
@@ -147,9 +148,11 @@ extension WorkerLane {
 
   /// Ends a worker that can't answer any more: it is there, and has closed its standard output.
   private func lookAtClosed(_ look: Look) {
-    let text = "It was ended: it closed its output, and could give no answer however long it may take."
+    let text =
+      "It was ended: it closed its output, and could give no answer however long it may take."
     switch look.expected {
-    case .result: end(look, JobWatch.Verdict(failure: PluginFailure(.transient, text), isUrgent: true))
+    case .result:
+      end(look, JobWatch.Verdict(failure: PluginFailure(.transient, text), isUrgent: true))
     case .manifest, .created: failSetUp(look, because: PluginFailure(.environment, text))
     case .estimates, nil:
       conclude(look) { state in

@@ -147,8 +147,14 @@ final class WorkerProcess: Sendable {
   /// - Parameter countsRefused: whether threads and processes that were refused count as one more
   ///   than there may be.
   func usage(countsRefused: Bool = true) -> ProcessUsage? {
-    guard var usage = usageNow() else { return nil }
-    guard countsRefused else { return usage }
+    guard let usage = usageNow() else { return nil }
+    return countsRefused ? addingRefused(to: usage) : usage
+  }
+
+  /// Adds one to the threads, or processes, that there may be, if it wanted more since this was
+  /// asked last.
+  func addingRefused(to usage: ProcessUsage) -> ProcessUsage {
+    var usage = usage
     let refused = forks.takeRefusals()
     if refused.threads { usage.threads = max(usage.threads, limits.threads + 1) }
     if refused.processes { usage.processes = max(usage.processes, limits.processes + 1) }

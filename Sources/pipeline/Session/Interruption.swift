@@ -32,7 +32,9 @@ final class Interruption: Sendable {
   /// Begins to listen for SIGINT and SIGTERM. Until then, and in verbs that don't
   /// take files or run jobs, a signal ends the program at once.
   func listen() {
-    wait(for: [SIGINT, SIGTERM]) { [self] in take($0) } meanwhile: { [self] in
+    wait(for: [SIGINT, SIGTERM]) { [self] in
+      take($0)
+    } meanwhile: { [self] in
       if isRequested(for: Self.patience.workers) { ChildProcess.endAll() }
       if isRequested(for: Self.patience.program) { endAtOnce() }
     }
