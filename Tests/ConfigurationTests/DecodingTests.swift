@@ -123,7 +123,7 @@ import Testing
     let limits = try #require(configuration.effective()["stages"]?.array).map { $0["limits"] }
     #expect(
       limits == [
-        ["time": "10m", "memory": "3GiB", "outputBytes": "4GiB", "files": 10_000, "processes": 3],
+        ["time": "10m", "memory": "3GiB", "outputBytes": "4GiB", "files": 10_000, "processes": 1],
         ["time": "10m", "memory": "3GiB", "outputBytes": "4GiB", "files": 10_000, "processes": 64],
       ])
   }
