@@ -112,8 +112,8 @@ final class Watchdog: Sendable {
       guard let interval = state.entries[number]?.interval,
         state.entries[number]?.due == entry.due
       else { return }
-      // Looks cost a twentieth of a processor at most, however much there is to be seen.
-      state.entries[number]?.due = max(start + interval, end + (end - start) * 20)
+      // Looks cost a tenth of a processor at most, however much there is to be seen.
+      state.entries[number]?.due = max(start + interval, end + (end - start) * 9)
     }
   }
 
