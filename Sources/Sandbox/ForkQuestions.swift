@@ -5,7 +5,7 @@ import PipelineModel
 
 /// The questions of a worker's processes whether they may make a thread or a process.
 ///
-/// The kernel holds who asks until it is answered. That is exact where looks come too late, and
+/// The kernel holds who asks until it is answered. That bounds what looks come too late for, and
 /// holds for root as well, whom RLIMIT_NPROC does not bound. Source: seccomp_unotify(2).
 package final class ForkQuestions: Sendable {
   /// What is asked for.
