@@ -139,6 +139,23 @@ static inline int pipeline_end_with_parent(int signal) {
   return prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0);
 }
 
+// prctl(2) is variadic.
+static inline int pipeline_adopt_orphans(void) {
+  return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+// waitid(2), by its numbers: <signal.h> under _GNU_SOURCE would be another module's than
+// Swift's Glibc. Looks for a child of a group that has ended and leaves it as it is. The
+// process's number comes first behind three numbers and what aligns a pointer.
+//
+// Returns 0 if none has ended, and less if there is none.
+static inline int pipeline_ended_of_group(int group) {
+  union { int numbers[32]; void *alignment; } info = {{0}};
+  const int of_group = 2, nohang = 1, exited = 4, nowait = 0x01000000;
+  if (syscall(SYS_waitid, of_group, group, &info, nohang | exited | nowait, NULL) < 0) return -1;
+  return info.numbers[sizeof(void *) == 8 ? 4 : 3];
+}
+
 // statfs(2): struct and function share a name, which Swift can't tell apart.
 static inline int pipeline_statfs(int descriptor, struct statfs *result) {
   return fstatfs(descriptor, result);

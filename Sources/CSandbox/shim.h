@@ -11,11 +11,15 @@
 #include <linux/capability.h>
 #include <linux/fs.h>
 #include <linux/sched.h>
+#include <linux/seccomp.h>
 #include <seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -62,6 +66,14 @@ static inline int pipeline_seccomp_available(void) {
   return syscall(SYS_seccomp, 2U, 0U, &action) == 0;
 }
 
+// Whether the kernel lets somebody be asked before a system call goes on: since 5.5 with all that
+// is needed, and since 5.0 with this question. Source: seccomp(2).
+static inline int pipeline_questions_available(void) {
+  struct seccomp_notif_sizes sizes;
+  return syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0U, &sizes) == 0
+      && sizes.seccomp_notif <= 1024 && sizes.seccomp_notif_resp <= 1024;
+}
+
 // Gives up all capabilities but those of `kept`, for this process and what it
 // starts. Source: capset(2), which is not called where there is nothing to give up:
 // a service's own filter of system calls may refuse it.
@@ -90,6 +102,89 @@ static inline int pipeline_close_on_exec_from(unsigned int first) {
 static inline int pipeline_execute(
     int descriptor, const char *path, char *const arguments[], char *const environment[]) {
   return (int)syscall(SYS_execveat, descriptor, path, arguments, environment, 0x1000);
+}
+
+// A descriptor in a message, and a byte to carry it. Source: unix(7), cmsg(3).
+struct pipeline_descriptor_message {
+  char byte;
+  struct iovec bytes;
+  struct msghdr head;
+  union {
+    struct cmsghdr head;
+    char space[CMSG_SPACE(sizeof(int))];
+  } control;
+};
+
+static inline void pipeline_prepare(struct pipeline_descriptor_message *message) {
+  memset(message, 0, sizeof *message);
+  message->bytes = (struct iovec){&message->byte, 1};
+  message->head.msg_iov = &message->bytes;
+  message->head.msg_iovlen = 1;
+  message->head.msg_control = message->control.space;
+  message->head.msg_controllen = sizeof message->control.space;
+}
+
+static inline int pipeline_send_descriptor(int socket, int descriptor) {
+  struct pipeline_descriptor_message message;
+  pipeline_prepare(&message);
+  message.control.head.cmsg_len = CMSG_LEN(sizeof(int));
+  message.control.head.cmsg_level = SOL_SOCKET;
+  message.control.head.cmsg_type = SCM_RIGHTS;
+  memcpy(CMSG_DATA(&message.control.head), &descriptor, sizeof descriptor);
+  return (int)sendmsg(socket, &message.head, MSG_NOSIGNAL);
+}
+
+// Returns -1 where none was sent.
+static inline int pipeline_receive_descriptor(int socket) {
+  struct pipeline_descriptor_message message;
+  pipeline_prepare(&message);
+  if (recvmsg(socket, &message.head, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != 1) return -1;
+  struct cmsghdr *head = CMSG_FIRSTHDR(&message.head);
+  if (head == NULL || head->cmsg_type != SCM_RIGHTS) return -1;
+  int descriptor;
+  memcpy(&descriptor, CMSG_DATA(head), sizeof descriptor);
+  return descriptor;
+}
+
+// A stream of two ends, both close-on-exec. Source: socketpair(2).
+static inline int pipeline_socket_pair(int ends[2]) {
+  return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends);
+}
+
+// What somebody asks who wants to fork. Source: seccomp_unotify(2). A kernel may have longer
+// structures than the headers, and wants the memory to be zero.
+struct pipeline_fork_question {
+  union {
+    struct seccomp_notif question;
+    char space[1024];
+  } content;
+};
+
+static inline int pipeline_next_question(int listener, struct pipeline_fork_question *question) {
+  memset(question, 0, sizeof *question);
+  return ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, question);
+}
+
+// Whether a thread is asked for, rather than a process: the flags are the first argument of
+// clone(2), and fork(2) and vfork(2) have none.
+static inline int pipeline_asks_for_thread(const struct pipeline_fork_question *question) {
+  return question->content.question.data.nr == SYS_clone
+      && (question->content.question.data.args[0] & CLONE_THREAD) != 0;
+}
+
+// Lets the call go on, or answers it with an error number. The flags are in a register, so what
+// was decided upon is what the kernel goes on with.
+static inline int pipeline_answer(
+    int listener, const struct pipeline_fork_question *question, int error) {
+  union {
+    struct seccomp_notif_resp answer;
+    char space[1024];
+  } content;
+  memset(&content, 0, sizeof content);
+  content.answer.id = question->content.question.id;
+  content.answer.error = -error;
+  content.answer.flags = error == 0 ? SECCOMP_USER_NOTIF_FLAG_CONTINUE : 0;
+  return ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &content);
 }
 
 // What <fcntl.h> and <sys/mman.h> have under _GNU_SOURCE only, and macros that Swift

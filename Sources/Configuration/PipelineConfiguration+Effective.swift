@@ -4,7 +4,7 @@ extension PipelineConfiguration {
   /// The configuration as `pipeline.json` would write it with every default spelled out.
   ///
   /// Paths are absolute. Keys without a default that are not set are absent. Decoded again it is
-  /// the same configuration, unless a path has bytes that are not UTF-8, which JSON can't hold.
+  /// the same configuration, with limits that were not set, unless a path has bytes that are not UTF-8, which JSON can't hold.
   package func effective() -> JSONValue {
     members { (key: TopKey) in
       switch key {
@@ -16,7 +16,7 @@ extension PipelineConfiguration {
       case .memoryBudget: .string(memoryBudget.notation)
       case .reserve: reserve.map { .string($0.notation) }
       case .rescan: .string(rescan.description)
-      case .stages: .array(stages.map { $0.effective() })
+      case .stages: .array(stages.map { $0.effective(memory: memoryShare) })
       }
     }
   }
@@ -43,7 +43,7 @@ extension SourceConfiguration {
 }
 
 extension StageConfiguration {
-  fileprivate func effective() -> JSONValue {
+  fileprivate func effective(memory share: ByteSize) -> JSONValue {
     members { (key: StageKey) in
       switch key {
       case .name: .string(name)
@@ -52,7 +52,7 @@ extension StageConfiguration {
       case .concurrency: .integer(concurrency)
       // Short for two of the limits, which are written below.
       case .timeout, .memory: nil
-      case .limits: limits.effective()
+      case .limits: limits.filled(memory: share, mayExecute: allow.exec).effective()
       case .attempts: .integer(attempts)
       case .isolation: .string(isolation.rawValue)
       case .storage: .string(storage.rawValue)

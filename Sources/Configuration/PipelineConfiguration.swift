@@ -28,6 +28,15 @@ package struct PipelineConfiguration: Sendable, Hashable {
   /// The default of `memoryBudget` on this machine.
   package static let standardMemoryBudget = ByteSize(bytes: Machine.physicalMemory / 2)
 
+  /// The memory of a job whose stage has no limit of its own: the stage's share of `memoryBudget`.
+  package var memoryShare: ByteSize { Self.memoryShare(of: memoryBudget, stages: stages.count) }
+
+  /// A stage's share of what jobs may need together: as much as each other stage's, but 1 GiB at
+  /// least, as one picture may need that, or the whole of a smaller budget.
+  package static func memoryShare(of budget: ByteSize, stages: Int) -> ByteSize {
+    ByteSize(bytes: max(budget.bytes / max(stages, 1), min(budget.bytes, 1 << 30)))
+  }
+
   /// Makes a configuration of defaults for a file and a library.
   ///
   /// - Parameters:

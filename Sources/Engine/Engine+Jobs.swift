@@ -37,16 +37,18 @@ extension Engine {
       let input = try originals.materialize(waiting.job.digest)
       let output = try work.make(for: waiting.job.token)
       let paths = (input: try MessagePath(input), output: try MessagePath(output.path))
-      state.withLock { $0.controls[waiting.job.token] = control }
+      let running = RunningJob(
+        control: control, stage: name, name: waiting.job.name, since: start,
+        limit: stage.plan.configuration.limits.time ?? StageLimits.standardTime)
+      state.withLock { $0.running[waiting.job.token] = running }
       lane.process(
         request(waiting.job, stage: stage, input: paths.input, output: paths.output), job: control
       ) { [self] result in
         withExtendedLifetime(paths) {}
         stage.giveBack(lane)
-        var outcome = collect(
-          result, from: output, stage: stage, isStopped: { control.isGivenUp })
-        state.withLock { $0.controls[waiting.job.token] = nil }
+        var outcome = collect(result, from: output, stage: stage) { control.isGivenUp }
         if case .failed = outcome, control.isGivenUp { outcome = .givenUp }
+        state.withLock { $0.running[waiting.job.token] = nil }
         end(waiting, stage: index, outcome, since: start)
       }
     } catch {
@@ -88,7 +90,7 @@ extension Engine {
         id: job.asset, name: job.name.description, digest: job.digest, size: job.size),
       input: input.text, output: output.text,
       options: stage.plan.options, facts: aliased(job.facts),
-      deadline: stage.plan.configuration.limits.time?.seconds)
+      deadline: (stage.plan.configuration.limits.time ?? StageLimits.standardTime).seconds)
   }
 
   /// The facts with those of the identifying stage under the plugin's own name

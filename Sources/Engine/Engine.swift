@@ -23,8 +23,8 @@ package final class Engine: Sendable {
     var isPassDue = false
     /// Whether a pass is under way: what it took is nowhere else to be seen.
     var isPassing = false
-    /// The controls of running jobs, to cancel them by.
-    var controls: [AttemptToken: JobControl] = [:]
+    /// Running jobs, until what they made is collected.
+    var running: [AttemptToken: RunningJob] = [:]
     var error: EngineError?
   }
 
@@ -62,7 +62,8 @@ package final class Engine: Sendable {
       throw EngineError(.file, error.message, path: error.path, cause: error)
     }
     let workPath = work.path
-    lanes = plan.stages.map { StageLanes($0, work: workPath, memoryBudget: memoryBudget) }
+    let pool = MemoryPool(most: ByteSize(bytes: memoryBudget))
+    lanes = plan.stages.map { StageLanes($0, work: workPath, pool: pool) }
     let widths = plan.stages.map(\.configuration.concurrency)
     state = Mutex(State(admission: Admission(widths: widths, memoryBudget: memoryBudget)))
     do throws(CatalogError) {
@@ -118,7 +119,7 @@ package final class Engine: Sendable {
   package func stop(deadline: ContinuousClock.Instant) {
     let controls = state.withLock { state in
       state.admission.isStopped = true
-      return Array(state.controls.values)
+      return state.running.values.map(\.control)
     }
     for control in controls { control.giveUp() }
     // A pass that is under way may still be claiming, so its end is waited for.
@@ -154,6 +155,11 @@ package final class Engine: Sendable {
     state.withLock { state in
       for index in state.admission.stages.indices { state.admission.stages[index].isHeld = false }
     }
+  }
+
+  /// The job that has been running for the longest; `nil` where none is.
+  package var longestJob: RunningJob? {
+    state.withLock { state in state.running.values.min { $0.since < $1.since } }
   }
 
   /// Names of the stages that don't run, because the machine lacks something.

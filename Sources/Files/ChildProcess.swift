@@ -26,24 +26,41 @@ package final class ChildProcess: Sendable {
     package var environment: [BytePath]
     /// Its standard input, output and error.
     package var streams: (input: Descriptor, output: Descriptor, error: Descriptor)
+    /// What it gets as its descriptor 3; `nil` for nothing.
+    package var extra: Descriptor?
 
     /// Makes it from its parts.
     package init(
       program: BytePath, arguments: [BytePath], environment: [BytePath],
-      streams: (input: Descriptor, output: Descriptor, error: Descriptor)
+      streams: (input: Descriptor, output: Descriptor, error: Descriptor),
+      extra: Descriptor? = nil
     ) {
       self.program = program
       self.arguments = arguments
       self.environment = environment
       self.streams = streams
+      self.extra = extra
     }
+  }
+
+  private struct State {
+    var ending: Ending?
+    var endedAt: ContinuousClock.Instant?
+    /// Whether nobody of the group is left.
+    var isGroupGone = false
+    var reapedSeconds = 0.0
   }
 
   /// Its number, and that of its group.
   package let id: Int32
   /// Readable once it has ended. Source: pidfd_open(2).
   package let watched: Descriptor
-  private let ending = Mutex<Ending?>(nil)
+  private let state = Mutex(State())
+
+  /// All that were started and are not gone.
+  private static let living = Mutex<[Int32: ChildProcess]>([:])
+  /// How long the kernel may take to end a process that SIGKILL was sent to.
+  private static let patience = Duration.seconds(5)
 
   private init(id: Int32, watched: Descriptor) {
     self.id = id
@@ -55,10 +72,15 @@ package final class ChildProcess: Sendable {
   /// Where it asks to be ended with its parent, the kernel goes by the *thread*
   /// that called this, which therefore has to live as long as the process.
   package static func start(_ start: Start) throws(FileError) -> ChildProcess {
+    // What a process leaves behind that ends becomes this program's child, to be waited for.
+    OwnProcess.adoptOrphans()
     let id = try spawn(start)
     do throws(FileError) {
       let number = try systemCall("watch", start.program) { pipeline_open_process(id) }
-      return ChildProcess(id: id, watched: Descriptor(takingOver: number, path: start.program))
+      let child = ChildProcess(
+        id: id, watched: Descriptor(takingOver: number, path: start.program))
+      living.withLock { $0[id] = child }
+      return child
     } catch {
       // What can't be watched can't be ended in time: it is ended now.
       kill(-id, SIGKILL)
@@ -67,37 +89,88 @@ package final class ChildProcess: Sendable {
     }
   }
 
+  /// Ends all that were started, with their groups; for a program that ends itself at once.
+  package static func endAll() {
+    for child in living.withLock({ Array($0.values) }) { child.signalGroup(SIGKILL) }
+  }
+
   /// Sends a signal to the process and all of its group; nothing once it is reaped.
   package func signalGroup(_ number: Int32) {
-    ending.withLock { ending in
-      if ending == nil { kill(-id, number) }
+    state.withLock { state in
+      if state.ending == nil { kill(-id, number) }
     }
   }
 
-  /// Ends what is left of the group, and takes note of how the process ended.
+  /// Seconds on processors of those that the process left behind and that have ended.
+  package var reapedSeconds: Double { state.withLock { $0.reapedSeconds } }
+
+  /// Waits for whoever of the group has ended; once the process itself has, ends the others.
   ///
-  /// - Returns: `nil` as long as it has not ended.
+  /// Returns at once.
+  ///
+  /// - Returns: how the process ended; `nil` as long as it or another of the group is left.
   package func reap() -> Ending? {
-    ending.withLock { ending in
-      if let ending { return ending }
-      var state = siginfo_t()
-      // Looked at first and reaped last: until then the group's number is taken.
-      guard waitid(P_PID, id_t(id), &state, WEXITED | WNOHANG | WNOWAIT) == 0, state.si_signo != 0
-      else { return nil }
-      kill(-id, SIGKILL)
-      var status: Int32 = 0
-      while waitpid(id, &status, 0) < 0, errno == EINTR {}
-      let number = status & 0x7F
-      ending = number == 0 ? .exit(status >> 8 & 0xFF) : .signal(number)
-      return ending
+    let ending = state.withLock { state -> Ending? in
+      if state.isGroupGone { return state.ending }
+      if state.ending == nil { reapHead(&state) }
+      guard state.ending != nil, let endedAt = state.endedAt else { return nil }
+      // As long as this finds somebody, the group's number belongs to nobody else.
+      while let found = wait(-id, &state) {
+        if found == 0, ContinuousClock().now - endedAt < Self.patience { return nil }
+        if found == 0 { break }
+      }
+      state.isGroupGone = true
+      return state.ending
     }
+    if ending != nil {
+      Self.living.withLock { if $0[id] === self { $0[id] = nil } }
+    }
+    return ending
+  }
+
+  /// Whether the process itself has ended.
+  package var hasEnded: Bool { state.withLock { $0.ending != nil } }
+
+  private func reapHead(_ state: inout State) {
+    while true {
+      // Looked at first: the process itself is waited for last.
+      let process = pipeline_ended_of_group(id)
+      if process <= 0 { return }
+      if process == id { break }
+      _ = wait(process, &state)
+    }
+    // Sent as long as the number is taken. Who is about to fork does not get to it: the kernel
+    // has the signal come first. Source: kernel/fork.c, “recalc_sigpending” in copy_process.
+    kill(-id, SIGKILL)
+    var status: Int32 = 0
+    while waitpid(id, &status, 0) < 0, errno == EINTR {}
+    let number = status & 0x7F
+    state.ending = number == 0 ? .exit(status >> 8 & 0xFF) : .signal(number)
+    state.endedAt = ContinuousClock().now
+  }
+
+  /// Waits for a process, or for one of a group, without waiting.
+  ///
+  /// - Returns: its number; 0 if none has ended, `nil` if there is none.
+  private func wait(_ process: Int32, _ state: inout State) -> Int32? {
+    var usage = rusage()
+    let found = wait4(process, nil, WNOHANG, &usage)
+    guard found >= 0 else { return nil }
+    if found > 0 {
+      for time in [usage.ru_utime, usage.ru_stime] {
+        state.reapedSeconds += Double(time.tv_sec) + Double(time.tv_usec) / 1e6
+      }
+    }
+    return found
   }
 
   private static func spawn(_ start: Start) throws(FileError) -> Int32 {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    let streams = [start.streams.input, start.streams.output, start.streams.error]
+    let streams =
+      [start.streams.input, start.streams.output, start.streams.error]
+      + [start.extra].compactMap(\.self)
     for (place, stream) in streams.enumerated() {
       posix_spawn_file_actions_adddup2(&actions, stream.number, Int32(place))
     }

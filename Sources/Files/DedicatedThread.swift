@@ -4,7 +4,7 @@ import PipelineModel
 /// A thread that does one thing, and is not waited for. Source: pthread_create(3).
 ///
 /// Not one of Dispatch's: those are begun and ended as Dispatch likes, and this one
-/// is blocked for as long as the process lives.
+/// is blocked for as long as the process lives. Signals to the process go to others.
 package struct DedicatedThread: Sendable {
   private final class Body: Sendable {
     let run: @Sendable () -> Void
@@ -21,6 +21,9 @@ package struct DedicatedThread: Sendable {
       &thread, nil,
       { context in
         guard let context else { return nil }
+        var all = sigset_t()
+        sigfillset(&all)
+        pthread_sigmask(SIG_BLOCK, &all, nil)
         // Retained above for this thread.
         Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
         return nil

@@ -16,6 +16,15 @@ extension Descriptor {
     return FileStatus(result)
   }
 
+  /// Returns what a name leads to, where that is a link of the kernel's own, as in `/proc`.
+  func statusOfTarget(of name: BytePath) throws(FileError) -> FileStatus {
+    var result = stat()
+    try systemCall("examine", path.appending(name)) {
+      name.withCString { fstatat(number, $0, &result, 0) }
+    }
+    return FileStatus(result)
+  }
+
   /// Returns what a name stands for, without following a link; `nil` if there is nothing.
   package func statusIfThere(of name: BytePath) throws(FileError) -> FileStatus? {
     do throws(FileError) {

@@ -14,6 +14,18 @@ package enum OwnProcess {
     if getppid() != parent { _exit(0) }
   }
 
+  /// Becomes the parent of processes whose own has ended, however deep below. Source: prctl(2).
+  package static func adoptOrphans() {
+    // Fails for a wrong argument only.
+    _ = pipeline_adopt_orphans()
+  }
+
+  /// Asks the kernel to end this process before any other when memory runs out, and all that it
+  /// will start. Source: proc_pid_oom_score_adj(5).
+  package static func offerToBeEnded() throws(FileError) {
+    try Descriptor.open("/proc/self/oom_score_adj", flags: O_WRONLY).write(Array("1000".utf8))
+  }
+
   /// Changes the working folder. Source: chdir(2).
   package static func enter(_ folder: BytePath) throws(FileError) {
     try systemCall("enter", folder) { folder.withCString { chdir($0) } }

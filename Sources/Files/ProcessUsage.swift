@@ -3,7 +3,7 @@ import PipelineModel
 
 /// What processes use of the machine. Source: proc(5).
 package struct ProcessUsage: Hashable, Sendable {
-  /// How many processes.
+  /// How many processes; one that has ended counts until it is waited for.
   package var processes = 0
   /// How many threads they have.
   package var threads = 0
@@ -13,21 +13,47 @@ package struct ProcessUsage: Hashable, Sendable {
   /// Seconds on processors.
   package var processorSeconds = 0.0
 
+  /// Makes one of nothing.
+  package init() {}
+
+  private init(processes: Int, threads: Int, memoryBytes: Int = 0, processorSeconds: Double = 0) {
+    self.processes = processes
+    self.threads = threads
+    self.memoryBytes = memoryBytes
+    self.processorSeconds = processorSeconds
+  }
+
   /// Returns what one process uses, or `nil` if there is none of this number.
+  ///
+  /// A process whose first thread has ended is there as long as another one is.
   package static func of(process id: Int32) -> ProcessUsage? {
-    guard let memory = memory(of: "\(id)"), let stat = ProcessStat(id) else { return nil }
+    guard let stat = ProcessStat(id), !stat.hasEnded else { return nil }
     return ProcessUsage(
-      processes: 1, threads: stat.threads, memoryBytes: memory,
+      processes: 1, threads: stat.threads, memoryBytes: memory(of: id),
       processorSeconds: stat.processorSeconds)
   }
 
   /// Returns what all processes of a group use together.
   package static func of(group id: Int32) -> ProcessUsage {
+    of(ProcessStat.all(inGroup: id))
+  }
+
+  /// Returns how many processes and threads a group has, and nothing more.
+  ///
+  /// - Parameter mayFork: whether it may have more than the process that heads it.
+  package static func count(group id: Int32, mayFork: Bool) -> ProcessUsage {
+    let stats = mayFork ? ProcessStat.all(inGroup: id) : [ProcessStat(id)].compactMap(\.self)
+    return ProcessUsage(
+      processes: stats.count, threads: stats.reduce(0) { $0 + $1.threads })
+  }
+
+  /// Returns what some processes use together.
+  static func of(_ stats: [ProcessStat]) -> ProcessUsage {
     var sum = ProcessUsage()
-    for stat in ProcessStat.all() where stat.group == id {
+    for stat in stats {
       sum.processes += 1
       sum.threads += stat.threads
-      sum.memoryBytes += memory(of: "\(stat.id)") ?? 0
+      sum.memoryBytes += stat.hasEnded ? 0 : memory(of: stat.id)
       sum.processorSeconds += stat.processorSeconds
     }
     return sum
@@ -35,20 +61,42 @@ package struct ProcessUsage: Hashable, Sendable {
 
   /// Source: proc(5), `/proc/PID/status`.
   ///
-  /// - Returns: `nil` for a process that has ended and was not reaped, which has none of these lines.
-  private static func memory(of process: String) -> Int? {
-    guard let text = ProcessStat.read("/proc/\(process)/status") else { return nil }
-    let sizes = text.split(separator: "\n").compactMap { line -> Int? in
-      let words = line.split(whereSeparator: \.isWhitespace)
-      guard words.count > 1, kinds.contains(words[0]) else { return nil }
-      return Int(words[1])
+  /// Threads share their memory, but the kernel tells of it by threads that are there: where the
+  /// first has ended, which is the process's own entry, another one has to be asked.
+  private static func memory(of process: Int32) -> Int {
+    if let bytes = memory("/proc/\(process)/status") { return bytes }
+    let threads: BytePath = BytePath("/proc/\(process)/task")
+    // Of one that is ending no thread has memory any more, and the folder goes.
+    guard let folder = try? Descriptor.openFolder(threads), let entries = try? folder.entries()
+    else { return 0 }
+    for entry in entries {
+      if let bytes = memory("\(threads)/\(entry.name)/status") { return bytes }
     }
-    return sizes.isEmpty ? nil : sizes.reduce(0, +) << 10
+    return 0
+  }
+
+  /// - Returns: `nil` for a thread that has ended, which has none of these lines.
+  private static func memory(_ path: String) -> Int? {
+    ProcessStat.read(path) { text in
+      var sum: Int?
+      var rest = text
+      // Often, and of every worker: so without texts of the lines.
+      while !rest.isEmpty, let start = rest.baseAddress {
+        let end = memchr(start, Int32(UInt8(ascii: "\n")), rest.count)
+        let length = end.map { UnsafeRawPointer($0) - start } ?? rest.count
+        for kind in kinds where length > kind.utf8CodeUnitCount {
+          guard memcmp(start, kind.utf8Start, kind.utf8CodeUnitCount) == 0 else { continue }
+          sum = (sum ?? 0) + (strtol(start + kind.utf8CodeUnitCount, nil, 10) << 10)
+        }
+        rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(length + 1))
+      }
+      return sum
+    } ?? nil
   }
 
   /// What counts as memory, in kibibytes: of the process's own, shared and no file's, on the swap
   /// device, in large pages, and the tables of pages.
-  private static let kinds: Set<Substring> = [
+  private static let kinds: [StaticString] = [
     "RssAnon:", "RssShmem:", "VmSwap:", "HugetlbPages:", "VmPTE:",
   ]
 }
@@ -59,48 +107,96 @@ package struct ProcessStat: Hashable, Sendable {
   package let id: Int32
   /// Its group's number.
   package let group: Int32
-  /// Seconds on processors, those of its children that have ended included.
-  package let processorSeconds: Double
+  /// Seconds on processors of its own.
+  package let ownSeconds: Double
+  /// Seconds on processors of its children that have ended and that it waited for.
+  package let childrenSeconds: Double
   /// How many threads it has.
   package let threads: Int
   /// When it began, in ticks since the machine did: with the number a name that is never used twice.
   package let start: Int
+  /// Whether no thread of it is left, so that it only waits to be waited for.
+  package let hasEnded: Bool
+
+  /// Seconds on processors, those of its children that have ended included.
+  package var processorSeconds: Double { ownSeconds + childrenSeconds }
+
+  /// Makes one that was not read.
+  init(
+    id: Int32, group: Int32, ownSeconds: Double, childrenSeconds: Double, threads: Int = 1,
+    start: Int, hasEnded: Bool = false
+  ) {
+    self.id = id
+    self.group = group
+    self.ownSeconds = ownSeconds
+    self.childrenSeconds = childrenSeconds
+    self.threads = threads
+    self.start = start
+    self.hasEnded = hasEnded
+  }
 
   /// Reads the line of a process; `nil` if there is none of this number.
   package init?(_ id: Int32) {
-    guard let text = Self.read("/proc/\(id)/stat"),
+    guard let text = Self.read("/proc/\(id)/stat", { String(decoding: $0, as: UTF8.self) }),
       // The name of the program is in parentheses and may hold anything.
-      let end = text.lastIndex(of: ")")
+      let end = text.utf8.lastIndex(of: UInt8(ascii: ")"))
     else { return nil }
-    let fields = text[text.index(after: end)...].split(separator: " ")
+    let fields = text.utf8[text.utf8.index(after: end)...].split(separator: UInt8(ascii: " "))
+      .map { Substring($0) }
     guard fields.count > 20, let group = Int32(fields[2]), let threads = Int(fields[17]),
       let start = Int(fields[19])
     else { return nil }
-    let ticks = fields[11...14].reduce(0) { $0 + (Double($1) ?? 0) }
+    let seconds = fields[11...14].map { (Double($0) ?? 0) / Self.ticks }
     self.id = id
     self.group = group
     self.threads = threads
     self.start = start
-    processorSeconds = ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
+    // The first thread alone may have ended: then the state is the same, and others are counted.
+    hasEnded = ["Z", "X"].contains(fields[0]) && threads < 2
+    ownSeconds = seconds[0] + seconds[1]
+    childrenSeconds = seconds[2] + seconds[3]
+  }
+
+  private static let ticks = Double(sysconf(Int32(_SC_CLK_TCK)))
+
+  /// Reads the lines of a group's processes.
+  package static func all(inGroup group: Int32) -> [ProcessStat] {
+    // Asked of each, which costs much less than to read all lines. Source: getpgid(2).
+    numbers().filter { getpgid($0) == group }.compactMap { ProcessStat($0) }
+      .filter { $0.group == group }
   }
 
   /// Reads the lines of all processes that can be seen.
-  package static func all() -> [ProcessStat] {
-    guard let folder = try? Descriptor.openFolder("/proc"), let entries = try? folder.entries()
-    else { return [] }
-    return entries.compactMap { entry in
-      Int32(entry.name.description).flatMap { ProcessStat($0) }
+  package static func all() -> [ProcessStat] { numbers().compactMap { ProcessStat($0) } }
+
+  private static func numbers() -> [Int32] {
+    guard let folder = opendir("/proc") else { return [] }
+    defer { closedir(folder) }
+    var numbers: [Int32] = []
+    while let entry = readdir(folder) {
+      // Names that are no numbers are 0. The name ends with a 0, so `atoi` reads no further.
+      let number = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { atoi($0) }
+      }
+      if number > 0 { numbers.append(number) }
     }
+    return numbers
   }
 
   /// Reads a file of /proc, which the kernel gives whole at the first read.
-  static func read(_ path: String) -> String? {
+  ///
+  /// - Parameter body: gets it with a 0 at its end.
+  static func read<Result>(
+    _ path: String, _ body: (UnsafeRawBufferPointer) -> Result
+  ) -> Result? {
     // One that can't be opened or read is that of a process that is gone.
     guard let file = try? Descriptor.open(BytePath(path), flags: O_RDONLY) else { return nil }
     // Seldom longer than 2 KiB; but a process can have thousands of groups, each of them named.
     return withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 16) { buffer in
-      guard let count = try? file.read(into: buffer) else { return nil }
-      return String(decoding: buffer[..<count], as: UTF8.self)
+      let room = UnsafeMutableRawBufferPointer(rebasing: buffer.dropLast())
+      guard let count = try? file.read(into: room) else { return nil }
+      buffer[count] = 0
+      return body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
     }
   }
 }

@@ -34,6 +34,8 @@ package struct ProcessLimits: Hashable, Codable, Sendable {
     try set(RLIMIT_FSIZE, fileBytes, "the size of files")
     try set(RLIMIT_NOFILE, openFiles, "open files")
     try set(RLIMIT_CPU, processorSeconds, "processor time")
+    // What the kernel keeps for timers and waiting signals is no process's memory.
+    try set(__RLIMIT_SIGPENDING, 256, "waiting signals")
   }
 
   private func set(

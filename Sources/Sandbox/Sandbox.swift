@@ -128,6 +128,7 @@ package enum Sandbox {
       for place in executing { try landlock.allow([.read, .execute], place) }
       try landlock.restrict()
     }
+    if policy.asksBeforeForking { ForkQuestions.begin(by: ForkQuestions.workerNumber) }
     try filter.enter()
   }
 

@@ -24,6 +24,8 @@ package struct SandboxPolicy: Hashable, Codable, Sendable {
   /// Folders of people that are not read because a program is in them or beside them; unlike
   /// secrets they may be where all may read. Paths without links.
   package var personal: [BytePath] = []
+  /// Whether it asks before it makes a thread or a process; default no. See `ForkQuestions`.
+  package var asksBeforeForking = false
   /// The newest Landlock that is made use of; by default what the kernel has.
   ///
   /// For tests, which so see what an older kernel would do; 0 is one without.

@@ -6,18 +6,22 @@ package struct SandboxSupport: Hashable, Codable, Sendable {
   package var landlockABI: Int
   /// Whether system calls can be filtered.
   package var seccomp: Bool
+  /// Whether a worker can be asked before it makes a thread or a process.
+  package var asksBeforeForking: Bool
 
   /// Makes what a kernel might have.
-  package init(landlockABI: Int, seccomp: Bool) {
+  package init(landlockABI: Int, seccomp: Bool, asksBeforeForking: Bool = true) {
     self.landlockABI = landlockABI
     self.seccomp = seccomp
+    self.asksBeforeForking = asksBeforeForking
   }
 
   /// Asks the kernel. Source: landlock_create_ruleset(2), seccomp(2).
   package static func probe() -> SandboxSupport {
     SandboxSupport(
       landlockABI: max(0, Int(pipeline_landlock_abi())),
-      seccomp: pipeline_seccomp_available() != 0)
+      seccomp: pipeline_seccomp_available() != 0,
+      asksBeforeForking: pipeline_questions_available() != 0)
   }
 
   /// What this version of Landlock can't deny, a line each; empty with version 6 or newer.

@@ -73,14 +73,16 @@ extension SystemCallFilter {
       try refuse(["ioctl"], when: .equals(1, command))
     }
     // The numbers of fcntl(2) that <fcntl.h> has under _GNU_SOURCE only: locks of open
-    // files (36 to 38), F_DUPFD_CLOEXEC, the size of a pipe, seals.
+    // files (36 to 38), F_DUPFD_CLOEXEC, what size a pipe has, seals.
     let operations = [
       F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK, F_SETLKW, F_GETOWN, 36, 37,
-      38, 1030, 1031, 1032, 1033, 1034,
+      38, 1030, 1032, 1033, 1034,
     ]
     for operation in operations {
       try allow(["fcntl", "fcntl64"], when: .equals(1, UInt64(operation)))
     }
+    // F_SETPIPE_SZ: what is in pipes is nobody's memory to whoever looks.
+    try refuse(["fcntl", "fcntl64"], when: .equals(1, 1031))
     // A descriptor can send any signal to a process that it is made to belong to:
     // F_SETOWN, F_SETSIG, F_SETOWN_EX; and leases and notices are such signals.
     for operation: UInt64 in [8, 10, 15, 1024, 1026] {
@@ -110,6 +112,7 @@ extension SystemCallFilter {
       ["socketpair"], when: .equals(0, unix), .bits(1, 0xF, equal: 1))
     try refuse(["socketpair"], when: .differs(0, from: unix))
     try allow(SystemCalls.ofSockets)
+    try addSocketOptions(network: network)
     guard network else {
       try refuse(["socket"] + SystemCalls.ofNetwork)
       return
@@ -121,6 +124,31 @@ extension SystemCallFilter {
     try allow(SystemCalls.ofNetwork)
   }
 
+  /// Options one by one: what waits in a socket is nobody's memory to whoever looks, so buffers
+  /// can't be made larger. Source: socket(7), and asm-generic/socket.h for the numbers.
+  private func addSocketOptions(network: Bool) throws(SandboxError) {
+    let level = UInt64(SOL_SOCKET)
+    let harmless = [
+      SO_REUSEADDR, SO_TYPE, SO_ERROR, SO_DONTROUTE, SO_BROADCAST, SO_KEEPALIVE, SO_OOBINLINE,
+      SO_PRIORITY, SO_LINGER, SO_REUSEPORT, SO_PASSCRED, SO_RCVLOWAT, SO_SNDLOWAT, SO_RCVTIMEO,
+      SO_SNDTIMEO, SO_TIMESTAMP,
+    ]
+    let int: UInt64 = 0xFFFF_FFFF
+    for option in harmless {
+      try allow(
+        ["setsockopt"], when: .bits(1, int, equal: level), .bits(2, int, equal: UInt64(option)))
+    }
+    for option in [SO_SNDBUF, SO_RCVBUF, SO_SNDBUFFORCE, SO_RCVBUFFORCE] {
+      try refuse(
+        ["setsockopt"], when: .bits(1, int, equal: level), .bits(2, int, equal: UInt64(option)))
+    }
+    guard network else { return }
+    // 270 is SOL_NETLINK, by which the C library asks for the machine's own addresses.
+    for level in [IPPROTO_IP, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_IPV6, 270] {
+      try allow(["setsockopt"], when: .bits(1, int, equal: UInt64(level)))
+    }
+  }
+
   private func addProcesses(forks: Bool) throws(SandboxError) {
     let thread = UInt64(CLONE_THREAD)
     // New namespaces; a child of this one's parent, or one that is traced.
@@ -130,11 +158,13 @@ extension SystemCallFilter {
     ].map { UInt64($0) }
     let mask = refused.reduce(UInt64(0), |)
     for bit in refused { try refuse(["clone"], when: .bits(0, bit, equal: bit)) }
+    // Threads share their open files, so that whoever looks at one of them sees those of all.
+    let files = UInt64(CLONE_FILES)
+    try allow(["clone"], when: .bits(0, mask | thread | files, equal: thread | files))
     if forks {
-      try allow(["clone"], when: .bits(0, mask, equal: 0))
+      try allow(["clone"], when: .bits(0, mask | thread, equal: 0))
       try allow(["fork", "vfork", "pidfd_open"])
     } else {
-      try allow(["clone"], when: .bits(0, mask | thread, equal: thread))
       try refuse(["clone"], when: .bits(0, thread, equal: 0))
       try refuse(["fork", "vfork", "pidfd_open"])
     }

@@ -1,5 +1,7 @@
 internal import CSandbox
+import Files
 import Glibc
+import PipelineModel
 
 /// A filter of system calls that is being put together. Source: seccomp_init(3), seccomp(2).
 ///
@@ -59,6 +61,30 @@ final class SystemCallFilter {
   /// Holds this process and what it starts to the filter for good.
   func enter() throws(SandboxError) {
     try check(seccomp_load(handle), "enter the filter of system calls")
+  }
+
+  /// Has this process and what it starts ask before it makes a thread or a process.
+  ///
+  /// In a filter of its own that allows all else: of two filters the stricter answer counts.
+  ///
+  /// - Returns: where the questions arrive; `nil` where the kernel or the library can't, or
+  ///   somebody listens to this process already. Source: seccomp_unotify(2).
+  static func askBeforeForking() -> Descriptor? {
+    guard let handle = seccomp_init(SCMP_ACT_ALLOW) else { return nil }
+    defer { seccomp_release(handle) }
+    guard seccomp_attr_set(handle, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) == 0
+    else { return nil }
+    for name in ["clone", "fork", "vfork"] {
+      let number = seccomp_syscall_resolve_name(name)
+      // Newer processors have but one of them.
+      guard number >= 0 else { continue }
+      guard seccomp_rule_add_array(handle, SCMP_ACT_NOTIFY, number, 0, nil) == 0 else {
+        return nil
+      }
+    }
+    guard seccomp_load(handle) == 0 else { return nil }
+    let number = seccomp_notify_fd(handle)
+    return number < 0 ? nil : Descriptor(takingOver: number, path: "seccomp")
   }
 
   private func add(

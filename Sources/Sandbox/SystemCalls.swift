@@ -9,7 +9,7 @@ enum SystemCalls {
   private static let bytes = [
     "read", "readv", "pread64", "preadv", "preadv2", "write", "writev", "pwrite64", "pwritev",
     "pwritev2", "lseek", "_llseek", "sendfile", "sendfile64", "copy_file_range", "splice", "tee",
-    "vmsplice", "readahead", "fadvise64", "fadvise64_64", "ftruncate", "ftruncate64",
+    "readahead", "fadvise64", "fadvise64_64", "ftruncate", "ftruncate64",
     "fallocate", "fsync", "fdatasync", "sync_file_range", "flock", "close", "close_range", "dup",
     "dup2", "dup3", "pipe", "pipe2",
   ]
@@ -69,7 +69,7 @@ enum SystemCalls {
 
   /// What a socket can be asked that somebody else has made.
   static let ofSockets = [
-    "recvfrom", "recvmsg", "shutdown", "getsockname", "getpeername", "getsockopt", "setsockopt",
+    "recvfrom", "recvmsg", "shutdown", "getsockname", "getpeername", "getsockopt",
   ]
 
   /// Calls that reach other processes, the system, or privileges.
@@ -78,6 +78,8 @@ enum SystemCalls {
     "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease",
     "pidfd_getfd", "pidfd_send_signal", "kcmp", "rt_sigqueueinfo", "rt_tgsigqueueinfo",
     "setsid", "setpgid", "setpriority", "ioprio_set", "move_pages", "migrate_pages",
+    // Memory that is in a pipe and in no process that could be looked at.
+    "vmsplice",
     // Other users, and other views of the system.
     "setuid", "setuid32", "setgid", "setgid32", "setreuid", "setreuid32", "setregid",
     "setregid32", "setresuid", "setresuid32", "setresgid", "setresgid32", "setfsuid",

@@ -28,7 +28,10 @@ enum Pipeline {
     signal(SIGXFSZ, SIG_IGN)
     // A group of files holds two descriptors for each; the soft limit is often 1024.
     DescriptorLimit.raise(to: 65_536)
-    exit(run(words: commandLine(), environment: environment()).rawValue)
+    let code = run(words: commandLine(), environment: environment())
+    // A worker ends with this process; what it started would not.
+    ChildProcess.endAll()
+    exit(code.rawValue)
   }
 
   private static func run(words: [BytePath], environment: [String: BytePath]) -> ExitCode {

@@ -101,11 +101,42 @@ import Testing
     for text in [InitialConfiguration.text(), withSource(""), withStage(""), fullConfiguration] {
       let configuration = try decode(text)
       let effective = configuration.effective()
-      #expect(try decode(effective.formatted()) == configuration)
+      var again = try decode(effective.formatted())
+      for index in again.stages.indices {
+        let limits = again.stages[index].limits
+        again.stages[index].limits = configuration.stages[index].limits
+        #expect(limits.time != nil && limits.memory != nil)
+      }
+      #expect(again == configuration)
       #expect(try decode(effective.formatted()).effective() == effective)
     }
     let source = try decode(withSource("")).effective()["sources"]?.array?.first?.object
     #expect(Set(source?.keys.map(\.self) ?? []) == Set(SourceKey.allCases.map(\.rawValue)))
+  }
+
+  @Test("Every stage has limits where the configuration has none, and they are shown")
+  func standardLimits() throws {
+    var configuration = try decode(withStage(""))
+    configuration.memoryBudget = ByteSize(bytes: 6 << 30)
+    configuration.stages.append(StageConfiguration(name: "second", plugin: "p"))
+    configuration.stages[1].allow.exec = true
+    let limits = try #require(configuration.effective()["stages"]?.array).map { $0["limits"] }
+    #expect(
+      limits == [
+        ["time": "10m", "memory": "3GiB", "outputBytes": "1GiB", "files": 10_000, "processes": 1],
+        ["time": "10m", "memory": "3GiB", "outputBytes": "1GiB", "files": 10_000, "processes": 64],
+      ])
+  }
+
+  @Test("A stage's share of the memory is 1 GiB at least, or all where that is less")
+  func memoryShare() {
+    func share(_ budget: Int, _ stages: Int) -> Int {
+      PipelineConfiguration.memoryShare(of: ByteSize(bytes: budget), stages: stages).bytes
+    }
+    #expect(share(8 << 30, 4) == 2 << 30)
+    #expect(share(2 << 30, 4) == 1 << 30)
+    #expect(share(300 << 20, 4) == 300 << 20)
+    #expect(share(300 << 20, 0) == 300 << 20)
   }
 
   @Test("The first configuration is right, and names what init makes")
@@ -149,7 +180,7 @@ let fullConfiguration = #"""
       {"name": "s", "plugin": "q", "needs": ["z"], "concurrency": 1000, "timeout": "7s",
       "memory": "7MiB", "attempts": 4, "isolation": "none", "storage": "database",
       "limits": {"time": "7s", "cpu": "1s", "memory": "7MiB", "outputBytes": "1", "files": 1,
-        "processes": 1, "inputBytes": "1", "pixels": 1, "frames": 1},
+        "processes": 3, "inputBytes": "1", "pixels": 1, "frames": 1},
       "allow": {"network": true, "exec": true, "read": ["r"], "write": ["w"]},
       "command": ["c", "d"], "options": {"o": 1}}]
   }

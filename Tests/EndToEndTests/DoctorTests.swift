@@ -9,7 +9,7 @@ import Testing
 struct DoctorTests {
   /// What every machine is asked.
   private static let machine = [
-    "kernel", "landlock", "seccomp", "worker", "cgroup", "inotify", "inotify watches",
+    "kernel", "landlock", "seccomp", "worker", "forks", "cgroup", "inotify", "inotify watches",
     "inotify instances", "inotify queue", "file system", "fsync", "rename", "reflink", "hard links",
     "read leases", "free space", "plugin identify", "plugin thumbnail", "orientation", "cut jpeg",
     "cut png",

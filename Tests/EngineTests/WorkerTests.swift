@@ -38,14 +38,15 @@ final class WorkerTests {
   }
 
   private func lane(
-    _ plugin: ShellPlugin, care: WorkerCare = WorkerCare(),
+    _ plugin: ShellPlugin, care: WorkerCare = WorkerCare(), pool: MemoryPool? = nil,
     limits change: (inout StageLimits) -> Void = { _ in }
   ) -> WorkerLane {
     var limits = StageLimits()
     change(&limits)
     let site = LaneSite(
       queue: queue, limits: limits, allowance: plugin.program.allowance,
-      memoryBudget: ByteSize(bytes: 1 << 30), work: folder.appending("work"))
+      memoryShare: ByteSize(bytes: 1 << 30), pool: pool,
+      work: folder.appending("work"))
     let lane = WorkerLane(
       plugin.carrier, program: plugin.program, options: [:], site: site, care: care)
     lanes.append(lane)
@@ -55,16 +56,18 @@ final class WorkerTests {
   /// A job on its way.
   private final class Answer: Sendable {
     private let result = Mutex<PluginResult?>(nil)
-    private let isThere = DispatchSemaphore(value: 0)
+    private let arrived = DispatchSemaphore(value: 0)
+
+    var isThere: Bool { result.withLock { $0 != nil } }
 
     func take(_ result: PluginResult) {
       self.result.withLock { $0 = result }
-      isThere.signal()
+      arrived.signal()
     }
 
     /// Waits for it.
     func get() throws -> PluginResult {
-      #expect(isThere.wait(timeout: .now() + 60) == .success)
+      #expect(arrived.wait(timeout: .now() + 60) == .success)
       return try #require(result.withLock { $0 })
     }
 
@@ -153,6 +156,91 @@ final class WorkerTests {
     let failure = try begin(lane).failure()
     #expect(failure.class == .permanent)
     #expect(failure.reason.contains("processor"), "\(failure.reason)")
+  }
+
+  @Test("A plugin that closed its output can't answer, and is ended at once")
+  func closedOutput() throws {
+    let plugin = try ShellPlugin(process: "exec >&-; read -r line", in: folder.path)
+    let failure = try begin(lane(plugin)).failure()
+    #expect(failure.class == .transient)
+    #expect(failure.reason.contains("closed its output"), "\(failure.reason)")
+  }
+
+  @Test("Files that are open and have no name any more count as made")
+  func namelessFiles() throws {
+    let plugin = try ShellPlugin(
+      process: """
+        exec 3> a 4> b; rm a b
+        printf %0600000d 0 >&3; printf %0600000d 0 >&4
+        read -r line
+        """, mayExecute: true, in: folder.path)
+    let lane = lane(plugin) {
+      $0.outputBytes = ByteSize(bytes: 1 << 20)
+      $0.time = TimeSpan(milliseconds: 20_000)
+    }
+    let failure = try begin(lane).failure()
+    #expect(failure.reason.contains("more than 1 MiB"), "\(failure.reason)")
+  }
+
+  @Test("Files in a folder that can't be listed count as made")
+  func hiddenFiles() throws {
+    let plugin = try ShellPlugin(
+      process: "mkdir -m 0300 h; for i in 1 2 3 4 5; do : > h/$i; done; read -r line",
+      mayExecute: true, in: folder.path)
+    let lane = lane(plugin) {
+      $0.files = 4
+      $0.time = TimeSpan(milliseconds: 20_000)
+    }
+    let failure = try begin(lane).failure()
+    #expect(failure.reason.contains("4 files"), "\(failure.reason)")
+  }
+
+  @Test("Workers that use too much together are ended until they don't")
+  func sharedMemory() throws {
+    let pool = MemoryPool(most: ByteSize(bytes: 96 << 20))
+    let plugin = try ShellPlugin(
+      process: "x=a; while [ ${#x} -lt 67108864 ]; do x=$x$x; done; read -r line",
+      in: folder.path)
+    let lanes = [lane(plugin, pool: pool), lane(plugin, pool: pool)]
+    let answers = try lanes.map { try begin($0) }
+    let end = ContinuousClock.now + .seconds(40)
+    while answers.allSatisfy({ !$0.isThere }), ContinuousClock.now < end { usleep(10_000) }
+    let ended = try #require(answers.first { $0.isThere })
+    let failure = try ended.failure()
+    #expect(failure.class == .transient)
+    #expect(failure.reason.contains("all workers together"), "\(failure.reason)")
+  }
+
+  @Test("Processes are refused that would be more than there may be, also before any job")
+  func forksInHandshake() throws {
+    let script = """
+      import os, sys, time
+      sys.stdin.readline()
+      made = refused = 0
+      for _ in range(40):
+        try:
+          if os.fork() == 0:
+            time.sleep(600)
+            os._exit(0)
+          made += 1
+        except OSError: refused += 1
+      manifest = sys.argv[1].replace('"version":"1', f'"version":"made {made}, refused {refused}')
+      print('{"type":"manifest","protocol":1,"manifest":' + manifest + "}", flush=True)
+      sys.stdin.read()
+      """
+    let file = folder.appending("forks.py")
+    try Descriptor.openFolder(folder.path).writeDurably(Array(script.utf8), as: "forks.py")
+    var allowance = StageAllowance()
+    allowance.exec = true
+    allowance.read = [file]
+    var limits = StageLimits()
+    limits.processes = 8
+    let manifest = BytePath(try JSONText.encode(FakeCarrier.manifest("forks")))
+    let program = WorkerProgram(
+      .executable(["/usr/bin/python3", file, manifest]), host: BuiltProgram.path,
+      allowance: allowance, limits: limits)
+    let version = try WorkerDescription(program).manifest().version
+    #expect(version.hasPrefix("made 7, refused 33"), "\(version)")
   }
 
   // MARK: Between jobs

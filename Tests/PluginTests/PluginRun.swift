@@ -118,7 +118,7 @@ extension Carrier {
   func makeLane(options: JSONValue) throws(PluginFailure) -> any Lane {
     let site = LaneSite(
       queue: DispatchQueue(label: "test", attributes: .concurrent),
-      memoryBudget: ByteSize(bytes: 1 << 30), work: "/nowhere")
+      memoryShare: ByteSize(bytes: 1 << 30), work: "/nowhere")
     return try makeLane(options: options, site: site)
   }
 }

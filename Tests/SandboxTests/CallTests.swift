@@ -83,6 +83,34 @@ struct CallTests {
     #expect(try cell.errors(cell.policy(), [pair]) == [0])
   }
 
+  @Test("Nothing can be kept in pipes and sockets beyond what they hold at first")
+  func kernelMemory() throws {
+    let cell = try Cell()
+    let socket = Call("socket", .number(2), .number(1), .number(0))
+    let size = Call.Argument.bytes(Data([0, 0, 16, 0]))
+    func option(_ number: Int, level: Int = 1) -> Call {
+      Call("setsockopt", .result(0), .number(level), .number(number), size, .number(4))
+    }
+    let calls = [
+      // What the kernel does not look at of an `int` must not hide the level.
+      option(Int(SO_SNDBUF)), option(Int(SO_RCVBUF)), option(Int(SO_SNDBUFFORCE)),
+      option(Int(SO_RCVBUFFORCE)), option(Int(SO_SNDBUF), level: 1 << 32 | 1),
+      Call("vmsplice", .result(1), .number(0), .number(0), .number(0)),
+      Call("fcntl", .result(1), .number(1031), .number(1 << 20)),
+    ]
+    let before = [socket, Call("pipe2", .bytes(Data(count: 8)), .number(0))]
+    for network in [false, true] {
+      var policy = cell.policy()
+      policy.network = network
+      #expect(
+        try cell.errors(policy, before: before, calls)
+          == Array(repeating: EPERM, count: calls.count))
+      #expect(try cell.errors(policy, before: before, [option(Int(SO_KEEPALIVE))]) == [0])
+    }
+    let noDelay = option(1, level: 6)
+    #expect(try cell.errors(cell.policy(), before: before, [noDelay]) == [ENOSYS])
+  }
+
   @Test("No other program or process is started", arguments: Kernel.allCases)
   func processes(_ kernel: Kernel) throws {
     let cell = try Cell()

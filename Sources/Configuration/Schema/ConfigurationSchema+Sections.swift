@@ -150,13 +150,14 @@ extension ConfigurationSchema {
   private static func limit(_ key: LimitKey) -> JSONValue {
     let count: [String: JSONValue] = ["type": "integer", "minimum": 1]
     return switch key {
-    case .time: reference("positiveDuration", "Time by the clock.")
+    case .time: reference("positiveDuration", "Time by the clock. By default 10 minutes.")
     case .cpu: reference("positiveDuration", "Time on processors.")
-    case .memory: reference("positiveSize", "Memory.")
-    case .outputBytes: reference("positiveSize", "Bytes of all renditions together.")
+    case .memory: reference("positiveSize", "Memory. By default the stage's share of memoryBudget.")
+    case .outputBytes:
+      reference("positiveSize", "Bytes of all renditions together. By default 1 GiB.")
     case .inputBytes: reference("positiveSize", "Bytes of the original.")
-    case .files: described("Number of files made.", count)
-    case .processes: described("Number of processes.", count)
+    case .files: described("Number of files made. By default 10,000.", count)
+    case .processes: described("Number of processes. By default 1, and 64 with allow.exec.", count)
     case .pixels: described("Pixels of the decoded picture.", count)
     case .frames: described("Frames or pages of the original.", count)
     }

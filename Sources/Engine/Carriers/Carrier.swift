@@ -22,20 +22,24 @@ package struct LaneSite: Sendable {
   package var limits: StageLimits
   /// What the plugin may do beyond reading its input and writing its output.
   package var allowance: StageAllowance
-  /// What all jobs may need together: the most memory of one that has no limit of its own.
-  package var memoryBudget: ByteSize
+  /// The most memory of a job whose stage has no limit of its own.
+  package var memoryShare: ByteSize
+  /// What all workers may use together; `nil` for no bound.
+  package var pool: MemoryPool?
   /// The library's folder `work/`.
   package var work: BytePath
 
   /// Makes it from its parts.
   package init(
     queue: DispatchQueue, limits: StageLimits = StageLimits(),
-    allowance: StageAllowance = StageAllowance(), memoryBudget: ByteSize, work: BytePath
+    allowance: StageAllowance = StageAllowance(), memoryShare: ByteSize, pool: MemoryPool? = nil,
+    work: BytePath
   ) {
     self.queue = queue
     self.limits = limits
     self.allowance = allowance
-    self.memoryBudget = memoryBudget
+    self.memoryShare = memoryShare
+    self.pool = pool
     self.work = work
   }
 }

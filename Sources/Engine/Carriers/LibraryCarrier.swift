@@ -36,7 +36,7 @@ package final class LibraryCarrier: Carrier {
   ) throws(PluginFailure) -> any Lane {
     InProcessLane(
       instance: try makeInstance(options: options), estimator: try makeInstance(options: options),
-      limit: site.limits.time)
+      limit: site.limits.time ?? StageLimits.standardTime)
   }
 
   /// Makes an instance of the plugin for one set of options.

@@ -28,6 +28,7 @@ package enum WorkerMain {
     do {
       OwnProcess.endWithParent(launch.parent)
       if let group = launch.group { try ControlGroup.enter(group) }
+      try OwnProcess.offerToBeEnded()
       try OwnProcess.enter(launch.folder)
       try launch.limits.apply()
       switch launch.plugin {

@@ -11,6 +11,8 @@ package struct StagePlan: Sendable {
     package let configuration: StageConfiguration
     package let carrier: any Carrier
     package let definition: StageDefinition
+    /// The memory of a job where the configuration says nothing.
+    let memoryShare: ByteSize
 
     package var name: String { configuration.name }
 
@@ -75,7 +77,10 @@ package struct StagePlan: Sendable {
       let prepared = Stage(
         configuration: stage, carrier: carrier,
         definition: try Self.define(
-          stage, carrier.manifest, needed: needed, budget: configuration.memoryBudget))
+          stage, carrier.manifest, needed: needed,
+          memory: PipelineConfiguration.memoryShare(
+            of: Self.recorded(configuration.memoryBudget), stages: configuration.stages.count)),
+        memoryShare: configuration.memoryShare)
       made[name] = prepared
       stages.append(prepared)
     }
@@ -116,11 +121,11 @@ package struct StagePlan: Sendable {
   }
 
   private static func define(
-    _ stage: StageConfiguration, _ manifest: PluginManifest, needed: [Stage], budget: ByteSize
+    _ stage: StageConfiguration, _ manifest: PluginManifest, needed: [Stage], memory: ByteSize
   ) throws -> StageDefinition {
     var limits = stage.limits
-    // A worker without a limit of its own may use what all jobs may together.
-    if stage.isolation == .process { limits.memory = limits.memory ?? recorded(budget) }
+    // A worker without a limit of its own may use its stage's share.
+    if stage.isolation == .process { limits.memory = limits.memory ?? memory }
     return StageDefinition(
       name: stage.name, plugin: stage.plugin,
       fingerprint: try fingerprint(stage, manifest, needed: needed),

@@ -59,11 +59,13 @@ struct StagePlugins {
   ) throws(PluginFailure) -> WorkerProgram {
     guard let command = stage.command else {
       return WorkerProgram(
-        .library(try finder.find(stage.plugin)), allowance: stage.allow, secrets: secrets)
+        .library(try finder.find(stage.plugin)), allowance: stage.allow, limits: stage.limits,
+        secrets: secrets)
     }
     let words = command.map { BytePath($0) }
     if let program = words.first, program.isAbsolute { try PluginTrust.check(program: program) }
-    return WorkerProgram(.executable(words), allowance: stage.allow, secrets: secrets)
+    return WorkerProgram(
+      .executable(words), allowance: stage.allow, limits: stage.limits, secrets: secrets)
   }
 
   private static func carrier(

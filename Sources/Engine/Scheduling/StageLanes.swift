@@ -20,13 +20,13 @@ final class StageLanes: Sendable {
   ///
   /// - Parameters:
   ///   - work: the library's folder `work/`.
-  ///   - memoryBudget: what all jobs may need together, in bytes.
-  init(_ plan: StagePlan.Stage, work: BytePath, memoryBudget: Int) {
+  ///   - pool: what all workers may use together.
+  init(_ plan: StagePlan.Stage, work: BytePath, pool: MemoryPool) {
     self.plan = plan
     queue = DispatchQueue(label: "pipeline.stage.\(plan.name)", attributes: .concurrent)
     site = LaneSite(
       queue: queue, limits: plan.configuration.limits, allowance: plan.configuration.allow,
-      memoryBudget: ByteSize(bytes: memoryBudget), work: work)
+      memoryShare: plan.memoryShare, pool: pool, work: work)
   }
 
   /// Makes sure that a lane is idle for each job that may begin.

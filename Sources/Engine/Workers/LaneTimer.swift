@@ -1,31 +1,37 @@
-import Dispatch
+import Synchronization
 
-/// Ticks on a queue while something is to be watched.
-///
-/// One source for as long as the lane lives: a new one for each job costs memory that
-/// Dispatch is slow to give back.
-final class LaneTimer: @unchecked Sendable {
-  // @unchecked because Dispatch documents its sources as safe to use from any thread.
-  private let source: any DispatchSourceTimer
-
-  init(queue: DispatchQueue) {
-    source = DispatchSource.makeTimerSource(queue: queue)
-    source.schedule(deadline: .distantFuture)
+/// Ticks on the thread of a watchdog while something is to be watched.
+final class LaneTimer: Sendable {
+  private struct State {
+    var body: (@Sendable () -> Void)?
+    var number: Int?
   }
 
-  deinit { source.cancel() }
+  private let watchdog: Watchdog
+  private let state = Mutex(State())
+
+  /// Makes one that does not tick yet.
+  init(_ watchdog: Watchdog) { self.watchdog = watchdog }
+
+  deinit { stop() }
 
   /// Sets what is called at each tick; once, before the first `start`.
-  func onTick(_ body: @escaping @Sendable () -> Void) {
-    source.setEventHandler(handler: body)
-    source.resume()
-  }
+  func onTick(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.body = body } }
 
   /// Ticks from now on, every so many seconds.
   func start(every seconds: Double) {
-    source.schedule(deadline: .now() + seconds, repeating: seconds)
+    let interval = Duration.seconds(seconds)
+    state.withLock { state in
+      if let number = state.number { return watchdog.change(number, every: interval) }
+      if let body = state.body { state.number = watchdog.add(every: interval, body) }
+    }
   }
 
   /// Ticks no more.
-  func stop() { source.schedule(deadline: .distantFuture) }
+  func stop() {
+    state.withLock { state in
+      if let number = state.number { watchdog.remove(number) }
+      state.number = nil
+    }
+  }
 }

@@ -4,6 +4,8 @@ struct WorkerCare: Sendable {
   var patience = 30.0
   /// The time between being asked to end and being ended, in seconds.
   var grace = 2.0
+  /// The time that a worker has to end in that has closed its output, in seconds.
+  var closing = 0.5
   /// A worker is replaced after this many jobs, for what a library never gives back.
   var mostJobs = 2000
   /// A worker that uses more bytes of memory than this between two jobs is replaced.

@@ -17,29 +17,44 @@ package final class WorkerDescription: Sendable {
     var answer: Answer?
     var lastLog = ""
     var worker: WorkerProcess?
+    /// When it closed its standard output, after which it can't answer.
+    var closedAt: ContinuousClock.Instant?
   }
 
   let program: WorkerProgram
+  private let limits: WorkerLimits
+  private let start = ContinuousClock().now
+  private let timer = LaneTimer(.processes)
   private let state = Mutex(State())
   private let isAnswered = DispatchSemaphore(value: 0)
 
   /// How long a plugin may take to be loaded, in seconds.
-  private static let patience = 30.0
+  private static let patience = Duration.seconds(30)
+  /// How long one that closed its output may take to end.
+  private static let closing = Duration.milliseconds(500)
 
   /// Asks a plugin; returns at once.
   package init(_ program: WorkerProgram) {
     self.program = program
+    limits = WorkerLimits(ofHandshake: program.limits, allowance: program.allowance)
     let queue = DispatchQueue(label: "pipeline.describe")
     do throws(FileError) {
-      let limits = ProcessLimits(dataBytes: 4 << 30, fileBytes: 0, openFiles: 1024)
-      let worker = try program.start(
-        in: nil, limits: limits, mayFork: false, group: nil, queue: queue
-      ) { [self] in take($0) }
+      let group = try WorkerGroups.shared.make(limits)
+      let worker: WorkerProcess
+      do throws(FileError) {
+        worker = try program.start(in: nil, limits: limits, group: group, queue: queue) {
+          [self] in take($0)
+        }
+      } catch {
+        if let group { WorkerGroups.shared.remove(group) }
+        throw error
+      }
       state.withLock { $0.worker = worker }
+      // Not weak: nobody may ever ask for the answer, and it is looked at until there is one.
+      timer.onTick { [self] in look(worker) }
+      timer.start(every: JobWatch.interval)
       worker.begin()
       worker.send(.hello(protocol: HostMessage.currentProtocol, program: "pipeline"))
-      // Nobody may ever ask for the answer: a plugin beside it may be the wrong one.
-      queue.asyncAfter(deadline: .now() + Self.patience) { [self] in giveUp() }
     } catch {
       settle(.failure(PluginFailure(.environment, error.message)))
     }
@@ -47,14 +62,9 @@ package final class WorkerDescription: Sendable {
 
   /// Waits for the answer.
   package func manifest() throws(PluginFailure) -> PluginManifest {
-    // Where the user may have no more threads, nothing else gives up.
-    let end = ContinuousClock().now + .seconds(Self.patience)
-    while state.withLock({ $0.answer == nil }), ContinuousClock().now < end {
-      // In steps, because Dispatch ends a wait by the time of day, which may jump.
-      _ = isAnswered.wait(timeout: .now() + .milliseconds(100))
-    }
-    // Changes nothing where there is an answer.
-    giveUp()
+    // What looks after the worker gives up in time.
+    isAnswered.wait()
+    isAnswered.signal()
     switch state.withLock({ $0.answer }) {
     case .manifest(let manifest): return try checked(manifest)
     case .failure(let failure): throw failure
@@ -90,6 +100,8 @@ package final class WorkerDescription: Sendable {
     case .nonsense(let what):
       settle(
         .failure(PluginFailure(.permanent, "The plugin \(program.name) gave an answer \(what).")))
+    case .closed:
+      state.withLock { $0.closedAt = ContinuousClock().now }
     case .ended(let ending):
       let log = state.withLock { $0.lastLog }
       settle(
@@ -97,11 +109,21 @@ package final class WorkerDescription: Sendable {
     }
   }
 
-  private func giveUp() {
-    settle(
-      .failure(
-        PluginFailure(
-          .environment, "The plugin \(program.name) did not say what it is in time.")))
+  /// Gives up a plugin that takes too long or too much, or can't answer any more.
+  private func look(_ worker: WorkerProcess) {
+    let now = ContinuousClock().now
+    // It may try what it likes, as long as it is refused.
+    if let failure = worker.usage(countsRefused: false).flatMap(limits.verdict) {
+      return giveUp("takes too much to say what it is. \(failure.reason)")
+    }
+    if let closedAt = state.withLock({ $0.closedAt }), now - closedAt > Self.closing {
+      return giveUp("closed its output and did not say what it is.")
+    }
+    if now - start > Self.patience { giveUp("did not say what it is in time.") }
+  }
+
+  private func giveUp(_ what: String) {
+    settle(.failure(PluginFailure(.environment, "The plugin \(program.name) \(what)")))
   }
 
   /// Takes the first answer, and ends the worker.
@@ -114,6 +136,7 @@ package final class WorkerDescription: Sendable {
       return (state.answer == nil, state.worker)
     }
     worker?.signal(SIGKILL)
+    timer.stop()
     if isFirst { isAnswered.signal() }
   }
 }

@@ -92,6 +92,9 @@ struct WorkerFolder: Sendable {
     return .done(facts: facts, renditions: moved)
   }
 
+  /// The file system that the worker's files are on.
+  func device() throws(FileError) -> UInt64 { try output.status().device }
+
   /// How many files and bytes the worker has made so far.
   ///
   /// - Parameter mostFiles: at which it is given up to count.
@@ -108,14 +111,26 @@ struct WorkerFolder: Sendable {
         guard let status = try? folder.status(of: entry.name) else { continue }
         // One with holes is read as a whole all the same.
         bytes += max(status.allocatedBytes, status.kind == .regular ? status.identity.size : 0)
-        if status.kind == .folder,
-          let inner = try? Descriptor.openFolder(entry.name, in: folder, followsLinks: false)
-        {
+        if status.kind == .folder, let inner = try open(entry.name, in: folder) {
           folders.append(inner)
         }
       }
     }
     return (files, bytes)
+  }
+
+  /// Opens a folder that the worker made, whatever permissions it gave it.
+  ///
+  /// - Returns: `nil` if it is gone.
+  private func open(_ name: BytePath, in folder: Descriptor) throws(FileError) -> Descriptor? {
+    do throws(FileError) {
+      return try Descriptor.openFolder(name, in: folder, followsLinks: false)
+    } catch {
+      if error.code == .notFound { return nil }
+      // It would hide what is in it, and the worker can't change it back.
+      try folder.setPermissions(of: name, 0o700)
+      return try Descriptor.openFolder(name, in: folder, followsLinks: false)
+    }
   }
 
   /// Removes what a job and its plugin left.

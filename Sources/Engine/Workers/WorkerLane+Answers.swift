@@ -12,6 +12,8 @@ extension WorkerLane {
     case .message(let message): take(message)
     case .log(let line): log(.info, line)
     case .nonsense(let what): takeNonsense(what)
+    // Most often it is about to end, which is told next.
+    case .closed: state.withLock { $0.outputClosedAt = ContinuousClock().now }
     case .ended(let ending): ended(ending)
     }
   }
@@ -39,7 +41,7 @@ extension WorkerLane {
           "The plugin \(carrier.manifest.id) is another one than at the start of this program: "
             + "start it again."))
     case (.created?, .created):
-      beginWatch()
+      beginWatch(processorSeconds: state.withLock { $0.worker }?.usage()?.processorSeconds ?? 0)
     case (.manifest?, .failed(let failure)), (.created?, .failed(let failure)):
       fail(PluginFailure(.environment, failure.reason))
     case (.estimates(let count, let completion)?, .estimates(let bytes)) where bytes.count == count:
@@ -81,12 +83,11 @@ extension WorkerLane {
     control?.write(level, text)
   }
 
-  func beginWatch() {
+  /// Begins to count for a job, once the plugin is set up.
+  func beginWatch(processorSeconds: Double) {
     state.withLock { state in
-      guard let worker = state.worker, let folder = state.folder, state.job?.watch == nil else {
-        return
-      }
-      state.job?.watch = JobWatch(limits, process: worker.id, folder: folder)
+      guard state.job?.watch == nil else { return }
+      state.job?.watch = JobWatch(limits, processorSeconds: processorSeconds)
     }
   }
 
@@ -108,7 +109,9 @@ extension WorkerLane {
 
   func ended(_ ending: ChildProcess.Ending) {
     timer.stop()
-    let (expected, job, failure, last, onEnd, ranOutOfMemory) = state.withLock { state in
+    filesTimer.stop()
+    note(0, isIdle: true)
+    let (expected, job, failure, last, onEnd, worker) = state.withLock { state in
       defer {
         state.worker = nil
         state.isLeaving = false
@@ -117,7 +120,7 @@ extension WorkerLane {
       }
       return (
         state.expected, state.job, state.failure, state.lastLog, state.onEnd,
-        state.worker?.ranOutOfMemory == true
+        state.worker
       )
     }
     for answer in expected {
@@ -134,10 +137,14 @@ extension WorkerLane {
       again(job)
     } else if job != nil {
       let isSetUp = !expected.contains { if case .created = $0 { true } else { false } }
-      let ofMemory = ranOutOfMemory ? limits.memoryFailure(isSetUp: isSetUp) : nil
+      let ofMemory =
+        worker?.ranOutOfMemory == true ? limits.memoryFailure(isSetUp: isSetUp) : nil
+      // One that does not get what it wants may end before anybody looks.
+      let ofForks =
+        isSetUp ? worker.flatMap { limits.verdict(on: $0.addingRefused(to: .init())) } : nil
       finish(
         .failed(
-          failure ?? ofMemory
+          failure ?? ofMemory ?? ofForks
             ?? program.failure(
               ending, isSetUp: isSetUp, outputBytes: limits.outputBytes, log: last)))
     }

@@ -8,8 +8,9 @@ import Synchronization
 
 /// One worker of a stage, started when there is work for it, replaced when it is gone or worn out.
 ///
-/// Everything happens on a serial queue of its own, whose target is the stage's. What is
-/// sent is answered in order, so that a question can be sent before the last is answered.
+/// Messages are sent and taken on a serial queue of its own, whose target is the stage's. What is
+/// sent is answered in order, so that a question can be sent before the last is answered. The
+/// worker is looked at, and ended where it has to be, from threads that are not Dispatch's.
 final class WorkerLane: Lane {
   /// An answer that is waited for.
   enum Expected {
@@ -38,6 +39,11 @@ final class WorkerLane: Lane {
     var expectedSince = ContinuousClock().now
     /// Which worker of this lane it is, so that nothing is taken for a later one's.
     var number = 0
+    var numberInPool: Int?
+    /// When it is ended that was asked to end.
+    var killAt: ContinuousClock.Instant?
+    /// When it closed its standard output, after which it can't answer.
+    var outputClosedAt: ContinuousClock.Instant?
     /// Seconds on processors that an idle worker had used when it was looked at last.
     var idleProcessorSeconds: Double?
     var job: Job?
@@ -63,7 +69,8 @@ final class WorkerLane: Lane {
   let care: WorkerCare
   let queue: DispatchQueue
   let state = Mutex(State())
-  let timer: LaneTimer
+  let timer = LaneTimer(.processes)
+  let filesTimer = LaneTimer(.files)
 
   private static let numbers = Atomic(0)
 
@@ -85,10 +92,16 @@ final class WorkerLane: Lane {
     self.site = site
     self.care = care
     limits = WorkerLimits(
-      site.limits, allowance: site.allowance, memoryBudget: site.memoryBudget)
+      site.limits, allowance: site.allowance, memoryShare: site.memoryShare)
     queue = DispatchQueue(label: site.queue.label + ".worker", target: site.queue)
-    timer = LaneTimer(queue: queue)
     timer.onTick { [weak self] in self?.look() }
+    filesTimer.onTick { [weak self] in self?.lookAtFiles() }
+    let number = site.pool?.add { [weak self] in self?.endForOthers(used: $0) }
+    state.withLock { $0.numberInPool = number }
+  }
+
+  deinit {
+    if let number = state.withLock({ $0.numberInPool }) { site.pool?.remove(number) }
   }
 
   // MARK: What the engine asks for
@@ -141,7 +154,7 @@ final class WorkerLane: Lane {
       }
       if isAtWork { worker.signal(SIGKILL) }
       worker.closeInput()
-      endSoon(worker)
+      endSoon()
     }
   }
 
@@ -228,7 +241,11 @@ final class WorkerLane: Lane {
     guard case .done(_, let renditions) = result, let folder else { return result }
     do throws(FileError) {
       // A job may be quicker than the looks that are taken while it works.
-      if !renditions.isEmpty, let failure = try limits.verdict(on: folder) {
+      let worker = state.withLock { $0.worker }
+      let nameless = try worker?.namelessBytes(besides: folder) ?? 0
+      if !renditions.isEmpty,
+        let failure = try limits.verdict(on: folder, namelessBytes: nameless)
+      {
         return .failed(failure)
       }
       return try folder.move(result, to: BytePath(job.request.output))
@@ -248,13 +265,13 @@ final class WorkerLane: Lane {
   /// Whether a job left processes behind, which the next job is not to meet.
   private var hasCompany: Bool {
     guard limits.processes > 1, let worker = state.withLock({ $0.worker }) else { return false }
-    return ProcessUsage.of(group: worker.id).processes > 1
+    return (worker.usage()?.processes ?? 0) > 1
   }
 
   private var isWornOut: Bool {
     let (worker, jobs) = state.withLock { ($0.worker, $0.jobsDone) }
     guard let worker else { return false }
     if jobs >= care.mostJobs { return true }
-    return (ProcessUsage.of(process: worker.id)?.memoryBytes ?? 0) > care.mostIdleMemory
+    return (worker.usage()?.memoryBytes ?? 0) > care.mostIdleMemory
   }
 }

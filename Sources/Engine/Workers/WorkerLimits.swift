@@ -17,17 +17,33 @@ struct WorkerLimits: Sendable {
   let files: Int
   /// Number of processes; 1 where it may start none.
   let processes: Int
+  /// Bytes of memory that the kernel lets it ask for.
+  private var dataBytes: Int
 
   /// Takes the stage's limits and fills in what they leave open.
   ///
-  /// - Parameter memoryBudget: what all jobs may need together, in bytes.
-  init(_ limits: StageLimits, allowance: StageAllowance, memoryBudget: ByteSize) {
-    time = limits.time
-    cpu = limits.cpu
-    memory = limits.memory ?? memoryBudget
-    outputBytes = limits.outputBytes ?? ByteSize(bytes: 1 << 30)
-    files = limits.files ?? 10_000
-    processes = limits.processes ?? (allowance.exec ? 64 : 1)
+  /// - Parameter memoryShare: the memory of a stage without a limit of its own.
+  init(_ limits: StageLimits, allowance: StageAllowance, memoryShare: ByteSize) {
+    let filled = limits.filled(memory: memoryShare, mayExecute: allowance.exec)
+    time = filled.time
+    cpu = filled.cpu
+    memory = filled.memory ?? memoryShare
+    outputBytes = filled.outputBytes ?? StageLimits.standardOutputBytes
+    files = filled.files ?? StageLimits.standardFiles
+    processes = filled.processes ?? 1
+    let (sum, overflow) = memory.bytes.addingReportingOverflow(max(memory.bytes, 512 << 20))
+    dataBytes = overflow ? memory.bytes : sum
+  }
+
+  /// What a plugin may use to say what it is: as many threads and processes as in a job, and what
+  /// libraries need to be loaded.
+  init(ofHandshake limits: StageLimits, allowance: StageAllowance) {
+    var limits = limits
+    limits.memory = ByteSize(bytes: 1 << 30)
+    limits.outputBytes = ByteSize(bytes: 0)
+    self.init(limits, allowance: allowance, memoryShare: ByteSize(bytes: 1 << 30))
+    // Some reserve memory for a thread on each processor.
+    dataBytes = (512 + 128 * Machine.processors) << 20
   }
 
   /// How many threads all its processes may have together: enough for each to use all processors.
@@ -49,8 +65,6 @@ struct WorkerLimits: Sendable {
   /// The bound of memory is a second line only: it is there for growth that is faster
   /// than anybody looks, and counts memory that is asked for, not only what is used.
   var ofProcess: ProcessLimits {
-    let (sum, overflow) = memory.bytes.addingReportingOverflow(max(memory.bytes, 512 << 20))
-    return ProcessLimits(
-      dataBytes: overflow ? memory.bytes : sum, fileBytes: outputBytes.bytes, openFiles: 1024)
+    ProcessLimits(dataBytes: dataBytes, fileBytes: outputBytes.bytes, openFiles: 256)
   }
 }

@@ -3,6 +3,7 @@ import Files
 import Glibc
 import PipelineModel
 import PipelinePlugin
+import Sandbox
 import Synchronization
 
 /// A running worker: messages to it and from it, its log, and its end.
@@ -15,6 +16,8 @@ final class WorkerProcess: Sendable {
     case log(String)
     /// What it wrote is no message; to follow “gave an answer”.
     case nonsense(String)
+    /// It closed its standard output, or is about to be gone.
+    case closed
     /// It is gone, with all of its group; the last event.
     case ended(ChildProcess.Ending)
   }
@@ -38,6 +41,10 @@ final class WorkerProcess: Sendable {
 
   private let child: ChildProcess
   private let group: ControlGroup?
+  private let limits: WorkerLimits
+  private let mayFork: Bool
+  private let forks: ForkCount
+  private let meter: Mutex<GroupMeter>
   private let queue: DispatchQueue
   private let output: Descriptor
   private let error: Descriptor
@@ -50,16 +57,22 @@ final class WorkerProcess: Sendable {
   /// Starts a worker.
   ///
   /// - Parameters:
+  ///   - limits: what it may have of threads and processes.
   ///   - program: the program that has the verb `worker`.
   ///   - group: the control group that it goes to; removed after it.
   ///   - queue: serial; where events are told.
   init(
-    _ launch: WorkerLaunch, program: BytePath, group: ControlGroup?, queue: DispatchQueue,
-    handler: @escaping @Sendable (Event) -> Void
+    _ launch: WorkerLaunch, limits: WorkerLimits, program: BytePath, group: ControlGroup?,
+    queue: DispatchQueue, handler: @escaping @Sendable (Event) -> Void
   ) throws(FileError) {
     let name: BytePath = "a worker's pipe"
     let (input, output, error) = (try PipeEnds(name), try PipeEnds(name), try PipeEnds(name))
     for end in [input.writing, output.reading, error.reading] { try end.setNonBlocking() }
+    try Watchdog.begin()
+    try ForkGuard.shared.begin()
+    let (questions, workerEnd) = try Self.questions()
+    var launch = launch
+    launch.policy.asksBeforeForking = true
     guard let text = try? JSONText.encode(launch) else {
       throw FileError(.other, "A worker's launch can't be encoded.", path: nil)
     }
@@ -69,13 +82,26 @@ final class WorkerProcess: Sendable {
       ChildProcess.Start(
         program: program, arguments: ["pipeline", "worker", BytePath(text)],
         environment: launch.environment.map { BytePath($0) },
-        streams: (input.reading, output.writing, error.writing)))
+        streams: (input.reading, output.writing, error.writing), extra: workerEnd))
+    forks = ForkCount(child.id, limits, questions)
+    ForkGuard.shared.add(forks)
     self.group = group
+    self.limits = limits
+    mayFork = launch.policy.processes
+    meter = Mutex(GroupMeter(group: child.id))
     self.queue = queue
     self.output = output.reading
     self.error = error.reading
     self.handler = handler
     state = Mutex(State(input: input.writing))
+  }
+
+  private static func questions() throws(FileError) -> (ForkQuestions, workerEnd: Descriptor) {
+    do throws(SandboxError) {
+      return try ForkQuestions.make()
+    } catch {
+      throw FileError(.other, error.message, path: nil)
+    }
   }
 
   /// Begins to tell events.
@@ -115,6 +141,40 @@ final class WorkerProcess: Sendable {
   /// Sends a signal to the worker and all that it started.
   func signal(_ number: Int32) { child.signalGroup(number) }
 
+  /// What its processes use now, and have used of processors since it was started; `nil` where
+  /// there are none. Called on any thread.
+  ///
+  /// - Parameter countsRefused: whether threads and processes that were refused count as one more
+  ///   than there may be.
+  func usage(countsRefused: Bool = true) -> ProcessUsage? {
+    guard let usage = usageNow() else { return nil }
+    return countsRefused ? addingRefused(to: usage) : usage
+  }
+
+  /// Adds one to the threads, or processes, that there may be, if it wanted more since this was
+  /// asked last.
+  func addingRefused(to usage: ProcessUsage) -> ProcessUsage {
+    var usage = usage
+    let refused = forks.takeRefusals()
+    if refused.threads { usage.threads = max(usage.threads, limits.threads + 1) }
+    if refused.processes { usage.processes = max(usage.processes, limits.processes + 1) }
+    return usage
+  }
+
+  private func usageNow() -> ProcessUsage? {
+    guard mayFork else { return ProcessUsage.of(process: child.id) }
+    // Those that it left behind and that have ended, it can't wait for itself.
+    _ = child.reap()
+    let usage = meter.withLock { $0.look(reapedSeconds: child.reapedSeconds) }
+    return usage.processes > 0 ? usage : nil
+  }
+
+  /// Bytes of files in a folder's file system that have no name any more and that it keeps.
+  func namelessBytes(besides folder: WorkerFolder) throws(FileError) -> Int {
+    let processes = mayFork ? ProcessStat.all(inGroup: child.id).map(\.id) : [child.id]
+    return NamelessFiles(of: processes, on: try folder.device()).bytes
+  }
+
   /// Writes as much as there is room for.
   ///
   /// - Returns: whether something is left.
@@ -148,6 +208,7 @@ final class WorkerProcess: Sendable {
     if state.withLock({ $0.hasEnded }) { return false }
     let taken = take(from: output, \.output)
     for line in taken.lines { tell(line) }
+    if taken.isAtEnd { handler(.closed) }
     guard taken.isOverlong else { return !taken.isAtEnd }
     // Not read any further: its pipe fills, and nothing here does.
     handler(.nonsense("longer than \(ByteSize(bytes: PluginMessage.longestLine))"))
@@ -208,12 +269,17 @@ final class WorkerProcess: Sendable {
 
   /// Tells that the process has ended, once it has.
   private func end() -> Bool {
-    guard let ending = child.reap() else { return false }
+    guard let ending = child.reap() else {
+      // What it left behind is being ended, which takes a moment.
+      if child.hasEnded { usleep(2000) }
+      return false
+    }
     // What it said before its end is still in the pipes; no more can come, as its group is gone.
     var rounds = 0
     while rounds < 1024, readMore() { rounds += 1 }
     let ranOutOfMemory = group?.hasRunOutOfMemory == true
     if let group { WorkerGroups.shared.remove(group) }
+    ForkGuard.shared.remove(forks)
     let rest = state.withLock { state -> [UInt8] in
       state.ranOutOfMemory = ranOutOfMemory
       state.input = nil

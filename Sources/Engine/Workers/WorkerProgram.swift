@@ -14,6 +14,8 @@ package struct WorkerProgram: Sendable {
   package let host: BytePath
   /// What the plugin may do beyond reading its input and writing its output.
   package let allowance: StageAllowance
+  /// What a job of the stage may use, as far as the configuration says.
+  package let limits: StageLimits
   /// What it may not read by being beside it.
   package let secrets: PluginSecrets
 
@@ -23,11 +25,13 @@ package struct WorkerProgram: Sendable {
   /// Makes it from its parts.
   package init(
     _ plugin: WorkerLaunch.Plugin, host: BytePath = WorkerProgram.thisProgram,
-    allowance: StageAllowance = StageAllowance(), secrets: PluginSecrets = PluginSecrets()
+    allowance: StageAllowance = StageAllowance(), limits: StageLimits = StageLimits(),
+    secrets: PluginSecrets = PluginSecrets()
   ) {
     self.plugin = plugin
     self.host = host
     self.allowance = allowance
+    self.limits = limits
     self.secrets = secrets
   }
 
@@ -43,11 +47,10 @@ package struct WorkerProgram: Sendable {
   ///
   /// - Parameters:
   ///   - folder: where it works; `nil` for one that is only asked what it is.
-  ///   - limits: what the kernel lets it use.
-  ///   - mayFork: whether it may have processes of its own.
+  ///   - limits: what it may use.
   ///   - group: a control group without processes, which is removed after it; `nil` for none.
   func start(
-    in folder: WorkerFolder?, limits: ProcessLimits, mayFork: Bool, group: ControlGroup?,
+    in folder: WorkerFolder?, limits: WorkerLimits, group: ControlGroup?,
     queue: DispatchQueue, handler: @escaping @Sendable (WorkerProcess.Event) -> Void
   ) throws(FileError) -> WorkerProcess {
     var policy = SandboxPolicy(
@@ -57,13 +60,13 @@ package struct WorkerProgram: Sendable {
     policy.personal = secrets.personal
     policy.network = allowance.network
     policy.exec = allowance.exec
-    policy.processes = mayFork || allowance.exec
+    policy.processes = limits.processes > 1 || allowance.exec
     let home = folder?.outputPath ?? "/"
     let launch = WorkerLaunch(
-      plugin: plugin, policy: policy, limits: limits, group: group?.path, folder: home,
+      plugin: plugin, policy: policy, limits: limits.ofProcess, group: group?.path, folder: home,
       parent: getpid(), environment: Self.environment(home: folder?.told(home) ?? home))
     return try WorkerProcess(
-      launch, program: host, group: group, queue: queue, handler: handler)
+      launch, limits: limits, program: host, group: group, queue: queue, handler: handler)
   }
 
   /// What the plugin itself is read from: the folder that has its name, as `colour` has that of

@@ -3,7 +3,6 @@ package import Files
 import Glibc
 package import PipelineModel
 package import PipelinePlugin
-import Sandbox
 import Synchronization
 
 /// A worker that is spoken to one message after the other, for who checks a plugin.
@@ -29,6 +28,7 @@ package final class WorkerSession: Sendable {
   private let folder: WorkerFolder
   private let worker: WorkerProcess
   private let events: EventQueue
+  private let timer = LaneTimer(.processes)
 
   /// Starts a worker in a new folder.
   ///
@@ -41,13 +41,20 @@ package final class WorkerSession: Sendable {
   ) throws(FileError) {
     let folder = try WorkerFolder(name, in: work)
     let events = EventQueue()
-    let limits = ProcessLimits(dataBytes: 4 << 30, fileBytes: 1 << 30, openFiles: 1024)
-    worker = try program.start(
-      in: folder, limits: limits, mayFork: false, group: nil,
-      queue: DispatchQueue(label: "pipeline.session")
+    let limits = WorkerLimits(
+      program.limits, allowance: program.allowance, memoryShare: ByteSize(bytes: 4 << 30))
+    let worker = try program.start(
+      in: folder, limits: limits, group: nil, queue: DispatchQueue(label: "pipeline.session")
     ) { events.add($0) }
+    self.worker = worker
     self.folder = folder
     self.events = events
+    timer.onTick {
+      guard let failure = worker.usage().flatMap(limits.verdict) else { return }
+      events.add(.log(failure.reason))
+      worker.signal(SIGKILL)
+    }
+    timer.start(every: JobWatch.interval)
     worker.begin()
   }
 
@@ -77,6 +84,7 @@ package final class WorkerSession: Sendable {
 
   /// Ends it if it has not ended, and removes its folder.
   package func end() throws(FileError) {
+    timer.stop()
     worker.signal(SIGKILL)
     while let event = next(within: TimeSpan(milliseconds: 10_000)) {
       if case .ended = event { break }
@@ -99,13 +107,15 @@ private final class EventQueue: Sendable {
   private let arrived = DispatchSemaphore(value: 0)
 
   func add(_ event: WorkerProcess.Event) {
-    let event: WorkerSession.Event =
+    let event: WorkerSession.Event? =
       switch event {
       case .message(let message): .message(message)
       case .log(let line): .log(line)
       case .nonsense(let what): .nonsense(what)
+      case .closed: nil
       case .ended(let ending): .ended(WorkerProgram.words(ending))
       }
+    guard let event else { return }
     let isKept = state.withLock { state in
       if state.events.count > Self.mostWaiting, event.isChatter { return false }
       state.events.append(event)

@@ -7,7 +7,8 @@ struct ControlGroupCheck: DoctorCheck {
   func run(_ site: DoctorSite) -> [Finding] {
     let name = "cgroup"
     let instead =
-      "Workers are held to their memory by being looked at 20 times a second and by rlimits."
+      "Workers are held to their memory by being looked at 50 times a second and by rlimits; what "
+      + "the kernel keeps for them, such as locks of files, is not bounded."
     switch WorkerGroups.shared.whole {
     case .success(let group):
       return [

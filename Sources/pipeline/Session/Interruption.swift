@@ -1,4 +1,4 @@
-import Dispatch
+import Files
 import Glibc
 import Synchronization
 
@@ -13,7 +13,7 @@ final class Interruption: Sendable {
   /// Whether SIGHUP came and was not answered yet.
   private let isReloadDue = Atomic(false)
   private struct Listener {
-    /// Told on a queue of Dispatch when a signal came.
+    /// Told when a signal came.
     var onSignal: (@Sendable () -> Void)?
   }
   // Within a struct: see `RunReport`.
@@ -21,45 +21,75 @@ final class Interruption: Sendable {
   /// A second signal within this time is the first one again: timeout(1) sends
   /// one to the program and one to its process group.
   private static let echo = Duration.milliseconds(500)
+  /// How long workers have to end, and then the whole program, before they are ended all the same:
+  /// it may be waiting for a thread that it can't have, or for a disk.
+  private static let patience = (workers: Duration.seconds(9), program: Duration.seconds(12))
+  /// How often that is looked at once a signal has come, in milliseconds.
+  private static let pause = 100
 
   static let shared = Interruption()
 
   /// Begins to listen for SIGINT and SIGTERM. Until then, and in verbs that don't
   /// take files or run jobs, a signal ends the program at once.
   func listen() {
-    for number in [SIGINT, SIGTERM] {
-      // The default action must be off for the source to get the signal.
-      signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(
-        signal: number, queue: DispatchQueue.global())
-      source.setEventHandler { [self] in
-        let (isFirst, _) = received.compareExchange(
-          expected: 0, desired: number, ordering: .sequentiallyConsistent)
-        let now = ContinuousClock().now
-        if isFirst { receivedAt.withLock { $0 = now } }
-        let first = receivedAt.withLock { $0 } ?? now
-        if !isFirst, now - first > Self.echo { _exit(128 + number) }
-        tell()
-      }
-      source.resume()
-      Self.sources.withLock { $0.append(UncheckedSource(source)) }
+    wait(for: [SIGINT, SIGTERM]) { [self] in
+      take($0)
+    } meanwhile: { [self] in
+      if isRequested(for: Self.patience.workers) { ChildProcess.endAll() }
+      if isRequested(for: Self.patience.program) { endAtOnce() }
     }
   }
 
   /// Begins to listen for SIGHUP, too, which else ends the program.
   ///
-  /// - Parameter onSignal: told of each signal from now on, on a queue of Dispatch.
+  /// - Parameter onSignal: told of each signal from now on, on a thread of its own.
   func listenForReload(onSignal: @escaping @Sendable () -> Void) {
     listener.withLock { $0.onSignal = onSignal }
-    signal(SIGHUP, SIG_IGN)
-    let source = DispatchSource.makeSignalSource(
-      signal: SIGHUP, queue: DispatchQueue.global())
-    source.setEventHandler { [self] in
+    wait(for: [SIGHUP]) { [self] _ in
       isReloadDue.store(true, ordering: .relaxed)
       tell()
+    } meanwhile: {
     }
-    source.resume()
-    Self.sources.withLock { $0.append(UncheckedSource(source)) }
+  }
+
+  /// Waits for signals on a thread that is made now, as there may be none to be had later.
+  ///
+  /// Not by a source of Dispatch, which needs a new thread to tell.
+  ///
+  /// - Parameter meanwhile: called ten times a second once a signal has asked the program to stop.
+  private func wait(
+    for numbers: [Int32], _ body: @escaping @Sendable (Int32) -> Void,
+    meanwhile: @escaping @Sendable () -> Void
+  ) {
+    let signals = AwaitedSignals(numbers)
+    do throws(FileError) {
+      try DedicatedThread.start { [self] in
+        while true {
+          if let number = signals.next(within: isRequested ? Self.pause : nil) { body(number) }
+          meanwhile()
+        }
+      }
+    } catch {
+      // Without a thread a signal does what it did before: it ends the program at once.
+      return
+    }
+    signals.holdBack()
+  }
+
+  private func take(_ number: Int32) {
+    let (isFirst, _) = received.compareExchange(
+      expected: 0, desired: number, ordering: .sequentiallyConsistent)
+    let now = ContinuousClock().now
+    if isFirst { receivedAt.withLock { $0 = now } }
+    let first = receivedAt.withLock { $0 } ?? now
+    if !isFirst, now - first > Self.echo { endAtOnce() }
+    tell()
+  }
+
+  /// Ends the program where it stands, as the next run can go on from anywhere; and its workers.
+  private func endAtOnce() -> Never {
+    ChildProcess.endAll()
+    _exit(128 + received.load(ordering: .relaxed))
   }
 
   /// Whether the configuration is to be read again; answers one request.
@@ -87,13 +117,4 @@ final class Interruption: Sendable {
     default: nil
     }
   }
-
-  /// Keeps the sources alive.
-  private struct UncheckedSource: @unchecked Sendable {
-    // @unchecked because it is only kept, never used again.
-    let source: any DispatchSourceSignal
-    init(_ source: any DispatchSourceSignal) { self.source = source }
-  }
-
-  private static let sources = Mutex<[UncheckedSource]>([])
 }

@@ -22,8 +22,10 @@ struct RunSession {
     _ engine: Engine, _ control: ControlSocket, _ work: LibraryWork
   ) throws {
     var failure: IngestError?
+    var silence = SilenceNotice()
     repeat {
       try engine.drain {
+        silence.look(context.console, session.report, engine)
         do throws(IngestError) { try control.serve(work) } catch { failure = error }
         return failure != nil || Interruption.shared.isRequested
       }

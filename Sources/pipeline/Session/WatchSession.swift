@@ -154,6 +154,8 @@ final class WatchSession {
       retryAt = now + session.surroundings.configuration.rescan.duration
     }
     moment = min(moment, retryAt)
+    silence.look(context.console, session.report, session.engine)
+    if !session.engine.isQuiet { moment = min(moment, now + SilenceNotice.patience) }
     Pulse.shared.beat()
     if let next = Pulse.shared.next { moment = min(moment, next) }
     tellStatus()
@@ -161,6 +163,7 @@ final class WatchSession {
   }
 
   private var retryAt = ContinuousClock().now
+  private var silence = SilenceNotice()
   /// The sources that are watched, polled and away, once there is a watch.
   private var counts: (() -> (watched: Int, polled: Int, away: Int))?
 

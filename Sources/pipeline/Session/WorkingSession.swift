@@ -29,11 +29,24 @@ struct WorkingSession {
       Pulse.shared.beat()
       return Interruption.shared.isRequested
     }
+    try tellLimits(context.console)
     if let fault = WorkerGroups.shared.fault {
       report.warning(
         "Workers have no control groups of their own, and are held to their memory by looks alone: "
           + fault.message)
     }
+  }
+
+  /// Says once to who is there to read it, and again when it changes, which limits can't be held.
+  private func tellLimits(_ console: Console) throws {
+    guard console.isTerminal || console.isVerbose else { return }
+    let key = "limits.missing"
+    let missing = HeldLimits.missing.joined(separator: " ")
+    if try library.catalog.setting(key) ?? "" == missing { return }
+    if !missing.isEmpty {
+      report.warning("Not all limits of stages can be held here. \(missing) See `pipeline doctor`.")
+    }
+    try library.catalog.set(key, to: missing)
   }
 
   /// What to say if too many files are missing: only `run` may wait for an answer.

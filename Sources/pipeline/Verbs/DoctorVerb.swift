@@ -13,8 +13,8 @@ enum DoctorVerb: Verb {
 
   /// All checks, in the order in which one builds on the other.
   private static let checks: [any DoctorCheck] = [
-    KernelCheck(), SandboxCheck(), WorkerCheck(), ControlGroupCheck(), InotifyCheck(),
-    LibraryCheck(), FileSystemCheck(), SpaceCheck(), PluginsCheck(), LoadersCheck(),
+    KernelCheck(), SandboxCheck(), WorkerCheck(), ForkCheck(), ControlGroupCheck(),
+    InotifyCheck(), LibraryCheck(), FileSystemCheck(), SpaceCheck(), PluginsCheck(), LoadersCheck(),
   ]
 
   static func run(_ context: Context) throws -> ExitCode {

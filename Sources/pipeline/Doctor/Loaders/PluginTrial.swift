@@ -36,7 +36,7 @@ final class PluginTrial {
     lane = try carrier.makeLane(
       options: self.options,
       site: LaneSite(
-        queue: queue, limits: Self.limits, memoryBudget: ByteSize(bytes: 1 << 30),
+        queue: queue, limits: Self.limits, memoryShare: ByteSize(bytes: 1 << 30),
         work: site.work.path))
   }
 

@@ -1,0 +1,25 @@
+import Sandbox
+
+/// Which limits of workers can't be held on this machine, and why.
+package enum HeldLimits {
+  /// A sentence for each; empty where all are held.
+  package static var missing: [String] { [kernelMemory, forks].compactMap(\.self) }
+
+  /// What the kernel keeps for a worker, which only a control group counts.
+  package static var kernelMemory: String? {
+    guard case .failure = WorkerGroups.shared.whole else { return nil }
+    return
+      "Without a control group of its own, as systemd gives one to the service, what the kernel "
+      + "keeps for a worker, such as locks of files, is not bounded, and its memory is looked at "
+      + "\(JobWatch.looksEachSecond) times a second."
+  }
+
+  /// The number of threads and processes.
+  package static var forks: String? {
+    guard !SandboxSupport.probe().asksBeforeForking || ForkGuard.shared.hasFailed else {
+      return nil
+    }
+    return "Workers can't be asked before they make a thread or a process (seccomp_unotify(2)), so "
+      + "these are counted \(JobWatch.looksEachSecond) times a second, and may be more in between."
+  }
+}

@@ -1,0 +1,120 @@
+import Fixtures
+import Foundation
+import Glibc
+import PipelineModel
+import Testing
+
+@testable import Files
+
+@Suite("What processes use", .timeLimit(.minutes(1)))
+struct ProcessUsageTests {
+  /// Starts Python with some lines, and waits for it to print one.
+  private func started(_ lines: String) throws -> (process: Process, line: String) {
+    let process = Process()
+    let output = Pipe()
+    process.executableURL = URL(filePath: "/usr/bin/python3")
+    process.arguments = ["-c", lines]
+    process.standardOutput = output
+    process.standardInput = Pipe()
+    try process.run()
+    let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+    return (process, line)
+  }
+
+  @Test("A process whose first thread has ended is counted with memory, threads and processor")
+  func leaderless() throws {
+    let (process, _) = try started(
+      """
+      import ctypes, os, threading, time
+      def work():
+        while open(f"/proc/{os.getpid()}/stat").read().rsplit(")", 1)[1].split()[0] != "Z": pass
+        memory = bytearray(64 << 20)
+        end = time.process_time() + 0.2
+        while time.process_time() < end: pass
+        print("ready", flush=True)
+        threading.Event().wait(50)
+      threading.Thread(target=work).start()
+      ctypes.CDLL(None).syscall(60 if os.uname().machine == 'x86_64' else 93, 0)
+      """)
+    let id = process.processIdentifier
+    defer { kill(id, SIGKILL) }
+    let usage = try #require(ProcessUsage.of(process: id))
+    #expect(usage.processes == 1 && usage.threads >= 2)
+    #expect(usage.memoryBytes > 64 << 20, "\(usage)")
+    #expect(usage.processorSeconds >= 0.2, "\(usage)")
+  }
+
+  @Test("A process that has ended and was not waited for uses nothing")
+  func ended() throws {
+    let (process, line) = try started(
+      """
+      import os, sys
+      child = os.fork()
+      if child == 0: os._exit(0)
+      os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+      print(child, flush=True)
+      sys.stdin.read()
+      """)
+    defer { kill(process.processIdentifier, SIGKILL) }
+    let child = try #require(Int32(line.trimmingCharacters(in: .whitespacesAndNewlines)))
+    #expect(ProcessStat(child)?.hasEnded == true)
+    #expect(ProcessUsage.of(process: child) == nil)
+  }
+
+  // MARK: Time
+
+  private func stat(_ id: Int32, own: Double, children: Double = 0) -> ProcessStat {
+    ProcessStat(id: id, group: 7, ownSeconds: own, childrenSeconds: children, start: 1)
+  }
+
+  private func seconds(_ looks: [[ProcessStat]], reaped: Double = 0) -> Double {
+    var meter = GroupMeter(group: 7)
+    var usage = ProcessUsage()
+    for look in looks {
+      usage = meter.count(look, reapedSeconds: look == looks.last ? reaped : 0)
+    }
+    return usage.processorSeconds
+  }
+
+  @Test("The time of a child that nobody waited for stays counted when it is gone")
+  func unwaited() {
+    let head = stat(7, own: 1)
+    #expect(seconds([[head, stat(8, own: 2)], [head, stat(9, own: 3)], [head]]) == 6)
+  }
+
+  @Test("The time of a child that was waited for is counted once, also what was not seen of it")
+  func waited() {
+    let looks = [[stat(7, own: 1), stat(8, own: 2)], [stat(7, own: 1, children: 2.5)]]
+    #expect(seconds(looks) == 3.5)
+  }
+
+  @Test("The time of what a process left behind is counted once, too")
+  func left() {
+    #expect(
+      seconds([[stat(7, own: 1), stat(8, own: 2)], [stat(7, own: 1)]], reaped: 2.25) == 3.25)
+  }
+
+  // MARK: Files
+
+  @Test("A file without a name counts as long as it is open, and as long as it is mapped")
+  func nameless() throws {
+    let folder = try TemporaryFolder()
+    let place = try Descriptor.openFolder(folder.path)
+    let device = try place.status().device
+    func bytes() -> Int { NamelessFiles(of: [getpid()], on: device).bytes }
+    let before = bytes()
+    let size = 3 << 20
+    var file: Descriptor? = try Descriptor.open(
+      "gone", in: place, flags: O_RDWR | O_CREAT, mode: 0o600)
+    try file?.write([UInt8](repeating: 7, count: size))
+    #expect(bytes() - before < size)
+    try place.remove("gone")
+    #expect(bytes() - before >= size)
+    let number = try #require(file?.number)
+    let mapping = mmap(nil, size, PROT_READ, MAP_SHARED, number, 0)
+    file = nil
+    #expect(bytes() - before >= size)
+    munmap(mapping, size)
+    #expect(bytes() - before < size)
+  }
+}
