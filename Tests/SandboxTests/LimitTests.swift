@@ -23,7 +23,7 @@ struct LimitTests {
   @Test("Hold within the sandbox, and can't be raised again")
   func held() throws {
     let limits = ProcessLimits(
-      dataBytes: 200 << 20, fileBytes: 1 << 20, openFiles: 20, processorSeconds: 100)
+      dataBytes: 200 << 20, fileBytes: 1 << 20, openFiles: 40, processorSeconds: 100)
     let (_, lines) = try run(
       limits,
       """
@@ -45,10 +45,10 @@ struct LimitTests {
       attempt(lambda: bytearray(100 << 20))
       attempt(lambda: open(sys.argv[1] + "/big", "wb", 0).write(bytes(2 << 20)))
       attempt(lambda: os.pwrite(os.open(sys.argv[1] + "/big", os.O_RDWR), b"x", 1 << 20))
-      attempt(lambda: [os.dup(0) for _ in range(30)])
+      attempt(lambda: [os.dup(0) for _ in range(50)])
       attempt(lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (10, 10)))
       """)
-    let values = [1, 200 << 20, 1 << 20, 20, 100].map { "\($0) \($0)" }
+    let values = [1, 200 << 20, 1 << 20, 40, 100].map { "\($0) \($0)" }
     #expect(Array(lines.prefix(5)) == values)
     #expect(lines.dropFirst(5).prefix(5) == ["memory", "0", "0", "\(EFBIG)", "\(EMFILE)"])
     // Python says it with one of two errors, by version.
