@@ -34,4 +34,15 @@ final class LaneTimer: Sendable {
       state.number = nil
     }
   }
+
+  /// Never ticks again, and lets go of what it called.
+  func end() {
+    stop()
+    let body = state.withLock { state in
+      defer { state.body = nil }
+      return state.body
+    }
+    // Released out of the lock: this may be what keeps the timer.
+    withExtendedLifetime(body) {}
+  }
 }

@@ -136,7 +136,7 @@ package final class WorkerDescription: Sendable {
       return (state.answer == nil, state.worker)
     }
     worker?.signal(SIGKILL)
-    timer.stop()
+    timer.end()
     if isFirst { isAnswered.signal() }
   }
 }

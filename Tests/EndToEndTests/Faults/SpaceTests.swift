@@ -41,7 +41,7 @@ struct SpaceTests {
 
   @Test("No room for the catalog's commit: the run stops, the next one heals")
   func catalog() throws {
-    let disk = try MemoryDisk("size=480k")
+    let disk = try MemoryDisk("size=480k,mode=700")
     let workspace = try Workspace([
       "catalog": .string(disk.folder.path.description), "reserve": "0B",
     ])
