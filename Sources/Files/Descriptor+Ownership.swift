@@ -14,13 +14,15 @@ extension Descriptor {
         .untrusted,
         "\(what) “\(path.printable)” belongs to user \(status.owner), not to you (\(geteuid())), who "
           + "could lead what is written and removed there to other folders. Run the program as that "
-          + "user, or give it to you by `chown -R`.", path: path)
+          + "user, or give it to you by `chown -R`; where owners come from the mount, as on SMB, by "
+          + "its option uid.", path: path)
     }
     guard status.permissions & (S_IWGRP | S_IWOTH) == 0 else {
       throw FileError(
         .untrusted,
         "\(what) “\(path.printable)” may be written by others, who could lead what is written and "
-          + "removed there to other folders. Run chmod go-w on it.", path: path)
+          + "removed there to other folders. Run chmod go-w on it, or, where modes come from the mount, "
+          + "as on SMB or exFAT, mount it with umask=077 or dir_mode=0700.", path: path)
     }
   }
 }

@@ -28,7 +28,8 @@ package enum WorkerMain {
     do {
       OwnProcess.endWithParent(launch.parent)
       if let group = launch.group { try ControlGroup.enter(group) }
-      try OwnProcess.offerToBeEnded()
+      // Where it can't be had, as with a read-only /proc, the limits hold all the same.
+      try? OwnProcess.offerToBeEnded()
       try OwnProcess.enter(launch.folder)
       try launch.limits.apply()
       switch launch.plugin {

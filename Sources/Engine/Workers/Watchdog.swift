@@ -113,7 +113,8 @@ final class Watchdog: Sendable {
         state.entries[number]?.due == entry.due
       else { return }
       // Looks cost a tenth of a processor at most, however much there is to be seen.
-      state.entries[number]?.due = max(start + interval, end + (end - start) * 9)
+      let pause = (end - start) * (10 * state.entries.count - 1)
+      state.entries[number]?.due = max(start + interval, end + pause)
     }
   }
 

@@ -33,9 +33,12 @@ extension WorkerLane {
 
   /// Looks often from now on.
   func watchClosely() {
-    state.withLock { $0.idleProcessorSeconds = nil }
-    timer.start(every: JobWatch.interval)
-    filesTimer.start(every: JobWatch.filesInterval)
+    // Within the lock, so that no look at what was idle until now comes behind it.
+    state.withLock { state in
+      state.idleProcessorSeconds = nil
+      timer.start(every: JobWatch.interval)
+      filesTimer.start(every: JobWatch.filesInterval)
+    }
   }
 
   /// Looks at the processes and the clock.
@@ -54,10 +57,7 @@ extension WorkerLane {
     case nil: lookAtIdle(look, usage)
     case .estimates:
       if look.time > .seconds(care.patience) || usage.flatMap(limits.verdict) != nil {
-        conclude(look) { state in
-          state.isJobInnocent = true
-          state.isLeaving = true
-        }
+        conclude(look, Self.leave)
       }
     case .manifest, .created: lookAtSetUp(look, usage)
     }
@@ -80,14 +80,15 @@ extension WorkerLane {
     guard let failure else { return }
     switch look.expected {
     case .result: end(look, JobWatch.Verdict(failure: failure))
-    case nil: conclude(look) { $0.isLeaving = true }
-    case .estimates:
-      conclude(look) { state in
-        state.isJobInnocent = true
-        state.isLeaving = true
-      }
+    case .estimates, nil: conclude(look, Self.leave)
     case .manifest, .created: failSetUp(look, because: failure)
     }
+  }
+
+  /// A worker that has no job ends; one that is about to be given to it is given to another.
+  private static func leave(_ state: inout State) {
+    state.isJobInnocent = true
+    state.isLeaving = true
   }
 
   private func lookAtJob(_ look: Look, _ usage: ProcessUsage?) {
@@ -118,6 +119,7 @@ extension WorkerLane {
       "It was ended: all workers together used \(used) of memory, and may use \(most) "
       + "(memoryBudget); this one used most."
     conclude(look) { state in
+      if state.job == nil { return Self.leave(&state) }
       state.job?.verdict = PluginFailure(.transient, text)
       state.isLeaving = true
     }
@@ -154,29 +156,28 @@ extension WorkerLane {
     case .result:
       end(look, JobWatch.Verdict(failure: PluginFailure(.transient, text), isUrgent: true))
     case .manifest, .created: failSetUp(look, because: PluginFailure(.environment, text))
-    case .estimates, nil:
-      conclude(look) { state in
-        state.isJobInnocent = true
-        state.isLeaving = true
-      }
+    case .estimates, nil: conclude(look, Self.leave)
     }
   }
 
   /// Ends an idle worker that is not idle, or has been for long.
   private func lookAtIdle(_ look: Look, _ usage: ProcessUsage?) {
-    let before = state.withLock { state in
-      defer { state.idleProcessorSeconds = usage?.processorSeconds }
-      return state.idleProcessorSeconds
-    }
+    let before = state.withLock { $0.idleProcessorSeconds }
     // To tidy up after a job takes a moment; work that nobody asked for goes on.
     let worked = (usage?.processorSeconds ?? 0) - (before ?? usage?.processorSeconds ?? 0)
     let isTooMuch = worked > care.idleInterval / 4 || usage.flatMap(limits.verdict) != nil
     if isTooMuch || look.time > .seconds(care.mostIdleTime) {
-      conclude(look) { $0.isLeaving = true }
-    } else if look.killAt == nil {
-      // Seldom, the longer it lasts: an idle watch costs nothing that could be measured.
-      let seconds = Double(look.time.components.seconds)
-      let interval = min(max(care.idleInterval, seconds), care.mostIdleInterval)
+      return conclude(look, Self.leave)
+    }
+    // Seldom, the longer it lasts: an idle watch costs nothing that could be measured.
+    let seconds = Double(look.time.components.seconds)
+    let interval = min(max(care.idleInterval, seconds), care.mostIdleInterval)
+    state.withLock { state in
+      // Meanwhile it may have got something to do, or been asked to end.
+      guard state.number == look.number, state.expectedSince == look.since,
+        state.expected.isEmpty, state.killAt == nil
+      else { return }
+      state.idleProcessorSeconds = usage?.processorSeconds
       timer.start(every: interval)
       filesTimer.start(every: interval)
     }

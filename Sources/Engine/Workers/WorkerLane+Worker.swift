@@ -83,8 +83,10 @@ extension WorkerLane {
 
   /// Lets a worker end by itself, and ends it if it does not.
   func endSoon() {
-    state.withLock { $0.killAt = ContinuousClock().now + .seconds(care.grace) }
-    timer.start(every: JobWatch.interval)
+    state.withLock { state in
+      state.killAt = ContinuousClock().now + .seconds(care.grace)
+      timer.start(every: JobWatch.interval)
+    }
   }
 
   func removeFolder() {

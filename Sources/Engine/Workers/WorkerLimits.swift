@@ -36,14 +36,16 @@ struct WorkerLimits: Sendable {
   }
 
   /// What a plugin may use to say what it is: as many threads and processes as in a job, and what
-  /// libraries need to be loaded.
+  /// libraries need to be loaded, or what the stage may use where it says that it is more.
   init(ofHandshake limits: StageLimits, allowance: StageAllowance) {
+    let standard = 1 << 30
+    let configured = limits.memory?.bytes ?? 0
     var limits = limits
-    limits.memory = ByteSize(bytes: 1 << 30)
+    limits.memory = ByteSize(bytes: max(configured, standard))
     limits.outputBytes = ByteSize(bytes: 0)
-    self.init(limits, allowance: allowance, memoryShare: ByteSize(bytes: 1 << 30))
+    self.init(limits, allowance: allowance, memoryShare: ByteSize(bytes: standard))
     // Some reserve memory for a thread on each processor.
-    dataBytes = (512 + 128 * Machine.processors) << 20
+    if configured <= standard { dataBytes = (512 + 128 * Machine.processors) << 20 }
   }
 
   /// How many threads all its processes may have together: enough for each to use all processors.
