@@ -17,17 +17,19 @@ package struct DedicatedThread: Sendable {
   package static func start(_ run: @escaping @Sendable () -> Void) throws(FileError) {
     var thread = pthread_t()
     let context = Unmanaged.passRetained(Body(run))
+    // Held back before it is made: it inherits that, and a signal finds it in no moment.
+    var (all, before) = (sigset_t(), sigset_t())
+    sigfillset(&all)
+    pthread_sigmask(SIG_BLOCK, &all, &before)
     let code = pthread_create(
       &thread, nil,
       { context in
         guard let context else { return nil }
-        var all = sigset_t()
-        sigfillset(&all)
-        pthread_sigmask(SIG_BLOCK, &all, nil)
         // Retained above for this thread.
         Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
         return nil
       }, context.toOpaque())
+    pthread_sigmask(SIG_SETMASK, &before, nil)
     guard code == 0 else {
       // Nobody else will take what was kept for the thread.
       context.release()
