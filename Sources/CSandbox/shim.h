@@ -187,12 +187,88 @@ static inline int pipeline_answer(
   return ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &content);
 }
 
+// mount_namespaces(7), user_namespaces(7). By their numbers: the flags of unshare(2) need
+// _GNU_SOURCE, and the calls on descriptors of mounts are younger than some C libraries.
+enum {
+  pipeline_new_mounts = 0x00020000, // CLONE_NEWNS
+  pipeline_new_user = 0x10000000,   // CLONE_NEWUSER
+};
+
+static inline int pipeline_unshare(int flags) { return (int)syscall(SYS_unshare, flags); }
+
+// What is mounted here reaches nobody else, and what is unmounted elsewhere is unmounted here.
+static inline int pipeline_mounts_follow(void) {
+  const unsigned long recursive = 0x4000, slave = 0x80000;
+  return (int)syscall(SYS_mount, NULL, "/", NULL, recursive | slave, NULL);
+}
+
+static inline int pipeline_mount_memory(const char *path) {
+  const unsigned long nosuid = 2, nodev = 4;
+  return (int)syscall(SYS_mount, "pipeline", path, "tmpfs", nosuid | nodev, "mode=755,size=1m");
+}
+
+// A copy of what is mounted at a place and below it, attached nowhere; links are not followed.
+// Source: open_tree(2).
+static inline int pipeline_copy_tree(const char *path) {
+  const unsigned int clone = 1, recursive = 0x8000, nofollow = 0x100;
+  return (int)syscall(428, -100, path, clone | recursive | nofollow | O_CLOEXEC);
+}
+
+// Source: move_mount(2).
+static inline int pipeline_attach_tree(int tree, int place) {
+  const unsigned int from_empty = 0x4, to_empty = 0x40;
+  return (int)syscall(429, tree, "", place, "", from_empty | to_empty);
+}
+
+// Lets nothing be written by way of a mount, and of those below it if asked. Since Linux 5.12;
+// source: mount_setattr(2).
+static inline int pipeline_mount_read_only(int mount, int is_recursive) {
+  const unsigned int empty = 0x1000, recursive = 0x8000;
+  struct { uint64_t set, cleared, propagation, user; } attributes = {1, 0, 0, 0};
+  return (int)syscall(
+      442, mount, "", empty | (is_recursive ? recursive : 0), &attributes, sizeof attributes);
+}
+
+// Makes the working folder the root, and lets go of the old one. Source: pivot_root(2).
+static inline int pipeline_become_root(void) {
+  const int detach = 2;
+  if (syscall(SYS_pivot_root, ".", ".") < 0) return -1;
+  return (int)syscall(SYS_umount2, ".", detach);
+}
+
+// Whether a process could be given a root folder of its own: 0, or the error number. A child
+// tries, which shares no memory and makes system calls only, so that threads don't matter.
+static inline int pipeline_try_root(int flags) {
+  const int wait_for_all = 0x40000000; // __WALL: it sends no signal when it ends
+  long child = syscall(SYS_clone, (long)flags, 0L, 0L, 0L, 0L);
+  if (child < 0) return errno;
+  if (child == 0) {
+    int failed = pipeline_mounts_follow() < 0 || pipeline_mount_memory("/proc") < 0
+        || chdir("/proc") < 0 || pipeline_become_root() < 0;
+    syscall(SYS_exit_group, failed ? errno : 0);
+  }
+  int status = 0;
+  while (syscall(SYS_wait4, child, &status, wait_for_all, NULL) < 0) {
+    if (errno != EINTR) return errno;
+  }
+  return (status & 0x7f) == 0 ? (status >> 8) & 0xff : EINTR;
+}
+
+// Whether the process has a capability. Source: capget(2).
+static inline int pipeline_has_capability(int number) {
+  struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+  if (syscall(SYS_capget, &header, data) < 0) return 0;
+  return (data[number / 32].effective >> (number % 32)) & 1;
+}
+
 // What <fcntl.h> and <sys/mman.h> have under _GNU_SOURCE only, and macros that Swift
 // can't evaluate.
 enum {
   pipeline_open_path = 0x200000,
   pipeline_map_fixed = 0x100000,
-  pipeline_capability_read_search = CAP_DAC_READ_SEARCH
+  pipeline_capability_read_search = CAP_DAC_READ_SEARCH,
+  pipeline_capability_administer = CAP_SYS_ADMIN
 };
 static const uint64_t pipeline_set_flags = FS_IOC_SETFLAGS;
 static const uint64_t pipeline_set_attributes = FS_IOC_FSSETXATTR;

@@ -68,43 +68,19 @@ struct Landlock {
     ruleset = Descriptor(takingOver: number, path: "landlock")
   }
 
-  /// Allows something for a file, or for a folder and all below it.
-  func allow(_ access: Access, _ path: BytePath) throws(SandboxError) {
-    let place: Descriptor
-    do throws(FileError) {
-      place = try Descriptor.open(path, flags: Int32(pipeline_open_path))
-    } catch {
-      throw Self.unreachable(path, error)
-    }
-    try allow(access, place)
-  }
-
   /// Allows something for a place that is open.
   func allow(_ access: Access, _ place: Descriptor) throws(SandboxError) {
     let isFolder: Bool
     do throws(FileError) {
       isFolder = try place.status().kind == .folder
     } catch {
-      throw Self.unreachable(place.path, error)
+      throw SandboxError(
+        .path, "The sandbox can't let a plugin reach a path. \(error.message)", path: place.path,
+        cause: error.errno)
     }
     let allowed = access.intersection(isFolder ? handled : handled.intersection(.ofFiles))
     try systemCall("allow “\(place.path.printable)” in the sandbox") {
       pipeline_landlock_add(ruleset.number, place.number, allowed.rawValue)
-    }
-  }
-
-  private static func unreachable(_ path: BytePath, _ error: FileError) -> SandboxError {
-    SandboxError(
-      .path, "The sandbox can't let a plugin reach a path. \(error.message)", path: path,
-      cause: error.errno)
-  }
-
-  /// Allows something if it can be reached: not every system has everything.
-  func allowIfThere(_ access: Access, _ path: BytePath) throws(SandboxError) {
-    do {
-      try allow(access, path)
-    } catch let error where error.code == .path {
-      return
     }
   }
 

@@ -5,17 +5,23 @@ package import PipelineModel
 
 /// What a process does to be harmless: once, for good, and for all that it starts.
 ///
-/// In this order: no new privileges, no capabilities, Landlock, a filter of system
-/// calls. What is open already stays open.
+/// In this order: no new privileges, a root folder of its own, no capabilities, Landlock, a
+/// filter of system calls. What is open already stays open.
 package enum Sandbox {
   /// Restricts this process for good; before any thread exists.
   ///
   /// On a kernel without Landlock the filter alone holds; see `SandboxSupport`.
   ///
+  /// - Parameters:
+  ///   - policy: what it may do.
+  ///   - names: paths by which what the policy allows is called, where they have links.
   /// - Throws: `SandboxError` if a path of the policy is missing, or the process has threads.
   ///   It may then be restricted in part, and should end.
-  package static func enter(_ policy: SandboxPolicy) throws(SandboxError) {
-    try restrict(policy, reading: [], executing: [], by: policy.exec ? .any : .none)
+  package static func enter(
+    _ policy: SandboxPolicy, names: [BytePath] = []
+  ) throws(SandboxError) {
+    try restrict(
+      policy, reading: [], executing: [], names: names, by: policy.exec ? .any : .none)
   }
 
   /// Restricts this process in the same way and becomes another program.
@@ -42,7 +48,7 @@ package enum Sandbox {
     }
     resetSignals()
     try restrict(
-      policy, reading: started.read, executing: started.execute,
+      policy, reading: started.read, executing: started.execute, names: started.names,
       by: policy.exec
         ? .any
         : .once(
@@ -97,7 +103,8 @@ package enum Sandbox {
   }
 
   private static func restrict(
-    _ policy: SandboxPolicy, reading: [Descriptor], executing: [Descriptor], by execution: Execution
+    _ policy: SandboxPolicy, reading: [Descriptor], executing: [Descriptor], names: [BytePath],
+    by execution: Execution
   ) throws(SandboxError) {
     try requireOneThread()
     try policy.requireSecretsApart()
@@ -112,20 +119,18 @@ package enum Sandbox {
     let version = min(support.landlockABI, policy.greatestLandlockABI ?? .max)
     let filter = try SystemCallFilter.make(
       policy, execution: execution, keepsSignals: version >= 6)
+    let places = try AllowedPlaces(policy, reading: reading, executing: executing)
     try systemCall("do without new privileges") { pipeline_no_new_privileges() }
-    // Reading what the user's permissions hide stays, where the user is root: the
-    // library may be somebody else's, and Landlock says what is read.
-    try systemCall("give up capabilities") {
-      pipeline_keep_capabilities(1 << UInt64(pipeline_capability_read_search))
-    }
+    // Reading what the user's permissions hide stays, where the user may: an original that was
+    // moved here may be somebody else's, and Landlock says what is read. A namespace brings along
+    // capabilities that nobody gave.
+    let number = Int32(pipeline_capability_read_search)
+    let kept: UInt64 = pipeline_has_capability(number) == 0 ? 0 : 1 << UInt64(number)
+    if policy.hidesOthers { PrivateRoot.enter(showing: places, names: names) }
+    try systemCall("give up capabilities") { pipeline_keep_capabilities(kept) }
     if version >= 1 {
       let landlock = try Landlock(version: version, network: policy.network)
-      try landlock.allowSystem(policy)
-      for path in policy.read { try landlock.allow(.read, path) }
-      for place in reading { try landlock.allow(.read, place) }
-      for path in policy.write { try landlock.allow(.write, path) }
-      for path in policy.execute { try landlock.allow([.read, .execute], path) }
-      for place in executing { try landlock.allow([.read, .execute], place) }
+      for place in places.all { try landlock.allow(place.access, place.descriptor) }
       try landlock.restrict()
     }
     if policy.asksBeforeForking { ForkQuestions.begin(by: ForkQuestions.workerNumber) }

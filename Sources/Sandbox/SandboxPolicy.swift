@@ -26,6 +26,9 @@ package struct SandboxPolicy: Hashable, Codable, Sendable {
   package var personal: [BytePath] = []
   /// Whether it asks before it makes a thread or a process; default no. See `ForkQuestions`.
   package var asksBeforeForking = false
+  /// Whether what the policy doesn't allow is out of sight, where the kernel gives namespaces;
+  /// default yes. For tests, which so see what Landlock and the filter do alone.
+  package var hidesOthers = true
   /// The newest Landlock that is made use of; by default what the kernel has.
   ///
   /// For tests, which so see what an older kernel would do; 0 is one without.
@@ -69,7 +72,7 @@ package struct SandboxPolicy: Hashable, Codable, Sendable {
 
 extension BytePath {
   /// Whether this is a place or something below it.
-  fileprivate func isInside(_ place: BytePath) -> Bool {
+  func isInside(_ place: BytePath) -> Bool {
     self == place || relative(to: place) != nil
   }
 }

@@ -1,4 +1,5 @@
 internal import CSandbox
+import Glibc
 
 /// What of a sandbox the kernel has.
 package struct SandboxSupport: Hashable, Codable, Sendable {
@@ -8,6 +9,13 @@ package struct SandboxSupport: Hashable, Codable, Sendable {
   package var seccomp: Bool
   /// Whether a worker can be asked before it makes a thread or a process.
   package var asksBeforeForking: Bool
+
+  /// Why a worker can't be given a root folder of its own; `nil` if it can.
+  ///
+  /// A child process tries, which takes a millisecond. Source: clone(2), pivot_root(2).
+  package static var privateRootRefusal: String? {
+    PrivateRoot.refusal().map { String(cString: strerror($0)) }
+  }
 
   /// Makes what a kernel might have.
   package init(landlockABI: Int, seccomp: Bool, asksBeforeForking: Bool = true) {

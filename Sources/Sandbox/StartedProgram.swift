@@ -18,6 +18,9 @@ struct StartedProgram {
   /// What it must be able to execute: itself and its loader.
   var execute: [Descriptor]
 
+  /// The paths that it and its interpreters were found by, which may have links.
+  private(set) var names: [BytePath]
+
   /// As many interpreters of interpreters as the kernel takes.
   private static let deepest = 4
 
@@ -30,18 +33,23 @@ struct StartedProgram {
     var words = arguments
     var name = program
     read = []
+    names = [program]
     for _ in 0...Self.deepest {
       let head = try Self.head(of: file)
       if head.starts(with: Self.magic) {
         self.file = file
         self.arguments = [name] + words
         execute = [file] + (try Self.loader(of: file, head))
+        names = names.flatMap { name in
+          name.isAbsolute ? [name] : SystemPaths.search.map { $0.appending(name) }
+        }
         return
       }
       let script = try Interpreter(line: head, of: path)
       read.append(file)
       words = script.arguments + [path] + words
       name = script.program
+      names.append(name)
       file = try Self.find(script.program, for: path)
       read += try InterpreterModules(of: file, calledAs: script.program).places
       path = script.program.isAbsolute ? script.program : file.path

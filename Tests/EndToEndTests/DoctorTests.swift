@@ -9,10 +9,10 @@ import Testing
 struct DoctorTests {
   /// What every machine is asked.
   private static let machine = [
-    "kernel", "landlock", "seccomp", "worker", "forks", "cgroup", "inotify", "inotify watches",
-    "inotify instances", "inotify queue", "file system", "fsync", "rename", "reflink", "hard links",
-    "read leases", "free space", "plugin identify", "plugin thumbnail", "orientation", "cut jpeg",
-    "cut png",
+    "kernel", "landlock", "namespaces", "seccomp", "worker", "forks", "cgroup", "inotify",
+    "inotify watches", "inotify instances", "inotify queue", "file system", "fsync", "rename",
+    "reflink", "hard links", "read leases", "free space", "plugin identify", "plugin thumbnail",
+    "orientation", "cut jpeg", "cut png",
   ]
   private static let formats = ["jpeg", "png", "webp", "gif", "tiff", "heic", "avif"]
 

@@ -68,7 +68,7 @@ struct OddFileTests {
     "Only plain files with one link are taken, whatever they are called",
     arguments: Entry.allCases)
   func entries(entry: Entry) throws {
-    let store = try RenditionStore(library: try Descriptor.openFolder(temporary.path))
+    let store = RenditionStore(library: try Descriptor.openFolder(temporary.path))
     let job = try Descriptor.openFolder(temporary.appending("job"))
     for (number, name) in Self.names.enumerated() {
       let folder = try WorkerFolder(BytePath("w\(number)"), in: temporary.appending("work"))

@@ -41,8 +41,9 @@ struct ReachTests {
     for (call, error) in zip(calls, errors) { #expect(error == 0, "\(call)") }
   }
 
-  @Test("What is outside can be neither read nor made", arguments: Kernel.withLandlock)
-  func outside(_ kernel: Kernel) throws {
+  @Test(
+    "What is outside can be neither read nor made", arguments: Kernel.withLandlock, [true, false])
+  func outside(_ kernel: Kernel, hidesOthers: Bool) throws {
     let cell = try Cell()
     let here = Call.Argument.number(-100)
     let other = cell.folder.appending("outside/new")
@@ -59,9 +60,12 @@ struct ReachTests {
       Self.open("/proc/self/fd/3"),
     ]
     let before = try Appearance(of: cell.secret)
-    let errors = try cell.errors(cell.policy(kernel), before: [secret], calls)
+    var policy = cell.policy(kernel)
+    policy.hidesOthers = hidesOthers
+    let errors = try cell.errors(policy, before: [secret], calls)
+    let refusals = hidesOthers ? [EACCES, ENOTDIR, ENOENT, EROFS] : [EACCES, ENOTDIR]
     for (call, error) in zip(calls, errors) {
-      #expect([EACCES, ENOTDIR].contains(error), "\(call): \(error)")
+      #expect(refusals.contains(error), "\(call): \(error)")
     }
     #expect(try Appearance(of: cell.secret) == before)
     #expect(access(other.description, F_OK) != 0)

@@ -38,7 +38,7 @@ package enum WorkerMain {
         // Where this program's own libraries are, a plugin's may be, too.
         policy.read += Sandbox.systemPlaces(policy)
         let refusal = PluginTrust.refusal(library: path)
-        try Sandbox.enter(policy)
+        try Sandbox.enter(policy, names: [path])
         // A program that it starts may send the whole group a signal, as timeout(1) does: it may
         // not lead a group of its own here. The program that started this one has SIGKILL.
         if policy.exec { signal(SIGTERM, SIG_IGN) }

@@ -1,7 +1,7 @@
 package import Configuration
 import Files
 import Glibc
-package import PipelineModel
+import PipelineModel
 
 /// What no plugin may read because it is near it: neither a folder that holds some of it, nor the
 /// thing itself.

@@ -143,7 +143,9 @@ package struct WorkerProgram: Sendable {
 
   /// What may help where a plugin did not find a file that is beside its own.
   private func hint(on log: String) -> String {
-    let words = ["No module named", "Permission denied", "cannot open shared object"]
+    let words = [
+      "No module named", "Permission denied", "No such file", "cannot open shared object",
+    ]
     guard file != nil, !isInFolderOfItsOwn, words.contains(where: { log.contains($0) }) else {
       return ""
     }

@@ -4,7 +4,7 @@ import Sandbox
 struct SandboxCheck: DoctorCheck {
   func run(_ site: DoctorSite) -> [Finding] {
     let support = SandboxSupport.probe()
-    return [landlock(support), filter(support)]
+    return [landlock(support), privateRoot(), filter(support)]
   }
 
   private func landlock(_ support: SandboxSupport) -> Finding {
@@ -18,6 +18,18 @@ struct SandboxCheck: DoctorCheck {
           + "“lsm”; until then let nobody put files into the sources whom you don't trust.")
     }
     return Finding("landlock", .ok, "Landlock's version is \(support.landlockABI): \(list).")
+  }
+
+  private func privateRoot() -> Finding {
+    guard let reason = SandboxSupport.privateRootRefusal else {
+      return Finding("namespaces", .ok, "Workers see nothing but what they may reach.")
+    }
+    return Finding(
+      "namespaces", .warning,
+      "Workers can't be given a root folder of their own (\(reason)): what they may not open they "
+        + "can examine all the same, such as the names, sizes and attributes of files that they guess.",
+      advice: "Allow user namespaces (sysctl user.max_user_namespaces; on Ubuntu a profile of "
+        + "AppArmor, in a container its filter of system calls), or accept that.")
   }
 
   private func filter(_ support: SandboxSupport) -> Finding {

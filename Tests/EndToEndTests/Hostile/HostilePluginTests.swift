@@ -176,19 +176,22 @@ final class HostilePluginTests {
     #expect(reasons.allSatisfy { $0.unicodeScalars.count <= 2000 })
   }
 
+  /// What is outside is refused, not there, or in a root folder that nobody may write.
+  private static let outside: Set<Int32> = [EACCES, ENOENT, EROFS]
+
   @Test("Nothing outside can be read, written, reached or ended")
   func escape() throws {
     let secret = workspace.root.appending("secret.txt")
     try workspace.write(Array("secret".utf8), to: secret)
     let attempts: [(words: String, allowed: Set<Int32>)] = [
-      ("make \(workspace.root.appending("made").description)", [EACCES]),
-      ("make \(workspace.inbox.appending("made.txt").description)", [EACCES]),
-      ("make /tmp/pipeline-hostile-was-here", [EACCES]),
-      ("read \(secret.description)", [EACCES]),
-      ("read \(workspace.library.appending("catalog.sqlite").description)", [EACCES]),
-      ("read /etc/passwd", [EACCES]),
-      ("read /proc/self/environ", [EACCES]),
-      ("read /dev/zero", [EACCES]), ("shared", [EPERM]), ("downwards", [EPERM]),
+      ("make \(workspace.root.appending("made").description)", Self.outside),
+      ("make \(workspace.inbox.appending("made.txt").description)", Self.outside),
+      ("make /tmp/pipeline-hostile-was-here", Self.outside),
+      ("read \(secret.description)", Self.outside),
+      ("read \(workspace.library.appending("catalog.sqlite").description)", Self.outside),
+      ("read /etc/passwd", Self.outside),
+      ("read /proc/self/environ", Self.outside),
+      ("read /dev/zero", Self.outside), ("shared", [EPERM]), ("downwards", [EPERM]),
       ("connect 9", [EPERM, EACCES]), ("fork", [EPERM]), ("exec", [EPERM, EACCES]),
       ("kill", [EPERM]), ("pipe", [EPERM, EACCES]), ("spoil", [EPERM, EACCES]),
     ]
@@ -279,9 +282,12 @@ final class HostilePluginTests {
       try workspace.put("\(number)", as: file)
       try workspace.json("run")
       let id = BytePath(try #require(try workspace.asset(named: "\(file)")["id"]?.string))
-      let facts = try workspace.json("show", id).compactMap { $0["facts"]?["peek"]?["errors"] }
-      let refused = JSONValue.integer(Int(EACCES))
-      #expect(facts == [[refused, refused, refused, refused, 0]], "\(folder)")
+      let facts = try workspace.json("show", id).compactMap {
+        $0["facts"]?["peek"]?["errors"]?.array
+      }
+      let errors = try #require(facts.first).compactMap(\.integer)
+      #expect(errors.count == 5 && errors.last == 0, "\(errors)")
+      #expect(errors.dropLast().allSatisfy { Self.outside.contains(Int32($0)) }, "\(errors)")
     }
   }
 

@@ -7,7 +7,8 @@ import Testing
 
 @testable import sandbox_probe
 
-/// The kernels that a test stands for: this one, an old one, and one without Landlock.
+/// The kernels that a test stands for: this one, an old one, and one without Landlock; the latter
+/// two give no namespaces.
 enum Kernel: CaseIterable, Sendable {
   case newest, second, none
 
@@ -18,6 +19,9 @@ enum Kernel: CaseIterable, Sendable {
     case .none: 0
     }
   }
+
+  /// Whether what is outside is out of sight.
+  var hidesOthers: Bool { self == .newest && SandboxSupport.privateRootRefusal == nil }
 
   /// Those that have Landlock.
   static let withLandlock: [Kernel] = [.newest, .second]
@@ -52,6 +56,7 @@ struct Cell {
   func policy(_ kernel: Kernel = .newest) -> SandboxPolicy {
     var policy = SandboxPolicy(read: [folder.appending("in")], write: [output])
     policy.greatestLandlockABI = kernel.landlockABI
+    policy.hidesOthers = kernel == .newest
     return policy
   }
 

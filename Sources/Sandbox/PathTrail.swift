@@ -1,0 +1,53 @@
+import Glibc
+import PipelineModel
+
+/// The links on the way of a path, and where it ends.
+struct PathTrail {
+  /// A link and what it says.
+  struct Link: Hashable {
+    /// Its path, without links.
+    let path: BytePath
+    /// As it is written in the link: absolute, or from the link's folder.
+    let target: BytePath
+  }
+
+  /// In the order in which they are followed.
+  private(set) var links: [Link] = []
+  /// The path without links; `nil` where it leads to nothing.
+  private(set) var end: BytePath?
+
+  /// As many links as the kernel follows.
+  private static let mostLinks = 40
+
+  /// Follows an absolute path.
+  init(_ path: BytePath) {
+    var place: BytePath = "/"
+    var rest = Array(path.components.reversed())
+    while let name = rest.popLast() {
+      if name == "." { continue }
+      if name == ".." {
+        place = place.parent
+        continue
+      }
+      let next = place.appending(name)
+      var status = stat()
+      guard next.withCString({ lstat($0, &status) }) == 0 else { return }
+      guard status.st_mode & S_IFMT == S_IFLNK else {
+        place = next
+        continue
+      }
+      guard links.count < Self.mostLinks, let target = Self.target(of: next) else { return }
+      links.append(Link(path: next, target: target))
+      if target.isAbsolute { place = "/" }
+      rest += target.components.reversed()
+    }
+    end = place
+  }
+
+  private static func target(of link: BytePath) -> BytePath? {
+    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = link.withCString { readlink($0, &buffer, buffer.count) }
+    guard count > 0 else { return nil }
+    return BytePath(bytes: buffer[..<count].map { UInt8(bitPattern: $0) })
+  }
+}
