@@ -229,11 +229,15 @@ static inline int pipeline_mount_read_only(int mount, int is_recursive) {
       442, mount, "", empty | (is_recursive ? recursive : 0), &attributes, sizeof attributes);
 }
 
+// Source: umount2(2), with MNT_DETACH.
+static inline int pipeline_unmount(const char *path) {
+  return (int)syscall(SYS_umount2, path, 2);
+}
+
 // Makes the working folder the root, and lets go of the old one. Source: pivot_root(2).
 static inline int pipeline_become_root(void) {
-  const int detach = 2;
   if (syscall(SYS_pivot_root, ".", ".") < 0) return -1;
-  return (int)syscall(SYS_umount2, ".", detach);
+  return pipeline_unmount(".");
 }
 
 // Whether a process could be given a root folder of its own: 0, or the error number. A child

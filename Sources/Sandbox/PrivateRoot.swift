@@ -129,6 +129,16 @@ struct PrivateRoot {
 
   private func enter() throws {
     try systemCall("make a root folder") { Self.site.withCString { pipeline_mount_memory($0) } }
+    do {
+      try fill()
+    } catch {
+      // What was there before is needed where the process stays.
+      Self.site.withCString { _ = pipeline_unmount($0) }
+      throw error
+    }
+  }
+
+  private func fill() throws {
     let root = try Descriptor.openFolder(Self.site)
     // What is below another comes after it.
     for tree in trees.sorted(by: { $0.path < $1.path }) { try attach(tree, to: root) }
