@@ -149,12 +149,14 @@ let package = Package(
       "EngineTests",
       [
         "Catalog", "Configuration", "Engine", "Files", "Fixtures", "Hashing", "Originals",
-        "PipelineModel", "PipelinePlugin",
+        "PipelineModel", "PipelinePlugin", "Sandbox",
       ]),
     // Feeds generated sayings of plugins to what reads them; only `make fuzz` starts it.
     .executableTarget(
       name: "plugin-fuzz",
-      dependencies: ["Configuration", "Engine", "Files", "PipelineModel", "PipelinePlugin"],
+      dependencies: [
+        "Configuration", "Engine", "Files", "Fixtures", "PipelineModel", "PipelinePlugin",
+      ],
       path: "Tests/PluginFuzz", swiftSettings: swift),
     tests("CatalogTests", ["Catalog", "Fixtures", "PipelineModel"]),
     tests("ConfigurationTests", ["Configuration", "Fixtures", "PipelineModel"]),

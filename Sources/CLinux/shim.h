@@ -167,4 +167,10 @@ static inline long pipeline_get_attribute(
   return syscall(SYS_fgetxattr, descriptor, name, value, size);
 }
 
+// getxattr(2), likewise.
+static inline long pipeline_get_attribute_of_path(
+    const char *path, const char *name, void *value, size_t size) {
+  return syscall(SYS_getxattr, path, name, value, size);
+}
+
 #endif

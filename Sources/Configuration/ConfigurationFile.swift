@@ -59,30 +59,33 @@ package enum ConfigurationFile {
       open(file.bytes.map { CChar(bitPattern: $0) } + [0], O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     }
     guard descriptor.result >= 0 else { throw failure("open", descriptor.errno, file) }
-    defer { close(descriptor.result) }
-
-    var status = stat()
-    guard fstat(descriptor.result, &status) == 0 else { throw failure("examine", errno, file) }
-    if let reason = distrust(status) {
-      throw ConfigurationError(code: .untrusted, message: reason, file: file)
+    let place = Descriptor(takingOver: descriptor.result, path: file)
+    let reason: String?
+    do throws(FileError) {
+      reason = try distrust(place)
+    } catch {
+      throw failure("examine", error.errno, file)
     }
-    return try contents(of: descriptor.result, file: file)
+    if let reason { throw ConfigurationError(code: .untrusted, message: reason, file: file) }
+    return try contents(of: place.number, file: file)
   }
 
   /// Why a file is not to be trusted, or `nil`.
-  private static func distrust(_ status: stat) -> String? {
-    guard status.st_mode & S_IFMT == S_IFREG else { return "The configuration is not a file." }
-    guard status.st_uid == geteuid() || status.st_uid == 0 else {
-      return "The configuration belongs to user \(status.st_uid), and not to you "
+  private static func distrust(_ place: Descriptor) throws(FileError) -> String? {
+    let status = try place.status()
+    guard status.kind == .regular else { return "The configuration is not a file." }
+    let access = WriteAccess()
+    let owner = access.owner(of: status)
+    guard owner == .user || owner == .root else {
+      return "The configuration belongs to \(owner.words), and not to you "
         + "(\(geteuid())) or root; its owner could make the program do anything in your name. "
         + "Copy it to a file of your own."
     }
-    guard status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
-      let mode = String(status.st_mode & 0o7777, radix: 8)
-      return "Others than its owner may write the configuration (mode \(mode)), and so make the "
+    return try access.others(status, at: place).map { others in
+      let mode = String(status.permissions, radix: 8)
+      return "The configuration (mode \(mode)) may be written by \(others), who could make the "
         + "program do anything in your name. Run chmod go-w on it."
     }
-    return nil
   }
 
   private static func contents(

@@ -20,7 +20,7 @@ enum StageKey: String, CaseIterable {
 }
 
 /// The keys of a stage's limits.
-enum LimitKey: String, CaseIterable {
+package enum LimitKey: String, CaseIterable {
   case time, cpu, memory, outputBytes, files, processes, inputBytes, pixels, frames
 }
 

@@ -33,6 +33,11 @@ package struct StageLimits: Sendable, Hashable {
   /// The limit of processes by default, where other programs may be started; else there is one.
   package static let standardProcesses = 64
 
+  /// Says how a job may have more, to follow the sentence that says how much it may have.
+  package static func remedy(_ key: LimitKey) -> String {
+    " For more, set limits.\(key.rawValue) of its stage."
+  }
+
   /// The limits that hold: those that are set, and a default for all that could hold a run for ever
   /// or fill the machine.
   ///

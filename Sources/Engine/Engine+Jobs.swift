@@ -38,9 +38,9 @@ extension Engine {
       let output = try work.make(for: waiting.job.token)
       let paths = (input: try MessagePath(input), output: try MessagePath(output.path))
       let running = RunningJob(
-        control: control, stage: name, name: waiting.job.name, since: start,
+        stage: name, name: waiting.job.name, since: start,
         limit: stage.plan.configuration.limits.time ?? StageLimits.standardTime)
-      state.withLock { $0.running[waiting.job.token] = running }
+      state.withLock { $0.running[waiting.job.token] = (running, control) }
       lane.process(
         request(waiting.job, stage: stage, input: paths.input, output: paths.output), job: control
       ) { [self] result in

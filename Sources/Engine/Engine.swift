@@ -3,7 +3,7 @@ import Configuration
 import Dispatch
 package import Files
 package import Originals
-package import PipelineModel
+import PipelineModel
 import PipelinePlugin
 import Synchronization
 
@@ -24,7 +24,7 @@ package final class Engine: Sendable {
     /// Whether a pass is under way: what it took is nowhere else to be seen.
     var isPassing = false
     /// Running jobs, until what they made is collected.
-    var running: [AttemptToken: RunningJob] = [:]
+    var running: [AttemptToken: (job: RunningJob, control: JobControl)] = [:]
     var error: EngineError?
   }
 
@@ -159,7 +159,7 @@ package final class Engine: Sendable {
 
   /// The job that has been running for the longest; `nil` where none is.
   package var longestJob: RunningJob? {
-    state.withLock { state in state.running.values.min { $0.since < $1.since } }
+    state.withLock { state in state.running.values.map(\.job).min { $0.since < $1.since } }
   }
 
   /// Names of the stages that don't run, because the machine lacks something.

@@ -8,21 +8,22 @@ extension Descriptor {
   /// - Parameter what: what messages call it, such as “The library”.
   /// - Throws: `FileError` of code `untrusted`.
   package func requireOwn(_ what: String) throws(FileError) {
+    let access = WriteAccess()
     let status = try status()
-    guard status.owner == geteuid() else {
+    let owner = access.owner(of: status)
+    guard owner == .user else {
       throw FileError(
         .untrusted,
-        "\(what) “\(path.printable)” belongs to user \(status.owner), not to you (\(geteuid())), who "
+        "\(what) “\(path.printable)” belongs to \(owner.words), not to you (\(geteuid())), who "
           + "could lead what is written and removed there to other folders. Run the program as that "
           + "user, or give it to you by `chown -R`; where owners come from the mount, as on SMB, by "
           + "its option uid.", path: path)
     }
-    guard status.permissions & (S_IWGRP | S_IWOTH) == 0 else {
-      throw FileError(
-        .untrusted,
-        "\(what) “\(path.printable)” may be written by others, who could lead what is written and "
-          + "removed there to other folders. Run chmod go-w on it, or, where modes come from the mount, "
-          + "as on SMB or exFAT, mount it with umask=077 or dir_mode=0700.", path: path)
-    }
+    guard let others = try access.others(status, at: self) else { return }
+    throw FileError(
+      .untrusted,
+      "\(what) “\(path.printable)” may be written by \(others), who could lead what is written and "
+        + "removed there to other folders. Run chmod go-w on it, or, where modes come from the mount, "
+        + "as on SMB or exFAT, mount it with umask=077 or dir_mode=0700.", path: path)
   }
 }

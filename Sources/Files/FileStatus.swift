@@ -15,6 +15,7 @@ package struct FileStatus: Hashable, Sendable {
   /// The number of the file system.
   package var device: UInt64
   package var owner: UInt32
+  package var group: UInt32
   /// The number of names.
   package var links: UInt64
   /// The permission bits, `0o7777` at most.
@@ -42,6 +43,7 @@ package struct FileStatus: Hashable, Sendable {
       modified: Self.nanoseconds(status.st_mtim), changed: Self.nanoseconds(status.st_ctim))
     device = UInt64(status.st_dev)
     owner = status.st_uid
+    group = status.st_gid
     links = UInt64(status.st_nlink)
     permissions = UInt32(status.st_mode & 0o7777)
     allocatedBytes = Int(status.st_blocks) * 512

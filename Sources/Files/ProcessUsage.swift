@@ -13,25 +13,27 @@ package struct ProcessUsage: Hashable, Sendable {
   package var memoryBytes = 0
   /// Seconds on processors.
   package var processorSeconds = 0.0
+  /// Whether a process is alive of whose memory nothing is told. Every one has some; one that begins
+  /// to end has none for a moment.
+  package var hidesMemory = false
 
   /// Makes one of nothing.
   package init() {}
 
-  private init(processes: Int, threads: Int, memoryBytes: Int = 0, processorSeconds: Double = 0) {
+  private init(processes: Int, threads: Int) {
     self.processes = processes
     self.threads = threads
-    self.memoryBytes = memoryBytes
-    self.processorSeconds = processorSeconds
   }
 
   /// Returns what one process uses, or `nil` if there is none of this number.
   ///
   /// A process whose first thread has ended is there as long as another one is.
-  package static func of(process id: Int32) -> ProcessUsage? {
-    guard let stat = ProcessStat(id), !stat.hasEnded else { return nil }
-    return ProcessUsage(
-      processes: 1, threads: stat.threads, memoryBytes: memory(of: id),
-      processorSeconds: stat.processorSeconds)
+  package static func of(process id: Int32) -> ProcessUsage? { of(process: id, in: "/proc") }
+
+  /// - Parameter processes: where the kernel tells of processes.
+  static func of(process id: Int32, in processes: BytePath) -> ProcessUsage? {
+    guard let stat = ProcessStat(id, in: processes), !stat.hasEnded else { return nil }
+    return of([stat], in: processes)
   }
 
   /// Returns what all processes of a group use together.
@@ -49,31 +51,50 @@ package struct ProcessUsage: Hashable, Sendable {
   }
 
   /// Returns what some processes use together.
-  static func of(_ stats: [ProcessStat]) -> ProcessUsage {
+  static func of(_ stats: [ProcessStat], in processes: BytePath = "/proc") -> ProcessUsage {
     var sum = ProcessUsage()
     for stat in stats {
       sum.processes += 1
       sum.threads += stat.threads
-      sum.memoryBytes += stat.hasEnded ? 0 : memory(of: stat.id)
       sum.processorSeconds += stat.processorSeconds
+      if stat.hasEnded { continue }
+      if let bytes = memory(of: stat.id, in: processes) {
+        sum.memoryBytes += bytes
+      } else if isAlive(stat.id, in: processes) {
+        sum.hidesMemory = true
+      }
     }
     return sum
+  }
+
+  /// Whether a process has a thread that has not begun to end.
+  static func isAlive(_ process: Int32, in processes: BytePath = "/proc") -> Bool {
+    let threads = processes.appending("\(process)/task")
+    // The folder goes with the process.
+    guard let folder = try? Descriptor.openFolder(threads), let entries = try? folder.entries()
+    else { return false }
+    return entries.contains { entry in
+      guard let id = entry.name.utf8.flatMap({ Int32($0) }) else { return false }
+      return ProcessStat(id, in: threads).map { !$0.isEnding } ?? false
+    }
   }
 
   /// Source: proc(5), `/proc/PID/status`.
   ///
   /// Threads share their memory, but the kernel tells of it by threads that are there: where the
   /// first has ended, which is the process's own entry, another one has to be asked.
-  private static func memory(of process: Int32) -> Int {
-    if let bytes = memory("/proc/\(process)/status") { return bytes }
-    let threads: BytePath = BytePath("/proc/\(process)/task")
+  ///
+  /// - Returns: `nil` where none of them tells any.
+  private static func memory(of process: Int32, in processes: BytePath) -> Int? {
+    if let bytes = memory("\(processes)/\(process)/status") { return bytes }
+    let threads = processes.appending("\(process)/task")
     // Of one that is ending no thread has memory any more, and the folder goes.
     guard let folder = try? Descriptor.openFolder(threads), let entries = try? folder.entries()
-    else { return 0 }
+    else { return nil }
     for entry in entries {
       if let bytes = memory("\(threads)/\(entry.name)/status") { return bytes }
     }
-    return 0
+    return nil
   }
 
   /// - Returns: `nil` for a thread that has ended, which has none of these lines.
@@ -118,6 +139,8 @@ package struct ProcessStat: Hashable, Sendable {
   package let start: Int
   /// Whether no thread of it is left, so that it only waits to be waited for.
   package let hasEnded: Bool
+  /// Whether its first thread, or the thread that was asked for, has begun to end.
+  let isEnding: Bool
 
   /// Seconds on processors, those of its children that have ended included.
   package var processorSeconds: Double { ownSeconds + childrenSeconds }
@@ -134,11 +157,18 @@ package struct ProcessStat: Hashable, Sendable {
     self.threads = threads
     self.start = start
     self.hasEnded = hasEnded
+    isEnding = hasEnded
   }
 
   /// Reads the line of a process; `nil` if there is none of this number.
-  package init?(_ id: Int32) {
-    guard let text = Self.read("/proc/\(id)/stat", { String(decoding: $0, as: UTF8.self) }),
+  package init?(_ id: Int32) { self.init(id, in: "/proc") }
+
+  /// Reads the line of a process, or of a thread; `nil` if there is none of this number.
+  ///
+  /// - Parameter folder: where the kernel tells of processes, or of the threads of one.
+  init?(_ id: Int32, in folder: BytePath) {
+    guard
+      let text = Self.read("\(folder)/\(id)/stat", { String(decoding: $0, as: UTF8.self) }),
       // The name of the program is in parentheses and may hold anything.
       let end = text.utf8.lastIndex(of: UInt8(ascii: ")"))
     else { return nil }
@@ -153,10 +183,15 @@ package struct ProcessStat: Hashable, Sendable {
     self.threads = threads
     self.start = start
     // The first thread alone may have ended: then the state is the same, and others are counted.
-    hasEnded = ["Z", "X"].contains(fields[0]) && threads < 2
+    let isOver = ["Z", "X"].contains(fields[0])
+    hasEnded = isOver && threads < 2
+    isEnding = isOver || (UInt64(fields[6]) ?? 0) & Self.exiting != 0
     ownSeconds = seconds[0] + seconds[1]
     childrenSeconds = seconds[2] + seconds[3]
   }
+
+  /// PF_EXITING of the kernel's <linux/sched.h>: it has begun to end, and lets go of its memory.
+  private static let exiting: UInt64 = 4
 
   private static let ticks = Double(sysconf(Int32(_SC_CLK_TCK)))
 

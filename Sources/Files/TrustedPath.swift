@@ -9,7 +9,9 @@ package enum TrustedPath {
 
   /// Finds a file or folder, looking at each folder and link on the way to it.
   ///
-  /// All of them belong to this user or root and can be written by nobody else. A folder such as
+  /// All of them belong to this user or root and can be written by nobody else. In a user namespace
+  /// without root, what the system brings along may belong to somebody outside of it: who owns the
+  /// machine's `/` can put anything anywhere, whoever is told of it. A folder such as
   /// `/tmp`, in which nobody can replace what is not his own, may be on the way, but not hold the
   /// file itself: what is beside a program is easily taken for its own.
   ///
@@ -23,9 +25,10 @@ package enum TrustedPath {
       throw FileError(
         .other, "\(what) “\(path.printable)” can't be used: its path is not absolute.", path: path)
     }
+    let access = WriteAccess()
     let root = try Descriptor.open("/", flags: Int32(pipeline_open_place))
     var folders = [root]
-    try check(root.status(), "The folder", root.path)
+    try check(root, "The folder", access)
     var rest = Array(path.components.reversed())
     var links = 0
     while let name = rest.popLast() {
@@ -42,24 +45,24 @@ package enum TrustedPath {
       let status = try place.status()
       switch status.kind {
       case .link:
-        try checkOwner(status, "The link", place.path)
+        try checkOwner(status, "The link", place.path, access)
         links += 1
         guard links <= mostLinks else { throw FileError("find", path, errno: ELOOP) }
         let target = try place.linkTarget()
         if target.isAbsolute { folders = [root] }
         rest += target.components.reversed()
       case .folder:
-        try check(status, rest.isEmpty ? what : "The folder", place.path)
+        try check(place, rest.isEmpty ? what : "The folder", access)
         folders.append(place)
       default:
         guard rest.isEmpty else { throw FileError("find", path, errno: ENOTDIR) }
-        try checkUnshared(folder.status(), "The folder", folder.path)
-        try check(status, what, place.path)
+        try checkUnshared(folder, "The folder", access)
+        try check(place, what, access)
         return place
       }
     }
     let folder = folders[folders.count - 1]
-    try checkUnshared(folder.status(), what, folder.path)
+    try checkUnshared(folder, what, access)
     return folder
   }
 
@@ -85,32 +88,55 @@ package enum TrustedPath {
   }
 
   private static func check(
-    _ status: FileStatus, _ what: String, _ path: BytePath
+    _ place: Descriptor, _ what: String, _ access: WriteAccess
   ) throws(FileError) {
-    try checkOwner(status, what, path)
+    let status = try place.status()
+    try checkOwner(status, what, place.path, access)
     let keepsNames = status.kind == .folder && status.permissions & S_ISVTX != 0
-    if !keepsNames { try checkUnshared(status, what, path) }
+    if !keepsNames { try checkUnshared(place, what, access) }
   }
 
   private static func checkOwner(
-    _ status: FileStatus, _ what: String, _ path: BytePath
+    _ status: FileStatus, _ what: String, _ path: BytePath, _ access: WriteAccess
   ) throws(FileError) {
-    guard status.owner != 0, status.owner != geteuid() else { return }
+    let owner = access.owner(of: status)
+    switch owner {
+    case .user, .root: return
+    case .outside where isSystems(path): return
+    case .outside, .other: break
+    }
     throw FileError(
       .untrusted,
-      "\(what) “\(path.printable)” belongs to user \(status.owner), neither you nor root, who "
+      "\(what) “\(path.printable)” belongs to \(owner.words), neither you nor root, who "
         + "could put other code there: change its owner, or move the plugin to a folder of your "
         + "own.", path: path)
   }
 
   private static func checkUnshared(
-    _ status: FileStatus, _ what: String, _ path: BytePath
+    _ place: Descriptor, _ what: String, _ access: WriteAccess
   ) throws(FileError) {
-    guard status.permissions & (S_IWGRP | S_IWOTH) != 0 else { return }
+    guard let others = try access.others(place.status(), at: place) else { return }
     throw FileError(
       .untrusted,
-      "\(what) “\(path.printable)” may be written by others, who could put other code there: run "
-        + "chmod go-w on it.", path: path)
+      "\(what) “\(place.path.printable)” may be written by \(others), who could put other code there: "
+        + "run chmod go-w on it.", path: place.path)
+  }
+
+  /// What nobody but the administrator has, by custom; below it as well.
+  private static let systemTrees: [BytePath] = [
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc",
+  ]
+  /// Folders of the administrator, in which others may have some of their own.
+  private static let systemFolders: Set<BytePath> = [
+    "/", "/home", "/media", "/mnt", "/opt", "/run", "/srv", "/tmp", "/var", "/var/tmp",
+  ]
+
+  /// Whether a place is the system's own, whoever that is. Source: hier(7).
+  ///
+  /// - Parameter path: an absolute path without links.
+  static func isSystems(_ path: BytePath) -> Bool {
+    systemFolders.contains(path)
+      || systemTrees.contains { path == $0 || path.relative(to: $0) != nil }
   }
 }
 

@@ -29,11 +29,25 @@ package final class ForkQuestions: Sendable {
     return (ForkQuestions(all[0]), all[1])
   }
 
-  /// Takes what the worker sent; `nil` if it can't be listened to.
-  package func takeListener() -> ForkQuestions? {
+  /// What a worker says of its questions.
+  package enum Word {
+    case listener(ForkQuestions)
+    /// Its machine, or a filter that it is in already, does not let it ask.
+    case refused
+  }
+
+  /// What a worker writes that can't ask; a byte of 0 carries where the questions arrive.
+  static let refusal: UInt8 = 1
+
+  /// Takes what the worker sent; `nil` if it ended without a word, or if it can't be taken.
+  package func takeWord() -> Word? {
+    var byte: UInt8 = 0
+    guard recv(descriptor.number, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 1
+    else { return nil }
+    if byte == Self.refusal { return .refused }
     let number = pipeline_receive_descriptor(descriptor.number)
     guard number >= 0 else { return nil }
-    return ForkQuestions(Descriptor(takingOver: number, path: "a worker's questions"))
+    return .listener(ForkQuestions(Descriptor(takingOver: number, path: "a worker's questions")))
   }
 
   /// Answers a question; returns at once if there is none any more.
@@ -52,8 +66,11 @@ package final class ForkQuestions: Sendable {
   /// - Parameter number: the descriptor that the program is spoken to by; closed here.
   static func begin(by number: Int32) {
     let stream = Descriptor(takingOver: number, path: "the program's stream")
-    // Where it can't be done the program sees the stream end, and says so.
-    guard let listener = SystemCallFilter.askBeforeForking() else { return }
+    guard let listener = SystemCallFilter.askBeforeForking() else {
+      // A program that is gone needs not be told.
+      _ = try? stream.write([refusal])
+      return
+    }
     _ = pipeline_send_descriptor(stream.number, listener.number)
   }
 }

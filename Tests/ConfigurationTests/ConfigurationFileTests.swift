@@ -46,12 +46,23 @@ import Testing
   }
 
   @Test(
-    "A file that others may write is refused", arguments: [0o620, 0o602, 0o666, 0o664] as [mode_t])
+    "A file that others may write is refused", arguments: [0o602, 0o622, 0o666] as [mode_t])
   func writable(mode: mode_t) throws {
     try write(InitialConfiguration.text(), mode: mode)
     let error = try loadingError()
     #expect(error.code == .untrusted && error.file == path && error.pointer == nil)
     #expect(error.message.contains("chmod go-w"))
+  }
+
+  @Test(
+    "A file that its group may write is refused where it can't be known who is in it",
+    .enabled(if: geteuid() == 0, "needs root for chown"))
+  func group() throws {
+    try write(InitialConfiguration.text(), mode: 0o664)
+    _ = try PipelineConfiguration.load(file: path)
+    try #require(chown(path.description, 0, 4_294_967_123) == 0)
+    let error = try loadingError()
+    #expect(error.code == .untrusted && error.message.contains("there is no such group"))
   }
 
   @Test("A file of somebody else is refused", .enabled(if: geteuid() == 0, "needs root for chown"))

@@ -139,7 +139,9 @@ final class WorkerTests {
     }
     let failure = try begin(lane).failure()
     #expect(failure.class == .permanent)
-    #expect(failure.reason.contains("of memory, and may use 96 MiB"), "\(failure.reason)")
+    #expect(
+      failure.reason.contains("of memory, and may use 96 MiB at most. For more, set limits.memory"),
+      "\(failure.reason)")
   }
 
   @Test("What the processes used that a job has ended already counts as its time on processors")
@@ -241,6 +243,72 @@ final class WorkerTests {
       allowance: allowance, limits: limits)
     let version = try WorkerDescription(program).manifest().version
     #expect(version.hasPrefix("made 7, refused 33"), "\(version)")
+  }
+
+  @Test("Memory is refused beyond what a plugin may have to say what it is")
+  func memoryInHandshake() throws {
+    // Asked for and not used, so that it costs nothing; more than is allowed on any machine.
+    let most = 512 + 128 * Machine.processors
+    let script = """
+      import mmap, sys
+      sys.stdin.readline()
+      made = refused = 0
+      blocks = []
+      for _ in range(\(most / 64 + 8)):
+        try:
+          blocks.append(mmap.mmap(-1, 64 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+          made += 1
+        except OSError: refused += 1
+      manifest = sys.argv[1].replace('"version":"1', f'"version":"made {made}, refused {refused}')
+      print('{"type":"manifest","protocol":1,"manifest":' + manifest + "}", flush=True)
+      sys.stdin.read()
+      """
+    let file = folder.appending("memory.py")
+    try Descriptor.openFolder(folder.path).writeDurably(Array(script.utf8), as: "memory.py")
+    var allowance = StageAllowance()
+    allowance.read = [file]
+    let manifest = BytePath(try JSONText.encode(FakeCarrier.manifest("memory")))
+    let program = WorkerProgram(
+      .executable(["/usr/bin/python3", file, manifest]), host: BuiltProgram.path,
+      allowance: allowance)
+    let version = try WorkerDescription(program).manifest().version
+    let refused = try #require(version.split(separator: " ").dropFirst(3).first)
+    // Its interpreter has some, too.
+    #expect((8...10).contains(try #require(Int(refused.prefix { $0.isNumber }))), "\(version)")
+  }
+
+  @Test("A plugin that is tested is held to its limit of memory, and it is said why it ended")
+  func memoryInSession() throws {
+    let plugin = try ShellPlugin(
+      process: "x=a; while [ ${#x} -lt 134217728 ]; do x=$x$x; done; read -r line",
+      in: folder.path)
+    var limits = StageLimits()
+    limits.memory = ByteSize(bytes: 64 << 20)
+    let program = WorkerProgram(
+      .executable(["/bin/sh", folder.appending("plugin.sh")]), host: BuiltProgram.path,
+      allowance: plugin.program.allowance, limits: limits)
+    let session = try WorkerSession(program, named: "tested", in: folder.appending("work"))
+    session.send(.hello(protocol: HostMessage.currentProtocol, program: "test"))
+    session.send(.create(options: [:]))
+    session.send(.process(try request(in: session)))
+    var said: [WorkerSession.Event] = []
+    while let event = session.next(within: TimeSpan(milliseconds: 30_000)) { said.append(event) }
+    try session.end()
+    #expect(
+      said.contains {
+        if case .log(let line) = $0 { line.contains("and may use 64 MiB at most") } else { false }
+      }, "\(said)")
+    guard case .ended? = said.last else { return Issue.record("It did not end: \(said)") }
+  }
+
+  private func request(in session: WorkerSession) throws -> PluginRequest {
+    PluginRequest(
+      job: "1",
+      asset: .init(
+        id: try #require(AssetID("018f0000-0000-7000-8000-000000000001")), name: "a",
+        digest: try #require(Digest(bytes: [UInt8](repeating: 7, count: 32))), size: 9),
+      input: session.input.description, output: session.output.description, options: [:],
+      facts: [:])
   }
 
   // MARK: Between jobs

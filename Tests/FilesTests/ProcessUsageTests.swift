@@ -61,6 +61,66 @@ struct ProcessUsageTests {
     #expect(ProcessUsage.of(process: child) == nil)
   }
 
+  @Test("A process is alive as long as one of its threads has not begun to end")
+  func alive() throws {
+    let (process, line) = try started(
+      """
+      import os, sys
+      child = os.fork()
+      if child == 0: os._exit(0)
+      os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+      print(child, flush=True)
+      sys.stdin.read()
+      """)
+    defer { kill(process.processIdentifier, SIGKILL) }
+    let ended = try #require(Int32(line.trimmingCharacters(in: .whitespacesAndNewlines)))
+    #expect(ProcessUsage.isAlive(process.processIdentifier))
+    #expect(!ProcessUsage.isAlive(ended))
+    #expect(ProcessUsage.of(process: process.processIdentifier)?.hidesMemory == false)
+    // The state and the flags of the kernel, at the third and the ninth place.
+    func alive(_ threads: (state: String, flags: Int)...) throws -> Bool {
+      let folder = try TemporaryFolder()
+      let tasks = folder.path.appending("7/task")
+      for (number, thread) in threads.enumerated() {
+        let path = "\(tasks)/\(7 + number)"
+        try FileManager.default.createDirectory(
+          atPath: path, withIntermediateDirectories: true)
+        let rest = String(repeating: " 1", count: 40)
+        try "7 (a) b) \(thread.state) 1 7 7 0 -1 \(thread.flags)\(rest)".write(
+          toFile: path + "/stat", atomically: false, encoding: .utf8)
+      }
+      return ProcessUsage.isAlive(7, in: folder.path)
+    }
+    #expect(try alive(("R", 0x400000)))
+    #expect(try !alive(("R", 0x400004)))
+    #expect(try !alive(("D", 0x40010C)))
+    #expect(try alive(("Z", 0x40010C), ("S", 0x400000)))
+    #expect(try !alive(("Z", 0x40010C), ("R", 0x400004)))
+    #expect(try !alive())
+  }
+
+  @Test("Of a process that is alive and shows no memory it is known that it hides it")
+  func hidden() throws {
+    func usage(_ status: String, flags: Int = 0) throws -> ProcessUsage? {
+      let folder = try TemporaryFolder()
+      let rest = String(repeating: " 1", count: 40)
+      for place in ["7", "7/task/7"] {
+        let path = "\(folder.path)/\(place)"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        try "7 (a) S 1 7 7 0 -1 \(flags)\(rest)".write(
+          toFile: path + "/stat", atomically: false, encoding: .utf8)
+        try status.write(toFile: path + "/status", atomically: false, encoding: .utf8)
+      }
+      return ProcessUsage.of(process: 7, in: folder.path)
+    }
+    let told = try #require(try usage("Name:\ta\nRssAnon:\t  12 kB\nVmPTE:\t 4 kB\n"))
+    #expect(told.memoryBytes == 16 << 10 && !told.hidesMemory)
+    let none = try #require(try usage("Name:\ta\nThreads:\t1\n"))
+    #expect(none.memoryBytes == 0 && none.hidesMemory)
+    let ending = try #require(try usage("Name:\ta\nThreads:\t1\n", flags: 4))
+    #expect(ending.memoryBytes == 0 && !ending.hidesMemory)
+  }
+
   // MARK: Time
 
   private func stat(_ id: Int32, own: Double, children: Double = 0) -> ProcessStat {

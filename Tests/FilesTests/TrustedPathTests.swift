@@ -44,7 +44,7 @@ struct TrustedPathTests {
 
   @Test(
     "The file and each folder above it may be written by nobody else, also behind a link",
-    arguments: ["a/b/file", "a/b", "a"], [UInt32(0o775), 0o757])
+    arguments: ["a/b/file", "a/b", "a"], [UInt32(0o777), 0o757])
   func writable(_ name: String, _ mode: UInt32) throws {
     let path = top.path.appending(name)
     try #require(chmod("\(path)", mode) == 0)
@@ -53,6 +53,22 @@ struct TrustedPathTests {
       #expect(error.code == .untrusted && error.path == path)
       #expect(error.message.contains("chmod go-w"))
     }
+  }
+
+  @Test(
+    "What its group may write is refused where it can't be known who is in it",
+    .enabled(if: geteuid() == 0, "only root can give a file to a group that is none"),
+    arguments: ["a/b/file", "a/b", "a"])
+  func group(_ name: String) throws {
+    let path = top.path.appending(name)
+    try #require(chmod("\(path)", 0o775) == 0)
+    _ = try find("a/b/file")
+    try #require(chown("\(path)", 0, 4_294_967_123) == 0)
+    try #require(chmod("\(path)", 0o775) == 0)
+    let error = try refusal("a/b/file")
+    #expect(error.code == .untrusted && error.path == path)
+    #expect(error.message.contains("there is no such group"), "\(error.message)")
+    #expect(error.message.contains("chmod go-w"))
   }
 
   @Test("A folder where all may put something, but not replace, may be above, not hold the file")

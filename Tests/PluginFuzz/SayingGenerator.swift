@@ -1,8 +1,9 @@
+import Fixtures
 import PipelineModel
 
 /// Makes lines that a plugin may say: sound ones, sound ones that were changed, and ones made to hurt.
 enum SayingGenerator {
-  static func next(_ random: inout SayingRandom) -> [UInt8] {
+  static func next(_ random: inout SeededRandom) -> [UInt8] {
     if random.once(in: 2000) { return monster(&random) }
     var line = Array(JSONTextOfAnything.write(message(&random)).utf8)
     if random.once(in: 4) {
@@ -13,7 +14,7 @@ enum SayingGenerator {
 
   // MARK: Messages
 
-  private static func message(_ random: inout SayingRandom) -> JSONValue {
+  private static func message(_ random: inout SeededRandom) -> JSONValue {
     switch random.below(12) {
     case 0...4:
       return ["type": "manifest", "protocol": 1, "manifest": manifest(&random)]
@@ -33,7 +34,7 @@ enum SayingGenerator {
     }
   }
 
-  private static func manifest(_ random: inout SayingRandom) -> JSONValue {
+  private static func manifest(_ random: inout SeededRandom) -> JSONValue {
     var members: [String: JSONValue] = [
       "id": "evil", "version": "1", "outputVersion": 1, "scope": "original", "runtime": "",
       "facts": [], "makesRenditions": true, "estimates": false,
@@ -45,7 +46,7 @@ enum SayingGenerator {
     return .object(members)
   }
 
-  private static func result(_ random: inout SayingRandom) -> JSONValue {
+  private static func result(_ random: inout SeededRandom) -> JSONValue {
     switch random.below(6) {
     case 0: return ["outcome": "failed", "failure": failure(&random)]
     case 1: return ["outcome": "skipped", "reason": text(&random)]
@@ -59,7 +60,7 @@ enum SayingGenerator {
     }
   }
 
-  private static func rendition(_ random: inout SayingRandom) -> JSONValue {
+  private static func rendition(_ random: inout SeededRandom) -> JSONValue {
     var members: [String: JSONValue] = [
       "name": "a", "path": "a.png", "mediaType": "image/png", "width": 1, "height": 1,
     ]
@@ -72,12 +73,12 @@ enum SayingGenerator {
     "../x", "/etc/passwd", "a/../../x", "a\0.png", "", ".", "a//b", "a/", "a\n", "..\0", "%2e%2e",
   ]
 
-  private static func failure(_ random: inout SayingRandom) -> JSONValue {
+  private static func failure(_ random: inout SeededRandom) -> JSONValue {
     ["class": .string(random.any(of: ["permanent", "transient", "odd"])), "reason": text(&random)]
   }
 
   /// Gives one of the members another value now and then.
-  private static func spoil(_ members: inout [String: JSONValue], _ random: inout SayingRandom) {
+  private static func spoil(_ members: inout [String: JSONValue], _ random: inout SeededRandom) {
     guard random.once(in: 3), let key = members.keys.sorted().randomElement(using: &random) else {
       return
     }
@@ -93,7 +94,7 @@ enum SayingGenerator {
   ]
   private static let names = ["a", "b", "c", "d", "name"]
 
-  static func schema(_ random: inout SayingRandom, _ depth: Int) -> JSONValue {
+  static func schema(_ random: inout SeededRandom, _ depth: Int) -> JSONValue {
     var members: [String: JSONValue] = [:]
     for _ in 0..<(1 + random.below(5)) {
       let keyword = random.any(of: keywords)
@@ -103,7 +104,7 @@ enum SayingGenerator {
   }
 
   private static func value(
-    of keyword: String, _ random: inout SayingRandom, _ depth: Int
+    of keyword: String, _ random: inout SeededRandom, _ depth: Int
   ) -> JSONValue {
     if depth <= 0 || random.once(in: 30) { return anything(&random, 2) }
     switch keyword {
@@ -133,7 +134,7 @@ enum SayingGenerator {
     "(a+)+", "(a|a)*", "(.*)*", "((a?){3}){3}", "\u{0}", "\\",
   ]
 
-  static func pattern(_ random: inout SayingRandom) -> String {
+  static func pattern(_ random: inout SeededRandom) -> String {
     if random.once(in: 50) {
       return String(repeating: random.any(of: pieces), count: random.below(2000))
     }
@@ -150,13 +151,13 @@ enum SayingGenerator {
     "image/png", "a/b/c", "../..", "\r\n", "\u{9B}1m", "\u{FEFF}", "“”", "#/$defs/a",
   ]
 
-  private static func text(_ random: inout SayingRandom) -> JSONValue {
+  private static func text(_ random: inout SeededRandom) -> JSONValue {
     let text = random.any(of: texts)
     if random.once(in: 40) { return .string(String(repeating: text, count: random.below(3000))) }
     return .string(text)
   }
 
-  static func object(_ random: inout SayingRandom, _ depth: Int) -> [String: JSONValue] {
+  static func object(_ random: inout SeededRandom, _ depth: Int) -> [String: JSONValue] {
     var members: [String: JSONValue] = [:]
     for _ in 0..<random.below(5) {
       let key = random.once(in: 4) ? text(&random).string ?? "" : random.any(of: names)
@@ -165,7 +166,7 @@ enum SayingGenerator {
     return members
   }
 
-  static func anything(_ random: inout SayingRandom, _ depth: Int) -> JSONValue {
+  static func anything(_ random: inout SeededRandom, _ depth: Int) -> JSONValue {
     switch random.below(depth > 0 ? 9 : 6) {
     case 0: return .null
     case 1: return .bool(random.once(in: 2))
@@ -178,7 +179,7 @@ enum SayingGenerator {
 
   // MARK: Bytes
 
-  private static func change(_ line: inout [UInt8], _ random: inout SayingRandom) {
+  private static func change(_ line: inout [UInt8], _ random: inout SeededRandom) {
     guard !line.isEmpty else { return line.append(0x7B) }
     let at = random.below(line.count)
     let end = min(line.count, at + 1 + random.below(40))
@@ -202,7 +203,7 @@ enum SayingGenerator {
   // MARK: Monsters
 
   /// As large as a line may be, and a little more, in a way that could cost the most.
-  private static func monster(_ random: inout SayingRandom) -> [UInt8] {
+  private static func monster(_ random: inout SeededRandom) -> [UInt8] {
     let size = random.any(of: [1 << 16, 1 << 18, (1 << 20) - 4096, (1 << 20) + 10])
     func wrap(_ text: String) -> String {
       #"{"type":"result","job":"1","result":{"outcome":"done","facts":{"a":\#(text)}}}"#

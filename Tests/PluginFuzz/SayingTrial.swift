@@ -1,6 +1,7 @@
 import Configuration
 import Engine
 import Files
+import Fixtures
 import PipelineModel
 import PipelinePlugin
 
@@ -11,7 +12,7 @@ struct SayingTrial {
   /// What was wrong with the last one.
   var fault: String?
 
-  mutating func take(_ line: [UInt8], _ random: inout SayingRandom) {
+  mutating func take(_ line: [UInt8], _ random: inout SeededRandom) {
     split(line, &random)
     do throws(MessageError) {
       switch try PluginMessage(line: line) {
@@ -35,7 +36,7 @@ struct SayingTrial {
   }
 
   /// Reads the line in pieces, as it comes through a pipe.
-  private mutating func split(_ line: [UInt8], _ random: inout SayingRandom) {
+  private mutating func split(_ line: [UInt8], _ random: inout SeededRandom) {
     guard line.count < 5000 else { return }
     var buffer = LineBuffer()
     var lines: [[UInt8]] = []
@@ -49,7 +50,7 @@ struct SayingTrial {
     if Array(lines.joined(separator: [0x0A])) != line { fault = "a line in pieces is another" }
   }
 
-  private mutating func take(_ manifest: PluginManifest, _ random: inout SayingRandom) {
+  private mutating func take(_ manifest: PluginManifest, _ random: inout SeededRandom) {
     if let found = ManifestCheck.fault(in: manifest) {
       count("bad manifest")
       return check(found, most: 1000)

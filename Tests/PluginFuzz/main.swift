@@ -32,7 +32,7 @@ for input in numbers[1]..<(numbers[1] + numbers[2]) {
     print("input \(input)")
     fflush(nil)
   }
-  var random = SayingRandom(seed: numbers[0], input: input)
+  var random = SeededRandom(seed: numbers[0], input: input)
   let line = SayingGenerator.next(&random)
   let begin = processorSeconds()
   trial.take(line, &random)

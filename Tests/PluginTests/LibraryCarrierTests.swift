@@ -127,7 +127,7 @@ struct LibraryCarrierTests {
   func trust() throws {
     let path = try compiler.compile(PluginCompiler.source())
     let text = try #require(path.utf8)
-    try FileManager.default.setAttributes([.posixPermissions: 0o775], ofItemAtPath: text)
+    try FileManager.default.setAttributes([.posixPermissions: 0o757], ofItemAtPath: text)
     #expect(try refusal(at: path).reason.contains("chmod go-w"))
     try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: text)
     _ = try LibraryCarrier(path: path)

@@ -68,7 +68,7 @@ final class PluginFinderTests {
     #expect(found.refusal?.contains("chmod go-w") == true)
     #expect(throws: PluginFailure.self) { try self.finder.find("b") }
     try put("first/libpipeline-a.so")
-    try set(0o775, "first")
+    try set(0o757, "first")
     #expect(throws: PluginFailure.self) { try self.finder.all() }
   }
 

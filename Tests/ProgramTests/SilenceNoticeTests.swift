@@ -10,7 +10,7 @@ struct SilenceNoticeTests {
 
   private func job(at seconds: Int) -> RunningJob {
     RunningJob(
-      control: JobControl(), stage: "thumbs", name: "IMG.jpg", since: start + .seconds(seconds),
+      stage: "thumbs", name: "IMG.jpg", since: start + .seconds(seconds),
       limit: TimeSpan(milliseconds: 600_000))
   }
 

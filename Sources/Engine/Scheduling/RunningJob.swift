@@ -1,9 +1,7 @@
 package import PipelineModel
 
-/// A job that was begun, for who wants to cancel it or to say what is waited for.
+/// A job that was begun, for who wants to say what is waited for.
 package struct RunningJob: Sendable {
-  /// Cancels it.
-  let control: JobControl
   /// The stage's name.
   package let stage: String
   /// The file's own name.
@@ -12,16 +10,4 @@ package struct RunningJob: Sendable {
   package let since: ContinuousClock.Instant
   /// How long it may take.
   package let limit: TimeSpan
-
-  /// Makes it from its parts.
-  package init(
-    control: JobControl, stage: String, name: BytePath, since: ContinuousClock.Instant,
-    limit: TimeSpan
-  ) {
-    self.control = control
-    self.stage = stage
-    self.name = name
-    self.since = since
-    self.limit = limit
-  }
 }

@@ -1,3 +1,4 @@
+import Configuration
 import Dispatch
 import PipelineModel
 import PipelinePlugin
@@ -46,6 +47,8 @@ struct Timeout: Sendable {
   /// What a failure is to be called that came after the time was over.
   var failure: PluginFailure? {
     guard let limit, isOver.value.load(ordering: .relaxed) else { return nil }
-    return PluginFailure(.transient, "It was given up: it may take \(limit) at most.")
+    return PluginFailure(
+      .transient,
+      "It was given up: it may take \(limit) at most." + StageLimits.remedy(.time))
   }
 }

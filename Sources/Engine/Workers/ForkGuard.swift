@@ -11,41 +11,25 @@ final class ForkGuard: Sendable {
   static let shared = ForkGuard()
 
   private struct State {
-    /// What the thread is woken by; `nil` until there is one.
-    var wakeup: PipeEnds?
     var watched: [Int32: ForkCount] = [:]
-    var hasFailed = false
+    var isRefused = false
   }
 
-  /// Whether a worker that locked itself in could not be listened to.
-  var hasFailed: Bool { state.withLock { $0.hasFailed } }
+  /// Whether the machine refused to let a worker be listened to.
+  var isRefused: Bool { state.withLock { $0.isRefused } }
 
+  private let thread = PollingThread("a guard's pipe")
   private let state = Mutex(State())
 
   private init() {}
 
   /// Starts the thread, unless it runs.
-  func begin() throws(FileError) {
-    if state.withLock({ $0.wakeup != nil }) { return }
-    let wakeup = try PipeEnds("a guard's pipe")
-    for end in [wakeup.reading, wakeup.writing] { try end.setNonBlocking() }
-    let isFirst = state.withLock { state in
-      defer { state.wakeup = state.wakeup ?? wakeup }
-      return state.wakeup == nil
-    }
-    guard isFirst else { return }
-    do throws(FileError) {
-      try DedicatedThread.start { [self] in while true { next(wakeup.reading) } }
-    } catch {
-      state.withLock { $0.wakeup = nil }
-      throw error
-    }
-  }
+  func begin() throws(FileError) { try thread.begin { [self] in round($0) } }
 
   /// Answers a worker from now on.
   func add(_ count: ForkCount) {
     state.withLock { $0.watched[count.worker] = count }
-    wake()
+    thread.wake()
   }
 
   /// Forgets a worker that is gone.
@@ -53,32 +37,17 @@ final class ForkGuard: Sendable {
     state.withLock { state in
       if state.watched[count.worker] === count { state.watched[count.worker] = nil }
     }
-    wake()
+    thread.wake()
   }
 
-  private func wake() {
-    // A pipe that is full wakes as well.
-    if let pipe = state.withLock({ $0.wakeup }) { _ = try? pipe.writing.writeSome([0]) }
-  }
-
-  // Not inlined: what is made within a loop without an end is never released.
-  // Source: github.com/swiftlang/swift/pull/86644.
-  @inline(never)
-  private func next(_ reading: Descriptor) {
-    let asking = state.withLock { Array($0.watched.values) }.filter { $0.descriptor != nil }
-    // Kept open until poll(2) returns.
-    let descriptors = [reading] + asking.compactMap(\.descriptor)
-    var polled = descriptors.map { pollfd(fd: $0.number, events: Int16(POLLIN), revents: 0) }
-    guard poll(&polled, nfds_t(polled.count), -1) > 0 else { return }
-    withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer in
-      // What is in it says nothing but that there are others to be asked.
-      _ = try? reading.readSome(into: buffer)
+  private func round(_ wait: PollingThread.Wait) {
+    let asking = state.withLock { Array($0.watched.values) }
+      .compactMap { count in count.descriptor.map { (count, $0) } }
+    let events = wait(for: asking.map(\.1))
+    for ((count, _), events) in zip(asking, events) where events != 0 {
+      let isRefused = count.answer(hasQuestion: events & POLLIN != 0)
+      if isRefused { state.withLock { $0.isRefused = true } }
     }
-    for (count, entry) in zip(asking, polled.dropFirst()) where entry.revents != 0 {
-      let hasBegun = count.answer(hasQuestion: entry.revents & Int16(POLLIN) != 0)
-      if hasBegun == false { state.withLock { $0.hasFailed = true } }
-    }
-    withExtendedLifetime(descriptors) {}
   }
 }
 
@@ -133,22 +102,29 @@ final class ForkCount: Sendable {
   /// Deals with what the worker said.
   ///
   /// - Parameter hasQuestion: whether it said anything; else it is gone.
-  /// - Returns: once, whether it can be listened to.
-  func answer(hasQuestion: Bool) -> Bool? {
+  /// - Returns: whether the machine refuses to let it be listened to.
+  func answer(hasQuestion: Bool) -> Bool {
     switch state.withLock({ $0.stage }) {
     case .waiting(let questions):
-      let listener = hasQuestion ? questions.takeListener() : nil
-      state.withLock { $0.stage = listener.map { .asking($0) } ?? .over }
+      let word = hasQuestion ? questions.takeWord() : nil
+      state.withLock { state in
+        if case .listener(let listener)? = word {
+          state.stage = .asking(listener)
+        } else {
+          state.stage = .over
+        }
+      }
       // One that ended before it came so far says nothing of the machine.
-      return listener != nil || ProcessUsage.of(process: worker) == nil
+      if case .refused? = word { return true }
+      return false
     case .asking(let questions):
       if hasQuestion {
         questions.answer { allows($0) }
       } else {
         state.withLock { $0.stage = .over }
       }
-      return nil
-    case .over: return nil
+      return false
+    case .over: return false
     }
   }
 

@@ -3,7 +3,9 @@ import Sandbox
 /// Which limits of workers can't be held on this machine, and why.
 package enum HeldLimits {
   /// A sentence for each; empty where all are held.
-  package static var missing: [String] { [kernelMemory, forks].compactMap(\.self) }
+  package static var missing: [String] {
+    [kernelMemory, forks, files(.probe())].compactMap(\.self)
+  }
 
   /// What the kernel keeps for a worker, which only a control group counts.
   package static var kernelMemory: String? {
@@ -16,10 +18,19 @@ package enum HeldLimits {
 
   /// The number of threads and processes.
   package static var forks: String? {
-    guard !SandboxSupport.probe().asksBeforeForking || ForkGuard.shared.hasFailed else {
+    guard !SandboxSupport.probe().asksBeforeForking || ForkGuard.shared.isRefused else {
       return nil
     }
-    return "Workers can't be asked before they make a thread or a process (seccomp_unotify(2)), so "
+    return
+      "Workers can't be asked before they make a thread or a process (seccomp_unotify(2)), so "
       + "these are counted \(JobWatch.looksEachSecond) times a second, and may be more in between."
+  }
+
+  /// What a plugin may reach where the kernel has no Landlock.
+  static func files(_ support: SandboxSupport) -> String? {
+    guard support.landlockABI == 0 else { return nil }
+    // What the filter of calls lacks keeps workers from starting, which is told then.
+    let missing = SandboxSupport(landlockABI: 0, seccomp: true).missing
+    return "The kernel has no Landlock: \(missing.joined(separator: "; "))."
   }
 }

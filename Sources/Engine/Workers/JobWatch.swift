@@ -1,3 +1,4 @@
+import Configuration
 import Files
 import PipelineModel
 import PipelinePlugin
@@ -40,34 +41,42 @@ struct JobWatch {
     }
     if let time = limits.time, ContinuousClock().now - start > time.duration {
       return Verdict(
-        failure: PluginFailure(.transient, "It was ended: it may take \(time) at most."))
+        failure: PluginFailure(
+          .transient, "It was ended: it may take \(time) at most." + StageLimits.remedy(.time)))
     }
     guard let cpu = limits.cpu, let usage, usage.processorSeconds - processorStart > cpu.seconds
     else { return nil }
     return Verdict(
       failure: PluginFailure(
-        .permanent, "It was ended: it may use a processor for \(cpu) at most."))
+        .permanent,
+        "It was ended: it may use a processor for \(cpu) at most." + StageLimits.remedy(.cpu)))
   }
 }
 
 extension WorkerLimits {
   /// Says why what a worker's processes take at this moment is too much, or `nil`.
   func verdict(on usage: ProcessUsage) -> PluginFailure? {
+    if usage.hidesMemory {
+      return PluginFailure(
+        .permanent, "It was ended: the kernel does not tell how much memory it uses.")
+    }
     if usage.memoryBytes > memory.bytes {
       return PluginFailure(
         .permanent,
         "It was ended: it used \(ByteSize(bytes: usage.memoryBytes)) of memory, and may use "
-          + "\(memory) at most.")
+          + "\(memory) at most." + StageLimits.remedy(.memory))
     }
     if usage.processes > processes {
       return PluginFailure(
         .permanent,
-        "It was ended: it ran \(usage.processes) processes, and may run \(processes) at most.")
+        "It was ended: it ran \(usage.processes) processes, and may run \(processes) at most."
+          + StageLimits.remedy(.processes))
     }
     if usage.threads > threads {
       return PluginFailure(
         .permanent,
-        "It was ended: it ran \(usage.threads) threads, and may run \(threads) at most.")
+        "It was ended: it ran \(usage.threads) threads, and may run \(threads) at most, 512 more "
+          + "than processes." + StageLimits.remedy(.processes))
     }
     return nil
   }
@@ -80,11 +89,15 @@ extension WorkerLimits {
   ) throws(FileError) -> PluginFailure? {
     let usage = try folder.usage(mostFiles: files)
     if usage.files > files {
-      return PluginFailure(.permanent, "It was ended: it may make \(files) files at most.")
+      return PluginFailure(
+        .permanent,
+        "It was ended: it may make \(files) files at most." + StageLimits.remedy(.files))
     }
     if usage.bytes + namelessBytes > outputBytes.bytes {
       return PluginFailure(
-        .permanent, "It was ended: the files that it made have more than \(outputBytes).")
+        .permanent,
+        "It was ended: the files that it made have more than \(outputBytes)."
+          + StageLimits.remedy(.outputBytes))
     }
     return nil
   }

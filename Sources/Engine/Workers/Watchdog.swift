@@ -21,12 +21,11 @@ final class Watchdog: Sendable {
   }
 
   private struct State {
-    /// What the thread is woken by; `nil` until there is one.
-    var wakeup: PipeEnds?
     var last = 0
     var entries: [Int: Entry] = [:]
   }
 
+  private let thread = PollingThread("a watchdog's pipe")
   private let state = Mutex(State())
 
   private init() {}
@@ -39,23 +38,7 @@ final class Watchdog: Sendable {
     try files.begin()
   }
 
-  private func begin() throws(FileError) {
-    // Not within the lock, which the new thread takes.
-    if state.withLock({ $0.wakeup != nil }) { return }
-    let wakeup = try PipeEnds("a watchdog's pipe")
-    for end in [wakeup.reading, wakeup.writing] { try end.setNonBlocking() }
-    let isFirst = state.withLock { state in
-      defer { state.wakeup = state.wakeup ?? wakeup }
-      return state.wakeup == nil
-    }
-    guard isFirst else { return }
-    do throws(FileError) {
-      try DedicatedThread.start { [self] in while true { next(wakeup.reading) } }
-    } catch {
-      state.withLock { $0.wakeup = nil }
-      throw error
-    }
-  }
+  private func begin() throws(FileError) { try thread.begin { [self] in round($0) } }
 
   /// Begins to call somebody now and again.
   ///
@@ -67,7 +50,7 @@ final class Watchdog: Sendable {
         due: ContinuousClock().now + interval, interval: interval, body: body)
       return state.last
     }
-    wake()
+    thread.wake()
     return number
   }
 
@@ -77,30 +60,17 @@ final class Watchdog: Sendable {
       state.entries[number]?.interval = interval
       state.entries[number]?.due = ContinuousClock().now + interval
     }
-    wake()
+    thread.wake()
   }
 
   /// Calls no more, but may be calling at this moment.
   func remove(_ number: Int) { state.withLock { $0.entries[number] = nil } }
 
-  private func wake() {
-    // A pipe that is full wakes as well.
-    if let pipe = state.withLock({ $0.wakeup }) { _ = try? pipe.writing.writeSome([0]) }
-  }
-
   /// Calls all whose time has come, and waits for the next.
-  // Not inlined: what is made within a loop without an end is never released.
-  // Source: github.com/swiftlang/swift/pull/86644.
-  @inline(never)
-  private func next(_ reading: Descriptor) {
+  private func round(_ wait: PollingThread.Wait) {
     for number in state.withLock({ Array($0.entries.keys) }) { call(number) }
     let due = state.withLock { $0.entries.values.map(\.due).min() }
-    var descriptor = pollfd(fd: reading.number, events: Int16(POLLIN), revents: 0)
-    poll(&descriptor, 1, due.map(Self.milliseconds) ?? -1)
-    withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer in
-      // What is in it says nothing but that it is time to look.
-      _ = try? reading.readSome(into: buffer)
-    }
+    wait(atMost: due.map { $0 - ContinuousClock().now })
   }
 
   private func call(_ number: Int) {
@@ -116,10 +86,5 @@ final class Watchdog: Sendable {
       let pause = (end - start) * (10 * state.entries.count - 1)
       state.entries[number]?.due = max(start + interval, end + pause)
     }
-  }
-
-  private static func milliseconds(until due: ContinuousClock.Instant) -> Int32 {
-    let time = due - ContinuousClock().now
-    return Int32(clamping: max(0, Int((time / .milliseconds(1)).rounded(.up))))
   }
 }

@@ -59,7 +59,7 @@ struct WorkerLimits: Sendable {
     PluginFailure(
       isSetUp ? .permanent : .environment,
       "It was ended by the kernel: \(isSetUp ? "" : "to be set up, ")it needed more than \(memory) of "
-        + "memory, the most that it may use.")
+        + "memory, the most that it may use." + StageLimits.remedy(.memory))
   }
 
   /// The part of it that the kernel watches over.

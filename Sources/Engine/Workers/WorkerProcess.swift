@@ -45,6 +45,7 @@ final class WorkerProcess: Sendable {
   private let mayFork: Bool
   private let forks: ForkCount
   private let meter: Mutex<GroupMeter>
+  private let hiddenMemory = Mutex(HiddenMemory())
   private let queue: DispatchQueue
   private let output: Descriptor
   private let error: Descriptor
@@ -147,7 +148,8 @@ final class WorkerProcess: Sendable {
   /// - Parameter countsRefused: whether threads and processes that were refused count as one more
   ///   than there may be.
   func usage(countsRefused: Bool = true) -> ProcessUsage? {
-    guard let usage = usageNow() else { return nil }
+    guard var usage = usageNow() else { return nil }
+    usage.hidesMemory = hiddenMemory.withLock { $0.look(isHidden: usage.hidesMemory) }
     return countsRefused ? addingRefused(to: usage) : usage
   }
 

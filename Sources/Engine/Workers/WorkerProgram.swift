@@ -135,7 +135,9 @@ package struct WorkerProgram: Sendable {
     }
     if case .signal(SIGXFSZ) = ending, let outputBytes {
       return PluginFailure(
-        .permanent, "It was ended: it made a file of more than \(outputBytes).")
+        .permanent,
+        "It was ended: it made a file of more than \(outputBytes)."
+          + StageLimits.remedy(.outputBytes))
     }
     return PluginFailure(
       .transient, "The plugin \(name) crashed, \(Self.words(ending)).\(last)")

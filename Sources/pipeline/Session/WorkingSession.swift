@@ -29,7 +29,7 @@ struct WorkingSession {
       Pulse.shared.beat()
       return Interruption.shared.isRequested
     }
-    try tellLimits(context.console)
+    if !context.console.isQuiet { try tellLimits() }
     if let fault = WorkerGroups.shared.fault {
       report.warning(
         "Workers have no control groups of their own, and are held to their memory by looks alone: "
@@ -37,16 +37,20 @@ struct WorkingSession {
     }
   }
 
-  /// Says once to who is there to read it, and again when it changes, which limits can't be held.
-  private func tellLimits(_ console: Console) throws {
-    guard console.isTerminal || console.isVerbose else { return }
+  /// Says which limits can't be held: once for a library, and again where there is one more.
+  ///
+  /// All that was told stays known, so that a service that has control groups and a terminal that
+  /// has none don't take turns with it.
+  private func tellLimits() throws {
     let key = "limits.missing"
-    let missing = HeldLimits.missing.joined(separator: " ")
-    if try library.catalog.setting(key) ?? "" == missing { return }
-    if !missing.isEmpty {
-      report.warning("Not all limits of stages can be held here. \(missing) See `pipeline doctor`.")
-    }
-    try library.catalog.set(key, to: missing)
+    let missing = HeldLimits.missing
+    let known = try library.catalog.setting(key)?.split(separator: "\n").map(String.init) ?? []
+    let new = missing.filter { !known.contains($0) }
+    if new.isEmpty { return }
+    report.warning(
+      "Not all limits of stages can be held here. \(missing.joined(separator: " ")) "
+        + "See `pipeline doctor`.")
+    try library.catalog.set(key, to: (known + new).joined(separator: "\n"))
   }
 
   /// What to say if too many files are missing: only `run` may wait for an answer.

@@ -1,3 +1,5 @@
+import Fixtures
+
 /// Changes files at random, in the ways that parsers get wrong; the same for the same numbers.
 struct FuzzMutator {
   private let samples: [FuzzSample]

@@ -85,17 +85,28 @@ struct LibraryPartsTests {
     #expect(try refusal(of: "work").message.contains("user 1234"))
   }
 
-  @Test("A folder that others may write is refused", arguments: [UInt32(0o770), 0o707])
+  @Test("A folder that others may write is refused", arguments: [UInt32(0o777), 0o707])
   func writable(_ mode: UInt32) throws {
     try #require(chmod(scene.layout.work.description, mode) == 0)
     #expect(try refusal(of: "work").message.contains("chmod go-w"))
+  }
+
+  @Test(
+    "A folder that its group may write is refused where it can't be known who is in it",
+    .enabled(if: geteuid() == 0, "only root can give a folder to a group that is none"))
+  func group() throws {
+    try #require(chmod(scene.layout.work.description, 0o770) == 0)
+    try scene.library()
+    scene.close()
+    try #require(chown(scene.layout.work.description, 0, 4_294_967_123) == 0)
+    #expect(try refusal(of: "work").message.contains("there is no such group"))
   }
 
   @Test("A library that others may write is not locked, and nothing is made in it")
   func writableLibrary() throws {
     scene.close()
     try root.removeIfThere("lock")
-    for mode: UInt32 in [0o775, 0o1777] {
+    for mode: UInt32 in [0o757, 0o1777] {
       try #require(chmod(scene.layout.root.description, mode) == 0)
       try expectRefusal("chmod go-w")
     }

@@ -1,12 +1,8 @@
+import Fixtures
 import Foundation
 import Testing
 
-/// Random numbers that can be had again. Source: SplitMix64, Steele et al. 2014.
-struct SeededRandom: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
+extension SeededRandom {
   /// Numbers for one purpose: the same for the same seed of the run and the same words.
   init(for purpose: String) {
     // FNV-1a, as Swift's own hash differs from process to process.
@@ -14,14 +10,6 @@ struct SeededRandom: RandomNumberGenerator {
       (hash ^ UInt64(byte)) &* 0x100_0000_01B3
     }
     self.init(seed: RunSeed.value ^ salt)
-  }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
   }
 }
 

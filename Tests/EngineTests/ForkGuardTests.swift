@@ -1,0 +1,77 @@
+import Configuration
+import Files
+import Fixtures
+import Glibc
+import PipelineModel
+import Testing
+
+@testable import Engine
+@testable import Sandbox
+
+@Suite("Workers are asked before they fork", .timeLimit(.minutes(1)))
+struct ForkGuardTests {
+  private func count(_ questions: ForkQuestions) -> ForkCount {
+    let limits = WorkerLimits(
+      StageLimits(), allowance: StageAllowance(), memoryShare: ByteSize(bytes: 1 << 30))
+    // One that is there, as its process is for a moment after its streams are closed.
+    return ForkCount(getpid(), limits, questions)
+  }
+
+  @Test("One that ends without a word says nothing of the machine", arguments: [true, false])
+  func early(hasQuestion: Bool) throws {
+    var ends: (ForkQuestions, workerEnd: Descriptor)? = try ForkQuestions.make()
+    let count = count(try #require(ends?.0))
+    ends = nil
+    #expect(!count.answer(hasQuestion: hasQuestion))
+    #expect(count.descriptor == nil)
+    #expect(!count.answer(hasQuestion: true))
+  }
+
+  @Test("One whose machine refuses it says so, and is not listened to")
+  func refused() throws {
+    let (questions, workerEnd) = try ForkQuestions.make()
+    let count = count(questions)
+    try workerEnd.write([ForkQuestions.refusal])
+    #expect(count.answer(hasQuestion: true))
+    #expect(count.descriptor == nil)
+  }
+
+  @Test("Plugins that end at once leave no warning that limits can't be held")
+  func noWarning() throws {
+    let folder = try TemporaryFolder()
+    let isRefused = ForkGuard.shared.isRefused
+    for _ in 0..<20 {
+      let program = WorkerProgram(
+        .executable([folder.appending("nothing")]), host: BuiltProgram.path,
+        allowance: StageAllowance())
+      _ = try? WorkerDescription(program).manifest()
+    }
+    #expect(ForkGuard.shared.isRefused == isRefused)
+    #expect(HeldLimits.forks == nil || isRefused || !SandboxSupport.probe().asksBeforeForking)
+  }
+
+  @Test("Without Landlock it is told what a plugin may reach")
+  func landlock() {
+    let missing = HeldLimits.files(SandboxSupport(landlockABI: 0, seccomp: true))
+    #expect(missing?.contains("no Landlock: files outside of a job can't be kept") == true)
+    #expect(HeldLimits.files(SandboxSupport(landlockABI: 1, seccomp: true)) == nil)
+  }
+
+  @Test("That memory is hidden counts once it lasts")
+  func hiddenMemory() {
+    var memory = HiddenMemory()
+    #expect(
+      [true, true, false, true, true, true, true].map { memory.look(isHidden: $0) }
+        == [false, false, false, false, false, true, true])
+  }
+
+  @Test("Memory that the kernel does not tell of breaks a limit")
+  func hiddenMemoryIsTooMuch() {
+    let limits = WorkerLimits(
+      StageLimits(), allowance: StageAllowance(), memoryShare: ByteSize(bytes: 1 << 30))
+    var usage = ProcessUsage()
+    #expect(limits.verdict(on: usage) == nil)
+    usage.hidesMemory = true
+    #expect(limits.verdict(on: usage)?.class == .permanent)
+  }
+}
