@@ -19,6 +19,7 @@ extension SystemCallFilter {
     let filter = try SystemCallFilter()
     try filter.allow(SystemCalls.harmless)
     try filter.refuse(SystemCalls.ofMetadata + SystemCalls.ofSystem)
+    try filter.decline(SystemCalls.unsupported)
     try filter.addMemory()
     try filter.addOpening()
     try filter.addCommands()

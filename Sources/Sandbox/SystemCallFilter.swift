@@ -58,6 +58,11 @@ final class SystemCallFilter {
     for name in names { try add(Self.answer(with: EPERM), name, conditions) }
   }
 
+  /// Answers calls as a file system does that lacks them.
+  func decline(_ names: [String]) throws(SandboxError) {
+    for name in names { try add(Self.answer(with: EOPNOTSUPP), name, []) }
+  }
+
   /// Holds this process and what it starts to the filter for good.
   func enter() throws(SandboxError) {
     try check(seccomp_load(handle), "enter the filter of system calls")

@@ -10,7 +10,7 @@ enum SystemCalls {
     "read", "readv", "pread64", "preadv", "preadv2", "write", "writev", "pwrite64", "pwritev",
     "pwritev2", "lseek", "_llseek", "sendfile", "sendfile64", "copy_file_range", "splice", "tee",
     "readahead", "fadvise64", "fadvise64_64", "ftruncate", "ftruncate64",
-    "fallocate", "fsync", "fdatasync", "sync_file_range", "flock", "close", "close_range", "dup",
+    "fsync", "fdatasync", "sync_file_range", "flock", "close", "close_range", "dup",
     "dup2", "dup3", "pipe", "pipe2",
   ]
 
@@ -60,6 +60,10 @@ enum SystemCalls {
     "utime", "utimes", "utimensat", "utimensat_time64", "futimesat", "link", "linkat",
     "symlink", "symlinkat", "mknod", "mknodat", "file_setattr",
   ]
+
+  /// Calls that some file systems lack, so that programs do without: fallocate(2) takes space faster
+  /// than anybody could look, and beyond the end of a file, where no limit of sizes counts it.
+  static let unsupported = ["fallocate"]
 
   /// Making connections, and what belongs to them.
   static let ofNetwork = [

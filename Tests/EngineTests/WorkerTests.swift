@@ -298,7 +298,10 @@ final class WorkerTests {
       said.contains {
         if case .log(let line) = $0 { line.contains("and may use 64 MiB at most") } else { false }
       }, "\(said)")
-    guard case .ended? = said.last else { return Issue.record("It did not end: \(said)") }
+    guard case .ended? = said.last else {
+      Issue.record("It did not end: \(said)")
+      return
+    }
   }
 
   private func request(in session: WorkerSession) throws -> PluginRequest {

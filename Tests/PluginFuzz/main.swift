@@ -4,6 +4,7 @@
 /// usage: plugin-fuzz SEED FIRST COUNT
 /// The same three numbers make the same inputs. Exit code 1, or a crash, if anything is wrong.
 
+import Fixtures
 import Glibc
 
 let numbers = CommandLine.arguments.dropFirst().compactMap { UInt64($0) }

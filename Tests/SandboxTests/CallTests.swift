@@ -1,3 +1,4 @@
+import Files
 import Fixtures
 import Foundation
 import Glibc
@@ -190,6 +191,22 @@ struct CallTests {
     #expect(try cell.errors(policy, calls) == [0, 0, EPERM])
     policy.greatestLandlockABI = 5
     #expect(try cell.errors(policy, calls) == [0, EPERM, EPERM])
+  }
+
+  @Test("Space is taken by writing alone", arguments: Kernel.allCases)
+  func reservedSpace(_ kernel: Kernel) throws {
+    let cell = try Cell()
+    let file = cell.output.appending("file")
+    let calls =
+      [
+        Call(
+          "openat", .number(-100), .path(file), .number(Int(O_CREAT | O_RDWR)), .number(0o600))
+      ]
+      + [0, 1].map { mode in
+        Call("fallocate", .result(0), .number(mode), .number(0), .number(1 << 20))
+      }
+    #expect(try cell.errors(cell.policy(kernel), calls) == [0, EOPNOTSUPP, EOPNOTSUPP])
+    #expect(try FileSystem.status(of: file).allocatedBytes == 0)
   }
 
   @Test("The system and other processes are out of reach", arguments: Kernel.allCases)

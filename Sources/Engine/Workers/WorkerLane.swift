@@ -46,6 +46,8 @@ final class WorkerLane: Lane {
     var outputClosedAt: ContinuousClock.Instant?
     /// Seconds on processors that an idle worker had used when it was looked at last.
     var idleProcessorSeconds: Double?
+    /// When the files were looked at last after a job.
+    var filesSeenAt = ContinuousClock().now
     var job: Job?
     /// Whether the worker is on its way out; what comes meanwhile waits for the next one.
     var isLeaving = false
@@ -238,14 +240,11 @@ final class WorkerLane: Lane {
   ) -> PluginResult {
     if let verdict = job.verdict { return .failed(verdict) }
     if let fault = ResultCheck.fault(in: result) { return .failed(nonsense("in which \(fault)")) }
-    guard case .done(_, let renditions) = result, let folder else { return result }
+    guard let folder else { return result }
     do throws(FileError) {
-      // A job may be quicker than the looks that are taken while it works.
-      let worker = state.withLock { $0.worker }
-      let nameless = try worker?.namelessBytes(besides: folder) ?? 0
-      if !renditions.isEmpty,
-        let failure = try limits.verdict(on: folder, namelessBytes: nameless)
-      {
+      if let failure = try lastLook(at: folder, isSure: result.hasRenditions) {
+        // What it keeps open would be the next job's as well.
+        retire()
         return .failed(failure)
       }
       return try folder.move(result, to: BytePath(job.request.output))
@@ -256,6 +255,23 @@ final class WorkerLane: Lane {
           isTransient ? .transient : .permanent,
           "What the plugin made is unusable: \(error.message)"))
     }
+  }
+
+  /// Looks at the files that a job made or left open: it may have been quicker than the looks that
+  /// are taken while it works.
+  ///
+  /// - Parameter isSure: whether to look even if that was done a moment ago.
+  private func lastLook(
+    at folder: WorkerFolder, isSure: Bool
+  ) throws(FileError) -> PluginFailure? {
+    let now = ContinuousClock().now
+    let worker = state.withLock { state -> WorkerProcess? in
+      guard isSure || now - state.filesSeenAt >= .seconds(JobWatch.interval) else { return nil }
+      state.filesSeenAt = now
+      return state.worker
+    }
+    guard let worker else { return nil }
+    return try limits.verdict(on: folder, namelessBytes: try worker.namelessBytes(besides: folder))
   }
 
   func nonsense(_ what: String) -> PluginFailure {
@@ -273,5 +289,12 @@ final class WorkerLane: Lane {
     guard let worker else { return false }
     if jobs >= care.mostJobs { return true }
     return (worker.usage()?.memoryBytes ?? 0) > care.mostIdleMemory
+  }
+}
+
+extension PluginResult {
+  fileprivate var hasRenditions: Bool {
+    guard case .done(_, let renditions) = self else { return false }
+    return !renditions.isEmpty
   }
 }

@@ -29,7 +29,7 @@ struct WorkingSession {
       Pulse.shared.beat()
       return Interruption.shared.isRequested
     }
-    if !context.console.isQuiet { try tellLimits() }
+    try tellLimits(context)
     if let fault = WorkerGroups.shared.fault {
       report.warning(
         "Workers have no control groups of their own, and are held to their memory by looks alone: "
@@ -37,11 +37,16 @@ struct WorkingSession {
     }
   }
 
-  /// Says which limits can't be held: once for a library, and again where there is one more.
+  /// Says which limits can't be held, once for a library and again where there is one more, to who
+  /// reads it: cron would mail what is printed while all is well.
   ///
   /// All that was told stays known, so that a service that has control groups and a terminal that
   /// has none don't take turns with it.
-  private func tellLimits() throws {
+  private func tellLimits(_ context: Context) throws {
+    let console = context.console
+    let isRead =
+      console.isTerminal || console.isVerbose || context.arguments.verb == WatchVerb.name
+    guard isRead, !console.isQuiet else { return }
     let key = "limits.missing"
     let missing = HeldLimits.missing
     let known = try library.catalog.setting(key)?.split(separator: "\n").map(String.init) ?? []

@@ -10,7 +10,7 @@ enum SmallPlugin {
   /// - Parameter process: what it does for a job, in shell.
   static func write(into workspace: Workspace, process: String = ":") throws {
     let manifest =
-      #"{"id":"mine","version":"1","outputVersion":1,"scope":"original","options":{},"facts":["n"],"#
+      #"{"id":"mine","version":"1","outputVersion":1,"scope":"original","options":{"type":"object"},"facts":["n"],"#
       + #""makesRenditions":false,"estimates":false,"runtime":""}"#
     let source = """
       #!/bin/sh

@@ -8,7 +8,8 @@ enum Unprivileged {
   /// The user and group `nobody`.
   private static let number = "65534"
 
-  private static let prefix =
+  /// What a command begins with to be run as that user.
+  static let prefix =
     geteuid() == 0
     ? ["setpriv", "--reuid=\(number)", "--regid=\(number)", "--clear-groups", "--"] : []
 
