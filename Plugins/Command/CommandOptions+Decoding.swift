@@ -78,8 +78,8 @@ extension CommandOptions {
       "facts": [
         "enum": .array(Facts.allCases.map { .string($0.rawValue) }), "default": "none",
         "description": """
-        What becomes of standard output. none: nothing. json: it is one object, whose members are \
-        the facts. text: it is the fact output.
+        What becomes of standard output. none: nothing. json: it is one object, or a list of one, \
+        whose members are the facts. text: it is the fact output.
         """,
       ],
       "success": codes("Exit codes that mean that the work is done.", [0]),

@@ -4,7 +4,7 @@ struct CommandOptions: Hashable, Sendable {
   enum Facts: String, CaseIterable, Decodable {
     /// Nothing.
     case none
-    /// It is one JSON object, whose members are the facts.
+    /// It is one JSON object, or a list of one, whose members are the facts.
     case json
     /// It is text, and becomes the fact `output`.
     case text

@@ -130,10 +130,13 @@ final class CommandPlugin: Plugin {
     } catch {
       throw PluginFailure(.permanent, "\(name) printed no JSON object. \(error.message)")
     }
-    guard case .object = value else {
-      throw PluginFailure(.permanent, "\(name) printed JSON that is no object.")
+    switch value {
+    case .object: return value
+    // As exiftool and others print of the one file that they are given.
+    case .array(let elements) where elements.count == 1 && elements[0].object != nil:
+      return elements[0]
+    default: throw PluginFailure(.permanent, "\(name) printed JSON that is no object.")
     }
-    return value
   }
 
   /// The last lines of standard error as the end of a sentence.

@@ -56,13 +56,27 @@ package final class Catalog: Ledger, Sendable {
   ///
   /// - Throws: `.missing`, `.corrupt` and `.newerVersion`.
   package static func libraryID(of file: BytePath) throws(CatalogError) -> String? {
+    try setting(Setting.library, of: file)
+  }
+
+  /// Returns the stages as they were configured last, in their order; changes nothing.
+  ///
+  /// - Throws: `.missing`, `.corrupt` and `.newerVersion`.
+  package static func stages(of file: BytePath) throws(CatalogError) -> [StageDefinition] {
+    StageDefinition.all(json: try setting(Setting.stages, of: file) ?? "[]")
+  }
+
+  /// Reads a setting of a catalog, whatever its version.
+  private static func setting(
+    _ key: String, of file: BytePath
+  ) throws(CatalogError) -> String? {
     // Without a log nobody writes, and reading with locks would leave one.
     let isLogged = CatalogReader.hasLog(file)
     let connection = try Connection(file, mode: isLogged ? .read : .readImmutable)
     // Left as it is, its log included.
     pipeline_sqlite_configure(connection.handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     _ = try Schema.check(connection)
-    return try connection.first(Setting.read, Setting.library) { $0.text(0) }
+    return try connection.first(Setting.read, key) { $0.text(0) }
   }
 
   /// Closes the file; the catalog must not be used again.

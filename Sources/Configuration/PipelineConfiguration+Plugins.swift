@@ -58,11 +58,29 @@ extension PipelineConfiguration {
     } catch {
       return error.errors.map { problem in
         ConfigurationError(
-          code: .badSchema,
-          message: "The plugin \(quoted(stage.plugin)) has a schema that can't be used. "
-            + problem.message + " Its place in the schema is \(quoted(problem.pointer ?? "")).",
+          code: .badSchema, message: problem.ofSchema(plugin: stage.plugin),
           pointer: JSONPointer.appending(StageKey.plugin.rawValue, to: place), file: file)
       }
+    }
+  }
+}
+
+extension ConfigurationError {
+  /// What is wrong with the schema of a plugin's options, as a sentence about the plugin.
+  fileprivate func ofSchema(plugin: String) -> String {
+    "The plugin \(quoted(plugin)) has a schema that can't be used. \(message) Its place in the "
+      + "schema is \(quoted(pointer ?? ""))."
+  }
+}
+
+extension OptionSchema {
+  /// What keeps the schema of a plugin's options from being used, as sentences; or `nil`.
+  package static func fault(in schema: JSONValue, ofPlugin plugin: String) -> String? {
+    do {
+      _ = try OptionSchema(schema)
+      return nil
+    } catch {
+      return error.errors.map { $0.ofSchema(plugin: plugin) }.joined(separator: " ")
     }
   }
 }

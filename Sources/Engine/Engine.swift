@@ -35,6 +35,7 @@ package final class Engine: Sendable {
   let originals: any OriginalStore
   let work: WorkFolders
   let state: Mutex<State>
+  private let shortage: @Sendable () -> String?
   private let serial = DispatchQueue(label: "pipeline.engine")
   private let idle = DispatchSemaphore(value: 0)
 
@@ -46,13 +47,16 @@ package final class Engine: Sendable {
   /// - Parameters:
   ///   - library: the library's folder, which has `renditions/` and `work/`.
   ///   - memoryBudget: the bytes that all running jobs may need together.
+  ///   - shortage: why there is no room for what jobs make, as a sentence; `nil` for room.
   ///   - isStopped: whether to leave the rest of what changed stages mean for assets that are
   ///     there; asked again and again meanwhile.
   package init(
     _ plan: StagePlan, ledger: any Ledger, originals: any OriginalStore, library: Descriptor,
-    memoryBudget: Int, report: any EngineReport, isStopped: () -> Bool = { false }
+    memoryBudget: Int, report: any EngineReport,
+    shortage: @escaping @Sendable () -> String? = { nil }, isStopped: () -> Bool = { false }
   ) throws(EngineError) {
     self.ledger = ledger
+    self.shortage = shortage
     self.originals = originals
     self.report = report
     renditions = RenditionStore(library: library)
@@ -70,6 +74,11 @@ package final class Engine: Sendable {
       try ledger.configure(plan.stages.map(\.definition), isStopped: isStopped)
     } catch {
       throw EngineError(.ledger, error.message, path: error.path, cause: error)
+    }
+    for (index, stage) in plan.stages.enumerated() {
+      guard let fault = stage.fault else { continue }
+      state.withLock { $0.admission.stages[index].isHeld = true }
+      tellHeld(index, because: fault.reason)
     }
   }
 
@@ -151,9 +160,14 @@ package final class Engine: Sendable {
   }
 
   /// Lets stages run again that the machine lacked something for: it may be there by now.
-  package func releaseHeldStages() {
-    state.withLock { state in
-      for index in state.admission.stages.indices { state.admission.stages[index].isHeld = false }
+  package func releaseHeldStages() throws(EngineError) {
+    // A plugin that could not be used when the plan was made needs another plan.
+    for index in lanes.indices where lanes[index].plan.fault == nil {
+      let wasHeld = state.withLock { state in
+        defer { state.admission.stages[index].isHeld = false }
+        return state.admission.stages[index].isHeld
+      }
+      if wasHeld { try record(index, heldBecause: nil) }
     }
   }
 
@@ -258,6 +272,7 @@ package final class Engine: Sendable {
       state.withLock { $0.admission.stages[index].isExhausted = false }
     }
     guard !claimed.isEmpty else { return }
+    if let reason = shortage() { return try hold(index, claimed, because: reason) }
     do throws(PluginFailure) {
       let active = state.withLock { $0.admission.stages[index].active }
       try stage.prepare(active: active)
@@ -354,7 +369,19 @@ package final class Engine: Sendable {
       return Array(tokens)
     }
     try inLedger { () throws(CatalogError) in try ledger.giveBack(tokens) }
-    report.held(stage: lanes[index].plan.name, reason: reason)
+    try record(index, heldBecause: reason)
+    tellHeld(index, because: reason)
+  }
+
+  private func record(_ index: Int, heldBecause reason: String?) throws(EngineError) {
+    try inLedger { () throws(CatalogError) in
+      try ledger.hold(stage: lanes[index].plan.name, because: reason)
+    }
+  }
+
+  private func tellHeld(_ index: Int, because reason: String) {
+    let stage = lanes[index].plan.configuration
+    report.held(stage: stage.name, plugin: stage.plugin, reason: reason)
   }
 
   func inLedger<Result>(

@@ -32,8 +32,9 @@ package struct JobEvent: Hashable, Codable, Sendable {
 package protocol EngineReport: AnyObject, Sendable {
   /// A job ended, and that is on disk.
   func job(_ event: JobEvent)
-  /// A stage does not run for the rest of this run, because the machine lacks something.
-  func held(stage: String, reason: String)
+  /// A stage does not run for the rest of this run: its plugin can't be used, or the machine
+  /// lacks something.
+  func held(stage: String, plugin: String, reason: String)
   /// Something that the user should know and that is no job's outcome.
   func warning(_ message: String)
   /// The engine can't go on; its `failure` says why.

@@ -66,7 +66,7 @@ private final class TypedInstance<Wrapped: Plugin>: Instance {
     do {
       options = try JSONText.decode(Wrapped.Options.self, from: text)
     } catch {
-      throw PluginFailure(.environment, "The options can't be decoded: \(error)")
+      throw PluginFailure(.environment, "The options can't be used: \(error.words)")
     }
     plugin = try Wrapped(options: options)
   }
@@ -84,7 +84,7 @@ private final class TypedInstance<Wrapped: Plugin>: Instance {
     do {
       request = try JSONText.decode(PluginRequest.self, from: text)
     } catch {
-      return .failed(PluginFailure(.environment, "The request can't be decoded: \(error)"))
+      return .failed(PluginFailure(.environment, "The request can't be read: \(error.words)"))
     }
     do {
       return try plugin.process(request, host: host)

@@ -15,7 +15,7 @@ enum Pipeline {
     ShowVerb.self, GetVerb.self, StatusVerb.self, ExplainVerb.self, FailedVerb.self,
     RetryVerb.self, RemoveVerb.self, TrashVerb.self, UndoVerb.self, GarbageVerb.self,
     VerifyVerb.self, RebuildCatalogVerb.self, ConfigVerb.self, PluginsVerb.self,
-    DoctorVerb.self,
+    DoctorVerb.self, HelpVerb.self,
   ]
 
   static func main() {
@@ -84,6 +84,9 @@ enum Pipeline {
       CatalogLocks.patience = LockPatience(
         console, bound: try context.duration(.wait)?.duration ?? .seconds(30))
       return try verb.run(context)
+    } catch is ReaderGone {
+      // Who reads the first lines only has got what was wanted.
+      return .success
     } catch {
       let failure = Failure(error)
       failure.print(on: console)
@@ -91,7 +94,7 @@ enum Pipeline {
     }
   }
 
-  private static func find(_ name: String) throws(UsageError) -> any Verb.Type {
+  static func find(_ name: String) throws(UsageError) -> any Verb.Type {
     guard let verb = verbs.first(where: { $0.name == name }) else {
       throw UsageError.unknownVerb(name, known: verbs.map { $0.name })
     }

@@ -222,6 +222,9 @@ struct ImpliedSightingTests {
         """
         DROP INDEX asset_origin;
         CREATE INDEX asset_source ON asset (source);
+        DROP VIEW failures;
+        DROP VIEW jobs;
+        ALTER TABLE stage DROP COLUMN held;
         DELETE FROM setting WHERE key = '\(Setting.impliedSightings)';
         PRAGMA user_version = 3
         """)

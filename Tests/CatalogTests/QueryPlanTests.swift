@@ -10,7 +10,7 @@ struct QueryPlanTests {
   private static let small: Set<String> = [
     "stage", "stage_need", "need", "source", "run", "setting", "fingerprint", "runtime",
     "discarded_file", "sqlite_master", "sqlite_schema", "sqlite_sequence", "settled", "switch",
-    "later", "touched", "doomed", "CONSTANT",
+    "later", "touched", "doomed", "newest", "page", "CONSTANT",
   ]
 
   /// Statements that are meant to read all of a table, by how they begin or what is in them.
@@ -20,6 +20,8 @@ struct QueryPlanTests {
     "SELECT count(*) FROM asset WHERE trashed_at IS NULL",
     "SELECT source.path, sighting.state, count(*)",
     "SELECT count(*) FROM (SELECT DISTINCT source, path FROM asset)",
+    // `status` counts jobs.
+    "SELECT (SELECT count(*) FROM job WHERE stage = ?1)",
     // `forecast` counts what is due.
     "SELECT iif(?1, (SELECT count(*) FROM asset",
     // Here the plan speaks of a check of keys that is made only while some are violated.
@@ -168,6 +170,8 @@ struct QueryPlanTests {
     _ = try reader.jobs(of: id)
     _ = try reader.attempts(of: id, stage: "identify")
     _ = try reader.failures()
+    _ = try reader.failureCount()
+    try reader.assetLines { _, _ in }
     _ = try reader.renditionBytes(1)
     _ = try reader.sightings(of: id)
     _ = try reader.sighting(source: Samples.source, path: "a")

@@ -166,7 +166,7 @@ struct ReaderTests {
       #expect(status.renditions == 2 && status.renditionBytes == 128)
       #expect(
         status.jobs == [
-          "identify": [.done: 1, .failed: 1], "thumbnails": [.done: 1, .skipped: 1],
+          "identify": [.done: 2, .failed: 1], "thumbnails": [.done: 2, .skipped: 1],
         ])
       var originals: [Digest: Int] = [:]
       try reader.originals { originals[$0] = $1 }

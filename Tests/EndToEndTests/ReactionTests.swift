@@ -125,7 +125,7 @@ struct ReactionTests {
     let workspace = try Workspace(
       sources: [["path": "away", "settle": "0ms"], ["path": "inbox", "settle": "0ms"]])
     try workspace.put("here", as: "here.txt")
-    let events = try workspace.json("run", exit: 1)
+    let events = try workspace.json("run", exit: 3)
     #expect(events.last?["event"] == "summary" && events.of("error").count == 1)
   }
 

@@ -241,7 +241,7 @@ struct SourceTests {
     let workspace = try Workspace(
       sources: [["path": "away", "settle": "0ms"], ["path": "inbox", "settle": "0ms"]])
     try workspace.put("here", as: "here.txt")
-    let events = try workspace.json("run", exit: 1)
+    let events = try workspace.json("run", exit: 3)
     #expect(events.outcome("here.txt") == "imported")
     let message = try #require(events.of("error").first?["message"]?.string)
     #expect(message.contains("\(workspace.root)/away"))

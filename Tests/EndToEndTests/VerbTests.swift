@@ -137,6 +137,7 @@ struct VerbTests {
     // As version 3 left it.
     let older = """
       DROP INDEX asset_origin; CREATE INDEX asset_source ON asset (source); PRAGMA user_version = 3;
+      DROP VIEW failures; DROP VIEW jobs; ALTER TABLE stage DROP COLUMN held;
       INSERT INTO sighting (source, path, state, asset, seen_at)
       SELECT source, path, 'imported', id, imported_at FROM asset
       """

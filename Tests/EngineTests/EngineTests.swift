@@ -210,7 +210,7 @@ struct EngineTests {
     let engine = try workshop.engine(try workshop.plan([.stage("p", "plain")], [lacking]))
     for _ in 1...4 {
       try engine.drain { false }
-      engine.releaseHeldStages()
+      try engine.releaseHeldStages()
     }
     #expect(lacking.jobs == 4)
     let waiting = try #require(try workshop.jobs(of: asset)["p"])

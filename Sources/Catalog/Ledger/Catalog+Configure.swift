@@ -12,6 +12,7 @@ extension Catalog {
           try writer.replaceStages(stages, known: known)
           try writer.connection.execute(Setting.write, Setting.stages, definitions)
         }
+        for stage in stages { try writer.hold(stage.name, because: stage.held) }
         return try ConfiguredStage.all(writer.connection)
       }
       // Remembered only now, because the transaction might not have been kept.
@@ -46,6 +47,23 @@ extension StageDefinition {
         }))
   }
 
+  /// Reads what `json` wrote; what can't be read is as good as not known.
+  static func all(json text: String) -> [StageDefinition] {
+    let stages = (try? JSONText.decode(JSONValue.self, from: text))?.array ?? []
+    return stages.compactMap { stage in
+      guard let name = stage["name"]?.string, let plugin = stage["plugin"]?.string,
+        let digest = stage["fingerprint"]?.string.flatMap({ Digest($0) }),
+        let attempts = stage["attempts"]?.integer, let runtime = stage["runtime"]?.string,
+        let limits = stage["limits"]?.string
+      else { return nil }
+      return StageDefinition(
+        name: name, plugin: plugin, fingerprint: Fingerprint(digest),
+        isAssetScoped: stage["isAssetScoped"]?.bool ?? false,
+        needs: stage["needs"]?.array?.compactMap(\.string) ?? [], attempts: attempts,
+        runtime: runtime, limits: limits, accepts: stage["accepts"]?.array?.compactMap(\.string))
+    }
+  }
+
   private var acceptsJSON: JSONValue {
     accepts.map { .array($0.sorted().map { .string($0) }) } ?? .null
   }
@@ -61,7 +79,19 @@ extension StageDefinition {
   }
 }
 
+extension Catalog {
+  package func hold(stage: String, because reason: String?) throws(CatalogError) {
+    try write { (writer) throws(CatalogError) in try writer.hold(stage, because: reason) }
+  }
+}
+
 extension CatalogWriter {
+  /// Says why no job of a stage can run; `nil` for that they can.
+  fileprivate func hold(_ stage: String, because reason: String?) throws(CatalogError) {
+    try connection.execute(
+      "UPDATE stage SET held = ?1 WHERE name = ?2 AND held IS NOT ?1", reason, stage)
+  }
+
   /// Records the stages, and what is to be done then for assets and rows that are there.
   ///
   /// - Parameter known: the definitions of the last time, as they were written then.

@@ -25,6 +25,12 @@ package protocol Ledger: Sendable {
     _ stages: [StageDefinition], isStopped: () -> Bool
   ) throws(CatalogError)
 
+  /// Says why no job of a stage can run at the moment: its ready rows count as failures of class
+  /// `environment` until `configure` says otherwise, or this does.
+  ///
+  /// - Parameter reason: a sentence; `nil` if jobs can run.
+  func hold(stage: String, because reason: String?) throws(CatalogError)
+
   /// Takes up to `limit` ready rows of a stage and records an attempt for each.
   ///
   /// Rows that only assets in the trash refer to are left alone.

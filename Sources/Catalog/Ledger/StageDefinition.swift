@@ -21,11 +21,14 @@ package struct StageDefinition: Hashable, Sendable {
   /// The types that the plugin works on, `nil` for all; a change makes what was
   /// skipped for its type ready again.
   package var accepts: [String]?
+  /// Why no job of the stage can run at the moment; `nil` if they can.
+  package var held: String?
 
   /// Makes it from its parts.
   package init(
     name: String, plugin: String, fingerprint: Fingerprint, isAssetScoped: Bool, needs: [String],
-    attempts: Int, runtime: String, limits: String, accepts: [String]? = nil
+    attempts: Int, runtime: String, limits: String, accepts: [String]? = nil,
+    held: String? = nil
   ) {
     self.name = name
     self.plugin = plugin
@@ -36,5 +39,6 @@ package struct StageDefinition: Hashable, Sendable {
     self.runtime = runtime
     self.limits = limits
     self.accepts = accepts
+    self.held = held
   }
 }

@@ -10,14 +10,24 @@ enum AssetQuery {
 
   private static let columns = """
     SELECT asset.id, asset.digest, original.size, asset.name, source.path, asset.path,
-      asset.modified, asset.imported_at, asset.supersedes, asset_state.state,
-      (SELECT coalesce(ledger.facts, previous.facts)
-        FROM job CROSS JOIN stage
-            ON stage.id = job.stage AND stage.active = 1 AND stage.plugin = 'identify'
-          CROSS JOIN ledger ON ledger.id = job.ledger
-          LEFT JOIN ledger AS previous ON previous.id = job.previous_ledger
-        WHERE job.asset = asset.id ORDER BY stage.position LIMIT 1)
-    FROM asset CROSS JOIN original ON original.digest = asset.digest
+      asset.modified, asset.imported_at, asset.supersedes, asset_state.state, \(identity),
+      asset.trashed_at
+    FROM \(tables)
+    """
+
+  /// The facts of the stage that identifies.
+  static let identity = """
+    (SELECT coalesce(ledger.facts, previous.facts)
+      FROM job CROSS JOIN stage
+          ON stage.id = job.stage AND stage.active = 1 AND stage.plugin = 'identify'
+        CROSS JOIN ledger ON ledger.id = job.ledger
+        LEFT JOIN ledger AS previous ON previous.id = job.previous_ledger
+      WHERE job.asset = asset.id ORDER BY stage.position LIMIT 1)
+    """
+
+  /// What is joined for the columns of an asset.
+  static let tables = """
+    asset CROSS JOIN original ON original.digest = asset.digest
       CROSS JOIN source ON source.id = asset.source
       CROSS JOIN asset_state ON asset_state.id = asset.id
     """
@@ -27,7 +37,12 @@ enum AssetQuery {
     SELECT job.asset, rendition.id, stage.name, rendition.name, rendition.media_type,
       rendition.width, rendition.height, rendition.bytes, rendition.digest, rendition.made_from,
       rendition.path, rendition.ledger <> job.ledger
-    FROM job CROSS JOIN stage ON stage.id = job.stage AND stage.active = 1
+    FROM \(renditionTables)
+    """
+
+  /// What is joined for the renditions of an asset.
+  static let renditionTables = """
+    job CROSS JOIN stage ON stage.id = job.stage AND stage.active = 1
       CROSS JOIN rendition ON rendition.ledger IN (job.ledger, job.previous_ledger)
     """
 }
@@ -39,7 +54,7 @@ extension Statement {
       id: try assetID(0), digest: try digest(1), size: int(2), name: path(3), source: path(4),
       path: path(5), modified: int64(6), importedAt: timestamp(7),
       supersedes: try optionalAssetID(8), state: try value(9, as: AssetRecord.State.self),
-      identity: try optionalJSON(10), renditions: [])
+      identity: try optionalJSON(10), trashedAt: optional(11, timestamp), renditions: [])
   }
 
   /// The rendition whose columns begin at `first`.

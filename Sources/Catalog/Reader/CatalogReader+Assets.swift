@@ -16,6 +16,26 @@ extension CatalogReader {
     try forEachPage(of: AssetQuery.trashedAssets, body)
   }
 
+  /// Gives all assets in key order as `assets` does, each as a line of JSON with the keys that
+  /// `list --json` prints, in order.
+  ///
+  /// A name that is not UTF-8 is in the line as it is.
+  ///
+  /// - Parameter body: is given `nil` for a line that has to be written otherwise.
+  package func assetLines(_ body: (AssetID, [UInt8]?) throws -> Void) throws {
+    var last: AssetID?
+    while true {
+      let page = try read { (connection) throws(CatalogError) in
+        try connection.all(AssetLine.page, SQLValue.blob(last?.bytes ?? [])) {
+          (row) throws(CatalogError) in (try row.assetID(0), row.optional(1, row.blob))
+        }
+      }
+      for (id, line) in page { try body(id, line) }
+      guard let end = page.last?.0 else { return }
+      last = end
+    }
+  }
+
   private func forEachPage(
     of query: String, _ body: (AssetRecord) throws -> Void
   ) throws {
@@ -36,9 +56,7 @@ extension CatalogReader {
       var asset = try connection.first(AssetQuery.assets + " AND asset.id = ?", id) {
         (row) throws(CatalogError) in try row.asset()
       }
-      asset?.renditions = try connection.all(
-        AssetQuery.renditions + " WHERE job.asset = ? ORDER BY stage.position, rendition.name", id
-      ) { (row) throws(CatalogError) in try row.rendition(1) }
+      asset?.renditions = try connection.renditions(of: id)
       return asset
     }
   }
@@ -108,6 +126,13 @@ extension CatalogReader {
 }
 
 extension Connection {
+  /// The renditions of an asset, in the order of stages and names.
+  fileprivate func renditions(of id: AssetID) throws(CatalogError) -> [RenditionRecord] {
+    try all(
+      AssetQuery.renditions + " WHERE job.asset = ? ORDER BY stage.position, rendition.name", id
+    ) { (row) throws(CatalogError) in try row.rendition(1) }
+  }
+
   /// The assets of a page with their renditions.
   fileprivate func assets(
     _ query: String, after last: AssetID?
@@ -116,19 +141,8 @@ extension Connection {
       "\(query) AND asset.id > ? ORDER BY asset.id LIMIT \(CatalogReader.pageSize)",
       SQLValue.blob(last?.bytes ?? [])
     ) { (row) throws(CatalogError) in try row.asset() }
-    guard let first = page.first?.id, let end = page.last?.id else { return [] }
-    var index = page.startIndex
-    // Both in the order of keys.
-    try each(
-      AssetQuery.renditions
-        + " WHERE job.asset BETWEEN ? AND ? ORDER BY job.asset, stage.position, rendition.name",
-      first, end
-    ) { (row) throws(CatalogError) in
-      let owner = try row.assetID(0)
-      while index < page.endIndex, page[index].id < owner { index += 1 }
-      guard index < page.endIndex, page[index].id == owner else { return }
-      page[index].renditions.append(try row.rendition(1))
-    }
+    // One by one: between two assets of the trash there may be all others.
+    for index in page.indices { page[index].renditions = try renditions(of: page[index].id) }
     return page
   }
 }

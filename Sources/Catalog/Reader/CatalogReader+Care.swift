@@ -76,13 +76,17 @@ extension CatalogReader {
   }
 
   /// Returns assets that are in the trash, the oldest first.
-  package func trash(limit: Int) throws(CatalogError) -> [AssetOrigin] {
+  ///
+  /// - Parameter time: only what was put there before.
+  package func trash(
+    limit: Int, before time: Timestamp = Timestamp(microseconds: .max)
+  ) throws(CatalogError) -> [AssetOrigin] {
     try read { (connection) throws(CatalogError) in
       try connection.all(
         """
         SELECT \(Connection.originColumns)
-        WHERE asset.trashed_at IS NOT NULL ORDER BY asset.id LIMIT ?
-        """, limit
+        WHERE asset.trashed_at IS NOT NULL AND asset.trashed_at < ? ORDER BY asset.id LIMIT ?
+        """, time, limit
       ) { (row) throws(CatalogError) in try row.origin() }
     }
   }

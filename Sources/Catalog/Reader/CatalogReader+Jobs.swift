@@ -6,8 +6,8 @@ extension CatalogReader {
     try read { (connection) throws(CatalogError) in
       try connection.all(
         """
-        SELECT stage.name, ledger.state, ledger.attempts + ledger.interruptions, ledger.class,
-          ledger.reason, ledger.facts, ledger.seconds, ledger.finished_at,
+        SELECT stage.name, ledger.state, ledger.attempts + ledger.interruptions,
+          \(StageHold.failureClass), \(StageHold.reason), ledger.facts, ledger.seconds, ledger.finished_at,
           nullif(ledger.not_before, 0)
         FROM job JOIN stage ON stage.id = job.stage AND stage.active = 1
           JOIN ledger ON ledger.id = job.ledger
@@ -49,29 +49,74 @@ extension CatalogReader {
     }
   }
 
-  /// Returns the failed jobs of all assets outside the trash, by asset and stage;
-  /// those that wait for another attempt after a failure are among them.
-  package func failures() throws(CatalogError) -> [FailureRecord] {
-    try read { (connection) throws(CatalogError) in
+  /// Gives the failed jobs of all assets outside the trash, by asset and stage; those that wait for
+  /// another attempt, or because their stage can't run, are among them.
+  ///
+  /// What is no failure any more when its turn comes is left out.
+  ///
+  /// - Throws: what the body throws, or a `CatalogError`.
+  package func failures(_ body: (FailureRecord) throws -> Void) throws {
+    var rest = try read { (connection) throws(CatalogError) in
       try connection.all(
         """
-        SELECT asset.id, asset.name, stage.name, ledger.class, ledger.reason,
-          ledger.attempts + ledger.interruptions
-        FROM stage CROSS JOIN ledger INDEXED BY ledger_claim
-            ON ledger.fingerprint = stage.fingerprint AND ledger.state IN ('failed', 'ready')
-              AND (ledger.state = 'failed' OR ledger.class IS NOT NULL)
-          CROSS JOIN job ON job.ledger = ledger.id AND job.stage = stage.id
-          CROSS JOIN asset ON asset.id = job.asset
-        WHERE stage.active = 1 AND asset.trashed_at IS NULL
-        ORDER BY asset.id, stage.position
+        SELECT asset.id, stage.id \(Self.failedJobs) ORDER BY asset.id, stage.position
         """
-      ) { (row) throws(CatalogError) in
-        FailureRecord(
-          asset: try row.assetID(0), name: row.path(1), stage: row.text(2),
-          failureClass: row.text(3), reason: row.text(4), attempts: row.int(5))
-      }
+      ) { (row) throws(CatalogError) in (try row.assetID(0), row.int64(1)) }
+    }[...]
+    while !rest.isEmpty {
+      let page = rest.prefix(Self.pageSize)
+      rest = rest.dropFirst(page.count)
+      for failure in try failures(among: page) { try body(failure) }
     }
   }
+
+  private func failures(
+    among jobs: ArraySlice<(AssetID, Int64)>
+  ) throws(CatalogError) -> [FailureRecord] {
+    try read { (connection) throws(CatalogError) in
+      var failures: [FailureRecord] = []
+      for (asset, stage) in jobs {
+        let failure = try connection.first(
+          """
+          SELECT asset.id, asset.name, stage.name, \(StageHold.failureClass), \(StageHold.reason),
+            ledger.attempts + ledger.interruptions
+          FROM job CROSS JOIN stage ON stage.id = job.stage
+            CROSS JOIN ledger ON ledger.id = job.ledger CROSS JOIN asset ON asset.id = job.asset
+          WHERE job.asset = ? AND job.stage = ? AND \(StageHold.isFailure)
+          """, asset, stage
+        ) { (row) throws(CatalogError) in
+          FailureRecord(
+            asset: try row.assetID(0), name: row.path(1), stage: row.text(2),
+            failureClass: row.text(3), reason: row.text(4), attempts: row.int(5))
+        }
+        if let failure { failures.append(failure) }
+      }
+      return failures
+    }
+  }
+
+  /// Returns the failed jobs of all assets outside the trash, as `failures(_:)` gives them.
+  package func failures() throws -> [FailureRecord] {
+    var failures: [FailureRecord] = []
+    try self.failures { failures.append($0) }
+    return failures
+  }
+
+  /// Counts what `failures` gives.
+  package func failureCount() throws(CatalogError) -> Int {
+    try read { (connection) throws(CatalogError) in
+      try connection.first("SELECT count(*) \(Self.failedJobs)") { $0.int(0) } ?? 0
+    }
+  }
+
+  private static let failedJobs = """
+    FROM stage CROSS JOIN ledger INDEXED BY ledger_claim
+        ON ledger.fingerprint = stage.fingerprint AND ledger.state IN ('failed', 'ready')
+          AND \(StageHold.isFailure)
+      CROSS JOIN job ON job.ledger = ledger.id AND job.stage = stage.id
+      CROSS JOIN asset ON asset.id = job.asset
+    WHERE stage.active = 1 AND asset.trashed_at IS NULL
+    """
 
   /// Gives all renditions that are recorded, those of former stages included.
   ///

@@ -18,13 +18,49 @@ extension CatalogReader {
         pathsOnDisk: sightings.reduce(into: [:]) { counts, row in
           counts[row.source, default: [:]][row.state] = row.expected > 0 ? row.expected : nil
         },
-        jobs: try connection.backlog(),
+        jobs: try connection.jobCounts(),
         lastRun: try connection.lastRun())
     }
   }
 }
 
 extension Connection {
+  /// Counts the jobs of each configured stage by state, of assets outside the trash.
+  ///
+  /// Rows are shared by assets with the same bytes, so there may be fewer of these.
+  fileprivate func jobCounts() throws(CatalogError) -> [String: [LedgerState: Int]] {
+    let stages = try all(
+      "SELECT id, name FROM stage WHERE active = 1"
+    ) { ($0.int64(0), $0.text(1)) }
+    var counts: [String: [LedgerState: Int]] = [:]
+    for (stage, name) in stages {
+      let unfinished = try all(
+        """
+        SELECT ledger.state, count(*)
+        FROM stage CROSS JOIN ledger INDEXED BY ledger_claim
+            ON ledger.fingerprint = stage.fingerprint AND ledger.state <> 'done'
+          CROSS JOIN job ON job.ledger = ledger.id AND job.stage = stage.id
+          CROSS JOIN asset ON asset.id = job.asset
+        WHERE stage.id = ? AND asset.trashed_at IS NULL GROUP BY ledger.state
+        """, stage
+      ) { (row) throws(CatalogError) in
+        (try row.value(0, as: LedgerState.self), row.int(1))
+      }
+      // All others are done; these are too many to be looked at one by one.
+      let total = try first(
+        """
+        SELECT (SELECT count(*) FROM job WHERE stage = ?1)
+          - (SELECT count(*) FROM asset INDEXED BY asset_trashed CROSS JOIN job
+            ON job.asset = asset.id AND job.stage = ?1 WHERE asset.trashed_at IS NOT NULL)
+        """, stage
+      ) { $0.int(0) }
+      let done = (total ?? 0) - unfinished.reduce(0) { $0 + $1.1 }
+      counts[name] = Dictionary(unfinished, uniquingKeysWith: +)
+      if done > 0 { counts[name]?[.done] = done }
+    }
+    return counts
+  }
+
   /// Counts the rows of each configured stage by state.
   func backlog() throws(CatalogError) -> [String: [LedgerState: Int]] {
     let rows = try all(

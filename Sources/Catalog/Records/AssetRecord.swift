@@ -29,6 +29,8 @@ package struct AssetRecord: Hashable, Sendable {
   package var state: State
   /// The facts of the stage whose plugin is `identify`; `nil` until that is done.
   package var identity: JSONValue?
+  /// When it was put into the trash; `nil` if it is not there.
+  package var trashedAt: Timestamp?
   /// Renditions of the configured stages, in the order of stages and names.
   package var renditions: [RenditionRecord]
 
@@ -36,7 +38,7 @@ package struct AssetRecord: Hashable, Sendable {
   package init(
     id: AssetID, digest: Digest, size: Int, name: BytePath, source: BytePath, path: BytePath,
     modified: Int64, importedAt: Timestamp, supersedes: AssetID? = nil, state: State,
-    identity: JSONValue? = nil, renditions: [RenditionRecord]
+    identity: JSONValue? = nil, trashedAt: Timestamp? = nil, renditions: [RenditionRecord]
   ) {
     self.id = id
     self.digest = digest
@@ -49,6 +51,7 @@ package struct AssetRecord: Hashable, Sendable {
     self.supersedes = supersedes
     self.state = state
     self.identity = identity
+    self.trashedAt = trashedAt
     self.renditions = renditions
   }
 }

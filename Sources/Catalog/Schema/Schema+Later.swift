@@ -21,4 +21,9 @@ extension Schema {
     INSERT INTO setting (key, value)
       SELECT '\(Setting.impliedSightings)', '' WHERE EXISTS (SELECT 1 FROM sighting);
     """
+
+  /// Version 5: why a stage can't run, so that its jobs say so without a change of each.
+  static let version5 = """
+    ALTER TABLE stage ADD COLUMN held TEXT;
+    """
 }

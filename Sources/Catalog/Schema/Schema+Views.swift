@@ -63,8 +63,8 @@ extension Schema {
         stage.name AS stage,
         ledger.state AS state,
         ledger.attempts + ledger.interruptions AS attempts,
-        ledger.class AS class,
-        ledger.reason AS reason,
+        \(StageHold.failureClass) AS class,
+        \(StageHold.reason) AS reason,
         ledger.seconds AS seconds,
         \(microseconds("ledger.finished_at")) AS finished_at,
         \(microseconds("nullif(ledger.not_before, 0)")) AS not_before,
@@ -151,10 +151,14 @@ extension Schema {
     """
 
   /// The text of a UUID, `NULL` for `NULL`.
-  private static func uuid(_ key: String) -> String {
-    let parts = [(1, 8), (9, 4), (13, 4), (17, 4), (21, 12)]
-      .map { "substr(hex(\(key)), \($0.0), \($0.1))" }
-    return "CASE WHEN \(key) IS NOT NULL THEN lower(\(parts.joined(separator: " || '-' || "))) END"
+  static func uuid(_ key: String) -> String {
+    "CASE WHEN \(key) IS NOT NULL THEN lower(\(dashed("hex(\(key))"))) END"
+  }
+
+  /// The 32 digits of a UUID with its dashes.
+  static func dashed(_ digits: String) -> String {
+    [(1, 8), (9, 4), (13, 4), (17, 4), (21, 12)]
+      .map { "substr(\(digits), \($0.0), \($0.1))" }.joined(separator: " || '-' || ")
   }
 
   /// RFC 3339 of microseconds since 1970.

@@ -7,7 +7,7 @@ enum Schema {
   static let applicationID: Int64 = 0x5069_7065
 
   /// Each step takes a file from the version that is its index to the next.
-  static let migrations = [version1, version2, version3, version4]
+  static let migrations = [version1, version2, version3, version4, version5]
 
   /// The version that this program writes.
   static var version: Int { migrations.count }

@@ -53,9 +53,21 @@ package struct PluginFinder: Sendable {
   ///
   /// - Throws: `PluginFailure` of class `environment` if a configured folder
   ///   can't be read or may be written by others. Built-in folders may be missing.
-  package func all() throws(PluginFailure) -> [Found] {
+  package func all() throws(PluginFailure) -> [Found] { try all(upTo: nil) }
+
+  /// Whether all folders can be read, and the plugin is in none.
+  func hasNo(_ id: String) -> Bool {
+    // Where a folder can't be read nobody knows what is in it.
+    (try? all())?.contains { $0.id == id } == false
+  }
+
+  /// Lists plugins.
+  ///
+  /// - Parameter wanted: the plugin behind which no further folder is looked into; `nil` for none.
+  private func all(upTo wanted: String?) throws(PluginFailure) -> [Found] {
     var found: [String: Found] = [:]
     for (index, folder) in folders.enumerated() {
+      if let wanted, found[wanted] != nil { break }
       let names = try list(folder, mustExist: index < configured)
       guard !names.isEmpty else { continue }
       var refusal: String?
@@ -80,7 +92,7 @@ package struct PluginFinder: Sendable {
   /// - Throws: `PluginFailure` of class `environment` if there is none of this
   ///   id, or the first one found may not be loaded.
   package func find(_ id: String) throws(PluginFailure) -> BytePath {
-    guard let found = try all().first(where: { $0.id == id }) else {
+    guard let found = try all(upTo: id).first(where: { $0.id == id }) else {
       let places = folders.map(\.printable).joined(separator: ", ")
       throw PluginFailure(
         .environment, "There is no plugin “\(id)”: libpipeline-\(id).so is in none of \(places).")

@@ -1,8 +1,9 @@
 package import Catalog
 package import Configuration
+import Dispatch
 import Hashing
-import PipelineModel
-import PipelinePlugin
+package import PipelineModel
+package import PipelinePlugin
 
 /// The configured stages with their plugins, in the order in which they can run.
 package struct StagePlan: Sendable {
@@ -14,11 +15,23 @@ package struct StagePlan: Sendable {
     /// The memory of a job where the configuration says nothing.
     let memoryShare: ByteSize
 
+    /// Why the plugin can't be used, so that no job of the stage can run; else `nil`.
+    package var fault: PluginFailure? { (carrier as? BrokenCarrier)?.failure }
+
     package var name: String { configuration.name }
 
     /// The options with the defaults of the plugin's schema filled in.
-    var options: JSONValue {
+    package var options: JSONValue {
       configuration.options.fillingDefaults(carrier.manifest.options)
+    }
+
+    /// Sets the plugin up as for a job, and lets it go again.
+    ///
+    /// - Parameter work: a folder to work in.
+    package func tryOptions(work: BytePath) throws(PluginFailure) {
+      let site = LaneSite(
+        queue: DispatchQueue(label: "pipeline.options"), memoryShare: memoryShare, work: work)
+      _ = try carrier.makeLane(options: options, site: site)
     }
 
     /// Whether the plugin can work on this type.
@@ -35,11 +48,46 @@ package struct StagePlan: Sendable {
 
   /// Asks the plugins what they are, and works out needs, scopes and fingerprints.
   ///
-  /// - Throws: `ConfigurationErrors` for a plugin or an option that is not
-  ///   known, `EngineError` for a plugin that can't be used.
-  package init(_ configuration: PipelineConfiguration, finder: PluginFinder) throws {
-    let plugins = try StagePlugins(configuration, finder: finder)
-    try self.init(configuration, carriers: plugins.carriers) { try plugins.identify() }
+  /// A stage whose plugin can't be used is in the plan, with its fault.
+  ///
+  /// - Parameter recorded: gives the stages as they are recorded in the library; asked only where
+  ///   a plugin can't be used.
+  /// - Throws: `ConfigurationErrors` for an option that is not known, and for a plugin that
+  ///   there is not and that the library has never worked with.
+  package init(
+    _ configuration: PipelineConfiguration, finder: PluginFinder,
+    recorded: () throws -> [StageDefinition] = { [] }
+  ) throws {
+    let plugins = StagePlugins(configuration, finder: finder)
+    let known = plugins.faults.isEmpty ? [] : try recorded()
+    func definition(_ name: String, _ plugin: String) -> StageDefinition? {
+      known.first { $0.name == name && $0.plugin == plugin }
+    }
+    let unknown = configuration.stages.filter {
+      plugins.unknown.contains($0.name) && definition($0.name, $0.plugin) == nil
+    }
+    if !unknown.isEmpty {
+      let others = configuration.stages.map(\.plugin).filter { !unknown.map(\.plugin).contains($0) }
+      let ids = Set(try Self.found(finder) + others)
+      let problems = configuration.problems(
+        plugins: Dictionary(uniqueKeysWithValues: ids.map { ($0, [:]) })
+      ).filter { $0.code == .unknownPlugin }
+      if let errors = ConfigurationErrors(problems) { throw errors }
+    }
+    var carriers = plugins.carriers
+    for stage in configuration.stages {
+      guard let failure = plugins.faults[stage.name] else { continue }
+      carriers[stage.name] = BrokenCarrier(
+        plugin: stage.plugin, recorded: definition(stage.name, stage.plugin), failure: failure)
+    }
+    try self.init(configuration, carriers: carriers) {
+      do throws(PluginFailure) {
+        return try plugins.identify()
+      } catch {
+        let known = try recorded().first { $0.plugin == Self.identifier }
+        return BrokenCarrier(plugin: Self.identifier, recorded: known, failure: error)
+      }
+    }
   }
 
   /// Works out needs, scopes and fingerprints of stages whose plugins are known.
@@ -53,10 +101,12 @@ package struct StagePlan: Sendable {
   ) throws {
     var carriers = carriers
     let identifying = Self.identifyingStage(configuration.stages)
+    // A stage's broken plugin may work in another stage, and has a schema there.
     let schemas = Dictionary(
       configuration.stages.compactMap { stage in
-        carriers[stage.name].map { (stage.plugin, $0.manifest.options) }
-      }, uniquingKeysWith: { first, _ in first })
+        carriers[stage.name].map { (stage.plugin, $0) }
+      }, uniquingKeysWith: { $0 is BrokenCarrier ? $1 : $0 }
+    ).mapValues { $0.manifest.options }
     let problems = configuration.problems(plugins: schemas) {
       [carriers] in Self.needs(of: $0, carriers: carriers, identify: identifying)
     }
@@ -77,7 +127,7 @@ package struct StagePlan: Sendable {
       let prepared = Stage(
         configuration: stage, carrier: carrier,
         definition: try Self.define(
-          stage, carrier.manifest, needed: needed,
+          stage, carrier, needed: needed,
           memory: PipelineConfiguration.memoryShare(
             of: Self.recorded(configuration.memoryBudget), stages: configuration.stages.count)),
         memoryShare: configuration.memoryShare)
@@ -85,6 +135,27 @@ package struct StagePlan: Sendable {
       stages.append(prepared)
     }
     self.stages = stages
+  }
+
+  /// Whether a plugin can be used by now that could not be when the plan was made; asks them, and
+  /// waits for their answers.
+  package func isMended(_ configuration: PipelineConfiguration, finder: PluginFinder) -> Bool {
+    var asked = configuration
+    let broken = Set(stages.filter { $0.fault != nil }.map(\.name))
+    asked.stages = configuration.stages.filter { broken.contains($0.name) }
+    let plugins = StagePlugins(asked, finder: finder)
+    if asked.stages.contains(where: { plugins.faults[$0.name] == nil }) { return true }
+    // One that nobody configured identifies.
+    return asked.stages.count < broken.count && (try? plugins.identify()) != nil
+  }
+
+  /// The ids of all plugins that are found.
+  private static func found(_ finder: PluginFinder) throws(EngineError) -> [String] {
+    do throws(PluginFailure) {
+      return try finder.all().map(\.id)
+    } catch {
+      throw EngineError(.plugin, error.reason, cause: error)
+    }
   }
 
   /// The name of the stage that identifies, whether it is configured or would be added.
@@ -121,18 +192,24 @@ package struct StagePlan: Sendable {
   }
 
   private static func define(
-    _ stage: StageConfiguration, _ manifest: PluginManifest, needed: [Stage], memory: ByteSize
+    _ stage: StageConfiguration, _ carrier: any Carrier, needed: [Stage], memory: ByteSize
   ) throws -> StageDefinition {
+    let manifest = carrier.manifest
+    let broken = carrier as? BrokenCarrier
     var limits = stage.limits
     // A worker without a limit of its own may use its stage's share.
     if stage.isolation == .process { limits.memory = limits.memory ?? memory }
     return StageDefinition(
       name: stage.name, plugin: stage.plugin,
-      fingerprint: try fingerprint(stage, manifest, needed: needed),
+      // What it has done stays done while it is broken.
+      fingerprint: try broken?.recorded?.fingerprint
+        ?? fingerprint(stage, manifest, needed: needed),
       isAssetScoped: manifest.scope == .asset || needed.contains { $0.definition.isAssetScoped },
       needs: needed.map(\.name), attempts: stage.attempts,
-      runtime: "\(manifest.id) \(manifest.version); \(manifest.runtime)",
-      limits: try JSONText.encode(limits.effective()), accepts: manifest.accepts)
+      runtime: broken?.recorded?.runtime
+        ?? "\(manifest.id) \(manifest.version); \(manifest.runtime)",
+      limits: try JSONText.encode(limits.effective()), accepts: manifest.accepts,
+      held: broken?.failure.reason)
   }
 
   /// SHA-256 over all that the output depends on besides the bytes, as

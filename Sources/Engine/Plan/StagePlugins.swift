@@ -4,53 +4,63 @@ import PipelinePlugin
 
 /// The plugins of the configured stages, each asked what it is.
 struct StagePlugins {
-  /// By the stages' names.
-  let carriers: [String: any Carrier]
+  /// The plugins that can be used, by the stages' names.
+  private(set) var carriers: [String: any Carrier] = [:]
+  /// Why the others can't be used, by the stages' names.
+  private(set) var faults: [String: PluginFailure] = [:]
+  /// Stages whose plugin is nowhere to be found.
+  private(set) var unknown: Set<String> = []
   private let finder: PluginFinder
   private let configuration: PipelineConfiguration
 
   /// Finds the plugins, and asks all of them side by side.
-  ///
-  /// - Throws: `ConfigurationErrors` for one that there is not, `EngineError` for one
-  ///   that can't be used.
-  init(_ configuration: PipelineConfiguration, finder: PluginFinder) throws {
+  init(_ configuration: PipelineConfiguration, finder: PluginFinder) {
     self.finder = finder
     self.configuration = configuration
-    let found = try Self.translating { () throws(PluginFailure) in try finder.all() }
-    // Known ids are needed for “did you mean”; their schemas are not yet.
-    let known = Dictionary(uniqueKeysWithValues: found.map { ($0.id, JSONValue.object([:])) })
-    let unknown = configuration.problems(plugins: known).filter { $0.code == .unknownPlugin }
-    if let errors = ConfigurationErrors(unknown) { throw errors }
     let secrets = PluginSecrets(configuration)
     var descriptions: [WorkerLaunch.Plugin: WorkerDescription] = [:]
     var programs: [String: WorkerProgram] = [:]
     for stage in configuration.stages where stage.isolation == .process {
-      let program = try Self.translating { () throws(PluginFailure) in
-        try Self.program(of: stage, finder: finder, secrets: secrets)
-      }
-      programs[stage.name] = program
-      if descriptions[program.plugin] == nil {
-        descriptions[program.plugin] = WorkerDescription(program)
-      }
-    }
-    var carriers: [String: any Carrier] = [:]
-    for stage in configuration.stages {
-      carriers[stage.name] = try Self.translating { () throws(PluginFailure) in
-        guard let program = programs[stage.name], let description = descriptions[program.plugin]
-        else { return try LibraryCarrier(path: try finder.find(stage.plugin)) }
-        return try Self.carrier(of: stage, program, description)
+      do throws(PluginFailure) {
+        let program = try Self.program(of: stage, finder: finder, secrets: secrets)
+        programs[stage.name] = program
+        if descriptions[program.plugin] == nil {
+          descriptions[program.plugin] = WorkerDescription(program)
+        }
+      } catch {
+        note(error, of: stage)
       }
     }
-    self.carriers = carriers
+    for stage in configuration.stages where faults[stage.name] == nil {
+      do throws(PluginFailure) {
+        let carrier: any Carrier
+        if let program = programs[stage.name], let description = descriptions[program.plugin] {
+          carrier = try Self.carrier(of: stage, program, description)
+        } else {
+          carrier = try LibraryCarrier(path: try finder.find(stage.plugin))
+        }
+        let schema = carrier.manifest.options
+        if let fault = OptionSchema.fault(in: schema, ofPlugin: stage.plugin) {
+          throw PluginFailure(.environment, fault)
+        }
+        carriers[stage.name] = carrier
+      } catch {
+        note(error, of: stage)
+      }
+    }
+  }
+
+  /// Keeps in mind why a stage's plugin can't be used.
+  private mutating func note(_ failure: PluginFailure, of stage: StageConfiguration) {
+    faults[stage.name] = failure
+    if stage.command == nil, finder.hasNo(stage.plugin) { unknown.insert(stage.name) }
   }
 
   /// The plugin that identifies, where no stage names it.
-  func identify() throws -> any Carrier {
-    try Self.translating { () throws(PluginFailure) in
-      let path = try finder.find(StagePlan.identifier)
-      return try WorkerCarrier(
-        WorkerProgram(.library(path), secrets: PluginSecrets(configuration)))
-    }
+  func identify() throws(PluginFailure) -> any Carrier {
+    try WorkerCarrier(
+      WorkerProgram(
+        .library(try finder.find(StagePlan.identifier)), secrets: PluginSecrets(configuration)))
   }
 
   /// How workers of a stage are started.
@@ -79,15 +89,5 @@ struct StagePlugins {
           + "“\(stage.plugin)”: correct “plugin” in the configuration.")
     }
     return carrier
-  }
-
-  private static func translating<Result>(
-    _ body: () throws(PluginFailure) -> Result
-  ) throws(EngineError) -> Result {
-    do throws(PluginFailure) {
-      return try body()
-    } catch {
-      throw EngineError(.plugin, error.reason, cause: error)
-    }
   }
 }

@@ -54,15 +54,17 @@ package struct Trash {
     return chosen.count
   }
 
-  /// Deletes all that is in the trash; the bytes stay until garbage is collected.
+  /// Deletes what is in the trash; the bytes stay until garbage is collected.
   ///
-  /// - Parameter isStopped: whether to leave the rest.
+  /// - Parameters:
+  ///   - time: only what was put there before; all by default.
+  ///   - isStopped: whether to leave the rest.
   package func empty(
-    isStopped: () -> Bool = { false }
+    before time: Timestamp = Timestamp(microseconds: .max), isStopped: () -> Bool = { false }
   ) throws(IngestError) -> TrashEmptied {
     var emptied = TrashEmptied()
     while !isStopped() {
-      let batch = try translating { try library.reader.trash(limit: Self.batch) }
+      let batch = try translating { try library.reader.trash(limit: Self.batch, before: time) }
       if batch.isEmpty { break }
       try record(batch.map { .purged(asset: $0.id, digest: $0.digest) }, at: .now) { first in
         batch.enumerated().map { .purged($1.id, sequence: first + Int64($0)) }

@@ -32,6 +32,10 @@ struct Arguments: Sendable {
         operands += isVerbSeen ? Array(rest) : Array(rest.dropFirst())
         break
       }
+      if let letters = Self.switches(in: word, known) {
+        switches.formUnion(letters)
+        continue
+      }
       guard let option = known.first(where: { $0.name == name || $0.short == name }) else {
         throw UsageError.unknownOption(name, known: known, verb: verb)
       }
@@ -46,6 +50,17 @@ struct Arguments: Sendable {
       }
       values[option] = value
     }
+  }
+
+  /// The switches that one word means, as `-nq` means `-n -q`; `nil` if it is no such word.
+  private static func switches(in word: BytePath, _ known: [Option]) -> [Option]? {
+    guard let text = word.utf8, text.hasPrefix("-"), !text.hasPrefix("--"), text.count > 2 else {
+      return nil
+    }
+    let options = text.dropFirst().map { letter in
+      known.first { $0.short == "-\(letter)" && $0.value == nil }
+    }
+    return options.contains(nil) ? nil : options.compactMap(\.self)
   }
 
   func has(_ option: Option) -> Bool { switches.contains(option) }

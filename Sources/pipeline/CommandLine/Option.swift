@@ -22,6 +22,8 @@ struct Option: Hashable, Sendable {
     name: "--wait", value: "DURATION", help: "wait that long for the library's lock, e.g. 30s")
   static let dryRun = Option(
     name: "--dry-run", short: "-n", help: "say what would be done, change nothing")
+  static let yes = Option(
+    name: "--yes", short: "-y", help: "don't ask, however many they are")
   static let acceptMissing = Option(
     name: "--accept-missing",
     help: "believe that files are gone, however many of a source's are missing")

@@ -14,8 +14,9 @@ enum LibraryRequest: Codable, Hashable, Sendable {
   case trash([AssetID])
   /// Assets to bring back from the trash.
   case restore([AssetID])
-  /// All that is in the trash, to be deleted for good.
-  case emptyTrash
+  /// What was put into the trash before a time, in microseconds since 1970, to be deleted for good;
+  /// all if `nil`.
+  case emptyTrash(before: Int64?)
   /// A run whose imports are to be given back.
   case undo(run: AssetID)
   /// What nothing needs any more, to be removed.

@@ -51,8 +51,10 @@ struct LibraryWork {
       return RequestResult(members: ["assets": .integer(try trash.trash(assets))])
     case .restore(let assets):
       return RequestResult(members: ["assets": .integer(try trash.restore(assets))])
-    case .emptyTrash:
-      return RequestResult(try trash.empty(isStopped: isStopped))
+    case .emptyTrash(let time):
+      return RequestResult(
+        try trash.empty(
+          before: Timestamp(microseconds: time ?? .max), isStopped: isStopped))
     case .undo(let run):
       return RequestResult(
         try Undo(library: library, report: report).undo(run, isStopped: isStopped))

@@ -43,8 +43,8 @@ struct PluginsCheck: DoctorCheck {
     if !users.isEmpty {
       return Finding(
         name, .failed, reason,
-        advice: "No run begins because of the stage \(users.joined(separator: ", ")): correct the "
-          + "plugin, or remove the stage.")
+        advice: "The jobs of \(users.count == 1 ? "the stage" : "the stages") "
+          + "\(users.joined(separator: ", ")) wait: correct the plugin, or remove what uses it.")
     }
     if plugin.id == StagePlan.identifier {
       return Finding(
@@ -61,6 +61,14 @@ struct PluginsCheck: DoctorCheck {
     guard let configuration = site.configuration else { return [] }
     do {
       let plan = try StagePlan(configuration, finder: site.finder)
+      let faults = plan.stages.compactMap { StageFault($0, in: configuration) }
+      if !faults.isEmpty {
+        return [
+          Finding(
+            "stages", .failed, faults.map(\.message).joined(separator: " "),
+            advice: "Files are taken all the same, and their jobs wait.")
+        ]
+      }
       let names = plan.stages.map(\.name).joined(separator: ", ")
       return [Finding("stages", .ok, names.isEmpty ? "There are none." : "Can run: \(names).")]
     } catch {

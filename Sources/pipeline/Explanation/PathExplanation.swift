@@ -140,6 +140,9 @@ struct PathExplanation {
     case .settling where isSame:
       next = isWatched ? Self.takeNext : Self.importNext
       delay(by: wait, source)
+    case .ignored where !isWatched:
+      // Rules of sources say nothing of what was in a folder that was named to `import`.
+      next = "Nothing: it is in none of the sources, and `pipeline import` passes over such files."
     case .ignored:
       hasChanged = true
       next = "No rule ignores it any more; the next run takes it."

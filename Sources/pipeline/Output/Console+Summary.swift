@@ -1,6 +1,16 @@
 import PipelineModel
 
 extension Console {
+  /// Ends a list for people who watch, or who have to do something about what is in it.
+  ///
+  /// - Parameter isTrouble: whether the list is of what failed.
+  func total(_ text: String, isTrouble: Bool = false) {
+    guard !isJSON, isTerminal || isTrouble else { return }
+    // The list comes first where both go to the same place.
+    flush()
+    message(text)
+  }
+
   /// Says what a verb came to: as an event, or as a sentence where somebody watches.
   ///
   /// - Parameter isDryRun: whether nothing was done, so that the sentence is all there is to see.

@@ -56,6 +56,28 @@ final class Console: Sendable {
     write(Array((Self.withoutControls(line) + "\n").utf8))
   }
 
+  /// Prints a JSON object that is written already.
+  ///
+  /// - Returns: whether it was printed: not where it is no UTF-8.
+  func event(line: [UInt8]) -> Bool {
+    // Most lines are plain, and these are looked at once.
+    if line.allSatisfy({ (0x20..<0x7F).contains($0) }) {
+      write(line + [UInt8(ascii: "\n")])
+      return true
+    }
+    guard let text = String(validating: line, as: UTF8.self) else { return false }
+    write(Array((Self.withoutControls(text) + "\n").utf8))
+    return true
+  }
+
+  /// Ends a list that nobody reads any more.
+  func expectReader() throws(ReaderGone) {
+    if !hasReader { throw ReaderGone() }
+  }
+
+  /// Whether somebody may still read standard output.
+  var hasReader: Bool { !isReaderGone.load(ordering: .relaxed) }
+
   /// The text as one line that a terminal shows and does not obey.
   private static func line(_ text: String) -> String {
     text.split(separator: "\t", omittingEmptySubsequences: false)
@@ -129,6 +151,9 @@ final class Console: Sendable {
     send(Array("\r\u{1B}[K\(Self.line(text))".utf8), to: STDERR_FILENO)
   }
 
+  /// Whether a drawn line is there to be seen.
+  var isDrawn: Bool { drawn.withLock { $0 } }
+
   /// Prints a question, after which nothing is drawn until `endQuestion`.
   func begin(question: String) {
     isAsking.store(true, ordering: .relaxed)
@@ -180,3 +205,6 @@ final class Console: Sendable {
   /// Whether nobody reads standard output any more.
   let isReaderGone = Atomic(false)
 }
+
+/// Nobody reads standard output any more, as after `head`.
+struct ReaderGone: Error {}

@@ -4,6 +4,7 @@ import Engine
 import Files
 import Ingest
 import PipelineModel
+import PipelinePlugin
 
 /// Any error as text and exit code: the one place that turns one into the other.
 struct Failure {
@@ -23,8 +24,12 @@ struct Failure {
       self.init("configuration", [(error.description, error.pointer)], .usage)
     case let error as IngestError:
       self.init("\(error.code)", error.message, error.code == .locked ? .locked : .fatal)
+    case let error as StageFault:
+      self.init("plugin", [(error.message, error.pointer)], .fatal)
     case let error as EngineError:
       self.init("\(error.code)", error.message, .fatal)
+    case let error as PluginFailure:
+      self.init("plugin", error.reason, .fatal)
     case let error as CatalogError:
       self.init("\(error.code)", error.message, .fatal)
     case let error as HolderFailure:

@@ -36,6 +36,7 @@ enum JSONMembers {
       "state": .string(asset.state.rawValue),
       "renditions": .array(asset.renditions.map { .object(rendition($0)) }),
     ]
+    if let trashedAt = asset.trashedAt { members["trashedAt"] = time(trashedAt) }
     members.merge(path(asset.name, key: "name")) { $1 }
     members.merge(path(asset.source, key: "source")) { $1 }
     members.merge(path(asset.path)) { $1 }

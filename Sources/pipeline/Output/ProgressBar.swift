@@ -1,25 +1,25 @@
-import Catalog
 import Dispatch
-import Engine
-import PipelineModel
 import Synchronization
 
-/// A line on a terminal that shows how far a run is, drawn ten times a second.
+/// A line on a terminal that shows what is going on, drawn anew where it has changed.
 final class ProgressBar: Sendable {
   private let console: Console
-  private let report: RunReport
-  private let stages: Int
-  /// Jobs that were due before the run began.
-  private let backlog: Int
-  private let start = ContinuousClock().now
+  private let line: @Sendable () -> String
+  private let interval: DispatchTimeInterval
   private let isOver = Atomic(false)
+  private let last = Mutex("")
   private let queue = DispatchQueue(label: "pipeline.progress")
 
-  init(console: Console, report: RunReport, stages: Int, backlog: Int) {
+  /// - Parameters:
+  ///   - interval: how often the line is asked for; a tenth of a second by default.
+  ///   - line: what there is to show.
+  init(
+    console: Console, every interval: DispatchTimeInterval = .milliseconds(100),
+    line: @escaping @Sendable () -> String
+  ) {
     self.console = console
-    self.report = report
-    self.stages = stages
-    self.backlog = backlog
+    self.interval = interval
+    self.line = line
   }
 
   /// Begins to draw; does nothing off a terminal.
@@ -35,27 +35,16 @@ final class ProgressBar: Sendable {
   }
 
   private func tick() {
-    queue.asyncAfter(deadline: .now() + .milliseconds(100)) { [self] in
+    queue.asyncAfter(deadline: .now() + interval) { [self] in
       guard !isOver.load(ordering: .relaxed) else { return }
-      console.draw(line())
+      let text = line()
+      let isNew = last.withLock { last in
+        defer { last = text }
+        return last != text
+      }
+      // A message wipes the line, so that it has to be drawn although it is the same.
+      if isNew || !console.isDrawn { console.draw(text) }
       tick()
     }
-  }
-
-  private func line() -> String {
-    let counts = report.counts
-    let ended = counts[.done] + counts[.skipped] + counts[JobEvent.Outcome.failed]
-    let jobs = max(ended, backlog + counts[.imported] * stages)
-    let seconds = (ContinuousClock().now - start) / .seconds(1)
-    let files = counts.files.values.reduce(0, +)
-    guard jobs > 0 else { return "\(files) files looked at" }
-    let rate = Double(ended) / max(seconds, 0.001)
-    let left = rate > 0 ? Double(jobs - ended) / rate : 0
-    let width = 24
-    let filled = width * ended / jobs
-    let bar =
-      String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
-    return "\(bar) \(ended)/\(jobs) jobs · \(files) files · "
-      + "\(Int(rate.rounded()))/s · \(Int(left.rounded(.up))) s left"
   }
 }

@@ -143,19 +143,17 @@ final class RunReport: IngestReport, EngineReport {
           "seconds": .number(event.seconds),
         ])
     }
-    guard event.outcome == .failed || console.isVerbose else { return }
+    // Of what the machine lacks the stage tells, once for all of its jobs.
+    let isTrouble = event.outcome == .failed && event.failureClass != "environment"
+    guard isTrouble || console.isVerbose else { return }
     let reason = event.reason.map { ": \($0)" } ?? ""
     console.message(
       "\(event.outcome.rawValue) \(event.stage) of \(event.name.printable)\(reason)")
   }
 
-  func held(stage: String, reason: String) {
+  func held(stage: String, plugin: String, reason: String) {
     state.withLock { $0.heldStages += 1 }
-    if console.isJSON {
-      console.event("stage", ["stage": .string(stage), "state": "held", "reason": .string(reason)])
-    } else {
-      console.error("The stage “\(stage)” can't run on this machine: \(reason)")
-    }
+    console.held(stage: stage, plugin: plugin, reason: reason)
   }
 
   func failed() {

@@ -16,7 +16,7 @@ struct RunSummary {
       members["seconds"] = .number((seconds * 1000).rounded() / 1000)
       return console.event("summary", members)
     }
-    guard console.isTerminal || console.isVerbose else { return }
+    guard console.isTerminal || console.isVerbose || counts.hasFailures else { return }
     let tenths = (seconds * 10).rounded() / 10
     console.message(parts.joined(separator: ", ") + " in \(tenths) s")
   }
@@ -33,6 +33,7 @@ struct RunSummary {
       (counts[.done], "done"), (counts[.skipped], "skipped"),
       (counts[JobEvent.Outcome.failed], "failed"),
     ]
-    return parts + jobs.filter { $0.0 > 0 }.map { "\(counted($0.0, "job")) \($0.1)" }
+    let held = counts.heldStages > 0 ? ["\(counted(counts.heldStages, "stage")) waiting"] : []
+    return parts + held + jobs.filter { $0.0 > 0 }.map { "\(counted($0.0, "job")) \($0.1)" }
   }
 }

@@ -1,3 +1,5 @@
+import Catalog
+import Engine
 import Ingest
 import PipelineModel
 
@@ -68,5 +70,24 @@ struct WatchNotice {
     members["state"] = .string(state)
     members.merge(JSONMembers.path(source, key: "source")) { $1 }
     return members
+  }
+}
+
+extension WatchNotice {
+  /// What the run of a `watch` that is under way has come to, for people who look on.
+  static func activity(_ counts: RunReport.Counts) -> String {
+    guard counts.hasAny else { return "Nothing new" }
+    let files = [
+      (counts[.imported], "imported"), (counts[.duplicate], "duplicate"),
+      (counts[.settling], "settling"), (counts[.rejected], "rejected"),
+      (counts[Sighting.State.failed], "failed"),
+    ]
+    let jobs = [
+      (counts[.done] + counts[.skipped], "done"), (counts[JobEvent.Outcome.failed], "failed"),
+    ]
+    return
+      (files.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+      + jobs.filter { $0.0 > 0 }.map { "\(counted($0.0, "job")) \($0.1)" })
+      .joined(separator: " · ")
   }
 }

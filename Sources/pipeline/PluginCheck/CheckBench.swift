@@ -23,6 +23,8 @@ final class CheckBench {
   /// How long its end may take.
   static let patienceForEnd = TimeSpan(milliseconds: 5000)
 
+  /// What it may do, as a stage would allow it.
+  private let allowance: StageAllowance
   private let secrets: PluginSecrets
   private let folder: CheckFolder
   private var sessions = 0
@@ -32,12 +34,14 @@ final class CheckBench {
   /// - Parameters:
   ///   - files: files to give it beside the built-in ones.
   ///   - identify: the plugin that finds out media types; `nil` where there is none.
+  ///   - allowance: what it may do beyond the sandbox.
   ///   - secrets: what no plugin may read by being beside it.
   init(
     _ plugin: WorkerLaunch.Plugin, options: JSONValue, files: [BytePath], identify: BytePath?,
-    secrets: PluginSecrets
+    allowance: StageAllowance = StageAllowance(), secrets: PluginSecrets
   ) throws {
     self.plugin = plugin
+    self.allowance = allowance
     self.secrets = secrets
     givenOptions = options
     folder = try CheckFolder()
@@ -90,9 +94,9 @@ final class CheckBench {
   ) throws(CheckFailure) -> CheckedPlugin {
     sessions += 1
     let name = BytePath("session-\(sessions)")
-    var allowance = StageAllowance()
+    var allowance = allowance
     if mayChangeInput {
-      allowance.write = [WorkerSession.input(named: name, in: folder.path)]
+      allowance.write += [WorkerSession.input(named: name, in: folder.path)]
     }
     do throws(FileError) {
       let session = try WorkerSession(

@@ -57,7 +57,8 @@ struct ConfiguredLibrary {
     surroundings = try Surroundings(context)
     let configuration = surroundings.configuration
     plan = try StagePlan(
-      configuration, finder: PluginFinder(configured: configuration.plugins))
+      configuration, finder: PluginFinder(configured: configuration.plugins),
+      recorded: surroundings.recordedStages)
     try surroundings.checkCatalogFolder()
     found =
       makesLibrary

@@ -3,6 +3,7 @@ import Configuration
 import Engine
 import Ingest
 import PipelineModel
+import PipelinePlugin
 
 /// `plan` and `run --dry-run`: what a run would do, without a lock and without a change.
 struct PreviewSession {
@@ -16,10 +17,16 @@ struct PreviewSession {
     // Plugins and their options are checked as `run` would.
     plan = try StagePlan(
       surroundings.configuration,
-      finder: PluginFinder(configured: surroundings.configuration.plugins))
+      finder: PluginFinder(configured: surroundings.configuration.plugins),
+      recorded: surroundings.recordedStages)
   }
 
   func run() throws -> ExitCode {
+    for stage in plan.stages {
+      guard let fault = stage.fault else { continue }
+      context.console.held(
+        stage: stage.name, plugin: stage.configuration.plugin, reason: fault.reason)
+    }
     let reading = try openLibrary()
     let preview = Preview(library: reading?.library, catalog: reading?.catalog)
     var paths = 0

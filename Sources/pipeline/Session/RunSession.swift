@@ -1,5 +1,7 @@
 import Catalog
+import Configuration
 import Engine
+import Files
 import Glibc
 import Ingest
 import PipelineModel
@@ -15,6 +17,13 @@ struct RunSession {
     self.context = context
     self.verb = verb
     session = try WorkingSession(context, locked)
+  }
+
+  /// Where only sources are missing, and others were taken from, the run itself went on.
+  private func exitCode(_ refused: [IngestError]) -> ExitCode {
+    let isMissing = refused.allSatisfy { $0.code == .source && $0.cause is FileError }
+    let sources = session.surroundings.configuration.sources.count
+    return isMissing && refused.count < sources ? .someFailed : .fatal
   }
 
   /// Waits for the stages, and for those whose requests are not answered yet.
@@ -55,9 +64,9 @@ struct RunSession {
     let backlog = try library.catalog.backlog().values.reduce(0) { sum, states in
       sum + states[.ready, default: 0] + states[.waiting, default: 0]
     }
-    let bar = ProgressBar(
-      console: context.console, report: report, stages: session.plan.stages.count,
-      backlog: backlog)
+    let progress = RunProgress(
+      report: report, stages: session.plan.stages.count, backlog: backlog)
+    let bar = ProgressBar(console: context.console) { progress.line }
     bar.begin()
     defer { bar.end() }
     try RenditionRelocation(engine: engine, plan: session.plan)
@@ -90,7 +99,7 @@ struct RunSession {
     RunSummary(counts: report.counts, run: run, took: ContinuousClock().now - start)
       .print(on: context.console)
     if let code = interruption.exitCode { return code }
-    if !refused.isEmpty { return .fatal }
+    if !refused.isEmpty { return exitCode(refused) }
     return report.counts.hasFailures ? .someFailed : .success
   }
 }

@@ -1,3 +1,4 @@
+import Catalog
 import Configuration
 import Files
 import Glibc
@@ -59,7 +60,25 @@ struct Surroundings {
       path: layout.catalogFolder)
   }
 
-  /// The free space that copies leave alone, in bytes.
+  /// The stages that the library has worked with; none where there is no library yet, or what is
+  /// wrong with it is found later.
+  func recordedStages() -> [StageDefinition] { (try? Catalog.stages(of: layout.catalog)) ?? [] }
+
+  /// Why there is no room for what stages make, as a sentence; `nil` while the reserve is free.
+  func shortage() -> String? {
+    let reserve = reserve()
+    for folder in [layout.root, layout.catalogFolder] {
+      // A disk that can't be asked is asked again with the next jobs.
+      guard let free = try? Descriptor.openFolder(folder).fileSystem().freeBytes, free < reserve
+      else { continue }
+      return "Only \(ByteSize(bytes: free)) are free on the file system of "
+        + "“\(folder.printable)”, and \(ByteSize(bytes: reserve)) are kept in reserve: make room, "
+        + "or set a smaller \"reserve\"."
+    }
+    return nil
+  }
+
+  /// The free space that copies and stages leave alone, in bytes.
   func reserve() -> Int {
     if let reserve = configuration.reserve { return reserve.bytes }
     // Without figures the smaller bound is not known; the larger one holds.

@@ -1,5 +1,6 @@
 import Catalog
 import Configuration
+import Dispatch
 import Engine
 import Files
 import Glibc
@@ -16,6 +17,7 @@ final class WatchSession {
   private let service: ServiceManager
   private let wakeup: Wakeup
   private let burst: Burst
+  private let recheck: PluginRecheck
   private let ending = Ending()
   private var next: LockedLibrary?
   /// Whether another process asked for the library.
@@ -34,6 +36,8 @@ final class WatchSession {
     self.wakeup = wakeup
     session = try WorkingSession(context, locked)
     burst = Burst(library: session.library, report: session.report, console: context.console)
+    recheck = PluginRecheck(
+      session.plan, session.surroundings.configuration, wakeup: wakeup)
   }
 
   /// How a session ended.
@@ -110,7 +114,15 @@ final class WatchSession {
     service.ready()
     if context.console.isTerminal { context.console.message("Watching; Ctrl-C ends it.") }
     counts = { watch.counts }
-    defer { counts = nil }
+    let report = session.report
+    let bar = ProgressBar(console: context.console, every: .milliseconds(500)) {
+      WatchNotice.activity(report.counts)
+    }
+    bar.begin()
+    defer {
+      bar.end()
+      counts = nil
+    }
     try watch.run()
   }
 
@@ -143,14 +155,15 @@ final class WatchSession {
 
   private func tick() throws -> ContinuousClock.Instant {
     if let failure = session.engine.failure { throw failure }
-    if Interruption.shared.takeReload() { reload() }
+    if Interruption.shared.takeReload() || recheck.takeMended() { reload() }
     let now = ContinuousClock().now
     var moment = now + .seconds(3600)
     if let end = try burst.tick() { moment = min(moment, end) }
     if retryAt <= now {
       // Jobs that failed for want of something are tried again after a while.
-      session.engine.releaseHeldStages()
+      try session.engine.releaseHeldStages()
       session.engine.wake()
+      recheck.begin()
       retryAt = now + session.surroundings.configuration.rescan.duration
     }
     moment = min(moment, retryAt)

@@ -24,7 +24,8 @@ struct WorkingSession {
     engine = try Engine(
       plan, ledger: library.catalog, originals: library.originals,
       library: library.folder,
-      memoryBudget: surroundings.configuration.memoryBudget.bytes, report: report
+      memoryBudget: surroundings.configuration.memoryBudget.bytes, report: report,
+      shortage: { [surroundings] in surroundings.shortage() }
     ) {
       Pulse.shared.beat()
       return Interruption.shared.isRequested

@@ -1,6 +1,7 @@
 import Configuration
 import Engine
 import PipelineModel
+import PipelinePlugin
 
 /// `pipeline config`: the configuration, checked or spelled out.
 enum ConfigVerb: Verb {
@@ -17,7 +18,11 @@ enum ConfigVerb: Verb {
     try context.expectOperands(atMost: 1)
     switch try context.operand(0, "check, show or schema").utf8 {
     case "check":
-      let configuration = try checked(context)
+      let (configuration, faults) = try checked(context, setsUp: true)
+      guard faults.isEmpty else {
+        for fault in faults { Failure(fault).print(on: context.console) }
+        return .fatal
+      }
       if context.console.isJSON {
         context.console.event(
           "configuration", JSONMembers.path(configuration.file).merging(["valid": true]) { $1 })
@@ -25,7 +30,7 @@ enum ConfigVerb: Verb {
         context.console.message("\(configuration.file.printable) is valid.")
       }
     case "show":
-      let effective = try checked(context).effective()
+      let effective = try checked(context, setsUp: false).configuration.effective()
       if context.console.isJSON {
         context.console.event("configuration", ["configuration": effective])
       } else {
@@ -40,9 +45,43 @@ enum ConfigVerb: Verb {
   }
 
   /// Loads the configuration and compares it with the plugins, without any work.
-  private static func checked(_ context: Context) throws -> PipelineConfiguration {
-    let configuration = try Surroundings(context).configuration
-    _ = try StagePlan(configuration, finder: PluginFinder(configured: configuration.plugins))
-    return configuration
+  ///
+  /// - Parameter setsUp: whether to see if plugins take their options, too.
+  /// - Returns: also what is wrong with plugins that can't be used at all.
+  /// - Throws: `ConfigurationErrors` for all that is wrong with the configuration itself.
+  private static func checked(
+    _ context: Context, setsUp: Bool
+  ) throws -> (configuration: PipelineConfiguration, faults: [StageFault]) {
+    let surroundings = try Surroundings(context)
+    let configuration = surroundings.configuration
+    let finder = PluginFinder(configured: configuration.plugins)
+    let plan = try StagePlan(
+      configuration, finder: finder, recorded: surroundings.recordedStages)
+    let faults = plan.stages.compactMap { StageFault($0, in: configuration) }
+    let trial = OptionTrial(plan, configuration, finder: finder)
+    let problems = setsUp ? try trial.problems() : []
+    if let errors = ConfigurationErrors(problems) {
+      for fault in faults { Failure(fault).print(on: context.console) }
+      throw errors
+    }
+    return (configuration, faults)
+  }
+}
+
+/// A stage whose plugin can't be used.
+struct StageFault: Error {
+  let message: String
+  /// Where in the configuration; `nil` for a stage that is not written there.
+  let pointer: String?
+
+  /// - Returns: `nil` for a stage that can run.
+  init?(_ stage: StagePlan.Stage, in configuration: PipelineConfiguration) {
+    guard let fault = stage.fault else { return nil }
+    message =
+      "The stage “\(stage.name)” can't run: its plugin is “\(stage.configuration.plugin)”. "
+      + fault.reason
+    pointer = configuration.stages.firstIndex { $0.name == stage.name }.map {
+      "/stages/\($0)/\(stage.configuration.command == nil ? "plugin" : "command")"
+    }
   }
 }

@@ -13,13 +13,15 @@ enum FailedVerb: Verb {
   static func run(_ context: Context) throws -> ExitCode {
     try context.expectOperands(atMost: 0)
     let console = context.console
-    for failure in try ReadingSession(context).catalog.failures() {
+    var count = 0
+    try ReadingSession(context).catalog.failures { failure in
+      try console.expectReader()
+      count += 1
       guard console.isJSON else {
-        console.result(
+        return console.result(
           "\(failure.asset)\t\(failure.stage)\t\(failure.failureClass)\t"
             + "\(counted(failure.attempts, "attempt"))\t\(failure.name.printable)\t\(failure.reason)"
         )
-        continue
       }
       var members: [String: JSONValue] = [
         "asset": .string(failure.asset.description),
@@ -31,6 +33,7 @@ enum FailedVerb: Verb {
       members.merge(JSONMembers.path(failure.name, key: "name")) { $1 }
       console.event("failure", members)
     }
+    console.total(counted(count, "failed job"), isTrouble: count > 0)
     return .success
   }
 }

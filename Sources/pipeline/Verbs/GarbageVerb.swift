@@ -6,15 +6,17 @@ import PipelineModel
 enum GarbageVerb: Verb {
   static let name = "gc"
   static let summary = "Remove what was deleted for good and nothing refers to any more"
-  static let options = [Option.wait, Option.dryRun]
+  static let options = [Option.yes, Option.wait, Option.dryRun]
   static let examples = [
     ("pipeline gc --dry-run", "how much it would free"),
     ("pipeline trash empty && pipeline gc", "free the space of what was deleted"),
+    ("pipeline gc --yes", "from cron, without being asked"),
   ]
 
   static func run(_ context: Context) throws -> ExitCode {
     try context.expectOperands(atMost: 0)
     let isDryRun = context.arguments.has(.dryRun)
+    if !isDryRun, !context.arguments.has(.yes), try !mayCollect(context) { return .success }
     let result = isDryRun ? try preview(context) : try RequestSession(context).perform(.gc)
     let parts = [
       (result.count("originals"), "original"), (result.count("renditions"), "former rendition"),
@@ -28,8 +30,17 @@ enum GarbageVerb: Verb {
     return Interruption.shared.exitCode ?? .success
   }
 
+  private static func mayCollect(_ context: Context) throws -> Bool {
+    let found = try preview(context)
+    let count = found.count("originals") + found.count("renditions") + found.count("files")
+    return try Confirmation(context).mayRemove(
+      count, "Remove \(counted(count, "file")), \(ByteSize(bytes: found.count("bytes")))?")
+  }
+
   private static func preview(_ context: Context) throws -> RequestResult {
     let session = try ReadingSession(context)
+    // Closed: the last one to close the catalog empties its log into it.
+    defer { try? session.catalog.close() }
     return RequestResult(
       try GarbageCollection.preview(library: session.library, catalog: session.catalog))
   }

@@ -14,23 +14,30 @@ enum GetVerb: Verb {
   static let rendition = Option(
     name: "--rendition", value: "NAME", help: "a rendition, as NAME or STAGE/NAME")
   static let output = Option(
-    name: "--output", short: "-o", value: "FILE", help: "write to a new file")
+    name: "--output", short: "-o", value: "FILE",
+    help: "write to a new file, which gets the original's time; - for standard output")
   static let options = [rendition, output]
   static let examples = [
     ("pipeline get 0197a2c4 -o photo.jpg", "the original, checked on the way"),
     ("pipeline get 0197a2c4 --rendition grid > grid.jpg", "a thumbnail"),
+    ("pipeline get 0197a2c4 -o - | exiftool -", "to another program"),
   ]
 
   static func run(_ context: Context) throws -> ExitCode {
     try context.expectOperands(atMost: 1)
     let text = try context.operand(0, "ID")
+    if context.arguments.path(output) == nil, isatty(STDOUT_FILENO) == 1 {
+      throw UsageError(
+        "A terminal can't show these bytes: add -o FILE, or -o - if it is to have them.",
+        verb: name)
+    }
     let session = try ReadingSession(context)
     let asset = try session.asset(text)
     if let name = context.arguments.value(rendition) {
       let content = try content(ofRendition: name, of: asset, in: session)
-      try deliver(context) { write throws(FileError) in try content.forEachChunk(write) }
+      try deliver(asset, context) { write throws(FileError) in try content.forEachChunk(write) }
     } else {
-      try deliver(context) { write throws(FileError) in
+      try deliver(asset, context) { write throws(FileError) in
         try writeOriginal(asset, of: session, to: write)
       }
     }
@@ -91,10 +98,15 @@ enum GetVerb: Verb {
 
   /// Writes to standard output, or to a new file that is there whole or not at all.
   private static func deliver(
-    _ context: Context, _ body: (Writer) throws(FileError) -> Void
-  ) throws(FileError) {
-    guard let name = context.arguments.path(output) else {
-      return try body { bytes throws(FileError) in context.console.write(Array(bytes)) }
+    _ asset: AssetRecord, _ context: Context, _ body: (Writer) throws(FileError) -> Void
+  ) throws {
+    guard let name = context.arguments.path(output), name != "-" else {
+      var isRead = true
+      try body { bytes throws(FileError) in
+        isRead = isRead && context.console.hasReader
+        if isRead { context.console.write(Array(bytes)) }
+      }
+      return try context.console.expectReader()
     }
     let path = context.path(name)
     let folder = try Descriptor.openFolder(path.parent)
@@ -103,6 +115,7 @@ enum GetVerb: Verb {
       temporary, in: folder, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o644)
     do throws(FileError) {
       try body { bytes throws(FileError) in try file.write(bytes) }
+      try file.setModified(asset.modified)
       try file.sync()
       try folder.rename(temporary, to: folder, as: path.lastComponent)
     } catch {

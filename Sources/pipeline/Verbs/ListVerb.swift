@@ -13,13 +13,24 @@ enum ListVerb: Verb {
   static func run(_ context: Context) throws -> ExitCode {
     try context.expectOperands(atMost: 0)
     let console = context.console
-    try ReadingSession(context).catalog.assets { asset in
-      if console.isJSON {
-        console.event("asset", JSONMembers.asset(asset))
-      } else {
-        console.result(line(asset))
+    let catalog = try ReadingSession(context).catalog
+    if console.isJSON {
+      try catalog.assetLines { id, line in
+        try console.expectReader()
+        if let line, console.event(line: line) { return }
+        if let asset = try catalog.asset(id) {
+          console.event("asset", JSONMembers.asset(asset))
+        }
       }
+      return .success
     }
+    var count = 0
+    try catalog.assets { asset in
+      try console.expectReader()
+      console.result(line(asset))
+      count += 1
+    }
+    console.total(counted(count, "asset"))
     return .success
   }
 

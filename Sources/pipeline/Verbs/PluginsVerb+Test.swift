@@ -12,13 +12,18 @@ extension PluginsVerb {
   static let withOptions = Option(
     name: "--options", value: "JSON", help: "set a tested plugin up with these options")
 
+  static let allow = Option(
+    name: "--allow", value: "LIST",
+    help: "let a tested plugin do what a stage would: exec, network, read=PATH, write=PATH")
+
   static func test(_ context: Context) throws -> ExitCode {
     try context.expectOperands(atMost: 2)
     let path = context.path(try context.operand(1, "The plugin's PATH"))
     let plugin = try plugin(at: path)
     let bench = try CheckBench(
       plugin, options: try chosenOptions(context), files: try chosenFiles(context),
-      identify: identifier(context), secrets: secrets(context))
+      identify: identifier(context), allowance: try chosenAllowance(context),
+      secrets: secrets(context))
     let console = context.console
     let failed = PluginCheckRun.run(bench) { check, outcome in report(check, outcome, console) }
     console.flush()
@@ -68,6 +73,28 @@ extension PluginsVerb {
       found.append(folder.path.appending(entry.name))
     }
     return found.sorted()
+  }
+
+  /// What `--allow` says: words as a stage's `allow` has them, with commas between.
+  private static func chosenAllowance(_ context: Context) throws(UsageError) -> StageAllowance {
+    var allowance = StageAllowance()
+    let list = context.arguments.path(allow)?.bytes ?? []
+    for word in list.split(separator: UInt8(ascii: ",")) {
+      let parts = word.split(
+        separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+      let path = parts.count > 1 ? context.path(BytePath(bytes: parts[1])) : nil
+      switch (BytePath(bytes: parts[0]).utf8, path) {
+      case ("exec", nil): allowance.exec = true
+      case ("network", nil): allowance.network = true
+      case ("read", let path?): allowance.read.append(path)
+      case ("write", let path?): allowance.write.append(path)
+      default:
+        throw UsageError(
+          "“\(BytePath(bytes: word).printable)” can't be allowed; write exec, network, read=PATH "
+            + "or write=PATH.", verb: name)
+      }
+    }
+    return allowance
   }
 
   private static func secrets(_ context: Context) -> PluginSecrets {

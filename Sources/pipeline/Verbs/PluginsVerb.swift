@@ -8,25 +8,26 @@ enum PluginsVerb: Verb {
   static let name = "plugins"
   static let summary = "List plugins with versions and options; check one, or begin one"
   static let operands = "[ID] | test PATH | new NAME"
-  static let options = [files, withOptions, language, into]
+  static let options = [files, withOptions, allow, language, into]
   static let examples = [
     ("pipeline plugins", "all that are found"),
     ("pipeline plugins thumbnail", "one, with the schema of its options"),
     ("pipeline plugins test colour/colour.py --files ~/Pictures", "does it do as a plugin must?"),
+    ("pipeline plugins test command.so --allow exec", "with what its stage would allow it"),
     ("pipeline plugins new colour --language python", "a folder with a plugin that works"),
   ]
 
   static func run(_ context: Context) throws -> ExitCode {
     switch context.arguments.operands.first?.utf8 {
     case "new":
-      try refuse([files, withOptions], of: "test", context)
+      try refuse([files, withOptions, allow], of: "test", context)
       return try makeNew(context)
     case "test":
       try refuse([language, into], of: "new", context)
       return try test(context)
     default:
       try refuse([language, into], of: "new", context)
-      try refuse([files, withOptions], of: "test", context)
+      try refuse([files, withOptions, allow], of: "test", context)
       try context.expectOperands(atMost: 1)
       return try look(context)
     }

@@ -17,7 +17,7 @@ enum StatusVerb: Verb {
     try context.expectOperands(atMost: 0)
     let session = try ReadingSession(context)
     let counts = try session.catalog.status()
-    let failures = try session.catalog.failures().count
+    let failures = try session.catalog.failureCount()
     let free = try session.library.folder.fileSystem().freeBytes
     let holder = try holder(of: session.library)
     if context.console.isJSON {

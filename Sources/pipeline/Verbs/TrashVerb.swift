@@ -7,11 +7,15 @@ enum TrashVerb: Verb {
   static let name = "trash"
   static let summary = "See what is in the trash, bring it back, or delete it for good"
   static let operands = "list|restore ID…|empty"
-  static let options = [Option.wait, Option.dryRun]
+  static let olderThan = Option(
+    name: "--older-than", value: "DURATION",
+    help: "with list and empty: only what has been in the trash for that long, e.g. 30d")
+  static let options = [olderThan, Option.yes, Option.wait, Option.dryRun]
   static let examples = [
     ("pipeline trash list", "a line for each asset in it"),
     ("pipeline trash restore 0197a2c4", "as if it had never been there"),
     ("pipeline trash empty", "for good; `gc` then frees the space"),
+    ("pipeline trash empty --older-than 30d --yes", "from cron, without being asked"),
   ]
 
   static func run(_ context: Context) throws -> ExitCode {
@@ -29,15 +33,28 @@ enum TrashVerb: Verb {
     }
   }
 
+  /// What was put into the trash before is meant; `nil` for all.
+  private static func before(_ context: Context) throws(UsageError) -> Timestamp? {
+    try context.duration(olderThan).map { Timestamp.now.adding(seconds: -$0.seconds) }
+  }
+
   private static func list(_ context: Context) throws -> ExitCode {
+    let console = context.console
+    let before = try before(context)
+    var count = 0
     try ReadingSession(context).catalog.trashedAssets { asset in
-      if context.console.isJSON {
-        context.console.event("asset", JSONMembers.asset(asset))
+      try console.expectReader()
+      if let before, let trashedAt = asset.trashedAt, trashedAt >= before { return }
+      count += 1
+      if console.isJSON {
+        console.event("asset", JSONMembers.asset(asset))
       } else {
-        context.console.result(
-          "\(asset.id)\t\(ByteSize(bytes: asset.size))\t\(asset.name.printable)")
+        let since = asset.trashedAt?.rfc3339.prefix(10) ?? "-"
+        console.result(
+          "\(asset.id)\t\(ByteSize(bytes: asset.size))\t\(asset.name.printable)\t\(since)")
       }
     }
+    console.total(counted(count, "asset") + " in the trash")
     return .success
   }
 
@@ -67,8 +84,17 @@ enum TrashVerb: Verb {
 
   private static func empty(_ context: Context) throws -> ExitCode {
     let isDryRun = context.arguments.has(.dryRun)
+    let before = try before(context)
+    let planned = try preview(context, before: before)
+    let count = counted(planned.count("assets"), "asset")
+    if !isDryRun {
+      let mayRemove = try Confirmation(context).mayRemove(
+        planned.count("assets"), "Delete \(count) for good?")
+      guard mayRemove else { return .success }
+    }
     let result =
-      isDryRun ? try preview(context) : try RequestSession(context).perform(.emptyTrash)
+      isDryRun
+      ? planned : try RequestSession(context).perform(.emptyTrash(before: before?.microseconds))
     let what = isDryRun ? "would be deleted" : "deleted"
     let bytes = ByteSize(bytes: result.count("bytes"))
     context.console.summary(
@@ -78,9 +104,11 @@ enum TrashVerb: Verb {
     return Interruption.shared.exitCode ?? .success
   }
 
-  private static func preview(_ context: Context) throws -> RequestResult {
+  private static func preview(_ context: Context, before: Timestamp?) throws -> RequestResult {
     let catalog = try ReadingSession(context).catalog
-    let trash = try catalog.trash(limit: .max)
+    // Closed: the last one to close the catalog empties its log into it.
+    defer { try? catalog.close() }
+    let trash = try catalog.trash(limit: .max, before: before ?? Timestamp(microseconds: .max))
     let trashed = Set(trash.map(\.id))
     let sizes = Dictionary(trash.map { ($0.digest, $0.size) }, uniquingKeysWith: { $1 })
     let freed = try sizes.filter { digest, _ in

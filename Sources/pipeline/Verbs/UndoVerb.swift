@@ -9,9 +9,7 @@ enum UndoVerb: Verb {
   static let name = "undo"
   static let summary = "Give a run's imports back to where they came from, with names and times"
   static let operands = "[RUN]"
-  static let yes = Option(
-    name: "--yes", short: "-y", help: "don't ask, however many files they are")
-  static let options = [yes, Option.wait, Option.dryRun]
+  static let options = [Option.yes, Option.wait, Option.dryRun]
   static let examples = [
     ("pipeline undo", "the last run that imported something"),
     ("pipeline undo 0197a2c4 --dry-run", "what another run would give back"),
@@ -93,7 +91,7 @@ enum UndoVerb: Verb {
 
   /// Asks where many files are concerned.
   private static func mayUndo(_ count: Int, _ context: Context) throws -> Bool {
-    guard count > unasked, !context.arguments.has(yes) else { return true }
+    guard count > unasked, !context.arguments.has(.yes) else { return true }
     guard isatty(STDIN_FILENO) == 1, context.console.isTerminal else {
       throw UsageError(
         "The run imported \(count) files, more than \(unasked): add --yes to give them all back.",

@@ -35,7 +35,7 @@ enum VerifyVerb: Verb {
     ) { problem in
       count += 1
       if problem.kind.isRepairable, repairable.count < mostRepaired { repairable.append(problem) }
-      tell(problem, console)
+      tell(problem, names(of: problem, session.catalog), console)
     }
     console.wipe()
     if limit != nil, let reason = outcome.unsaved {
@@ -61,9 +61,21 @@ enum VerifyVerb: Verb {
     return counts.originals + counts.renditions
   }
 
-  private static func tell(_ problem: VerificationProblem, _ console: Console) {
+  /// The names of the assets that a problem concerns.
+  private static func names(
+    of problem: VerificationProblem, _ catalog: CatalogReader
+  ) -> [BytePath] {
+    // Of one that can't be read the problem itself is told all the same.
+    problem.assets.map { id in (try? catalog.asset(id)?.name) ?? "" }
+  }
+
+  private static func tell(
+    _ problem: VerificationProblem, _ names: [BytePath], _ console: Console
+  ) {
     guard console.isJSON else {
-      return console.message("\(problem.kind.rawValue): \(problem.message)")
+      let assets = zip(names, problem.assets).map { "\($0.printable) (\($1))" }
+      let concerned = assets.isEmpty ? "" : " It is of \(assets.joined(separator: ", "))."
+      return console.message("\(problem.kind.rawValue): \(problem.message)\(concerned)")
     }
     var members: [String: JSONValue] = [
       "kind": .string(problem.kind.rawValue),
@@ -71,6 +83,7 @@ enum VerifyVerb: Verb {
       "message": .string(problem.message),
       "path": .null,
       "assets": .array(problem.assets.map { .string($0.description) }),
+      "names": .array(names.map { .string($0.description) }),
     ]
     if let path = problem.path { members.merge(JSONMembers.path(path)) { $1 } }
     console.event("problem", members)

@@ -153,7 +153,7 @@ final class RecordingReport: EngineReport {
   var log: [String] { lines.withLock { $0 } }
 
   func job(_ event: JobEvent) { told.withLock { $0.events.append(event) } }
-  func held(stage: String, reason: String) {
+  func held(stage: String, plugin: String, reason: String) {
     told.withLock { $0.held.append("\(stage): \(reason)") }
   }
   func warning(_ message: String) { told.withLock { $0.warnings.append(message) } }

@@ -18,6 +18,9 @@ extension WrappedLedger {
   ) throws(CatalogError) {
     try ledger.configure(stages, isStopped: isStopped)
   }
+  func hold(stage: String, because reason: String?) throws(CatalogError) {
+    try ledger.hold(stage: stage, because: reason)
+  }
   func withdrawn(among tokens: [AttemptToken]) throws(CatalogError) -> Set<AttemptToken> {
     try ledger.withdrawn(among: tokens)
   }

@@ -1,0 +1,16 @@
+import PipelineModel
+
+extension Console {
+  /// Tells of a stage that can't run: its jobs and those that need it wait, and nothing else does.
+  func held(stage: String, plugin: String, reason: String) {
+    if isJSON {
+      return event(
+        "stage",
+        [
+          "stage": .string(stage), "plugin": .string(plugin), "state": "held",
+          "class": "environment", "reason": .string(reason),
+        ])
+    }
+    error("The stage “\(stage)” can't run, so its jobs wait. Its plugin is “\(plugin)”: \(reason)")
+  }
+}
