@@ -6,16 +6,16 @@
 # --- Packages, in one place -------------------------------------------------
 
 # To build: headers of the C libraries, and pkg-config that finds them.
-BUILD_PACKAGES = libvips-dev libzimg-dev libsqlite3-dev libmagic-dev libssl-dev libseccomp-dev \
-	libgexiv2-dev pkg-config
+BUILD_PACKAGES = libvips-dev libjpeg-dev libtiff-dev zlib1g-dev libzimg-dev libsqlite3-dev \
+	libmagic-dev libssl-dev libseccomp-dev libgexiv2-dev pkg-config
 # To test: plugins in C are compiled, those in Python run, the database is read from outside, and
 # workers are watched.
-TEST_PACKAGES = gcc libc6-dev make python3 python3-pil sqlite3 strace util-linux
+TEST_PACKAGES = gcc libc6-dev make python3 python3-pil sqlite3 strace util-linux libjpeg-turbo-progs
 # To measure: the stopwatch, and what is always compared with. ImageMagick, sigal and git-annex are
 # compared with where they are installed.
 BENCH_PACKAGES = hyperfine libvips-tools libjpeg-turbo-progs jq python3
 # To measure what scaling costs in quality, beside what is needed to measure.
-QUALITY_PACKAGES = ffmpeg
+QUALITY_PACKAGES = ffmpeg python3-pil
 # To install: gives the installed files the place of their Swift libraries.
 INSTALL_PACKAGES = patchelf
 
@@ -38,7 +38,7 @@ SHELL = /bin/bash
 MAKEFLAGS += --no-print-directory
 # Builds share one folder, so two at a time would only wait for each other.
 .NOTPARALLEL:
-.PHONY: help run test build check lint warnings install uninstall faults fuzz corpus bench quality sanitize \
+.PHONY: help run test build check lint warnings install uninstall faults fuzz corpus damaged bench quality sanitize \
 	clean packages test-packages toolchain
 
 help: ## List the targets
@@ -108,15 +108,21 @@ corpus: packages build ## Run every bundled stage on a folder of any files, and 
 	@Packaging/require-packages jq
 	@Tests/corpus
 
+# Other changes each time, but for the same PIPELINE_SEED; PIPELINE_FILES says how many. JPEGs of the
+# folder that PIPELINE_CORPUS names are only read; without it pictures are drawn.
+damaged: packages test-packages build ## Cut and alter 2,000 JPEGs, and look beside other programs what is made of them
+	@Tests/damaged
+
 # The folder that PIPELINE_CORPUS names is only read; without it photographs are drawn.
 bench: packages build ## Measure speed, memory and start-up beside other programs
 	@Packaging/require-packages $(BENCH_PACKAGES)
 	@Benchmarks/suite
 
 # The same photographs as for `bench`.
-quality: packages build ## Compare fast scaling of thumbnails with exact, by PSNR and SSIM
+quality: packages build ## Compare thumbnails, fast with exact and exact with libvips' own, by PSNR and SSIM
 	@Packaging/require-packages $(BENCH_PACKAGES) $(QUALITY_PACKAGES)
 	@Benchmarks/quality
+	@[ -z "$${PIPELINE_CORPUS:-}" ] || Benchmarks/quality-beside-vips
 
 # Plugins are loaded by the program, so it has to export the sanitizer's functions to them.
 # SQLite, libvips and others are not instrumented: what they keep for good is no leak of ours.

@@ -102,8 +102,12 @@ let package = Package(
         "Catalog", "Configuration", "CPipelinePlugin", "Files", "Hashing", "Originals",
         "PipelineModel", "PipelinePlugin", "Sandbox",
       ]),
+    // What libvips' loaders don't tell or don't read, by libjpeg, libtiff and zlib.
+    .target(
+      name: "CPictureLoaders", dependencies: ["CVips"],
+      linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("tiff"), .linkedLibrary("z")]),
     // libvips for the bundled plugins; the program itself does not link it.
-    target("Vips", ["CVips"]),
+    target("Vips", ["CPictureLoaders", "CVips"]),
     // zimg for the bundled plugins: resampling with the processor's vector instructions.
     target("Zimg", ["CZimg"]),
     // The command line.

@@ -29,7 +29,8 @@ struct DecodeMemory {
       let halves = header.text("jpeg-chroma-subsample") == "4:2:0" ? 1 : 2
       needed = header.isInterlaced ? pixels * header.bands * halves + some : some
     case .png: needed = header.isInterlaced ? all + some : some
-    case .tiff: needed = some * 2
+    // A raster of four bytes a pixel, beside the strip that it is made of.
+    case .tiff: needed = opened.isConverted ? pixels * 8 : some * 2
     // The canvas, and the last one to restore from.
     case .gif: needed = pixels * 8
     case .webp: needed = pixels * 4 + all

@@ -28,7 +28,9 @@ enum EmbeddedPreview {
     do throws(VipsError) {
       let source = try PictureSource(bytes: bytes)
       guard try source.loader() == .jpeg else { return nil }
-      return try Picture.load(source, as: .jpeg).rendered()
+      let header = try Picture.load(source, as: .jpeg)
+      let preview = try source.decodeJPEG(header, shrink: 1).rendered()
+      return source.hasDamagedJPEG ? nil : preview
     } catch {
       return nil
     }

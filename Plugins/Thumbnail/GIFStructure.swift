@@ -2,14 +2,24 @@
 ///
 /// Source: GIF89a specification, sections 17 to 27.
 enum GIFStructure {
-  /// Whether the bytes end in the middle of a block.
+  /// Where a file ends.
+  enum End { case whole, cutBehindFirst, cut }
+
+  /// Whether the bytes end in the middle of a block, and whether that is in the first frame.
   ///
   /// libvips decodes the first frame and doesn't look whether the others are
   /// there. A file without a trailer is let through: some programs forget it.
-  static func isCutShort(_ bytes: [UInt8]) -> Bool {
+  static func end(of bytes: [UInt8]) -> End {
+    var frames = 0
+    return isCutShort(bytes, &frames) ? frames > 0 ? .cutBehindFirst : .cut : .whole
+  }
+
+  /// - Parameter frames: counts those that are whole.
+  private static func isCutShort(_ bytes: [UInt8], _ frames: inout Int) -> Bool {
     guard bytes.count >= 13 else { return true }
     var at = 13 + colorTable(bytes[10])
     while at < bytes.count {
+      let isFrame = bytes[at] == 0x2C
       switch bytes[at] {
       case 0x21:  // extension: a label, then blocks
         at += 2
@@ -21,6 +31,7 @@ enum GIFStructure {
         return false
       }
       guard let next = endOfBlocks(bytes, from: at) else { return true }
+      if isFrame && next <= bytes.count { frames += 1 }
       at = next
     }
     return at > bytes.count

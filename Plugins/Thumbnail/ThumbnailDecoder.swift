@@ -47,23 +47,22 @@ struct ThumbnailDecoder {
     let ratio = min(
       Double(opened.header.width) / Double(target.width),
       Double(opened.header.height) / Double(target.height))
-    let factor: Double =
-      switch opened.loader {
-      case .jpeg: jpegFactor(ratio)
-      // libwebp averages to any size while it decodes, as libvips' own thumbnailer has it.
-      case .webp: max(1, ratio)
-      default: 1
-      }
+    if opened.loader == .jpeg {
+      return try opened.source.decodeJPEG(opened.header, shrink: jpegFactor(ratio))
+    }
+    // libwebp averages to any size while it decodes, as libvips' own thumbnailer has it.
+    let factor = opened.loader == .webp ? max(1, ratio) : 1
     // The header's pixels can be read once; `exact` decodes once for each size.
     if factor == 1 && options.scaling == .fast { return opened.header }
+    if factor == 1 { return try opened.reopened() }
     return try Picture.load(opened.source, as: opened.loader, shrink: factor)
   }
 
   /// libjpeg shrinks by 2, 4 or 8 in the frequency domain, which sharpens a little.
-  private func jpegFactor(_ ratio: Double) -> Double {
+  private func jpegFactor(_ ratio: Double) -> Int {
     // `exact` leaves a factor of two to the resampler, as libvips does.
-    let margin: Double = options.scaling == .exact ? 2 : 1
-    return [8, 4, 2].first { ratio >= $0 * margin } ?? 1
+    let margin = options.scaling == .exact ? 2 : 1
+    return [8, 4, 2].first { ratio >= Double($0 * margin) } ?? 1
   }
 
   /// Sees to it that values are whole numbers of 8 or 16 bits and bands are known.

@@ -33,23 +33,30 @@ struct ThumbnailEncoder {
       editor.remove(Picture.Field.profile)
       if let profile { editor.set(Picture.Field.profile, profile) }
     }
+    // Half as many values of chroma smear what is as fine as a pixel, as in icons.
+    let isTiny = max(picture.width, picture.height) <= Self.tiny
+    let chroma = isTiny ? ",subsample_mode=off" : ""
     switch format {
     case .jpeg:
-      guard options.strip else { return try clean.encoded(as: ".jpg[Q=\(quality)]") }
+      guard options.strip else { return try clean.encoded(as: ".jpg[Q=\(quality)\(chroma)]") }
       // Without `strip` libvips writes an EXIF block of its own, with it it drops the profile.
-      let bytes = try clean.encoded(as: ".jpg[Q=\(quality),strip]")
+      let bytes = try clean.encoded(as: ".jpg[Q=\(quality)\(chroma),strip]")
       return profile.map { JPEGProfile.insert($0, into: bytes) } ?? bytes
     case .webp:
-      let bytes = try clean.encoded(as: ".webp[Q=\(quality)]")
+      // WebP has no more values of chroma, but can choose them with care.
+      let bytes = try clean.encoded(as: ".webp[Q=\(quality)\(isTiny ? ",smart_subsample" : "")]")
       return options.strip ? WebPMetadata.remove(from: bytes) : bytes
     case .png:
       return try clean.encoded(as: ".png")
     case .avif:
       // `strip` would drop the profile; without it there is a block with sizes and nothing else.
       let strip = options.strip && profile == nil ? ",strip" : ""
-      return try clean.encoded(as: ".avif[Q=\(quality)\(strip)]")
+      return try clean.encoded(as: ".avif[Q=\(quality)\(chroma)\(strip)]")
     }
   }
+
+  /// The longer side, in pixels, up to which a thumbnail keeps all of its chroma.
+  private static let tiny = 48
 
   /// What loaders say of pages and frames, of which a thumbnail has one.
   private static let ofFrames = [

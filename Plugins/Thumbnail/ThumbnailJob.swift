@@ -8,13 +8,16 @@ struct ThumbnailJob {
   let host: PluginHost
 
   /// Makes all sizes and writes them.
+  ///
+  /// - Returns: the thumbnails, and what is wrong with the picture's data, if anything is.
   func run(
     _ file: PictureFile, into output: OutputFolder
-  ) throws(VipsError) -> [PluginRendition] {
+  ) throws(VipsError) -> (renditions: [PluginRendition], damage: String?) {
     try checkCancellation()
     let opened = try OpenedPicture(file, strictness: .truncated)
     try refuseTooLarge(opened)
-    try refuseCutShort(opened)
+    let missing = try missingPages(of: opened)
+    let damage = PictureDamage(opened)
     let sizes = options.sizes.sorted { $0.maxPixelSize > $1.maxPixelSize }
     let decoder = ThumbnailDecoder(
       options: options, resamplers: resamplers, isCancelled: cancellation)
@@ -36,7 +39,9 @@ struct ThumbnailJob {
       host.progress(Double(index + 1) / Double(sizes.count))
       try checkCancellation()
     }
-    return options.sizes.compactMap { renditions[$0.name] }
+    let wrong = try damage.described() ?? missing
+    if wrong != nil { for name in renditions.keys { renditions[name]?.from = "damaged" } }
+    return (options.sizes.compactMap { renditions[$0.name] }, wrong)
   }
 
   private func write(
@@ -58,18 +63,23 @@ struct ThumbnailJob {
         + "\(OpenedPicture.pixelLimit / 1_000_000) megapixels")
   }
 
-  /// Refuses files whose first frame is whole and others are not.
-  private func refuseCutShort(_ opened: OpenedPicture) throws(VipsError) {
+  /// Says what is missing behind the first page or frame, which alone is shown.
+  ///
+  /// - Throws: `VipsError` of code `undecodable` if the first is cut as well.
+  private func missingPages(of opened: OpenedPicture) throws(VipsError) -> String? {
     // Not asked of single frames only: a frame that is missing is not counted either.
-    let isCut =
-      switch opened.loader {
-      case .gif:
-        GIFStructure.isCutShort(try opened.file.read(at: 0, count: opened.file.size))
-      case .tiff: try TIFFStructure.isCutShort(opened.file)
-      default: false
+    switch opened.loader {
+    case .gif:
+      switch GIFStructure.end(of: try opened.file.read(at: 0, count: opened.file.size)) {
+      case .whole: return nil
+      case .cutBehindFirst: return "The GIF ends too early: frames behind the first are missing"
+      case .cut: throw VipsError(.undecodable, "The GIF can't be decoded: it ends too early")
       }
-    guard isCut else { return }
-    throw VipsError(.undecodable, "The \(opened.loader.title) can't be decoded: it ends too early")
+    case .tiff:
+      return try TIFFStructure.isCutShort(opened.file)
+        ? "The TIFF ends too early: pages behind the first are missing" : nil
+    default: return nil
+    }
   }
 
   private func checkCancellation() throws(VipsError) {

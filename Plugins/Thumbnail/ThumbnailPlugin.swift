@@ -5,13 +5,13 @@ import Vips
 /// Makes small pictures of large ones.
 final class ThumbnailPlugin: Plugin {
   static let manifest = PluginManifest(
-    id: "thumbnail", version: "1.1.0", outputVersion: 2, scope: .original,
+    id: "thumbnail", version: "1.2.0", outputVersion: 3, scope: .original,
     options: ThumbnailOptions.schema,
     accepts: [
       "image/jpeg", "image/png", "image/webp", "image/gif", "image/tiff", "image/heic",
       "image/heif", "image/heic-sequence", "image/heif-sequence", "image/avif",
     ],
-    makesRenditions: true, estimates: true, runtime: VipsLibrary.runtime)
+    facts: ["damage"], makesRenditions: true, estimates: true, runtime: VipsLibrary.runtime)
 
   private let options: ThumbnailOptions
   private let resamplers = PlaneResamplers()
@@ -47,8 +47,9 @@ final class ThumbnailPlugin: Plugin {
     do throws(VipsError) {
       let file = try PictureFile(path: request.input)
       let job = ThumbnailJob(options: options, resamplers: resamplers, host: host)
-      let renditions = try job.run(file, into: output)
-      return .done(renditions: renditions)
+      let made = try job.run(file, into: output)
+      let facts: [String: JSONValue] = made.damage.map { ["damage": .string($0 + ".")] } ?? [:]
+      return .done(facts: .object(facts), renditions: made.renditions)
     } catch {
       output.removeAll()
       throw PluginFailure(error)

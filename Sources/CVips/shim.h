@@ -12,13 +12,6 @@ static inline int pipeline_vips_load(const char *loader, VipsSource *source, Vip
   return vips_call(loader, source, out, "access", access, "fail_on", fail_on, NULL);
 }
 
-// vips_jpegload_source is variadic; only JPEG shrinks by a whole number while it loads.
-static inline int pipeline_vips_load_jpeg(VipsSource *source, VipsImage **out, int shrink,
-                                          VipsAccess access, VipsFailOn fail_on) {
-  return vips_jpegload_source(source, out, "shrink", shrink, "access", access, "fail_on",
-                              fail_on, NULL);
-}
-
 // vips_webpload_source is variadic; only WebP takes a scale.
 static inline int pipeline_vips_load_webp(VipsSource *source, VipsImage **out, double scale,
                                           VipsAccess access, VipsFailOn fail_on) {
@@ -44,8 +37,9 @@ static inline const VipsPel *pipeline_vips_region_row(VipsRegion *region, int le
 }
 
 // vips_flatten is variadic.
-static inline int pipeline_vips_flatten(VipsImage *in, VipsImage **out, double white) {
-  VipsArrayDouble *background = vips_array_double_new(&white, 1);
+static inline int pipeline_vips_flatten(VipsImage *in, VipsImage **out, double paper,
+                                        double white) {
+  VipsArrayDouble *background = vips_array_double_new(&paper, 1);
   int result = vips_flatten(in, out, "background", background, "max_alpha", white, NULL);
   vips_area_unref(VIPS_AREA(background));
   return result;
@@ -85,7 +79,8 @@ static inline int pipeline_vips_colourspace(VipsImage *in, VipsImage **out,
 static inline int pipeline_vips_icc_transform(VipsImage *in, VipsImage **out, const char *output,
                                               const char *input, int depth) {
   return vips_icc_transform(in, out, output, "embedded", TRUE, "input_profile", input, "intent",
-                            VIPS_INTENT_RELATIVE, "depth", depth, NULL);
+                            VIPS_INTENT_RELATIVE, "black_point_compensation", TRUE, "depth",
+                            depth, NULL);
 }
 
 // vips_rot and vips_flip are variadic.

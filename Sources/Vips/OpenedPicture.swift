@@ -18,6 +18,8 @@ package struct OpenedPicture {
   package let profile: ColorProfile?
   /// Bits of a channel as stored.
   package let bitDepth: Int
+  /// Whether libtiff makes RGB of the pixels, a whole strip at a time.
+  package let isConverted: Bool
 
   /// The width as displayed.
   package var displayWidth: Int { orientation > 4 ? header.height : header.width }
@@ -35,7 +37,11 @@ package struct OpenedPicture {
     self.file = file
     source = try PictureSource(file)
     loader = try source.loader()
-    header = try Picture.load(source, as: loader, strictness: strictness)
+    isConverted = loader == .tiff ? try file.withTags(Self.needsConversion) ?? false : false
+    header =
+      isConverted
+      ? try Picture.loadConvertedTIFF(source)
+      : try Picture.load(source, as: loader, strictness: strictness)
     profile = header.blob(Picture.Field.profile).flatMap(ColorProfile.init)
     let heif =
       loader == .heif
@@ -55,9 +61,22 @@ package struct OpenedPicture {
       heif?.bitDepth ?? header.integer("palette-bit-depth") ?? header.bitsPerValue
   }
 
+  /// Whether the first page has luminance and chroma outside of JPEG, which libvips doesn't read.
+  ///
+  /// Source: TIFF 6.0, section 21.
+  private static func needsConversion(_ tags: TagReader) -> Bool {
+    guard let page = tags.directory(at: tags.first) else { return false }
+    return tags.integer(0x0106, in: page) == 6 && tags.integer(0x0103, in: page) != 7
+  }
+
   private static func valid(_ orientation: Int?) -> Int {
     guard let orientation, (1...8).contains(orientation) else { return 1 }
     return orientation
+  }
+
+  /// Opens the pixels once more, since they can be read once.
+  package func reopened() throws(VipsError) -> Picture {
+    isConverted ? try .loadConvertedTIFF(source) : try .load(source, as: loader)
   }
 
   /// Whether the picture has more pixels than are decoded.

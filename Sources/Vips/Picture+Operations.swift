@@ -41,7 +41,8 @@ extension Picture {
   /// Puts the picture on white and drops its alpha.
   package func flattened() throws(VipsError) -> Picture {
     try applying("The picture's alpha can't be flattened") {
-      pipeline_vips_flatten(pointer, $0, white)
+      // Paper shows where there is no ink.
+      pipeline_vips_flatten(pointer, $0, space == .cmyk ? 0 : white, white)
     }
   }
 
@@ -79,15 +80,20 @@ extension Picture {
 
   /// Converts from the embedded profile to a built-in one, in 8 bits.
   ///
+  /// Relative to the media, with black made black: most paper has no ink that reflects nothing.
+  ///
   /// - Parameters:
   ///   - output: `srgb`, `p3` or `cmyk`.
   ///   - fallback: what to assume where the embedded profile is missing or doesn't fit.
   package func colorManaged(
     to output: String, assuming fallback: String
   ) throws(VipsError) -> Picture {
-    try applying("The picture's colours can't be converted by its profile") {
-      pipeline_vips_icc_transform(pointer, $0, output, fallback, 8)
+    // What is no colour is not converted: of 16 bits of alpha all but the lowest would be cut off.
+    let isDeep = hasAlpha && bitsPerValue == 16
+    let managed = try applying("The picture's colours can't be converted by its profile") {
+      pipeline_vips_icc_transform(pointer, $0, output, fallback, isDeep ? 16 : 8)
     }
+    return isDeep ? try managed.converted(to: .srgb) : managed
   }
 
   /// Turns the picture as EXIF's orientation says, and so makes it upright.

@@ -1,3 +1,4 @@
+internal import CPictureLoaders
 internal import CVips
 
 /// A picture in libvips: a header, metadata, and pixels that are made when asked for.
@@ -6,7 +7,7 @@ internal import CVips
 package final class Picture {
   let pointer: UnsafeMutablePointer<VipsImage>
   // A lazily decoded picture reads from its source until its last pixel is made.
-  private let source: PictureSource?
+  let source: PictureSource?
   /// The kind of picture that the pixels are decoded from, which tells whose messages to believe.
   let loader: PictureLoader?
 
@@ -34,24 +35,31 @@ package final class Picture {
   /// - Parameters:
   ///   - source: where the bytes come from.
   ///   - loader: the kind of picture.
-  ///   - shrink: a whole number of 1, 2, 4 or 8 for JPEG; anything from 1 for WebP; otherwise 1.
+  ///   - shrink: anything from 1 for WebP; otherwise 1.
   ///   - strictness: what to do with data that ends too early.
   package static func load(
     _ source: PictureSource, as loader: PictureLoader, shrink: Double = 1,
     strictness: Strictness = .truncated
   ) throws(VipsError) -> Picture {
-    let failOn = strictness == .truncated ? VIPS_FAIL_ON_TRUNCATED : VIPS_FAIL_ON_NONE
+    // A GIF would be refused for its last frame, and has no use for it.
+    let isStrict = strictness == .truncated && loader != .gif
+    let failOn = isStrict ? VIPS_FAIL_ON_TRUNCATED : VIPS_FAIL_ON_NONE
     let access = VIPS_ACCESS_SEQUENTIAL
     let operation = "The \(loader.title) can't be decoded"
     return try make(operation, source: source, loader: loader) { out in
       switch loader {
-      case .jpeg:
-        pipeline_vips_load_jpeg(source.pointer, out, Int32(shrink), access, failOn)
       case .webp:
         pipeline_vips_load_webp(source.pointer, out, 1 / shrink, access, failOn)
       default:
         pipeline_vips_load(loader.operation, source.pointer, out, access, failOn)
       }
+    }
+  }
+
+  /// Opens the first page of a TIFF whose colours libtiff is to make RGB of.
+  static func loadConvertedTIFF(_ source: PictureSource) throws(VipsError) -> Picture {
+    try make("The TIFF can't be decoded", source: source, loader: .tiff) { out in
+      pipeline_tiff_load_rgba(source.pointer, out)
     }
   }
 

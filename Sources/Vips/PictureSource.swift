@@ -1,3 +1,4 @@
+internal import CPictureLoaders
 internal import CVips
 internal import Glibc
 
@@ -7,6 +8,8 @@ package final class PictureSource {
   // Keeps the bytes of a memory source in place for as long as libvips may read them.
   private let storage: UnsafeMutableRawBufferPointer?
   private let size: Int
+  // What decodes a JPEG's rows, once they are asked for.
+  private var jpeg: OpaquePointer?
 
   /// Makes a source over an open file; libvips works on a duplicate of the descriptor.
   package init(_ file: PictureFile) throws(VipsError) {
@@ -34,6 +37,7 @@ package final class PictureSource {
   }
 
   deinit {
+    if let jpeg { pipeline_jpeg_release(jpeg) }
     pipeline_vips_release(pointer)
     storage?.deallocate()
   }
@@ -58,6 +62,35 @@ package final class PictureSource {
       throw VipsError(.missing, "This libvips was built without \(kind.title)")
     }
     throw VipsError(.undecodable, "The content is of no kind that is decoded")
+  }
+
+  /// Begins to decode a JPEG, whose rows are made when they are asked for.
+  ///
+  /// - Parameters:
+  ///   - header: the picture as its header was read.
+  ///   - shrink: 1, 2, 4 or 8.
+  package func decodeJPEG(_ header: Picture, shrink: Int) throws(VipsError) -> Picture {
+    var begun: OpaquePointer?
+    let picture = try header.applying("The JPEG can't be decoded") { out in
+      begun = pipeline_jpeg_load(pointer, header.pointer, Int32(shrink), out)
+      return begun == nil ? -1 : 0
+    }
+    if let jpeg { pipeline_jpeg_release(jpeg) }
+    jpeg = begun
+    return picture
+  }
+
+  /// Whether libjpeg found anything wrong with the picture that was decoded.
+  package var hasDamagedJPEG: Bool { jpegFaults() != nil }
+
+  /// Tells what libjpeg found wrong with the picture that was decoded, or `nil` for nothing.
+  ///
+  /// Reads what was left of it and of its file.
+  func jpegFaults() -> pipeline_jpeg_faults? {
+    guard let jpeg, let faults = pipeline_jpeg_finish(jpeg)?.pointee, faults.warnings > 0 else {
+      return nil
+    }
+    return faults
   }
 
   /// Whether the bytes are of a kind that loaders tell by nothing but these bytes.

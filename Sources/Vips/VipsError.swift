@@ -42,8 +42,8 @@ package struct VipsError: Error, Hashable, Sendable, CustomStringConvertible {
   static func current(_ operation: String, loader: PictureLoader? = nil) -> VipsError {
     let text = takeBuffer()
     let lines = VipsMessage.lines(of: text, from: loader)
-    let told = lines.suffix(2).joined(separator: "; ")
-    let message = "\(operation): \(told.isEmpty ? "it is damaged or ends too early" : told)"
+    let told = VipsMessage.clause(lines) ?? "it is damaged or ends too early"
+    let message = "\(operation): \(told)"
     for number in [EIO, ENOSPC, EDQUOT, ESTALE, ENOMEM, EMFILE, ENFILE]
     where lines.contains(where: { $0.contains(String(cString: strerror(number))) }) {
       return VipsError(.inputOutput, message, errno: number)
@@ -68,7 +68,9 @@ package struct VipsError: Error, Hashable, Sendable, CustomStringConvertible {
   static func takeBuffer() -> String {
     guard let buffer = vips_error_buffer_copy() else { return "" }
     defer { g_free(buffer) }
-    return String(
+    let text = String(
       decoding: UnsafeRawBufferPointer(start: buffer, count: strlen(buffer)), as: UTF8.self)
+    if !text.isEmpty { TIFFMessages.hear(errors: text) }
+    return text
   }
 }

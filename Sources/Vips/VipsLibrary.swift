@@ -20,7 +20,12 @@ package enum VipsLibrary {
     vips_operation_block_set("VipsForeignLoad", 1)
     for loader in allowedLoaders { vips_operation_block_set(loader, 0) }
     // Warnings about odd metadata would go to standard error; failures are reported as errors.
-    g_log_set_handler("VIPS", G_LOG_LEVEL_WARNING, { _, _, _, _ in }, nil)
+    g_log_set_handler(
+      "VIPS", G_LOG_LEVEL_WARNING,
+      { _, _, message, _ in
+        guard let message else { return }
+        TIFFMessages.hear(warning: String(cString: message))
+      }, nil)
     return nil
   }()
 

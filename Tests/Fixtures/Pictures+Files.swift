@@ -109,6 +109,53 @@ extension Pictures {
     return result
   }
 
+  /// An uncompressed TIFF of luminance and chroma in strips of 8 rows: red on the left, blue on the
+  /// right.
+  ///
+  /// Source: TIFF 6.0, section 21, “Ordering of Component Samples”.
+  ///
+  /// - Parameters:
+  ///   - orientation: its tag.
+  ///   - sampling: how many values of luminance share one of chroma, each way: 1 or 2.
+  ///   - width: as stored, in pixels.
+  ///   - height: as stored, in pixels.
+  package static func subsampledTIFF(
+    orientation: Int, sampling: Int, width: Int, height: Int
+  ) -> [UInt8] {
+    let red: [UInt8] = [76, 85, 255]
+    let blue: [UInt8] = [29, 255, 107]
+    let rows = 8
+    let strips = height / rows
+    var pixels: [UInt8] = []
+    for _ in 0..<(height / sampling) {
+      for x in 0..<(width / sampling) {
+        let color = x < width / sampling / 2 ? red : blue
+        pixels += [UInt8](repeating: color[0], count: sampling * sampling) + color[1...]
+      }
+    }
+    func little(_ value: Int, _ count: Int) -> [UInt8] {
+      (0..<count).map { UInt8(value >> (8 * $0) & 255) }
+    }
+    let lists = 8 + pixels.count
+    let bits = lists + strips * 8
+    let tags: [(tag: Int, type: Int, count: Int, value: Int)] = [
+      (256, 4, 1, width), (257, 4, 1, height), (258, 3, 3, bits), (259, 3, 1, 1), (262, 3, 1, 6),
+      (273, 4, strips, lists), (274, 3, 1, orientation), (277, 3, 1, 3), (278, 4, 1, rows),
+      (279, 4, strips, lists + strips * 4), (284, 3, 1, 1), (530, 3, 2, sampling << 16 | sampling),
+    ]
+    var bytes = Array("II".utf8) + little(42, 2) + little(bits + 6, 4) + pixels
+    let part = pixels.count / strips
+    for strip in 0..<strips { bytes += little(8 + strip * part, 4) }
+    for _ in 0..<strips { bytes += little(part, 4) }
+    for _ in 0..<3 { bytes += little(8, 2) }
+    bytes += little(tags.count, 2)
+    for tag in tags {
+      bytes += little(tag.tag, 2) + little(tag.type, 2) + little(tag.count, 4)
+      bytes += little(tag.value, 4)
+    }
+    return bytes + little(0, 4)
+  }
+
   /// Puts an EXIF block right behind the start of a JPEG file.
   package static func insert(_ exif: [UInt8], into jpeg: [UInt8]) -> [UInt8] {
     let length = exif.count + 2

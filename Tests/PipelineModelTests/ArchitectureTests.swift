@@ -19,7 +19,7 @@ struct ArchitectureTests {
   private static let owners = [
     "CSQLite": "Catalog", "CCrypto": "Hashing", "CVips": "Vips", "CZimg": "Zimg",
     "CMagic": "Identify", "CLinux": "Files", "CSandbox": "Sandbox", "CGexiv2": "Metadata",
-    "CSpawn": "Command",
+    "CSpawn": "Command", "CPictureLoaders": "Vips",
   ]
   /// The modules that a plugin in this package may import, as a stranger's could.
   private static let pluginModules: Set = [

@@ -168,6 +168,108 @@ struct ThumbnailColorTests {
     }
   }
 
+  @Test("16 bits of alpha stay through a profile", arguments: ["png", "webp"], ["p3", "srgb"])
+  func deepAlpha(format: String, profile: String) throws {
+    var bytes: [UInt8] = []
+    for _ in 0..<60 {
+      for x in 0..<90 { bytes += color + [x < 30 ? 255 : x < 60 ? 128 : 0] }
+    }
+    let deep = try Picture.pixels(bytes, width: 90, height: 60, bands: 4)
+      .colorManaged(to: profile, assuming: "srgb").converted(to: .srgb16)
+    let file = try Pictures.file(deep, ".png")
+    // IHDR's bit depth and colour type.
+    #expect(file[24] == 16 && file[25] == 6)
+    for space: JSONValue in ["srgb", "p3"] {
+      let thumbnail = try run.thumbnail(
+        file, maxPixelSize: 45, options: ["format": .string(format), "colorSpace": space])
+      #expect(thumbnail.picture.bands == 4)
+      // As it is read back, on white.
+      for (place, share) in [(0.05...0.25, 1.0), (0.4...0.6, 0.5), (0.75...0.95, 0)] {
+        let found = thumbnail.picture.color(x: place, y: 0.2...0.8)
+        let wanted = color.map { Int(Double($0) * share + 255 * (1 - share)) }
+        #expect(Pictures.distance(found, wanted) <= (space == "p3" ? 40 : 8), "\(found)")
+      }
+    }
+  }
+
+  @Test("CMYK with alpha is put on white", arguments: [90, 45])
+  func cmykAlpha(side: Int) throws {
+    var bytes: [UInt8] = []
+    for _ in 0..<60 {
+      for x in 0..<90 { bytes += x < 45 ? color + [255] : [0, 0, 0, 0] }
+    }
+    let picture = try Picture.pixels(bytes, width: 90, height: 60, bands: 4)
+      .colorManaged(to: "cmyk", assuming: "srgb")
+    #expect(picture.bands == 5 && picture.hasAlpha)
+    let file = try Pictures.file(picture, ".tif")
+    for colorSpace: JSONValue in ["srgb", "keep"] {
+      let thumbnail = try run.thumbnail(
+        file, maxPixelSize: side, options: ["colorSpace": colorSpace])
+      let paper = thumbnail.picture.color(x: 0.6...0.9, y: 0.2...0.8)
+      #expect(paper.allSatisfy { $0 >= 250 }, "\(paper)")
+      let ink = thumbnail.picture.color(x: 0.1...0.4, y: 0.2...0.8)
+      #expect(colorSpace == "keep" || Pictures.distance(ink, wanted) <= 16, "\(ink)")
+    }
+    let png = try run.thumbnail(file, maxPixelSize: 60, options: ["format": "png"])
+    #expect(png.picture.bands == 4)
+  }
+
+  @Test("Black ink is black")
+  func blackPoint() throws {
+    // All of a printer's inks, which reflect some light nevertheless.
+    let ink = try Pictures.plain([0, 0, 0], width: 90, height: 60)
+    let file = try Pictures.profiled(ink, "cmyk", as: ".tif")
+    let found = middle(try run.thumbnail(file, maxPixelSize: 60))
+    // Uncompensated it is 37.
+    #expect(found.allSatisfy { $0 <= 10 }, "\(found)")
+  }
+
+  @Test("Tiny graphics keep their chroma", arguments: ["jpeg", "avif"])
+  func tinyChroma(format: String) throws {
+    // Columns as narrow as a pixel, of two colours of one lightness.
+    for side in [32, 48, 64] {
+      var bytes: [UInt8] = []
+      for _ in 0..<side {
+        for x in 0..<side { bytes += x % 2 == 0 ? [220, 60, 60] : [40, 140, 90] }
+      }
+      let file = try Pictures.file(
+        try .pixels(bytes, width: side, height: side, bands: 3), ".png")
+      let pixels = try run.thumbnail(
+        file, options: ["format": .string(format), "quality": 85]
+      ).picture.pixels
+      let row = side / 2 * side
+      let red = (0..<side / 2).map { Int(pixels[(row + $0 * 2) * 3]) }.reduce(0, +) / (side / 2)
+      let green =
+        (0..<side / 2).map { Int(pixels[(row + $0 * 2 + 1) * 3]) }.reduce(0, +)
+        / (side / 2)
+      #expect((red - green > 120) == (side <= 48), "\(side): \(red), \(green)")
+    }
+  }
+
+  @Test("A TIFF of luminance and subsampled chroma is decoded", arguments: [1, 3, 6], [1, 2])
+  func subsampledTIFF(orientation: Int, sampling: Int) throws {
+    let file = Pictures.subsampledTIFF(
+      orientation: orientation, sampling: sampling, width: 64, height: 32)
+    for scaling: JSONValue in ["fast", "exact"] {
+      let options: [String: JSONValue] = ["scaling": scaling]
+      for side in [64, 20] {
+        let thumbnail = try run.thumbnail(file, maxPixelSize: side, options: options)
+        let turns = orientation == 6
+        #expect(thumbnail.picture.width == (turns ? side / 2 : side))
+        // The left half is red as stored, the right one blue.
+        let first = (orientation == 3 ? [0, 0, 254] : [254, 0, 0])
+        let found =
+          turns
+          ? thumbnail.picture.color(x: 0.2...0.8, y: 0.1...0.4)
+          : thumbnail.picture.color(x: 0.1...0.4, y: 0.2...0.8)
+        #expect(Pictures.distance(found, first) <= 12, "\(found)")
+      }
+    }
+    let facts = try PluginRun("identify").facts(file)
+    #expect(facts["problem"] == nil && facts["width"]?.integer == (orientation == 6 ? 32 : 64))
+    #expect(facts["decodeBytes"]?["streamed"]?.integer ?? 0 > 0)
+  }
+
   @Test("Profile, alpha and 16 bits together come out right")
   func profileAndAlpha() throws {
     let opaque = try Pictures.plain(color + [255], width: 90, height: 60)

@@ -42,9 +42,11 @@ enum ListVerb: Verb {
       } else {
         "-"
       }
-    return [
+    let columns = [
       asset.id.description, asset.state.rawValue, ByteSize(bytes: asset.size).description,
       facts?["mediaType"]?.string ?? "-", pixels, asset.name.printable,
-    ].joined(separator: "\t")
+    ]
+    let mark = asset.renditions.contains { $0.from == "damaged" } ? ["damaged"] : []
+    return (columns + mark).joined(separator: "\t")
   }
 }

@@ -55,9 +55,10 @@ enum ShowVerb: Verb {
     }
     for rendition in asset.renditions {
       let stale = rendition.isStale ? ", stale" : ""
+      let damaged = rendition.from == "damaged" ? ", of a damaged picture" : ""
       console.result(
         "  rendition \(rendition.stage)/\(rendition.name) \(rendition.width)x\(rendition.height) "
-          + "\(rendition.mediaType) \(ByteSize(bytes: rendition.bytes))\(stale)")
+          + "\(rendition.mediaType) \(ByteSize(bytes: rendition.bytes))\(damaged)\(stale)")
     }
     for (stage, value) in facts.sorted(by: { $0.key < $1.key }) {
       for (name, fact) in (value.object ?? [:]).sorted(by: { $0.key < $1.key }) {
