@@ -129,10 +129,20 @@ package struct StagePlan: Sendable {
     return StageDefinition(
       name: stage.name, plugin: stage.plugin,
       fingerprint: try fingerprint(stage, manifest, needed: needed),
-      isAssetScoped: manifest.scope == .asset || needed.contains { $0.definition.isAssetScoped },
+      isAssetScoped: isAssetScoped(stage, manifest)
+        || needed.contains { $0.definition.isAssetScoped },
       needs: needed.map(\.name), attempts: stage.attempts,
       runtime: "\(manifest.id) \(manifest.version); \(manifest.runtime)",
       limits: try JSONText.encode(limits.effective()), accepts: manifest.accepts)
+  }
+
+  /// Whether a stage's own results depend on the asset, by its plugin or by its options.
+  private static func isAssetScoped(
+    _ stage: StageConfiguration, _ manifest: PluginManifest
+  ) -> Bool {
+    guard manifest.scope == .original else { return true }
+    let changed = stage.options.removingDefaults(manifest.options).object ?? [:]
+    return manifest.assetOptions.contains { changed[$0] != nil }
   }
 
   /// SHA-256 over all that the output depends on besides the bytes, as
