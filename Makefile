@@ -7,15 +7,15 @@
 
 # To build: headers of the C libraries, and pkg-config that finds them.
 BUILD_PACKAGES = libvips-dev libzimg-dev libsqlite3-dev libmagic-dev libssl-dev libseccomp-dev \
-	libgexiv2-dev pkg-config
+	zlib1g-dev libgexiv2-dev pkg-config
 # To test: plugins in C are compiled, those in Python run, the database is read from outside, and
 # workers are watched.
 TEST_PACKAGES = gcc libc6-dev make python3 python3-pil sqlite3 strace util-linux
 # To measure: the stopwatch, and what is always compared with. ImageMagick, sigal and git-annex are
 # compared with where they are installed.
 BENCH_PACKAGES = hyperfine libvips-tools libjpeg-turbo-progs jq python3
-# To measure what scaling costs in quality, beside what is needed to measure.
-QUALITY_PACKAGES = ffmpeg
+# To measure what scaling costs in quality, and how facts compare, beside what is needed to measure.
+QUALITY_PACKAGES = ffmpeg libimage-exiftool-perl
 # To install: gives the installed files the place of their Swift libraries.
 INSTALL_PACKAGES = patchelf
 
@@ -114,7 +114,7 @@ bench: packages build ## Measure speed, memory and start-up beside other program
 	@Benchmarks/suite
 
 # The same photographs as for `bench`.
-quality: packages build ## Compare fast scaling of thumbnails with exact, by PSNR and SSIM
+quality: packages build ## Compare fast scaling with exact by PSNR and SSIM, and facts with ExifTool's
 	@Packaging/require-packages $(BENCH_PACKAGES) $(QUALITY_PACKAGES)
 	@Benchmarks/quality
 
