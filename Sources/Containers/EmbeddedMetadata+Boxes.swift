@@ -126,12 +126,11 @@ extension EmbeddedMetadata {
       names.append(name)
       at += length
     }
-    for (index, name) in names.enumerated() where name == "com.apple.quicktime.creationdate" {
-      let number = index + 1
-      let type = String(latin1: [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) })
-      if let text = Self.value(reader.box(type, "data", in: list.content), reader) {
-        moments.insert(Text(name: "quicktime:\(name)", text: text), at: 0)
-      }
+    let name = "com.apple.quicktime.creationdate"
+    guard let number = names.firstIndex(of: name).map({ $0 + 1 }) else { return }
+    let type = String(latin1: [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) })
+    if let text = Self.value(reader.box(type, "data", in: list.content), reader) {
+      moments.insert(Text(name: "quicktime:\(name)", text: text), at: 0)
     }
   }
 

@@ -71,10 +71,13 @@ package struct ExifDirectories {
 
   private static func values(_ part: Part?) -> [TagBlock.Value] {
     guard let part else { return [] }
-    return part.directory.entries.compactMap { tag, entry in
+    // Values may lie about where they are and overlap, so that all together are more than the file.
+    var room = 4 << 20
+    return part.directory.entries.sorted { $0.key < $1.key }.compactMap { tag, entry in
       guard !left.contains(tag), !pointers.contains(tag),
-        let bytes = part.reader.bytes(tag, in: part.directory, limit: 1 << 16)
+        let bytes = part.reader.bytes(tag, in: part.directory, limit: min(1 << 16, room))
       else { return nil }
+      room -= bytes.count
       // Whole numbers of eight bytes are BigTIFF's own.
       guard [16, 17, 18].contains(entry.type) else {
         return TagBlock.Value(tag: tag, type: entry.type, count: entry.count, bytes: bytes)
@@ -85,7 +88,7 @@ package struct ExifDirectories {
         bytes[($0 + (isLittle ? 0 : 4))..<($0 + (isLittle ? 4 : 8))]
       }
       return TagBlock.Value(tag: tag, type: 4, count: entry.count, bytes: Array(halves))
-    }.sorted { $0.tag < $1.tag }
+    }
   }
 }
 

@@ -84,7 +84,9 @@ package struct HEIFContainer: Hashable, Sendable {
     func content(_ item: Int) -> [UInt8]? {
       Self.content(of: item, reader, locations.content, data: data)
     }
-    for item in Self.items(reader, information.content) {
+    let items = Self.items(reader, information.content).filter { $0.type == "Exif" || $0.isXMP }
+    // Each is looked up in a list that is as long as the file wants.
+    for item in items.prefix(16) {
       // A metadata item of EXIF begins with the offset of the header behind these four bytes.
       if item.type == "Exif", exif == nil, let bytes = content(item.id), bytes.count > 12 {
         let start = 4 + bytes[..<4].number()
