@@ -14,8 +14,8 @@ TEST_PACKAGES = gcc libc6-dev make python3 python3-pil sqlite3 strace util-linux
 # To measure: the stopwatch, and what is always compared with. ImageMagick, sigal and git-annex are
 # compared with where they are installed.
 BENCH_PACKAGES = hyperfine libvips-tools libjpeg-turbo-progs jq python3
-# To measure what scaling costs in quality, beside what is needed to measure.
-QUALITY_PACKAGES = ffmpeg python3-pil
+# To measure what scaling costs in quality, and how facts compare, beside what is needed to measure.
+QUALITY_PACKAGES = ffmpeg python3-pil libimage-exiftool-perl
 # To install: gives the installed files the place of their Swift libraries.
 INSTALL_PACKAGES = patchelf
 
@@ -119,7 +119,7 @@ bench: packages build ## Measure speed, memory and start-up beside other program
 	@Benchmarks/suite
 
 # The same photographs as for `bench`.
-quality: packages build ## Compare thumbnails, fast with exact and exact with libvips' own, by PSNR and SSIM
+quality: packages build ## Compare thumbnails by PSNR and SSIM, fast with exact and libvips', and facts with ExifTool's
 	@Packaging/require-packages $(BENCH_PACKAGES) $(QUALITY_PACKAGES)
 	@Benchmarks/quality
 	@[ -z "$${PIPELINE_CORPUS:-}" ] || Benchmarks/quality-beside-vips

@@ -64,6 +64,7 @@ let package = Package(
     system("CCrypto", pkgConfig: "libcrypto", apt: "libssl-dev"),
     system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
     system("CVips", pkgConfig: "vips", apt: "libvips-dev"),
+    system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
     system("CZimg", pkgConfig: "zimg", apt: "libzimg-dev"),
     system("CSpawn", apt: "libc6-dev"),
     system("CMagic", pkgConfig: "libmagic", apt: "libmagic-dev"),
@@ -102,12 +103,14 @@ let package = Package(
         "Catalog", "Configuration", "CPipelinePlugin", "Files", "Hashing", "Originals",
         "PipelineModel", "PipelinePlugin", "Sandbox",
       ]),
+    // What files carry beside pixels, found by walking their containers; for the bundled plugins.
+    target("Containers", ["CZlib"]),
     // What libvips' loaders don't tell or don't read, by libjpeg, libtiff and zlib.
     .target(
       name: "CPictureLoaders", dependencies: ["CVips"],
       linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("tiff"), .linkedLibrary("z")]),
     // libvips for the bundled plugins; the program itself does not link it.
-    target("Vips", ["CPictureLoaders", "CVips"]),
+    target("Vips", ["Containers", "CPictureLoaders", "CVips"]),
     // zimg for the bundled plugins: resampling with the processor's vector instructions.
     target("Zimg", ["CZimg"]),
     // The command line.
@@ -127,13 +130,15 @@ let package = Package(
       path: "Sources/SamplePictures", swiftSettings: swift),
 
     // Bundled plugins.
-    plugin("Identify", ["CMagic", "PipelineModel", "PipelinePlugin", "Vips"]),
+    plugin(
+      "Identify", ["CMagic", "Containers", "PipelineModel", "PipelinePlugin", "Vips"]),
     plugin("Command", ["CSpawn", "PipelineModel", "PipelinePlugin"]),
-    plugin("Thumbnail", ["PipelineModel", "PipelinePlugin", "Vips", "Zimg"]),
+    plugin("Thumbnail", ["Containers", "PipelineModel", "PipelinePlugin", "Vips", "Zimg"]),
 
     // Tests. `Fixtures` makes pictures, folders and runs of the built program.
     .target(
-      name: "Fixtures", dependencies: ["Files", "PipelineModel", "Vips"], path: "Tests/Fixtures",
+      name: "Fixtures", dependencies: ["Containers", "Files", "PipelineModel", "Vips"],
+      path: "Tests/Fixtures",
       swiftSettings: swift),
     tests("PipelineModelTests", ["PipelineModel", "PipelinePlugin"]),
     tests("FilesTests", ["Files", "Fixtures", "Hashing", "Originals", "PipelineModel"]),
@@ -165,7 +170,8 @@ let package = Package(
     tests("CatalogTests", ["Catalog", "Fixtures", "PipelineModel"]),
     tests("ConfigurationTests", ["Configuration", "Fixtures", "PipelineModel"]),
     tests(
-      "PluginTests", ["Engine", "Fixtures", "PipelineModel", "PipelinePlugin", "Vips", "Zimg"],
+      "PluginTests",
+      ["Containers", "Engine", "Fixtures", "PipelineModel", "PipelinePlugin", "Vips", "Zimg"],
       defining: hasMetadata ? "METADATA" : nil),
     tests("ProgramTests", ["Files", "Fixtures", "PipelineModel", "pipeline"]),
     tests(
@@ -180,6 +186,6 @@ if hasMetadata {
     .library(name: "pipeline-metadata", type: .dynamic, targets: ["Metadata"]))
   package.targets += [
     system("CGexiv2", pkgConfig: "gexiv2", apt: "libgexiv2-dev"),
-    plugin("Metadata", ["CGexiv2", "PipelineModel", "PipelinePlugin"]),
+    plugin("Metadata", ["CGexiv2", "Containers", "PipelineModel", "PipelinePlugin"]),
   ]
 }

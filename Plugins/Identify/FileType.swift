@@ -1,3 +1,4 @@
+import Containers
 import PipelineModel
 import Vips
 
@@ -18,6 +19,8 @@ struct FileType {
       mediaType = MediaType(rawValue: type)
     } else if let type = try file.withTags({ Self.tiffLike($0, head) }) ?? nil {
       mediaType = MediaType(rawValue: type)
+    } else if XMPPacket.isPacket(head) {
+      mediaType = MediaType(rawValue: "application/rdf+xml")
     } else {
       mediaType = Self.usual(sniffed)
     }
@@ -82,19 +85,13 @@ struct FileType {
     {
       return "video/mp2t"
     }
-    return isXMP(head) ? "application/rdf+xml" : nil
+    return nil
   }
 
   /// Packets that each begin with the same byte; cameras put four bytes of time before each.
   private static func isTransportStream(_ head: [UInt8], packet: Int, lead: Int) -> Bool {
     guard head.count >= lead + packet * 4 else { return false }
     return (0..<4).allSatisfy { head[lead + packet * $0] == 0x47 }
-  }
-
-  private static func isXMP(_ head: [UInt8]) -> Bool {
-    let text = String(decoding: head.prefix(512), as: UTF8.self)
-    return text.contains("<?xpacket") && text.contains("W5M0MpCehiHzreSzNTczkc9d")
-      || text.contains("<x:xmpmeta")
   }
 
   /// Brands of ISO base media files, which say what is in them.

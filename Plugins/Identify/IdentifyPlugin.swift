@@ -1,3 +1,4 @@
+import Containers
 import PipelineModel
 import PipelinePlugin
 import Vips
@@ -7,22 +8,20 @@ import Vips
 /// Odd bytes are never a failure: what can't be read is left out, and
 /// `problem` says why. Only a file that the kernel can't read fails.
 final class IdentifyPlugin: Plugin {
-  /// There is nothing to configure.
-  struct Options: Decodable {
-    init(from decoder: any Decoder) throws { try decoder.refuseUnknownOptions(known: []) }
-  }
-
   static let manifest = PluginManifest(
-    id: "identify", version: "1.0.0", outputVersion: 1, scope: .original,
+    id: "identify", version: "1.0.0", outputVersion: 2, scope: .original,
+    options: IdentifyOptions.schema, assetOptions: ["capturedFromName"],
     facts: [
-      "mediaType", "width", "height", "orientation", "capturedAt", "colorSpace", "iccProfile",
-      "pages", "bitDepth", "alpha", "decodeBytes", "problem",
+      "mediaType", "width", "height", "orientation", "capturedAt", "capturedFrom", "colorSpace",
+      "iccProfile", "pages", "bitDepth", "alpha", "decodeBytes", "problem",
     ],
     estimates: true, runtime: "libmagic \(TypeSniffer.version), \(VipsLibrary.runtime)")
 
   private let sniffer: TypeSniffer
+  private let options: IdentifyOptions
 
-  init(options: Options) throws(PluginFailure) {
+  init(options: IdentifyOptions) throws(PluginFailure) {
+    self.options = options
     sniffer = try TypeSniffer()
     do throws(VipsError) {
       try VipsLibrary.start()
@@ -39,27 +38,35 @@ final class IdentifyPlugin: Plugin {
   ) throws(PluginFailure) -> PluginResult {
     defer { VipsLibrary.endJob() }
     do throws(VipsError) {
-      return .done(facts: .object(try facts(of: try PictureFile(path: request.input))))
+      let file = try PictureFile(path: request.input)
+      return .done(facts: .object(try facts(of: file, name: request.asset.name)))
     } catch {
       throw PluginFailure(error.code == .missing ? .environment : .transient, error.message + ".")
     }
   }
 
-  private func facts(of file: PictureFile) throws(VipsError) -> [String: JSONValue] {
+  private func facts(of file: PictureFile, name: String) throws(VipsError) -> [String: JSONValue] {
     let head = try file.read(at: 0, count: TypeSniffer.headLength)
     let type = try FileType(head: head, file: file, sniffed: sniffer.type(of: head)).mediaType
+    let embedded = try file.withBytes { EmbeddedMetadata($0) }
+    var exif = embedded.exif.map { ExifBlock($0) }
     var facts: [String: JSONValue] = ["mediaType": .string(type.rawValue)]
     let more: [String: JSONValue]
     switch type.rawValue {
     case "image/jpeg", "image/png", "image/webp", "image/gif", "image/tiff", "image/avif",
       "image/heic", "image/heif", "image/heic-sequence", "image/heif-sequence":
-      more = try PictureFacts.read(file, head: head)
+      more = try PictureFacts.read(file, embedded, &exif)
     case _ where FileType.isRaw(type):
-      more = try RawFacts.read(file)
+      more = try RawFacts.read(file, exif)
     default:
-      more = PlainHeaders.read(type, head: head)
+      more = PlainHeaders.read(type, head: head, embedded)
     }
     facts.merge(more) { $1 }
+    let named = options.capturedFromName.lazy.compactMap { $0.date(in: name) }.first
+    if let time = CaptureTime(embedded, exif, name: named) {
+      facts["capturedAt"] = .string(time.text)
+      facts["capturedFrom"] = .string(time.source)
+    }
     return facts
   }
 }

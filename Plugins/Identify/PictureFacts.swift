@@ -1,3 +1,4 @@
+import Containers
 import PipelineModel
 import Vips
 
@@ -5,30 +6,33 @@ import Vips
 enum PictureFacts {
   /// Reads what the header says; `problem` says why if it can't be read.
   ///
+  /// - Parameters:
+  ///   - embedded: what the file carries beside its pixels.
+  ///   - exif: is given what libvips finds of EXIF, if nothing was found before.
   /// - Throws: `VipsError` only where the kernel or the machine is at fault.
-  static func read(_ file: PictureFile, head: [UInt8]) throws(VipsError) -> [String: JSONValue] {
+  static func read(
+    _ file: PictureFile, _ embedded: EmbeddedMetadata, _ exif: inout ExifBlock?
+  ) throws(VipsError) -> [String: JSONValue] {
     let opened: OpenedPicture
     do throws(VipsError) {
-      opened = try OpenedPicture(file, strictness: .lenient)
+      opened = try OpenedPicture(file, strictness: .lenient, embedded: embedded)
     } catch {
       // A decoder that is missing here says nothing against the picture; its type is known.
       guard error.code != .inputOutput else { throw error }
       return ["problem": .string(error.message + ".")]
     }
+    exif = exif ?? opened.exif
     let header = opened.header
     var facts: [String: JSONValue] = [
       "width": .integer(opened.displayWidth),
       "height": .integer(opened.displayHeight),
       "orientation": .integer(opened.orientation),
-      "pages": .integer(header.pages),
+      "pages": .integer(max(header.pages, opened.loader == .png ? embedded.frames ?? 1 : 1)),
       "alpha": .bool(header.hasAlpha),
-      "bitDepth": .integer(bitDepth(opened, head)),
+      "bitDepth": .integer(opened.bitDepth),
       "colorSpace": .string(colorSpace(opened)),
     ]
     if let name = opened.profile?.name { facts["iccProfile"] = .string(name) }
-    if let exif = opened.exif, let time = CaptureTime(exif) {
-      facts["capturedAt"] = .string(time.text)
-    }
     let memory = DecodeMemory(opened)
     facts["decodeBytes"] = [
       "streamed": .integer(memory.streamed), "whole": .integer(memory.whole),
@@ -39,12 +43,6 @@ enum PictureFacts {
           + "and is not decoded.")
     }
     return facts
-  }
-
-  private static func bitDepth(_ opened: OpenedPicture, _ head: [UInt8]) -> Int {
-    // libvips widens what a file packs into fewer bits. IHDR is always the first chunk.
-    if opened.loader == .png, head.count > 24 { return Int(head[24]) }
-    return opened.bitDepth
   }
 
   private static func colorSpace(_ opened: OpenedPicture) -> String {

@@ -1,9 +1,12 @@
+import Containers
 import PipelineModel
 
 /// Facts of formats that are not decoded here but have their size at a fixed place.
 enum PlainHeaders {
   /// Reads width and height; an empty answer for other formats and for nonsense.
-  static func read(_ type: MediaType, head: [UInt8]) -> [String: JSONValue] {
+  static func read(
+    _ type: MediaType, head: [UInt8], _ embedded: EmbeddedMetadata
+  ) -> [String: JSONValue] {
     func number(_ offset: Int, _ size: Int, little: Bool = false) -> Int? {
       guard offset + size <= head.count else { return nil }
       let bytes = head[offset..<(offset + size)]
@@ -23,6 +26,10 @@ enum PlainHeaders {
     }
     guard let width, let height, (1...1_000_000).contains(width), (1...1_000_000).contains(height)
     else { return [:] }
-    return ["width": .integer(width), "height": .integer(height), "orientation": 1]
+    var facts: [String: JSONValue] = [
+      "width": .integer(width), "height": .integer(height), "orientation": 1,
+    ]
+    facts["bitDepth"] = embedded.bitDepth.map { .integer($0) }
+    return facts
   }
 }

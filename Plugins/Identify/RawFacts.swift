@@ -1,17 +1,18 @@
+import Containers
 import PipelineModel
 import Vips
 
 /// Facts of raw files that are made of TIFF's tags.
 enum RawFacts {
   /// Reads what the tags say; an empty answer if there are none.
-  static func read(_ file: PictureFile) throws(VipsError) -> [String: JSONValue] {
-    try file.withTags(facts) ?? [:]
+  static func read(_ file: PictureFile, _ exif: ExifBlock?) throws(VipsError) -> [String: JSONValue]
+  {
+    try file.withTags { facts($0, exif) } ?? [:]
   }
 
-  private static func facts(_ reader: TagReader) -> [String: JSONValue] {
+  private static func facts(_ reader: TagReader, _ exif: ExifBlock?) -> [String: JSONValue] {
     guard let main = reader.directory(at: reader.first) else { return [:] }
     var facts: [String: JSONValue] = [:]
-    let exif = ExifBlock(reader)
     let orientation = exif?.orientation ?? 1
     if let size = largest(reader, main, exif) {
       let swaps = orientation > 4
@@ -19,7 +20,6 @@ enum RawFacts {
       facts["height"] = .integer(swaps ? size.width : size.height)
       facts["orientation"] = .integer(orientation)
     }
-    if let exif, let time = CaptureTime(exif) { facts["capturedAt"] = .string(time.text) }
     return facts
   }
 

@@ -9,6 +9,11 @@ final class MetadataFile {
     case unknownKind
     /// The file's structure is damaged; the library's words.
     case damaged(String)
+
+    /// Whether there is no reader, which says nothing against the file.
+    var isUnknownKind: Bool {
+      if case .unknownKind = self { true } else { false }
+    }
   }
 
   /// The kinds of metadata that the library tells apart.
@@ -20,19 +25,42 @@ final class MetadataFile {
   private let handle: UnsafeMutablePointer<GExiv2Metadata>
 
   /// Reads the metadata of the file at an absolute path.
-  init(path: String) throws(Refusal) {
+  convenience init(path: String) throws(Refusal) {
+    try self.init(hiding: path) { gexiv2_metadata_open_path($0, path, $1) }
+  }
+
+  /// Reads the metadata of a file in memory.
+  convenience init(bytes: [UInt8]) throws(Refusal) {
+    try self.init(hiding: nil) { gexiv2_metadata_open_buf($0, bytes, glong(bytes.count), $1) }
+  }
+
+  private init(
+    hiding path: String?,
+    open: (
+      UnsafeMutablePointer<GExiv2Metadata>, UnsafeMutablePointer<UnsafeMutablePointer<GError>?>
+    ) -> gboolean
+  ) throws(Refusal) {
     guard let handle = gexiv2_metadata_new() else { throw .damaged("no memory") }
     self.handle = handle
     var failure: UnsafeMutablePointer<GError>?
-    guard gexiv2_metadata_open_path(handle, path, &failure) == 0 else { return }
+    guard open(handle, &failure) == 0 else { return }
     defer { g_clear_error(&failure) }
     let message = failure?.pointee.message.map { String(cString: $0) } ?? "no reason given"
     // The number behind this message is another in each series of exiv2; the words are not.
     if message.contains("unknown image type") { throw .unknownKind }
-    throw .damaged(message.replacing(path, with: "the file"))
+    throw .damaged(path.map { message.replacing($0, with: "the file") } ?? message)
   }
 
   deinit { pipeline_gexiv2_release(handle) }
+
+  /// Whether anything of a family is there.
+  func has(_ family: Family) -> Bool {
+    switch family {
+    case .exif: gexiv2_metadata_has_exif(handle) != 0
+    case .iptc: gexiv2_metadata_has_iptc(handle) != 0
+    case .xmp: gexiv2_metadata_has_xmp(handle) != 0
+    }
+  }
 
   /// The keys that are there, such as `Exif.Photo.FNumber`, sorted, each once.
   ///

@@ -1,11 +1,13 @@
-/// The media types whose metadata exiv2 reads.
+/// The media types whose metadata are read.
 ///
-/// It tells kinds apart by their first bytes only, and takes an SVG or an icon for
-/// a damaged file of another kind. Source: exiv2's table of supported formats.
+/// Exiv2 tells kinds apart by their first bytes only, and takes an SVG or an icon for
+/// a damaged file of another kind. Source: exiv2's table of supported formats; GIF's and a
+/// sidecar's XMP is found without it.
 enum MetadataKinds {
   static let all = [
     "image/jpeg", "image/png", "image/webp", "image/tiff", "image/heic", "image/heif",
     "image/heic-sequence", "image/heif-sequence", "image/avif", "image/jxl", "image/jp2",
+    "image/jpx", "image/gif", "application/rdf+xml",
     "image/vnd.adobe.photoshop", "image/x-adobe-dng", "image/x-canon-cr2", "image/x-canon-cr3",
     "image/x-canon-crw", "image/x-epson-erf", "image/x-fuji-raf", "image/x-hasselblad-3fr",
     "image/x-kodak-dcr", "image/x-leaf-mos", "image/x-mamiya-mef", "image/x-minolta-mrw",

@@ -4,7 +4,7 @@ import PipelinePlugin
 /// The options of a stage that reads metadata.
 struct MetadataOptions: Hashable, Sendable {
   /// A kind of metadata, by the name of the fact that it fills.
-  enum Family: String, CaseIterable, Decodable { case exif, iptc, xmp, gps }
+  enum Family: String, CaseIterable, Decodable { case exif, iptc, xmp, gps, text }
 
   /// What is read; all by default.
   var families = Set(Family.allCases)

@@ -1,17 +1,17 @@
-import Glibc
+import Containers
 import PipelineModel
 import PipelinePlugin
 
-/// Reads what a picture says of itself: EXIF, IPTC, XMP and the place.
+/// Reads what a picture says of itself: EXIF, IPTC, XMP, the place and its texts.
 ///
-/// Only metadata are read, never pixels. A value that can't be read is left out
-/// and `problem` says why; a file that exiv2 refuses as a whole fails, so that it is
+/// Only metadata are read, never pixels. A value or a part that can't be read is left
+/// out and `problem` says why; a file of which nothing can be read fails, so that it is
 /// found by `pipeline failed` and tried again by a newer exiv2.
 final class MetadataPlugin: Plugin {
   static let manifest = PluginManifest(
-    id: "metadata", version: "1.0.0", outputVersion: 1, scope: .original,
+    id: "metadata", version: "1.0.0", outputVersion: 2, scope: .original,
     options: MetadataOptions.schema, accepts: MetadataKinds.all,
-    facts: ["exif", "iptc", "xmp", "gps", "problem", "leftOut"],
+    facts: ["exif", "iptc", "xmp", "gps", "text", "problem", "leftOut"],
     runtime: MetadataLibrary.runtime)
 
   /// What came of reading one file.
@@ -30,9 +30,9 @@ final class MetadataPlugin: Plugin {
   func process(
     _ request: PluginRequest, host: PluginHost
   ) throws(PluginFailure) -> PluginResult {
-    try Self.checkReadable(request.input)
     let (path, families) = (request.input, families)
-    switch MetadataLibrary.use({ errors in Self.read(path, families, errors) }) {
+    let embedded = try InputFile(path: path).embeddedMetadata()
+    switch MetadataLibrary.use({ errors in Self.read(path, embedded, families, errors) }) {
     case .read(let facts): return .done(facts: .object(facts))
     case .refused(.unknownKind):
       return .skipped(reason: "exiv2 knows no metadata of this kind of file.")
@@ -41,23 +41,13 @@ final class MetadataPlugin: Plugin {
     }
   }
 
-  /// Throws unless the kernel opens the file, which exiv2 tells apart from damage by words only.
-  private static func checkReadable(_ path: String) throws(PluginFailure) {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    let number = errno
-    guard descriptor >= 0 else {
-      let words = String(cString: strerror(number))
-      throw PluginFailure(.transient, "The file can't be opened: \(words).")
-    }
-    close(descriptor)
-  }
-
   private static func read(
-    _ path: String, _ families: Set<MetadataOptions.Family>, _ errors: () -> [String]
+    _ path: String, _ embedded: EmbeddedMetadata, _ families: Set<MetadataOptions.Family>,
+    _ errors: () -> [String]
   ) -> Outcome {
-    let file: MetadataFile
+    let files: MetadataFiles
     do throws(MetadataFile.Refusal) {
-      file = try MetadataFile(path: path)
+      files = try MetadataFiles(path: path, embedded: embedded)
     } catch {
       return .refused(error)
     }
@@ -65,14 +55,22 @@ final class MetadataPlugin: Plugin {
     var problems = errors().filter(concernsPicture).prefix(1).map {
       "A part can't be read: \(sentence($0))"
     }
+    if case .damaged(let words)? = files.refusal {
+      problems = ["The file can't be read as a whole, but part by part: \(sentence(words))"]
+    }
     var facts: [String: JSONValue] = [:]
     // The place first and XMP last, because XMP can have any number of names.
-    if families.contains(.gps) {
+    if families.contains(.gps), let file = files[.exif] {
       facts["gps"] = .object(GPSFacts.read(file, &limits) { problems.append($0) })
     }
-    if families.contains(.exif) { facts["exif"] = .object(ExifFacts.read(file, &limits)) }
-    if families.contains(.iptc) { facts["iptc"] = .object(IPTCFacts.read(file, &limits)) }
-    if families.contains(.xmp) {
+    if families.contains(.exif), let file = files[.exif] {
+      facts["exif"] = .object(ExifFacts.read(file, &limits))
+    }
+    if families.contains(.iptc), let file = files[.iptc] {
+      facts["iptc"] = .object(IPTCFacts.read(file, &limits))
+    }
+    if families.contains(.text) { facts["text"] = .object(TextFacts.read(embedded.texts, &limits)) }
+    if families.contains(.xmp), let file = files[.xmp] {
       let places = families.contains(.gps)
       facts["xmp"] = .object(XMPFacts.read(file, places: places, &limits))
     }

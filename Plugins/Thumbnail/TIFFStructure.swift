@@ -1,3 +1,4 @@
+import Containers
 import Vips
 
 /// Where the pages of a TIFF file are.

@@ -20,6 +20,9 @@ public struct PluginManifest: Hashable, Sendable, Encodable {
   public var scope: Scope
   /// A JSON Schema of the options, with a `default` for every optional one.
   public var options: JSONValue
+  /// Names of options that make a result depend on the asset, as `Scope.asset` says, where
+  /// they differ from their defaults.
+  public var assetOptions: [String]
   /// Media types it can work on, such as `image/*`; `nil` for everything, which
   /// spares the stage the need for `identify`.
   public var accepts: [String]?
@@ -37,7 +40,8 @@ public struct PluginManifest: Hashable, Sendable, Encodable {
   public init(
     id: String, version: String, outputVersion: Int, scope: Scope = .original,
     options: JSONValue = ["type": "object", "properties": [:], "additionalProperties": false],
-    accepts: [String]? = nil, facts: [String] = [], makesRenditions: Bool = false,
+    assetOptions: [String] = [], accepts: [String]? = nil, facts: [String] = [],
+    makesRenditions: Bool = false,
     estimates: Bool = false, runtime: String = ""
   ) {
     self.id = id
@@ -45,6 +49,7 @@ public struct PluginManifest: Hashable, Sendable, Encodable {
     self.outputVersion = outputVersion
     self.scope = scope
     self.options = options
+    self.assetOptions = assetOptions
     self.accepts = accepts
     self.facts = facts
     self.makesRenditions = makesRenditions

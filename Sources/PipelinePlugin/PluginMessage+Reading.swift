@@ -68,7 +68,9 @@ extension PluginManifest {
     self.init(
       id: try members.text("id"), version: try members.text("version"),
       outputVersion: try members.whole("outputVersion"), scope: try members.choice("scope"),
-      options: options, accepts: members["accepts"] == nil ? nil : try members.texts("accepts"),
+      options: options,
+      assetOptions: members["assetOptions"] == nil ? [] : try members.texts("assetOptions"),
+      accepts: members["accepts"] == nil ? nil : try members.texts("accepts"),
       facts: try members.texts("facts"), makesRenditions: try members.truth("makesRenditions"),
       estimates: try members.truth("estimates"), runtime: try members.text("runtime"))
   }

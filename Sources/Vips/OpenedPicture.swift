@@ -1,3 +1,5 @@
+package import Containers
+
 /// A picture whose header was read, with what every use of it must agree on.
 package struct OpenedPicture {
   /// The open file.
@@ -16,6 +18,8 @@ package struct OpenedPicture {
   package let exif: ExifBlock?
   /// The embedded profile, if it can be read.
   package let profile: ColorProfile?
+  /// What the file carries beside its pixels.
+  package let embedded: EmbeddedMetadata
   /// Bits of a channel as stored.
   package let bitDepth: Int
   /// Whether libtiff makes RGB of the pixels, a whole strip at a time.
@@ -33,7 +37,11 @@ package struct OpenedPicture {
   package static let pixelLimit = 500_000_000
 
   /// Reads the header of an open file.
-  package init(_ file: PictureFile, strictness: Picture.Strictness) throws(VipsError) {
+  ///
+  /// - Parameter embedded: what the file carries, if it was read already.
+  package init(
+    _ file: PictureFile, strictness: Picture.Strictness, embedded: EmbeddedMetadata? = nil
+  ) throws(VipsError) {
     self.file = file
     source = try PictureSource(file)
     loader = try source.loader()
@@ -43,22 +51,18 @@ package struct OpenedPicture {
       ? try Picture.loadConvertedTIFF(source)
       : try Picture.load(source, as: loader, strictness: strictness)
     profile = header.blob(Picture.Field.profile).flatMap(ColorProfile.init)
-    let heif =
-      loader == .heif
-      ? HEIFContainer(try file.read(at: 0, count: min(file.size, 1 << 20))) : nil
-    switch loader {
-    case .tiff:
-      exif = try file.withTags { ExifBlock($0) } ?? nil
-      orientation = Self.valid(header.integer("orientation") ?? exif?.orientation)
-    case .heif:
-      exif = header.blob(Picture.Field.exif).flatMap(ExifBlock.init)
-      orientation = heif?.turnsPicture == true ? 1 : Self.valid(exif?.orientation)
-    default:
-      exif = header.blob(Picture.Field.exif).flatMap(ExifBlock.init)
-      orientation = Self.valid(header.integer("orientation") ?? exif?.orientation)
-    }
-    bitDepth =
-      heif?.bitDepth ?? header.integer("palette-bit-depth") ?? header.bitsPerValue
+    let embedded =
+      if let embedded { embedded } else { try file.withBytes { EmbeddedMetadata($0) } }
+    self.embedded = embedded
+    exif =
+      embedded.exif.map { ExifBlock($0) }
+      ?? header.blob(Picture.Field.exif).flatMap { ExifBlock($0) }
+    orientation =
+      switch loader {
+      case .heif: embedded.turnsPicture ? 1 : Self.valid(exif?.orientation)
+      default: Self.valid(header.integer("orientation") ?? exif?.orientation)
+      }
+    bitDepth = embedded.bitDepth ?? header.integer("palette-bit-depth") ?? header.bitsPerValue
   }
 
   /// Whether the first page has luminance and chroma outside of JPEG, which libvips doesn't read.

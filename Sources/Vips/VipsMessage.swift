@@ -38,8 +38,11 @@ enum VipsMessage {
     for line in text.split(whereSeparator: \.isNewline) {
       let owner = beginnings.first { entry in entry.texts.contains { line.hasPrefix($0) } }?.loader
       guard owner == loader || owner == nil && unknown else { continue }
+      // What libtiff says of a private tag that it passes over is no cause of anything.
+      if line.contains("set_field_type") { continue }
       let tidy = tidy(line)
-      if !kept.contains(tidy) { kept.append(tidy) }
+      // Nothing may be left of a line of paths or of full stops.
+      if !tidy.isEmpty, !kept.contains(tidy) { kept.append(tidy) }
     }
     return kept
   }

@@ -32,6 +32,7 @@ struct BundledStageTests {
       let facts = try workspace.json("show", BytePath(id)).first?["facts"]?["tags"]
       #expect(facts?["exif"]?["Make"]?.string == PicturesExif.camera)
       #expect(facts?["exif"]?["DateTimeOriginal"] == "2024-05-06T07:08:09")
+      #expect(try workspace.asset(named: "a.jpg")["capturedFrom"] == "exif:DateTimeOriginal")
       let latitude = try #require(facts?["gps"]?["latitude"]?.double)
       #expect(abs(latitude - (48 + 51.0 / 60 + 29.0 / 3600)) < 1e-9)
       let process = Process()

@@ -139,6 +139,24 @@ struct StagePlanTests {
     #expect(scopes.map(\.1) == [true, true, false])
   }
 
+  @Test("An option that makes results an asset's does so where it differs from its default")
+  func assetOptions() throws {
+    var manifest = FakeCarrier.manifest("name")
+    manifest.options = [
+      "type": "object", "additionalProperties": false,
+      "properties": ["pattern": ["type": "string", "default": ""]],
+    ]
+    manifest.assetOptions = ["pattern"]
+    let carrier = FakeCarrier(manifest) { _, _ in .done() }
+    let plan = try workshop.plan(
+      [
+        .stage("a", "name"), .stage("b", "name") { $0.options = ["pattern": ""] },
+        .stage("c", "name") { $0.options = ["pattern": "x"] },
+      ],
+      [carrier])
+    #expect(plan.stages.map(\.definition.isAssetScoped) == [false, false, true])
+  }
+
   @Test("Attempts, limits and versions are handed to the ledger")
   func definition() throws {
     let stage = StageConfiguration.stage("s", "sheet") {

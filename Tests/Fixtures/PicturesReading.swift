@@ -1,3 +1,4 @@
+package import Containers
 import Glibc
 package import Vips
 
@@ -30,7 +31,7 @@ package struct PicturesReading {
     bands = picture.bands
     fields = picture.fields
     profile = picture.blob(Picture.Field.profile).flatMap(ColorProfile.init)
-    exif = picture.blob(Picture.Field.exif).flatMap(ExifBlock.init)
+    exif = picture.blob(Picture.Field.exif).flatMap { ExifBlock($0) }
     let opaque = picture.hasAlpha ? try picture.flattened() : picture
     let memory = try opaque.rendered()
     pixels = try (memory.space == .srgb ? memory : memory.converted(to: .srgb)).pixelBytes()

@@ -123,7 +123,7 @@ struct IdentifyTests {
       (PicturesExif(dateTimeOriginal: "2023:02:29 10:00:00"), nil),
       (PicturesExif(dateTimeOriginal: "2024:02:29 10:00:00"), "2024-02-29T10:00:00"),
       (PicturesExif(dateTimeOriginal: "    :  :     :  :  "), nil),
-      (PicturesExif(dateTimeOriginal: "2024:05:06"), nil),
+      (PicturesExif(dateTimeOriginal: "2024:05:06"), "2024-05-06"),
       (PicturesExif(dateTimeOriginal: nil), nil),
     ]
     for (exif, wanted) in cases {

@@ -34,22 +34,24 @@ final class PluginRun {
   /// Runs one job over some bytes.
   func process(
     _ bytes: [UInt8], name: String = "picture.jpg", options: JSONValue = [:],
-    job: JobControl = JobControl()
+    subject: String = "picture.jpg", job: JobControl = JobControl()
   ) throws -> PluginResult {
     let input = folder.appending(path: name)
     try Data(bytes).write(to: input)
-    return try process(path: input.path, size: bytes.count, options: options, job: job)
+    return try process(
+      path: input.path, size: bytes.count, options: options, subject: subject, job: job)
   }
 
   /// Runs one job over the file at a path.
   func process(
-    path: String, size: Int = 0, options: JSONValue = [:], job: JobControl = JobControl()
+    path: String, size: Int = 0, options: JSONValue = [:], subject: String = "picture.jpg",
+    job: JobControl = JobControl()
   ) throws -> PluginResult {
     for name in try outputNames {
       try FileManager.default.removeItem(at: output.appending(path: name))
     }
     let subject = PluginRequest.Subject(
-      id: try #require(AssetID("018f0000-0000-7000-8000-000000000001")), name: "picture.jpg",
+      id: try #require(AssetID("018f0000-0000-7000-8000-000000000001")), name: subject,
       digest: try #require(Digest(bytes: [UInt8](repeating: 7, count: 32))), size: size)
     let request = PluginRequest(
       job: "1", asset: subject, input: path, output: output.path, options: options, facts: [:])

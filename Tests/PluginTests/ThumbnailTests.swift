@@ -1,3 +1,4 @@
+import Containers
 import Fixtures
 import PipelineModel
 import PipelinePlugin

@@ -204,12 +204,22 @@ package struct StagePlan: Sendable {
       // What it has done stays done while it is broken.
       fingerprint: try broken?.recorded?.fingerprint
         ?? fingerprint(stage, manifest, needed: needed),
-      isAssetScoped: manifest.scope == .asset || needed.contains { $0.definition.isAssetScoped },
+      isAssetScoped: isAssetScoped(stage, manifest)
+        || needed.contains { $0.definition.isAssetScoped },
       needs: needed.map(\.name), attempts: stage.attempts,
       runtime: broken?.recorded?.runtime
         ?? "\(manifest.id) \(manifest.version); \(manifest.runtime)",
       limits: try JSONText.encode(limits.effective()), accepts: manifest.accepts,
       held: broken?.failure.reason)
+  }
+
+  /// Whether a stage's own results depend on the asset, by its plugin or by its options.
+  private static func isAssetScoped(
+    _ stage: StageConfiguration, _ manifest: PluginManifest
+  ) -> Bool {
+    guard manifest.scope == .original else { return true }
+    let changed = stage.options.removingDefaults(manifest.options).object ?? [:]
+    return manifest.assetOptions.contains { changed[$0] != nil }
   }
 
   /// SHA-256 over all that the output depends on besides the bytes, as

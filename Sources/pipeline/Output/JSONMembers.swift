@@ -31,6 +31,7 @@ enum JSONMembers {
       "orientation": number(facts?["orientation"]?.integer),
       "importedAt": time(asset.importedAt),
       "capturedAt": text(facts?["capturedAt"]?.string),
+      "capturedFrom": text(facts?["capturedFrom"]?.string),
       "modifiedAt": time(Timestamp(microseconds: asset.modified / 1000)),
       "supersedes": text(asset.supersedes?.description),
       "state": .string(asset.state.rawValue),

@@ -117,7 +117,11 @@ enum ExplainVerb: Verb {
       members["jobs"] = .array(jobs.map { .object(JSONMembers.job($0)) })
       return console.event("asset", members)
     }
-    console.result("asset \(asset.id) (\(asset.name.printable)) is \(asset.state.rawValue)")
+    // A stage that does not work on a file leaves it done, which says nothing of the stage.
+    let skipped = jobs.count { $0.state == .skipped }
+    let without = skipped == 0 ? "" : ", but \(skipped) of \(jobs.count) stages skipped it"
+    console.result(
+      "asset \(asset.id) (\(asset.name.printable)) is \(asset.state.rawValue)\(without)")
     for job in jobs {
       let reason = job.reason.map { ": \($0)" } ?? ""
       console.result("  \(job.stage) is \(job.state.rawValue)\(reason)\(next(job))")

@@ -1,0 +1,81 @@
+/// A pattern of file names that have a date in them, such as `IMG_{yyyy}{MM}{dd}_{HH}{mm}{ss}*`.
+struct NamePattern: Hashable, Sendable {
+  /// What stands at one place of a name.
+  private enum Part: Hashable {
+    /// A part of the date, with so many digits.
+    case field(String, Int)
+    case character(Character)
+    case any
+    case run
+  }
+
+  private static let fields = ["yyyy": 4, "MM": 2, "dd": 2, "HH": 2, "mm": 2, "ss": 2]
+  /// The parts without which there is no date.
+  private static let date: Set = ["yyyy", "MM", "dd"]
+
+  private let parts: [Part]
+
+  /// Reads a pattern, or returns `nil` if it has no year, month and day, an unknown part, or one twice.
+  init?(_ text: String) {
+    var parts: [Part] = []
+    var seen: [String] = []
+    var rest = text[...]
+    while let first = rest.first {
+      rest = rest.dropFirst()
+      switch first {
+      case "{":
+        guard let end = rest.firstIndex(of: "}"), let digits = Self.fields[String(rest[..<end])]
+        else { return nil }
+        seen.append(String(rest[..<end]))
+        parts.append(.field(seen[seen.count - 1], digits))
+        rest = rest[rest.index(after: end)...]
+      case "*": if parts.last != .run { parts.append(.run) }
+      case "?": parts.append(.any)
+      default: parts.append(.character(Character(first.lowercased())))
+      }
+    }
+    guard text.count <= 255, Set(seen).count == seen.count, Self.date.isSubset(of: seen),
+      !seen.contains("mm") || seen.contains("HH"), !seen.contains("ss") || seen.contains("mm")
+    else { return nil }
+    self.parts = parts
+  }
+
+  /// The date of a name that fits as a whole, as ISO 8601, or `nil`.
+  ///
+  /// Letters are compared without their case.
+  func date(in name: String) -> String? {
+    var found: [String: String] = [:]
+    let name = Array(name.lowercased().prefix(255))
+    var tries = 10_000
+    guard matches(0, name[...], &found, &tries), let year = found["yyyy"], let month = found["MM"],
+      let day = found["dd"]
+    else { return nil }
+    let clock = [found["HH"], found["mm"] ?? "00", found["ss"] ?? "00"].compactMap { $0 }
+    return "\(year)-\(month)-\(day)" + (clock.count == 3 ? "T" + clock.joined(separator: ":") : "")
+  }
+
+  private func matches(
+    _ part: Int, _ rest: ArraySlice<Character>, _ found: inout [String: String], _ tries: inout Int
+  ) -> Bool {
+    tries -= 1
+    guard tries > 0 else { return false }
+    guard part < parts.count else { return rest.isEmpty }
+    switch parts[part] {
+    case .character(let wanted):
+      return rest.first == wanted && matches(part + 1, rest.dropFirst(), &found, &tries)
+    case .any:
+      return !rest.isEmpty && matches(part + 1, rest.dropFirst(), &found, &tries)
+    case .field(let name, let digits):
+      let text = rest.prefix(digits)
+      guard text.count == digits, text.allSatisfy({ $0.isASCII && $0.isNumber }) else {
+        return false
+      }
+      found[name] = String(text)
+      return matches(part + 1, rest.dropFirst(digits), &found, &tries)
+    case .run:
+      return (0...rest.count).contains {
+        matches(part + 1, rest.dropFirst($0), &found, &tries)
+      }
+    }
+  }
+}

@@ -1,0 +1,165 @@
+extension EmbeddedMetadata {
+  /// Walks the boxes of a HEIF, JPEG 2000, JPEG XL, QuickTime or MP4 file, or of Canon's CR3.
+  ///
+  /// Source: ISO/IEC 14496-12; ISO/IEC 15444-1, annex I; ISO/IEC 18181-2, section 9; Apple's QuickTime File
+  /// Format; XMP part 3, section 1.2.
+  mutating func readBoxes(_ reader: ByteReader) {
+    if let container = HEIFContainer(reader) {
+      addEXIF(container.exif)
+      xmp = container.xmp
+      bitDepth = container.bitDepth
+      turnsPicture = container.turnsPicture
+    }
+    for box in reader.boxes() {
+      switch box.type {
+      case "moov": readMovie(box.content, reader)
+      case "uuid": readOwn(box.content, reader)
+      case "jp2h":
+        let header = reader.box("ihdr", in: box.content)
+        // 255 stands for depths that differ.
+        if let depth = header.flatMap({ reader.number(at: $0.content.lowerBound + 10, 1) }),
+          depth != 255
+        {
+          bitDepth = (depth & 0x7F) + 1
+        }
+      case "Exif":
+        // Four bytes say where in the content TIFF's header is.
+        guard let block = Self.bytes(box.content, reader), block.count > 12 else { break }
+        addEXIF(Array(block.dropFirst(4 + block[..<4].number())))
+      case "xml ":
+        if let text = Self.bytes(box.content, reader), XMPPacket.isPacket(text) {
+          xmp = xmp ?? text
+        }
+      default: break
+      }
+    }
+  }
+
+  private static func bytes(_ range: Range<Int>, _ reader: ByteReader) -> [UInt8]? {
+    range.count <= blockLimit ? reader.bytes(range) : nil
+  }
+
+  /// Boxes whose type is a number of 16 bytes.
+  private mutating func readOwn(_ content: Range<Int>, _ reader: ByteReader) {
+    guard content.count > 16,
+      let id = reader.bytes(content.lowerBound..<(content.lowerBound + 16))
+    else { return }
+    let rest = (content.lowerBound + 16)..<content.upperBound
+    switch id {
+    case Self.xmpID: xmp = xmp ?? Self.bytes(rest, reader)
+    case Self.iptcID: iptc = iptc ?? Self.bytes(rest, reader)
+    case Self.exifID: addEXIF(Self.bytes(rest, reader))
+    case Self.canonID: readCanon(rest, reader)
+    default: break
+    }
+  }
+
+  private static let xmpID: [UInt8] = [
+    0xBE, 0x7A, 0xCF, 0xCB, 0x97, 0xA9, 0x42, 0xE8, 0x9C, 0x71, 0x99, 0x94, 0x91, 0xE3, 0xAF, 0xAC,
+  ]
+  private static let iptcID: [UInt8] = [
+    0x33, 0xC7, 0xA4, 0xD2, 0xB8, 0x1D, 0x47, 0x23, 0xA0, 0xBA, 0xF1, 0xA3, 0xE0, 0x97, 0xAD, 0x38,
+  ]
+  private static let exifID = Array("JpgTiffExif->JP2".utf8)
+  private static let canonID: [UInt8] = [
+    0x85, 0xC0, 0xB6, 0x87, 0x82, 0x0F, 0x11, 0xE0, 0x81, 0x11, 0xF4, 0xCE, 0x46, 0x2B, 0x6A, 0x48,
+  ]
+
+  /// Canon's raw file has each directory in a TIFF of its own. Source: lclevy/canon_cr3.
+  private mutating func readCanon(_ content: Range<Int>, _ reader: ByteReader) {
+    var directories = ExifDirectories()
+    for box in reader.boxes(in: content) where ["CMT1", "CMT2", "CMT4"].contains(box.type) {
+      guard let bytes = Self.bytes(box.content, reader), let tags = TagReader(exif: bytes),
+        let directory = tags.directory(at: tags.first)
+      else { continue }
+      switch box.type {
+      case "CMT1": directories.image = (tags, directory)
+      case "CMT2": directories.photo = (tags, directory)
+      default: directories.gps = (tags, directory)
+      }
+    }
+    if exif == nil, directories.image != nil || directories.photo != nil { exif = directories }
+  }
+
+  // MARK: - Films
+
+  private mutating func readMovie(_ content: Range<Int>, _ reader: ByteReader) {
+    var header: Text?
+    for box in reader.boxes(in: content) {
+      switch box.type {
+      case "mvhd": header = Self.created(box.content, reader)
+      case "uuid": readOwn(box.content, reader)
+      case "meta": readKeys(box.content, reader)
+      case "udta": readUserData(box.content, reader)
+      default: break
+      }
+    }
+    if let header { moments.append(header) }
+  }
+
+  /// The moment in a film's header, in seconds since 1904; cameras mean UTC or their own time.
+  ///
+  /// What would be before 1970 was counted from then: programs take the wrong epoch, and no
+  /// film of that age was made by one. ExifTool assumes the same.
+  private static func created(_ content: Range<Int>, _ reader: ByteReader) -> Text? {
+    guard let version = reader.number(at: content.lowerBound, 1),
+      let seconds = version == 1
+        ? reader.number(at: content.lowerBound + 5, 7)
+        : reader.number(at: content.lowerBound + 4, 4),
+      seconds > 0,
+      let text = CivilTime.text(
+        secondsSince1904: seconds < CivilTime.unixEpoch ? seconds + CivilTime.unixEpoch : seconds)
+    else { return nil }
+    return Text(name: "quicktime:mvhd", text: text)
+  }
+
+  /// QuickTime's metadata: a list of names, and values that refer to it by number.
+  private mutating func readKeys(_ content: Range<Int>, _ reader: ByteReader) {
+    guard let keys = reader.box("keys", in: content), let list = reader.box("ilst", in: content)
+    else { return }
+    var names: [String] = []
+    var at = keys.content.lowerBound + 8
+    while at + 8 <= keys.content.upperBound, names.count < 1_000,
+      let length = reader.number(at: at, 4), length > 8, length < 1_000,
+      let name = reader.code(at: at + 8, length - 8)
+    {
+      names.append(name)
+      at += length
+    }
+    let name = "com.apple.quicktime.creationdate"
+    guard let number = names.firstIndex(of: name).map({ $0 + 1 }) else { return }
+    let type = String(latin1: [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) })
+    if let text = Self.value(reader.box(type, "data", in: list.content), reader) {
+      moments.insert(Text(name: "quicktime:\(name)", text: text), at: 0)
+    }
+  }
+
+  /// A film's user data: the day that cameras and iTunes write, and XMP.
+  private mutating func readUserData(_ content: Range<Int>, _ reader: ByteReader) {
+    for box in reader.boxes(in: content) {
+      switch box.type {
+      case "\u{A9}day":
+        // A length and a language, then text.
+        guard let length = reader.number(at: box.content.lowerBound, 2),
+          let text = reader.code(at: box.content.lowerBound + 4, min(length, 64))
+        else { break }
+        moments.append(Text(name: "quicktime:\u{A9}day", text: text))
+      case "XMP_": xmp = xmp ?? Self.bytes(box.content, reader)
+      case "meta":
+        let start = min(box.content.lowerBound + 4, box.content.upperBound)
+        let day = reader.box("ilst", "\u{A9}day", "data", in: start..<box.content.upperBound)
+        if let text = Self.value(day, reader) {
+          moments.append(Text(name: "quicktime:\u{A9}day", text: text))
+        }
+      default: break
+      }
+    }
+  }
+
+  /// The text of a `data` box, behind its type and its place.
+  private static func value(_ box: Box?, _ reader: ByteReader) -> String? {
+    guard let box, box.content.count > 8 else { return nil }
+    let end = min(box.content.upperBound, box.content.lowerBound + 72)
+    return reader.bytes((box.content.lowerBound + 8)..<end).map { String(latin1: $0) }
+  }
+}

@@ -1,0 +1,77 @@
+extension EmbeddedMetadata {
+  /// Walks the segments of a JPEG up to its pixels.
+  ///
+  /// Source: ITU T.81, annex B; XMP part 3, section 1.1.3.
+  mutating func readJPEG(_ reader: ByteReader, at start: Int) {
+    var at = start + 2
+    var photoshop: [UInt8] = []
+    for _ in 0..<10_000 {
+      guard reader.number(at: at, 1) == 0xFF, let marker = reader.number(at: at + 1, 1) else {
+        break
+      }
+      // Any number of these may stand before a marker.
+      if marker == 0xFF {
+        at += 1
+        continue
+      }
+      guard ![0xD9, 0xDA].contains(marker), let length = reader.number(at: at + 2, 2), length >= 2
+      else { break }
+      let content = (at + 4)..<(at + 2 + length)
+      switch marker {
+      case 0xE1, 0xED:
+        let bytes = reader.bytes(content) ?? []
+        if bytes.starts(with: Self.exifPrefix) {
+          addEXIF(bytes)
+        } else if bytes.starts(with: Self.xmpPrefix), xmp == nil {
+          xmp = Array(bytes.dropFirst(Self.xmpPrefix.count))
+        } else if bytes.starts(with: Self.photoshopPrefix) {
+          photoshop += bytes.dropFirst(Self.photoshopPrefix.count)
+        }
+      // All frames but DHT, JPG and DAC, which have numbers between them.
+      case 0xC0...0xCF where ![0xC4, 0xC8, 0xCC].contains(marker):
+        bitDepth = bitDepth ?? reader.number(at: content.lowerBound, 1)
+      default: break
+      }
+      at = content.upperBound
+    }
+    if !photoshop.isEmpty { readResources(ByteReader(photoshop), in: 0..<photoshop.count) }
+  }
+
+  private static let exifPrefix = Array("Exif\0".utf8)
+  private static let xmpPrefix = Array("http://ns.adobe.com/xap/1.0/\0".utf8)
+  private static let photoshopPrefix = Array("Photoshop 3.0\0".utf8)
+
+  /// Walks a Photoshop file's image resources.
+  ///
+  /// Source: Adobe's Photoshop File Formats Specification, “Image Resources Section”.
+  mutating func readPhotoshop(_ reader: ByteReader) {
+    bitDepth = reader.number(at: 22, 2)
+    guard let colors = reader.number(at: 26, 4), let length = reader.number(at: 30 + colors, 4)
+    else { return }
+    readResources(
+      reader, in: (34 + colors)..<min(34 + colors + length, max(34 + colors, reader.size)))
+  }
+
+  /// Walks image resources, which JPEG and TIFF have as well.
+  mutating func readResources(_ reader: ByteReader, in range: Range<Int>) {
+    var at = range.lowerBound
+    for _ in 0..<10_000 {
+      guard at + 12 <= range.upperBound, reader.code(at: at) == "8BIM",
+        let number = reader.number(at: at + 4, 2), let name = reader.number(at: at + 6, 1),
+        let length = reader.number(at: at + 8 + name / 2 * 2, 4)
+      else { break }
+      // Name and content are filled up to an even number of bytes.
+      let start = at + 12 + name / 2 * 2
+      guard start + length <= range.upperBound else { break }
+      if [0x0404, 0x0422, 0x0424].contains(number), length <= Self.blockLimit {
+        let bytes = reader.bytes(start..<(start + length))
+        switch number {
+        case 0x0404: iptc = iptc ?? bytes
+        case 0x0422: addEXIF(bytes)
+        default: xmp = xmp ?? bytes
+        }
+      }
+      at = start + (length + 1) / 2 * 2
+    }
+  }
+}

@@ -1,0 +1,145 @@
+/// The directories of EXIF: the first one, EXIF's own, that of the place, and interoperability's.
+///
+/// A TIFF file has them like any EXIF block. Source: EXIF 2.32, section 4.6.3.
+package struct ExifDirectories {
+  /// A directory, and what reads its values.
+  package typealias Part = (reader: TagReader, directory: TagReader.Directory)
+
+  /// The first directory.
+  package var image: Part?
+  /// EXIF's own.
+  package var photo: Part?
+  /// That of the place.
+  package var gps: Part?
+  /// That of interoperability.
+  package var interoperability: Part?
+
+  /// Pointers to further directories, by tag.
+  private static let pointers: [UInt16] = [0x8769, 0x8825, 0xA005]
+
+  init() {}
+
+  /// Reads the first directory and what hangs on it.
+  package init?(_ reader: TagReader) {
+    guard let image = reader.directory(at: reader.first) else { return nil }
+    self.image = (reader, image)
+    func part(_ tag: UInt16, in directory: TagReader.Directory) -> Part? {
+      reader.integer(tag, in: directory).flatMap(reader.directory).map { (reader, $0) }
+    }
+    photo = part(0x8769, in: image)
+    gps = part(0x8825, in: image)
+    interoperability = photo.flatMap { part(0xA005, in: $0.directory) }
+  }
+
+  // MARK: - Writing
+
+  /// A block of these directories in TIFF's own form, for a library that reads nothing else.
+  ///
+  /// What says where something is in the old file, and makers' notes, which do too, are left out,
+  /// and so are values of more than 64 KiB.
+  package var block: [UInt8] {
+    guard let littleEndian = (image ?? photo ?? gps)?.reader.isLittleEndian else { return [] }
+    var block = TagBlock(littleEndian: littleEndian)
+    // Directories of one file have one byte order.
+    func usable(_ part: Part?) -> Part? {
+      part?.reader.isLittleEndian == littleEndian ? part : nil
+    }
+    let (photo, gps) = (usable(photo), usable(gps))
+    let further = photo == nil ? nil : usable(interoperability)
+    let places = block.append(
+      Self.values(image), pointers: (photo == nil ? [] : [0x8769]) + (gps == nil ? [] : [0x8825]))
+    if let photo, let place = places[0x8769] {
+      block.point(at: place)
+      let inner = block.append(Self.values(photo), pointers: further == nil ? [] : [0xA005])
+      if let further, let place = inner[0xA005] {
+        block.point(at: place)
+        block.append(Self.values(further), pointers: [])
+      }
+    }
+    if let gps, let place = places[0x8825] {
+      block.point(at: place)
+      block.append(Self.values(gps), pointers: [])
+    }
+    return block.bytes
+  }
+
+  /// Tags of offsets and lengths in the file, of large blocks, and of makers.
+  private static let left: Set<UInt16> = [
+    0x0111, 0x0117, 0x0120, 0x0121, 0x0144, 0x0145, 0x014A, 0x015B, 0x0201, 0x0202, 0x02BC, 0x83BB,
+    0x8649, 0x8773, 0x927C, 0xC634,
+  ]
+
+  private static func values(_ part: Part?) -> [TagBlock.Value] {
+    guard let part else { return [] }
+    // Values may lie about where they are and overlap, so that all together are more than the file.
+    var room = 4 << 20
+    return part.directory.entries.sorted { $0.key < $1.key }.compactMap { tag, entry in
+      guard !left.contains(tag), !pointers.contains(tag),
+        let bytes = part.reader.bytes(tag, in: part.directory, limit: min(1 << 16, room))
+      else { return nil }
+      room -= bytes.count
+      // Whole numbers of eight bytes are BigTIFF's own.
+      guard [16, 17, 18].contains(entry.type) else {
+        return TagBlock.Value(tag: tag, type: entry.type, count: entry.count, bytes: bytes)
+      }
+      guard entry.type != 17 else { return nil }
+      let isLittle = part.reader.isLittleEndian
+      let halves = stride(from: 0, to: bytes.count, by: 8).flatMap {
+        bytes[($0 + (isLittle ? 0 : 4))..<($0 + (isLittle ? 4 : 8))]
+      }
+      return TagBlock.Value(tag: tag, type: 4, count: entry.count, bytes: Array(halves))
+    }
+  }
+}
+
+/// A TIFF header and directories that are written behind it.
+private struct TagBlock {
+  struct Value {
+    var tag: UInt16
+    var type: UInt16
+    var count: Int
+    var bytes: [UInt8]
+  }
+
+  private(set) var bytes: [UInt8]
+  private let littleEndian: Bool
+
+  init(littleEndian: Bool) {
+    self.littleEndian = littleEndian
+    bytes = Array((littleEndian ? "II" : "MM").utf8)
+    bytes += number(42, 2) + number(8, 4)
+  }
+
+  private func number(_ value: Int, _ size: Int) -> [UInt8] {
+    let big = (0..<size).map { UInt8(truncatingIfNeeded: value >> (8 * (size - 1 - $0))) }
+    return littleEndian ? big.reversed() : big
+  }
+
+  /// Makes the four bytes at a place say where the next directory begins.
+  mutating func point(at place: Int) {
+    bytes.replaceSubrange(place..<(place + 4), with: number(bytes.count, 4))
+  }
+
+  /// Appends a directory; returns where the value of each pointer stands.
+  @discardableResult
+  mutating func append(_ values: [Value], pointers: [UInt16]) -> [UInt16: Int] {
+    let all = values + pointers.map { Value(tag: $0, type: 4, count: 1, bytes: [0, 0, 0, 0]) }
+    let start = bytes.count + 2
+    bytes += number(all.count, 2) + [UInt8](repeating: 0, count: all.count * 12 + 4)
+    var places: [UInt16: Int] = [:]
+    for (index, value) in all.sorted(by: { $0.tag < $1.tag }).enumerated() {
+      let place = start + index * 12
+      var entry = number(Int(value.tag), 2) + number(Int(value.type), 2) + number(value.count, 4)
+      if value.bytes.count > 4 {
+        entry += number(bytes.count, 4)
+        bytes += value.bytes
+        if !bytes.count.isMultiple(of: 2) { bytes.append(0) }
+      } else {
+        entry += value.bytes + [UInt8](repeating: 0, count: 4 - value.bytes.count)
+      }
+      bytes.replaceSubrange(place..<(place + 12), with: entry)
+      if pointers.contains(value.tag) { places[value.tag] = place + 8 }
+    }
+    return places
+  }
+}
