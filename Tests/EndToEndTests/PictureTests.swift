@@ -74,6 +74,33 @@ struct PictureTests {
     try workspace.expectSound()
   }
 
+  @Test("Names tell two assets of the same bytes when they were taken, and explain tells of skips")
+  func names() throws {
+    let stages: JSONValue = [
+      [
+        "name": "identify", "plugin": "identify",
+        "options": ["capturedFromName": ["IMG_{yyyy}{MM}{dd}*"]],
+      ],
+      ["name": "thumbnails", "plugin": "thumbnail"],
+    ]
+    let workspace = try Workspace(stages: stages)
+    try workspace.configure(
+      sources: [["path": "inbox", "settle": "0ms", "mode": "move", "duplicates": "asset"]],
+      stages: stages)
+    for name: BytePath in ["IMG_20240506.txt", "IMG_20230405.txt", "other.txt"] {
+      try workspace.put("some words", as: name)
+    }
+    try workspace.json("run")
+    for (name, day) in [("IMG_20240506.txt", "2024-05-06"), ("IMG_20230405.txt", "2023-04-05")] {
+      let asset = try workspace.asset(named: name)
+      #expect(asset["capturedAt"]?.string == day && asset["capturedFrom"] == "name")
+    }
+    let other = try workspace.asset(named: "other.txt")
+    #expect(other["capturedAt"] == .null && other["capturedFrom"] == .null)
+    let said = try workspace.run("explain", BytePath(try #require(other["id"]?.string))).output
+    #expect(said.contains("is done, but 1 of 2 stages skipped it"), "\(said)")
+  }
+
   @Test("Thumbnails say nothing of camera, place or time")
   func metadata() throws {
     let workspace = try Workspace()
