@@ -76,6 +76,8 @@ final class CommandPlugin: Plugin {
     let folders = ["/usr/local/bin", "/usr/bin", "/bin"]
     let places = folders.map { "\($0)/\(program)" }
     guard let found = places.first(where: { access($0, X_OK) == 0 }) else {
+      // A sandbox that starts no programs shows none of their folders.
+      guard folders.contains(where: { access($0, F_OK) == 0 }) else { throw refusal(program) }
       throw PluginFailure(
         .environment,
         "The program “\(program)” is in none of \(folders.joined(separator: ", ")). "
@@ -84,21 +86,24 @@ final class CommandPlugin: Plugin {
     return found
   }
 
+  private static func refusal(_ program: String) -> PluginFailure {
+    PluginFailure(
+      .environment,
+      "The program “\(program)” can't be started: the sandbox refuses to start programs. Give the "
+        + "stage “\"allow\": {\"exec\": true}”.")
+  }
+
   private func failure(_ error: SpawnError) -> PluginFailure {
     let name = "The program “\(options.program)”"
     return switch error.number {
-    case EPERM:
+    case EPERM: Self.refusal(options.program)
+    case EACCES, ENOENT:
       PluginFailure(
         .environment,
-        "\(name) can't be started: the sandbox refuses to start programs. Give the stage "
-          + "“\"allow\": {\"exec\": true}”.")
-    case EACCES:
-      PluginFailure(
-        .environment,
-        "\(name) can't be started: it is not executable, or lies outside of the system's "
-          + "folders, where the sandbox starts none. Scripts elsewhere can be given to their "
+        "\(name) can't be started (\(error.words)): it is not there, not executable, or lies "
+          + "outside of the system's folders, where the sandbox starts none. Scripts elsewhere can be given to their "
           + "interpreter, with “\"allow\": {\"exec\": true, \"read\": [FOLDER]}”.")
-    case ENOENT, ENOTDIR, ENOEXEC, ELOOP:
+    case ENOTDIR, ENOEXEC, ELOOP:
       PluginFailure(.environment, "\(name) can't be started: \(error.words).")
     case E2BIG:
       PluginFailure(.permanent, "\(name) can't be started: its arguments are too long.")

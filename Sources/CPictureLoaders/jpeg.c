@@ -17,7 +17,9 @@ struct pipeline_jpeg {
   struct jpeg_progress_mgr progress;
   jmp_buf failed;
   VipsSource *source;
-  JOCTET buffer[1 << 16];
+  // As long as that of djpeg: far from the end of a buffer libjpeg-turbo decodes fast, and passes
+  // over codes that it would warn of otherwise.
+  JOCTET buffer[4096];
   int is_inverted;
   int is_over;
   pipeline_jpeg_faults faults;

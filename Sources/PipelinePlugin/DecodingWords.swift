@@ -11,8 +11,9 @@ extension Error {
       return Self.sentence("a value is missing", at: context.codingPath)
     case .dataCorrupted(let context)
     where context.debugDescription.hasPrefix("Cannot initialize "):
-      // What the standard library says of a value that an enumeration does not have.
-      return Self.sentence("the value is none of those that are allowed", at: context.codingPath)
+      // What the standard library says of a value that an enumeration does not have; it ends with it.
+      let value = context.debugDescription.split(separator: " value ", maxSplits: 1).last ?? ""
+      return Self.sentence("“\(value)” is none of those that are allowed", at: context.codingPath)
     case .dataCorrupted(let context):
       return Self.sentence(context.debugDescription, at: context.codingPath)
     @unknown default:

@@ -68,16 +68,10 @@ struct Landlock {
     ruleset = Descriptor(takingOver: number, path: "landlock")
   }
 
-  /// Allows something for a place that is open.
-  func allow(_ access: Access, _ place: Descriptor) throws(SandboxError) {
-    let isFolder: Bool
-    do throws(FileError) {
-      isFolder = try place.status().kind == .folder
-    } catch {
-      throw SandboxError(
-        .path, "The sandbox can't let a plugin reach a path. \(error.message)", path: place.path,
-        cause: error.errno)
-    }
+  /// Allows something for a file, or for a folder and all below it, that is open.
+  func allow(
+    _ access: Access, _ place: Descriptor, isFolder: Bool
+  ) throws(SandboxError) {
     let allowed = access.intersection(isFolder ? handled : handled.intersection(.ofFiles))
     try systemCall("allow “\(place.path.printable)” in the sandbox") {
       pipeline_landlock_add(ruleset.number, place.number, allowed.rawValue)

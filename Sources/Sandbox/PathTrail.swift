@@ -1,3 +1,5 @@
+internal import CSandbox
+import Files
 import Glibc
 import PipelineModel
 
@@ -30,9 +32,9 @@ struct PathTrail {
         continue
       }
       let next = place.appending(name)
-      var status = stat()
-      guard next.withCString({ lstat($0, &status) }) == 0 else { return }
-      guard status.st_mode & S_IFMT == S_IFLNK else {
+      let flags = Int32(pipeline_open_path) | O_NOFOLLOW
+      guard let status = try? Descriptor.open(next, flags: flags).status() else { return }
+      guard status.kind == .link else {
         place = next
         continue
       }

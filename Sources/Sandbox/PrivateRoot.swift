@@ -12,21 +12,22 @@ import PipelineModel
 struct PrivateRoot {
   /// Where the new root is put together; what was there is copied before.
   private static let site: BytePath = "/proc"
-  /// What is shown though Landlock opens none of it: processes, and links between system folders.
-  private static let shown: [BytePath] = ["/proc", "/etc/alternatives"]
+  /// What is shown though Landlock opens none of it: links between system folders. (And processes,
+  /// which are where the new root is put together.)
+  private static let shown: [BytePath] = ["/etc/alternatives"]
   /// Links that programs expect.
   private static let links: [BytePath] = ["/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr"]
 
-  /// A copy of a file or folder as it is mounted, attached nowhere yet.
-  private struct Tree {
+  /// A file or folder that is shown, by its path without links.
+  fileprivate struct Part {
     let path: BytePath
-    let copy: Descriptor
-    let isFolder: Bool
     let isWritable: Bool
+    /// What was found there before; `nil` where nobody looked.
+    let status: FileStatus?
   }
 
-  private var trees: [Tree] = []
-  private var trails: [PathTrail] = []
+  private var parts: [Part] = []
+  private var links: Set<PathTrail.Link> = []
 
   /// Moves this process to such a root, where that can be had; it stays where it is otherwise.
   ///
@@ -42,7 +43,7 @@ struct PrivateRoot {
       var root = PrivateRoot()
       for path in shown { root.add(path) }
       for place in places.all { try root.add(place) }
-      for path in names + links { root.trails.append(PathTrail(path)) }
+      for path in names + Self.links { root.links.formUnion(PathTrail(path).links) }
       try root.enter()
       if folder.withCString({ chdir($0) }) < 0 { chdir("/") }
     } catch {
@@ -93,44 +94,32 @@ struct PrivateRoot {
   // MARK: - What is shown
 
   private mutating func add(_ path: BytePath) {
-    let trail = PathTrail(path)
-    guard let end = trail.end, let tree = try? Self.tree(end, isWritable: false) else { return }
-    trails.append(trail)
-    trees.append(tree)
+    guard let end = follow(path) else { return }
+    parts.append(Part(path: end, isWritable: false, status: nil))
   }
 
-  private mutating func add(_ place: AllowedPlaces.Place) throws {
-    let trail = PathTrail(place.descriptor.path)
-    guard let end = trail.end else {
-      throw SandboxError("find “\(place.descriptor.path.printable)”", errno: ENOENT)
+  private mutating func add(_ place: AllowedPlaces.Place) throws(SandboxError) {
+    guard let end = follow(place.path) else {
+      throw SandboxError("find “\(place.path.printable)”", errno: ENOENT)
     }
-    trails.append(trail)
     let isWritable = place.access.contains(.makeFile)
-    // A part of what is there already needs a place of its own only if more may be done with it.
-    if trees.contains(where: { end.isInside($0.path) && ($0.isWritable || !isWritable) }) { return }
-    let tree = try Self.tree(end, isWritable: isWritable)
-    guard try tree.copy.status().isSameNode(as: place.descriptor.status()) else {
-      throw SandboxError("find “\(end.printable)” again", errno: ESTALE)
-    }
-    trees.append(tree)
+    parts.append(Part(path: end, isWritable: isWritable, status: place.status))
   }
 
-  private static func tree(_ path: BytePath, isWritable: Bool) throws -> Tree {
-    let number = try systemCall("copy a mount") { path.withCString { pipeline_copy_tree($0) } }
-    let copy = Descriptor(takingOver: number, path: path)
-    if !isWritable, pipeline_mount_read_only(number, 1) < 0, errno != ENOSYS {
-      throw SandboxError("make a mount read-only", errno: errno)
-    }
-    return Tree(
-      path: path, copy: copy, isFolder: try copy.status().kind == .folder, isWritable: isWritable)
+  /// Keeps in mind the links on the way of a path, and returns where it ends.
+  private mutating func follow(_ path: BytePath) -> BytePath? {
+    let trail = PathTrail(path)
+    links.formUnion(trail.links)
+    return trail.end
   }
 
   // MARK: - Putting it together
 
   private func enter() throws {
+    let processes = try Self.copy(Self.site)
     try systemCall("make a root folder") { Self.site.withCString { pipeline_mount_memory($0) } }
     do {
-      try fill()
+      try fill(processes)
     } catch {
       // What was there before is needed where the process stays.
       Self.site.withCString { _ = pipeline_unmount($0) }
@@ -138,11 +127,20 @@ struct PrivateRoot {
     }
   }
 
-  private func fill() throws {
+  /// - Parameter processes: the copy of what the new root hides now.
+  private func fill(_ processes: Descriptor) throws {
     let root = try Descriptor.openFolder(Self.site)
-    // What is below another comes after it.
-    for tree in trees.sorted(by: { $0.path < $1.path }) { try attach(tree, to: root) }
-    for link in Set(trails.flatMap(\.links)) where !isShown(link.path) {
+    try attach(processes, isFolder: true, to: root)
+    var shown = [Part(path: Self.site, isWritable: false, status: nil)]
+    // What is below another comes after it, and the writable first where it is the same.
+    let ordered = parts.sorted {
+      $0.path == $1.path ? $0.isWritable && !$1.isWritable : $0.path < $1.path
+    }
+    for part in ordered where !part.isIn(shown) {
+      try show(part, in: root)
+      shown.append(part)
+    }
+    for link in links where !shown.contains(where: { link.path.isInside($0.path) }) {
       let folder = try Self.folder(link.path.parent, below: root)
       let result = link.target.withCString { target in
         link.path.lastComponent.withCString { symlinkat(target, folder.number, $0) }
@@ -157,15 +155,32 @@ struct PrivateRoot {
     try systemCall("take a folder as the root") { pipeline_become_root() }
   }
 
-  private func isShown(_ path: BytePath) -> Bool { trees.contains { path.isInside($0.path) } }
+  private func show(_ part: Part, in root: Descriptor) throws {
+    let copy = try Self.copy(part.path)
+    let status = try copy.status()
+    // Somebody may have put another in its place since it was looked at.
+    if let known = part.status, !status.isSameNode(as: known) {
+      throw SandboxError("find “\(part.path.printable)” again", errno: ESTALE)
+    }
+    if !part.isWritable, pipeline_mount_read_only(copy.number, 1) < 0, errno != ENOSYS {
+      throw SandboxError("make a mount read-only", errno: errno)
+    }
+    try attach(copy, isFolder: status.kind == .folder, to: root)
+  }
 
-  private func attach(_ tree: Tree, to root: Descriptor) throws {
+  /// Returns a copy of a file or folder as it is mounted, attached nowhere yet.
+  private static func copy(_ path: BytePath) throws(SandboxError) -> Descriptor {
+    let number = try systemCall("copy a mount") { path.withCString { pipeline_copy_tree($0) } }
+    return Descriptor(takingOver: number, path: path)
+  }
+
+  private func attach(_ copy: Descriptor, isFolder: Bool, to root: Descriptor) throws {
     let place: Descriptor
-    if tree.isFolder {
-      place = try Self.folder(tree.path, below: root)
+    if isFolder {
+      place = try Self.folder(copy.path, below: root)
     } else {
-      let folder = try Self.folder(tree.path.parent, below: root)
-      let name = tree.path.lastComponent
+      let folder = try Self.folder(copy.path.parent, below: root)
+      let name = copy.path.lastComponent
       // It is there already where the folder itself is shown.
       if let file = try? Self.open(name, in: folder, O_NOFOLLOW) {
         place = file
@@ -174,8 +189,8 @@ struct PrivateRoot {
           name, in: folder, flags: O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW, mode: 0o400)
       }
     }
-    try systemCall("show “\(tree.path.printable)”") {
-      pipeline_attach_tree(tree.copy.number, place.number)
+    try systemCall("show “\(copy.path.printable)”") {
+      pipeline_attach_tree(copy.number, place.number)
     }
   }
 
@@ -197,5 +212,13 @@ struct PrivateRoot {
     _ name: BytePath, in folder: Descriptor, _ flags: Int32
   ) throws(FileError) -> Descriptor {
     try Descriptor.open(name, in: folder, flags: Int32(pipeline_open_path) | flags)
+  }
+}
+
+extension PrivateRoot.Part {
+  /// Whether others show it already: a part of it needs a place of its own only if more may be done
+  /// with it.
+  fileprivate func isIn(_ shown: [Self]) -> Bool {
+    shown.contains { path.isInside($0.path) && ($0.isWritable || !isWritable) }
   }
 }

@@ -119,7 +119,8 @@ package enum Sandbox {
     let version = min(support.landlockABI, policy.greatestLandlockABI ?? .max)
     let filter = try SystemCallFilter.make(
       policy, execution: execution, keepsSignals: version >= 6)
-    let places = try AllowedPlaces(policy, reading: reading, executing: executing)
+    let landlock = version < 1 ? nil : try Landlock(version: version, network: policy.network)
+    let places = try AllowedPlaces(policy, landlock, reading: reading, executing: executing)
     try systemCall("do without new privileges") { pipeline_no_new_privileges() }
     // Reading what the user's permissions hide stays, where the user may: an original that was
     // moved here may be somebody else's, and Landlock says what is read. A namespace brings along
@@ -128,23 +129,24 @@ package enum Sandbox {
     let kept: UInt64 = pipeline_has_capability(number) == 0 ? 0 : 1 << UInt64(number)
     if policy.hidesOthers { PrivateRoot.enter(showing: places, names: names) }
     try systemCall("give up capabilities") { pipeline_keep_capabilities(kept) }
-    if version >= 1 {
-      let landlock = try Landlock(version: version, network: policy.network)
-      for place in places.all { try landlock.allow(place.access, place.descriptor) }
-      try landlock.restrict()
-    }
+    try landlock?.restrict()
     if policy.asksBeforeForking { ForkQuestions.begin(by: ForkQuestions.workerNumber) }
     try filter.enter()
   }
 
   /// A thread that exists already would stay free. Source: landlock(7); proc_pid_task(5).
   private static func requireOneThread() throws(SandboxError) {
-    var status = stat()
-    try systemCall("count threads in /proc/self/task") { stat("/proc/self/task", &status) }
+    let links: UInt64
+    do throws(FileError) {
+      links = try Descriptor.open("/proc/self/task", flags: Int32(pipeline_open_path)).status()
+        .links
+    } catch {
+      throw SandboxError("count threads in /proc/self/task", errno: error.errno)
+    }
     // One name in its parent, one in itself, and one in each thread's folder.
-    guard status.st_nlink == 3 else {
+    guard links == 3 else {
       throw SandboxError(
-        .threads, "A process with \(status.st_nlink - 2) threads can't enter the sandbox.")
+        .threads, "A process with \(links - 2) threads can't enter the sandbox.")
     }
   }
 

@@ -9,19 +9,23 @@ package struct SandboxSupport: Hashable, Codable, Sendable {
   package var seccomp: Bool
   /// Whether a worker can be asked before it makes a thread or a process.
   package var asksBeforeForking: Bool
+  /// Whether workers have a root folder of their own, without which Landlock alone hides files.
+  package var hidesOthers: Bool
 
   /// Why a worker can't be given a root folder of its own; `nil` if it can.
   ///
-  /// A child process tries, which takes a millisecond. Source: clone(2), pivot_root(2).
-  package static var privateRootRefusal: String? {
+  /// A child process tries once, which takes a millisecond. Source: clone(2), pivot_root(2).
+  package static let privateRootRefusal: String? =
     PrivateRoot.refusal().map { String(cString: strerror($0)) }
-  }
 
   /// Makes what a kernel might have.
-  package init(landlockABI: Int, seccomp: Bool, asksBeforeForking: Bool = true) {
+  package init(
+    landlockABI: Int, seccomp: Bool, asksBeforeForking: Bool = true, hidesOthers: Bool = false
+  ) {
     self.landlockABI = landlockABI
     self.seccomp = seccomp
     self.asksBeforeForking = asksBeforeForking
+    self.hidesOthers = hidesOthers
   }
 
   /// Asks the kernel. Source: landlock_create_ruleset(2), seccomp(2).
@@ -35,7 +39,7 @@ package struct SandboxSupport: Hashable, Codable, Sendable {
   /// What this version of Landlock can't deny, a line each; empty with version 6 or newer.
   package var missing: [String] {
     var missing: [String] = []
-    if landlockABI < 1 {
+    if landlockABI < 1, !hidesOthers {
       missing.append(
         "files outside of a job can't be kept from a plugin, which can read, remove and rename them"
       )

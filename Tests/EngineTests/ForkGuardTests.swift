@@ -56,6 +56,10 @@ struct ForkGuardTests {
     let missing = HeldLimits.files(SandboxSupport(landlockABI: 0, seccomp: true))
     #expect(missing?.contains("no Landlock: files outside of a job can't be kept") == true)
     #expect(HeldLimits.files(SandboxSupport(landlockABI: 1, seccomp: true)) == nil)
+    let hiding = SandboxSupport(landlockABI: 0, seccomp: true, hidesOthers: true)
+    #expect(HeldLimits.files(hiding) == nil && HeldLimits.sight(hiding) == nil)
+    let seeing = SandboxSupport(landlockABI: 7, seccomp: true)
+    #expect(HeldLimits.sight(seeing)?.contains("can examine") == true)
   }
 
   @Test("That memory is hidden counts once it lasts")

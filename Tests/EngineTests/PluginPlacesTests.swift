@@ -84,9 +84,9 @@ struct PluginPlacesTests {
     #expect(places(file, other) == [folder])
   }
 
-  @Test("Nobody's home is a plugin's own folder")
+  @Test("Neither a home nor a folder of the system is a plugin's own")
   func homes() {
-    for home: BytePath in ["/root", "/home"] {
+    for home: BytePath in ["/root", "/home", "/etc", "/var"] {
       #expect(places(home.appending(home.lastComponent)) == [home.appending(home.lastComponent)])
     }
   }

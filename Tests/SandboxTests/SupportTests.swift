@@ -10,6 +10,8 @@ struct SupportTests {
     for (older, newer) in zip(lists, lists.dropFirst()) { #expect(older.count >= newer.count) }
     #expect(lists[0].count == 6)
     #expect(lists[6].isEmpty && lists[7].isEmpty)
+    let hiding = SandboxSupport(landlockABI: 0, seccomp: true, hidesOthers: true).missing
+    #expect(hiding == Array(lists[0].dropFirst()))
     #expect(SandboxSupport(landlockABI: 7, seccomp: false).missing.count == 1)
   }
 }

@@ -4,7 +4,9 @@ import Sandbox
 package enum HeldLimits {
   /// A sentence for each; empty where all are held.
   package static var missing: [String] {
-    [kernelMemory, forks, files(.probe())].compactMap(\.self)
+    var support = SandboxSupport.probe()
+    support.hidesOthers = SandboxSupport.privateRootRefusal == nil
+    return [kernelMemory, forks, files(support), sight(support)].compactMap(\.self)
   }
 
   /// What the kernel keeps for a worker, which only a control group counts.
@@ -26,11 +28,20 @@ package enum HeldLimits {
       + "these are counted \(JobWatch.looksEachSecond) times a second, and may be more in between."
   }
 
-  /// What a plugin may reach where the kernel has no Landlock.
+  /// What a plugin may reach where the kernel has no Landlock and workers have no root folder of
+  /// their own either.
   static func files(_ support: SandboxSupport) -> String? {
-    guard support.landlockABI == 0 else { return nil }
+    guard support.landlockABI == 0, !support.hidesOthers else { return nil }
     // What the filter of calls lacks keeps workers from starting, which is told then.
     let missing = SandboxSupport(landlockABI: 0, seccomp: true).missing
     return "The kernel has no Landlock: \(missing.joined(separator: "; "))."
+  }
+
+  /// What a plugin may see though it can't open it.
+  static func sight(_ support: SandboxSupport) -> String? {
+    guard !support.hidesOthers else { return nil }
+    return
+      "Workers can't be given a root folder of their own, so a plugin can examine names, sizes and "
+      + "times of files whose paths it guesses."
   }
 }

@@ -88,7 +88,10 @@ package struct WorkerProgram: Sendable {
   }
 
   private var isInFolderOfItsOwn: Bool {
-    guard let file, file.parent.lastComponent == Self.name(of: file) else { return false }
+    guard let file, file.parent.lastComponent == Self.name(of: file),
+      // Those right beneath the root are the system's.
+      file.parent.parent != "/"
+    else { return false }
     return !secrets.contains(inside: file.parent)
   }
 

@@ -9,7 +9,10 @@ struct SandboxCheck: DoctorCheck {
 
   private func landlock(_ support: SandboxSupport) -> Finding {
     // What the filter lacks is told with the filter.
-    let missing = SandboxSupport(landlockABI: support.landlockABI, seccomp: true).missing
+    let missing = SandboxSupport(
+      landlockABI: support.landlockABI, seccomp: true,
+      hidesOthers: SandboxSupport.privateRootRefusal == nil
+    ).missing
     let list = missing.isEmpty ? "nothing is missing" : missing.joined(separator: "; ")
     guard support.landlockABI > 0 else {
       return Finding(
