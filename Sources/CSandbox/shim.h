@@ -20,6 +20,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -240,22 +241,40 @@ static inline int pipeline_become_root(void) {
   return pipeline_unmount(".");
 }
 
+static inline int pipeline_write_text(const char *path, const char *text) {
+  int file = open(path, O_WRONLY | O_CLOEXEC);
+  if (file < 0) return -1;
+  ssize_t count = write(file, text, strlen(text));
+  close(file);
+  return count < 0 ? -1 : 0;
+}
+
+// Does, in a process of its own, all that `PrivateRoot` needs. Returns 0 or the error number.
+static inline int pipeline_make_root(const char *user_map) {
+  if (user_map != NULL
+      && (pipeline_write_text("/proc/self/setgroups", "deny") < 0
+          || pipeline_write_text("/proc/self/uid_map", user_map) < 0)) return errno;
+  int tree = pipeline_mounts_follow() < 0 ? -1 : pipeline_copy_tree("/proc");
+  if (tree < 0 || pipeline_mount_read_only(tree, 1) < 0 || pipeline_mount_memory("/proc") < 0
+      || chdir("/proc") < 0 || mkdir("proc", 0755) < 0) return errno;
+  int place = open("proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (place < 0 || pipeline_attach_tree(tree, place) < 0 || pipeline_become_root() < 0) return errno;
+  return 0;
+}
+
 // Whether a process could be given a root folder of its own: 0, or the error number. A child
 // tries, which shares no memory and makes system calls only, so that threads don't matter.
-static inline int pipeline_try_root(int flags) {
+static inline int pipeline_try_root(int flags, const char *user_map) {
   const int wait_for_all = 0x40000000; // __WALL: it sends no signal when it ends
   long child = syscall(SYS_clone, (long)flags, 0L, 0L, 0L, 0L);
   if (child < 0) return errno;
-  if (child == 0) {
-    int failed = pipeline_mounts_follow() < 0 || pipeline_mount_memory("/proc") < 0
-        || chdir("/proc") < 0 || pipeline_become_root() < 0;
-    syscall(SYS_exit_group, failed ? errno : 0);
-  }
+  if (child == 0) syscall(SYS_exit_group, pipeline_make_root(user_map));
   int status = 0;
   while (syscall(SYS_wait4, child, &status, wait_for_all, NULL) < 0) {
     if (errno != EINTR) return errno;
   }
-  return (status & 0x7f) == 0 ? (status >> 8) & 0xff : EINTR;
+  // A filter of system calls that ends who makes one refuses as well.
+  return (status & 0x7f) == 0 ? (status >> 8) & 0xff : EPERM;
 }
 
 // Whether the process has a capability. Source: capget(2).

@@ -52,10 +52,20 @@ struct AllowedPlaces {
     for place in executing { try add([.read, .execute], place) }
   }
 
+  /// The links beside libraries that are allowed one by one, by which programs know them, and the
+  /// folders in which the loader is told to look.
+  var libraryLinks: [BytePath] {
+    let files = all.filter {
+      $0.status.kind == .regular && SystemPaths.isLibrary($0.path.lastComponent)
+    }
+    return Set(files.map(\.path.parent)).flatMap { SystemPaths.libraryLinks(in: $0) }
+      + SystemPaths.foldersOfLoaderPath()
+  }
+
   private mutating func add(_ access: Landlock.Access, _ path: BytePath) throws(SandboxError) {
     let place: Descriptor
     do throws(FileError) {
-      place = try Descriptor.open(path, flags: Int32(pipeline_open_path))
+      place = try Self.open(path)
     } catch {
       throw Self.unreachable(path, error)
     }
@@ -66,7 +76,7 @@ struct AllowedPlaces {
   private mutating func addIfThere(
     _ access: Landlock.Access, _ path: BytePath
   ) throws(SandboxError) {
-    guard let place = try? Descriptor.open(path, flags: Int32(pipeline_open_path)) else { return }
+    guard let place = try? Self.open(path) else { return }
     try add(access, place)
   }
 
@@ -77,6 +87,16 @@ struct AllowedPlaces {
       throw Self.unreachable(place.path, error)
     }
     try landlock?.allow(access, place, isFolder: all[all.count - 1].status.kind == .folder)
+  }
+
+  private static func open(_ path: BytePath) throws(FileError) -> Descriptor {
+    let flags = Int32(pipeline_open_path)
+    do throws(FileError) {
+      // As a folder first, which is when autofs mounts it.
+      return try Descriptor.open(path, flags: flags | O_DIRECTORY)
+    } catch let error where error.errno == ENOTDIR {
+      return try Descriptor.open(path, flags: flags)
+    }
   }
 
   private static func unreachable(_ path: BytePath, _ error: FileError) -> SandboxError {

@@ -11,6 +11,8 @@ import PipelineModel
 struct InterpreterModules {
   /// Files, and folders with all below them; open as places.
   private(set) var places: [Descriptor] = []
+  /// The paths that they were found by, which may have links.
+  private(set) var names: [BytePath] = []
 
   /// Finds them.
   ///
@@ -63,7 +65,9 @@ struct InterpreterModules {
   private mutating func add(_ path: BytePath, below prefix: BytePath) throws(FileError) {
     guard path.withCString({ access($0, F_OK) }) == 0 else { return }
     let place = try TrustedPath.find(path, as: "The interpreter's module")
-    if place.path.relative(to: prefix) != nil { places.append(place) }
+    guard place.path.relative(to: prefix) != nil else { return }
+    places.append(place)
+    names.append(path)
   }
 
   private static func isModule(_ name: BytePath, kind: ArraySlice<UInt8>) -> Bool {

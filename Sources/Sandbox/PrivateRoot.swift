@@ -37,25 +37,33 @@ struct PrivateRoot {
   ///   - places: what is shown.
   ///   - names: further paths by which these are called, which may have links.
   static func enter(showing places: AllowedPlaces, names: [BytePath]) {
+    var folder: BytePath = "/"
     do {
-      let folder = try FileSystem.workingFolder()
+      // Where everything is allowed nothing is to be hidden.
+      if places.all.contains(where: { PathTrail($0.path).end == "/" }) { return }
+      folder = try FileSystem.workingFolder()
       try leaveMounts()
       var root = PrivateRoot()
       for path in shown { root.add(path) }
       for place in places.all { try root.add(place) }
-      for path in names + Self.links { root.links.formUnion(PathTrail(path).links) }
+      for path in names + places.libraryLinks + Self.links {
+        root.links.formUnion(PathTrail(path).links)
+      }
       try root.enter()
       if folder.withCString({ chdir($0) }) < 0 { chdir("/") }
     } catch {
-      // It stays where it is, with what Landlock allows; `SandboxSupport` tells of it.
-      return
+      // It stays where it is, with what Landlock allows. Only a machine that refuses something that
+      // `SandboxSupport` did not meet comes here.
+      _ = folder.withCString { chdir($0) }
     }
   }
 
   /// Returns why no process can be moved to a root of its own here; `nil` if it can.
   static func refusal() -> Int32? {
     guard let flags = namespaces else { return EPERM }
-    let code = pipeline_try_root(flags)
+    let isOwn = flags & Int32(pipeline_new_user) != 0
+    let map = "\(geteuid()) \(geteuid()) 1"
+    let code = map.withCString { pipeline_try_root(flags, isOwn ? $0 : nil) }
     return code == 0 ? nil : code
   }
 
@@ -148,9 +156,7 @@ struct PrivateRoot {
       // A folder that was made for another path is what a link leads to by now.
       if result < 0, errno != EEXIST { throw SandboxError("make a link", errno: errno) }
     }
-    if pipeline_mount_read_only(root.number, 0) < 0, errno != ENOSYS {
-      throw SandboxError("make the root folder read-only", errno: errno)
-    }
+    try systemCall("make the root folder read-only") { pipeline_mount_read_only(root.number, 0) }
     try systemCall("go to the root folder") { fchdir(root.number) }
     try systemCall("take a folder as the root") { pipeline_become_root() }
   }
@@ -162,8 +168,8 @@ struct PrivateRoot {
     if let known = part.status, !status.isSameNode(as: known) {
       throw SandboxError("find “\(part.path.printable)” again", errno: ESTALE)
     }
-    if !part.isWritable, pipeline_mount_read_only(copy.number, 1) < 0, errno != ENOSYS {
-      throw SandboxError("make a mount read-only", errno: errno)
+    if !part.isWritable {
+      try systemCall("make a mount read-only") { pipeline_mount_read_only(copy.number, 1) }
     }
     try attach(copy, isFolder: status.kind == .folder, to: root)
   }

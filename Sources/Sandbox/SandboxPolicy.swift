@@ -26,8 +26,8 @@ package struct SandboxPolicy: Hashable, Codable, Sendable {
   package var personal: [BytePath] = []
   /// Whether it asks before it makes a thread or a process; default no. See `ForkQuestions`.
   package var asksBeforeForking = false
-  /// Whether what the policy doesn't allow is out of sight, where the kernel gives namespaces;
-  /// default yes. For tests, which so see what Landlock and the filter do alone.
+  /// Whether what the policy doesn't allow is put out of sight; default yes. Without namespaces
+  /// it is not: see `SandboxSupport`.
   package var hidesOthers = true
   /// The newest Landlock that is made use of; by default what the kernel has.
   ///

@@ -39,7 +39,8 @@ package struct SandboxSupport: Hashable, Codable, Sendable {
   /// What this version of Landlock can't deny, a line each; empty with version 6 or newer.
   package var missing: [String] {
     var missing: [String] = []
-    if landlockABI < 1, !hidesOthers {
+    // Root can change the machine's settings in /proc, which is shown.
+    if landlockABI < 1, !hidesOthers || geteuid() == 0 {
       missing.append(
         "files outside of a job can't be kept from a plugin, which can read, remove and rename them"
       )

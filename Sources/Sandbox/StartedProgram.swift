@@ -39,7 +39,9 @@ struct StartedProgram {
       if head.starts(with: Self.magic) {
         self.file = file
         self.arguments = [name] + words
-        execute = [file] + (try Self.loader(of: file, head))
+        let loader = try Self.loader(of: file, head)
+        execute = [file] + loader.places
+        names += loader.names
         names = names.flatMap { name in
           name.isAbsolute ? [name] : SystemPaths.search.map { $0.appending(name) }
         }
@@ -51,7 +53,9 @@ struct StartedProgram {
       name = script.program
       names.append(name)
       file = try Self.find(script.program, for: path)
-      read += try InterpreterModules(of: file, calledAs: script.program).places
+      let modules = try InterpreterModules(of: file, calledAs: script.program)
+      read += modules.places
+      names += modules.names
       path = script.program.isAbsolute ? script.program : file.path
     }
     throw SandboxError(
@@ -113,10 +117,10 @@ struct StartedProgram {
   /// Returns the loader that a program asks for; none if it is linked statically. Source: elf(5).
   private static func loader(
     of file: Descriptor, _ head: [UInt8]
-  ) throws(SandboxError) -> [Descriptor] {
+  ) throws(SandboxError) -> (places: [Descriptor], names: [BytePath]) {
     try translating(file.path) { () throws(FileError) in
-      guard let path = try file.openedForReading().loader(head) else { return [] }
-      return [try TrustedPath.findFile(path, as: "The loader")]
+      guard let path = try file.openedForReading().loader(head) else { return ([], []) }
+      return ([try TrustedPath.findFile(path, as: "The loader")], [path])
     }
   }
 

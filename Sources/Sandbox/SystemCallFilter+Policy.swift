@@ -159,6 +159,10 @@ extension SystemCallFilter {
     ].map { UInt64($0) }
     let mask = refused.reduce(UInt64(0), |)
     for bit in refused { try refuse(["clone"], when: .bits(0, bit, equal: bit)) }
+    // A table of open files of its own, CLOSE_RANGE_UNSHARE.
+    let unshare: UInt64 = 2
+    try allow(["close_range"], when: .bits(2, unshare, equal: 0))
+    try refuse(["close_range"], when: .bits(2, unshare, equal: unshare))
     // Threads share their open files, so that whoever looks at one of them sees those of all.
     let files = UInt64(CLONE_FILES)
     try allow(["clone"], when: .bits(0, mask | thread | files, equal: thread | files))

@@ -10,11 +10,11 @@ enum SystemCalls {
     "read", "readv", "pread64", "preadv", "preadv2", "write", "writev", "pwrite64", "pwritev",
     "pwritev2", "lseek", "_llseek", "sendfile", "sendfile64", "copy_file_range", "splice", "tee",
     "readahead", "fadvise64", "fadvise64_64", "ftruncate", "ftruncate64",
-    "fsync", "fdatasync", "sync_file_range", "flock", "close", "close_range", "dup",
+    "fsync", "fdatasync", "sync_file_range", "flock", "close", "dup",
     "dup2", "dup3", "pipe", "pipe2",
   ]
 
-  /// Names: what is outside Landlock hides, or lets be looked at only.
+  /// Names: what is outside is hidden, or can be looked at only.
   private static let names = [
     "creat", "access", "faccessat", "faccessat2", "stat", "stat64", "lstat", "lstat64", "fstat",
     "fstat64", "newfstatat", "fstatat64", "statx", "statfs", "statfs64", "fstatfs",

@@ -67,6 +67,17 @@ enum SystemPaths {
     }.map { path.appending($0) }
   }
 
+  /// Returns the links in a folder that are called like shared libraries, such as one to the newest
+  /// version of another beside it.
+  static func libraryLinks(in path: BytePath) -> [BytePath] {
+    guard let folder = try? Descriptor.openFolder(path), let entries = try? folder.entries() else {
+      return []
+    }
+    return entries.map(\.name).filter { name in
+      isLibrary(name) && (try? folder.status(of: name).kind) == .link
+    }.map { path.appending($0) }
+  }
+
   /// Whether a name is one of a shared library: it ends with `.so`, or has a version behind it.
   static func isLibrary(_ name: BytePath) -> Bool {
     let end = Array(".so".utf8)

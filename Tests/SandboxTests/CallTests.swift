@@ -209,6 +209,15 @@ struct CallTests {
     #expect(try FileSystem.status(of: file).allocatedBytes == 0)
   }
 
+  @Test("A thread can't have open files of its own, which nobody would count")
+  func ownTable() throws {
+    let cell = try Cell()
+    let calls = [2, 6, 4].map { flags in
+      Call("close_range", .number(900), .number(900), .number(flags))
+    }
+    #expect(try cell.errors(cell.policy(), calls) == [EPERM, EPERM, 0])
+  }
+
   @Test("The system and other processes are out of reach", arguments: Kernel.allCases)
   func system(_ kernel: Kernel) throws {
     let cell = try Cell()

@@ -70,6 +70,24 @@ struct PrivateRootTests {
     #expect(try cell.errors(policy, calls + [Self.open("/lib", O_DIRECTORY)]) == [0, 0, 0, 0, 0])
   }
 
+  @Test("Links beside a library that is allowed alone are there, as programs know it by them")
+  func libraryLinks() throws {
+    let cell = try Cell()
+    let folder = cell.folder.appending("outside")
+    try Descriptor.openFolder(folder).writeDurably([], as: "libx.so.1.2")
+    try #require(symlink("libx.so.1.2", folder.appending("libx.so.1").description) == 0)
+    let policy = SandboxPolicy(read: [folder.appending("libx.so.1.2")])
+    let calls = [Self.open(folder.appending("libx.so.1")), Self.look(cell.secret)]
+    #expect(try cell.errors(policy, calls) == [0, ENOENT])
+  }
+
+  @Test("Where everything may be read nothing is hidden")
+  func everything() throws {
+    let cell = try Cell()
+    let calls = [Self.open("/etc/passwd"), Self.open(cell.secret), Self.open("/bin/sh")]
+    #expect(try cell.errors(SandboxPolicy(read: ["/"]), calls) == [0, 0, 0])
+  }
+
   @Test("A folder that may be written within one that may be read stays so")
   func nested() throws {
     let cell = try Cell()

@@ -1,3 +1,4 @@
+import Glibc
 import PipelineModel
 import Sandbox
 import Testing
@@ -11,7 +12,7 @@ struct SupportTests {
     #expect(lists[0].count == 6)
     #expect(lists[6].isEmpty && lists[7].isEmpty)
     let hiding = SandboxSupport(landlockABI: 0, seccomp: true, hidesOthers: true).missing
-    #expect(hiding == Array(lists[0].dropFirst()))
+    #expect(hiding == (geteuid() == 0 ? lists[0] : Array(lists[0].dropFirst())))
     #expect(SandboxSupport(landlockABI: 7, seccomp: false).missing.count == 1)
   }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import Sandbox
 
 /// Which limits of workers can't be held on this machine, and why.
@@ -31,7 +32,7 @@ package enum HeldLimits {
   /// What a plugin may reach where the kernel has no Landlock and workers have no root folder of
   /// their own either.
   static func files(_ support: SandboxSupport) -> String? {
-    guard support.landlockABI == 0, !support.hidesOthers else { return nil }
+    guard support.landlockABI == 0, !support.hidesOthers || geteuid() == 0 else { return nil }
     // What the filter of calls lacks keeps workers from starting, which is told then.
     let missing = SandboxSupport(landlockABI: 0, seccomp: true).missing
     return "The kernel has no Landlock: \(missing.joined(separator: "; "))."

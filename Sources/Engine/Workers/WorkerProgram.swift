@@ -60,6 +60,7 @@ package struct WorkerProgram: Sendable {
     policy.personal = secrets.personal
     policy.network = allowance.network
     policy.exec = allowance.exec
+    policy.hidesOthers = SandboxSupport.privateRootRefusal == nil
     policy.processes = limits.processes > 1 || allowance.exec
     let home = folder?.outputPath ?? "/"
     let launch = WorkerLaunch(
