@@ -62,7 +62,8 @@ final class IdentifyPlugin: Plugin {
       more = PlainHeaders.read(type, head: head, embedded)
     }
     facts.merge(more) { $1 }
-    let named = options.capturedFromName.lazy.compactMap { $0.date(in: name) }.first
+    let named = options.capturedFromName.lazy.compactMap { $0.date(in: name) }
+      .first { WrittenMoment($0) != nil }
     if let time = CaptureTime(embedded, exif, name: named) {
       facts["capturedAt"] = .string(time.text)
       facts["capturedFrom"] = .string(time.source)

@@ -10,6 +10,17 @@ struct NamePattern: Hashable, Sendable {
   }
 
   private static let fields = ["yyyy": 4, "MM": 2, "dd": 2, "HH": 2, "mm": 2, "ss": 2]
+  /// The values that a part can have, so that other digits of a name are not taken for it.
+  private static func range(of field: String) -> ClosedRange<Int> {
+    switch field {
+    case "MM": 1...12
+    case "dd": 1...31
+    case "HH": 0...23
+    case "mm": 0...59
+    case "ss": 0...60
+    default: 0...9999
+    }
+  }
   /// The parts without which there is no date.
   private static let date: Set = ["yyyy", "MM", "dd"]
 
@@ -68,6 +79,9 @@ struct NamePattern: Hashable, Sendable {
     case .field(let name, let digits):
       let text = rest.prefix(digits)
       guard text.count == digits, text.allSatisfy({ $0.isASCII && $0.isNumber }) else {
+        return false
+      }
+      guard let value = Int(String(text)), Self.range(of: name).contains(value) else {
         return false
       }
       found[name] = String(text)

@@ -45,18 +45,22 @@ extension EmbeddedMetadata {
     let parts = bytes.split(separator: 0, maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, !parts[0].isEmpty, parts[0].count <= 79 else { return }
     let keyword = String(latin1: parts[0])
+    let isBlock = keyword == "XML:com.adobe.xmp" || keyword.hasPrefix("Raw profile type")
+    // Of texts as many as anybody reads; of blocks one of each kind, which is what is kept.
+    guard isBlock ? blocks.insert(keyword).inserted : texts.count < 256 else { return }
+    let most = min(inflatable, isBlock ? 4 << 20 : 64 << 10)
     var text: [UInt8]?
     var isUTF8 = false
     switch type {
     case "tEXt": text = Array(parts[1])
-    case "zTXt": text = Self.inflated(parts[1].dropFirst())
+    case "zTXt": text = inflated(parts[1].dropFirst(), atMost: most)
     default:
       // A flag, a method, a language, the keyword in that language.
       isUTF8 = true
       let rest = parts[1].dropFirst(2)
         .split(separator: 0, maxSplits: 2, omittingEmptySubsequences: false)
       guard rest.count == 3 else { return }
-      text = parts[1].first == 1 ? Self.inflated(rest[2]) : Array(rest[2])
+      text = parts[1].first == 1 ? inflated(rest[2], atMost: most) : Array(rest[2])
     }
     guard let text else { return }
     switch keyword {
@@ -74,7 +78,6 @@ extension EmbeddedMetadata {
       readResources(ByteReader(block), in: 0..<block.count)
     case _ where keyword.hasPrefix("Raw profile type"): break
     default:
-      guard texts.count < 256 else { return }
       let decoded = isUTF8 ? String(decoding: text, as: UTF8.self) : String(latin1: text)
       texts.append(Text(name: keyword, text: decoded))
     }
@@ -91,10 +94,20 @@ extension EmbeddedMetadata {
     return (0..<count).map { UInt8(digits[$0 * 2] << 4 | digits[$0 * 2 + 1]) }
   }
 
-  /// Undoes zlib's compression, of at most 4 MiB.
-  static func inflated(_ bytes: some Collection<UInt8>) -> [UInt8]? {
+  /// Undoes zlib's compression, and takes what it costs from what may be spent on a file.
+  private mutating func inflated(
+    _ bytes: some Collection<UInt8>, atMost greatest: Int
+  ) -> [UInt8]? {
+    guard greatest > 0 else { return nil }
+    let text = Self.inflated(bytes, atMost: greatest)
+    // What is too long has cost as much as what is not.
+    inflatable -= text?.count ?? greatest
+    return text
+  }
+
+  /// Undoes zlib's compression; `nil` for more than so many bytes.
+  static func inflated(_ bytes: some Collection<UInt8>, atMost greatest: Int) -> [UInt8]? {
     let source = Array(bytes)
-    let greatest = 4 << 20
     var isWhole = false
     // Grown by steps, because most texts are short.
     var room = min(greatest, max(4096, source.count * 8))

@@ -19,6 +19,10 @@ package struct EmbeddedMetadata {
   package internal(set) var iptc: [UInt8]?
   /// PNG's and GIF's texts for people.
   package internal(set) var texts: [Text] = []
+  /// The blocks of PNG that were read, by their keywords.
+  var blocks: Set<String> = []
+  /// How many bytes compressed texts may still have together, in bytes.
+  var inflatable = 16 << 20
   /// Moments that the container names itself, the better ones first: `riff:IDIT` and the like.
   package internal(set) var moments: [Text] = []
   /// How many frames an animation says it has.

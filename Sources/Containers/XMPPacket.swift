@@ -27,8 +27,11 @@ package struct XMPPacket {
         text = ""
         var prefixes = open.last?.prefixes ?? [:]
         for (name, value) in tag.attributes where name.hasPrefix("xmlns:") {
-          prefixes[String(name.dropFirst(6))] = value
+          // Others say nothing, and only a few can be carried from element to element.
+          let isKnown = Self.namespaces[value] != nil || value == Self.rdf
+          prefixes[String(name.dropFirst(6))] = isKnown ? value : nil
         }
+        guard prefixes.count <= 64 else { return }
         let name = Self.expanded(tag.name, prefixes)
         if name == Self.rdf + "Description", open.last?.name == Self.rdf + "RDF" {
           for (attribute, value) in tag.attributes {

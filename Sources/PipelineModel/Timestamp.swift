@@ -29,9 +29,12 @@ public struct Timestamp: Hashable, Sendable {
     microseconds = Int64((date.timeIntervalSince1970 * 1_000_000).rounded())
   }
 
-  /// The moment this many seconds later.
+  /// The moment this many seconds later, or the nearest one that can be written.
   public func adding(seconds: Double) -> Timestamp {
-    Timestamp(microseconds: microseconds + Int64(seconds * 1_000_000))
+    let step =
+      Int64(exactly: (seconds * 1_000_000).rounded(.towardZero)) ?? (seconds < 0 ? .min : .max)
+    let (sum, isOver) = microseconds.addingReportingOverflow(step)
+    return Timestamp(microseconds: isOver ? (step < 0 ? .min : .max) : sum)
   }
 }
 

@@ -93,7 +93,8 @@ enum VipsMessage {
     }
     var text = ""
     // Whole words, so that no line ends in the middle of one.
-    for word in words where text.count + word.count < longest {
+    for word in words {
+      guard text.count + 1 + word.count <= longest else { break }
       text += (text.isEmpty ? "" : " ") + word
     }
     while let last = text.last, ".,;: ".contains(last) { text.removeLast() }

@@ -69,6 +69,8 @@ struct CommandLineTests {
       try workspace.json("trash", "list", "--older-than", "30d").map { $0["id"]?.string } == [
         ids[0]
       ])
+    // Longer ago than anything can be.
+    #expect(try workspace.json("trash", "list", "--older-than", "999999999d").isEmpty)
     #expect(try workspace.json("trash", "empty", "--older-than", "30d").first?["assets"] == 1)
     #expect(try workspace.json("trash", "list").map { $0["id"]?.string } == [ids[1]])
   }

@@ -176,6 +176,10 @@ struct ContainerTests {
       try run.carrier.makeLane(options: ["capturedFromName": ["{yyyy}-{MM}"]])
     }
     #expect(failure?.class == .environment)
+    // Digits that are no date are passed over.
+    let anywhere: JSONValue = ["capturedFromName": ["*{yyyy}{MM}{dd}*"]]
+    #expect(
+      try facts(plain, "12345678_20240506.jpg", anywhere)["capturedAt"] == "2024-05-06")
   }
 
   // MARK: - Depth and frames
@@ -276,6 +280,19 @@ struct ContainerTests {
           ("tEXt", Array("Software\0A program".utf8)), ("iTXt", Array("Title\0\0\0\0\0Größe".utf8)),
         ]))
       #expect(texts["text"] == ["Software": "A program", "Title": "Größe"])
+    }
+
+    @Test("A compressed text of a PNG is read, and one that is a page of nothing is not")
+    func compressedTexts() throws {
+      // By zlib: “short”, and 100,000 times “a”.
+      let short = "eNorzsgvKgEABokCMQ=="
+      let long =
+        "eNrtwTEBAAAAwqCs61/CGh5AAQ" + String(repeating: "A", count: 135) + "K8GeWYLTQ=="
+      let chunks = try [("Short", short), ("Long", long)].map { keyword, text in
+        ("zTXt", Array("\(keyword)\0\0".utf8) + Array(try #require(Data(base64Encoded: text))))
+      }
+      let texts = try PluginRun("metadata").facts(try png(chunks))
+      #expect(texts["text"] == ["Short": "short"])
     }
   }
 #endif

@@ -60,7 +60,9 @@ struct PluginsCheck: DoctorCheck {
   private func stages(_ site: DoctorSite) -> [Finding] {
     guard let configuration = site.configuration else { return [] }
     do {
-      let plan = try StagePlan(configuration, finder: site.finder)
+      let plan = try StagePlan(configuration, finder: site.finder) {
+        try site.surroundings?.recordedStages() ?? []
+      }
       let faults = plan.stages.compactMap { StageFault($0, in: configuration) }
       if !faults.isEmpty {
         return [

@@ -60,9 +60,14 @@ struct Surroundings {
       path: layout.catalogFolder)
   }
 
-  /// The stages that the library has worked with; none where there is no library yet, or what is
-  /// wrong with it is found later.
-  func recordedStages() -> [StageDefinition] { (try? Catalog.stages(of: layout.catalog)) ?? [] }
+  /// The stages that the library has worked with; none where there is no library yet.
+  func recordedStages() throws -> [StageDefinition] {
+    do throws(CatalogError) {
+      return try Catalog.stages(of: layout.catalog)
+    } catch let error where error.code == .missing {
+      return []
+    }
+  }
 
   /// Why there is no room for what stages make, as a sentence; `nil` while the reserve is free.
   func shortage() -> String? {

@@ -85,16 +85,21 @@ enum TrashVerb: Verb {
   private static func empty(_ context: Context) throws -> ExitCode {
     let isDryRun = context.arguments.has(.dryRun)
     let before = try before(context)
-    let planned = try preview(context, before: before)
-    let count = counted(planned.count("assets"), "asset")
-    if !isDryRun {
+    // Who is sure is not asked, and need not wait for a count.
+    let planned =
+      isDryRun || !context.arguments.has(.yes) ? try preview(context, before: before) : nil
+    if let planned, !isDryRun {
+      let count = counted(planned.count("assets"), "asset")
       let mayRemove = try Confirmation(context).mayRemove(
         planned.count("assets"), "Delete \(count) for good?")
       guard mayRemove else { return .success }
     }
-    let result =
-      isDryRun
-      ? planned : try RequestSession(context).perform(.emptyTrash(before: before?.microseconds))
+    let result: RequestResult
+    if isDryRun, let planned {
+      result = planned
+    } else {
+      result = try RequestSession(context).perform(.emptyTrash(before: before?.microseconds))
+    }
     let what = isDryRun ? "would be deleted" : "deleted"
     let bytes = ByteSize(bytes: result.count("bytes"))
     context.console.summary(
