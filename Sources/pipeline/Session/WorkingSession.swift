@@ -30,7 +30,7 @@ struct WorkingSession {
       Pulse.shared.beat()
       return Interruption.shared.isRequested
     }
-    try tellLimits(context)
+    try tellLimits(context.console)
     if let fault = WorkerGroups.shared.fault {
       report.warning(
         "Workers have no control groups of their own, and are held to their memory by looks alone: "
@@ -43,11 +43,8 @@ struct WorkingSession {
   ///
   /// All that was told stays known, so that a service that has control groups and a terminal that
   /// has none don't take turns with it.
-  private func tellLimits(_ context: Context) throws {
-    let console = context.console
-    let isRead =
-      console.isTerminal || console.isVerbose || context.arguments.verb == WatchVerb.name
-    guard isRead, !console.isQuiet else { return }
+  private func tellLimits(_ console: Console) throws {
+    guard console.isTerminal || console.isVerbose, !console.isQuiet else { return }
     let key = "limits.missing"
     let missing = HeldLimits.missing
     let known = try library.catalog.setting(key)?.split(separator: "\n").map(String.init) ?? []
