@@ -32,7 +32,8 @@ struct SandboxCheck: DoctorCheck {
       "Workers can't be given a root folder of their own (\(reason)): what they may not open they "
         + "can examine all the same, such as the names, sizes and attributes of files that they guess.",
       advice: "Allow user namespaces (sysctl user.max_user_namespaces; on Ubuntu a profile of "
-        + "AppArmor, in a container its filter of system calls), or accept that.")
+        + "AppArmor, in a container its filter of system calls, in a unit of systemd "
+        + "RestrictNamespaces and SystemCallFilter), or accept that.")
   }
 
   private func filter(_ support: SandboxSupport) -> Finding {
