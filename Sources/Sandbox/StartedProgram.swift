@@ -91,12 +91,15 @@ struct StartedProgram {
 
   /// Whether a path is that of a file that may be executed; if not, `errno` says why.
   private static func isProgram(_ path: BytePath) -> Bool {
-    var status = stat()
-    errno = 0
-    return path.withCString { text in
-      guard stat(text, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
-      return access(text, X_OK) == 0
+    do throws(FileError) {
+      let place = try Descriptor.open(path, flags: Int32(pipeline_open_path))
+      errno = 0
+      guard try place.status().kind == .regular else { return false }
+    } catch {
+      errno = error.errno
+      return false
     }
+    return path.withCString { access($0, X_OK) == 0 }
   }
 
   private static func trusted(
