@@ -250,10 +250,11 @@ static inline int pipeline_write_text(const char *path, const char *text) {
 }
 
 // Does, in a process of its own, all that `PrivateRoot` needs. Returns 0 or the error number.
-static inline int pipeline_make_root(const char *user_map) {
+static inline int pipeline_make_root(const char *user_map, const char *group_map) {
   if (user_map != NULL
       && (pipeline_write_text("/proc/self/setgroups", "deny") < 0
-          || pipeline_write_text("/proc/self/uid_map", user_map) < 0)) return errno;
+          || pipeline_write_text("/proc/self/uid_map", user_map) < 0
+          || pipeline_write_text("/proc/self/gid_map", group_map) < 0)) return errno;
   int tree = pipeline_mounts_follow() < 0 ? -1 : pipeline_copy_tree("/proc");
   if (tree < 0 || pipeline_mount_read_only(tree, 1) < 0 || pipeline_mount_memory("/proc") < 0
       || chdir("/proc") < 0 || mkdir("proc", 0755) < 0) return errno;
@@ -264,11 +265,12 @@ static inline int pipeline_make_root(const char *user_map) {
 
 // Whether a process could be given a root folder of its own: 0, or the error number. A child
 // tries, which shares no memory and makes system calls only, so that threads don't matter.
-static inline int pipeline_try_root(int flags, const char *user_map) {
+static inline int pipeline_try_root(
+    int flags, const char *user_map, const char *group_map) {
   const int wait_for_all = 0x40000000; // __WALL: it sends no signal when it ends
   long child = syscall(SYS_clone, (long)flags, 0L, 0L, 0L, 0L);
   if (child < 0) return errno;
-  if (child == 0) syscall(SYS_exit_group, pipeline_make_root(user_map));
+  if (child == 0) syscall(SYS_exit_group, pipeline_make_root(user_map, group_map));
   int status = 0;
   while (syscall(SYS_wait4, child, &status, wait_for_all, NULL) < 0) {
     if (errno != EINTR) return errno;

@@ -62,8 +62,11 @@ struct PrivateRoot {
   static func refusal() -> Int32? {
     guard let flags = namespaces else { return EPERM }
     let isOwn = flags & Int32(pipeline_new_user) != 0
-    let map = "\(geteuid()) \(geteuid()) 1"
-    let code = map.withCString { pipeline_try_root(flags, isOwn ? $0 : nil) }
+    let users = "\(geteuid()) \(geteuid()) 1"
+    let groups = "\(getegid()) \(getegid()) 1"
+    let code = users.withCString { users in
+      groups.withCString { pipeline_try_root(flags, isOwn ? users : nil, $0) }
+    }
     return code == 0 ? nil : code
   }
 
