@@ -32,9 +32,15 @@ extension Connection {
     let stages = try all(
       "SELECT id, name FROM stage WHERE active = 1"
     ) { ($0.int64(0), $0.text(1)) }
+    let all = try jobsOfStages("SELECT stage, count(*) FROM job GROUP BY stage")
+    let trashed = try jobsOfStages(
+      """
+      SELECT job.stage, count(*) FROM asset INDEXED BY asset_trashed CROSS JOIN job
+        ON job.asset = asset.id WHERE asset.trashed_at IS NOT NULL GROUP BY job.stage
+      """)
     var counts: [String: [LedgerState: Int]] = [:]
     for (stage, name) in stages {
-      let unfinished = try all(
+      let unfinished = try self.all(
         """
         SELECT ledger.state, count(*)
         FROM stage CROSS JOIN ledger INDEXED BY ledger_claim
@@ -47,18 +53,18 @@ extension Connection {
         (try row.value(0, as: LedgerState.self), row.int(1))
       }
       // All others are done; these are too many to be looked at one by one.
-      let total = try first(
-        """
-        SELECT (SELECT count(*) FROM job WHERE stage = ?1)
-          - (SELECT count(*) FROM asset INDEXED BY asset_trashed CROSS JOIN job
-            ON job.asset = asset.id AND job.stage = ?1 WHERE asset.trashed_at IS NOT NULL)
-        """, stage
-      ) { $0.int(0) }
-      let done = (total ?? 0) - unfinished.reduce(0) { $0 + $1.1 }
+      let done =
+        all[stage, default: 0] - trashed[stage, default: 0] - unfinished.reduce(0) { $0 + $1.1 }
       counts[name] = Dictionary(unfinished, uniquingKeysWith: +)
       if done > 0 { counts[name]?[.done] = done }
     }
     return counts
+  }
+
+  /// Reads pairs of a stage and a count.
+  private func jobsOfStages(_ query: String) throws(CatalogError) -> [Int64: Int] {
+    let rows = try all(query) { ($0.int64(0), $0.int(1)) }
+    return Dictionary(rows, uniquingKeysWith: +)
   }
 
   /// Counts the rows of each configured stage by state.
