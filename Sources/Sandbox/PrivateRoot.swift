@@ -12,8 +12,7 @@ import PipelineModel
 struct PrivateRoot {
   /// Where the new root is put together; what was there is copied before.
   private static let site: BytePath = "/proc"
-  /// What is shown though Landlock opens none of it: links between system folders. (And processes,
-  /// which are where the new root is put together.)
+  /// What is shown though Landlock opens none of it, besides `/proc`: links between system folders.
   private static let shown: [BytePath] = ["/etc/alternatives"]
   /// Links that programs expect.
   private static let links: [BytePath] = ["/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr"]

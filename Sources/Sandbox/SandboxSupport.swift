@@ -36,11 +36,23 @@ package struct SandboxSupport: Hashable, Codable, Sendable {
       asksBeforeForking: pipeline_questions_available() != 0)
   }
 
+  /// Whether files outside of a job can be kept from a plugin.
+  ///
+  /// Landlock does, and so does a root folder of its own: but root could change the machine's
+  /// settings in `/proc`, which that shows.
+  package var keepsFilesApart: Bool { landlockABI > 0 || hidesOthers && geteuid() != 0 }
+
+  /// Asks the kernel, and tries whether a worker can be given a root folder of its own.
+  package static func probeWithNamespaces() -> SandboxSupport {
+    var support = probe()
+    support.hidesOthers = privateRootRefusal == nil
+    return support
+  }
+
   /// What this version of Landlock can't deny, a line each; empty with version 6 or newer.
   package var missing: [String] {
     var missing: [String] = []
-    // Root can change the machine's settings in /proc, which is shown.
-    if landlockABI < 1, !hidesOthers || geteuid() == 0 {
+    if !keepsFilesApart {
       missing.append(
         "files outside of a job can't be kept from a plugin, which can read, remove and rename them"
       )

@@ -90,6 +90,20 @@ struct DoctorTests {
       in: workspace)
   }
 
+  @Test(
+    "An ordinary user is told truly whether workers have a root folder of their own",
+    .enabled(if: Unprivileged.isPossible, "The program's folder is not open to other users."))
+  func namespaces() throws {
+    let workspace = try Workspace()
+    try Unprivileged.handOver(workspace)
+    let words = Unprivileged.prefix + ["unshare", "--user", "--mount", "true"]
+    let isPossible =
+      (try? Unprivileged.shell(words.joined(separator: " "), in: workspace)) != nil
+    let outcome = try workspace.program.run(["doctor", "--json"], within: 120)
+    let check = try outcome.events("check").first { $0["name"] == "namespaces" }
+    #expect(check?["state"] == (isPossible ? "ok" : "warning"), "\(outcome.output)")
+  }
+
   @Test("A machine that is fit passes, beside a running watch, and nothing is left behind")
   func healthy() throws {
     let workspace = try Workspace()

@@ -1,12 +1,10 @@
-import Glibc
 import Sandbox
 
 /// Which limits of workers can't be held on this machine, and why.
 package enum HeldLimits {
   /// A sentence for each; empty where all are held.
   package static var missing: [String] {
-    var support = SandboxSupport.probe()
-    support.hidesOthers = SandboxSupport.privateRootRefusal == nil
+    let support = SandboxSupport.probeWithNamespaces()
     return [kernelMemory, forks, files(support), sight(support)].compactMap(\.self)
   }
 
@@ -32,7 +30,7 @@ package enum HeldLimits {
   /// What a plugin may reach where the kernel has no Landlock and workers have no root folder of
   /// their own either.
   static func files(_ support: SandboxSupport) -> String? {
-    guard support.landlockABI == 0, !support.hidesOthers || geteuid() == 0 else { return nil }
+    guard !support.keepsFilesApart else { return nil }
     // What the filter of calls lacks keeps workers from starting, which is told then.
     let missing = SandboxSupport(landlockABI: 0, seccomp: true).missing
     return "The kernel has no Landlock: \(missing.joined(separator: "; "))."
@@ -42,7 +40,7 @@ package enum HeldLimits {
   static func sight(_ support: SandboxSupport) -> String? {
     guard !support.hidesOthers else { return nil }
     return
-      "Workers can't be given a root folder of their own, so a plugin can examine names, sizes and "
-      + "times of files whose paths it guesses."
+      "Workers can't be given a root folder of their own, so a plugin can ask for "
+      + "size, times and attributes of a file whose path it guesses."
   }
 }

@@ -3,7 +3,7 @@ import Sandbox
 /// What the kernel has to keep plugins in: Landlock and the filter of system calls.
 struct SandboxCheck: DoctorCheck {
   func run(_ site: DoctorSite) -> [Finding] {
-    let support = SandboxSupport.probe()
+    let support = SandboxSupport.probeWithNamespaces()
     return [landlock(support), privateRoot(), filter(support)]
   }
 
@@ -11,7 +11,7 @@ struct SandboxCheck: DoctorCheck {
     // What the filter lacks is told with the filter.
     let missing = SandboxSupport(
       landlockABI: support.landlockABI, seccomp: true,
-      hidesOthers: SandboxSupport.privateRootRefusal == nil
+      hidesOthers: support.hidesOthers
     ).missing
     let list = missing.isEmpty ? "nothing is missing" : missing.joined(separator: "; ")
     guard support.landlockABI > 0 else {
@@ -25,12 +25,12 @@ struct SandboxCheck: DoctorCheck {
 
   private func privateRoot() -> Finding {
     guard let reason = SandboxSupport.privateRootRefusal else {
-      return Finding("namespaces", .ok, "Workers see nothing but what they may reach.")
+      return Finding("namespaces", .ok, "Workers see no files but those that they may reach.")
     }
     return Finding(
       "namespaces", .warning,
-      "Workers can't be given a root folder of their own (\(reason)): what they may not open they "
-        + "can examine all the same, such as the names, sizes and attributes of files that they guess.",
+      "Workers can't be given a root folder of their own (\(reason)): of a file that "
+        + "they may not open they can ask for size, times and attributes, if they guess its path.",
       advice: "Allow user namespaces (sysctl user.max_user_namespaces; on Ubuntu a profile of "
         + "AppArmor, in a container its filter of system calls, in a unit of systemd "
         + "RestrictNamespaces and SystemCallFilter), or accept that.")
