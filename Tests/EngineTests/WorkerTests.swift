@@ -213,6 +213,22 @@ final class WorkerTests {
     #expect(failure.reason.contains("all workers together"), "\(failure.reason)")
   }
 
+  /// Writes a plugin that is given its manifest as an argument.
+  private func python(
+    _ script: String, as id: String, _ change: (inout StageAllowance, inout StageLimits) -> Void
+  ) throws -> WorkerProgram {
+    let name = BytePath("\(id).py")
+    try Descriptor.openFolder(folder.path).writeDurably(Array(script.utf8), as: name)
+    var allowance = StageAllowance()
+    allowance.read = [folder.appending(name)]
+    var limits = StageLimits()
+    change(&allowance, &limits)
+    let manifest = BytePath(try JSONText.encode(FakeCarrier.manifest(id)))
+    return WorkerProgram(
+      .executable(["/usr/bin/python3", folder.appending(name), manifest]), host: BuiltProgram.path,
+      allowance: allowance, limits: limits)
+  }
+
   @Test("Processes are refused that would be more than there may be, also before any job")
   func forksInHandshake() throws {
     let script = """
@@ -230,17 +246,10 @@ final class WorkerTests {
       print('{"type":"manifest","protocol":1,"manifest":' + manifest + "}", flush=True)
       sys.stdin.read()
       """
-    let file = folder.appending("forks.py")
-    try Descriptor.openFolder(folder.path).writeDurably(Array(script.utf8), as: "forks.py")
-    var allowance = StageAllowance()
-    allowance.exec = true
-    allowance.read = [file]
-    var limits = StageLimits()
-    limits.processes = 8
-    let manifest = BytePath(try JSONText.encode(FakeCarrier.manifest("forks")))
-    let program = WorkerProgram(
-      .executable(["/usr/bin/python3", file, manifest]), host: BuiltProgram.path,
-      allowance: allowance, limits: limits)
+    let program = try python(script, as: "forks") { allowance, limits in
+      allowance.exec = true
+      limits.processes = 8
+    }
     let version = try WorkerDescription(program).manifest().version
     #expect(version.hasPrefix("made 7, refused 33"), "\(version)")
   }
@@ -263,14 +272,7 @@ final class WorkerTests {
       print('{"type":"manifest","protocol":1,"manifest":' + manifest + "}", flush=True)
       sys.stdin.read()
       """
-    let file = folder.appending("memory.py")
-    try Descriptor.openFolder(folder.path).writeDurably(Array(script.utf8), as: "memory.py")
-    var allowance = StageAllowance()
-    allowance.read = [file]
-    let manifest = BytePath(try JSONText.encode(FakeCarrier.manifest("memory")))
-    let program = WorkerProgram(
-      .executable(["/usr/bin/python3", file, manifest]), host: BuiltProgram.path,
-      allowance: allowance)
+    let program = try python(script, as: "memory") { _, _ in }
     let version = try WorkerDescription(program).manifest().version
     let refused = try #require(version.split(separator: " ").dropFirst(3).first)
     // Its interpreter has some, too.

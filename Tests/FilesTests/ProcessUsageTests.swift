@@ -44,17 +44,19 @@ struct ProcessUsageTests {
     #expect(usage.processorSeconds >= 0.2, "\(usage)")
   }
 
+  /// Says which child of it has ended and is not waited for.
+  private static let parentOfEnded = """
+    import os, sys
+    child = os.fork()
+    if child == 0: os._exit(0)
+    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+    print(child, flush=True)
+    sys.stdin.read()
+    """
+
   @Test("A process that has ended and was not waited for uses nothing")
   func ended() throws {
-    let (process, line) = try started(
-      """
-      import os, sys
-      child = os.fork()
-      if child == 0: os._exit(0)
-      os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
-      print(child, flush=True)
-      sys.stdin.read()
-      """)
+    let (process, line) = try started(Self.parentOfEnded)
     defer { kill(process.processIdentifier, SIGKILL) }
     let child = try #require(Int32(line.trimmingCharacters(in: .whitespacesAndNewlines)))
     #expect(ProcessStat(child)?.hasEnded == true)
@@ -63,15 +65,7 @@ struct ProcessUsageTests {
 
   @Test("A process is alive as long as one of its threads has not begun to end")
   func alive() throws {
-    let (process, line) = try started(
-      """
-      import os, sys
-      child = os.fork()
-      if child == 0: os._exit(0)
-      os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
-      print(child, flush=True)
-      sys.stdin.read()
-      """)
+    let (process, line) = try started(Self.parentOfEnded)
     defer { kill(process.processIdentifier, SIGKILL) }
     let ended = try #require(Int32(line.trimmingCharacters(in: .whitespacesAndNewlines)))
     #expect(ProcessUsage.isAlive(process.processIdentifier))
