@@ -21,7 +21,7 @@ struct QueryPlanTests {
     "SELECT source.path, sighting.state, count(*)",
     "SELECT count(*) FROM (SELECT DISTINCT source, path FROM asset)",
     // `status` counts jobs.
-    "SELECT (SELECT count(*) FROM job WHERE stage = ?1)",
+    "SELECT stage, count(*) FROM job GROUP BY stage",
     // `forecast` counts what is due.
     "SELECT iif(?1, (SELECT count(*) FROM asset",
     // Here the plan speaks of a check of keys that is made only while some are violated.
