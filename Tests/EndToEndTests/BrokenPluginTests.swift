@@ -51,6 +51,9 @@ struct BrokenPluginTests {
     #expect(try workspace.json("status").first?["failures"] == 1)
     let check = try workspace.json("config", "check", exit: 1)
     #expect(check.first?["pointer"] == "/stages/0/command")
+    // No run would do their jobs, so no plan counts them.
+    let planned = try workspace.program.run(["plan", "--json"]).events("plan")
+    #expect(planned.first?["jobs"] == 0, "\(planned)")
     // The next run tells of it, too, although there is nothing new.
     #expect(try workspace.run("run").exitCode == 3)
     try workspace.expectSound()

@@ -162,9 +162,11 @@ struct CareTests {
     let problems = try workspace.json("verify", exit: 3)
     #expect(problems.of("problem").map { $0["kind"] } == ["original-damaged"])
     #expect(problems.summary["complete"] == true && problems.summary["repaired"] == 0)
+    try expectDamage("original-damaged", in: workspace)
     let events = try workspace.json("import", good)
     #expect(events.outcome("good.txt") == "duplicate")
     #expect(try workspace.read(original) == Array("precious".utf8))
+    try expectDamage(nil, in: workspace)
     #expect(try workspace.json("verify").summary["problems"] == 0)
     #expect(try workspace.files(below: "library/damaged").count == 1)
     // Put aside on request, and healed in the same way.
@@ -173,9 +175,29 @@ struct CareTests {
     let repaired = try workspace.json("verify", "--repair", exit: 3).summary
     #expect(repaired["setAside"] == 1 && repaired["repaired"] == 0)
     #expect(!workspace.exists(original))
+    try expectDamage("original-damaged", in: workspace)
     #expect(try workspace.files(below: "library/damaged").count == 2)
     #expect(try workspace.run("import", good).exitCode == 0)
+    try expectDamage(nil, in: workspace)
     #expect(try workspace.json("verify").summary["problems"] == 0)
+    #expect(!workspace.exists("library/damage.json"))
+  }
+
+  /// Expects that all verbs that show the only asset tell of one damage, or of none.
+  private func expectDamage(_ kind: String?, in workspace: Workspace) throws {
+    let asset = try #require(try workspace.assets().first)
+    let id = BytePath(try #require(asset["id"]?.string))
+    let expected: [JSONValue] = kind.map { [.string($0)] } ?? []
+    for asset in [
+      asset, try #require(try workspace.json("explain", id).of("asset").first),
+      try #require(try workspace.json("show", id).of("asset").first),
+    ] {
+      #expect(asset["damage"]?.array?.map { $0["kind"] } == expected, "\(asset)")
+    }
+    for words: [BytePath] in [["list"], ["explain", id], ["show", id]] {
+      let output = try workspace.program.run(words).output
+      #expect(output.contains(kind ?? "damage") == (kind != nil), "\(output)")
+    }
   }
 
   @Test("verify --repair makes renditions again", arguments: ["file", "database"])
@@ -206,11 +228,22 @@ struct CareTests {
         """, in: workspace)
       kinds = ["rendition-missing", "rendition-damaged"]
     }
-    #expect(try workspace.json("verify", exit: 3).summary["repaired"] == 0)
+    let found = try workspace.json("verify", exit: 3)
+    #expect(found.summary["repaired"] == 0)
+    for problem in found.of("problem") where problem["kind"] != "rendition-unrecorded" {
+      #expect(problem["assets"]?.array?.count == 1, "\(problem)")
+    }
+    let damage = try workspace.assets().flatMap { $0["damage"]?.array ?? [] }
+    #expect(
+      Set(damage.compactMap { $0["kind"]?.string }) == kinds.subtracting(["rendition-unrecorded"]))
+    #expect(damage.allSatisfy { $0["rendition"]?.string?.hasPrefix("thumbnails/") == true })
     let events = try workspace.json("verify", "--repair")
     #expect(Set(events.of("problem").compactMap { $0["kind"]?.string }) == kinds)
     #expect(events.summary["repaired"]?.integer == kinds.count)
+    // Before another verification, too.
+    #expect(try workspace.assets().allSatisfy { $0["damage"] == [] })
     #expect(try workspace.json("verify").summary["problems"] == 0)
+    #expect(!workspace.exists("library/damage.json"))
     #expect(try workspace.state() == before)
     #expect(try workspace.run("verify", "--repair").errors == "")
   }

@@ -71,6 +71,8 @@ struct CommandLineTests {
       ])
     // Longer ago than anything can be.
     #expect(try workspace.json("trash", "list", "--older-than", "999999999d").isEmpty)
+    let restore = try workspace.run("trash", "restore", "0", "--older-than", "30d")
+    #expect(restore.exitCode == 2 && restore.errors.contains("list and empty"), "\(restore)")
     #expect(try workspace.json("trash", "empty", "--older-than", "30d").first?["assets"] == 1)
     #expect(try workspace.json("trash", "list").map { $0["id"]?.string } == [ids[1]])
   }

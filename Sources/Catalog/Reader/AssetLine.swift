@@ -19,7 +19,7 @@ enum AssetLine {
     SELECT id, CASE WHEN modified >= 0 AND imported_at >= 0 AND trashed_at IS NULL THEN
       '{"capturedAt":' || \(fact("capturedAt"))
         || ',"capturedFrom":' || \(fact("capturedFrom"))
-        || ',"digest":"' || lower(hex(digest)) || '","event":"asset","height":' || \(fact("height"))
+        || ',"damage":[],"digest":"' || lower(hex(digest)) || '","event":"asset","height":' || \(fact("height"))
         || ',"id":"' || \(Schema.dashed("digits"))
         || '","importedAt":"' || \(time("imported_at / 1000"))
         || '","mediaType":' || \(fact("mediaType"))

@@ -11,7 +11,7 @@ enum AssetQuery {
   private static let columns = """
     SELECT asset.id, asset.digest, original.size, asset.name, source.path, asset.path,
       asset.modified, asset.imported_at, asset.supersedes, asset_state.state, \(identity),
-      asset.trashed_at
+      asset.trashed_at, \(skipped)
     FROM \(tables)
     """
 
@@ -23,6 +23,13 @@ enum AssetQuery {
         CROSS JOIN ledger ON ledger.id = job.ledger
         LEFT JOIN ledger AS previous ON previous.id = job.previous_ledger
       WHERE job.asset = asset.id ORDER BY stage.position LIMIT 1)
+    """
+
+  /// How many stages don't work on such files.
+  private static let skipped = """
+    (SELECT count(*) FROM job CROSS JOIN stage ON stage.id = job.stage AND stage.active = 1
+        CROSS JOIN ledger ON ledger.id = job.ledger AND ledger.state = 'skipped'
+      WHERE job.asset = asset.id)
     """
 
   /// What is joined for the columns of an asset.
@@ -54,7 +61,8 @@ extension Statement {
       id: try assetID(0), digest: try digest(1), size: int(2), name: path(3), source: path(4),
       path: path(5), modified: int64(6), importedAt: timestamp(7),
       supersedes: try optionalAssetID(8), state: try value(9, as: AssetRecord.State.self),
-      identity: try optionalJSON(10), trashedAt: optional(11, timestamp), renditions: [])
+      identity: try optionalJSON(10), trashedAt: optional(11, timestamp),
+      skipped: int(12), renditions: [])
   }
 
   /// The rendition whose columns begin at `first`.

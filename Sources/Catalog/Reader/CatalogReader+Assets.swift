@@ -19,7 +19,7 @@ extension CatalogReader {
   /// Gives all assets in key order as `assets` does, each as a line of JSON with the keys that
   /// `list --json` prints, in order.
   ///
-  /// A name that is not UTF-8 is in the line as it is.
+  /// A name that is not UTF-8 is in the line as it is, and no damage is: that is kept elsewhere.
   ///
   /// - Parameter body: is given `nil` for a line that has to be written otherwise.
   package func assetLines(_ body: (AssetID, [UInt8]?) throws -> Void) throws {
@@ -95,6 +95,20 @@ extension CatalogReader {
   /// Returns the assets with these bytes, those in the trash last.
   package func assets(with digest: Digest) throws(CatalogError) -> [AssetID] {
     try read { (connection) throws(CatalogError) in try connection.assets(with: digest) }
+  }
+
+  /// Returns the assets that have a rendition, in key order: a hundred at most.
+  package func assets(withRendition id: Int64) throws(CatalogError) -> [AssetID] {
+    try read { (connection) throws(CatalogError) in
+      try connection.all(
+        """
+        SELECT asset FROM job WHERE ledger = (SELECT ledger FROM rendition WHERE id = ?1)
+        UNION SELECT asset FROM job
+          WHERE previous_ledger = (SELECT ledger FROM rendition WHERE id = ?1)
+        ORDER BY asset LIMIT 100
+        """, id
+      ) { (row) throws(CatalogError) in try row.assetID(0) }
+    }
   }
 
   /// Gives the digest and size of all originals in the order of their digests.

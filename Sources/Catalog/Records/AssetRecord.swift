@@ -31,6 +31,8 @@ package struct AssetRecord: Hashable, Sendable {
   package var identity: JSONValue?
   /// When it was put into the trash; `nil` if it is not there.
   package var trashedAt: Timestamp?
+  /// How many of the configured stages don't work on such files.
+  package var skipped: Int
   /// Renditions of the configured stages, in the order of stages and names.
   package var renditions: [RenditionRecord]
 
@@ -38,7 +40,8 @@ package struct AssetRecord: Hashable, Sendable {
   package init(
     id: AssetID, digest: Digest, size: Int, name: BytePath, source: BytePath, path: BytePath,
     modified: Int64, importedAt: Timestamp, supersedes: AssetID? = nil, state: State,
-    identity: JSONValue? = nil, trashedAt: Timestamp? = nil, renditions: [RenditionRecord]
+    identity: JSONValue? = nil, trashedAt: Timestamp? = nil, skipped: Int = 0,
+    renditions: [RenditionRecord]
   ) {
     self.id = id
     self.digest = digest
@@ -52,6 +55,7 @@ package struct AssetRecord: Hashable, Sendable {
     self.state = state
     self.identity = identity
     self.trashedAt = trashedAt
+    self.skipped = skipped
     self.renditions = renditions
   }
 }

@@ -46,6 +46,16 @@ package struct StagePlan: Sendable {
   /// The stages in topological order.
   package let stages: [Stage]
 
+  /// Names of the stages that can't run: their plugin can't be used, or a stage that they need
+  /// can't run.
+  package var held: Set<String> {
+    stages.reduce(into: []) { held, stage in
+      if stage.fault != nil || !held.isDisjoint(with: stage.definition.needs) {
+        held.insert(stage.name)
+      }
+    }
+  }
+
   /// Asks the plugins what they are, and works out needs, scopes and fingerprints.
   ///
   /// A stage whose plugin can't be used is in the plan, with its fault.

@@ -20,6 +20,7 @@ extension Verification {
       for (digest, size) in page {
         if pass.isOver { return }
         let problem = try problem(with: digest, size, pass.isStopped)
+        pass.damage.forget(digest)
         // Where nobody can say whether a process is at work, it is told at once.
         if problem?.kind == .originalMissing, (try? isLocked) == true {
           pass.doubtful.append((digest, size))

@@ -12,6 +12,7 @@ extension Verification {
       for rendition in page {
         if pass.isOver { return }
         let condition = try reader.condition(of: rendition, isStopped: pass.isStopped)
+        pass.damage.forget(rendition.id)
         try tell(of: rendition, condition, report)
         advance(pass, to: .renditions(after: rendition.id))
       }
@@ -40,6 +41,8 @@ extension Verification {
       problem.message = "\(error.message) It is to be a rendition; \(remedy)"
     }
     // It may have been replaced, or moved, since the page was read.
-    if try catalog.rendition(rendition.id) == rendition { report(problem) }
+    guard try catalog.rendition(rendition.id) == rendition else { return }
+    problem.assets = try catalog.assets(withRendition: rendition.id)
+    report(problem)
   }
 }

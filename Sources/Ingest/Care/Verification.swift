@@ -11,6 +11,8 @@ package struct VerificationOutcome: Hashable, Sendable {
   package var isComplete = false
   /// Why the place could not be kept from which the next one is to go on.
   package var unsaved: String?
+  /// Why the list of what is damaged could not be kept.
+  package var unlisted: String?
 }
 
 /// Compares manifest, catalog and disk with each other; changes nothing.
@@ -36,6 +38,7 @@ package struct Verification {
   /// One run over the library, or a part of it.
   final class Pass {
     var place: VerificationPlace
+    var damage: DamageList
     var outcome = VerificationOutcome()
     let deadline: ContinuousClock.Instant?
     let isStopped: () -> Bool
@@ -46,10 +49,11 @@ package struct Verification {
     var doubtful: [(digest: Digest, size: Int)] = []
 
     init(
-      from place: VerificationPlace, deadline: ContinuousClock.Instant?,
+      from place: VerificationPlace, damage: DamageList, deadline: ContinuousClock.Instant?,
       isStopped: @escaping () -> Bool, progress: @escaping (VerificationStep) -> Void
     ) {
       self.place = place
+      self.damage = damage
       self.deadline = deadline
       self.isStopped = isStopped
       self.progress = progress
@@ -94,7 +98,12 @@ package struct Verification {
       let place = limit == nil ? .start : VerificationPlace.read(in: library)
       let deadline = limit.map { ContinuousClock().now + $0.duration }
       let pass = Pass(
-        from: place, deadline: deadline, isStopped: isStopped, progress: progress)
+        from: place, damage: .read(in: library), deadline: deadline, isStopped: isStopped,
+        progress: progress)
+      let report = { (problem: VerificationProblem) in
+        pass.damage.note(problem)
+        report(problem)
+      }
       do {
         try checkOriginals(pass, report)
         try checkRenditions(pass, report)
@@ -103,6 +112,7 @@ package struct Verification {
           try compareOriginals(pass, report)
           try compareCatalog(pass, report)
           try checkLeftovers(pass, report)
+          try pass.damage.forgetFormer(in: catalog)
           pass.outcome.isComplete = true
         }
       } catch let error as FileError where error.code == .stopped {
@@ -113,6 +123,7 @@ package struct Verification {
       } else {
         pass.outcome.unsaved = pass.place.save(in: library)
       }
+      pass.outcome.unlisted = pass.damage.save(in: library)
       return pass.outcome
     }
   }
@@ -126,6 +137,7 @@ package struct Verification {
       return
     }
     pass.lastSave = ContinuousClock().now
+    _ = pass.damage.save(in: library)
     _ = pass.place.save(in: library)
   }
 

@@ -11,6 +11,6 @@ extension Console {
           "class": "environment", "reason": .string(reason),
         ])
     }
-    error("The stage “\(stage)” can't run, so its jobs wait. Its plugin is “\(plugin)”: \(reason)")
+    error("The stage “\(stage)” (plugin “\(plugin)”) can't run, so its jobs wait: \(reason)")
   }
 }

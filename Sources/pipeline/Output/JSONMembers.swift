@@ -1,4 +1,5 @@
 import Catalog
+import Ingest
 import PipelineModel
 
 /// How records look as JSON; the names are fixed by `docs/format.md`.
@@ -19,7 +20,10 @@ enum JSONMembers {
   /// A moment, or null.
   static func time(_ value: Timestamp?) -> JSONValue { text(value?.rfc3339) }
 
-  static func asset(_ asset: AssetRecord) -> [String: JSONValue] {
+  /// - Parameter damage: what `verify` found, and nothing changed since.
+  static func asset(
+    _ asset: AssetRecord, damage: [DamageList.Entry]
+  ) -> [String: JSONValue] {
     let facts = asset.identity
     var members: [String: JSONValue] = [
       "id": .string(asset.id.description),
@@ -36,12 +40,25 @@ enum JSONMembers {
       "supersedes": text(asset.supersedes?.description),
       "state": .string(asset.state.rawValue),
       "renditions": .array(asset.renditions.map { .object(rendition($0)) }),
+      "damage": .array(damage.map { .object(self.damage($0, of: asset)) }),
     ]
     if let trashedAt = asset.trashedAt { members["trashedAt"] = time(trashedAt) }
     members.merge(path(asset.name, key: "name")) { $1 }
     members.merge(path(asset.source, key: "source")) { $1 }
     members.merge(path(asset.path)) { $1 }
     return members
+  }
+
+  private static func damage(
+    _ entry: DamageList.Entry, of asset: AssetRecord
+  ) -> [String: JSONValue] {
+    let rendition = asset.renditions.first { $0.id == entry.rendition }
+    return [
+      "kind": .string(entry.kind.rawValue),
+      "message": .string(entry.message),
+      "foundAt": time(entry.foundAt),
+      "rendition": text(rendition.map { "\($0.stage)/\($0.name)" }),
+    ]
   }
 
   static func rendition(_ rendition: RenditionRecord) -> [String: JSONValue] {

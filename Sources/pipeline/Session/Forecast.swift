@@ -5,7 +5,7 @@ import PipelineModel
 
 /// What the jobs of a run will cost, from what such jobs have cost so far.
 struct Forecast {
-  /// Jobs of all stages.
+  /// Jobs of all stages that can run.
   private(set) var jobs = 0
   /// Seconds until all are done; `nil` where a stage has no history.
   private(set) var seconds: Double? = 0
@@ -18,7 +18,8 @@ struct Forecast {
   init(_ plan: StagePlan, newFiles: Int, catalog: CatalogReader?) throws(CatalogError) {
     var work: Double? = 0
     var longest = 0.0
-    for stage in plan.stages {
+    let held = plan.held
+    for stage in plan.stages where !held.contains(stage.name) {
       let forecast = try catalog?.forecast(stage.definition) ?? StageForecast(due: 0)
       let count = forecast.due + newFiles
       guard count > 0 else { continue }

@@ -41,6 +41,11 @@ struct ReadingSession {
     return access(path, W_OK) != 0
   }
 
+  /// What `verify` found missing or damaged, and nothing changed since.
+  func damage() throws -> [AssetID: [DamageList.Entry]] {
+    try DamageList.read(in: library).present(in: library, catalog)
+  }
+
   /// Finds the one asset that an identifier means.
   ///
   /// - Parameter text: a UUID, or any unique prefix or suffix of one.

@@ -112,8 +112,9 @@ enum ExplainVerb: Verb {
     _ asset: AssetRecord, _ session: ReadingSession, _ console: Console
   ) throws {
     let jobs = try session.catalog.jobs(of: asset.id)
+    let damage = try session.damage()[asset.id] ?? []
     if console.isJSON {
-      var members = JSONMembers.asset(asset)
+      var members = JSONMembers.asset(asset, damage: damage)
       members["jobs"] = .array(jobs.map { .object(JSONMembers.job($0)) })
       return console.event("asset", members)
     }
@@ -122,6 +123,9 @@ enum ExplainVerb: Verb {
     let without = skipped == 0 ? "" : ", but \(skipped) of \(jobs.count) stages skipped it"
     console.result(
       "asset \(asset.id) (\(asset.name.printable)) is \(asset.state.rawValue)\(without)")
+    for entry in damage {
+      console.result("  \(entry.kind.rawValue), found \(entry.foundAt.rfc3339): \(entry.message)")
+    }
     for job in jobs {
       let reason = job.reason.map { ": \($0)" } ?? ""
       console.result("  \(job.stage) is \(job.state.rawValue)\(reason)\(next(job))")

@@ -1,4 +1,5 @@
 import Catalog
+import Ingest
 import PipelineModel
 
 /// `pipeline show`: one record with all that is known of it.
@@ -19,15 +20,16 @@ enum ShowVerb: Verb {
     let text = try context.operand(0, "ID")
     let session = try ReadingSession(context)
     let asset = try session.asset(text)
+    let damage = try session.damage()[asset.id] ?? []
     let sightings = try session.catalog.sightings(of: asset.id)
     let jobs = try session.catalog.jobs(of: asset.id)
     let facts = Dictionary(
       jobs.compactMap { job in job.facts.map { (job.stage, $0) } }, uniquingKeysWith: { $1 })
     guard context.console.isJSON else {
-      describe(asset, sightings, jobs, facts, context.console)
+      describe(asset, damage, sightings, jobs, facts, context.console)
       return .success
     }
-    var members = JSONMembers.asset(asset)
+    var members = JSONMembers.asset(asset, damage: damage)
     members["sightings"] = .array(sightings.map { .object(JSONMembers.sighting($0)) })
     members["jobs"] = .array(jobs.map { .object(JSONMembers.job($0)) })
     members["facts"] = .object(facts)
@@ -36,8 +38,8 @@ enum ShowVerb: Verb {
   }
 
   private static func describe(
-    _ asset: AssetRecord, _ sightings: [Sighting], _ jobs: [JobRecord],
-    _ facts: [String: JSONValue], _ console: Console
+    _ asset: AssetRecord, _ damage: [DamageList.Entry], _ sightings: [Sighting],
+    _ jobs: [JobRecord], _ facts: [String: JSONValue], _ console: Console
   ) {
     console.result("\(asset.name.printable)")
     console.result("  id        \(asset.id)")
@@ -45,6 +47,10 @@ enum ShowVerb: Verb {
     console.result("  size      \(ByteSize(bytes: asset.size)) (\(asset.size) bytes)")
     console.result("  imported  \(asset.importedAt.rfc3339)")
     console.result("  state     \(asset.state.rawValue)")
+    for entry in damage {
+      console.result(
+        "  damage    \(entry.kind.rawValue), found \(entry.foundAt.rfc3339): \(entry.message)")
+    }
     for sighting in sightings {
       let path = sighting.source.appending(sighting.path).printable
       console.result("  path      \(path) (\(sighting.state.rawValue))")

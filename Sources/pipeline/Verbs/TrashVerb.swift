@@ -42,12 +42,14 @@ enum TrashVerb: Verb {
     let console = context.console
     let before = try before(context)
     var count = 0
-    try ReadingSession(context).catalog.trashedAssets { asset in
+    let session = try ReadingSession(context)
+    let damage = try console.isJSON ? session.damage() : [:]
+    try session.catalog.trashedAssets { asset in
       try console.expectReader()
       if let before, let trashedAt = asset.trashedAt, trashedAt >= before { return }
       count += 1
       if console.isJSON {
-        console.event("asset", JSONMembers.asset(asset))
+        console.event("asset", JSONMembers.asset(asset, damage: damage[asset.id] ?? []))
       } else {
         let since = asset.trashedAt?.rfc3339.prefix(10) ?? "-"
         console.result(
@@ -61,6 +63,9 @@ enum TrashVerb: Verb {
   private static func restore(_ context: Context) throws -> ExitCode {
     let names = context.arguments.operands.dropFirst()
     guard !names.isEmpty else { throw UsageError("Say which assets to bring back.", verb: name) }
+    guard context.arguments.value(olderThan) == nil else {
+      throw UsageError("\(olderThan.name) goes with list and empty.", verb: name)
+    }
     let reading = try ReadingSession(context)
     let assets = try names.map { try reading.asset($0) }
     if context.arguments.has(.dryRun) {

@@ -41,6 +41,9 @@ enum VerifyVerb: Verb {
     if limit != nil, let reason = outcome.unsaved {
       console.warning("The next verification begins at the start again: \(reason)")
     }
+    if let reason = outcome.unlisted {
+      console.warning("`explain` and `list` won't show what was found: \(reason)")
+    }
     var repaired = RequestResult(members: ["repaired": 0, "setAside": 0])
     if !repairable.isEmpty, !Interruption.shared.isRequested {
       // Closed first: the last one to close the catalog empties its log into it.

@@ -283,6 +283,36 @@ struct GarbageTests {
     #expect(rest.checked == 1 && rest.isComplete)
   }
 
+  @Test("What is damaged stays known until its file is read whole, whatever else is read")
+  func damage() throws {
+    let scene = try scene()
+    try scene.spoil("three")
+    let library = try LibraryFolder.open(scene.layout)
+    let reader = try scene.library().reader
+    let verification = try Verification(library: library, catalog: reader)
+    func known() throws -> [AssetID: [VerificationProblem.Kind]] {
+      try DamageList.read(in: library).present(in: library, reader).mapValues { $0.map(\.kind) }
+    }
+    let asset = try #require(try reader.assets(with: scene.digest("three")).first)
+    #expect(try known().isEmpty)
+    for _ in 1...4 {
+      // Three reach the end, one begins anew.
+      try verification.run(limit: TimeSpan(milliseconds: 0)) { _ in }
+    }
+    #expect(try known() == [asset: [.originalDamaged]])
+    // A file that was changed since is no longer the one that was read.
+    let stored = scene.original("three")
+    let whole = try Descriptor.open(stored, flags: O_WRONLY | O_TRUNC)
+    try whole.write(Array("three".utf8))
+    #expect(try known().isEmpty)
+    try scene.spoil("one")
+    try verification.run { _ in }
+    let others = try reader.assets(with: scene.digest("one"))
+    #expect(others.count == 2)
+    #expect(
+      try known() == Dictionary(uniqueKeysWithValues: others.map { ($0, [.originalDamaged]) }))
+  }
+
   @Test(
     "An import heals what is damaged or missing, whatever is known of its path",
     arguments: SourceConfiguration.Duplicates.allCases)
