@@ -9,7 +9,7 @@ extension Picture {
     isCancelled: @escaping @Sendable () -> Bool = { false }
   ) throws(VipsError) -> Picture {
     if isInMemory { return self }
-    if isCancelled() { throw VipsError(.cancelled, "The job was given up") }
+    if isCancelled() { throw VipsError(.cancelled, "The job was cancelled") }
     let watch = Watch(isCancelled: isCancelled)
     let context = Unmanaged.passUnretained(watch).toOpaque()
     // A copy, because signals and kill marks belong to one image.
@@ -29,7 +29,7 @@ extension Picture {
     guard let memory = vips_image_copy_memory(copy.pointer) else {
       if isCancelled() {
         _ = VipsError.takeBuffer()
-        throw VipsError(.cancelled, "The job was given up")
+        throw VipsError(.cancelled, "The job was cancelled")
       }
       throw .current("The \(loader?.title ?? "picture") can't be decoded", loader: loader)
     }

@@ -22,7 +22,7 @@ extension Picture {
     let bytesOfRow = width * bands * bitsPerValue / 8
     var top = 0
     while top < height {
-      if isCancelled() { throw VipsError(.cancelled, "The job was given up") }
+      if isCancelled() { throw VipsError(.cancelled, "The job was cancelled") }
       let count = min(Self.rowsAtOnce, height - top)
       var strip = VipsRect(left: 0, top: Int32(top), width: Int32(width), height: Int32(count))
       guard vips_region_prepare(region, &strip) == 0 else {
