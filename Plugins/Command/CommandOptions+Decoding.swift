@@ -24,11 +24,11 @@ extension CommandOptions: Decodable {
         "the program “\(program)” must be a name, or a path that begins with a slash")
     }
     guard !words.contains(where: { $0.unicodeScalars.contains("\0") }) else {
-      throw invalid("command has a NUL character, which no program can be given")
+      throw invalid("command has a NUL character, which can't be passed to a program")
     }
     do throws(Template.Mistake) {
       guard try Template(program).isPlain else {
-        throw Template.Mistake(message: "the program “\(program)” can't have a place in it")
+        throw Template.Mistake(message: "the program “\(program)” can't contain a placeholder")
       }
       self.program = try Template(program).filled { _ in "" }
       arguments = try Self.templates(words.dropFirst())
@@ -39,7 +39,7 @@ extension CommandOptions: Decodable {
     success = Set(try read(.success, Array(success)))
     skip = Set(try read(.skip, Array(skip)))
     transient = Set(try read(.transient, Array(transient)))
-    // Counts for the fingerprint alone.
+    // Affects only the fingerprint.
     _ = try read(.revision, 1)
     for code in [success, skip, transient].joined() where !Self.codes.contains(code) {
       throw invalid("\(code) is not an exit code: 0 to 255")
@@ -61,7 +61,6 @@ extension CommandOptions: Decodable {
 }
 
 extension CommandOptions {
-  /// The JSON Schema of the options.
   static let schema: JSONValue = [
     "type": "object",
     "additionalProperties": false,
@@ -71,23 +70,23 @@ extension CommandOptions {
         "type": "array", "minItems": 1, "maxItems": .integer(greatestCount),
         "items": ["type": "string"],
         "description": """
-        The program and its arguments, which no shell sees. {input}, {output}, {name}, {id}, \
-        {digest} and {mediaType} stand for what they say; {{ is a brace.
+        The program and its arguments, run without a shell. {input}, {output}, {name}, {id}, \
+        {digest} and {mediaType} are replaced for each file; {{ is a literal brace.
         """,
       ],
       "facts": [
         "enum": .array(Facts.allCases.map { .string($0.rawValue) }), "default": "none",
         "description": """
-        What becomes of standard output. none: nothing. json: it is one object, or a list of one, \
-        whose members are the facts. text: it is the fact output.
+        How to use standard output. none: ignore it. json: it is one object, or a list of one, \
+        whose members become the facts. text: it becomes the fact output.
         """,
       ],
-      "success": codes("Exit codes that mean that the work is done.", [0]),
-      "skip": codes("Exit codes that mean that there was nothing to do.", []),
-      "transient": codes("Exit codes that mean that it may work later.", [75]),
+      "success": codes("Exit codes for success.", [0]),
+      "skip": codes("Exit codes that mean there was nothing to do.", []),
+      "transient": codes("Exit codes that mean a retry may succeed.", [75]),
       "revision": [
         "type": "integer", "minimum": 1, "default": 1,
-        "description": "Raise it when the program has changed, and all its work is done again.",
+        "description": "Increase it when the program changes, to run all its jobs again.",
       ],
     ],
   ]

@@ -4,13 +4,13 @@ import PipelinePlugin
 
 /// Runs a user's program for each asset.
 ///
-/// The program is started directly: no shell sees its arguments, whatever a file is called.
+/// The program is started without a shell, so no file name is interpreted.
 final class CommandPlugin: Plugin {
   static let manifest = PluginManifest(
     id: "command", version: "1.0.0", outputVersion: 1, scope: .asset,
     options: CommandOptions.schema, facts: ["output", "cut"], runtime: "posix_spawn")
 
-  /// Bytes of standard output that become a text, and that may be an object.
+  /// The most bytes of standard output that become a text or an object.
   private static let greatestText = 64 << 10
   private static let greatestObject = 1 << 20
 
@@ -35,7 +35,7 @@ final class CommandPlugin: Plugin {
       throw failure(error)
     }
     let ending = program.wait(isCancelled: { host.isCancelled })
-    guard !host.isCancelled else { throw PluginFailure(.transient, "The job was given up.") }
+    guard !host.isCancelled else { throw PluginFailure(.transient, "The job was cancelled.") }
     switch ending {
     case .exit(let code) where options.success.contains(code):
       return .done(facts: try facts(program.output))
@@ -45,13 +45,13 @@ final class CommandPlugin: Plugin {
       throw PluginFailure(options.transient.contains(code) ? .transient : .permanent, reason)
     case .signal(let number):
       throw PluginFailure(
-        .transient, "\(name) was ended by signal \(number)\(Self.lastWords(program.errors))")
+        .transient, "\(name) was killed by signal \(number)\(Self.lastWords(program.errors))")
     case .unknown:
-      throw PluginFailure(.transient, "The exit code of \(name) is not known.")
+      throw PluginFailure(.transient, "The exit code of \(name) is unknown.")
     }
   }
 
-  /// What messages call the program, once it runs.
+  /// The program's name in messages, once it runs.
   private var name: String {
     "The program “\(options.program.split(separator: "/").last.map(String.init) ?? "/")”"
   }
@@ -63,20 +63,20 @@ final class CommandPlugin: Plugin {
     case .name: request.asset.name
     case .id: request.asset.id.description
     case .digest: request.asset.digest.description
-    // Whatever the stage is called that identified the file.
+    // Independent of the identifying stage's name.
     case .mediaType:
       request.facts.values.compactMap { $0["mediaType"]?.string }.min()
         ?? "application/octet-stream"
     }
   }
 
-  /// Finds a program that is named without a folder, whatever `PATH` says.
+  /// Finds a program that is named without a folder, independent of `PATH`.
   private static func find(_ program: String) throws(PluginFailure) -> String {
     guard !program.contains("/") else { return program }
     let folders = ["/usr/local/bin", "/usr/bin", "/bin"]
     let places = folders.map { "\($0)/\(program)" }
     guard let found = places.first(where: { access($0, X_OK) == 0 }) else {
-      // A sandbox that starts no programs shows none of their folders.
+      // A sandbox that starts no programs does not show their folders.
       guard folders.contains(where: { access($0, F_OK) == 0 }) else { throw refusal(program) }
       throw PluginFailure(
         .environment,
@@ -100,9 +100,9 @@ final class CommandPlugin: Plugin {
     case EACCES, ENOENT:
       PluginFailure(
         .environment,
-        "\(name) can't be started (\(error.words)): it is not there, not executable, or lies "
-          + "outside of the system's folders, where the sandbox starts none. Scripts elsewhere can be given to their "
-          + "interpreter, with “\"allow\": {\"exec\": true, \"read\": [FOLDER]}”.")
+        "\(name) can't be started (\(error.words)): it is missing, not executable, or outside the "
+          + "system's folders, where the sandbox starts no programs. A script elsewhere can be "
+          + "passed to its interpreter, with “\"allow\": {\"exec\": true, \"read\": [FOLDER]}”.")
     case ENOTDIR, ENOEXEC, ELOOP:
       PluginFailure(.environment, "\(name) can't be started: \(error.words).")
     case E2BIG:
@@ -133,18 +133,18 @@ final class CommandPlugin: Plugin {
     do throws(JSONError) {
       value = try JSONText.decode(JSONValue.self, from: bytes)
     } catch {
-      throw PluginFailure(.permanent, "\(name) printed no JSON object. \(error.message)")
+      throw PluginFailure(.permanent, "\(name) did not print a JSON object. \(error.message)")
     }
     switch value {
     case .object: return value
-    // As exiftool and others print of the one file that they are given.
+    // Programs such as exiftool print a list even for a single file.
     case .array(let elements) where elements.count == 1 && elements[0].object != nil:
       return elements[0]
-    default: throw PluginFailure(.permanent, "\(name) printed JSON that is no object.")
+    default: throw PluginFailure(.permanent, "\(name) printed JSON that is not an object.")
     }
   }
 
-  /// The last lines of standard error as the end of a sentence.
+  /// The last lines of standard error, as the end of a sentence.
   private static func lastWords(_ errors: OutputPipe) -> String {
     let lines = String(decoding: errors.bytes, as: UTF8.self)
       .split(whereSeparator: \.isNewline).suffix(2)

@@ -1,22 +1,21 @@
 import CSpawn
 import Glibc
 
-/// A pipe that a program writes to, read up to a bound and emptied beyond it.
+/// A pipe that a program writes to; keeps a bounded part of the output.
 ///
-/// What is more than the bound is read and forgotten, so that a program never waits
-/// for somebody to read.
+/// Reads and discards everything beyond the bound, so that the program never blocks.
 final class OutputPipe {
-  /// Which end of what is written is kept.
+  /// The end of the output to keep.
   enum Kept { case beginning, end }
 
   private(set) var bytes: [UInt8] = []
-  /// Whether there was more than is kept.
+  /// Whether there was more output than is kept.
   private(set) var isCut = false
   private let limit: Int
   private let kept: Kept
-  /// The end that is read; -1 once it is closed.
+  /// The reading end; -1 once closed.
   private(set) var reading: Int32 = -1
-  /// The end that the program gets; -1 once it is closed.
+  /// The program's end; -1 once closed.
   private(set) var writing: Int32 = -1
 
   init(limit: Int, keeping kept: Kept) throws(SpawnError) {
@@ -24,7 +23,7 @@ final class OutputPipe {
     var ends: [Int32] = [-1, -1]
     guard pipeline_pipe(&ends, O_CLOEXEC) == 0 else { throw SpawnError("make a pipe", errno) }
     (reading, writing) = (ends[0], ends[1])
-    // A job must be able to be given up while nobody writes.
+    // Reads must not block, so that a job can be cancelled while nobody writes.
     let flags = fcntl(reading, F_GETFL)
     guard flags >= 0, fcntl(reading, F_SETFL, flags | O_NONBLOCK) == 0 else {
       throw SpawnError("prepare a pipe", errno)
@@ -36,7 +35,7 @@ final class OutputPipe {
     closeReading()
   }
 
-  /// Gives up the end that only the program should have.
+  /// Closes the end that only the program should have.
   func closeWriting() {
     if writing >= 0 { close(writing) }
     writing = -1
@@ -47,7 +46,7 @@ final class OutputPipe {
     reading = -1
   }
 
-  /// Reads what is there, up to a mebibyte at a time so that nothing else waits long.
+  /// Reads what is available, up to a mebibyte so that nothing else waits long.
   func drain() {
     var buffer = [UInt8](repeating: 0, count: 1 << 16)
     for _ in 0..<16 where reading >= 0 {

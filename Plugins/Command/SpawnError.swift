@@ -1,6 +1,6 @@
 import Glibc
 
-/// Why a program could not be started, with the kernel's error number.
+/// Why a program can't be started, with the kernel's error number.
 struct SpawnError: Error {
   let number: Int32
   let operation: String
@@ -9,6 +9,5 @@ struct SpawnError: Error {
     (self.operation, self.number) = (operation, number)
   }
 
-  /// The kernel's words.
   var words: String { String(cString: strerror(number)) }
 }

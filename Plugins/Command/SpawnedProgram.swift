@@ -1,15 +1,14 @@
 import CSpawn
 import Glibc
 
-/// A program that was started without a shell, and is waited for here.
+/// A program that is started without a shell.
 ///
-/// It stays in this process's group, so that whoever ends that group ends it too.
+/// It stays in this process's group, so that killing the group kills it, too.
 final class SpawnedProgram {
-  /// How a program ended.
   enum Ending: Equatable {
     case exit(Int)
     case signal(Int32)
-    /// Somebody else has waited for it.
+    /// Somebody else reaped the process.
     case unknown
   }
 
@@ -19,8 +18,8 @@ final class SpawnedProgram {
 
   /// Starts a program in a folder.
   ///
-  /// It gets descriptors 0 to 2 only, no signal held back or ignored, and nothing of this
-  /// process's environment.
+  /// It gets only descriptors 0 to 2, default signal handling, and none of this process's
+  /// environment.
   init(
     _ path: String, _ arguments: [String], in folder: String, outputLimit: Int
   ) throws(SpawnError) {
@@ -67,12 +66,12 @@ final class SpawnedProgram {
     errors.closeWriting()
   }
 
-  /// Reads what the program writes until it ends.
+  /// Reads the program's output until it ends.
   ///
-  /// Processes that it leaves behind may hold its pipes open; they are not waited for.
+  /// Does not wait for processes that it leaves behind, which may keep its pipes open.
   ///
-  /// - Parameter isCancelled: asked a few times a second; then the program is ended, by SIGKILL
-  ///   if it does not within a second.
+  /// - Parameter isCancelled: called several times a second; `true` ends the program with SIGTERM,
+  ///   and with SIGKILL after a second.
   func wait(isCancelled: () -> Bool) -> Ending {
     var deadline: ContinuousClock.Instant?
     var pause: Int32 = 1
@@ -82,8 +81,7 @@ final class SpawnedProgram {
         errors.drain()
         return ending
       }
-      // Signals are refused in a sandbox on kernels before 6.12; then the program that started
-      // this worker ends the whole group.
+      // On kernels before 6.12, the sandbox denies signals; then the host kills the whole group.
       if let end = deadline {
         if ContinuousClock.now >= end { kill(id, SIGKILL) }
       } else if isCancelled() {
@@ -94,7 +92,7 @@ final class SpawnedProgram {
     }
   }
 
-  /// Waits for something to read, at most so many milliseconds; returns whether there was any.
+  /// Waits for output, at most this many milliseconds; returns whether there was any.
   private func listen(for milliseconds: Int32) -> Bool {
     var events = [output, errors].filter { $0.reading >= 0 }
       .map { pollfd(fd: $0.reading, events: Int16(POLLIN), revents: 0) }
@@ -104,7 +102,7 @@ final class SpawnedProgram {
     return true
   }
 
-  /// How it ended, or `nil` while it runs.
+  /// Returns how it ended, or `nil` while it runs.
   private func ending() -> Ending? {
     var status: Int32 = 0
     let found = waitpid(id, &status, WNOHANG)
@@ -116,7 +114,7 @@ final class SpawnedProgram {
   }
 }
 
-/// Texts as a C function takes a list of them, alive as long as this is.
+/// A null-terminated list of C strings that live as long as this object.
 private final class CStrings {
   private(set) var pointers: [UnsafeMutablePointer<CChar>?]
 

@@ -1,8 +1,8 @@
 import PipelinePlugin
 
-/// One argument with places for what differs from job to job.
+/// One argument with placeholders for what differs from job to job.
 struct Template: Hashable, Sendable {
-  /// What stands for something else, as written between braces.
+  /// A placeholder, as written between braces.
   enum Place: String, CaseIterable, Sendable { case input, output, name, id, digest, mediaType }
 
   private enum Part: Hashable, Sendable {
@@ -12,10 +12,10 @@ struct Template: Hashable, Sendable {
 
   private let parts: [Part]
 
-  /// What is wrong with an argument, as a sentence's end.
+  /// What is wrong with an argument, worded as the end of a sentence.
   struct Mistake: Error { let message: String }
 
-  /// Takes an argument apart: `{input}` is a place, `{{` a brace.
+  /// Parses an argument: `{input}` is a placeholder, `{{` a brace.
   init(_ argument: String) throws(Mistake) {
     var parts: [Part] = []
     var text = ""
@@ -32,7 +32,7 @@ struct Template: Hashable, Sendable {
       else {
         let known = Place.allCases.map { "{\($0.rawValue)}" }.joined(separator: ", ")
         throw Mistake(
-          message: "“\(argument)” has a place that is not known; known are \(known), "
+          message: "“\(argument)” has an unknown placeholder; known are \(known), "
             + "and {{ stands for a brace")
       }
       parts += [.text(text), .place(place)]
@@ -42,12 +42,11 @@ struct Template: Hashable, Sendable {
     self.parts = parts + [.text(text + rest)]
   }
 
-  /// Whether nothing in it differs from job to job.
+  /// Whether it contains no placeholder.
   var isPlain: Bool {
     parts.allSatisfy { if case .text = $0 { true } else { false } }
   }
 
-  /// The argument of one job.
   func filled(_ value: (Place) -> String) -> String {
     parts.map { part in
       switch part {

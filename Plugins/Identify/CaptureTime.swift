@@ -1,18 +1,18 @@
 import Containers
 
-/// The moment when a picture or a film was taken, as the camera's clock had it.
+/// When a picture or film was taken, by the camera's clock.
 struct CaptureTime {
-  /// RFC 3339; without an offset where the zone is unknown, a date alone where the time is.
+  /// RFC 3339; without an offset if the zone is unknown, and a date alone if the time is.
   let text: String
-  /// What says so: `exif:DateTimeOriginal`, `xmp:photoshop:DateCreated`, `png:tIME`, `name`.
+  /// The source: `exif:DateTimeOriginal`, `xmp:photoshop:DateCreated`, `png:tIME`, `name`.
   let source: String
 
-  /// Takes the first source that has a date and a time, or else the first that has a date.
+  /// Uses the first source with date and time, or otherwise the first with a date.
   ///
-  /// The order is that of `docs/metadata.md`: what cameras write before what programs write,
-  /// and what says “taken” before what says “made”.
+  /// `docs/metadata.md` specifies the order: cameras' fields before programs', and “taken” before
+  /// “created”.
   ///
-  /// - Parameter name: what the name of the file says, where it is asked.
+  /// - Parameter name: the date in the file's name, if that is configured.
   init?(_ embedded: EmbeddedMetadata, _ exif: ExifBlock?, name: String? = nil) {
     var dated: (text: String, source: String)?
     for candidate in Self.candidates(embedded, exif, name) {

@@ -2,18 +2,17 @@ import Containers
 import PipelineModel
 import Vips
 
-/// The type of a file: libmagic's answer, put right where libmagic 5.44 is wrong or vague.
+/// A file's type: libmagic's answer, corrected where libmagic 5.44 is wrong or vague.
 struct FileType {
-  /// The type.
   let mediaType: MediaType
 
-  /// Decides on the type.
+  /// Determines the type.
   ///
   /// - Parameters:
   ///   - head: the beginning of the file.
-  ///   - file: the file, for formats whose kind is told by tags further back.
+  ///   - file: the file, for formats that are identified by tags further back.
   ///   - sniffed: libmagic's answer.
-  /// - Throws: `VipsError` only where the kernel can't read.
+  /// - Throws: `VipsError` only if the kernel can't read.
   init(head: [UInt8], file: PictureFile, sniffed: MediaType) throws(VipsError) {
     if let type = Self.signature(head) ?? Self.isoMedia(head) {
       mediaType = MediaType(rawValue: type)
@@ -26,7 +25,6 @@ struct FileType {
     }
   }
 
-  /// Whether a type is one of the cameras' raw formats.
   static func isRaw(_ type: MediaType) -> Bool { rawTypes.contains(type.rawValue) }
 
   private static let rawTypes: Set<String> = Set(
@@ -48,7 +46,7 @@ struct FileType {
     ("LEICA", "image/x-panasonic-rw2"),
   ]
 
-  /// Signatures at fixed places that libmagic lacks, misses, or names otherwise than others do.
+  /// Signatures at fixed offsets that libmagic lacks, misses or names unusually.
   private static let signatures: [(offset: Int, bytes: [UInt8], type: String)] = [
     (0, [0xFF, 0xD8, 0xFF], "image/jpeg"),
     (0, [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], "image/png"),
@@ -88,18 +86,18 @@ struct FileType {
     return nil
   }
 
-  /// Packets that each begin with the same byte; cameras put four bytes of time before each.
+  /// Whether packets start with the same byte; cameras put four bytes of time before each.
   private static func isTransportStream(_ head: [UInt8], packet: Int, lead: Int) -> Bool {
     guard head.count >= lead + packet * 4 else { return false }
     return (0..<4).allSatisfy { head[lead + packet * $0] == 0x47 }
   }
 
-  /// Brands of ISO base media files, which say what is in them.
+  /// Determines the type of ISO base media files from their brands.
   private static func isoMedia(_ head: [UInt8]) -> String? {
     guard head.count >= 12 else { return nil }
     let kind = String(decoding: head[4..<8], as: UTF8.self)
     guard kind == "ftyp" else {
-      // QuickTime before brands existed.
+      // QuickTime files from before brands existed.
       let size = head[0..<4].reduce(0) { $0 << 8 | Int($1) }
       guard ["moov", "mdat", "wide", "pnot", "skip"].contains(kind) else { return nil }
       return size == 1 || size >= 8 ? "video/quicktime" : nil
@@ -114,7 +112,7 @@ struct FileType {
     case "hevc", "hevx", "hevm", "hevs": return "image/heic-sequence"
     case "avif", "avis": return "image/avif"
     case "mif1", "miaf":
-      // The structural brand alone says nothing of the codec.
+      // The structural brand alone does not tell the codec.
       if brands.contains("avif") { return "image/avif" }
       return brands.contains { ["heic", "heix"].contains($0) } ? "image/heic" : "image/heif"
     case "msf1": return "image/heif-sequence"
@@ -129,7 +127,7 @@ struct FileType {
     }
   }
 
-  /// Raw files that are TIFF by their first bytes; libmagic calls most of them `image/tiff`.
+  /// Raw files that start like TIFF; libmagic calls most of them `image/tiff`.
   private static func tiffLike(_ reader: TagReader, _ head: [UInt8]) -> String? {
     guard reader.magic == 42 || reader.magic == 43 else { return nil }
     if head.count >= 10, head[8..<10].elementsEqual("CR".utf8) { return "image/x-canon-cr2" }
@@ -144,7 +142,7 @@ struct FileType {
     return rawMakers.first { make.hasPrefix($0.make) }?.type ?? "image/x-raw"
   }
 
-  /// Whether a directory describes a sensor's values: a colour filter array, or a maker's packing.
+  /// Whether a directory describes sensor values: a colour filter array, or a maker's compression.
   private static func isRaw(_ directory: TagReader.Directory, _ reader: TagReader) -> Bool {
     let photometric = reader.integer(0x0106, in: directory) ?? 0
     let compression = reader.integer(0x0103, in: directory) ?? 1
@@ -152,12 +150,12 @@ struct FileType {
       || [32767, 32769, 32770, 34713, 65000, 65024, 65535].contains(compression)
   }
 
-  /// One name for types that libmagic knows by another.
+  /// Replaces libmagic's names with the usual ones.
   private static func usual(_ type: MediaType) -> MediaType {
     switch type.rawValue {
     case "image/x-ms-bmp": MediaType(rawValue: "image/bmp")
     case "video/x-m4v": MediaType(rawValue: "video/mp4")
-    // Without one of the signatures above it can't be what libmagic takes it for.
+    // Without one of the signatures above, libmagic is wrong.
     case "image/jpeg", "image/png", "image/gif", "image/webp", "image/tiff", "image/heic",
       "image/heif", "image/avif":
       .unknown

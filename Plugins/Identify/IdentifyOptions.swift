@@ -1,12 +1,11 @@
 import PipelineModel
 import PipelinePlugin
 
-/// The options of the stage that identifies.
+/// The options of the identifying stage.
 struct IdentifyOptions: Hashable, Sendable {
-  /// Patterns of names that say when a picture was taken; none by default.
+  /// File name patterns that contain the capture date; none by default.
   var capturedFromName: [NamePattern] = []
 
-  /// The JSON Schema of the options.
   static let schema: JSONValue = [
     "type": "object",
     "additionalProperties": false,
@@ -16,9 +15,9 @@ struct IdentifyOptions: Hashable, Sendable {
         "items": ["type": "string", "minLength": 1, "maxLength": 255],
         "default": [],
         "description": """
-        Patterns of file names that say when a picture was taken, for files that do not say it \
-        themselves: IMG_{yyyy}{MM}{dd}_{HH}{mm}{ss}*. The star stands for anything, ? for one \
-        character. Assets of the same bytes then do not share results.
+        File name patterns that contain the capture date, for files without one of their own: \
+        IMG_{yyyy}{MM}{dd}_{HH}{mm}{ss}*. A star matches anything, ? one character. Assets with \
+        the same bytes then don't share results.
         """,
       ]
     ],
@@ -36,8 +35,8 @@ extension IdentifyOptions: Decodable {
         throw DecodingError.dataCorruptedError(
           forKey: .capturedFromName, in: values,
           debugDescription: """
-            capturedFromName must name year, month and day as {yyyy}, {MM} and {dd}, may name \
-            {HH}, {mm} and {ss}, and none twice, which “\(text)” does not
+            capturedFromName must contain {yyyy}, {MM} and {dd}, and may contain {HH}, {mm} and \
+            {ss}, each at most once, which “\(text)” does not
             """)
       }
       capturedFromName.append(pattern)

@@ -3,10 +3,10 @@ import PipelineModel
 import PipelinePlugin
 import Vips
 
-/// Finds out what a file is, from its content alone, without decoding a pixel.
+/// Identifies a file by its content, without decoding a pixel.
 ///
-/// Odd bytes are never a failure: what can't be read is left out, and
-/// `problem` says why. Only a file that the kernel can't read fails.
+/// Malformed content is not a failure: what can't be read is left out, and `problem` says why. A
+/// job fails only if the kernel can't read the file.
 final class IdentifyPlugin: Plugin {
   static let manifest = PluginManifest(
     id: "identify", version: "1.0.0", outputVersion: 2, scope: .original,
@@ -30,7 +30,7 @@ final class IdentifyPlugin: Plugin {
     }
   }
 
-  /// Headers only: what a file is makes no difference to that.
+  /// Reads only headers, whatever the file is.
   func estimate(facts: [String: JSONValue]) -> Int? { 8 << 20 }
 
   func process(

@@ -1,8 +1,7 @@
-/// A pattern of file names that have a date in them, such as `IMG_{yyyy}{MM}{dd}_{HH}{mm}{ss}*`.
+/// A file name pattern that contains a date, such as `IMG_{yyyy}{MM}{dd}_{HH}{mm}{ss}*`.
 struct NamePattern: Hashable, Sendable {
-  /// What stands at one place of a name.
   private enum Part: Hashable {
-    /// A part of the date, with so many digits.
+    /// A field of the date and its number of digits.
     case field(String, Int)
     case character(Character)
     case any
@@ -10,7 +9,7 @@ struct NamePattern: Hashable, Sendable {
   }
 
   private static let fields = ["yyyy": 4, "MM": 2, "dd": 2, "HH": 2, "mm": 2, "ss": 2]
-  /// The values that a part can have, so that other digits of a name are not taken for it.
+  /// The valid range of a field, so that other digits in a name are not mistaken for it.
   private static func range(of field: String) -> ClosedRange<Int> {
     switch field {
     case "MM": 1...12
@@ -21,12 +20,13 @@ struct NamePattern: Hashable, Sendable {
     default: 0...9999
     }
   }
-  /// The parts without which there is no date.
+  /// The fields required for a date.
   private static let date: Set = ["yyyy", "MM", "dd"]
 
   private let parts: [Part]
 
-  /// Reads a pattern, or returns `nil` if it has no year, month and day, an unknown part, or one twice.
+  /// Parses a pattern; returns `nil` if year, month or day is missing or a field is unknown or
+  /// repeated.
   init?(_ text: String) {
     var parts: [Part] = []
     var seen: [String] = []
@@ -51,9 +51,9 @@ struct NamePattern: Hashable, Sendable {
     self.parts = parts
   }
 
-  /// The date of a name that fits as a whole, as ISO 8601, or `nil`.
+  /// Returns the date in a name that matches as a whole, as ISO 8601, or `nil`.
   ///
-  /// Letters are compared without their case.
+  /// Ignores case.
   func date(in name: String) -> String? {
     var found: [String: String] = [:]
     let name = Array(name.lowercased().prefix(255))

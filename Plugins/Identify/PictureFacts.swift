@@ -2,14 +2,14 @@ import Containers
 import PipelineModel
 import Vips
 
-/// Facts of pictures whose headers libvips reads.
+/// Facts about pictures whose headers libvips reads.
 enum PictureFacts {
-  /// Reads what the header says; `problem` says why if it can't be read.
+  /// Reads the header; if it can't be read, `problem` says why.
   ///
   /// - Parameters:
-  ///   - embedded: what the file carries beside its pixels.
-  ///   - exif: is given what libvips finds of EXIF, if nothing was found before.
-  /// - Throws: `VipsError` only where the kernel or the machine is at fault.
+  ///   - embedded: the file's metadata.
+  ///   - exif: set to the EXIF block that libvips finds, if it is `nil`.
+  /// - Throws: `VipsError` only if the kernel or the machine is at fault.
   static func read(
     _ file: PictureFile, _ embedded: EmbeddedMetadata, _ exif: inout ExifBlock?
   ) throws(VipsError) -> [String: JSONValue] {
@@ -17,7 +17,7 @@ enum PictureFacts {
     do throws(VipsError) {
       opened = try OpenedPicture(file, strictness: .lenient, embedded: embedded)
     } catch {
-      // A decoder that is missing here says nothing against the picture; its type is known.
+      // A missing decoder is not the picture's fault; its type is known.
       guard error.code != .inputOutput else { throw error }
       return ["problem": .string(error.message + ".")]
     }

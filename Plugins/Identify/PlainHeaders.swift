@@ -1,9 +1,9 @@
 import Containers
 import PipelineModel
 
-/// Facts of formats that are not decoded here but have their size at a fixed place.
+/// Facts about formats that are not decoded but have their size at a fixed offset.
 enum PlainHeaders {
-  /// Reads width and height; an empty answer for other formats and for nonsense.
+  /// Reads width and height; returns nothing for other formats and invalid sizes.
   static func read(
     _ type: MediaType, head: [UInt8], _ embedded: EmbeddedMetadata
   ) -> [String: JSONValue] {
@@ -19,7 +19,7 @@ enum PlainHeaders {
     case "image/vnd.adobe.photoshop":
       (width, height) = (number(18, 4), number(14, 4))
     case "image/bmp":
-      // A negative height, as two's complement, means rows from top to bottom.
+      // A negative height, in two's complement, means rows from top to bottom.
       let rows = number(22, 4, little: true).map { Int(Int32(truncatingIfNeeded: $0)).magnitude }
       (width, height) = (number(18, 4, little: true), rows.map { Int($0) })
     default: return [:]

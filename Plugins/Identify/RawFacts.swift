@@ -2,9 +2,9 @@ import Containers
 import PipelineModel
 import Vips
 
-/// Facts of raw files that are made of TIFF's tags.
+/// Facts about raw files that consist of TIFF tags.
 enum RawFacts {
-  /// Reads what the tags say; an empty answer if there are none.
+  /// Reads the tags; returns nothing if there are none.
   static func read(_ file: PictureFile, _ exif: ExifBlock?) throws(VipsError) -> [String: JSONValue]
   {
     try file.withTags { facts($0, exif) } ?? [:]

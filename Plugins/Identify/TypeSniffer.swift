@@ -3,14 +3,14 @@ import Glibc
 import PipelineModel
 import PipelinePlugin
 
-/// libmagic, with its database loaded once for an instance.
+/// libmagic, with its database loaded once per instance.
 ///
 /// Used by one thread at a time.
 final class TypeSniffer {
-  /// How many bytes of a file are looked at.
+  /// The number of bytes to examine.
   ///
-  /// Enough for every signature of a picture or video; libmagic's own megabyte
-  /// costs time for text that nobody here asks about.
+  /// Enough for every picture and video signature; libmagic's own megabyte costs time for text,
+  /// which nobody needs here.
   static let headLength = 1 << 16
 
   /// The version, such as `5.44`.
@@ -19,7 +19,7 @@ final class TypeSniffer {
   private let cookie: magic_t
 
   init() throws(PluginFailure) {
-    // Neither archives nor the text's encoding, kind of document or structure are asked for.
+    // Skip archives, text encodings, document kinds and structure.
     let flags =
       MAGIC_MIME_TYPE | MAGIC_ERROR | MAGIC_NO_CHECK_COMPRESS | MAGIC_NO_CHECK_ELF
       | MAGIC_NO_CHECK_TOKENS
@@ -36,7 +36,6 @@ final class TypeSniffer {
 
   deinit { magic_close(cookie) }
 
-  /// Returns what libmagic takes some bytes for; the unknown type where it doesn't know.
   func type(of bytes: [UInt8]) -> MediaType {
     guard let name = magic_buffer(cookie, bytes, bytes.count) else { return .unknown }
     let text = String(
@@ -44,7 +43,7 @@ final class TypeSniffer {
     return Self.isMediaType(text) ? MediaType(rawValue: text) : .unknown
   }
 
-  /// Whether text is a type and a subtype of an existing kind, as RFC 6838 spells them.
+  /// Whether text is a valid type and subtype, as in RFC 6838.
   private static func isMediaType(_ text: String) -> Bool {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     let kinds = ["application", "audio", "font", "image", "message", "model", "text", "video"]

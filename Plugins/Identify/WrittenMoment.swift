@@ -1,21 +1,20 @@
 import Containers
 
-/// A date, mostly with a time, as programs and cameras write it, made RFC 3339.
+/// A date, usually with a time, as programs and cameras write it, converted to RFC 3339.
 struct WrittenMoment {
-  /// RFC 3339; a date alone where no time is written, and no offset where no zone is.
+  /// RFC 3339; a date alone if there is no time, and without an offset if there is no zone.
   let text: String
-  /// Whether the time is known.
   let hasTime: Bool
 
-  /// Reads a text that has a date in it, or returns `nil` where it is none of any calendar.
+  /// Parses a text that contains a date; returns `nil` if the date is invalid.
   ///
-  /// Taken are the forms of EXIF (`2024:05:06 07:08:09`, whatever stands between), ISO 8601
-  /// (`20240506T070809+0200`), RFC 5322 and C's `asctime` (`Mon May  6 07:08:09 2024`).
-  /// What clocks say that were never set, the zeros of several epochs, is no date.
+  /// Accepts the forms of EXIF (`2024:05:06 07:08:09`, with any separators), ISO 8601
+  /// (`20240506T070809+0200`), RFC 5322 and C's `asctime` (`Mon May  6 07:08:09 2024`). Rejects the
+  /// zeros of several epochs, which come from clocks that were never set.
   ///
   /// - Parameters:
-  ///   - fraction: digits behind the second, from a tag of their own.
-  ///   - offset: a zone, from a tag of its own.
+  ///   - fraction: digits after the second, from a separate tag.
+  ///   - offset: a zone, from a separate tag.
   init?(_ written: String, fraction: String? = nil, offset: String? = nil) {
     let bytes = Array(written.utf8.prefix(128).drop { $0 <= 0x20 })
     guard let parts = Self.numeric(bytes) ?? Self.worded(bytes), let date = parts.date else {
@@ -33,7 +32,7 @@ struct WrittenMoment {
     hasTime = true
   }
 
-  /// Days on which epochs begin: .NET's, QuickTime's, Unix's.
+  /// The first days of epochs: .NET's, QuickTime's, Unix's.
   private static let zeros: Set = ["0001-01-01", "1904-01-01", "1970-01-01"]
 
   private struct Parts {
@@ -41,7 +40,7 @@ struct WrittenMoment {
     var clock: String?
     var fraction: String?
     var zone: String?
-    /// Whether there is something where a time should be that is none.
+    /// Whether something other than a time is in a time's place.
     var hasBadClock = false
   }
 
@@ -71,7 +70,7 @@ struct WrittenMoment {
     return parts
   }
 
-  /// Reads `07:08:09.5+02:00`, without colons as well, or nothing at all.
+  /// Parses `07:08:09.5+02:00`, with or without colons.
   private static func readClock(_ bytes: ArraySlice<UInt8>, _ parts: inout Parts) {
     var rest = bytes
     func number() -> Int? {
@@ -84,7 +83,7 @@ struct WrittenMoment {
       rest = rest.dropFirst()
       return true
     }
-    // Blanks and colons stand for a time that is not known.
+    // Blanks and colons alone mean that the time is unknown.
     guard rest.contains(where: isDigit) else { return }
     parts.hasBadClock = true
     guard let hour = number() else { return }
@@ -121,7 +120,7 @@ struct WrittenMoment {
     var parts = Parts()
     for word in words {
       if word.contains(":"), parts.clock == nil, !parts.hasBadClock {
-        // An hour of one digit is written without a nought.
+        // A single-digit hour has no leading zero.
         let isShort = word.utf8.dropFirst().first == UInt8(ascii: ":")
         let clock = (isShort ? [0x30] : []) + Array(word.utf8)
         readClock(clock[...], &parts)
@@ -147,7 +146,7 @@ struct WrittenMoment {
     return "\(pad(year, 4))-\(pad(month))-\(pad(day))"
   }
 
-  /// `Z` or `+02:00`, or `nil` where it is not an offset that exists.
+  /// Returns `Z` or `+02:00`, or `nil` if there is no such offset.
   private static func zone(_ text: String?) -> String? {
     guard let text else { return nil }
     if text.uppercased() == "Z" { return "Z" }

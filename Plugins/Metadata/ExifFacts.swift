@@ -1,14 +1,14 @@
 import PipelineModel
 
-/// EXIF's tags of a picture, under EXIF's own names.
+/// A picture's EXIF tags, under EXIF's own names.
 enum ExifFacts {
-  /// The groups that a standard describes: the first directory, EXIF's, and interoperability's.
+  /// The standardised groups: the interoperability, first and EXIF directories.
   ///
-  /// The last one wins where two have a tag. Directories of thumbnails, of raw data
-  /// and of makers are not the picture's own or have no standard.
+  /// If several have a tag, the last one wins. Directories of thumbnails, raw data and makers don't
+  /// describe the picture or have no standard.
   private static let groups = ["Iop", "Image", "Photo"]
 
-  /// Tags that say where in the file something is, or that hold another format.
+  /// Tags that locate something in the file or contain another format.
   private static let structure: Set = [
     "StripOffsets", "StripByteCounts", "RowsPerStrip", "TileWidth", "TileLength", "TileOffsets",
     "TileByteCounts", "SubIFDs", "JPEGTables", "JPEGInterchangeFormat",
@@ -17,22 +17,21 @@ enum ExifFacts {
     "DNGPrivateData", "OriginalRawFileData", "FreeOffsets", "FreeByteCounts", "DotRange",
   ]
 
-  /// Tags whose type is “undefined” and whose bytes are text.
+  /// Tags of type “undefined” whose bytes are text.
   private static let versions: Set = [
     "ExifVersion", "FlashpixVersion", "InteroperabilityVersion",
   ]
 
-  /// Tags whose type is “undefined” and whose bytes are small numbers.
+  /// Tags of type “undefined” whose bytes are small numbers.
   private static let smallNumbers: Set = ["FileSource", "SceneType", "ComponentsConfiguration"]
 
-  /// Tags with a moment, and the tags with its fraction and its zone.
+  /// Timestamp tags, with the tags of their fraction and zone.
   private static let moments = [
     "DateTime": ("SubSecTime", "OffsetTime"),
     "DateTimeOriginal": ("SubSecTimeOriginal", "OffsetTimeOriginal"),
     "DateTimeDigitized": ("SubSecTimeDigitized", "OffsetTimeDigitized"),
   ]
 
-  /// Reads the tags that are there.
   static func read(_ file: MetadataFile, _ limits: inout FactLimits) -> [String: JSONValue] {
     let (keys, left) = file.keys(.exif, limit: FactLimits.tags)
     limits.leaveOut(left)
@@ -48,7 +47,7 @@ enum ExifFacts {
     return facts
   }
 
-  /// One tag's value by the type that EXIF gives it, or `nil` if it has none that is known.
+  /// A tag's value by its EXIF type, or `nil` if it has no known value.
   static func value(
     _ key: String, _ name: String, _ file: MetadataFile, _ limits: inout FactLimits
   ) -> JSONValue? {
@@ -73,12 +72,12 @@ enum ExifFacts {
       if versions.contains(name) { return TagText.decode(bytes).map { .string($0) } }
       return smallNumbers.contains(name) ? numbers(file.text(key), limit: 16, &limits) : nil
     case "Byte":
-      // Windows' own: XPTitle, XPComment, XPAuthor, XPKeywords, XPSubject.
+      // Windows' own tags: XPTitle, XPComment, XPAuthor, XPKeywords, XPSubject.
       if name.hasPrefix("XP") { return TagText.decodeUTF16(bytes).map { .string($0) } }
       return bytes.count <= 16 ? numbers(file.text(key), limit: 16, &limits) : nil
     case "Rational", "SRational":
       let text = file.text(key) ?? []
-      // Several numbers without fractions are the bytes of a value whose type the file has wrong.
+      // Several numbers without fractions are the bytes of a value with a wrong type in the file.
       guard text.contains(UInt8(ascii: "/")) || !text.contains(0x20) else { return nil }
       return numbers(text, limit: FactLimits.values, &limits)
     case "Short", "Long", "SByte", "SShort", "SLong", "Float", "Double":
@@ -87,7 +86,7 @@ enum ExifFacts {
     }
   }
 
-  /// One number or several; `nil` where none is known.
+  /// One number or several; `nil` if none is known.
   private static func numbers(
     _ text: [UInt8]?, limit: Int, _ limits: inout FactLimits
   ) -> JSONValue? {
@@ -101,14 +100,14 @@ enum ExifFacts {
     return values.count == 1 ? values[0] : .array(values)
   }
 
-  /// The photographer's and the editor's claim, with a NUL between them.
+  /// The photographer's and the editor's copyright, separated by a NUL.
   private static func copyright(_ bytes: [UInt8]) -> JSONValue? {
     let claims = bytes.split(separator: 0).compactMap { TagText.decode(Array($0)) }
     guard claims.count > 1 else { return claims.first.map { .string($0) } }
     return .array(claims.prefix(2).map { .string($0) })
   }
 
-  /// A text behind the name of its encoding, which exiv2 writes as `charset=Ascii `.
+  /// Decodes a comment, which exiv2 prefixes with its encoding, as in `charset=Ascii `.
   private static func comment(_ text: [UInt8]) -> String? {
     guard text.starts(with: Array("charset=".utf8)) else { return TagText.decode(text) }
     return TagText.decode(Array(text.drop { $0 != 0x20 }))

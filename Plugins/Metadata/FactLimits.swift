@@ -1,30 +1,29 @@
 import PipelineModel
 
-/// The record that a file fills, and the bounds that keep it small whatever the file.
+/// Limits on the facts from a file, which keep the record small.
 struct FactLimits {
-  /// Bytes of one text; a longer one is cut.
+  /// The most bytes of a text; a longer one is cut.
   static let text = 16 << 10
-  /// Values of one list; of a longer list of texts the first are kept, one of numbers is left out.
+  /// The most values of a list; longer lists of texts are cut, longer lists of numbers left out.
   static let values = 256
-  /// Tags of one family that are looked at.
+  /// The most tags of a family that are read.
   static let tags = 1_000
-  /// Bytes of a tag's name; a longer one, which only XMP can have, is left out.
+  /// The most bytes of a tag's name; tags with longer names, which only XMP allows, are left out.
   static let name = 256
-  /// Bytes of all names and values of a file together.
+  /// The most bytes of all names and values together.
   static let total = 256 << 10
 
   private var room = FactLimits.total
-  /// How many tags and values were left out or cut because of a bound.
+  /// The number of tags and values that were cut or left out.
   private(set) var left = 0
 
-  /// Notes that something was left out.
   mutating func leaveOut(_ count: Int = 1) { left += count }
 
-  /// Adds a tag unless there is no room for it.
+  /// Adds a tag if there is room for it.
   mutating func add(_ value: JSONValue, _ name: String, to facts: inout [String: JSONValue]) {
     guard name.utf8.count <= Self.name else { return leaveOut() }
     let value = bounded(value)
-    // What quotes, commas and escapes take is counted by the piece.
+    // Quotes, commas and escapes count at a flat rate.
     let size = name.utf8.count + 4 + Self.size(value)
     guard size <= room else { return leaveOut() }
     room -= size

@@ -4,16 +4,16 @@ import PipelineModel
 enum GPSFacts {
   private static let prefix = "Exif.GPSInfo."
 
-  /// Tags that `latitude`, `longitude`, `altitude` and `timestamp` say better.
+  /// Tags that `latitude`, `longitude`, `altitude` and `timestamp` replace.
   private static let parts: Set = [
     "GPSLatitude", "GPSLatitudeRef", "GPSLongitude", "GPSLongitudeRef", "GPSAltitude",
     "GPSAltitudeRef", "GPSTimeStamp", "GPSTag",
   ]
 
-  /// Metres above or below the sea that a camera can have been at.
+  /// Possible altitudes of a camera, in metres above sea level.
   private static let altitudes = -1_000_000.0...1_000_000.0
 
-  /// Reads the place; a value that no place on Earth has is left out, and `problem` says so.
+  /// Reads the place; leaves out impossible values, and reports them in `problem`.
   static func read(
     _ file: MetadataFile, _ limits: inout FactLimits, problem: (String) -> Void
   ) -> [String: JSONValue] {
@@ -25,7 +25,7 @@ enum GPSFacts {
       if altitudes.contains(altitude) {
         limits.add(TagNumber.json(altitude), "altitude", to: &facts)
       } else {
-        problem("The altitude \(altitude) m is left out: it can't be.")
+        problem("The altitude \(altitude) m is left out: it is impossible.")
       }
     }
     if let time = timestamp(file) { limits.add(.string(time), "timestamp", to: &facts) }
@@ -52,7 +52,7 @@ enum GPSFacts {
     limits.add(TagNumber.json(longitude), "longitude", to: &facts)
   }
 
-  /// Decimal degrees from degrees, minutes and seconds; `nil` without the side of the Earth.
+  /// Converts degrees, minutes and seconds to decimal degrees; `nil` without a hemisphere.
   private static func degrees(
     _ file: MetadataFile, _ name: String, positive: Character, negative: Character
   ) -> Double? {
@@ -61,7 +61,7 @@ enum GPSFacts {
     guard side == positive || side == negative, (1...3).contains(numbers.count),
       let whole = numbers[0]
     else { return nil }
-    // Minutes or seconds that are not known are written as 0/0.
+    // Unknown minutes or seconds are written as 0/0.
     let minutes = numbers.count > 1 ? numbers[1] ?? 0 : 0
     let seconds = numbers.count > 2 ? numbers[2] ?? 0 : 0
     let degrees = whole + minutes / 60 + seconds / 3600
@@ -75,7 +75,7 @@ enum GPSFacts {
     return reference == 1 || reference == 3 ? -metres : metres
   }
 
-  /// The satellites' time, which is UTC.
+  /// The satellites' time, in UTC.
   private static func timestamp(_ file: MetadataFile) -> String? {
     let numbers = numbers(file, "GPSTimeStamp")
     guard let date = text(file, "GPSDateStamp").flatMap(TagDate.date), numbers.count == 3,
@@ -97,7 +97,7 @@ enum GPSFacts {
     TagNumber.list(String(decoding: bounded(file, name) ?? [], as: UTF8.self))
   }
 
-  /// The library's text of a value that isn't longer than any of these tags can be.
+  /// The value's text, unless it is longer than any of these tags can be.
   private static func bounded(_ file: MetadataFile, _ name: String) -> [UInt8]? {
     guard let bytes = file.bytes(prefix + name), bytes.count <= 256 else { return nil }
     return file.text(prefix + name)

@@ -1,10 +1,10 @@
 import PipelineModel
 
-/// IPTC's datasets (IIM) of a picture.
+/// A picture's IPTC datasets (IIM).
 enum IPTCFacts {
-  /// Reads the datasets that are there.
+  /// Reads the datasets.
   ///
-  /// One that the standard lets be there more than once is a list, also where it is there once.
+  /// A dataset that the standard allows to repeat is always a list.
   static func read(_ file: MetadataFile, _ limits: inout FactLimits) -> [String: JSONValue] {
     let (keys, left) = file.keys(.iptc, limit: FactLimits.tags)
     limits.leaveOut(left)

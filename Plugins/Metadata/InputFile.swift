@@ -2,12 +2,13 @@ import Containers
 import Glibc
 import PipelinePlugin
 
-/// The file of a job, opened once and read by offset.
+/// A job's file, opened once and read by offset.
 final class InputFile {
   private let descriptor: Int32
   private let size: Int
 
-  /// Opens a file; one that the kernel doesn't open is told apart from damage by exiv2's words only.
+  /// Opens a file here, because exiv2 distinguishes open errors from damage only in its message
+  /// text.
   init(path: String) throws(PluginFailure) {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     let number = errno
@@ -24,9 +25,9 @@ final class InputFile {
 
   deinit { close(descriptor) }
 
-  /// Finds what the file carries.
+  /// Finds the file's metadata.
   ///
-  /// - Throws: `PluginFailure` of class `transient` where the kernel fails to read.
+  /// - Throws: `PluginFailure` of class `transient` if the kernel fails to read.
   func embeddedMetadata() throws(PluginFailure) -> EmbeddedMetadata {
     var failure: PluginFailure?
     let embedded = EmbeddedMetadata(

@@ -1,25 +1,24 @@
 import CGexiv2
 import Glibc
 
-/// The metadata of one file, as gexiv2 gives them; used under the lock of `MetadataLibrary` only.
+/// The metadata of one file, as read by gexiv2; used only under the lock of `MetadataLibrary`.
 final class MetadataFile {
-  /// Why a file can't be read.
   enum Refusal: Error {
-    /// The library has no reader for this kind of file.
+    /// The library has no reader for this type of file.
     case unknownKind
-    /// The file's structure is damaged; the library's words.
+    /// The file's structure is damaged; the value is the library's message.
     case damaged(String)
 
-    /// Whether there is no reader, which says nothing against the file.
+    /// Whether the library has no reader, which does not mean damage.
     var isUnknownKind: Bool {
       if case .unknownKind = self { true } else { false }
     }
   }
 
-  /// The kinds of metadata that the library tells apart.
+  /// The kinds of metadata that the library distinguishes.
   enum Family { case exif, iptc, xmp }
 
-  /// Bytes of a value beyond which it is not looked at: a text of it would be several times as long.
+  /// The most bytes of a value that is read, because its text would be several times as long.
   private static let greatestValue = 1 << 16
 
   private let handle: UnsafeMutablePointer<GExiv2Metadata>
@@ -29,7 +28,6 @@ final class MetadataFile {
     try self.init(hiding: path) { gexiv2_metadata_open_path($0, path, $1) }
   }
 
-  /// Reads the metadata of a file in memory.
   convenience init(bytes: [UInt8]) throws(Refusal) {
     try self.init(hiding: nil) { gexiv2_metadata_open_buf($0, bytes, glong(bytes.count), $1) }
   }
@@ -46,14 +44,13 @@ final class MetadataFile {
     guard open(handle, &failure) == 0 else { return }
     defer { g_clear_error(&failure) }
     let message = failure?.pointee.message.map { String(cString: $0) } ?? "no reason given"
-    // The number behind this message is another in each series of exiv2; the words are not.
+    // The error's number differs between exiv2 series; its message does not.
     if message.contains("unknown image type") { throw .unknownKind }
     throw .damaged(path.map { message.replacing($0, with: "the file") } ?? message)
   }
 
   deinit { pipeline_gexiv2_release(handle) }
 
-  /// Whether anything of a family is there.
   func has(_ family: Family) -> Bool {
     switch family {
     case .exif: gexiv2_metadata_has_exif(handle) != 0
@@ -62,9 +59,9 @@ final class MetadataFile {
     }
   }
 
-  /// The keys that are there, such as `Exif.Photo.FNumber`, sorted, each once.
+  /// The existing keys, such as `Exif.Photo.FNumber`, sorted and without duplicates.
   ///
-  /// - Parameter limit: how many at most; looking one up takes as long as there are many.
+  /// - Parameter limit: the most keys to return; looking one up takes time linear in their number.
   func keys(_ family: Family, limit: Int) -> (keys: [String], left: Int) {
     let list =
       switch family {
@@ -87,21 +84,21 @@ final class MetadataFile {
     return (keys, left)
   }
 
-  /// The type that a standard gives a tag, such as `Rational`; empty where none knows it.
+  /// A tag's standard type, such as `Rational`; empty if no standard defines it.
   func type(_ key: String) -> String {
     var failure: UnsafeMutablePointer<GError>?
     defer { g_clear_error(&failure) }
     return gexiv2_metadata_try_get_tag_type(key, &failure).map { String(cString: $0) } ?? ""
   }
 
-  /// Whether a standard lets a tag be there more than once.
+  /// Whether a standard allows a tag to repeat.
   func repeats(_ key: String) -> Bool {
     var failure: UnsafeMutablePointer<GError>?
     defer { g_clear_error(&failure) }
     return gexiv2_metadata_try_tag_supports_multiple_values(handle, key, &failure) != 0
   }
 
-  /// A value's bytes, or `nil` if there is none or it is longer than anything that is kept.
+  /// A value's bytes, or `nil` if there is none or it is too long.
   func bytes(_ key: String) -> [UInt8]? {
     var failure: UnsafeMutablePointer<GError>?
     defer { g_clear_error(&failure) }
@@ -114,7 +111,7 @@ final class MetadataFile {
     return Array(UnsafeRawBufferPointer(start: start, count: Int(count)))
   }
 
-  /// A value as the library writes it, up to the first NUL.
+  /// A value as the library prints it, up to the first NUL.
   func text(_ key: String) -> [UInt8]? {
     var failure: UnsafeMutablePointer<GError>?
     defer { g_clear_error(&failure) }
@@ -123,9 +120,9 @@ final class MetadataFile {
     return Array(UnsafeRawBufferPointer(start: text, count: strlen(text)))
   }
 
-  /// All values of a tag that is repeated or an array, in their order.
+  /// All values of a tag that is repeated or an array, in order.
   ///
-  /// - Parameter limit: how many at most.
+  /// - Parameter limit: the most values to return.
   func values(_ key: String, limit: Int) -> (values: [[UInt8]], left: Int) {
     var failure: UnsafeMutablePointer<GError>?
     defer { g_clear_error(&failure) }

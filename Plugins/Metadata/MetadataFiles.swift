@@ -1,18 +1,19 @@
 import Containers
 
-/// The metadata of one file by two readers: exiv2's own, and the blocks that the container holds.
+/// The metadata of one file from two sources: exiv2's reading of the file, and the container's
+/// blocks.
 ///
-/// Exiv2 refuses a file as a whole for one part that it does not understand, and finds nothing in
-/// some containers. What it misses is taken from the blocks, which it reads one by one.
+/// Exiv2 rejects a whole file for one part that it does not understand, and finds nothing in some
+/// containers. What it misses comes from the blocks, which it reads one by one.
 struct MetadataFiles {
   private let whole: MetadataFile?
   private let blocks: MetadataFile?
-  /// Why exiv2 does not read the file as a whole.
+  /// Why exiv2 rejects the whole file.
   let refusal: MetadataFile.Refusal?
 
   /// Reads the file at an absolute path.
   ///
-  /// - Throws: why exiv2 refuses the file, where its blocks say nothing either.
+  /// - Throws: exiv2's reason for rejecting the file, if the blocks contain nothing either.
   init(path: String, embedded: EmbeddedMetadata) throws(MetadataFile.Refusal) {
     var refusal: MetadataFile.Refusal?
     var whole: MetadataFile?
@@ -28,7 +29,7 @@ struct MetadataFiles {
       iptc: whole?.has(.iptc) == true ? nil : embedded.iptc,
       xmp: whole?.has(.xmp) == true ? nil : embedded.xmp)
     guard !container.isEmpty else {
-      // What has no blocks in a container that is known has no metadata but its texts.
+      // A known container without blocks has no metadata except texts.
       if let refusal, !(refusal.isUnknownKind && embedded.isKnown), embedded.texts.isEmpty {
         throw refusal
       }
@@ -43,18 +44,17 @@ struct MetadataFiles {
     }
   }
 
-  /// The reader that has a family, or `nil` where nobody has.
+  /// The reader that has a family, or `nil`.
   subscript(family: MetadataFile.Family) -> MetadataFile? {
     [whole, blocks].lazy.compactMap { $0 }.first { $0.has(family) }
   }
 }
 
-/// Blocks of metadata in the plainest file that holds all three: Photoshop's, without a picture.
+/// Metadata blocks in the simplest file that holds all three: a Photoshop file without a picture.
 ///
-/// Neither EXIF nor XMP has a bound of its length there, as in a JPEG. Source: Adobe's Photoshop
-/// File Formats Specification, “File Header Section” and “Image Resources Section”.
+/// Unlike in a JPEG, the length of EXIF and XMP is unlimited there. Source: Adobe's Photoshop File
+/// Formats Specification, “File Header Section” and “Image Resources Section”.
 private struct MetadataContainer {
-  /// Image resources by number.
   private var resources: [(number: Int, content: [UInt8])] = []
 
   init(exif: [UInt8]?, iptc: [UInt8]?, xmp: [UInt8]?) {
@@ -75,13 +75,13 @@ private struct MetadataContainer {
       section += Array("8BIM".utf8) + number(id, 2) + [0, 0] + number(content.count, 4) + content
       if !content.count.isMultiple(of: 2) { section.append(0) }
     }
-    // One pixel of three channels of eight bits in RGB, without a table of colours.
+    // One pixel of three 8-bit RGB channels, without a colour table.
     var bytes = Array("8BPS".utf8)
     for (value, size) in [(1, 2), (0, 6), (3, 2), (1, 4), (1, 4), (8, 2), (3, 2), (0, 4)] {
       bytes += number(value, size)
     }
     bytes += number(section.count, 4) + section
-    // Neither layers nor, of the pixel, more than it has to have.
+    // No layers, and the minimum of pixel data.
     return bytes + number(0, 4) + number(0, 2) + [0, 0, 0]
   }
 }

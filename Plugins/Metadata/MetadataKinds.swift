@@ -1,8 +1,8 @@
-/// The media types whose metadata are read.
+/// The media types whose metadata is read.
 ///
-/// Exiv2 tells kinds apart by their first bytes only, and takes an SVG or an icon for
-/// a damaged file of another kind. Source: exiv2's table of supported formats; GIF's and a
-/// sidecar's XMP is found without it.
+/// Exiv2 distinguishes types only by their first bytes, and mistakes an SVG or an icon for a
+/// damaged file of another type. Source: exiv2's table of supported formats. XMP in GIFs and
+/// sidecars is found without exiv2.
 enum MetadataKinds {
   static let all = [
     "image/jpeg", "image/png", "image/webp", "image/tiff", "image/heic", "image/heif",

@@ -2,27 +2,26 @@ import CGexiv2
 import PipelinePlugin
 import Synchronization
 
-/// The one gexiv2 of this process, used by one thread at a time.
+/// This process's gexiv2, used by one thread at a time.
 ///
-/// Exiv2's XMP parser has one table of namespaces for the whole process, which
-/// reading a file writes to without a lock (exiv2#3011, exiv2#3448), and the log's
-/// handler is a function without a context. So a file is opened, read and closed
-/// under one lock.
+/// Exiv2's XMP parser has a process-wide namespace table that reading a file modifies without a
+/// lock (exiv2#3011, exiv2#3448), and the log handler has no context argument. So each file is
+/// opened, read and closed under one lock.
 enum MetadataLibrary {
-  /// What the library says while one file is read.
+  /// The library's messages while one file is read.
   struct Log {
-    /// The first messages about an error, as they came.
+    /// The first error messages, in order.
     fileprivate(set) var errors: [String] = []
   }
 
-  /// Nobody else calls the library, so holding this lock is to have it.
+  /// Nobody else calls the library, so this lock protects it.
   private static let lock = Mutex<Void>(())
   private static let log = Mutex<Log>(Log())
 
   private static let isStarted: Bool = {
     // Initialization is not thread-safe. Source: `gexiv2_initialize`.
     guard gexiv2_initialize() != 0 else { return false }
-    // By default messages go to standard error; warnings are mostly about makers' notes.
+    // By default, messages go to standard error; warnings are mostly about makers' notes.
     gexiv2_log_set_level(GEXIV2_LOG_LEVEL_ERROR)
     gexiv2_log_set_handler { _, text in
       guard let text else { return }
@@ -34,7 +33,7 @@ enum MetadataLibrary {
     return true
   }()
 
-  /// Starts the library, once for the process.
+  /// Starts the library, once per process.
   static func start() throws(PluginFailure) {
     guard isStarted else {
       throw PluginFailure(.environment, "The library gexiv2 can't be started.")
@@ -48,9 +47,9 @@ enum MetadataLibrary {
     return pipeline_exiv2_version().map { "exiv2 \(String(cString: $0)), \(wrapper)" } ?? wrapper
   }
 
-  /// Runs a body that has the library for itself.
+  /// Calls a body with exclusive use of the library.
   ///
-  /// - Parameter body: is given what the library has logged so far.
+  /// - Parameter body: receives a function that returns the errors logged so far.
   static func use<Value>(_ body: (_ errors: () -> [String]) -> Value) -> Value {
     lock.withLock { _ in
       log.withLock { $0 = Log() }

@@ -1,15 +1,14 @@
 import PipelineModel
 import PipelinePlugin
 
-/// The options of a stage that reads metadata.
+/// The options of a metadata stage.
 struct MetadataOptions: Hashable, Sendable {
-  /// A kind of metadata, by the name of the fact that it fills.
+  /// A kind of metadata; also the name of its fact.
   enum Family: String, CaseIterable, Decodable { case exif, iptc, xmp, gps, text }
 
-  /// What is read; all by default.
+  /// The kinds to read; all by default.
   var families = Set(Family.allCases)
 
-  /// The JSON Schema of the options.
   static let schema: JSONValue = [
     "type": "object",
     "additionalProperties": false,
@@ -19,8 +18,8 @@ struct MetadataOptions: Hashable, Sendable {
         "items": ["enum": .array(names)],
         "default": .array(names),
         "description": """
-        The kinds of metadata that go into the record. Without gps no coordinates do, also not \
-        where XMP repeats them.
+        The kinds of metadata to record. Without gps, coordinates are left out, even where XMP \
+        repeats them.
         """,
       ]
     ],

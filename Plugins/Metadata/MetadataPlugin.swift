@@ -2,11 +2,11 @@ import Containers
 import PipelineModel
 import PipelinePlugin
 
-/// Reads what a picture says of itself: EXIF, IPTC, XMP, the place and its texts.
+/// Reads a picture's metadata: EXIF, IPTC, XMP, the place and texts.
 ///
-/// Only metadata are read, never pixels. A value or a part that can't be read is left
-/// out and `problem` says why; a file of which nothing can be read fails, so that it is
-/// found by `pipeline failed` and tried again by a newer exiv2.
+/// Never reads pixels. A value or part that can't be read is left out, and `problem` says why. If
+/// nothing can be read, the job fails, so that `pipeline failed` lists it and a newer exiv2 retries
+/// it.
 final class MetadataPlugin: Plugin {
   static let manifest = PluginManifest(
     id: "metadata", version: "1.0.0", outputVersion: 2, scope: .original,
@@ -14,7 +14,6 @@ final class MetadataPlugin: Plugin {
     facts: ["exif", "iptc", "xmp", "gps", "text", "problem", "leftOut"],
     runtime: MetadataLibrary.runtime)
 
-  /// What came of reading one file.
   private enum Outcome: Sendable {
     case read([String: JSONValue])
     case refused(MetadataFile.Refusal)
@@ -35,7 +34,7 @@ final class MetadataPlugin: Plugin {
     switch MetadataLibrary.use({ errors in Self.read(path, embedded, families, errors) }) {
     case .read(let facts): return .done(facts: .object(facts))
     case .refused(.unknownKind):
-      return .skipped(reason: "exiv2 knows no metadata of this kind of file.")
+      return .skipped(reason: "exiv2 reads no metadata from files of this type.")
     case .refused(.damaged(let words)):
       throw PluginFailure(.permanent, "The metadata can't be read: \(Self.sentence(words))")
     }
@@ -80,9 +79,9 @@ final class MetadataPlugin: Plugin {
     return .read(facts)
   }
 
-  /// Whether a message of the library is about what is read here; makers' notes are not.
+  /// Whether a library message concerns metadata that is read here; makers' notes are not.
   private static func concernsPicture(_ message: String) -> Bool {
-    // Nothing is lost where the end of a chain of directories is not marked as such.
+    // A missing end mark in a chain of directories loses nothing.
     guard !message.contains("ext pointer") else { return false }
     guard let directory = message.split(separator: "irectory ").dropFirst().first else {
       return true
@@ -91,7 +90,7 @@ final class MetadataPlugin: Plugin {
     return ["Image", "Photo", "GPSInfo", "Iop"].contains(name)
   }
 
-  /// The library's words as one line with a full stop.
+  /// The library's message as one line with a full stop.
   private static func sentence(_ words: String) -> String {
     let text = TagText.decode(Array(words.utf8)) ?? "no reason given"
     let line = text.split { $0.isNewline }.joined(separator: " ").prefix(250)

@@ -1,6 +1,6 @@
-/// Dates and times as EXIF and IPTC write them, made RFC 3339.
+/// Converts EXIF's and IPTC's dates and times to RFC 3339.
 enum TagDate {
-  /// Reads a date: `2020:05:01`, whatever stands between the numbers.
+  /// Parses a date: `2020:05:01`, with any separators.
   static func date(_ text: String) -> String? {
     let bytes = Array(text.utf8)
     guard bytes.count >= 10, let year = number(bytes, 0..<4), let month = number(bytes, 5..<7),
@@ -10,11 +10,11 @@ enum TagDate {
     return "\(pad(year, 4))-\(pad(month))-\(pad(day))"
   }
 
-  /// Reads a date and a time: `2020:05:01 12:00:00`.
+  /// Parses a date and a time: `2020:05:01 12:00:00`.
   ///
   /// - Parameters:
-  ///   - fraction: digits behind the second, from a tag of their own.
-  ///   - offset: `+02:00`, from a tag of its own; without it the zone is unknown and left open.
+  ///   - fraction: digits after the second, from a separate tag.
+  ///   - offset: `+02:00`, from a separate tag; if missing, the result has no offset.
   static func moment(_ text: String, fraction: String?, offset: String?) -> String? {
     let bytes = Array(text.utf8)
     guard bytes.count >= 19, let date = date(text), let hour = number(bytes, 11..<13),
@@ -26,13 +26,13 @@ enum TagDate {
     return "\(date)T\(pad(hour)):\(pad(minute)):\(pad(second))\(part)\(zone(offset) ?? "")"
   }
 
-  /// Reads a time of IPTC: `12:00:00+01:00`.
+  /// Parses an IPTC time: `12:00:00+01:00`.
   static func time(_ text: String) -> String? {
     let moment = moment("2000-01-01T" + text, fraction: nil, offset: String(text.dropFirst(8)))
     return moment.map { String($0.dropFirst(11)) }
   }
 
-  /// `Z` or `+02:00`, or `nil` where it is no offset that exists.
+  /// Returns `Z` or `+02:00`, or `nil` if there is no such offset.
   private static func zone(_ text: String?) -> String? {
     guard let text, text != "Z" else { return text }
     let bytes = Array(text.utf8)

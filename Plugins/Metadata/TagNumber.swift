@@ -1,8 +1,8 @@
 import PipelineModel
 
-/// Numbers as exiv2 writes them: `100`, `-3`, `28/10`, `0.5`, several with spaces between.
+/// Numbers as exiv2 prints them: `100`, `-3`, `28/10`, `0.5`, several separated by spaces.
 enum TagNumber {
-  /// Reads one number; `nil` for what is none, a fraction over nought included.
+  /// Parses one number; returns `nil` for anything else, including fractions over zero.
   static func read(_ text: some StringProtocol) -> Double? {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard let first = parts.first, let numerator = Double(first), numerator.isFinite else {
@@ -16,7 +16,7 @@ enum TagNumber {
     return numerator == 4_294_967_295 ? nil : numerator / denominator
   }
 
-  /// Reads several numbers; places without a number are `nil`.
+  /// Parses several numbers; `nil` for entries that are not numbers.
   static func list(_ text: some StringProtocol) -> [Double?] {
     text.split(separator: " ").map { read($0) }
   }

@@ -1,9 +1,9 @@
 import Containers
 import PipelineModel
 
-/// Texts for people that PNG and GIF have, under PNG's keywords; GIF's are all `Comment`.
+/// The texts of PNG and GIF files, under PNG's keywords; those of GIFs are all `Comment`.
 enum TextFacts {
-  /// Reads the texts that are there; those of one keyword are a list.
+  /// Reads the texts; those with the same keyword form a list.
   static func read(_ texts: [EmbeddedMetadata.Text], _ limits: inout FactLimits) -> [String:
     JSONValue]
   {

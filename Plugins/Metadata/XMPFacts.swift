@@ -1,17 +1,17 @@
 import PipelineModel
 
-/// XMP's properties of a picture, named as XMP writes them: `dc:subject`.
+/// A picture's XMP properties, named as in XMP: `dc:subject`.
 ///
-/// Members of structures have their path for a name, as XMP's own specification
-/// writes it: `xmpMM:History[1]/stEvt:action`.
+/// Members of structures are named by their path, as in XMP's specification:
+/// `xmpMM:History[1]/stEvt:action`.
 enum XMPFacts {
-  /// Numbers and truths that are not EXIF's.
+  /// Numbers and Booleans that are not EXIF's.
   private static let numbers: Set = ["xmp:Rating", "photoshop:Urgency"]
   private static let truths: Set = ["xmpRights:Marked"]
 
-  /// Reads the properties that are there.
+  /// Reads the properties.
   ///
-  /// - Parameter places: whether EXIF's tags of the place are read where XMP repeats them.
+  /// - Parameter places: whether to read EXIF's place tags where XMP repeats them.
   static func read(
     _ file: MetadataFile, places: Bool, _ limits: inout FactLimits
   ) -> [String: JSONValue] {
@@ -46,12 +46,12 @@ enum XMPFacts {
     return typed(text, name, file)
   }
 
-  /// Whether exiv2 writes a structure's name instead of a value.
+  /// Whether exiv2 printed a structure's type instead of a value.
   private static func isStructure(_ text: String) -> Bool {
     ["type=\"Struct\"", "type=\"Bag\"", "type=\"Seq\"", "type=\"Alt\""].contains(text)
   }
 
-  /// A text in the type that its standard gives it; a text that doesn't fit it stays one.
+  /// A text converted to its standard type, or the text itself if it doesn't fit.
   private static func typed(_ text: String, _ name: String, _ file: MetadataFile) -> JSONValue {
     if truths.contains(name), ["true", "false"].contains(text.lowercased()) {
       return .bool(text.lowercased() == "true")
@@ -61,7 +61,7 @@ enum XMPFacts {
     return TagNumber.json(number)
   }
 
-  /// Whether a property is EXIF's or TIFF's, and a number there.
+  /// Whether a property is one of EXIF or TIFF, and a number there.
   private static func isEXIFNumber(_ name: String, _ file: MetadataFile) -> Bool {
     let groups = ["exif:": "Photo", "exifEX:": "Photo", "tiff:": "Image"]
     for (prefix, group) in groups where name.hasPrefix(prefix) {
@@ -71,7 +71,7 @@ enum XMPFacts {
     return false
   }
 
-  /// Texts by language, which exiv2 writes as `lang="x-default" Title, lang="de" Titel`.
+  /// Texts by language, which exiv2 prints as `lang="x-default" Title, lang="de" Titel`.
   private static func languages(_ bytes: [UInt8], _ limits: inout FactLimits) -> JSONValue? {
     let mark = "lang=\""
     let text = String(decoding: bytes, as: UTF8.self)

@@ -1,13 +1,13 @@
 import Vips
 
-/// The small JPEG that cameras put into the EXIF block of a large one.
+/// The small JPEG that cameras embed in the EXIF block of a large one.
 enum EmbeddedPreview {
-  /// Decodes the preview, if the options ask for it and it can stand for the picture.
+  /// Decodes the preview if the options allow it and it can replace the picture.
   ///
-  /// It can where it is at least as large as the largest size, has the
-  /// picture's shape within 1 % (cameras like to add black bars), and the file
-  /// around it is whole, so that a preview never hides that the picture is lost.
-  /// A preview carries no metadata, so it is of no use where those are to be kept.
+  /// The preview must be at least as large as the largest size and match the picture's shape within
+  /// 1 %, because cameras like to add black bars. The file around it must be whole, so that a
+  /// preview never hides a lost picture. A preview carries no metadata, so it can't be used if
+  /// metadata is kept.
   static func find(
     in opened: OpenedPicture, options: ThumbnailOptions
   ) throws(VipsError) -> Picture? {
@@ -19,11 +19,11 @@ enum EmbeddedPreview {
       JPEGStructure.isWhole(try opened.file.read(at: 0, count: opened.file.size))
     else { return nil }
     guard let profile = opened.header.blob(Picture.Field.profile) else { return preview }
-    // Its colours mean what the picture's mean; it has no room for a profile of its own.
+    // Its colours have the picture's meaning, but it has no room for a profile.
     return try preview.editingMetadata { $0.set(Picture.Field.profile, profile) }
   }
 
-  /// A preview that can't be decoded whole is as good as none.
+  /// A preview that can't be decoded completely is ignored.
   private static func decode(_ bytes: [UInt8]) -> Picture? {
     do throws(VipsError) {
       let source = try PictureSource(bytes: bytes)

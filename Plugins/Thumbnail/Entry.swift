@@ -1,7 +1,7 @@
 public import CPipelinePlugin
 import PipelinePlugin
 
-/// The one function that this library exports.
+/// The function that this library exports.
 @c(pipeline_plugin_v1)
 public func pipelinePlugin(
   _ host: UnsafePointer<pipeline_host>?

@@ -1,20 +1,20 @@
-/// The order of blocks in a GIF file.
+/// The block structure of a GIF file.
 ///
 /// Source: GIF89a specification, sections 17 to 27.
 enum GIFStructure {
-  /// Where a file ends.
+  /// How a file ends.
   enum End { case whole, cutBehindFirst, cut }
 
   /// Whether the bytes end in the middle of a block, and whether that is in the first frame.
   ///
-  /// libvips decodes the first frame and doesn't look whether the others are
-  /// there. A file without a trailer is let through: some programs forget it.
+  /// libvips decodes the first frame and does not check whether the others exist. A missing trailer
+  /// is accepted, because some programs omit it.
   static func end(of bytes: [UInt8]) -> End {
     var frames = 0
     return isCutShort(bytes, &frames) ? frames > 0 ? .cutBehindFirst : .cut : .whole
   }
 
-  /// - Parameter frames: counts those that are whole.
+  /// - Parameter frames: counts the complete frames.
   private static func isCutShort(_ bytes: [UInt8], _ frames: inout Int) -> Bool {
     guard bytes.count >= 13 else { return true }
     var at = 13 + colorTable(bytes[10])
@@ -27,7 +27,7 @@ enum GIFStructure {
         guard at + 9 < bytes.count else { return true }
         at += 10 + colorTable(bytes[at + 9]) + 1
       default:
-        // The trailer, or bytes that are no block at all: decoders stop here.
+        // The trailer, or bytes that are not a block: decoders stop here.
         return false
       }
       guard let next = endOfBlocks(bytes, from: at) else { return true }

@@ -3,10 +3,10 @@
 /// Source: ICC.1:2022, annex B.4: application segments of type 2, numbered from 1.
 enum JPEGProfile {
   private static let signature = Array("ICC_PROFILE\0".utf8)
-  /// What a segment holds besides its own length, signature, number and count.
+  /// A segment's capacity without its length, signature, number and count.
   private static let chunk = 65535 - 2 - 14
 
-  /// Puts a profile behind the start of image and the JFIF segment.
+  /// Inserts a profile after the start of image and the JFIF segment.
   static func insert(_ profile: [UInt8], into jpeg: [UInt8]) -> [UInt8] {
     let count = (profile.count + chunk - 1) / chunk
     guard count > 0, count < 256, jpeg.starts(with: [0xFF, 0xD8]) else { return jpeg }

@@ -1,10 +1,10 @@
-/// The order of markers in a JPEG file.
+/// The marker structure of a JPEG file.
 ///
 /// Source: ITU-T T.81, annex B.
 enum JPEGStructure {
   /// Whether the segments lead from the start of the image through at least one scan to its end.
   ///
-  /// Bytes behind the end don't matter: phones append videos and depth maps there.
+  /// Bytes after the end don't matter: phones append videos and depth maps.
   static func isWhole(_ bytes: [UInt8]) -> Bool {
     bytes.withUnsafeBufferPointer { isWhole($0) }
   }

@@ -1,14 +1,14 @@
 import Glibc
 import Vips
 
-/// The folder of one job, and the files made in it so far.
+/// A job's output folder, and the files created in it so far.
 final class OutputFolder {
   private let path: String
   private var names: [String] = []
 
   init(_ path: String) { self.path = path }
 
-  /// Writes a new file in one go; a file that can't be written whole is removed.
+  /// Writes a new file; removes it if it can't be written completely.
   func write(_ bytes: [UInt8], as name: String) throws(VipsError) {
     let descriptor = open(
       "\(path)/\(name)", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -28,11 +28,11 @@ final class OutputFolder {
         throw Self.failure(name, wrote == 0 ? EIO : number)
       }
     }
-    // Network file systems and quotas report at close what did not fit.
+    // Network file systems and quotas report missing space at close.
     guard close(descriptor) == 0 else { throw Self.failure(name, errno) }
   }
 
-  /// Removes the files made so far, so that a failed job leaves nothing.
+  /// Removes the files created so far, so that a failed job leaves nothing.
   func removeAll() {
     // Clean-up: the host empties the folder as well.
     for name in names { unlink("\(path)/\(name)") }

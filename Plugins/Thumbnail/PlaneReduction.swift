@@ -1,32 +1,32 @@
 import Vips
 import Zimg
 
-/// Makes a picture of 8-bit values smaller, band by band, with the processor's vector instructions.
+/// Downscales an 8-bit picture band by band, with the processor's vector instructions.
 ///
-/// The picture is computed into memory first, on the calling thread.
+/// Computes the picture into memory first, on the calling thread.
 struct PlaneReduction {
-  /// The size to be reached, neither side larger than the picture's.
+  /// The final size; neither side is larger than the picture's.
   let target: (width: Int, height: Int)
   let resamplers: PlaneResamplers
   let isCancelled: @Sendable () -> Bool
 
-  /// Bytes that planes may take before they are made smaller. What would take more is averaged
-  /// first; what is too large even then is left to libvips, which computes it a few rows at a time.
+  /// The most bytes of planes before downscaling. A larger picture is averaged first; if it is
+  /// still too large, libvips downscales it, a few rows at a time.
   static let mostBytes = 64 << 20
-  /// From how many times the size on an average is quicker than a kernel of so many pixels.
+  /// The multiple of the final size from which averaging first is faster than a kernel that wide.
   private static let muchLarger = 8
 
-  /// Bytes that planes of four bands take at most to become this large.
+  /// The most bytes of four bands' planes for this final size.
   static func mostBytes(toReach side: Int) -> Int {
     min(mostBytes, 4 * (muchLarger * side) * (muchLarger * side))
   }
 
-  /// Returns the smaller picture, or `nil` if this picture is none for planes.
+  /// Returns the smaller picture, or `nil` if planes don't suit this picture.
   func reduce(_ picture: Picture) throws(VipsError) -> Picture? {
     guard picture.isInteger, picture.bitsPerValue == 8, !picture.hasAlpha else { return nil }
     let averaged = try averaged(picture)
     guard Self.bytes(of: averaged) <= Self.mostBytes else { return nil }
-    // Whatever zimg refuses is left to libvips, as long as no row was read: each can be once.
+    // If zimg refuses, libvips takes over, as long as no row was read: rows can be read only once.
     guard
       let resampler = try? resamplers.resampler(
         from: (averaged.width, averaged.height), to: target),
@@ -46,8 +46,7 @@ struct PlaneReduction {
     }
   }
 
-  /// Takes a plain average of whole pixels first where a picture is very much larger, as far as
-  /// that leaves twice the size.
+  /// Averages whole pixels first if a picture is much larger, to at least twice the final size.
   private func averaged(_ picture: Picture) throws(VipsError) -> Picture {
     let horizontal = picture.width / target.width
     let vertical = picture.height / target.height
@@ -76,16 +75,16 @@ struct PlaneReduction {
     return small
   }
 
-  /// Takes the bands of a row of pixels apart.
+  /// Separates the bands of a row of pixels.
   ///
-  /// Three at once, as nearly all pictures have: band after band, a run over photographs executes 5 %
+  /// Three at once, as in nearly all pictures: band after band, a run over photographs executes 5 %
   /// more instructions.
   private static func separate(
     _ values: UnsafeBufferPointer<UInt8>, into planes: [UnsafeMutablePointer<UInt8>]
   ) {
     var index = 0
     var next = 0
-    // Nothing overflows, because the row is in memory.
+    // Can't overflow, because the row is in memory.
     if planes.count == 3 {
       let (first, second, third) = (planes[0], planes[1], planes[2])
       while next < values.count {
@@ -106,7 +105,7 @@ struct PlaneReduction {
     }
   }
 
-  /// Puts the bands of a row of pixels together.
+  /// Interleaves the bands of a row of pixels.
   private static func interleave(
     _ planes: [UnsafeMutablePointer<UInt8>], into values: UnsafeMutableBufferPointer<UInt8>
   ) {

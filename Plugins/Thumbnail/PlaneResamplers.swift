@@ -1,9 +1,9 @@
 import Zimg
 
-/// Resamplers that were prepared before: pictures of one camera have one size, and preparing takes
-/// as long as resampling.
+/// A cache of resamplers: one camera's pictures have one size, and preparing takes as long as
+/// resampling.
 ///
-/// For one thread at a time.
+/// Used by one thread at a time.
 final class PlaneResamplers {
   private struct Sizes: Hashable {
     let width, height, newWidth, newHeight: Int
@@ -15,7 +15,7 @@ final class PlaneResamplers {
 
   private var prepared: [Sizes: PlaneResampler] = [:]
 
-  /// Returns a resampler for planes of one size, prepared now if it was not before.
+  /// Returns a resampler for planes of one size, from the cache if possible.
   func resampler(
     from size: (width: Int, height: Int), to newSize: (width: Int, height: Int)
   ) throws(ZimgError) -> PlaneResampler {
@@ -23,7 +23,7 @@ final class PlaneResamplers {
       width: size.width, height: size.height, newWidth: newSize.width, newHeight: newSize.height)
     if let resampler = prepared[sizes] { return resampler }
     let resampler = try PlaneResampler(from: size, to: newSize)
-    // One for a very large thumbnail would hold memory that no job is counted for.
+    // A resampler for a very large thumbnail would hold memory that no job accounts for.
     guard resampler.bytes <= Self.mostBytesOfOne else { return resampler }
     if prepared.count >= Self.most { prepared = [:] }
     prepared[sizes] = resampler

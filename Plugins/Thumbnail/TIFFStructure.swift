@@ -1,17 +1,17 @@
 import Containers
 import Vips
 
-/// Where the pages of a TIFF file are.
+/// The pages of a TIFF file.
 enum TIFFStructure {
-  /// Whether a later page, or the pixels of one, should be behind the end of the file.
+  /// Whether a later page, or its pixels, would be after the end of the file.
   ///
-  /// libvips decodes the first page and doesn't look whether the others are there.
+  /// libvips decodes the first page and does not check whether the others exist.
   static func isCutShort(_ file: PictureFile) throws(VipsError) -> Bool {
     try file.withTags { isCutShort($0, size: file.size) } ?? false
   }
 
   private static func isCutShort(_ reader: TagReader, size: Int) -> Bool {
-    // BigTIFF, whose directories are of another shape, is left to libtiff.
+    // BigTIFF has different directories, and is left to libtiff.
     guard reader.magic == 42 else { return false }
     var next = reader.first
     var pages = 0
@@ -21,7 +21,7 @@ enum TIFFStructure {
         isCut = next >= size
         break
       }
-      // The first page shows when it is decoded, and libtiff copes with lengths that are nonsense.
+      // Decoding checks the first page, and libtiff copes with invalid lengths.
       isCut =
         pages > 0
         && Self.parts.contains { offsets, counts in
@@ -35,7 +35,7 @@ enum TIFFStructure {
     return isCut
   }
 
-  /// More pages than this are not followed, since directories may form a ring.
+  /// The most pages to follow, because directories may form a ring.
   private static let pageLimit = 1000
   /// Offsets and lengths of strips and of tiles.
   private static let parts: [(UInt16, UInt16)] = [(0x0111, 0x0117), (0x0144, 0x0145)]

@@ -1,12 +1,12 @@
 import Vips
 
-/// From a file to a small, upright picture in memory with the colours that were asked for.
+/// Decodes a file to a small, upright picture in memory with the requested colours.
 struct ThumbnailDecoder {
   let options: ThumbnailOptions
   let resamplers: PlaneResamplers
   let isCancelled: @Sendable () -> Bool
 
-  /// Decodes the picture, or the preview in it, to one size.
+  /// Decodes the picture, or its preview, to one size.
   func decode(
     _ opened: OpenedPicture, preview: Picture?, longest: Int
   ) throws(VipsError) -> Picture {
@@ -40,7 +40,7 @@ struct ThumbnailDecoder {
     )
   }
 
-  /// Lets the decoder shrink as far as it may.
+  /// Lets the decoder shrink as far as allowed.
   private func load(
     _ opened: OpenedPicture, to target: (width: Int, height: Int)
   ) throws(VipsError) -> Picture {
@@ -50,9 +50,9 @@ struct ThumbnailDecoder {
     if opened.loader == .jpeg {
       return try opened.source.decodeJPEG(opened.header, shrink: jpegFactor(ratio))
     }
-    // libwebp averages to any size while it decodes, as libvips' own thumbnailer has it.
+    // libwebp averages to any size while decoding, as in libvips' own thumbnailer.
     let factor = opened.loader == .webp ? max(1, ratio) : 1
-    // The header's pixels can be read once; `exact` decodes once for each size.
+    // The header's pixels can be read once; `exact` decodes for each size.
     if factor == 1 && options.scaling == .fast { return opened.header }
     if factor == 1 { return try opened.reopened() }
     return try Picture.load(opened.source, as: opened.loader, shrink: factor)
@@ -65,13 +65,13 @@ struct ThumbnailDecoder {
     return [8, 4, 2].first { ratio >= Double($0 * margin) } ?? 1
   }
 
-  /// Sees to it that values are whole numbers of 8 or 16 bits and bands are known.
+  /// Ensures integers of 8 or 16 bits and a known colour space.
   private func plainValues(_ picture: Picture) throws(VipsError) -> Picture {
     if picture.isInteger && picture.space != .other { return picture }
     return try picture.converted(to: .srgb)
   }
 
-  /// Makes the picture this large, with alpha taken care of.
+  /// Resizes the picture, with correct handling of alpha.
   private func shrink(
     _ picture: Picture, to target: (width: Int, height: Int)
   ) throws(VipsError) -> Picture {
@@ -102,13 +102,13 @@ struct ThumbnailDecoder {
     Set(options.sizes.map { $0.format ?? options.format })
   }
 
-  /// Converts to 8 bits in the colour space that was asked for.
+  /// Converts to 8 bits in the requested colour space.
   private func manageColors(_ picture: Picture) throws(VipsError) -> Picture {
     let profile = picture.blob(Picture.Field.profile).flatMap(ColorProfile.init)
     let fallback = picture.space == .cmyk ? "cmyk" : "srgb"
     switch options.colorSpace {
     case .keep:
-      // Only JPEG holds CMYK.
+      // Only JPEG supports CMYK.
       if picture.space == .cmyk && formats == [.jpeg] { return try eightBits(picture) }
       if picture.space == .cmyk { return try convert(picture, to: "srgb", assuming: fallback) }
       return try eightBits(picture)

@@ -1,15 +1,14 @@
 import PipelinePlugin
 import Vips
 
-/// The thumbnails of one picture.
 struct ThumbnailJob {
   let options: ThumbnailOptions
   let resamplers: PlaneResamplers
   let host: PluginHost
 
-  /// Makes all sizes and writes them.
+  /// Makes and writes all sizes.
   ///
-  /// - Returns: the thumbnails, and what is wrong with the picture's data, if anything is.
+  /// - Returns: the thumbnails, and a description of damage in the picture's data, if any.
   func run(
     _ file: PictureFile, into output: OutputFolder
   ) throws(VipsError) -> (renditions: [PluginRendition], damage: String?) {
@@ -63,31 +62,31 @@ struct ThumbnailJob {
         + "\(OpenedPicture.pixelLimit / 1_000_000) megapixels")
   }
 
-  /// Says what is missing behind the first page or frame, which alone is shown.
+  /// Returns what is missing after the first page or frame, which is the only one shown.
   ///
-  /// - Throws: `VipsError` of code `undecodable` if the first is cut as well.
+  /// - Throws: `VipsError` of code `undecodable` if the first one is cut, too.
   private func missingPages(of opened: OpenedPicture) throws(VipsError) -> String? {
-    // Not asked of single frames only: a frame that is missing is not counted either.
+    // The frame count does not help: a missing frame is not counted.
     switch opened.loader {
     case .gif:
       switch GIFStructure.end(of: try opened.file.read(at: 0, count: opened.file.size)) {
       case .whole: return nil
-      case .cutBehindFirst: return "The GIF ends too early: frames behind the first are missing"
+      case .cutBehindFirst: return "The GIF ends too early: frames after the first are missing"
       case .cut: throw VipsError(.undecodable, "The GIF can't be decoded: it ends too early")
       }
     case .tiff:
       return try TIFFStructure.isCutShort(opened.file)
-        ? "The TIFF ends too early: pages behind the first are missing" : nil
+        ? "The TIFF ends too early: pages after the first are missing" : nil
     default: return nil
     }
   }
 
   private func checkCancellation() throws(VipsError) {
-    if host.isCancelled { throw VipsError(.cancelled, "The job was given up") }
+    if host.isCancelled { throw VipsError(.cancelled, "The job was cancelled") }
   }
 
   private var cancellation: @Sendable () -> Bool {
-    // Sendable because the host's table allows any thread to ask while the job runs.
+    // Sendable because the host's table may be called from any thread while the job runs.
     nonisolated(unsafe) let host = host
     return { host.isCancelled }
   }

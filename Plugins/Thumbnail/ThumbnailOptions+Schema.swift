@@ -1,19 +1,18 @@
 import PipelineModel
 
 extension ThumbnailOptions {
-  /// The JSON Schema of the options.
   static let schema: JSONValue = [
     "type": "object",
     "additionalProperties": false,
     "properties": [
       "transform": [
         "type": "boolean", "default": true,
-        "description": "Turn the picture upright as its EXIF orientation says.",
+        "description": "Rotate the picture upright according to its EXIF orientation.",
       ],
       "fromImage": [
         "enum": names(FromImage.self), "default": "always",
         "description": """
-        always: decode the picture itself. ifAbsent: use the preview inside the file where it is \
+        always: decode the picture itself. ifAbsent: use the preview inside the file if it is \
         large enough, has the picture's shape within 1 %, and the file is whole.
         """,
       ],
@@ -23,15 +22,14 @@ extension ThumbnailOptions {
         "default": [
           ["name": "grid", "maxPixelSize": 256], ["name": "preview", "maxPixelSize": 1024],
         ],
-        "description": "The thumbnails to make, all from one decode. Names differ.",
+        "description": "The thumbnails to make, all from one decode, with distinct names.",
       ],
-      "format": format("How thumbnails are written.", default: "jpeg"),
-      "quality": quality(
-        "How much of the picture survives compression; PNG has no use for it.", default: 80),
+      "format": format("The file format.", default: "jpeg"),
+      "quality": quality("The compression quality; PNG does not use it.", default: 80),
       "strip": [
         "type": "boolean", "default": true,
         "description": """
-        Leave out EXIF (camera, place), XMP, IPTC and comments. A profile that the colours need \
+        Leave out EXIF (camera, place), XMP, IPTC and comments. A colour profile that is needed \
         stays.
         """,
       ],
@@ -39,7 +37,7 @@ extension ThumbnailOptions {
         "enum": names(ColorSpace.self), "default": "srgb",
         "description": """
         srgb: convert, no profile needed. p3: convert to Display P3 and embed its profile. keep: \
-        leave the colours and embed the picture's own profile.
+        keep the colours and embed the picture's own profile.
         """,
       ],
       "scaling": [
@@ -66,7 +64,7 @@ extension ThumbnailOptions {
         "maximum": .integer(pixelSizes.upperBound),
         "description": "The longer side in pixels. A smaller picture is never enlarged.",
       ],
-      "format": format("How this size is written, instead of the stage's format."),
+      "format": format("The format of this size, instead of the stage's."),
       "quality": quality("The quality of this size, instead of the stage's."),
     ],
   ]

@@ -1,18 +1,16 @@
-/// The options of a stage that makes thumbnails, in ImageIO's words.
+/// The options of a thumbnail stage, in ImageIO's terms.
 struct ThumbnailOptions: Hashable, Sendable {
-  /// Whether a preview inside the file may serve (`kCGImageSourceCreateThumbnailFromImage…`).
+  /// Whether an embedded preview may be used (`kCGImageSourceCreateThumbnailFromImage…`).
   enum FromImage: String, CaseIterable, Decodable { case always, ifAbsent }
 
-  /// How a file is written.
   enum Format: String, CaseIterable, Decodable { case jpeg, webp, png, avif }
 
-  /// What the colours of a thumbnail mean.
+  /// The colour space of a thumbnail.
   enum ColorSpace: String, CaseIterable, Decodable { case srgb, p3, keep }
 
-  /// Whether speed or nearness to a full decode comes first.
+  /// Whether to prefer speed or similarity to a full decode.
   enum Scaling: String, CaseIterable, Decodable { case fast, exact }
 
-  /// One thumbnail.
   struct Size: Hashable, Sendable {
     /// The name of the rendition and of its file.
     var name: String
@@ -24,21 +22,22 @@ struct ThumbnailOptions: Hashable, Sendable {
     var quality: Int?
   }
 
-  /// Whether EXIF's orientation is applied (`kCGImageSourceCreateThumbnailWithTransform`); `true`.
+  /// Whether to apply EXIF's orientation (`kCGImageSourceCreateThumbnailWithTransform`); default
+  /// `true`.
   var transform = true
-  /// Whether a preview inside the file may serve; `always` from the picture itself.
+  /// Whether an embedded preview may be used; default `always` from the picture itself.
   var fromImage = FromImage.always
-  /// The thumbnails; `grid` of 256 and `preview` of 1024 pixels.
+  /// The thumbnails; default `grid` of 256 and `preview` of 1024 pixels.
   var sizes = [Size(name: "grid", maxPixelSize: 256), Size(name: "preview", maxPixelSize: 1024)]
-  /// How files are written; `jpeg`.
+  /// The file format; default `jpeg`.
   var format = Format.jpeg
-  /// How much of a picture survives compression, 1 to 100; 80. PNG has no use for it.
+  /// The compression quality, 1 to 100; default 80. PNG does not use it.
   var quality = 80
-  /// Whether metadata are left out; `true`.
+  /// Whether to leave out metadata; default `true`.
   var strip = true
-  /// What the colours mean; `srgb`.
+  /// The colour space; default `srgb`.
   var colorSpace = ColorSpace.srgb
-  /// Speed or nearness; `fast`.
+  /// Speed or similarity; default `fast`.
   var scaling = Scaling.fast
 
   static let pixelSizes = 1...16384
@@ -46,7 +45,7 @@ struct ThumbnailOptions: Hashable, Sendable {
   static let maximumSizes = 16
   static let namePattern = "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
 
-  /// Whether a name follows `namePattern`, and so is safe as a file name.
+  /// Whether a name matches `namePattern`, and so is safe as a file name.
   static func isName(_ name: String) -> Bool {
     let letters = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
     let others = Set("_-".utf8)

@@ -2,7 +2,7 @@ import PipelineModel
 import PipelinePlugin
 import Vips
 
-/// Makes small pictures of large ones.
+/// Makes thumbnails of pictures.
 final class ThumbnailPlugin: Plugin {
   static let manifest = PluginManifest(
     id: "thumbnail", version: "1.2.0", outputVersion: 3, scope: .original,
@@ -25,13 +25,13 @@ final class ThumbnailPlugin: Plugin {
     }
   }
 
-  /// What the decode takes, and the thumbnails, which are turned and encoded in memory.
+  /// Memory for decoding, and for the thumbnails, which are turned and encoded in memory.
   func estimate(facts: [String: JSONValue]) -> Int? {
     guard let identified = facts["identify"], let needs = identified["decodeBytes"],
       let streamed = needs["streamed"]?.integer
     else { return nil }
-    // The picture is turned only once it is small, so a decode is streamed whatever its
-    // orientation; formats that can't be streamed say so in their own figure.
+    // The picture is turned when it is small, so decoding streams whatever the orientation; for
+    // formats that can't stream, the figure says so.
     let largest = options.sizes.map(\.maxPixelSize).max() ?? 0
     let longer = max(identified["width"]?.integer ?? 0, identified["height"]?.integer ?? 0)
     let side = min(largest, max(longer, 1))
@@ -58,7 +58,7 @@ final class ThumbnailPlugin: Plugin {
 }
 
 extension PluginFailure {
-  /// The class that decides about trying again.
+  /// Maps an error's code to a failure class.
   init(_ error: VipsError) {
     let kind: Class =
       switch error.code {

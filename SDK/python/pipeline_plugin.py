@@ -1,4 +1,4 @@
-"""The side of the line protocol that a plugin of `pipeline` has, for plugins in Python.
+"""The plugin's side of pipeline's line protocol, for plugins in Python.
 
     import pipeline_plugin  # before other imports: it answers for one that fails
 
@@ -10,8 +10,8 @@
     if __name__ == "__main__":
         pipeline_plugin.run(MANIFEST, process)
 
-`docs/plugins.md` describes manifest, request and result. Python 3.9 suffices, without packages.
-From the import on, what is printed goes to standard error, which the program takes as a log.
+`docs/plugins.md` describes manifest, request and result. Requires Python 3.9 and no packages.
+From the import on, printed text goes to standard error, which the program logs.
 """
 
 import errno, json, os, platform, queue, sys, threading, traceback  # noqa: E401
@@ -20,7 +20,7 @@ _TRANSIENT = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ENOMEM, errno.EMFILE,
 _NO_OPTIONS = {"type": "object", "properties": {}, "additionalProperties": False}
 _RENDITION = {"name": str, "path": str, "mediaType": str, "width": int, "height": int}
 _writing = threading.Lock()
-_answers = os.dup(1)  # programs that the plugin starts do not inherit it, unlike 1 itself
+_answers = os.dup(1)  # not inherited by programs that the plugin starts, unlike 1 itself
 os.dup2(2, 1)
 sys.stdout = sys.stderr
 
@@ -30,7 +30,7 @@ class Skip(Exception):
 
 
 class Failure(Exception):
-    """The work can't be done; `kind` is "permanent", "transient" or "environment"."""
+    """The job failed; `kind` is "permanent", "transient" or "environment"."""
 
     def __init__(self, kind, reason):
         super().__init__(reason)
@@ -38,14 +38,14 @@ class Failure(Exception):
 
 
 class Host:
-    """The program, as `process` sees it during one job."""
+    """The program as `process` sees it during one job."""
 
     def __init__(self, job, cancelled):
         self._job, self._cancelled = job, cancelled
 
     @property
     def cancelled(self):
-        """Whether the job should be given up: raise or return soon. Cheap, so ask often."""
+        """Whether the job is cancelled: raise or return soon. Cheap, so check often."""
         return self._job in self._cancelled
 
     def log(self, message, level="info"):
@@ -53,16 +53,16 @@ class Host:
         _send({"type": "log", "level": level, "message": str(message)})
 
     def progress(self, fraction):
-        """Says how much of the job is done, from 0 to 1."""
+        """Reports the completed fraction of the job, from 0 to 1."""
         _send({"type": "progress", "fraction": min(1.0, max(0.0, float(fraction)))})
 
 
 def run(manifest, process, create=None, estimate=None):
     """Answers the program until it closes standard input; never returns.
 
-    process(request, host)  does one job. It returns a dictionary with "facts", "renditions" or
-                            both (None for neither), or raises Skip or Failure. The defaults of
-                            the manifest's options are filled in in request["options"].
+    process(request, host)  runs one job. It returns a dictionary with "facts", "renditions" or
+                            both (None for neither), or raises Skip or Failure. In
+                            request["options"], the manifest's defaults are filled in.
     create(options)         is called once, before all jobs; may raise Failure.
     estimate(facts)         returns the bytes of memory that a job will need, or None.
     """
@@ -106,7 +106,7 @@ def run(manifest, process, create=None, estimate=None):
 
 
 def _read(descriptor, messages, cancelled):
-    """Takes messages on a thread of its own, so that a job can see that it is cancelled."""
+    """Reads messages on a separate thread, so that a running job can see its cancellation."""
     try:
         with open(descriptor, encoding="utf-8", newline="\n") as lines:
             for line in lines:
@@ -117,7 +117,7 @@ def _read(descriptor, messages, cancelled):
                     messages.put(message)
     except Exception:
         traceback.print_exc()
-    os._exit(0)  # nobody waits any more for the job that may be under way
+    os._exit(0)  # nobody waits any more for a running job
 
 
 def _send(message):
@@ -130,7 +130,7 @@ def _send(message):
 def _estimated(estimate, facts):
     try:
         return estimate(facts)
-    except Exception:  # facts differ from file to file, and an estimate is a help only
+    except Exception:  # facts vary from file to file, and an estimate is optional
         traceback.print_exc()
 
 
@@ -139,7 +139,7 @@ def _line(text):
 
 
 def _failure(error, path=None):
-    """An exception as class and reason; one that the plugin did not expect is logged in full."""
+    """Converts an exception to class and reason; logs unexpected ones in full."""
     if isinstance(error, Failure):
         return {"class": error.kind, "reason": _line(error)}
     traceback.print_exc()
@@ -151,20 +151,20 @@ def _failure(error, path=None):
 
 
 def _checked(value, request):
-    """The result of a job that is done, if what `process` returned is one."""
+    """Checks what `process` returned and makes it a result."""
     result = {"outcome": "done", **({} if value is None else value)}
     for key in set(result) - {"outcome", "facts", "renditions"}:
         raise TypeError("process returned the unknown key %r" % key)
     if not isinstance(result.get("facts", {}), dict):
-        raise TypeError("process returned facts that are no dictionary")
+        raise TypeError("process returned facts that are not a dictionary")
     for rendition in result.get("renditions", []):
         for key, kind in _RENDITION.items():
             if not isinstance(rendition.get(key), kind):
                 raise TypeError("process returned a rendition whose %s is not %s" % (key, kind))
         path = os.path.normpath(os.path.join(request["output"], rendition["path"]))
         if not path.startswith(request["output"] + "/") or not os.path.isfile(path):
-            raise ValueError("the rendition %(name)s is no file in the output folder" % rendition)
-    # A line has at most 1 MiB, with the job's number around the result.
+            raise ValueError("rendition %(name)s is not a file in the output folder" % rendition)
+    # A line has at most 1 MiB, including the job's number around the result.
     size = len(json.dumps(result, allow_nan=False))
     if size > (1 << 20) - 1024:
         raise ValueError("process returned %d bytes as JSON, more than 1 MiB" % size)
@@ -172,7 +172,7 @@ def _checked(value, request):
 
 
 def _failed_to_start(kind, error, trace):
-    """Answers the program's first message where the plugin ends before it comes to `run`."""
+    """Answers the program's first message if the plugin fails before it calls `run`."""
     sys.__excepthook__(kind, error, trace)
     if os.read(0, 1):
         reason = _line("%s: %s" % (kind.__name__, error))

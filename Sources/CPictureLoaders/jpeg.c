@@ -6,8 +6,8 @@
 #include <jpeglib.h>
 #include <jerror.h>
 
-// Passes over the picture that a progressive file may have: a small one with thousands of them
-// keeps a decoder busy for minutes. Source: libjpeg-turbo, "two issues with the JPEG standard".
+// The most scans of a progressive file: a small one with thousands of them keeps a decoder busy for
+// minutes. Source: libjpeg-turbo, "two issues with the JPEG standard".
 #define MOST_SCANS 500
 
 struct pipeline_jpeg {
@@ -17,8 +17,8 @@ struct pipeline_jpeg {
   struct jpeg_progress_mgr progress;
   jmp_buf failed;
   VipsSource *source;
-  // As long as that of djpeg: far from the end of a buffer libjpeg-turbo decodes fast, and passes
-  // over codes that it would warn of otherwise.
+  // djpeg's size: far from the end of a buffer, libjpeg-turbo decodes faster and misses codes that
+  // it would otherwise warn about.
   JOCTET buffer[4096];
   int is_inverted;
   int is_over;
@@ -31,7 +31,7 @@ static void fail(j_common_ptr decoder) {
   pipeline_jpeg *jpeg = decoder->client_data;
   char text[JMSG_LENGTH_MAX];
   decoder->err->format_message(decoder, text);
-  // Behind the picture nothing is an error.
+  // Errors after the end of the picture don't count.
   if (!jpeg->is_over) vips_error("VipsJpeg", "%s", text);
   longjmp(jpeg->failed, 1);
 }
@@ -44,7 +44,7 @@ static void note(pipeline_jpeg *jpeg) {
   g_strlcpy(jpeg->faults.first, text, sizeof jpeg->faults.first);
 }
 
-// Called for each message; those below zero are warnings of damaged data.
+// Called for each message; negative levels are warnings about damaged data.
 static void hear(j_common_ptr common, int level) {
   if (level >= 0) return;
   pipeline_jpeg *jpeg = common->client_data;
@@ -53,12 +53,12 @@ static void hear(j_common_ptr common, int level) {
   int marker = decoder->unread_marker;
   int code = common->err->msg_code;
   if (code != JWRN_HIT_MARKER && code != JWRN_MUST_RESYNC) return;
-  // A restart marker ends no more than its segment, where there may be one.
+  // A restart marker ends only its segment, if restarts are used.
   if (marker == 0 || (is_restart(marker) && decoder->restart_interval > 0)) return;
   jpeg->faults.lacks_data = 1;
-  // What later passes lack, they only lack in detail.
+  // Missing data in later passes cost only detail.
   if (decoder->Ss != 0 || decoder->Ah != 0 || decoder->total_iMCU_rows == 0) return;
-  // The row that lacks something is there in part.
+  // The incomplete row is partly present.
   double present = (double)(decoder->input_iMCU_row + 1) / decoder->total_iMCU_rows;
   if (present < jpeg->faults.present) jpeg->faults.present = present;
 }
@@ -82,7 +82,7 @@ static boolean fill(j_decompress_ptr decoder) {
     jpeg->input.bytes_in_buffer = count;
     return TRUE;
   }
-  // libjpeg's documented way: a warning, and an end that is made up.
+  // The way that libjpeg documents: a warning, and a synthetic end-of-image marker.
   jpeg->faults.lacks_end = 1;
   WARNMS(decoder, JWRN_JPEG_EOF);
   jpeg->input.next_input_byte = end;
@@ -94,7 +94,7 @@ static void skip(j_decompress_ptr decoder, long count) {
   pipeline_jpeg *jpeg = decoder->client_data;
   while (count > 0) {
     if (jpeg->input.bytes_in_buffer == 0) fill(decoder);
-    // What is made up has no bytes to skip.
+    // The synthetic marker has no bytes to skip.
     if (jpeg->faults.lacks_end) return;
     size_t part = MIN((size_t)count, jpeg->input.bytes_in_buffer);
     jpeg->input.next_input_byte += part;
@@ -132,7 +132,7 @@ static int generate(VipsRegion *region, void *sequence, void *context, void *oth
   for (int row = 0; row < part->height; row++) {
     JSAMPROW values = VIPS_REGION_ADDR(region, part->left, part->top + row);
     jpeg_read_scanlines(decoder, &values, 1);
-    // Adobe's CMYK, which is nearly all there is, has 255 for no ink.
+    // Adobe's CMYK, which is nearly all there is, uses 255 for no ink.
     if (jpeg->is_inverted)
       for (size_t index = 0; index < count; index++) values[index] = 255 - values[index];
   }
@@ -169,7 +169,7 @@ static void start(pipeline_jpeg *jpeg, int shrink) {
   jpeg_start_decompress(decoder);
 }
 
-// The picture with rows as libjpeg makes them, which are rounded up to the next whole pixel.
+// Makes the picture with libjpeg's rows, whose dimensions are rounded up.
 static int make_rows(pipeline_jpeg *jpeg, VipsImage *header, VipsImage *rows) {
   if (vips_image_pipelinev(rows, VIPS_DEMAND_STYLE_FATSTRIP, header, NULL)) return -1;
   rows->Xsize = jpeg->decoder.output_width;
@@ -192,7 +192,7 @@ pipeline_jpeg *pipeline_jpeg_load(VipsSource *source, VipsImage *header, int shr
   VipsImage *rows = vips_image_new();
   g_object_set_data_full(G_OBJECT(rows), "pipeline-jpeg", g_atomic_rc_box_acquire(jpeg), release);
   VipsImage *ordered = NULL;
-  // Whole pixels only, as libvips has it; the cut comes last so that whole rows are asked for.
+  // Only whole pixels, as in libvips; cropping last makes libvips request whole rows.
   int result = make_rows(jpeg, header, rows) ||
                vips_sequential(rows, &ordered, "tile_height", 8, NULL) ||
                vips_extract_area(ordered, out, 0, 0, MAX(1, jpeg->decoder.image_width / shrink),

@@ -27,7 +27,8 @@ pipeline_png_state pipeline_png_check(VipsSource *source) {
   while (state == PIPELINE_PNG_WHOLE) {
     state = take(source, head, sizeof head);
     if (state != PIPELINE_PNG_WHOLE) break;
-    // A chunk whose name begins with a small letter adds to the picture, but makes none of it.
+    // A chunk whose name starts with a lower-case letter is ancillary: the picture does not need
+    // it.
     int counts = (head[4] & 0x20) == 0;
     uint32_t left = number(head);
     uLong sum = crc32(0, head + 4, 4);

@@ -6,7 +6,7 @@ typedef struct {
   TIFF *tiff;
   VipsSource *source;
   uint32_t width, height;
-  // Rows that are decoded together, and pixels of them: a strip, or a tile of those side by side.
+  // Rows decoded together, and their width in pixels: a strip, or a tile of a row of tiles.
   uint32_t rows, columns;
   uint32_t *raster;
   int count;
@@ -50,7 +50,7 @@ static void destroy(gpointer context) {
   g_free(pages);
 }
 
-// Rows of a raster go from the bottom to the top. Source: TIFFReadRGBAStrip(3TIFF).
+// Raster rows go from bottom to top. Source: TIFFReadRGBAStrip(3TIFF).
 static void copy(Pages *pages, VipsRegion *region, uint32_t left, uint32_t rows) {
   VipsRect *part = &region->valid;
   uint32_t columns = MIN(pages->columns, pages->width - left);
@@ -90,7 +90,7 @@ static int generate(VipsRegion *region, void *sequence, void *context, void *oth
 static int open_page(Pages *pages) {
   TIFF *tiff = pages->tiff;
   char reason[1024];
-  // Counting goes through all pages, and back to the first.
+  // Counting visits all pages and returns to the first.
   pages->count = TIFFNumberOfDirectories(tiff);
   if (!TIFFGetField(tiff, TIFFTAG_IMAGEWIDTH, &pages->width) ||
       !TIFFGetField(tiff, TIFFTAG_IMAGELENGTH, &pages->height) || pages->width == 0 ||
@@ -112,7 +112,7 @@ static int open_page(Pages *pages) {
     if (TIFFGetFieldDefaulted(tiff, TIFFTAG_ROWSPERSTRIP, &rows) && rows > 0)
       pages->rows = MIN(rows, pages->height);
   }
-  // Turning is left to whoever asked; libtiff would turn each strip by itself.
+  // The caller rotates; libtiff would rotate each strip separately.
   TIFFSetField(tiff, TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT);
   gsize values = (gsize)pages->columns * pages->rows;
   if (pages->columns == 0 || pages->rows == 0 || pages->rows > VIPS_MAX_COORD ||
@@ -140,7 +140,7 @@ int pipeline_tiff_load_rgba(VipsSource *source, VipsImage **out) {
   pages->source = g_object_ref(source);
   VipsImage *image = vips_image_new();
   g_object_set_data_full(G_OBJECT(image), "pipeline-tiff", pages, destroy);
-  // No mapping, as libvips has it.
+  // No memory mapping, as in libvips.
   pages->tiff = TIFFClientOpen("source input", "rm", (thandle_t)source, read_bytes, write_bytes,
                                seek, close_nothing, size, NULL, NULL);
   int result = -1;

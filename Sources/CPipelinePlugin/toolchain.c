@@ -1,5 +1,5 @@
 #include "pipeline_plugin.h"
 
-// The compiler that the Swift toolchain brings along names its exact revision,
-// which is as good a name for the Swift runtime as there is.
+// The Swift toolchain's own Clang reports its exact revision, which identifies the Swift runtime as
+// well as anything can.
 const char *const pipeline_plugin_toolchain = "swift with " __VERSION__;

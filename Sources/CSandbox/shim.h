@@ -1,11 +1,11 @@
-// What a process gives up for good: libseccomp, and the system calls of Landlock
-// and capabilities(7), for which the C library has no functions.
+// libseccomp, and the system calls of Landlock and capabilities(7), for which the C library has no
+// functions.
 
 #ifndef PIPELINE_SANDBOX_SHIM_H
 #define PIPELINE_SANDBOX_SHIM_H
 
-// Without _GNU_SOURCE: with it <sys/types.h>, which <seccomp.h> needs, has another
-// `fd_set` than Swift's Glibc module, and Clang refuses two.
+// Without _GNU_SOURCE: with it, <sys/types.h>, which <seccomp.h> needs, has a different `fd_set`
+// than Swift's Glibc module, and Clang rejects two.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -24,8 +24,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// landlock(7). Numbers and structures are written out, because the headers of a
-// distribution are older than the kernels that the program meets.
+// landlock(7). Numbers and structures are spelled out, because distributions' headers are older
+// than the kernels that the program meets.
 struct pipeline_landlock_ruleset {
   uint64_t files;   // since ABI 1
   uint64_t network; // since ABI 4
@@ -37,12 +37,12 @@ struct __attribute__((packed)) pipeline_landlock_path {
   int32_t descriptor;
 };
 
-// The ABI that the kernel has, or -1.
+// The kernel's ABI version, or -1.
 static inline int pipeline_landlock_abi(void) {
   return (int)syscall(444, NULL, (size_t)0, 1U);
 }
 
-// A kernel takes a structure that is longer than its own if the rest is zero.
+// A kernel accepts a structure longer than its own if the rest is zero.
 static inline int pipeline_landlock_create(const struct pipeline_landlock_ruleset *ruleset) {
   return (int)syscall(444, ruleset, sizeof *ruleset, 0U);
 }
@@ -67,17 +67,16 @@ static inline int pipeline_seccomp_available(void) {
   return syscall(SYS_seccomp, 2U, 0U, &action) == 0;
 }
 
-// Whether the kernel lets somebody be asked before a system call goes on: since 5.5 with all that
-// is needed, and since 5.0 with this question. Source: seccomp(2).
+// Whether the kernel supports asking before a system call continues: everything needed since 5.5,
+// this query since 5.0. Source: seccomp(2).
 static inline int pipeline_questions_available(void) {
   struct seccomp_notif_sizes sizes;
   return syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0U, &sizes) == 0
       && sizes.seccomp_notif <= 1024 && sizes.seccomp_notif_resp <= 1024;
 }
 
-// Gives up all capabilities but those of `kept`, for this process and what it
-// starts. Source: capset(2), which is not called where there is nothing to give up:
-// a service's own filter of system calls may refuse it.
+// Drops all capabilities except `kept`, for this process and its children. Does not call capset(2)
+// if there is nothing to drop, because a service's own system call filter may refuse it.
 static inline int pipeline_keep_capabilities(uint64_t kept) {
   struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
@@ -94,12 +93,12 @@ static inline int pipeline_keep_capabilities(uint64_t kept) {
   return (int)syscall(SYS_capset, &header, data);
 }
 
-// close_range(2) is younger than some C libraries.
+// close_range(2) is newer than some C libraries.
 static inline int pipeline_close_on_exec_from(unsigned int first) {
   return (int)syscall(436, first, ~0U, 4U);
 }
 
-// execveat(2) of the file that a descriptor stands for, with AT_EMPTY_PATH; `path` is empty.
+// execveat(2) of an open file, with AT_EMPTY_PATH; `path` is empty.
 static inline int pipeline_execute(
     int descriptor, const char *path, char *const arguments[], char *const environment[]) {
   return (int)syscall(SYS_execveat, descriptor, path, arguments, environment, 0x1000);
@@ -135,7 +134,7 @@ static inline int pipeline_send_descriptor(int socket, int descriptor) {
   return (int)sendmsg(socket, &message.head, MSG_NOSIGNAL);
 }
 
-// Returns -1 where none was sent.
+// Returns -1 if none was sent.
 static inline int pipeline_receive_descriptor(int socket) {
   struct pipeline_descriptor_message message;
   pipeline_prepare(&message);
@@ -147,13 +146,13 @@ static inline int pipeline_receive_descriptor(int socket) {
   return descriptor;
 }
 
-// A stream of two ends, both close-on-exec. Source: socketpair(2).
+// Both ends are close-on-exec. Source: socketpair(2).
 static inline int pipeline_socket_pair(int ends[2]) {
   return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends);
 }
 
-// What somebody asks who wants to fork. Source: seccomp_unotify(2). A kernel may have longer
-// structures than the headers, and wants the memory to be zero.
+// A request to fork. Source: seccomp_unotify(2). A kernel's structures may be longer than the
+// headers', and it requires zeroed memory.
 struct pipeline_fork_question {
   union {
     struct seccomp_notif question;
@@ -166,15 +165,15 @@ static inline int pipeline_next_question(int listener, struct pipeline_fork_ques
   return ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, question);
 }
 
-// Whether a thread is asked for, rather than a process: the flags are the first argument of
-// clone(2), and fork(2) and vfork(2) have none.
+// Whether the request is for a thread rather than a process: the flags are the first argument of
+// clone(2); fork(2) and vfork(2) have none.
 static inline int pipeline_asks_for_thread(const struct pipeline_fork_question *question) {
   return question->content.question.data.nr == SYS_clone
       && (question->content.question.data.args[0] & CLONE_THREAD) != 0;
 }
 
-// Lets the call go on, or answers it with an error number. The flags are in a register, so what
-// was decided upon is what the kernel goes on with.
+// Lets the call continue, or fails it with an error number. The flags are in a register, so the
+// kernel continues with what was checked.
 static inline int pipeline_answer(
     int listener, const struct pipeline_fork_question *question, int error) {
   union {
@@ -188,8 +187,8 @@ static inline int pipeline_answer(
   return ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &content);
 }
 
-// mount_namespaces(7), user_namespaces(7). By their numbers: the flags of unshare(2) need
-// _GNU_SOURCE, and the calls on descriptors of mounts are younger than some C libraries.
+// mount_namespaces(7), user_namespaces(7). By number: the flags of unshare(2) need _GNU_SOURCE, and
+// the calls on mount descriptors are newer than some C libraries.
 enum {
   pipeline_new_mounts = 0x00020000, // CLONE_NEWNS
   pipeline_new_user = 0x10000000,   // CLONE_NEWUSER
@@ -197,7 +196,7 @@ enum {
 
 static inline int pipeline_unshare(int flags) { return (int)syscall(SYS_unshare, flags); }
 
-// What is mounted here reaches nobody else, and what is unmounted elsewhere is unmounted here.
+// Mounts made here propagate nowhere; unmounts elsewhere take effect here.
 static inline int pipeline_mounts_follow(void) {
   const unsigned long recursive = 0x4000, slave = 0x80000;
   return (int)syscall(SYS_mount, NULL, "/", NULL, recursive | slave, NULL);
@@ -208,8 +207,8 @@ static inline int pipeline_mount_memory(const char *path) {
   return (int)syscall(SYS_mount, "pipeline", path, "tmpfs", nosuid | nodev, "mode=755,size=1m");
 }
 
-// A copy of what is mounted at a place and below it, attached nowhere; links are not followed.
-// Source: open_tree(2).
+// Returns a detached copy of the mounts at and below a path; does not follow links. Source:
+// open_tree(2).
 static inline int pipeline_copy_tree(const char *path) {
   const unsigned int clone = 1, recursive = 0x8000, nofollow = 0x100;
   return (int)syscall(428, -100, path, clone | recursive | nofollow | O_CLOEXEC);
@@ -221,8 +220,8 @@ static inline int pipeline_attach_tree(int tree, int place) {
   return (int)syscall(429, tree, "", place, "", from_empty | to_empty);
 }
 
-// Lets nothing be written by way of a mount, and of those below it if asked. Since Linux 5.12;
-// source: mount_setattr(2).
+// Makes a mount read-only and, if asked, those below it. Since Linux 5.12; source:
+// mount_setattr(2).
 static inline int pipeline_mount_read_only(int mount, int is_recursive) {
   const unsigned int empty = 0x1000, recursive = 0x8000;
   struct { uint64_t set, cleared, propagation, user; } attributes = {1, 0, 0, 0};
@@ -235,7 +234,7 @@ static inline int pipeline_unmount(const char *path) {
   return (int)syscall(SYS_umount2, path, 2);
 }
 
-// Makes the working folder the root, and lets go of the old one. Source: pivot_root(2).
+// Makes the working folder the root, and detaches the old one. Source: pivot_root(2).
 static inline int pipeline_become_root(void) {
   if (syscall(SYS_pivot_root, ".", ".") < 0) return -1;
   return pipeline_unmount(".");
@@ -249,7 +248,8 @@ static inline int pipeline_write_text(const char *path, const char *text) {
   return count < 0 ? -1 : 0;
 }
 
-// Does, in a process of its own, all that `PrivateRoot` needs. Returns 0 or the error number.
+// Tries everything that `PrivateRoot` needs, in a process of its own. Returns 0 or the error
+// number.
 static inline int pipeline_make_root(const char *user_map, const char *group_map) {
   if (user_map != NULL
       && (pipeline_write_text("/proc/self/setgroups", "deny") < 0
@@ -263,8 +263,8 @@ static inline int pipeline_make_root(const char *user_map, const char *group_map
   return 0;
 }
 
-// Whether a process could be given a root folder of its own: 0, or the error number. A child
-// tries, which shares no memory and makes system calls only, so that threads don't matter.
+// Tries whether a process can get a private root; returns 0 or the error number. The child shares
+// no memory and makes only system calls, so other threads don't matter.
 static inline int pipeline_try_root(
     int flags, const char *user_map, const char *group_map) {
   const int wait_for_all = 0x40000000; // __WALL: it sends no signal when it ends
@@ -275,7 +275,7 @@ static inline int pipeline_try_root(
   while (syscall(SYS_wait4, child, &status, wait_for_all, NULL) < 0) {
     if (errno != EINTR) return errno;
   }
-  // A filter of system calls that ends who makes one refuses as well.
+  // A system call filter that kills the caller is a refusal, too.
   return (status & 0x7f) == 0 ? (status >> 8) & 0xff : EPERM;
 }
 
@@ -287,8 +287,8 @@ static inline int pipeline_has_capability(int number) {
   return (data[number / 32].effective >> (number % 32)) & 1;
 }
 
-// What <fcntl.h> and <sys/mman.h> have under _GNU_SOURCE only, and macros that Swift
-// can't evaluate.
+// Values that <fcntl.h> and <sys/mman.h> define only with _GNU_SOURCE, and macros that Swift can't
+// evaluate.
 enum {
   pipeline_open_path = 0x200000,
   pipeline_map_fixed = 0x100000,

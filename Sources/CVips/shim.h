@@ -1,18 +1,18 @@
 #include <vips/vips.h>
 
-// Swift can't call a variadic C function or expand a macro. Each function here
-// gives one such call a fixed list of arguments, and does nothing else.
+// Swift can't call variadic C functions or expand macros. Each function here wraps one such call
+// with a fixed list of arguments, and does nothing else.
 
-// VIPS_INIT is a macro that also checks the version of the headers.
+// VIPS_INIT is a macro that also checks the headers' version.
 static inline int pipeline_vips_init(const char *name) { return VIPS_INIT(name); }
 
-// vips_call is variadic. `loader` is a nickname that takes a source.
+// vips_call is variadic. `loader` is the nickname of a loader that reads from a source.
 static inline int pipeline_vips_load(const char *loader, VipsSource *source, VipsImage **out,
                                      VipsAccess access, VipsFailOn fail_on) {
   return vips_call(loader, source, out, "access", access, "fail_on", fail_on, NULL);
 }
 
-// vips_webpload_source is variadic; only WebP takes a scale.
+// vips_webpload_source is variadic; only WebP has a scale.
 static inline int pipeline_vips_load_webp(VipsSource *source, VipsImage **out, double scale,
                                           VipsAccess access, VipsFailOn fail_on) {
   return vips_webpload_source(source, out, "scale", scale, "access", access, "fail_on", fail_on,
@@ -63,7 +63,7 @@ static inline int pipeline_vips_copy(VipsImage *in, VipsImage **out) {
   return vips_copy(in, out, NULL);
 }
 
-// vips_copy is variadic; this one names the meaning of the bands anew.
+// vips_copy is variadic; this call changes the interpretation of the bands.
 static inline int pipeline_vips_reinterpret(VipsImage *in, VipsImage **out,
                                             VipsInterpretation interpretation) {
   return vips_copy(in, out, "interpretation", interpretation, NULL);
@@ -75,7 +75,7 @@ static inline int pipeline_vips_colourspace(VipsImage *in, VipsImage **out,
   return vips_colourspace(in, out, space, NULL);
 }
 
-// vips_icc_transform is variadic. An embedded profile is used if it fits, else `input`.
+// vips_icc_transform is variadic. It uses the embedded profile if that fits, otherwise `input`.
 static inline int pipeline_vips_icc_transform(VipsImage *in, VipsImage **out, const char *output,
                                               const char *input, int depth) {
   return vips_icc_transform(in, out, output, "embedded", TRUE, "input_profile", input, "intent",
@@ -91,7 +91,7 @@ static inline int pipeline_vips_flip(VipsImage *in, VipsImage **out, VipsDirecti
   return vips_flip(in, out, direction, NULL);
 }
 
-// vips_image_write_to_buffer is variadic. `suffix` is such as ".jpg[Q=80]".
+// vips_image_write_to_buffer is variadic. `suffix` is, for example, ".jpg[Q=80]".
 static inline int pipeline_vips_encode(VipsImage *in, const char *suffix, void **bytes,
                                        size_t *length) {
   return vips_image_write_to_buffer(in, suffix, bytes, length, NULL);

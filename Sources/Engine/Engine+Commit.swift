@@ -5,7 +5,7 @@ import PipelineModel
 import PipelinePlugin
 import Synchronization
 
-/// What came of jobs, made durable in groups and then told.
+/// Commits finished jobs in groups, then reports them.
 extension Engine {
   func commit(_ all: [FinishedJob]) throws(EngineError) {
     let finished = try giveBackGivenUp(all)
@@ -20,7 +20,7 @@ extension Engine {
     let withdrawn = try inLedger { () throws(CatalogError) in
       try ledger.withdrawn(among: completions.map(\.token))
     }
-    // What is left behind is found by `verify`, or emptied at the next start.
+    // `verify` finds leftover files, and the next start empties `work/`.
     for path in unused {
       warnIfFailing { () throws(FileError) in try renditions.remove(path) }
     }
@@ -28,7 +28,7 @@ extension Engine {
       warnIfFailing { () throws(FileError) in try work.remove(job.job.token) }
     }
     state.withLock { state in
-      // Needed rows are done, so dependents may be ready.
+      // Prerequisites are done now, so dependents may be ready.
       for index in state.admission.stages.indices {
         state.admission.stages[index].isExhausted = false
       }
@@ -39,9 +39,9 @@ extension Engine {
     try holdStages(after: finished.filter { !withdrawn.contains($0.job.token) })
   }
 
-  /// Makes jobs that were given up ready again, as if they had never begun.
+  /// Returns cancelled jobs to the ready state, as if they had never started.
   ///
-  /// - Returns: the others.
+  /// - Returns: the other jobs.
   private func giveBackGivenUp(_ finished: [FinishedJob]) throws(EngineError) -> [FinishedJob] {
     var tokens: [AttemptToken] = []
     var others: [FinishedJob] = []
@@ -56,7 +56,7 @@ extension Engine {
     return others
   }
 
-  /// Tells of a file that can't be dealt with; nothing depends on it.
+  /// Reports a file error as a warning; nothing depends on that file.
   private func warnIfFailing(_ body: () throws(FileError) -> Void) {
     do throws(FileError) { try body() } catch { report.warning(error.message) }
   }
@@ -84,15 +84,15 @@ extension Engine {
       case (.failed(let failure), _):
         outcomes.append(outcome(failure, of: job))
       case (.givenUp, _):
-        // Those were given back before.
+        // `giveBackGivenUp` has already dealt with these.
         continue
       }
     }
     return outcomes
   }
 
-  /// Makes the renditions of a group durable together, or, if that fails, each
-  /// job's by themselves, so that it is known whose can't be kept.
+  /// Makes a group's renditions durable together. If that fails, retries job by job to find out
+  /// which ones can't be stored.
   private func keep(_ finished: [FinishedJob]) -> [Result<[NewRendition], FileError>] {
     let made = finished.map { ($0.job, $0.renditions) }
     if let stored = try? renditions.store(made) { return stored.map { .success($0) } }
@@ -113,7 +113,7 @@ extension Engine {
         retryAt = Timestamp.now.adding(seconds: delay)
       }
     case .environment:
-      // The machine is to blame, not the file: the stage waits for the next run.
+      // The machine is at fault, not the file: the stage waits for the next run.
       retryAt = Timestamp.now
     }
     return .failed(class: failure.class.rawValue, reason: failure.reason, retryAt: retryAt)

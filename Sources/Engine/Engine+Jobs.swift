@@ -7,9 +7,9 @@ import PipelineModel
 import PipelinePlugin
 import Synchronization
 
-/// Jobs on their stages' queues, from admission to what the plugin answered.
+/// Runs jobs on their stages' queues, from admission to the plugin's answer.
 extension Engine {
-  /// Begins every job that may begin now; called on any queue.
+  /// Starts every admissible job; called on any queue.
   func begin() {
     let admitted = state.withLock { state in
       state.finished.count < Self.mostUncommitted ? state.admission.admit() : []
@@ -19,7 +19,7 @@ extension Engine {
     }
   }
 
-  /// How long after a first look at a missing original the second one follows.
+  /// The delay before a missing original is looked up a second time.
   private static let patience = DispatchTimeInterval.seconds(2)
 
   private func run(
@@ -54,13 +54,14 @@ extension Engine {
     } catch {
       stage.giveBack(lane)
       if error.code == .notFound, !isSecondLook {
-        // It may be on its way back to its folder, or be healed: soon the ledger knows,
-        // or the original is there again.
+        // The original may be moving back to its folder or being repaired. The ledger will know
+        // soon, or the file will be back.
         return stage.queue.asyncAfter(deadline: .now() + Self.patience) { [self] in
           run(waiting, stage: index, isSecondLook: true)
         }
       }
-      // Waiting brings neither back: an import of the file does, and has its jobs tried again.
+      // Retrying helps in neither case. Importing the file again does, and its jobs are then
+      // retried.
       let isLost = [.notFound, .notRegular].contains(error.code)
       let failure = PluginFailure(isLost ? .permanent : .transient, error.message)
       end(waiting, stage: index, .failed(failure), since: start)
@@ -93,8 +94,8 @@ extension Engine {
       deadline: (stage.plan.configuration.limits.time ?? StageLimits.standardTime).seconds)
   }
 
-  /// The facts with those of the identifying stage under the plugin's own name
-  /// as well, so that a plugin finds them whatever the stage is called.
+  /// Returns the facts with those of the identifying stage also under the plugin's own name, so
+  /// that plugins find them whatever the stage is called.
   func aliased(_ facts: [String: JSONValue]) -> [String: JSONValue] {
     var facts = facts
     for stage in lanes where stage.plan.configuration.plugin == StagePlan.identifier {

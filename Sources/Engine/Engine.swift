@@ -7,23 +7,22 @@ import PipelineModel
 import PipelinePlugin
 import Synchronization
 
-/// Runs the stages: claims ready rows from the ledger in bounded batches,
-/// admits jobs by counting, and commits what comes of them in groups.
+/// Runs the stages: claims ready rows from the ledger in bounded batches, admits jobs within width
+/// and memory limits, and commits results in groups.
 ///
-/// Two kinds of queues: each stage's own concurrent one, on which plugins work,
-/// and one serial queue, `pipeline.engine`, on which everything that touches
-/// the ledger happens. A finished job makes room for the next one at once; its
-/// result waits for the serial queue, where the results that gathered while the
-/// last group was flushed are the next group.
+/// Plugins work on one concurrent queue per stage; everything that touches the ledger happens on
+/// the serial queue `pipeline.engine`. A finished job makes room for the next one at once. Its
+/// result waits for the serial queue: the results that gather during one commit form the next
+/// group.
 package final class Engine: Sendable {
   struct State {
     var admission: Admission
     var finished: [FinishedJob] = []
-    /// Whether a pass over the ledger is due already.
+    /// Whether a pass over the ledger is already scheduled.
     var isPassDue = false
-    /// Whether a pass is under way: what it took is nowhere else to be seen.
+    /// Whether a pass is running: the results it took are recorded nowhere else.
     var isPassing = false
-    /// Running jobs, until what they made is collected.
+    /// Running jobs, until their results are collected.
     var running: [AttemptToken: (job: RunningJob, control: JobControl)] = [:]
     var error: EngineError?
   }
@@ -39,17 +38,18 @@ package final class Engine: Sendable {
   private let serial = DispatchQueue(label: "pipeline.engine")
   private let idle = DispatchSemaphore(value: 0)
 
-  /// Results that wait for the serial queue before no more jobs begin.
+  /// The number of uncommitted results at which no more jobs start.
   static let mostUncommitted = 256
 
-  /// Makes an engine; `start` begins the work.
+  /// Creates an engine and configures the ledger's stages; `wake` starts the work.
   ///
   /// - Parameters:
-  ///   - library: the library's folder, which has `renditions/` and `work/`.
+  ///   - library: the library's folder, which contains `renditions/` and `work/`.
   ///   - memoryBudget: the bytes that all running jobs may need together.
-  ///   - shortage: why there is no room for what jobs make, as a sentence; `nil` for room.
-  ///   - isStopped: whether to leave the rest of what changed stages mean for assets that are
-  ///     there; asked again and again meanwhile.
+  ///   - shortage: returns a sentence that says why there is no room for results; `nil` if there
+  ///     is.
+  ///   - isStopped: polled while the ledger applies changed stages to existing assets; `true`
+  ///     leaves the rest.
   package init(
     _ plan: StagePlan, ledger: any Ledger, originals: any OriginalStore, library: Descriptor,
     memoryBudget: Int, report: any EngineReport,
@@ -82,7 +82,7 @@ package final class Engine: Sendable {
     }
   }
 
-  /// Says that the ledger may have ready rows; returns at once.
+  /// Announces that the ledger may have ready rows; returns at once.
   package func wake() {
     state.withLock { state in
       for index in state.admission.stages.indices {
@@ -92,27 +92,28 @@ package final class Engine: Sendable {
     schedulePass()
   }
 
-  /// Makes the instances of all plugins, which the first jobs else wait for; returns at once.
+  /// Creates all plugin instances in advance, so that the first jobs need not wait; returns at
+  /// once.
   package func warmUp() {
     serial.async { [self] in
       for index in lanes.indices {
         let active = state.withLock { $0.admission.stages[index].active }
-        // What keeps a plugin from being made is told when there is work for it.
+        // `claim` reports a plugin that can't be created, once there is work for it.
         try? lanes[index].prepare(active: active)
         lanes[index].warmUp()
       }
     }
   }
 
-  /// Why the engine can't go on, or `nil`.
+  /// Why the engine can't continue, or `nil`.
   package var failure: EngineError? { state.withLock { $0.error } }
 
-  /// Waits until no row is ready and no job runs, or `isStopped` says so.
+  /// Waits until no row is ready and no job runs, or `isStopped` returns `true`.
   ///
-  /// Called on a thread that is no Dispatch worker.
+  /// Must not be called on a Dispatch worker thread.
   ///
-  /// - Parameter isStopped: asked every now and then, on that thread.
-  /// - Throws: the error that ended the engine's work.
+  /// - Parameter isStopped: polled on the calling thread.
+  /// - Throws: the error that stopped the engine.
   package func drain(isStopped: () -> Bool) throws(EngineError) {
     wake()
     while true {
@@ -123,15 +124,15 @@ package final class Engine: Sendable {
     }
   }
 
-  /// Lets no more jobs begin, gives claimed ones back, asks running ones to give
-  /// up, and waits for them until the deadline.
+  /// Starts no more jobs, releases claimed ones, cancels running ones, and waits for them until the
+  /// deadline.
   package func stop(deadline: ContinuousClock.Instant) {
     let controls = state.withLock { state in
       state.admission.isStopped = true
       return state.running.values.map(\.control)
     }
     for control in controls { control.giveUp() }
-    // A pass that is under way may still be claiming, so its end is waited for.
+    // A running pass may still be claiming, so wait for it to finish.
     serial.sync { [self] in
       let waiting = state.withLock { state in
         var tokens: [AttemptToken] = []
@@ -149,19 +150,19 @@ package final class Engine: Sendable {
     }
   }
 
-  /// Ends the workers; called once no job runs any more, or those that run are past their time.
+  /// Ends the workers; called when no job runs or the remaining ones are past their deadline.
   ///
-  /// Called on a thread that is no Dispatch worker; takes no longer than a few seconds.
+  /// Must not be called on a Dispatch worker thread; takes at most a few seconds.
   package func close() {
     let group = DispatchGroup()
     for stage in lanes { stage.end(in: group) }
-    // Who does not end by then is ended by the kernel, together with this process.
+    // The kernel ends the remaining workers together with this process.
     _ = group.wait(timeout: .now() + .seconds(10))
   }
 
-  /// Lets stages run again that the machine lacked something for: it may be there by now.
+  /// Releases stages held for something that the machine lacked: it may be available by now.
   package func releaseHeldStages() throws(EngineError) {
-    // A plugin that could not be used when the plan was made needs another plan.
+    // A plugin that was unusable when the plan was made needs a new plan.
     for index in lanes.indices where lanes[index].plan.fault == nil {
       let wasHeld = state.withLock { state in
         defer { state.admission.stages[index].isHeld = false }
@@ -171,12 +172,12 @@ package final class Engine: Sendable {
     }
   }
 
-  /// The job that has been running for the longest; `nil` where none is.
+  /// The job that has run longest; `nil` if none runs.
   package var longestJob: RunningJob? {
     state.withLock { state in state.running.values.map(\.job).min { $0.since < $1.since } }
   }
 
-  /// Names of the stages that don't run, because the machine lacks something.
+  /// Names of stages that are held because the machine lacks something.
   package var heldStages: Set<String> {
     state.withLock { state in
       Set(lanes.indices.filter { state.admission.stages[$0].isHeld }.map { lanes[$0].plan.name })
@@ -191,7 +192,7 @@ package final class Engine: Sendable {
     }
   }
 
-  /// Whether no job runs and none waits to be recorded.
+  /// Whether no job runs and no result waits to be recorded.
   package var isQuiet: Bool {
     state.withLock {
       $0.admission.active == 0 && $0.admission.estimating == 0 && $0.finished.isEmpty
@@ -209,7 +210,7 @@ package final class Engine: Sendable {
     if isNew { serial.async { [self] in pass() } }
   }
 
-  /// Commits what is finished, claims what there is room for, begins what may begin.
+  /// Commits results, claims as many jobs as fit, and starts those that are admissible.
   private func pass() {
     let finished = state.withLock { state in
       state.isPassDue = false
@@ -238,7 +239,7 @@ package final class Engine: Sendable {
       let room = state.withLock { state in
         let stage = state.admission.stages[index]
         guard !state.admission.isStopped, !stage.isExhausted, !stage.isHeld else { return 0 }
-        // Two rounds ahead, so that no lane waits for the ledger.
+        // Two rounds ahead, so that lanes don't wait for the ledger.
         let wanted = stage.width * 4
         let waiting = stage.waiting.count + stage.estimating
         return waiting <= wanted / 2 ? wanted - waiting : 0
@@ -247,7 +248,7 @@ package final class Engine: Sendable {
     }
   }
 
-  /// Claims one suspect when nothing else is left to do.
+  /// Claims one suspect when there is no other work.
   private func claimSuspects() throws(EngineError) {
     let isOnlyWork = state.withLock { state in
       state.admission.active == 0 && state.admission.waiting == 0 && state.finished.isEmpty
@@ -263,7 +264,7 @@ package final class Engine: Sendable {
 
   private func claim(upTo limit: Int, stage index: Int, suspects: Bool) throws(EngineError) {
     let stage = lanes[index]
-    // Said before the claim, so that a wake-up that comes during it is not lost.
+    // Set before the claim, so that a concurrent `wake` is not lost.
     state.withLock { $0.admission.stages[index].isExhausted = true }
     let claimed = try inLedger { () throws(CatalogError) in
       try ledger.claim(stage: stage.plan.name, limit: limit, suspects: suspects)
@@ -284,24 +285,24 @@ package final class Engine: Sendable {
     guard !accepted.isEmpty else { return }
     state.withLock { $0.admission.stages[index].estimating += accepted.count }
     stage.memory(facts: accepted.map { aliased($0.facts) }) { [self] bytes in
-      // On the queue on which everything that touches the ledger happens.
+      // Ledger access belongs on the serial queue.
       serial.async { [self] in queue(Array(zip(accepted, bytes)), stage: index) }
     }
   }
 
-  /// Gets those stages ready whose jobs come after these: else the first of them would wait for
-  /// their plugin to be loaded, while processors have nothing to do.
+  /// Prepares stages that depend on this one; otherwise their first job would wait for the plugin
+  /// to load while processors idle.
   private func warmUpDependents(of index: Int, jobs: Int) {
     let name = lanes[index].plan.name
     for dependent in lanes where dependent.isUnused {
       guard dependent.plan.definition.needs.contains(name) else { continue }
-      // What keeps a plugin from being made is told when there is work for it.
+      // `claim` reports a plugin that can't be created, once there is work for it.
       try? dependent.prepare(active: 0)
       dependent.warmUp(for: jobs)
     }
   }
 
-  /// Whether the stage works on files of the job's type; if not, the job is skipped.
+  /// Whether the stage accepts the job's media type; if not, skips the job.
   private func isAccepted(_ job: ClaimedJob, stage index: Int) -> Bool {
     let stage = lanes[index]
     let text = aliased(job.facts)[StagePlan.identifier]?["mediaType"]?.string ?? ""
@@ -314,7 +315,7 @@ package final class Engine: Sendable {
     return false
   }
 
-  /// Lets jobs wait for their turn, or ends those that may not begin at all.
+  /// Queues jobs, or fails those that exceed a limit.
   private func queue(_ jobs: [(job: ClaimedJob, memory: Int)], stage index: Int) {
     let limits = JobLimits(limits: lanes[index].plan.configuration.limits)
     var admitted: [Admission.Waiting] = []
@@ -334,11 +335,11 @@ package final class Engine: Sendable {
     }
     if isLate { giveBack(admitted.map(\.job.token)) }
     begin()
-    // Whoever waits for the end of all work is told if there is none.
+    // Wakes `drain` if there is no work left.
     schedulePass()
   }
 
-  /// Makes jobs ready again that have not begun.
+  /// Returns jobs that have not started to the ready state.
   private func giveBack(_ tokens: [AttemptToken]) {
     do throws(CatalogError) {
       try ledger.giveBack(tokens)
@@ -347,7 +348,7 @@ package final class Engine: Sendable {
     }
   }
 
-  /// Ends a job that never began.
+  /// Finishes a job that never started.
   private func finish(_ job: ClaimedJob, stage index: Int, _ result: FinishedJob.Result) {
     state.withLock {
       $0.finished.append(FinishedJob(job: job, stage: index, result: result, seconds: 0))
@@ -355,8 +356,8 @@ package final class Engine: Sendable {
     schedulePass()
   }
 
-  /// Keeps a stage from running because the machine lacks something that it
-  /// needs; its jobs wait for the next run and count for nothing.
+  /// Holds a stage because the machine lacks something it needs. Its jobs wait for the next run,
+  /// and no attempt is counted.
   func hold(
     _ index: Int, _ claimed: [ClaimedJob], because reason: String
   ) throws(EngineError) {

@@ -1,22 +1,22 @@
 package import PipelineModel
 
-/// Why no stage could run.
+/// An error that prevents all stages from running.
 package struct EngineError: Error, Sendable {
   package enum Code: Hashable, Sendable {
     /// A plugin can't be loaded.
     case plugin
     /// The ledger can't be read or written.
     case ledger
-    /// The file system refused.
+    /// A file operation failed.
     case file
   }
 
   package var code: Code
-  /// A sentence with what to do.
+  /// A sentence that says what to do.
   package var message: String
-  /// The file or folder, where there is one.
+  /// The file or folder concerned, if any.
   package var path: BytePath?
-  /// The error beneath.
+  /// The underlying error.
   package var cause: (any Error)?
 
   package init(

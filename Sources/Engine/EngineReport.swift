@@ -1,6 +1,6 @@
 package import PipelineModel
 
-/// What became of one job.
+/// The outcome of one job.
 package struct JobEvent: Hashable, Codable, Sendable {
   package enum Outcome: String, Hashable, Codable, Sendable { case done, skipped, failed }
 
@@ -8,10 +8,10 @@ package struct JobEvent: Hashable, Codable, Sendable {
   package var name: BytePath
   package var stage: String
   package var outcome: Outcome
-  /// The class of a failure.
+  /// The failure class, if the job failed.
   package var failureClass: String?
   package var reason: String?
-  /// Seconds that the work took.
+  /// The job's duration in seconds.
   package var seconds: Double
 
   package init(
@@ -28,16 +28,16 @@ package struct JobEvent: Hashable, Codable, Sendable {
   }
 }
 
-/// What the engine tells while it works; called on the engine's own queue.
+/// Receives the engine's events, on the engine's own queue.
 package protocol EngineReport: AnyObject, Sendable {
-  /// A job ended, and that is on disk.
+  /// A job ended, and its outcome is on disk.
   func job(_ event: JobEvent)
-  /// A stage does not run for the rest of this run: its plugin can't be used, or the machine
-  /// lacks something.
+  /// A stage is held for the rest of this run: its plugin is unusable, or the machine lacks
+  /// something.
   func held(stage: String, plugin: String, reason: String)
-  /// Something that the user should know and that is no job's outcome.
+  /// A message for the user that is not a job's outcome.
   func warning(_ message: String)
-  /// The engine can't go on; its `failure` says why.
+  /// The engine can't continue; see `Engine.failure`.
   func failed()
   /// A line of a plugin's log.
   func log(stage: String, message: String)

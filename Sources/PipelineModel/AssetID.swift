@@ -1,21 +1,21 @@
-/// The key of an asset: a UUID of version 7, so that keys sort by time.
+/// The key of an asset: a version 7 UUID, so that keys sort by time.
 ///
-/// Sixteen bytes: 48 bits of milliseconds since 1970, then 74 bits that make it
-/// unique. Written as 36 lower-case characters. Source: RFC 9562, section 5.7.
+/// Sixteen bytes: 48 bits of milliseconds since 1970, then 74 unique bits. Written as 36 lower-case
+/// characters. Source: RFC 9562, section 5.7.
 public struct AssetID: Hashable, Sendable {
   /// The sixteen bytes in network order.
   public let bytes: [UInt8]
 
-  /// Makes an identifier from sixteen bytes, or returns `nil` for any other count.
+  /// Creates an identifier from sixteen bytes, or returns `nil` for any other count.
   public init?(bytes: [UInt8]) {
     guard bytes.count == 16 else { return nil }
     self.bytes = bytes
   }
 
-  /// Makes an identifier from bytes that are sixteen by construction.
+  /// Creates an identifier from an array known to have sixteen bytes.
   init(sixteen bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Reads `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`, in either case.
+  /// Parses `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`, ignoring case.
   public init?(_ text: String) {
     let characters = Array(text.utf8)
     guard characters.count == 36 else { return nil }
@@ -25,7 +25,7 @@ public struct AssetID: Hashable, Sendable {
     self.init(bytes: bytes)
   }
 
-  /// The milliseconds since 1970 at which the identifier was made.
+  /// When the identifier was created, in milliseconds since 1970.
   public var milliseconds: UInt64 {
     bytes[0..<6].reduce(0) { $0 << 8 | UInt64($1) }
   }

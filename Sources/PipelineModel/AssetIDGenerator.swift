@@ -1,11 +1,10 @@
 import Synchronization
 
-/// A source of identifiers that sort in the order in which they were made.
+/// A source of identifiers that sort in order of creation.
 ///
-/// It never goes back: when the clock does, or stands still within a
-/// millisecond, the last identifier is counted up instead (RFC 9562, section
-/// 6.2, method 2). Starting it at the newest known key keeps that order across
-/// restarts and clock jumps.
+/// When the clock stands still or goes back, it increments the last identifier instead (RFC 9562,
+/// section 6.2, method 2). Starting after the newest known key keeps the order across restarts and
+/// clock jumps.
 public final class AssetIDGenerator: Sendable {
   private struct State {
     var milliseconds: UInt64
@@ -15,19 +14,19 @@ public final class AssetIDGenerator: Sendable {
   private let state: Mutex<State>
   private let clock: @Sendable () -> UInt64
 
-  /// Makes a generator whose identifiers all sort after `newest`.
+  /// Creates a generator whose identifiers all sort after `newest`.
   ///
   /// - Parameters:
   ///   - newest: the greatest identifier in use, if any.
   ///   - clock: milliseconds since 1970.
   public init(after newest: AssetID? = nil, clock: @escaping @Sendable () -> UInt64) {
     self.clock = clock
-    // A counter without room, so that the first key is of a later millisecond than `newest`.
+    // A full counter, so that the first key has a later millisecond than `newest`.
     state = Mutex(
       State(milliseconds: newest?.milliseconds ?? 0, random: (0xFFF, 0x3FFF_FFFF_FFFF_FFFF)))
   }
 
-  /// Makes the next identifier.
+  /// Creates the next identifier.
   public func next() -> AssetID {
     let now = clock() & 0xFFFF_FFFF_FFFF
     return state.withLock { state in
@@ -35,7 +34,7 @@ public final class AssetIDGenerator: Sendable {
         state.milliseconds = now
         state.random = Self.freshRandom()
       } else {
-        // 62 low bits and 12 high bits, counted up as one number.
+        // 62 low bits and 12 high bits form one counter.
         let (low, carry) = state.random.low.addingReportingOverflow(UInt64.random(in: 1...1 << 32))
         state.random.low = low & 0x3FFF_FFFF_FFFF_FFFF
         if carry || low > 0x3FFF_FFFF_FFFF_FFFF { state.random.high &+= 1 }
@@ -48,7 +47,7 @@ public final class AssetIDGenerator: Sendable {
     }
   }
 
-  /// Leaves the top bit of the counter clear, so that it has room to count.
+  /// Leaves the counter's top bit clear, as room for increments.
   private static func freshRandom() -> (high: UInt64, low: UInt64) {
     (UInt64.random(in: 0...0x7FF), UInt64.random(in: 0...0x3FFF_FFFF_FFFF_FFFF))
   }

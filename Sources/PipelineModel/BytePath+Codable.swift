@@ -1,12 +1,12 @@
 import FoundationEssentials
 
 extension BytePath: Codable {
-  /// Reads a path that `encode` wrote.
+  /// Decodes a path that `encode` wrote.
   public init(from decoder: any Decoder) throws {
     self.init(bytes: try decoder.singleValueContainer().decode(Data.self))
   }
 
-  /// Writes the bytes, whatever they are; in JSON as base64.
+  /// Encodes the bytes, whatever they are; as base64 in JSON.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(Data(bytes))

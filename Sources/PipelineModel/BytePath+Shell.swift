@@ -1,8 +1,8 @@
 extension BytePath {
-  /// The path as one word of a command for a shell, to be copied from a message.
+  /// The path as one shell word, for copying from a message.
   ///
-  /// As it is where no byte has a meaning of its own, else in quotes. Bytes that no
-  /// terminal shows are written as in `$'\xe9'`, which bash, ksh and zsh know.
+  /// Unquoted if no byte is special to a shell, otherwise quoted. Unprintable bytes are written as
+  /// in `$'\xe9'`, which bash, ksh and zsh understand.
   public var shellWord: String {
     let plain = Set("/-._~+:@%,0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8)
     if !isEmpty, bytes.first != UInt8(ascii: "~"), bytes.allSatisfy(plain.contains) {

@@ -1,16 +1,16 @@
-/// A path as the kernel has it: bytes other than NUL, not necessarily UTF-8.
+/// A path as the kernel sees it: bytes other than NUL, not necessarily UTF-8.
 public struct BytePath: Hashable, Sendable {
   /// The bytes, without a terminating NUL.
   public let bytes: [UInt8]
 
-  /// Makes a path from bytes.
+  /// Creates a path from bytes.
   @inlinable
   public init(bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
 
-  /// Makes a path from text.
+  /// Creates a path from text.
   public init(_ text: String) { bytes = Array(text.utf8) }
 
-  /// Makes a path from the bytes before a zero.
+  /// Creates a path from a null-terminated string.
   package init(cString: UnsafePointer<CChar>) {
     var bytes: [UInt8] = []
     var place = cString
@@ -23,10 +23,10 @@ public struct BytePath: Hashable, Sendable {
 
   private static let slash = UInt8(ascii: "/")
 
-  /// Whether the path begins at the root.
+  /// Whether the path starts with a slash.
   public var isAbsolute: Bool { bytes.first == Self.slash }
 
-  /// Whether there are no bytes at all.
+  /// Whether the path has no bytes.
   public var isEmpty: Bool { bytes.isEmpty }
 
   /// The bytes after the last slash.
@@ -35,18 +35,18 @@ public struct BytePath: Hashable, Sendable {
     return BytePath(bytes: bytes[(index + 1)...])
   }
 
-  /// What is before the last slash; `/` for a path right beneath the root, empty without a slash.
+  /// The part before the last slash; `/` for a path directly below the root, empty without a slash.
   public var parent: BytePath {
     guard let index = bytes.lastIndex(of: Self.slash) else { return BytePath(bytes: []) }
     return BytePath(bytes: index == 0 ? bytes[...0] : bytes[..<index])
   }
 
-  /// The non-empty runs between slashes.
+  /// The non-empty parts between slashes.
   public var components: [BytePath] {
     bytes.split(separator: Self.slash).map { BytePath(bytes: $0) }
   }
 
-  /// Adds a relative path behind a slash; an absolute one replaces this path.
+  /// Appends a relative path after a slash; an absolute path replaces this one.
   public func appending(_ other: BytePath) -> BytePath {
     if other.isAbsolute || isEmpty { return other }
     if other.isEmpty { return self }
@@ -58,10 +58,10 @@ public struct BytePath: Hashable, Sendable {
     return BytePath(bytes: joined)
   }
 
-  /// Adds a component of text behind a slash.
+  /// Appends a text component after a slash.
   public func appending(_ text: String) -> BytePath { appending(BytePath(text)) }
 
-  /// The path without `.`, empty components and (where they can be resolved by text) `..`.
+  /// The path without `.`, empty components and, where text suffices to resolve it, `..`.
   public var normalized: BytePath {
     var parts: [BytePath] = []
     for part in components where part.bytes != [UInt8(ascii: ".")] {
@@ -77,14 +77,14 @@ public struct BytePath: Hashable, Sendable {
     return BytePath(bytes: (isAbsolute ? [Self.slash] : []) + Array(joined))
   }
 
-  /// This path below `folder`, without a leading slash, or `nil` if it is not below it.
+  /// This path relative to `folder`, or `nil` if it is not below it.
   public func relative(to folder: BytePath) -> BytePath? {
     let prefix = folder.bytes.last == Self.slash ? folder.bytes : folder.bytes + [Self.slash]
     guard bytes.starts(with: prefix), bytes.count > prefix.count else { return nil }
     return BytePath(bytes: bytes[prefix.count...])
   }
 
-  /// The path as text, or `nil` where it is not UTF-8.
+  /// The path as text, or `nil` if it is not UTF-8.
   public var utf8: String? { String(validating: bytes, as: UTF8.self) }
 }
 
@@ -99,7 +99,7 @@ extension BytePath: ExpressibleByStringLiteral {
 }
 
 extension BytePath: CustomStringConvertible {
-  /// The path as text; bytes that are not UTF-8 are percent-encoded.
+  /// The path as text, with bytes that are not UTF-8 percent-encoded.
   public var description: String {
     if let utf8 { return utf8 }
     var text = ""
@@ -117,11 +117,11 @@ extension BytePath: CustomStringConvertible {
     return text
   }
 
-  /// The description with control and bidirectional formatting characters
-  /// escaped, safe to write to a terminal and always on one line.
+  /// The description with control and bidirectional formatting characters escaped: safe for
+  /// terminals and always on one line.
   public var printable: String { description.printable }
 
-  /// How long a UTF-8 sequence is that begins with this byte; 0 if none does.
+  /// The length of the UTF-8 sequence that starts with this byte; 0 if none does.
   private static func sequenceLength(_ first: UInt8) -> Int {
     switch first {
     case 0x00...0x7F: 1

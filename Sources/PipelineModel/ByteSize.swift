@@ -1,19 +1,19 @@
-/// A number of bytes as the configuration writes it: `64KiB`, `1GiB`, `0`.
+/// A number of bytes as written in the configuration: `64KiB`, `1GiB`, `0`.
 public struct ByteSize: Hashable, Sendable {
   /// The number of bytes, never negative.
   public let bytes: Int
 
-  /// Makes a size from a number of bytes.
+  /// Creates a size from a number of bytes.
   public init(bytes: Int) { self.bytes = bytes }
 
   private static let units: [(name: String, factor: Int)] = [
     ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40), ("B", 1),
   ]
 
-  /// Reads a whole number with a unit of `B`, `KiB`, `MiB`, `GiB` or `TiB`, or without one.
+  /// Parses an integer with an optional unit: `B`, `KiB`, `MiB`, `GiB` or `TiB`.
   public init?(_ text: String) {
     let unit = Self.units.first { text.hasSuffix($0.name) } ?? ("", 1)
-    // `Int` would take a sign as well.
+    // `Int` would also accept a sign.
     guard text.first?.isASCIIDigit == true, let count = Int(text.dropLast(unit.name.count)) else {
       return nil
     }
@@ -24,7 +24,7 @@ public struct ByteSize: Hashable, Sendable {
 }
 
 extension ByteSize: CustomStringConvertible {
-  /// The size for people, with one decimal: `1.4 MiB`.
+  /// The size for display, with one decimal: `1.4 MiB`.
   public var description: String {
     for unit in Self.units.dropLast().reversed() where bytes >= unit.factor {
       let tenths = (Double(bytes) / Double(unit.factor) * 10).rounded()
@@ -37,6 +37,5 @@ extension ByteSize: CustomStringConvertible {
 }
 
 extension Character {
-  /// Whether this is one of the ten digits.
   var isASCIIDigit: Bool { "0"..."9" ~= self }
 }

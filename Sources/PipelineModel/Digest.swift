@@ -1,18 +1,17 @@
-/// The SHA-256 of some bytes: the name of an original.
+/// A SHA-256 digest, which names an original.
 ///
-/// Thirty-two bytes, written as 64 lower-case hexadecimal digits, as
-/// `sha256sum` does.
+/// Thirty-two bytes, written as 64 lower-case hexadecimal digits like `sha256sum`.
 public struct Digest: Hashable, Sendable {
   /// The thirty-two bytes.
   public let bytes: [UInt8]
 
-  /// Makes a digest from thirty-two bytes, or returns `nil` for any other count.
+  /// Creates a digest from thirty-two bytes, or returns `nil` for any other count.
   public init?(bytes: [UInt8]) {
     guard bytes.count == 32 else { return nil }
     self.bytes = bytes
   }
 
-  /// Reads 64 hexadecimal digits.
+  /// Parses 64 hexadecimal digits.
   public init?(_ hex: String) {
     guard let bytes = Hexadecimal.decode(Array(hex.utf8)) else { return nil }
     self.init(bytes: bytes)

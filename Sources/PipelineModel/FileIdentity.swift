@@ -1,6 +1,6 @@
-/// What tells one state of a file from another without reading it.
+/// Distinguishes states of a file without reading it.
 ///
-/// The device number is left out: it changes when a disk is mounted again.
+/// Leaves out the device number, which changes when a disk is remounted.
 public struct FileIdentity: Hashable, Sendable {
   /// The inode number.
   public var inode: UInt64
@@ -8,10 +8,10 @@ public struct FileIdentity: Hashable, Sendable {
   public var size: Int
   /// The modification time in nanoseconds since 1970.
   public var modified: Int64
-  /// The status change time in nanoseconds since 1970; a rename changes it on most file systems.
+  /// The status change time in nanoseconds since 1970; most file systems change it on rename.
   public var changed: Int64
 
-  /// Makes an identity.
+  /// Creates an identity.
   public init(inode: UInt64, size: Int, modified: Int64, changed: Int64) {
     self.inode = inode
     self.size = size
@@ -19,7 +19,7 @@ public struct FileIdentity: Hashable, Sendable {
     self.changed = changed
   }
 
-  /// Whether inode, size and modification time are the same: all that survives a rename.
+  /// Whether inode, size and modification time, which survive a rename, are equal.
   public func isSameFile(as other: FileIdentity) -> Bool {
     inode == other.inode && size == other.size && modified == other.modified
   }

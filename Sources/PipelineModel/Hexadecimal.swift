@@ -2,7 +2,7 @@
 public enum Hexadecimal {
   private static let digits = Array("0123456789abcdef".utf8)
 
-  /// Writes two digits a byte.
+  /// Encodes each byte as two digits.
   public static func encode(_ bytes: some Sequence<UInt8>) -> String {
     var characters: [UInt8] = []
     characters.reserveCapacity(2 * bytes.underestimatedCount)
@@ -10,13 +10,12 @@ public enum Hexadecimal {
     return String(decoding: characters, as: UTF8.self)
   }
 
-  /// Adds two digits.
   static func append(_ byte: UInt8, to characters: inout [UInt8]) {
     characters.append(digits[Int(byte >> 4)])
     characters.append(digits[Int(byte & 15)])
   }
 
-  /// Reads an even number of digits of either case, or returns `nil`.
+  /// Decodes an even number of digits, ignoring case, or returns `nil`.
   public static func decode(_ characters: some Collection<UInt8>) -> [UInt8]? {
     guard characters.count.isMultiple(of: 2) else { return nil }
     var bytes: [UInt8] = []

@@ -1,19 +1,19 @@
-/// What a reader of JSON found in a text.
+/// The result of reading a JSON text.
 public struct JSONDocument: Hashable, Sendable {
-  /// A key that an object has more than once.
+  /// A key that an object repeats.
   public struct Duplicate: Hashable, Sendable {
-    /// The place of its value, as a JSON pointer (RFC 6901).
+    /// The JSON pointer (RFC 6901) of its value.
     public var pointer: String
     /// The key, without escapes.
     public var key: String
-    /// Where the key is once more, in bytes from the beginning.
+    /// The byte offset of the repeated key.
     public var offset: Int
   }
 
-  /// The value; of a key that an object has twice, the last counts.
+  /// The value; of duplicate keys, the last counts.
   public var value: JSONValue
-  /// Where each value begins, by its pointer, in bytes from the beginning; empty unless recorded.
+  /// The byte offset of each value by its pointer; empty unless recorded.
   public var offsets: [String: Int]
-  /// Keys that are there twice; empty unless recorded.
+  /// Duplicate keys; empty unless recorded.
   public var duplicates: [Duplicate]
 }

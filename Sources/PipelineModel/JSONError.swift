@@ -4,17 +4,17 @@ public struct JSONError: Error, Hashable, Sendable {
   public enum Code: String, Hashable, Sendable {
     /// The text is not JSON (RFC 8259), or not UTF-8.
     case syntax
-    /// Arrays and objects are deeper in each other than the reader was told to go.
+    /// Arrays and objects are nested too deep for the reader.
     case tooDeep
-    /// The text has more values than the reader was told to make.
+    /// The text has too many values for the reader.
     case tooMany
   }
 
   /// The kind of problem.
   public var code: Code
-  /// A sentence: what is wrong, and what was found instead.
+  /// A sentence that says what is wrong and what was found instead.
   public var message: String
-  /// Where, in bytes from the beginning.
+  /// The byte offset.
   public var offset: Int
 
   init(_ code: Code, _ message: String, offset: Int) {
@@ -25,6 +25,6 @@ public struct JSONError: Error, Hashable, Sendable {
 }
 
 extension JSONError: CustomStringConvertible {
-  /// The message and the place.
+  /// The message and the offset.
   public var description: String { "\(message) (at byte \(offset))" }
 }

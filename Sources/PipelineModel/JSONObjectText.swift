@@ -1,17 +1,17 @@
-/// One JSON object on a line, written member by member, much faster than by `Codable`.
+/// Writes one JSON object on a line, member by member, much faster than `Codable`.
 ///
-/// Names are plain ASCII and given in their order; nobody checks that.
+/// Names must be plain ASCII and in order; this is not checked.
 package struct JSONObjectText {
   /// The bytes so far, without the closing brace.
   private(set) package var bytes: [UInt8] = []
 
-  /// Begins an object.
+  /// Starts an object.
   package init() {
     bytes.reserveCapacity(512)
     bytes.append(UInt8(ascii: "{"))
   }
 
-  /// Adds text; a member that is `nil` is left out.
+  /// Adds a string; omits the member if it is `nil`.
   package mutating func add(_ name: StaticString, _ text: String?) {
     guard let text else { return }
     begin(name)
@@ -20,14 +20,14 @@ package struct JSONObjectText {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// Adds a whole number; a member that is `nil` is left out.
+  /// Adds an integer; omits the member if it is `nil`.
   package mutating func add(_ name: StaticString, _ number: (some BinaryInteger)?) {
     guard let number else { return }
     begin(name)
     bytes.append(contentsOf: String(number).utf8)
   }
 
-  /// Adds a truth value; a member that is `nil` is left out.
+  /// Adds a Boolean; omits the member if it is `nil`.
   package mutating func add(_ name: StaticString, _ value: Bool?) {
     guard let value else { return }
     begin(name)

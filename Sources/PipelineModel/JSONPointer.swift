@@ -1,6 +1,6 @@
 /// JSON pointers (RFC 6901) as text.
 package enum JSONPointer {
-  /// Adds a member's key to a pointer.
+  /// Appends a member's key to a pointer.
   package static func appending(_ key: String, to pointer: String) -> String {
     guard key.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }) else {
       return pointer + "/" + key
@@ -16,12 +16,12 @@ package enum JSONPointer {
     return text
   }
 
-  /// Adds an element's index to a pointer.
+  /// Appends an element's index to a pointer.
   package static func appending(_ index: Int, to pointer: String) -> String {
     "\(pointer)/\(index)"
   }
 
-  /// The keys and indexes of a pointer.
+  /// The unescaped keys and indexes of a pointer.
   package static func tokens(_ pointer: String) -> [String] {
     pointer.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { token in
       var text = ""
@@ -38,7 +38,7 @@ package enum JSONPointer {
     }
   }
 
-  /// The last key of a pointer with the indexes behind it, in quotes: `“include[0]”`.
+  /// The last key of a pointer and the indexes after it, in quotes: `“include[0]”`.
   package static func subject(_ pointer: String) -> String {
     var indexes = ""
     for token in tokens(pointer).reversed() {

@@ -1,17 +1,16 @@
-/// The value of a member of an object, as `readMembers` gives it.
+/// The value of a member, as `readMembers` passes it.
 package enum JSONMember: Hashable, Sendable {
   case string(String)
-  /// A number without fraction and exponent, of 64 bits and a sign.
+  /// An integer of 64 bits and a sign, without fraction or exponent.
   case whole(UInt64, isNegative: Bool)
-  /// Anything else, larger numbers among it.
+  /// Anything else, including larger numbers.
   case other(JSONValue)
 }
 
 extension JSONReader {
-  /// Reads one object and nothing behind it, and gives its members one by one.
+  /// Reads one object and nothing after it, and passes on its members one by one.
   ///
-  /// Gathering them in a dictionary takes three times as long. A key that the object has twice is
-  /// given twice.
+  /// Collecting them in a dictionary takes three times as long. A duplicate key is passed on twice.
   package static func readMembers(
     of bytes: [UInt8], _ body: (String, JSONMember) -> Void
   ) throws(JSONError) {
@@ -22,7 +21,7 @@ extension JSONReader {
     if !reader.take("}") { try reader.readMembers(body) }
     reader.skipSpace()
     guard reader.index == bytes.count else {
-      throw reader.failure("Expected nothing more behind the value")
+      throw reader.failure("Expected nothing after the value")
     }
   }
 
@@ -52,7 +51,7 @@ extension JSONReader {
     return .other(try value(at: "", depth: 1))
   }
 
-  /// Reads a whole number of 64 bits and a sign; steps over nothing else.
+  /// Reads an integer of 64 bits and a sign; consumes nothing else.
   private mutating func wholeNumber() -> JSONMember? {
     let start = index
     let isNegative = take("-")

@@ -3,7 +3,7 @@ extension JSONReader {
     let start = index
     var isWhole = true
     _ = take("-")
-    // A number begins with one zero or another digit.
+    // A number starts with a single zero or with another digit.
     if !take("0") { try digits() }
     if take(".") {
       isWhole = false
@@ -19,7 +19,7 @@ extension JSONReader {
     guard let value = Double(text), value.isFinite else {
       throw JSONError(.syntax, "The number \(quoted(text)) is out of range.", offset: start)
     }
-    // As `Codable` reads it, so that both give equal values.
+    // As `Codable` decodes it, so that both return equal values.
     return Int(exactly: value).map { .integer($0) } ?? .number(value)
   }
 

@@ -11,30 +11,30 @@ extension JSONReader {
     return text
   }
 
-  /// Reads up to the closing quote or an escape of the text that begins at `start`.
+  /// Reads up to the closing quote or an escape; the string starts at `start`.
   private mutating func plain(in start: Int) throws(JSONError) -> String {
     let first = index
     var isASCII = true
     while index < bytes.count {
       switch bytes[index] {
       case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-        // Most of all text, and validating it takes as long as all else.
+        // Most strings are ASCII, and validating them takes as long as everything else.
         if isASCII { return String(decoding: bytes[first..<index], as: UTF8.self) }
         guard let text = String(validating: bytes[first..<index], as: UTF8.self) else {
-          throw JSONError(.syntax, "This text is not UTF-8.", offset: first)
+          throw JSONError(.syntax, "This string is not UTF-8.", offset: first)
         }
         return text
       case 0..<0x20:
-        throw failure("Control characters in a text must be escaped")
+        throw failure("Control characters in a string must be escaped")
       default:
         if bytes[index] >= 0x80 { isASCII = false }
         index += 1
       }
     }
-    throw JSONError(.syntax, "A text begins here and has no closing quote.", offset: start)
+    throw JSONError(.syntax, "This string has no closing quote.", offset: start)
   }
 
-  /// Reads the character that stands behind a backslash.
+  /// Reads the escape after a backslash.
   private mutating func escape() throws(JSONError) -> Unicode.Scalar {
     guard index < bytes.count else { throw failure("Expected an escape") }
     let byte = bytes[index]
@@ -66,7 +66,7 @@ extension JSONReader {
       }
     }
     throw JSONError(
-      .syntax, "This escape is half of a pair, and the other half is missing.", offset: start)
+      .syntax, "This escape is half of a surrogate pair; the other half is missing.", offset: start)
   }
 
   private mutating func codeUnit() throws(JSONError) -> UInt32 {

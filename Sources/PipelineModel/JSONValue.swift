@@ -1,4 +1,4 @@
-/// Any JSON value, for messages and options whose shape a plugin decides.
+/// Any JSON value, for messages and options whose shape a plugin defines.
 public enum JSONValue: Hashable, Sendable {
   case null
   case bool(Bool)
@@ -20,7 +20,7 @@ extension JSONValue {
     if case .string(let value) = self { value } else { nil }
   }
 
-  /// A whole number, also where it was written as `2.0`, or `nil`.
+  /// An integer, even if written as `2.0`, or `nil`.
   public var integer: Int? {
     switch self {
     case .integer(let value): value
@@ -57,7 +57,7 @@ extension JSONValue {
 extension JSONValue: Codable {
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
-    // `Codable` can't be asked what is there, only be tried.
+    // `Codable` can't report which type a value has, so try them.
     if container.decodeNil() {
       self = .null
     } else if let value = try? container.decode(Bool.self) {

@@ -3,13 +3,13 @@ public struct MediaType: Hashable, Sendable, RawRepresentable {
   /// The type and subtype in lower case, without parameters.
   public let rawValue: String
 
-  /// Makes a media type from text; the case of it does not matter.
+  /// Creates a media type from text, ignoring case.
   public init(rawValue: String) { self.rawValue = rawValue.lowercased() }
 
-  /// Bytes of which nothing more is known.
+  /// The type of unidentified bytes.
   public static let unknown = MediaType(rawValue: "application/octet-stream")
 
-  /// Whether this type is meant by a pattern such as `image/*`, `image/jpeg` or `*/*`.
+  /// Whether a pattern such as `image/*`, `image/jpeg` or `*/*` matches this type.
   public func matches(_ pattern: String) -> Bool {
     let pattern = pattern.lowercased()
     if pattern == "*/*" { return true }

@@ -1,35 +1,36 @@
 import FoundationEssentials
 
-/// A moment, in microseconds since 1970 in UTC.
+/// A point in time, in microseconds since 1970 in UTC.
 public struct Timestamp: Hashable, Sendable {
   /// Microseconds since 1970-01-01T00:00:00Z.
   public let microseconds: Int64
 
-  /// Makes a moment from microseconds since 1970.
+  /// Creates a timestamp from microseconds since 1970.
   public init(microseconds: Int64) { self.microseconds = microseconds }
 
-  /// This moment by the system's clock.
+  /// The system clock's current time.
   public static var now: Timestamp {
     Timestamp(microseconds: Int64((Date().timeIntervalSince1970 * 1_000_000).rounded()))
   }
 
-  /// The moment as RFC 3339 in UTC with milliseconds.
+  /// The timestamp as RFC 3339 in UTC with milliseconds.
   public var rfc3339: String {
-    // Whole seconds and milliseconds apart: as one floating-point number the last digit is lost.
+    // Seconds and milliseconds separately, because a single floating-point number loses the last
+    // digit.
     let milliseconds = Int((microseconds % 1_000_000 + 1_000_000) % 1_000_000) / 1000
     let seconds = (Double(microseconds) / 1_000_000).rounded(.down)
     let whole = Date(timeIntervalSince1970: seconds).formatted(Date.ISO8601FormatStyle())
     return "\(whole.dropLast()).\(String(1000 + milliseconds).dropFirst())Z"
   }
 
-  /// Reads RFC 3339.
+  /// Parses RFC 3339.
   public init?(rfc3339 text: String) {
     let styles = [true, false].map { Date.ISO8601FormatStyle(includingFractionalSeconds: $0) }
     guard let date = styles.lazy.compactMap({ try? $0.parse(text) }).first else { return nil }
     microseconds = Int64((date.timeIntervalSince1970 * 1_000_000).rounded())
   }
 
-  /// The moment this many seconds later, or the nearest one that can be written.
+  /// Adds seconds; saturates if the result can't be represented.
   public func adding(seconds: Double) -> Timestamp {
     let step =
       Int64(exactly: (seconds * 1_000_000).rounded(.towardZero)) ?? (seconds < 0 ? .min : .max)

@@ -1,12 +1,11 @@
-/// Puts text in quotes, shortened and safe to write to a terminal.
+/// Quotes text, shortened and safe to write to a terminal.
 package func quoted(_ text: String) -> String {
   "“\(text.shortened(to: 80).printable)”"
 }
 
 extension Unicode.Scalar {
-  /// Whether a terminal may obey it, or show what stands beside it elsewhere or not at all: a
-  /// control character, one that formats (such as those that turn the direction of writing), or
-  /// one that ends a line.
+  /// Whether a terminal may obey the character, hide its neighbours or move them: control
+  /// characters, formatting characters such as bidirectional overrides, and line ends.
   package var isControlling: Bool {
     if isASCII { return value < 0x20 || value == 0x7F }
     return switch properties.generalCategory {
@@ -17,8 +16,7 @@ extension Unicode.Scalar {
 }
 
 extension String {
-  /// The text with each controlling character escaped, so that it is safe to write to a terminal
-  /// and on one line.
+  /// The text with control characters escaped: safe to write to a terminal and always on one line.
   package var printable: String {
     guard unicodeScalars.contains(where: \.isControlling) else { return self }
     var text = ""
@@ -32,9 +30,9 @@ extension String {
     return text
   }
 
-  /// The text, or its beginning with “…” where it has more characters than `most`, at least 1.
+  /// The text or, if it has more than `most` characters (at least 1), its beginning with “…”.
   package func shortened(to most: Int) -> String {
-    // No text has more characters than bytes, and those are counted already.
+    // A text has at most as many characters as bytes, and the byte count is known.
     let scalars = unicodeScalars
     guard utf8.count > most,
       let end = scalars.index(scalars.startIndex, offsetBy: most, limitedBy: scalars.endIndex),

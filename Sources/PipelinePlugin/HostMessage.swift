@@ -1,23 +1,23 @@
 public import PipelineModel
 
-/// What the program says to a plugin in another process: one JSON object a line.
+/// A message from the program to a plugin in another process: one JSON object per line.
 public enum HostMessage: Hashable, Sendable {
-  /// Begins the conversation. Answer: `manifest`.
+  /// Starts the conversation. Answer: `manifest`.
   case hello(protocol: Int, program: String)
   /// Sets the plugin up. Answer: `created`, or `failed`.
   case create(options: JSONValue)
   /// Asks how many bytes jobs with these facts will need. Answer: `estimates`.
   case estimate(facts: [[String: JSONValue]])
-  /// Hands a job over. Answer: `result`, after any number of `log` and `progress`.
+  /// Starts a job. Answer: `result`, after any number of `log` and `progress`.
   case process(PluginRequest)
-  /// Asks for a job to be given up. No answer but the job's.
+  /// Cancels a job. The only answer is the job's `result`.
   case cancel(job: String)
   /// A message of a later version. Answer: `unsupported`.
   case unknown(String)
 
-  /// The version of these messages.
+  /// The version of the protocol.
   public static let currentProtocol = 1
-  /// The most bytes of a line: 16 MiB.
+  /// The longest line, in bytes: 16 MiB.
   public static let longestLine = 16 << 20
 }
 

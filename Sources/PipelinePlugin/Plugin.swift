@@ -16,27 +16,27 @@ public import PipelineModel
 /// }
 /// ```
 ///
-/// The program makes one instance a lane, and never calls an instance from two
-/// threads at a time; different instances run side by side.
+/// The program creates one instance per lane and never calls an instance from two threads at once;
+/// different instances run concurrently.
 public protocol Plugin: SendableMetatype {
   /// The options of one stage, decoded from its `options` with defaults filled in.
   associatedtype Options: Decodable
 
-  /// What the plugin is, before any instance exists.
+  /// The plugin's description; read before any instance exists.
   static var manifest: PluginManifest { get }
 
-  /// Makes an instance for one set of options.
+  /// Creates an instance for one set of options.
   init(options: Options) throws(PluginFailure)
 
-  /// Returns how many bytes `process` will need for a picture with these facts,
-  /// or `nil` if that is unknown, which is the default.
+  /// Returns how many bytes `process` will need for a picture with these facts, or `nil`, the
+  /// default, if that is unknown.
   ///
   /// - Parameter facts: the facts of needed stages, by stage name.
   func estimate(facts: [String: JSONValue]) -> Int?
 
-  /// Does the work of one job.
+  /// Runs one job.
   ///
-  /// - Throws: `PluginFailure`, whose class decides about trying again.
+  /// - Throws: `PluginFailure`, whose class decides whether to retry.
   func process(_ request: PluginRequest, host: PluginHost) throws(PluginFailure) -> PluginResult
 }
 

@@ -2,15 +2,15 @@ public import CPipelinePlugin
 import PipelineModel
 import Synchronization
 
-/// Returns the C table of a plugin, for the one function that its library exports.
+/// Returns a plugin's C table, for the function that its library exports.
 ///
-/// A library exports one plugin; a later call for another type is ignored.
+/// A library exports one plugin; later calls for another type are ignored.
 ///
 /// - Parameters:
 ///   - type: the plugin.
-///   - host: the table that the exported function was given.
-/// - Returns: a table that lives as long as the process, or `nil` if the host's
-///   ABI is not the one this SDK was written for.
+///   - host: the table that the exported function received.
+/// - Returns: a table that lives as long as the process, or `nil` if the host's ABI is not this
+///   SDK's.
 public func exportPlugin<Exported: Plugin>(
   _ type: Exported.Type, to host: UnsafePointer<pipeline_host>?
 ) -> UnsafePointer<pipeline_plugin>? {
@@ -25,7 +25,7 @@ public func exportPlugin<Exported: Plugin>(
   }
 }
 
-/// The plugin of this library with its type erased, because C functions can't be generic.
+/// The plugin of this library, type-erased because C functions can't be generic.
 struct Export: Sendable {
   let hostAddress: UInt
   let manifest: @Sendable () throws -> String
@@ -35,7 +35,7 @@ struct Export: Sendable {
 
   static var current: Export? { shared.withLock { $0 } }
 
-  /// The address of the one table, allocated once and never freed.
+  /// The address of the table, which is allocated once and never freed.
   static let table: UInt = {
     let table = UnsafeMutablePointer<pipeline_plugin>.allocate(capacity: 1)
     table.initialize(
@@ -52,7 +52,7 @@ struct Export: Sendable {
   }()
 }
 
-/// An instance with its plugin's type erased.
+/// A type-erased instance.
 protocol Instance: AnyObject {
   func estimate(facts: String) -> Int?
   func process(_ request: String, host: PluginHost) -> PluginResult
@@ -72,7 +72,7 @@ private final class TypedInstance<Wrapped: Plugin>: Instance {
   }
 
   func estimate(facts text: String) -> Int? {
-    // Facts that can't be read leave the need of memory unknown.
+    // With unreadable facts the estimate is unknown.
     guard let facts = try? JSONText.decode([String: JSONValue].self, from: text) else {
       return nil
     }
@@ -96,7 +96,7 @@ private final class TypedInstance<Wrapped: Plugin>: Instance {
 
 extension Export {
   fileprivate static func manifestString() -> pipeline_string {
-    // A manifest is plain data; an unreadable one is reported by the host.
+    // A manifest is plain data; if it can't be encoded, the host reports that.
     owned((try? current?.manifest()) ?? "")
   }
 
@@ -107,7 +107,7 @@ extension Export {
     do throws(PluginFailure) {
       return Unmanaged.passRetained(Box(try current.create(text(options)))).toOpaque()
     } catch {
-      // A failure is plain data; the host says of an empty one that it can't be read.
+      // A failure is plain data; the host reports an empty one as unreadable.
       failure?.pointee = owned((try? JSONText.encode(error)) ?? "")
       return nil
     }

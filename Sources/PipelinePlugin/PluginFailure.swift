@@ -1,21 +1,21 @@
-/// Why a job could not be done.
+/// Why a job failed.
 public struct PluginFailure: Error, Hashable, Sendable, Encodable {
-  /// What the failure depends on, and so when trying again makes sense.
+  /// The cause of a failure, which decides when to retry.
   public enum Class: String, Hashable, Sendable, Encodable {
-    /// These bytes can't be worked on by this runtime with these options.
+    /// This runtime can't process these bytes with these options.
     case permanent
-    /// No space, an I/O error, a timeout: later it may work.
+    /// No space, an I/O error or a timeout: a retry may succeed.
     case transient
     /// The machine lacks something; no file is to blame.
     case environment
   }
 
-  /// What the failure depends on.
+  /// The cause of the failure.
   public var `class`: Class
-  /// A sentence for people.
+  /// A sentence for the user.
   public var reason: String
 
-  /// Makes a failure.
+  /// Creates a failure.
   public init(_ class: Class, _ reason: String) {
     self.class = `class`
     self.reason = reason

@@ -1,8 +1,8 @@
 import CPipelinePlugin
 
-/// The program, as a plugin sees it during one job.
+/// The program as a plugin sees it during one job.
 public struct PluginHost {
-  /// How much a log line matters.
+  /// The severity of a log line.
   public enum LogLevel: Int32, CaseIterable, Sendable { case debug, info, warning, error }
 
   private let table: UnsafePointer<pipeline_host>?
@@ -26,9 +26,9 @@ public struct PluginHost {
     }
   }
 
-  /// Says how much of the job is done, from 0 to 1.
+  /// Reports the completed fraction of the job, from 0 to 1.
   public func progress(_ fraction: Double) { table?.pointee.progress?(job, fraction) }
 
-  /// Whether the job should be given up.
+  /// Whether the job was cancelled; a plugin should then stop soon.
   public var isCancelled: Bool { (table?.pointee.cancelled?(job) ?? 0) != 0 }
 }

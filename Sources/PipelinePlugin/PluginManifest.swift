@@ -1,42 +1,42 @@
 public import PipelineModel
 
-/// What a plugin says of itself.
+/// A plugin's description of itself.
 public struct PluginManifest: Hashable, Sendable, Encodable {
-  /// Whether a result depends on the bytes alone or on the asset as well.
+  /// Whether a result depends on the bytes alone or also on the asset.
   public enum Scope: String, Hashable, Sendable, Encodable {
-    /// Bytes and options decide; all assets with the same bytes share the result.
+    /// Depends on bytes and options; all assets with the same bytes share the result.
     case original
-    /// Name, sidecars or the asset itself matter.
+    /// Depends on the name, sidecars or the asset itself.
     case asset
   }
 
   /// The name in `pipeline.json`: lower-case letters, digits and dashes.
   public var id: String
-  /// The version for people.
+  /// The version, for people.
   public var version: String
-  /// Raised only when the output for the same input and options changes.
+  /// Increased only when the output for the same input and options changes.
   public var outputVersion: Int
   /// What a result depends on.
   public var scope: Scope
   /// A JSON Schema of the options, with a `default` for every optional one.
   public var options: JSONValue
-  /// Names of options that make a result depend on the asset, as `Scope.asset` says, where
-  /// they differ from their defaults.
+  /// Options that, unless they have their defaults, make a result depend on the asset, like
+  /// `Scope.asset`.
   public var assetOptions: [String]
-  /// Media types it can work on, such as `image/*`; `nil` for everything, which
-  /// spares the stage the need for `identify`.
+  /// Accepted media types, such as `image/*`; `nil` for all, so that the stage does not need
+  /// `identify`.
   public var accepts: [String]?
-  /// Names of the facts it finds.
+  /// The names of the facts it returns.
   public var facts: [String]
   /// Whether it makes renditions.
   public var makesRenditions: Bool
-  /// Whether `estimate` gives figures.
+  /// Whether `estimate` returns figures.
   public var estimates: Bool
-  /// Names and versions of the decoders at work, for example `libvips 8.14.1`.
-  /// Permanent failures are tried again when this changes.
+  /// Names and versions of the decoders, such as `libvips 8.14.1`. When this changes, permanent
+  /// failures are retried.
   public var runtime: String
 
-  /// Makes a manifest.
+  /// Creates a manifest.
   public init(
     id: String, version: String, outputVersion: Int, scope: Scope = .original,
     options: JSONValue = ["type": "object", "properties": [:], "additionalProperties": false],

@@ -1,19 +1,18 @@
 package import PipelineModel
 
-/// What the program reads of a plugin. It trusts none of it: what is longer or deeper than it may be
-/// is refused before anything is made of it.
+/// Reads untrusted messages from plugins: refuses what exceeds a limit before building values from
+/// it.
 extension PluginMessage {
-  /// How deep lists and objects of a message may be in each other: whoever walks through what a
-  /// plugin said, this deep at most, does it by recursion.
+  /// The deepest nesting of arrays and objects in a message, because traversal recurses.
   package static let greatestDepth = 128
 
-  /// The most values of a message: what is done with each costs more than to read it.
+  /// The most values in a message, because processing values costs more than reading them.
   package static let mostValues = 100_000
 
-  /// The most characters of a line of a log; the rest is cut off.
+  /// The most characters of a log line; the rest is cut off.
   package static let longestLog = 4096
 
-  /// Reads one line of a plugin.
+  /// Reads one line from a plugin.
   package init(line: [UInt8]) throws(MessageError) {
     try self.init(Self.value(of: line))
   }
@@ -55,13 +54,13 @@ extension PluginMessage {
     case "unsupported":
       self = .unsupported
     case let other:
-      throw MessageError("there is no message \(quoted(other))")
+      throw MessageError("\(quoted(other)) is not a message type")
     }
   }
 }
 
 extension PluginManifest {
-  /// Reads what a plugin wrote.
+  /// Reads a manifest that a plugin wrote.
   package init(_ value: JSONValue?) throws(MessageError) {
     let members = try MessageMembers(value, "manifest")
     guard let options = members["options"] else { throw MessageError("“options” is missing") }
@@ -77,7 +76,7 @@ extension PluginManifest {
 }
 
 extension PluginResult {
-  /// Reads what a plugin wrote.
+  /// Reads a result that a plugin wrote.
   package init(_ value: JSONValue?) throws(MessageError) {
     let members = try MessageMembers(value, "result")
     switch try members.text("outcome") {
@@ -100,7 +99,6 @@ extension PluginResult {
 }
 
 extension PluginRendition {
-  /// Reads what a plugin wrote.
   init(_ value: JSONValue?) throws(MessageError) {
     let members = try MessageMembers(value, "rendition")
     self.init(
@@ -112,18 +110,18 @@ extension PluginRendition {
 }
 
 extension PluginFailure {
-  /// Reads what a plugin wrote.
+  /// Reads a failure that a plugin wrote.
   package init(_ value: JSONValue?) throws(MessageError) {
     let members = try MessageMembers(value, "failure")
     self.init(try members.choice("class"), try members.text("reason"))
   }
 
-  /// The most characters of a reason that are kept: it is a sentence for people.
+  /// The most characters of a reason that are stored: it is a sentence for the user.
   package static let longestReason = 2000
 
-  /// A reason as it is kept.
+  /// A reason, shortened for storage.
   package static func kept(_ reason: String) -> String { reason.shortened(to: longestReason) }
 
-  /// The failure with its reason as that is kept.
+  /// The failure with its reason shortened for storage.
   package var kept: PluginFailure { PluginFailure(self.class, Self.kept(reason)) }
 }

@@ -1,27 +1,27 @@
 import PipelineModel
 
-/// What a plugin in another process says to the program: one JSON object a line.
+/// A message from a plugin in another process to the program: one JSON object per line.
 public enum PluginMessage: Hashable, Sendable {
-  /// What the plugin is.
+  /// The plugin's description of itself.
   case manifest(protocol: Int, PluginManifest)
   /// The plugin is set up.
   case created
   /// The plugin can't be loaded or set up.
   case failed(PluginFailure)
-  /// How many bytes jobs will need, in the order of the question; `nil` where that is unknown.
+  /// How many bytes jobs will need, in the order of the request; `nil` if unknown.
   case estimates([Int?])
   /// A line of the plugin's log.
   case log(PluginHost.LogLevel, String)
-  /// How much of the job is done, from 0 to 1.
+  /// The completed fraction of the job, from 0 to 1.
   case progress(Double)
-  /// What came of a job.
+  /// The result of a job.
   case result(job: String, PluginResult)
-  /// A message was of a type that the plugin does not know.
+  /// A message had a type that the plugin does not know.
   case unsupported
 
-  /// The most bytes of a line, and so of the facts of a result: 1 MiB.
+  /// The longest line, and thus the limit for the facts of a result, in bytes: 1 MiB.
   ///
-  /// A longer one is not decoded: as values `[0,0,…]` takes sixty times as much.
+  /// Longer lines are not decoded: `[0,0,…]` takes sixty times as much memory as values.
   public static let longestLine = 1 << 20
 }
 
@@ -63,7 +63,7 @@ extension PluginMessage: Encodable {
 }
 
 extension PluginHost.LogLevel {
-  /// The word for it in messages.
+  /// The level's name in messages.
   var name: String {
     switch self {
     case .debug: "debug"

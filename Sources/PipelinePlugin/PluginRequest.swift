@@ -1,22 +1,22 @@
 public import PipelineModel
 
-/// One job, as the program hands it to a plugin.
+/// One job, as the program sends it to a plugin.
 public struct PluginRequest: Hashable, Sendable, Codable {
-  /// The version of these messages.
+  /// The version of the request format.
   public static let currentVersion = 1
 
-  /// The asset that a job is for. Plugins of scope `original` see one of those that share the bytes.
+  /// The asset of a job. Plugins of scope `original` see one of the assets that share the bytes.
   public struct Subject: Hashable, Sendable, Codable {
     /// The asset's key.
     public var id: AssetID
-    /// The file's name when it was imported; bytes that are not UTF-8 percent-encoded.
+    /// The file's name at import; bytes that are not UTF-8 are percent-encoded.
     public var name: String
     /// The SHA-256 of the bytes.
     public var digest: Digest
     /// The number of bytes.
     public var size: Int
 
-    /// Makes a subject.
+    /// Creates a subject.
     public init(id: AssetID, name: String, digest: Digest, size: Int) {
       self.id = id
       self.name = name
@@ -25,24 +25,24 @@ public struct PluginRequest: Hashable, Sendable, Codable {
     }
   }
 
-  /// The version of these messages: 1.
+  /// The version of the request format: 1.
   public var version: Int
-  /// A name for the job, unique while the program runs.
+  /// The job's name, unique while the program runs.
   public var job: String
-  /// What the job is about.
+  /// The asset of the job.
   public var asset: Subject
-  /// An absolute path to the bytes; to be read only.
+  /// An absolute path to the bytes, for reading only.
   public var input: String
   /// An absolute path to an empty folder for the plugin's files.
   public var output: String
-  /// The stage's options with the schema's defaults filled in.
+  /// The stage's options, with the schema's defaults filled in.
   public var options: JSONValue
   /// The facts of needed stages, by stage name.
   public var facts: [String: JSONValue]
-  /// Seconds from now after which the job is given up.
+  /// The time limit, in seconds from now.
   public var deadline: Double?
 
-  /// Makes a request.
+  /// Creates a request.
   public init(
     version: Int = PluginRequest.currentVersion, job: String, asset: Subject, input: String,
     output: String, options: JSONValue, facts: [String: JSONValue], deadline: Double? = nil

@@ -1,12 +1,12 @@
 public import PipelineModel
 
-/// What came of a job.
+/// The outcome of a job.
 public enum PluginResult: Hashable, Sendable {
-  /// The work is done: what was found out, and the files that were made.
+  /// The job succeeded; carries its facts and the files it made.
   case done(facts: JSONValue = [:], renditions: [PluginRendition] = [])
-  /// There was nothing to do for these bytes, and why, as a sentence.
+  /// There was nothing to do for these bytes; `reason` is a sentence.
   case skipped(reason: String)
-  /// The work could not be done.
+  /// The job failed.
   case failed(PluginFailure)
 }
 
@@ -22,10 +22,10 @@ public struct PluginRendition: Hashable, Sendable, Encodable {
   public var width: Int
   /// Its height in pixels.
   public var height: Int
-  /// `image` when made from the picture itself, `preview` when from an embedded one.
+  /// `image` if made from the picture itself, `preview` if from an embedded preview.
   public var from: String?
 
-  /// Makes a rendition.
+  /// Creates a rendition.
   public init(
     name: String, path: String, mediaType: String, width: Int, height: Int, from: String? = nil
   ) {

@@ -1,11 +1,11 @@
 extension Decoder {
-  /// Refuses options that a plugin does not know; the first by name is told.
+  /// Throws if there are unknown options; names the alphabetically first one.
   ///
-  /// The program checks options against the manifest's schema first. A plugin that
-  /// checks them too says the same to whoever calls it without the program.
+  /// The program checks options against the manifest's schema first. A plugin that repeats the
+  /// check protects callers other than the program.
   ///
   /// - Parameter known: the names of all options.
-  /// - Throws: `DecodingError`, which names the option and those that there are.
+  /// - Throws: `DecodingError`, which names the option and the known ones.
   public func refuseUnknownOptions(known: [String]) throws {
     let names = try container(keyedBy: OptionName.self).allKeys.map(\.stringValue)
     guard let name = names.filter({ !known.contains($0) }).min() else { return }

@@ -1,11 +1,10 @@
 import Vips
 
-/// A picture file to be written.
 struct Sample {
   let name: String
   let bytes: [UInt8]
 
-  /// Makes the pictures that `make run` puts into an empty inbox.
+  /// Creates the pictures that `make run` puts into an empty inbox.
   static func few() throws(VipsError) -> [Sample] {
     [
       Sample(name: "landscape.jpg", bytes: try landscape()),
@@ -15,7 +14,7 @@ struct Sample {
     ]
   }
 
-  /// Makes one picture of eight megapixels with the grain of a photograph.
+  /// Creates one picture of eight megapixels with the grain of a photograph.
   static func photograph(_ number: Int) throws(VipsError) -> Sample {
     let (width, height) = (3456, 2304)
     let pixels = Scene(seed: number, grain: 24).pixels(width: width, height: height)
@@ -31,7 +30,7 @@ struct Sample {
     return try dated(picture, orientation: 1, day: 1).encoded(as: ".jpg[Q=88]")
   }
 
-  /// An upright picture stored lying on its side, as a phone writes it.
+  /// An upright picture that is stored rotated, as phones do.
   private static func portrait() throws(VipsError) -> [UInt8] {
     let (width, height) = (1200, 1600)
     let upright = Scene(seed: 2, grain: 8).pixels(width: width, height: height)
@@ -48,7 +47,7 @@ struct Sample {
     return try dated(picture, orientation: 6, day: 2).encoded(as: ".jpg[Q=88]")
   }
 
-  /// A disc that fades towards its rim into full transparency.
+  /// A disc that fades to full transparency at its rim.
   private static func transparent() throws(VipsError) -> [UInt8] {
     let size = 800
     let scene = Scene(seed: 3, grain: 0).pixels(width: size, height: size)
@@ -74,7 +73,7 @@ struct Sample {
       .encoded(as: ".jpg[Q=88]")
   }
 
-  /// Adds what a camera would write: how it was held, and when.
+  /// Adds a camera's metadata: orientation and date.
   private static func dated(
     _ picture: Picture, orientation: Int, day: Int
   ) throws(VipsError) -> Picture {

@@ -2,15 +2,15 @@ import Files
 import Glibc
 import PipelineModel
 
-/// Draws pictures to try the program with.
+/// Draws pictures for trying out the program.
 ///
-/// `sample-pictures FOLDER` writes a few of different kinds;
-/// `sample-pictures FOLDER N` writes N of eight megapixels, for benchmarks.
+/// `sample-pictures FOLDER` writes a few of different kinds; `sample-pictures FOLDER N` writes N of
+/// eight megapixels, for benchmarks.
 @main
 enum SamplePictures {
   static func main() {
     let words = CommandLine.arguments.dropFirst()
-    guard let name = words.first, words.count <= 2 else { return fail("say FOLDER [N]", 2) }
+    guard let name = words.first, words.count <= 2 else { return fail("usage: FOLDER [N]", 2) }
     do {
       let working = try FileSystem.workingFolder()
       let folder = try Descriptor.openFolder(working.appending(BytePath(name)).normalized)
@@ -19,7 +19,7 @@ enum SamplePictures {
         return
       }
       guard let count = Int(text), (1...28).contains(count) else {
-        return fail("“\(text)” is no number from 1 to 28", 2)
+        return fail("“\(text)” is not a number from 1 to 28", 2)
       }
       for number in 1...count { try write(try Sample.photograph(number), to: folder) }
     } catch {

@@ -1,10 +1,10 @@
 import Glibc
 
-/// A painted landscape: sky, sun, ridges of hills, and a grain as a sensor has it.
+/// A painted landscape: sky, sun, ridges of hills, and a sensor's grain.
 struct Scene {
-  /// Which of the scenes; the same number makes the same picture.
+  /// The scene's number; the same number makes the same picture.
   let seed: Int
-  /// How far the values of neighbouring pixels stray: 0 for a painting, 24 for a photograph.
+  /// The noise amplitude: 0 for a painting, 24 for a photograph.
   let grain: Int
 
   private struct Ridge {
@@ -14,7 +14,7 @@ struct Scene {
 
   /// Paints the scene.
   ///
-  /// - Returns: three bytes a pixel, row by row.
+  /// - Returns: three bytes per pixel, row by row.
   func pixels(width: Int, height: Int) -> [UInt8] {
     let ridges = (0..<4).map { ridge($0, width: width) }
     let sun = (x: 0.2 + 0.15 * Double(seed % 5), y: 0.18 + 0.04 * Double(seed % 3), radius: 0.06)
@@ -37,7 +37,7 @@ struct Scene {
           let depth = (y - ridge.tops[column]) * 60
           color = ridge.color.map { $0 + depth }
         }
-        // A linear congruential generator (Numerical Recipes): the same grain every time.
+        // A linear congruential generator (Numerical Recipes), so that the grain is reproducible.
         noise = noise &* 1_664_525 &+ 1_013_904_223
         let stray = grain == 0 ? 0 : Double(Int(noise >> 24) % grain - grain / 2)
         for value in color { bytes.append(UInt8(max(0, min(255, value + stray)))) }
@@ -51,7 +51,7 @@ struct Scene {
     return [90 + warmth + 120 * y, 140 + 70 * y, 215 - 40 * y]
   }
 
-  /// A line of hills; those of a higher number are nearer and darker.
+  /// A line of hills; higher numbers are nearer and darker.
   private func ridge(_ number: Int, width: Int) -> Ridge {
     let base = 0.5 + 0.11 * Double(number)
     let phase = Double(seed * 3 + number * 2)

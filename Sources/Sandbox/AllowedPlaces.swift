@@ -3,31 +3,28 @@ import Files
 import Glibc
 import PipelineModel
 
-/// All that a policy lets be reached, with what may be done there.
+/// Every place that a policy allows, with the access allowed there.
 ///
-/// Landlock gets a rule for each, and a root folder of its own shows each and nothing else. None is
-/// kept open: a worker has few descriptors.
+/// Landlock gets a rule for each, and a private root shows only these. None is kept open, because a
+/// worker has few descriptors.
 struct AllowedPlaces {
-  /// A file, or a folder with all below it.
+  /// A file, or a folder with everything below it.
   struct Place {
-    /// What may be done there.
     let access: Landlock.Access
-    /// The path that it was found by.
     let path: BytePath
-    /// What was found there.
     let status: FileStatus
   }
 
   private(set) var all: [Place] = []
   private let landlock: Landlock?
 
-  /// Finds what a policy allows, and what every program needs.
+  /// Collects what a policy allows and what every program needs.
   ///
   /// - Parameters:
-  ///   - landlock: gets a rule for each; `nil` for a kernel without.
-  ///   - reading: what may be read besides, open as places.
-  ///   - executing: what may be executed besides.
-  /// - Throws: `SandboxError` of code `path` for what the policy names and is not there.
+  ///   - landlock: receives a rule for each place; `nil` if the kernel has none.
+  ///   - reading: further readable places, opened with O_PATH.
+  ///   - executing: further executable places, opened with O_PATH.
+  /// - Throws: `SandboxError` of code `path` if a path of the policy is missing.
   init(
     _ policy: SandboxPolicy, _ landlock: Landlock?, reading: [Descriptor], executing: [Descriptor]
   ) throws(SandboxError) {
@@ -52,8 +49,8 @@ struct AllowedPlaces {
     for place in executing { try add([.read, .execute], place) }
   }
 
-  /// The links beside libraries that are allowed one by one, by which programs know them, and the
-  /// folders in which the loader is told to look.
+  /// Links by which programs know individually allowed libraries, and the folders that the loader
+  /// is told to search.
   var libraryLinks: [BytePath] {
     let files = all.filter {
       $0.status.kind == .regular && SystemPaths.isLibrary($0.path.lastComponent)
@@ -72,7 +69,7 @@ struct AllowedPlaces {
     try add(access, place)
   }
 
-  /// Not every system has everything.
+  /// Skips a missing path: not every system has all of them.
   private mutating func addIfThere(
     _ access: Landlock.Access, _ path: BytePath
   ) throws(SandboxError) {
@@ -92,7 +89,7 @@ struct AllowedPlaces {
   private static func open(_ path: BytePath) throws(FileError) -> Descriptor {
     let flags = Int32(pipeline_open_path)
     do throws(FileError) {
-      // As a folder first, which is when autofs mounts it.
+      // First as a folder: that makes autofs mount it.
       return try Descriptor.open(path, flags: flags | O_DIRECTORY)
     } catch let error where error.errno == ENOTDIR {
       return try Descriptor.open(path, flags: flags)
@@ -101,7 +98,7 @@ struct AllowedPlaces {
 
   private static func unreachable(_ path: BytePath, _ error: FileError) -> SandboxError {
     SandboxError(
-      .path, "The sandbox can't let a plugin reach a path. \(error.message)", path: path,
+      .path, "The sandbox can't give a plugin access to a path. \(error.message)", path: path,
       cause: error.errno)
   }
 }

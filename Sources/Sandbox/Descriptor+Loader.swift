@@ -3,7 +3,7 @@ import Glibc
 import PipelineModel
 
 extension Descriptor {
-  /// Reads bytes at a place in the file, fewer at its end.
+  /// Reads bytes at an offset; fewer at the end of the file.
   func read(upTo count: Int, at offset: Int) throws(FileError) -> [UInt8] {
     try seek(to: offset)
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 8)
@@ -11,11 +11,11 @@ extension Descriptor {
     return Array(buffer.prefix(try read(into: buffer)))
   }
 
-  /// Returns the loader that a program names, `nil` if none. Source: elf(5), `PT_INTERP`.
+  /// Returns the loader that a program names, or `nil`. Source: elf(5), `PT_INTERP`.
   ///
   /// - Parameter head: the beginning of the file.
   func loader(_ head: [UInt8]) throws(FileError) -> BytePath? {
-    // 64 bits, little-endian: the filter of system calls ends programs of another kind.
+    // 64-bit little-endian only: the system call filter kills other programs.
     guard head.count >= 64, head[4] == 2, head[5] == 1 else { return nil }
     let table = Self.number(head, at: 32, size: 8)
     let size = Self.number(head, at: 54, size: 2)
@@ -33,7 +33,7 @@ extension Descriptor {
     return nil
   }
 
-  /// A little-endian number; what does not fit is as good as too large.
+  /// Decodes a little-endian number, clamped to `Int`.
   private static func number(_ bytes: [UInt8], at offset: Int, size: Int) -> Int {
     Int(
       clamping: bytes[offset..<offset + size].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) })

@@ -2,24 +2,24 @@ import PipelineModel
 
 /// The first line of a script. Source: execve(2), “Interpreter scripts”; env(1).
 struct Interpreter: Equatable {
-  /// A path, or a name that is to be looked for.
+  /// A path, or a name to search for.
   var program: BytePath
-  /// What is between it and the script.
+  /// The words between the interpreter and the script.
   var arguments: [BytePath]
 
-  /// As much as the kernel reads of a first line.
+  /// The kernel's limit for a first line.
   private static let longest = 256
 
-  /// Takes a first line apart.
+  /// Parses a first line.
   ///
-  /// The kernel takes all behind the interpreter as one argument. Where that is
-  /// `env` its argument is split at spaces, and `env` itself is left out.
+  /// Like the kernel, treats everything after the interpreter as one argument. If the interpreter
+  /// is `env`, splits that argument at spaces and leaves out `env` itself.
   init(line head: [UInt8], of script: BytePath) throws(SandboxError) {
     guard head.starts(with: Array("#!".utf8)) else {
       throw SandboxError(
         .program,
         "“\(script.printable)” is neither a program of this system nor a script: "
-          + "its first line has to name an interpreter, such as “#!/usr/bin/env python3”.",
+          + "its first line must name an interpreter, such as “#!/usr/bin/env python3”.",
         path: script)
     }
     guard
@@ -51,8 +51,8 @@ struct Interpreter: Equatable {
     else {
       throw SandboxError(
         .program,
-        "The first line of “\(script.printable)” asks more of env than to find a program, "
-          + "which can't be done here. Name the interpreter by its path.",
+        "The first line of “\(script.printable)” uses env for more than finding a program, "
+          + "which is not supported here. Name the interpreter by its path.",
         path: script)
     }
     program = name

@@ -3,25 +3,24 @@ import Files
 import Glibc
 import PipelineModel
 
-/// What an interpreter that is not the system's brings along: its own modules, and nothing else
-/// that is beside it.
+/// The modules that belong to a non-system interpreter, without anything else next to it.
 ///
-/// Of `/opt/x/bin/python3.11` that is `pyvenv.cfg` in `/opt/x`, and in `/opt/x/lib` the shared
-/// libraries and the folders whose names begin with `python`.
+/// For `/opt/x/bin/python3.11` these are `/opt/x/pyvenv.cfg` and, in `/opt/x/lib`, the shared
+/// libraries and the folders whose names start with `python`.
 struct InterpreterModules {
-  /// Files, and folders with all below them; open as places.
+  /// Files, and folders with everything below them; opened with O_PATH.
   private(set) var places: [Descriptor] = []
-  /// The paths that they were found by, which may have links.
+  /// The paths by which they were found; may contain links.
   private(set) var names: [BytePath] = []
 
-  /// Finds them.
+  /// Finds an interpreter's modules.
   ///
-  /// Both for the name that it is called by and for what a link leads to, because an environment
-  /// of Python is a folder with a link to the interpreter.
+  /// Searches next to both the name it is called by and the target of links, because a Python
+  /// environment is a folder with a link to the interpreter.
   ///
   /// - Parameters:
   ///   - interpreter: its file.
-  ///   - name: the path, or the name, that it is called by.
+  ///   - name: the path or name it is called by.
   init(of interpreter: Descriptor, calledAs name: BytePath) throws(SandboxError) {
     places.append(interpreter)
     for program in [name, interpreter.path] {
@@ -39,9 +38,9 @@ struct InterpreterModules {
     }
   }
 
-  /// The folder that has the `bin` of a program, where that is not the system's.
+  /// The folder that contains a program's `bin`, unless it is the system's.
   private static func prefix(of program: BytePath) -> BytePath? {
-    // What can't be resolved has nothing beside it.
+    // A path that can't be resolved has no modules.
     guard program.isAbsolute, let folder = try? FileSystem.realPath(of: program.parent),
       folder.lastComponent == "bin", !["/", "/usr", "/usr/local"].contains(folder.parent)
     else { return nil }
@@ -60,8 +59,8 @@ struct InterpreterModules {
     }
   }
 
-  /// Adds what is there. A link that leads elsewhere, as to a home's `.ssh`, brings nothing along:
-  /// who made the plugin may have made it.
+  /// Adds a module if it exists. Skips links that lead elsewhere, such as to a home's `.ssh`: the
+  /// plugin's author may have made them.
   private mutating func add(_ path: BytePath, below prefix: BytePath) throws(FileError) {
     guard path.withCString({ access($0, F_OK) }) == 0 else { return }
     let place = try TrustedPath.find(path, as: "The interpreter's module")

@@ -3,11 +3,11 @@ import Files
 import Glibc
 import PipelineModel
 
-/// A set of Landlock's rules that this process is about to be held to. Source: landlock(7).
+/// A Landlock ruleset for this process. Source: landlock(7).
 ///
-/// Everything that the version knows is denied but what a rule allows.
+/// It denies everything that the version handles unless a rule allows it.
 struct Landlock {
-  /// What may be done with files, in Landlock's numbers.
+  /// Access rights to files, with Landlock's values.
   struct Access: OptionSet {
     let rawValue: UInt64
 
@@ -19,21 +19,21 @@ struct Landlock {
     static let removeFile = Access(rawValue: 1 << 5)
     static let makeFolder = Access(rawValue: 1 << 7)
     static let makeFile = Access(rawValue: 1 << 8)
-    /// Moving between folders; since version 2, before which it is always denied.
+    /// Moving between folders; since version 2, and always denied before.
     static let refer = Access(rawValue: 1 << 13)
     /// Since version 3.
     static let truncate = Access(rawValue: 1 << 14)
 
     static let read: Access = [.readFile, .readFolder]
-    /// Devices, sockets, pipes and symbolic links are never made.
+    /// Without devices, sockets, pipes and symbolic links, which are never created.
     static let write: Access = [
       .readFile, .readFolder, .writeFile, .truncate, .makeFile, .makeFolder, .removeFile,
       .removeFolder, .refer,
     ]
-    /// What has a meaning for something that is not a folder; more is refused by the kernel.
+    /// The rights that apply to non-folders; the kernel rejects others.
     static let ofFiles: Access = [.execute, .writeFile, .readFile, .truncate]
 
-    /// All that a version of Landlock can deny.
+    /// All rights that a version of Landlock handles.
     static func all(of version: Int) -> Access {
       let count =
         switch version {
@@ -50,25 +50,25 @@ struct Landlock {
   private let ruleset: Descriptor
   private let handled: Access
 
-  /// Begins a set of rules.
+  /// Creates a ruleset.
   ///
   /// - Parameters:
-  ///   - version: what the kernel has, or less; at least 1.
-  ///   - network: whether TCP is left alone.
+  ///   - version: at most the kernel's version; at least 1.
+  ///   - network: whether to leave TCP unrestricted.
   init(version: Int, network: Bool) throws(SandboxError) {
     handled = .all(of: version)
     var attributes = pipeline_landlock_ruleset(files: handled.rawValue, network: 0, scopes: 0)
-    // Binding and connecting: both bits.
+    // Both bits: bind and connect.
     if version >= 4, !network { attributes.network = 0b11 }
-    // Abstract Unix sockets and signals stay within: both bits.
+    // Both bits: abstract Unix sockets and signals stay within the sandbox.
     if version >= 6 { attributes.scopes = 0b11 }
-    let number = try systemCall("make rules of Landlock") {
+    let number = try systemCall("create a Landlock ruleset") {
       pipeline_landlock_create(&attributes)
     }
     ruleset = Descriptor(takingOver: number, path: "landlock")
   }
 
-  /// Allows something for a file, or for a folder and all below it, that is open.
+  /// Allows access to an open file, or to an open folder and everything below it.
   func allow(
     _ access: Access, _ place: Descriptor, isFolder: Bool
   ) throws(SandboxError) {
@@ -78,9 +78,9 @@ struct Landlock {
     }
   }
 
-  /// Holds this process to the rules for good.
+  /// Enforces the ruleset on this process for good.
   func restrict() throws(SandboxError) {
-    try systemCall("enter the rules of Landlock") {
+    try systemCall("enforce the Landlock ruleset") {
       pipeline_landlock_restrict(ruleset.number)
     }
   }

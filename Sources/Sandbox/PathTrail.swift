@@ -3,25 +3,23 @@ import Files
 import Glibc
 import PipelineModel
 
-/// The links on the way of a path, and where it ends.
+/// The links along a path, and its target.
 struct PathTrail {
-  /// A link and what it says.
   struct Link: Hashable {
-    /// Its path, without links.
+    /// The link's own path, without links.
     let path: BytePath
-    /// As it is written in the link: absolute, or from the link's folder.
+    /// As stored in the link: absolute, or relative to the link's folder.
     let target: BytePath
   }
 
-  /// In the order in which they are followed.
+  /// The links in the order of traversal.
   private(set) var links: [Link] = []
-  /// The path without links; `nil` where it leads to nothing.
+  /// The path without links; `nil` if it leads nowhere.
   private(set) var end: BytePath?
 
-  /// As many links as the kernel follows.
+  /// The kernel's limit of links.
   private static let mostLinks = 40
 
-  /// Follows an absolute path.
   init(_ path: BytePath) {
     var place: BytePath = "/"
     var rest = Array(path.components.reversed())

@@ -3,42 +3,43 @@ import Files
 import Glibc
 import PipelineModel
 
-/// A root folder of this process's own, which shows what a policy allows and nothing else.
+/// A private root folder that shows what a policy allows and nothing else.
 ///
-/// What is elsewhere can't even be examined. Landlock decides all the same what may be done:
-/// this hides names, sizes and attributes, which Landlock shows. Where a kernel or a container
-/// gives nobody a namespace, Landlock is alone.
-/// Source: mount_namespaces(7), user_namespaces(7), pivot_root(2).
+/// Anything else can't even be examined. Landlock still decides what may be done: the private root
+/// hides names, sizes and attributes, which Landlock does not. Where the kernel or a container
+/// denies namespaces, Landlock works alone. Source: mount_namespaces(7), user_namespaces(7),
+/// pivot_root(2).
 struct PrivateRoot {
-  /// Where the new root is put together; what was there is copied before.
+  /// Where the new root is assembled; its previous content is copied first.
   private static let site: BytePath = "/proc"
-  /// What is shown though Landlock opens none of it, besides `/proc`: links between system folders.
+  /// Shown in addition to `/proc`, without a Landlock rule: links between system folders.
   private static let shown: [BytePath] = ["/etc/alternatives"]
   /// Links that programs expect.
   private static let links: [BytePath] = ["/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr"]
 
-  /// A file or folder that is shown, by its path without links.
+  /// A visible file or folder, by its path without links.
   fileprivate struct Part {
     let path: BytePath
     let isWritable: Bool
-    /// What was found there before; `nil` where nobody looked.
+    /// The status when its place was found; `nil` if that was not checked.
     let status: FileStatus?
   }
 
   private var parts: [Part] = []
   private var links: Set<PathTrail.Link> = []
 
-  /// Moves this process to such a root, where that can be had; it stays where it is otherwise.
+  /// Moves this process to a private root if possible; otherwise leaves it where it is.
   ///
-  /// The working folder is what it was, or `/` where it is not shown. No thread may exist.
+  /// The working folder stays the same, or becomes `/` if it is not visible. Requires that no other
+  /// thread exists.
   ///
   /// - Parameters:
-  ///   - places: what is shown.
-  ///   - names: further paths by which these are called, which may have links.
+  ///   - places: the places to show.
+  ///   - names: further paths by which these are called; may contain links.
   static func enter(showing places: AllowedPlaces, names: [BytePath]) {
     var folder: BytePath = "/"
     do {
-      // Where everything is allowed nothing is to be hidden.
+      // If everything is allowed, there is nothing to hide.
       if places.all.contains(where: { PathTrail($0.path).end == "/" }) { return }
       folder = try FileSystem.workingFolder()
       try leaveMounts()
@@ -51,13 +52,13 @@ struct PrivateRoot {
       try root.enter()
       if folder.withCString({ chdir($0) }) < 0 { chdir("/") }
     } catch {
-      // It stays where it is, with what Landlock allows. Only a machine that refuses something that
-      // `SandboxSupport` did not meet comes here.
+      // The process stays where it is, restricted by Landlock. This happens only on machines that
+      // refuse something `SandboxSupport` did not try.
       _ = folder.withCString { chdir($0) }
     }
   }
 
-  /// Returns why no process can be moved to a root of its own here; `nil` if it can.
+  /// Returns why processes can't be moved to a private root here; `nil` if they can.
   static func refusal() -> Int32? {
     guard let flags = namespaces else { return EPERM }
     let isOwn = flags & Int32(pipeline_new_user) != 0
@@ -69,8 +70,9 @@ struct PrivateRoot {
     return code == 0 ? nil : code
   }
 
-  /// The namespaces that are needed: root mounts as root, and others have to be root somewhere
-  /// first. Who may read all files and may not mount would lose the first there, and stays.
+  /// The required namespaces: root mounts as root; other users must first become root in a user
+  /// namespace. A process that may read all files but not mount would lose that right there, so it
+  /// stays.
   private static var namespaces: Int32? {
     if pipeline_has_capability(Int32(pipeline_capability_administer)) != 0 {
       return Int32(pipeline_new_mounts)
@@ -83,14 +85,15 @@ struct PrivateRoot {
     guard let flags = namespaces else { throw SandboxError("leave the mounts", errno: EPERM) }
     let user = geteuid()
     let group = getegid()
-    try systemCall("leave the mounts of others") { pipeline_unshare(flags) }
+    try systemCall("create a mount namespace") { pipeline_unshare(flags) }
     if flags & Int32(pipeline_new_user) != 0 {
-      // Each is who it was. Groups can't be mapped while they could be given up.
+      // User and group keep their numbers. The kernel allows mapping groups only once setgroups(2)
+      // is denied.
       try write("deny", to: "/proc/self/setgroups")
       try write("\(user) \(user) 1", to: "/proc/self/uid_map")
       try write("\(group) \(group) 1", to: "/proc/self/gid_map")
     }
-    try systemCall("keep mounts to itself") { pipeline_mounts_follow() }
+    try systemCall("make mounts follow the system's") { pipeline_mounts_follow() }
   }
 
   private static func write(_ text: String, to path: BytePath) throws(SandboxError) {
@@ -116,7 +119,7 @@ struct PrivateRoot {
     parts.append(Part(path: end, isWritable: isWritable, status: place.status))
   }
 
-  /// Keeps in mind the links on the way of a path, and returns where it ends.
+  /// Records the links along a path, and returns its target.
   private mutating func follow(_ path: BytePath) -> BytePath? {
     let trail = PathTrail(path)
     links.formUnion(trail.links)
@@ -131,18 +134,18 @@ struct PrivateRoot {
     do {
       try fill(processes)
     } catch {
-      // What was there before is needed where the process stays.
+      // If the process stays, it needs the previous content.
       Self.site.withCString { _ = pipeline_unmount($0) }
       throw error
     }
   }
 
-  /// - Parameter processes: the copy of what the new root hides now.
+  /// - Parameter processes: the copy of what the new root now hides.
   private func fill(_ processes: Descriptor) throws {
     let root = try Descriptor.openFolder(Self.site)
     try attach(processes, isFolder: true, to: root)
     var shown = [Part(path: Self.site, isWritable: false, status: nil)]
-    // What is below another comes after it, and the writable first where it is the same.
+    // Parents before children, and writable before read-only for the same path.
     let ordered = parts.sorted {
       $0.path == $1.path ? $0.isWritable && !$1.isWritable : $0.path < $1.path
     }
@@ -155,18 +158,18 @@ struct PrivateRoot {
       let result = link.target.withCString { target in
         link.path.lastComponent.withCString { symlinkat(target, folder.number, $0) }
       }
-      // A folder that was made for another path is what a link leads to by now.
+      // A folder that was made for another path may be where a link belongs.
       if result < 0, errno != EEXIST { throw SandboxError("make a link", errno: errno) }
     }
     try systemCall("make the root folder read-only") { pipeline_mount_read_only(root.number, 0) }
-    try systemCall("go to the root folder") { fchdir(root.number) }
-    try systemCall("take a folder as the root") { pipeline_become_root() }
+    try systemCall("change to the root folder") { fchdir(root.number) }
+    try systemCall("change the root") { pipeline_become_root() }
   }
 
   private func show(_ part: Part, in root: Descriptor) throws {
     let copy = try Self.copy(part.path)
     let status = try copy.status()
-    // Somebody may have put another in its place since it was looked at.
+    // Somebody may have replaced it since it was checked.
     if let known = part.status, !status.isSameNode(as: known) {
       throw SandboxError("find “\(part.path.printable)” again", errno: ESTALE)
     }
@@ -176,7 +179,7 @@ struct PrivateRoot {
     try attach(copy, isFolder: status.kind == .folder, to: root)
   }
 
-  /// Returns a copy of a file or folder as it is mounted, attached nowhere yet.
+  /// Returns a detached copy of a file or folder as mounted.
   private static func copy(_ path: BytePath) throws(SandboxError) -> Descriptor {
     let number = try systemCall("copy a mount") { path.withCString { pipeline_copy_tree($0) } }
     return Descriptor(takingOver: number, path: path)
@@ -189,7 +192,7 @@ struct PrivateRoot {
     } else {
       let folder = try Self.folder(copy.path.parent, below: root)
       let name = copy.path.lastComponent
-      // It is there already where the folder itself is shown.
+      // It exists already if the folder itself is visible.
       if let file = try? Self.open(name, in: folder, O_NOFOLLOW) {
         place = file
       } else {
@@ -202,7 +205,6 @@ struct PrivateRoot {
     }
   }
 
-  /// Returns a folder of the new root, which is made where it is missing.
   private static func folder(_ path: BytePath, below root: Descriptor) throws -> Descriptor {
     var folder = root
     for name in path.components {
@@ -224,8 +226,8 @@ struct PrivateRoot {
 }
 
 extension PrivateRoot.Part {
-  /// Whether others show it already: a part of it needs a place of its own only if more may be done
-  /// with it.
+  /// Whether other parts show it already; a part needs its own mount only if it allows more than
+  /// they do.
   fileprivate func isIn(_ shown: [Self]) -> Bool {
     shown.contains { path.isInside($0.path) && ($0.isWritable || !isWritable) }
   }

@@ -1,19 +1,19 @@
 import Glibc
 
-/// Limits that the kernel holds a worker to; set by the worker as its first act.
+/// Kernel-enforced limits, which a worker sets on itself first of all.
 ///
-/// They hold for what it starts, too. Source: setrlimit(2).
+/// Its children inherit them. Source: setrlimit(2).
 package struct ProcessLimits: Hashable, Codable, Sendable {
-  /// Bytes of private, writable memory, stacks of threads included; no limit by default.
+  /// Bytes of private writable memory, thread stacks included; unlimited by default.
   package var dataBytes: Int?
-  /// The largest size of a file that it writes; no limit by default.
+  /// The largest file it may write, in bytes; unlimited by default.
   package var fileBytes: Int?
-  /// How many files it may have open; as inherited by default.
+  /// The number of open files; inherited by default.
   package var openFiles: Int?
-  /// Seconds of processor time in its whole life; no limit by default.
+  /// Seconds of processor time over its whole life; unlimited by default.
   package var processorSeconds: Int?
 
-  /// Makes limits.
+  /// Creates limits.
   package init(
     dataBytes: Int? = nil, fileBytes: Int? = nil, openFiles: Int? = nil,
     processorSeconds: Int? = nil
@@ -24,18 +24,17 @@ package struct ProcessLimits: Hashable, Codable, Sendable {
     self.processorSeconds = processorSeconds
   }
 
-  /// Limits this process for good. A core file is never left.
+  /// Limits this process for good, and disables core files.
   package func apply() throws(SandboxError) {
-    // Not 0: with a core_pattern that is a pipe the kernel looks at no limit but
-    // this one, which stands for “none”; and a core of less than a page it does not
-    // write to a file. Source: fs/coredump.c.
+    // Not 0: if core_pattern is a pipe, the kernel checks only this limit and takes 1 for “none”;
+    // and it writes no core of less than a page to a file. Source: fs/coredump.c.
     try set(RLIMIT_CORE, 1, "core files")
     try set(RLIMIT_DATA, dataBytes, "memory")
     try set(RLIMIT_FSIZE, fileBytes, "the size of files")
     try set(RLIMIT_NOFILE, openFiles, "open files")
     try set(RLIMIT_CPU, processorSeconds, "processor time")
-    // What the kernel keeps for timers and waiting signals is no process's memory.
-    try set(__RLIMIT_SIGPENDING, 256, "waiting signals")
+    // Kernel memory for timers and pending signals counts for no process.
+    try set(__RLIMIT_SIGPENDING, 256, "pending signals")
   }
 
   private func set(
@@ -44,8 +43,8 @@ package struct ProcessLimits: Hashable, Codable, Sendable {
     guard let value else { return }
     let kind = __rlimit_resource_t(resource.rawValue)
     var old = rlimit()
-    try systemCall("ask for the limit of \(what)") { getrlimit(kind, &old) }
-    // A limit that is lower already stays: only a privileged process could raise it.
+    try systemCall("read the limit on \(what)") { getrlimit(kind, &old) }
+    // A lower limit stays: only a privileged process could raise it.
     let wanted = min(rlim_t(clamping: max(0, value)), old.rlim_max)
     var new = rlimit(rlim_cur: wanted, rlim_max: wanted)
     try systemCall("limit \(what)") { setrlimit(kind, &new) }

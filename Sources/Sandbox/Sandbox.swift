@@ -3,20 +3,20 @@ import Files
 import Glibc
 package import PipelineModel
 
-/// What a process does to be harmless: once, for good, and for all that it starts.
+/// Restricts a process for good, with everything that it starts.
 ///
-/// In this order: no new privileges, a root folder of its own, no capabilities, Landlock, a
-/// filter of system calls. What is open already stays open.
+/// In this order: no new privileges, a private root, no capabilities, Landlock, a system call
+/// filter. Open descriptors stay open.
 package enum Sandbox {
-  /// Restricts this process for good; before any thread exists.
+  /// Restricts this process for good; call it before creating threads.
   ///
-  /// On a kernel without Landlock the filter alone holds; see `SandboxSupport`.
+  /// On a kernel without Landlock, the filter works alone; see `SandboxSupport`.
   ///
   /// - Parameters:
-  ///   - policy: what it may do.
-  ///   - names: paths by which what the policy allows is called, where they have links.
-  /// - Throws: `SandboxError` if a path of the policy is missing, or the process has threads.
-  ///   It may then be restricted in part, and should end.
+  ///   - policy: what the process may do.
+  ///   - names: paths with links by which the allowed places are called.
+  /// - Throws: `SandboxError` if a path of the policy is missing or the process has threads. It may
+  ///   then be partly restricted, and should end.
   package static func enter(
     _ policy: SandboxPolicy, names: [BytePath] = []
   ) throws(SandboxError) {
@@ -24,26 +24,26 @@ package enum Sandbox {
       policy, reading: [], executing: [], names: names, by: policy.exec ? .any : .none)
   }
 
-  /// Restricts this process in the same way and becomes another program.
+  /// Restricts this process in the same way and executes another program.
   ///
-  /// The program gets descriptors 0 to 2, and signals as a shell would give them. It
-  /// may start another one only if the policy says `exec`. A script is started by the
-  /// interpreter that its first line names.
+  /// The program gets descriptors 0 to 2, and signal handling as from a shell. It may start other
+  /// programs only if the policy's `exec` is set. A script is run by the interpreter that its first
+  /// line names.
   ///
   /// - Parameters:
-  ///   - program: a path; without a slash it is looked for in `/usr/local/bin`, `/usr/bin`
+  ///   - program: a path; a name without a slash is searched for in `/usr/local/bin`, `/usr/bin`
   ///     and `/bin`.
-  ///   - arguments: those behind the program's name.
+  ///   - arguments: the arguments after the program's name.
   package static func execute(
     _ program: BytePath, arguments: [BytePath], environment: [(String, String)],
     policy: SandboxPolicy
   ) throws(SandboxError) -> Never {
     let started = try StartedProgram(finding: program, arguments: arguments)
     let memory = try SecretMemory(
-      // Empty: the descriptor alone says which file.
+      // Empty, because the descriptor alone identifies the file.
       path: [], arguments: started.arguments.map(\.bytes),
       environment: environment.map { Array("\($0.0)=\($0.1)".utf8) })
-    try systemCall("close what is open when a program starts") {
+    try systemCall("mark descriptors close-on-exec") {
       pipeline_close_on_exec_from(3)
     }
     resetSignals()
@@ -67,18 +67,18 @@ package enum Sandbox {
       path: started.file.path, cause: code)
   }
 
-  /// Returns where the system's libraries are, and those that this process has loaded, for the
-  /// `read` of a policy.
+  /// Returns the folders of the system's libraries and of those that this process has loaded, for a
+  /// policy's `read`.
   ///
-  /// Folders that are there, also those of `LD_LIBRARY_PATH`; of one that holds a secret of the
-  /// policy its libraries alone.
+  /// Includes existing folders of `LD_LIBRARY_PATH`. Of a folder that contains a secret of the
+  /// policy, lists only the libraries.
   package static func systemPlaces(_ policy: SandboxPolicy) -> [BytePath] {
     systemFolders().flatMap { folder in
       policy.secret(in: folder) == nil ? [folder] : SystemPaths.libraries(in: folder)
     }
   }
 
-  /// Returns the shared libraries in a folder, without links.
+  /// Returns the shared libraries in a folder, except links.
   package static func libraries(in folder: BytePath) -> [BytePath] {
     SystemPaths.libraries(in: folder)
   }
@@ -93,7 +93,7 @@ package enum Sandbox {
         let real = try FileSystem.realPath(of: folder)
         if !found.contains(real) { found.append(real) }
       } catch {
-        // One that can't be reached has nothing that could be loaded.
+        // Nothing can be loaded from a folder that can't be reached.
         continue
       }
     }
@@ -113,28 +113,28 @@ package enum Sandbox {
     guard support.seccomp else {
       throw SandboxError(
         .unsupported,
-        "This kernel can't filter system calls (CONFIG_SECCOMP_FILTER), so a plugin would not "
-          + "be held to anything. Stages with “\"isolation\": \"none\"” work without.")
+        "This kernel can't filter system calls (CONFIG_SECCOMP_FILTER), so nothing would restrict a "
+          + "plugin. Stages with “\"isolation\": \"none\"” don't need it.")
     }
     let version = min(support.landlockABI, policy.greatestLandlockABI ?? .max)
     let filter = try SystemCallFilter.make(
       policy, execution: execution, keepsSignals: version >= 6)
     let landlock = version < 1 ? nil : try Landlock(version: version, network: policy.network)
     let places = try AllowedPlaces(policy, landlock, reading: reading, executing: executing)
-    try systemCall("do without new privileges") { pipeline_no_new_privileges() }
-    // Reading what the user's permissions hide stays, where the user may: an original that was
-    // moved here may be somebody else's, and Landlock says what is read. A namespace brings along
-    // capabilities that nobody gave.
+    try systemCall("set no_new_privs") { pipeline_no_new_privileges() }
+    // Keep the right to read any file if the user has it: an original that was moved here may
+    // belong to somebody else, and Landlock limits what is read. All others go, because a new
+    // namespace grants capabilities.
     let number = Int32(pipeline_capability_read_search)
     let kept: UInt64 = pipeline_has_capability(number) == 0 ? 0 : 1 << UInt64(number)
     if policy.hidesOthers { PrivateRoot.enter(showing: places, names: names) }
-    try systemCall("give up capabilities") { pipeline_keep_capabilities(kept) }
+    try systemCall("drop capabilities") { pipeline_keep_capabilities(kept) }
     try landlock?.restrict()
     if policy.asksBeforeForking { ForkQuestions.begin(by: ForkQuestions.workerNumber) }
     try filter.enter()
   }
 
-  /// A thread that exists already would stay free. Source: landlock(7); proc_pid_task(5).
+  /// Existing threads would stay unrestricted. Source: landlock(7); proc_pid_task(5).
   private static func requireOneThread() throws(SandboxError) {
     let links: UInt64
     do throws(FileError) {
@@ -143,14 +143,14 @@ package enum Sandbox {
     } catch {
       throw SandboxError("count threads in /proc/self/task", errno: error.errno)
     }
-    // One name in its parent, one in itself, and one in each thread's folder.
+    // Links: one in the parent, one in itself, and one in each thread's folder.
     guard links == 3 else {
       throw SandboxError(
         .threads, "A process with \(links - 2) threads can't enter the sandbox.")
     }
   }
 
-  /// What this process ignores or holds back, its successor would, too. Source: signal(7).
+  /// Ignored and blocked signals are inherited through execve. Source: signal(7).
   private static func resetSignals() {
     for number in 1...64 { signal(Int32(number), SIG_DFL) }
     var none = sigset_t()

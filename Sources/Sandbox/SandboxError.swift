@@ -1,32 +1,32 @@
 import Glibc
 package import PipelineModel
 
-/// Why a process could not be restricted, or not become another program.
+/// Why a process can't be restricted or can't execute another program.
 package struct SandboxError: Error, Hashable, Sendable {
-  /// What a caller can act upon.
+  /// The kind of failure.
   package enum Code: Hashable, Sendable {
-    /// The kernel has not what is needed.
+    /// The kernel lacks a required feature.
     case unsupported
-    /// A file or folder that the policy names is missing, or can't be reached.
+    /// A file or folder of the policy is missing or unreachable.
     case path
     /// The program can't be started as it is.
     case program
-    /// The process has more threads than one, which would stay free.
+    /// The process has several threads, which would stay unrestricted.
     case threads
     /// The kernel or a library refused.
     case system
   }
 
-  /// What a caller can act upon.
+  /// The kind of failure.
   package var code: Code
-  /// A sentence that says what failed, why, and where it helps what to do.
+  /// A sentence that says what failed, why and, where useful, what to do.
   package var message: String
-  /// The value of `errno`, 0 where the kernel did not fail.
+  /// The value of `errno`; 0 if no system call failed.
   package var cause: Int32
-  /// The file, folder or program.
+  /// The file, folder or program concerned.
   package var path: BytePath?
 
-  /// Makes an error that the kernel did not report.
+  /// Creates an error that the kernel did not report.
   init(_ code: Code, _ message: String, path: BytePath? = nil, cause: Int32 = 0) {
     self.code = code
     self.message = message
@@ -34,14 +34,14 @@ package struct SandboxError: Error, Hashable, Sendable {
     self.cause = cause
   }
 
-  /// Makes an error from a failed system call.
+  /// Creates an error from a failed system call.
   init(_ operation: String, errno: Int32) {
     self.init(
       .system, "Can't \(operation): \(String(cString: strerror(errno))).", cause: errno)
   }
 }
 
-/// Makes a system call that no signal can interrupt.
+/// Makes a system call that signals can't interrupt.
 @discardableResult
 func systemCall<Result: FixedWidthInteger & SignedInteger>(
   _ operation: String, _ call: () -> Result

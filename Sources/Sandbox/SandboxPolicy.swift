@@ -1,65 +1,65 @@
 import Files
 package import PipelineModel
 
-/// What a worker may reach and do; made by the program, carried out by the worker itself.
+/// What a worker may access and do; written by the program, enforced by the worker itself.
 ///
-/// What every program needs is allowed besides: the system's libraries and their
-/// data, `/dev/null` and random numbers.
+/// In addition, every worker may use the system's libraries and their data, `/dev/null` and random
+/// numbers.
 package struct SandboxPolicy: Hashable, Codable, Sendable {
-  /// Files, or folders with all below them, that may be read.
+  /// Readable files, and folders with everything below them.
   package var read: [BytePath]
-  /// Folders in which files and folders may be made, read, written, renamed and removed.
+  /// Folders in which files and folders may be created, read, written, renamed and removed.
   package var write: [BytePath]
-  /// Programs that may be started, files or folders; their loader too. They may be read.
+  /// Executable and readable files or folders; their loaders are included.
   package var execute: [BytePath]
-  /// Whether the network may be used: IPv4 and IPv6, never Unix sockets; default no.
+  /// Whether IPv4 and IPv6 may be used (Unix sockets never); default no.
   package var network = false
-  /// Whether other programs may be started, of `execute` and of the system; default no.
+  /// Whether it may start other programs, from `execute` and the system; default no.
   package var exec = false
-  /// Whether it may fork; default no. `exec` includes it.
+  /// Whether it may fork; default no. Implied by `exec`.
   package var processes = false
-  /// What no plugin may read, apart from what `read` and `write` name: neither it nor a folder
-  /// that it is in. Paths without links.
+  /// Paths that no plugin may read, nor folders that contain them, unless `read` or `write` names
+  /// them. Without links.
   package var secrets: [BytePath] = []
-  /// Folders of people that are not read because a program is in them or beside them; unlike
-  /// secrets they may be where all may read. Paths without links.
+  /// Personal folders, which do not become readable because a program is in or next to them; unlike
+  /// secrets, they may be in places that all plugins may read. Paths without links.
   package var personal: [BytePath] = []
-  /// Whether it asks before it makes a thread or a process; default no. See `ForkQuestions`.
+  /// Whether it asks before creating a thread or a process; default no. See `ForkQuestions`.
   package var asksBeforeForking = false
-  /// Whether what the policy doesn't allow is put out of sight; default yes. Without namespaces
-  /// it is not: see `SandboxSupport`.
+  /// Whether to hide everything that the policy does not allow; default yes. Requires namespaces:
+  /// see `SandboxSupport`.
   package var hidesOthers = true
-  /// The newest Landlock that is made use of; by default what the kernel has.
+  /// The newest Landlock version to use; by default the kernel's.
   ///
-  /// For tests, which so see what an older kernel would do; 0 is one without.
+  /// For tests that imitate older kernels; 0 stands for a kernel without Landlock.
   package var greatestLandlockABI: Int?
 
-  /// Makes a policy that allows nothing but these paths.
+  /// Creates a policy that allows only these paths.
   package init(read: [BytePath] = [], write: [BytePath] = [], execute: [BytePath] = []) {
     self.read = read
     self.write = write
     self.execute = execute
   }
 
-  /// The first secret or personal folder that can be read by who can read a place.
+  /// Returns the first secret or personal folder that is at or below a place.
   ///
   /// - Parameter place: a path without links.
   package func secret(in place: BytePath) -> BytePath? {
     (secrets + personal).first { $0.isInside(place) }
   }
 
-  /// Refuses secrets where every plugin may read.
+  /// Refuses secrets in places that every plugin may read.
   func requireSecretsApart() throws(SandboxError) {
     for secret in secrets {
       guard let place = SystemPaths.readable.first(where: { secret.isInside($0) }) else { continue }
       throw SandboxError(
         .path,
-        "“\(secret.printable)” is in “\(place.printable)”, where plugins may read, and can't be "
+        "“\(secret.printable)” is in “\(place.printable)”, which plugins may read, so it can't be "
           + "kept from them: move it to another folder.", path: secret)
     }
   }
 
-  /// Refuses a place that a program brings along and that holds a secret.
+  /// Refuses a place that a program requires and that contains a secret.
   func requireApart(_ place: Descriptor) throws(SandboxError) {
     guard let secret = secret(in: place.path) else { return }
     throw SandboxError(
@@ -71,7 +71,7 @@ package struct SandboxPolicy: Hashable, Codable, Sendable {
 }
 
 extension BytePath {
-  /// Whether this is a place or something below it.
+  /// Whether this is a place or below it.
   func isInside(_ place: BytePath) -> Bool {
     self == place || relative(to: place) != nil
   }

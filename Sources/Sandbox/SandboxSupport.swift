@@ -1,24 +1,24 @@
 internal import CSandbox
 import Glibc
 
-/// What of a sandbox the kernel has.
+/// The sandbox features of the kernel.
 package struct SandboxSupport: Hashable, Codable, Sendable {
-  /// The version of Landlock; 0 where it is not built in, or not switched on.
+  /// The version of Landlock; 0 if it is not built in or not enabled.
   package var landlockABI: Int
   /// Whether system calls can be filtered.
   package var seccomp: Bool
-  /// Whether a worker can be asked before it makes a thread or a process.
+  /// Whether a worker can ask before it creates a thread or a process.
   package var asksBeforeForking: Bool
-  /// Whether workers have a root folder of their own, without which Landlock alone hides files.
+  /// Whether workers get a private root; without it, only Landlock protects files.
   package var hidesOthers: Bool
 
-  /// Why a worker can't be given a root folder of its own; `nil` if it can.
+  /// Why a worker can't get a private root; `nil` if it can.
   ///
-  /// A child process tries once, which takes a millisecond. Source: clone(2), pivot_root(2).
+  /// Tried once in a child process, which takes a millisecond. Source: clone(2), pivot_root(2).
   package static let privateRootRefusal: String? =
     PrivateRoot.refusal().map { String(cString: strerror($0)) }
 
-  /// Makes what a kernel might have.
+  /// Creates a set of features, as for a test.
   package init(
     landlockABI: Int, seccomp: Bool, asksBeforeForking: Bool = true, hidesOthers: Bool = false
   ) {
@@ -28,7 +28,7 @@ package struct SandboxSupport: Hashable, Codable, Sendable {
     self.hidesOthers = hidesOthers
   }
 
-  /// Asks the kernel. Source: landlock_create_ruleset(2), seccomp(2).
+  /// Queries the kernel. Source: landlock_create_ruleset(2), seccomp(2).
   package static func probe() -> SandboxSupport {
     SandboxSupport(
       landlockABI: max(0, Int(pipeline_landlock_abi())),
@@ -36,20 +36,20 @@ package struct SandboxSupport: Hashable, Codable, Sendable {
       asksBeforeForking: pipeline_questions_available() != 0)
   }
 
-  /// Whether files outside of a job can be kept from a plugin.
+  /// Whether a plugin can be kept from files outside its job.
   ///
-  /// Landlock does, and so does a root folder of its own: but root could change the machine's
-  /// settings in `/proc`, which that shows.
+  /// Landlock does that, and so does a private root, except for root: that could change the
+  /// machine's settings in the visible `/proc`.
   package var keepsFilesApart: Bool { landlockABI > 0 || hidesOthers && geteuid() != 0 }
 
-  /// Asks the kernel, and tries whether a worker can be given a root folder of its own.
+  /// Queries the kernel, and tries to create a private root.
   package static func probeWithNamespaces() -> SandboxSupport {
     var support = probe()
     support.hidesOthers = privateRootRefusal == nil
     return support
   }
 
-  /// What this version of Landlock can't deny, a line each; empty with version 6 or newer.
+  /// What this version of Landlock can't deny, one line each; empty from version 6 on.
   package var missing: [String] {
     var missing: [String] = []
     if !keepsFilesApart {
@@ -58,9 +58,9 @@ package struct SandboxSupport: Hashable, Codable, Sendable {
       )
     }
     if landlockABI < 2 { missing.append("files can't be moved from one folder to another") }
-    if landlockABI < 3 { missing.append("truncating is denied by the filter of calls alone") }
-    if landlockABI < 4 { missing.append("TCP is denied by the filter of calls alone") }
-    if landlockABI < 5 { missing.append("commands to devices are denied by the filter alone") }
+    if landlockABI < 3 { missing.append("only the system call filter denies truncation") }
+    if landlockABI < 4 { missing.append("only the system call filter denies TCP") }
+    if landlockABI < 5 { missing.append("only the system call filter denies commands to devices") }
     if landlockABI < 6 {
       missing.append("a plugin that may fork can't signal even the processes that it made")
     }

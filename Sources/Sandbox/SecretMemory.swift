@@ -1,18 +1,18 @@
 internal import CSandbox
 import Glibc
 
-/// A path, its arguments and its environment in memory at addresses that nobody can guess.
+/// A path, its arguments and its environment at addresses that nobody can guess.
 ///
-/// A filter of system calls sees addresses, not what is there. When the program has
-/// been replaced its memory is gone, and the addresses are known to nobody: so the
-/// filter lets this one call through, and no later one.
+/// A system call filter sees addresses, not their contents. Once the program has been replaced, its
+/// memory is gone and nobody knows the addresses, so the filter can allow this one call and no
+/// later one.
 struct SecretMemory {
-  /// The path, the null-terminated list of arguments, and that of the environment.
+  /// The path, and the null-terminated lists of arguments and environment variables.
   let path: UnsafeMutableRawPointer
   let arguments: UnsafeMutableRawPointer
   let environment: UnsafeMutableRawPointer
 
-  /// Copies what execve(2) takes to secret places.
+  /// Copies the arguments of execve(2) to secret addresses.
   init(
     path: [UInt8], arguments: [[UInt8]], environment: [[UInt8]]
   ) throws(SandboxError) {
@@ -27,14 +27,14 @@ struct SecretMemory {
     return try copy((addresses + [0]).withUnsafeBytes { Array($0) })
   }
 
-  /// Copies bytes to a random address: a random page, and a random place in it.
+  /// Copies bytes to a random address: a random page, and a random offset in it.
   private static func copy(_ bytes: [UInt8]) throws(SandboxError) -> UnsafeMutableRawPointer {
     let page = Int(getpagesize())
-    // Swift's own random numbers are the kernel's, as good as secrets need them.
-    // Multiples of a pointer's size, so that lists of addresses lie as they should.
+    // Swift's random numbers come from the kernel and suit secrets. Multiples of eight, to align
+    // the lists of addresses.
     let offset = Int.random(in: 0..<page / 8) * 8
     let size = offset + bytes.count
-    // Some processors have fewer bits for addresses; below 2^38 all of ours have memory.
+    // Some processors have shorter addresses; all supported ones have memory below 2^38.
     for bits in [46, 46, 46, 46, 38, 38, 38, 38] {
       let place = UInt.random(in: 1..<1 << bits) / UInt(page) * UInt(page)
       let memory = mmap(
@@ -50,6 +50,6 @@ struct SecretMemory {
       UnsafeMutableRawBufferPointer(start: start, count: bytes.count).copyBytes(from: bytes)
       return start
     }
-    throw SandboxError(.system, "There is no memory to start a program from.")
+    throw SandboxError(.system, "No memory could be reserved to start a program from.")
   }
 }

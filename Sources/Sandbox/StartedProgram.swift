@@ -3,30 +3,30 @@ import Files
 import Glibc
 import PipelineModel
 
-/// A program as it will really be started: what the kernel loads, with what arguments.
+/// A program as it will really be started: the file that the kernel loads, and its arguments.
 ///
-/// Scripts are taken apart here, not by the kernel or by `env`, so that one execveat(2)
-/// is enough and all later ones can be denied. Nothing is started that others could
-/// replace, and what is started is the very file that was looked at.
+/// Scripts are resolved here, not by the kernel or `env`, so that one execveat(2) is enough and all
+/// later ones can be denied. Files that others could replace are refused, and the file that is
+/// started is the very one that was checked.
 struct StartedProgram {
-  /// The file that the kernel loads, open as a place.
+  /// The file that the kernel loads, opened with O_PATH.
   var file: Descriptor
-  /// All arguments, the name that it is called by first.
+  /// All arguments, starting with the name it is called by.
   var arguments: [BytePath]
-  /// What it must be able to read besides: its script, its interpreter's own modules.
+  /// What else it must be able to read: its script, and its interpreter's modules.
   var read: [Descriptor]
   /// What it must be able to execute: itself and its loader.
   var execute: [Descriptor]
 
-  /// The paths that it and its interpreters were found by, which may have links.
+  /// The paths by which it and its interpreters were found; may contain links.
   private(set) var names: [BytePath]
 
-  /// As many interpreters of interpreters as the kernel takes.
+  /// The kernel's limit of nested interpreters.
   private static let deepest = 4
 
   /// Finds a program and what it needs.
   ///
-  /// - Parameter program: a path; without a slash it is looked for in the system's folders.
+  /// - Parameter program: a path; a name without a slash is searched for in the system's folders.
   init(finding program: BytePath, arguments: [BytePath]) throws(SandboxError) {
     var file = try Self.find(program)
     var path = program.isAbsolute ? program : file.path
@@ -59,7 +59,7 @@ struct StartedProgram {
       path = script.program.isAbsolute ? script.program : file.path
     }
     throw SandboxError(
-      .program, "“\(program.printable)” has interpreters of interpreters without end.",
+      .program, "“\(program.printable)” has too many nested interpreters.",
       path: program)
   }
 
@@ -89,7 +89,7 @@ struct StartedProgram {
       path: program, cause: ENOENT)
   }
 
-  /// Whether a path is that of a file that may be executed; if not, `errno` says why.
+  /// Whether a path is an executable file; if not, sets `errno`.
   private static func isProgram(_ path: BytePath) -> Bool {
     do throws(FileError) {
       let place = try Descriptor.open(path, flags: Int32(pipeline_open_path))
@@ -110,14 +110,14 @@ struct StartedProgram {
     }
   }
 
-  /// Reads the beginning of a file, as much as the kernel looks at.
+  /// Reads the part of a file that the kernel inspects.
   private static func head(of file: Descriptor) throws(SandboxError) -> [UInt8] {
     try translating(file.path) { () throws(FileError) in
       try file.openedForReading().read(upTo: 4096, at: 0)
     }
   }
 
-  /// Returns the loader that a program asks for; none if it is linked statically. Source: elf(5).
+  /// Returns the loader that a program requests; none if it is linked statically. Source: elf(5).
   private static func loader(
     of file: Descriptor, _ head: [UInt8]
   ) throws(SandboxError) -> (places: [Descriptor], names: [BytePath]) {

@@ -2,17 +2,17 @@ internal import CSandbox
 import Glibc
 import PipelineModel
 
-/// What a program may call to become another one.
+/// The execve calls that a program may make.
 enum Execution {
   case none, any
-  /// Once, with these very addresses, which nobody can know afterwards.
+  /// Once, with exactly these addresses, which nobody can know afterwards.
   case once(path: UInt64, arguments: UInt64, environment: UInt64)
 }
 
 extension SystemCallFilter {
-  /// Makes the filter of a policy.
+  /// Creates a policy's filter.
   ///
-  /// - Parameter keepsSignals: whether the kernel keeps signals within the sandbox.
+  /// - Parameter keepsSignals: whether the kernel confines signals to the sandbox.
   static func make(
     _ policy: SandboxPolicy, execution: Execution, keepsSignals: Bool
   ) throws(SandboxError) -> SystemCallFilter {
@@ -31,9 +31,9 @@ extension SystemCallFilter {
     return filter
   }
 
-  /// Memory that is shared and no file's can be hidden from whoever looks at what a process
-  /// uses: it stays when the process lets go of its pages. Memory that grows downwards the kernel
-  /// counts as stack, which the limit of memory does not bound.
+  /// Shared anonymous memory can be hidden from usage sampling: it persists when the process
+  /// releases its pages. Memory that grows downwards counts as stack, which the memory limit does
+  /// not bound.
   private func addMemory() throws(SandboxError) {
     let (shared, anonymous) = (UInt64(MAP_SHARED), UInt64(MAP_ANONYMOUS))
     let grows: UInt64 = 0x100  // MAP_GROWSDOWN, which <sys/mman.h> has under _GNU_SOURCE only.
@@ -45,8 +45,8 @@ extension SystemCallFilter {
     try refuse(["mmap", "mmap2"], when: .bits(3, grows, equal: grows))
   }
 
-  /// Opening for reading does not truncate: the kernel would cut off a file that this
-  /// user may write, and Landlock knows of truncating since version 3 only.
+  /// Opening for reading must not truncate: the kernel would truncate any file that the user may
+  /// write, and Landlock covers truncation only since version 3.
   private func addOpening() throws(SandboxError) {
     let mode = UInt64(O_ACCMODE)
     let cut = UInt64(O_TRUNC)
@@ -55,26 +55,26 @@ extension SystemCallFilter {
       for value in [O_WRONLY, O_RDWR] {
         try allow([name], when: .bits(flags, cut | mode, equal: cut | UInt64(value)))
       }
-      // Neither reading nor writing is a mode, too: open(2) calls it 3.
+      // Access mode 3 means neither reading nor writing. Source: open(2).
       for value in [O_RDONLY, O_ACCMODE] {
         try refuse([name], when: .bits(flags, cut | mode, equal: cut | UInt64(value)))
       }
     }
   }
 
-  /// Commands to open files, and of a process about itself, are allowed one by one.
+  /// Allows operations on open files and on the process itself one by one.
   private func addCommands() throws(SandboxError) {
-    // What a program asks of a terminal or a pipe.
+    // Queries about terminals and pipes.
     let commands = [
       TCGETS, TIOCGWINSZ, TIOCGPGRP, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX,
     ]
     for command in commands { try allow(["ioctl"], when: .equals(1, UInt64(command))) }
-    // The immutable flag and the like can be set through a descriptor that only reads.
+    // These can set attributes such as “immutable” through a read-only descriptor.
     for command in [pipeline_set_flags, pipeline_set_attributes, UInt64(TIOCSTI)] {
       try refuse(["ioctl"], when: .equals(1, command))
     }
-    // The numbers of fcntl(2) that <fcntl.h> has under _GNU_SOURCE only: locks of open
-    // files (36 to 38), F_DUPFD_CLOEXEC, what size a pipe has, seals.
+    // Numbers that <fcntl.h> defines only with _GNU_SOURCE: locks of open files (36 to 38),
+    // F_DUPFD_CLOEXEC, pipe size, seals.
     let operations = [
       F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK, F_SETLKW, F_GETOWN, 36, 37,
       38, 1030, 1032, 1033, 1034,
@@ -82,15 +82,15 @@ extension SystemCallFilter {
     for operation in operations {
       try allow(["fcntl", "fcntl64"], when: .equals(1, UInt64(operation)))
     }
-    // F_SETPIPE_SZ: what is in pipes is nobody's memory to whoever looks.
+    // F_SETPIPE_SZ: data in pipes counts for no process.
     try refuse(["fcntl", "fcntl64"], when: .equals(1, 1031))
-    // A descriptor can send any signal to a process that it is made to belong to:
-    // F_SETOWN, F_SETSIG, F_SETOWN_EX; and leases and notices are such signals.
+    // F_SETOWN, F_SETSIG and F_SETOWN_EX make a descriptor send any signal to any process; leases
+    // and directory notifications send signals, too.
     for operation: UInt64 in [8, 10, 15, 1024, 1026] {
       try refuse(["fcntl", "fcntl64"], when: .equals(1, operation))
     }
-    // Not among them: what clears the signal at the death of the parent (1), or
-    // makes the process open to others (4).
+    // Left out: clearing the parent-death signal (1), and becoming dumpable, hence open to others
+    // (4).
     let questions = [
       PR_GET_PDEATHSIG, PR_GET_DUMPABLE, PR_SET_NAME, PR_GET_NAME, PR_GET_SECCOMP,
       PR_CAPBSET_READ, PR_SET_TIMERSLACK, PR_GET_TIMERSLACK, PR_SET_NO_NEW_PRIVS,
@@ -105,10 +105,10 @@ extension SystemCallFilter {
     }
   }
 
-  /// Pairs of sockets are pipes; others lead out.
+  /// Socket pairs are as harmless as pipes; other sockets lead outside.
   private func addSockets(network: Bool) throws(SandboxError) {
     let unix = UInt64(AF_UNIX)
-    // A stream: to a datagram the address of any socket could be given.
+    // Streams only: a datagram can be addressed to any socket.
     try allow(
       ["socketpair"], when: .equals(0, unix), .bits(1, 0xF, equal: 1))
     try refuse(["socketpair"], when: .differs(0, from: unix))
@@ -119,14 +119,14 @@ extension SystemCallFilter {
       return
     }
     for family in [AF_INET, AF_INET6] { try allow(["socket"], when: .equals(0, UInt64(family))) }
-    // The C library asks for the machine's own addresses by NETLINK_ROUTE.
+    // The C library queries the machine's addresses through NETLINK_ROUTE.
     try allow(["socket"], when: .equals(0, UInt64(AF_NETLINK)), .equals(2, 0))
     try refuse(["socket"], when: .equals(0, unix))
     try allow(SystemCalls.ofNetwork)
   }
 
-  /// Options one by one: what waits in a socket is nobody's memory to whoever looks, so buffers
-  /// can't be made larger. Source: socket(7), and asm-generic/socket.h for the numbers.
+  /// Allows options one by one: data in sockets counts for no process, so buffers must not grow.
+  /// Source: socket(7), and asm-generic/socket.h for the numbers.
   private func addSocketOptions(network: Bool) throws(SandboxError) {
     let level = UInt64(SOL_SOCKET)
     let harmless = [
@@ -144,7 +144,7 @@ extension SystemCallFilter {
         ["setsockopt"], when: .bits(1, int, equal: level), .bits(2, int, equal: UInt64(option)))
     }
     guard network else { return }
-    // 270 is SOL_NETLINK, by which the C library asks for the machine's own addresses.
+    // 270 is SOL_NETLINK, with which the C library queries the machine's addresses.
     for level in [IPPROTO_IP, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_IPV6, 270] {
       try allow(["setsockopt"], when: .bits(1, int, equal: UInt64(level)))
     }
@@ -152,18 +152,18 @@ extension SystemCallFilter {
 
   private func addProcesses(forks: Bool) throws(SandboxError) {
     let thread = UInt64(CLONE_THREAD)
-    // New namespaces; a child of this one's parent, or one that is traced.
+    // New namespaces, a sibling instead of a child, or a traced child.
     let refused = [
       CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID,
       CLONE_NEWNET, CLONE_PARENT, CLONE_PTRACE,
     ].map { UInt64($0) }
     let mask = refused.reduce(UInt64(0), |)
     for bit in refused { try refuse(["clone"], when: .bits(0, bit, equal: bit)) }
-    // A table of open files of its own, CLOSE_RANGE_UNSHARE.
+    // CLOSE_RANGE_UNSHARE creates a separate table of open files.
     let unshare: UInt64 = 2
     try allow(["close_range"], when: .bits(2, unshare, equal: 0))
     try refuse(["close_range"], when: .bits(2, unshare, equal: unshare))
-    // Threads share their open files, so that whoever looks at one of them sees those of all.
+    // Threads must share open files, so that sampling one thread covers all.
     let files = UInt64(CLONE_FILES)
     try allow(["clone"], when: .bits(0, mask | thread | files, equal: thread | files))
     if forks {
@@ -184,7 +184,7 @@ extension SystemCallFilter {
     case .once(let path, let arguments, let environment):
       try allow(
         ["execveat"], when: .equals(1, path), .equals(2, arguments), .equals(3, environment))
-      // One rule for each, because a rule's conditions must all be met.
+      // One rule each, because a rule requires all of its conditions.
       try refuse(["execveat"], when: .differs(1, from: path))
       try refuse(["execveat"], when: .differs(2, from: arguments))
       try refuse(["execveat"], when: .differs(3, from: environment))
@@ -192,7 +192,7 @@ extension SystemCallFilter {
     }
   }
 
-  /// Signals go to the process itself, and with newer kernels to what it has started.
+  /// Signals reach the process itself and, on newer kernels, what it has started.
   private func addSignals(toOthers: Bool) throws(SandboxError) {
     if toOthers {
       try allow(["kill", "tkill", "tgkill"])
@@ -204,7 +204,7 @@ extension SystemCallFilter {
     let own = ["sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr"]
     try allow(own, when: .equals(0, 0))
     try refuse(own, when: .differs(0, from: 0))
-    // Limits may be asked for, not set: a privileged process could raise its own.
+    // Limits may be read but not set: a privileged process could raise its own.
     try allow(["prlimit64"], when: .equals(0, 0), .equals(2, 0))
     try refuse(["prlimit64"], when: .differs(0, from: 0))
     try refuse(["prlimit64"], when: .differs(2, from: 0))

@@ -1,11 +1,11 @@
-/// The names of system calls, by what becomes of them; see syscalls(2).
+/// System call names by treatment; see syscalls(2).
 ///
-/// Names that an architecture lacks are passed over, so all are listed for all.
+/// Lists the calls of all architectures; names that one lacks are skipped.
 enum SystemCalls {
   /// Calls that can do no harm outside, whatever their arguments.
   static let harmless: [String] = bytes + names + memory + waiting + itself
 
-  /// Open files: Landlock and the mode of opening have decided what can be done.
+  /// Open files: Landlock and the open mode have already decided what is possible.
   private static let bytes = [
     "read", "readv", "pread64", "preadv", "preadv2", "write", "writev", "pwrite64", "pwritev",
     "pwritev2", "lseek", "_llseek", "sendfile", "sendfile64", "copy_file_range", "splice", "tee",
@@ -14,7 +14,7 @@ enum SystemCalls {
     "dup2", "dup3", "pipe", "pipe2",
   ]
 
-  /// Names: what is outside is hidden, or can be looked at only.
+  /// Names: outside places are hidden or read-only.
   private static let names = [
     "creat", "access", "faccessat", "faccessat2", "stat", "stat64", "lstat", "lstat64", "fstat",
     "fstat64", "newfstatat", "fstatat64", "statx", "statfs", "statfs64", "fstatfs",
@@ -40,7 +40,6 @@ enum SystemCalls {
     "rt_sigreturn", "sigreturn", "sigaltstack", "wait4", "waitid",
   ]
 
-  /// The process itself and its threads.
   private static let itself = [
     "exit", "exit_group", "getpid", "getppid", "gettid", "getpgid", "getpgrp", "getsid",
     "getuid", "geteuid", "getgid", "getegid", "getresuid", "getresgid", "getgroups", "capget",
@@ -51,8 +50,8 @@ enum SystemCalls {
     "arch_prctl", "set_thread_area", "get_thread_area",
   ]
 
-  /// Calls that Landlock does not cover, or not in all versions: they change a file that is
-  /// only readable here, or make names that lead outside.
+  /// Calls that Landlock does not cover in all versions: they change a file that is only readable
+  /// here, or create names that lead outside.
   static let ofMetadata = [
     "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "chown32", "fchown", "fchown32",
     "lchown", "lchown32", "fchownat", "truncate", "truncate64", "setxattr", "lsetxattr",
@@ -61,28 +60,29 @@ enum SystemCalls {
     "symlink", "symlinkat", "mknod", "mknodat", "file_setattr",
   ]
 
-  /// Calls that some file systems lack, so that programs do without: fallocate(2) takes space faster
-  /// than anybody could look, and beyond the end of a file, where no limit of sizes counts it.
+  /// Calls that some file systems lack, so programs cope without them. fallocate(2) takes space
+  /// faster than sampling notices and, beyond the end of a file, without counting towards file size
+  /// limits.
   static let unsupported = ["fallocate"]
 
-  /// Making connections, and what belongs to them.
+  /// Network connections.
   static let ofNetwork = [
     "bind", "connect", "listen", "accept", "accept4", "sendto", "sendmsg", "sendmmsg",
     "recvmmsg",
   ]
 
-  /// What a socket can be asked that somebody else has made.
+  /// Operations on a socket that somebody else has opened.
   static let ofSockets = [
     "recvfrom", "recvmsg", "shutdown", "getsockname", "getpeername", "getsockopt",
   ]
 
-  /// Calls that reach other processes, the system, or privileges.
+  /// Calls that reach other processes, the system or privileges.
   static let ofSystem = [
     // Other processes.
     "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease",
     "pidfd_getfd", "pidfd_send_signal", "kcmp", "rt_sigqueueinfo", "rt_tgsigqueueinfo",
     "setsid", "setpgid", "setpriority", "ioprio_set", "move_pages", "migrate_pages",
-    // Memory that is in a pipe and in no process that could be looked at.
+    // Memory in a pipe, which sampling sees in no process.
     "vmsplice",
     // Other users, and other views of the system.
     "setuid", "setuid32", "setgid", "setgid32", "setreuid", "setreuid32", "setregid",

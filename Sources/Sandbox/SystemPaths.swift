@@ -2,21 +2,20 @@ import Files
 import Glibc
 import PipelineModel
 
-/// Where a Linux system keeps what every program needs.
+/// Where Linux systems keep what every program needs.
 enum SystemPaths {
-  /// Libraries and their data.
   static let libraries: [BytePath] = [
     "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/lib", "/lib32", "/lib64",
     "/usr/local/lib", "/usr/share",
   ]
-  /// Files that libraries read when they start.
+  /// Files that libraries read at startup.
   static let settings: [BytePath] = [
     "/etc/ld.so.cache", "/etc/localtime", "/etc/fonts", "/etc/magic", "/etc/magic.mime",
     "/sys/devices/system/cpu",
   ]
-  /// Devices that give bytes and have no other effect.
+  /// Devices that only return bytes.
   static let devices: [BytePath] = ["/dev/urandom", "/dev/random"]
-  /// What is needed to find other machines, and to know them.
+  /// Name resolution and certificates.
   static let network: [BytePath] = [
     "/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/host.conf",
     "/etc/services", "/etc/protocols", "/etc/ssl/certs", "/etc/ssl/openssl.cnf",
@@ -28,11 +27,11 @@ enum SystemPaths {
     "/etc/alternatives", "/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/local/lib",
     "/usr/share",
   ]
-  /// Folders in which every plugin may read, or every one that may do more.
+  /// Places that every plugin may read, or every plugin with further permissions.
   static let readable = libraries + settings + network + programs
-  /// Where a program without a slash in its name is looked for, whatever `PATH` says.
+  /// The search path for programs without a slash in their name, independent of `PATH`.
   static let search: [BytePath] = ["/usr/local/bin", "/usr/bin", "/bin"]
-  /// The loaders of programs that are not this one's kind.
+  /// The loaders of programs of other kinds than this one.
   static let loaders: [BytePath] = [
     "/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1", "/lib/ld-musl-x86_64.so.1",
     "/lib/ld-musl-aarch64.so.1",
@@ -44,7 +43,7 @@ enum SystemPaths {
     do throws(FileError) {
       bytes = try Descriptor.open("/proc/self/maps", flags: O_RDONLY).readToEnd()
     } catch {
-      // Without the list the system's own folders have to do, as for most programs they do.
+      // Without the list, the system's folders must do, as they do for most programs.
       return []
     }
     var folders: Set<BytePath> = []
@@ -56,8 +55,8 @@ enum SystemPaths {
     return folders.sorted()
   }
 
-  /// Returns the shared libraries in a folder; none where it can't be looked into. A link is none:
-  /// it may lead anywhere, and where it leads to another library that is one itself.
+  /// Returns the shared libraries in a folder; none if it can't be read. Links are skipped: they
+  /// may lead anywhere, and a linked library in the same folder is listed itself.
   static func libraries(in path: BytePath) -> [BytePath] {
     guard let folder = try? Descriptor.openFolder(path), let entries = try? folder.entries() else {
       return []
@@ -67,8 +66,8 @@ enum SystemPaths {
     }.map { path.appending($0) }
   }
 
-  /// Returns the links in a folder that are called like shared libraries, such as one to the newest
-  /// version of another beside it.
+  /// Returns the links in a folder that are named like shared libraries, such as links to the
+  /// newest version.
   static func libraryLinks(in path: BytePath) -> [BytePath] {
     guard let folder = try? Descriptor.openFolder(path), let entries = try? folder.entries() else {
       return []
@@ -78,7 +77,7 @@ enum SystemPaths {
     }.map { path.appending($0) }
   }
 
-  /// Whether a name is one of a shared library: it ends with `.so`, or has a version behind it.
+  /// Whether a name is that of a shared library: it ends with `.so`, or with `.so` and a version.
   static func isLibrary(_ name: BytePath) -> Bool {
     let end = Array(".so".utf8)
     for start in name.bytes.indices where name.bytes[start...].starts(with: end) {
@@ -88,7 +87,7 @@ enum SystemPaths {
     return false
   }
 
-  /// Returns the folders in which the environment tells the loader to look. Source: ld.so(8).
+  /// Returns the folders in the loader's search path, LD_LIBRARY_PATH. Source: ld.so(8).
   static func foldersOfLoaderPath() -> [BytePath] {
     guard let value = getenv("LD_LIBRARY_PATH") else { return [] }
     let bytes = UnsafeRawBufferPointer(start: value, count: strlen(value))

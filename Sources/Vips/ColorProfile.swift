@@ -1,8 +1,8 @@
-/// An ICC profile's header and the few tags that tell which colour space it means.
+/// An ICC profile's header, and the tags that identify its colour space.
 ///
 /// Source: ICC.1:2022, sections 7 and 9.
 package struct ColorProfile: Hashable, Sendable {
-  /// Colour spaces that are recognised by their figures, whatever a profile calls itself.
+  /// Colour spaces that are recognised by their values, whatever the profile is called.
   package enum Known: String, Hashable, Sendable {
     case srgb
     case p3
@@ -11,12 +11,12 @@ package struct ColorProfile: Hashable, Sendable {
 
   /// The four letters of the colour space: `RGB `, `CMYK`, `GRAY`.
   package let space: String
-  /// What the profile calls itself.
+  /// The profile's description.
   package let name: String?
-  /// The colour space, if it is one of the known ones within the precision of 8 bits.
+  /// The colour space, if it matches a known one within 8-bit precision.
   package let known: Known?
 
-  /// Reads a profile, or returns `nil` if the bytes are none.
+  /// Parses a profile; returns `nil` if the bytes are not one.
   package init?(_ bytes: [UInt8]) {
     guard bytes.count >= 132, bytes[36..<40].elementsEqual("acsp".utf8) else { return nil }
     let space = String(decoding: bytes[16..<20], as: UTF8.self)
@@ -81,7 +81,7 @@ private struct Table {
     return clean.isEmpty ? nil : clean
   }
 
-  /// Colorants of known spaces, adapted to D50, and whether their curve is sRGB's or 2.2.
+  /// Colorants of known spaces, adapted to D50, and whether their curve is sRGB's or gamma 2.2.
   private static let spaces: [(known: ColorProfile.Known, colorants: [Double], gammaIsSRGB: Bool)] =
     [
       (.srgb, [0.4361, 0.2225, 0.0139, 0.3851, 0.7169, 0.0971, 0.1431, 0.0606, 0.7139], true),
@@ -90,7 +90,7 @@ private struct Table {
     ]
 
   var knownSpace: ColorProfile.Known? {
-    // A profile with tables is not told by its colorants.
+    // Colorants don't define a profile that has lookup tables.
     guard tags["A2B0"] == nil else { return nil }
     var colorants: [Double] = []
     for tag in ["rXYZ", "gXYZ", "bXYZ"] {
@@ -106,7 +106,7 @@ private struct Table {
     }?.known
   }
 
-  /// Whether a curve stays within half a step of 8 bits of the expected one.
+  /// Whether a curve deviates by less than half an 8-bit step.
   private func isCurve(_ tag: String, sRGB: Bool) -> Bool {
     [0.1, 0.25, 0.5, 0.75, 0.9].allSatisfy { input in
       guard let value = curve(tag, at: input) else { return false }

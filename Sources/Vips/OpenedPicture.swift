@@ -1,28 +1,28 @@
 package import Containers
 
-/// A picture whose header was read, with what every use of it must agree on.
+/// A picture whose header was read, with the properties that all its uses must agree on.
 package struct OpenedPicture {
   /// The open file.
   package let file: PictureFile
-  /// What the loader reads from.
+  /// The source that the loader reads.
   package let source: PictureSource
   /// The kind of picture.
   package let loader: PictureLoader
-  /// The header; its pixels are decoded when asked for.
+  /// The header; its pixels are decoded on demand.
   package let header: Picture
-  /// The turn that is still to be made to show the picture upright: 1 to 8.
+  /// The EXIF orientation still to be applied to display the picture upright: 1 to 8.
   ///
-  /// 1 where the loader has already done it, as it does for HEIF containers that say so.
+  /// 1 if the loader has already applied it, as for HEIF containers with a rotation of their own.
   package let orientation: Int
-  /// What EXIF says, if there is a block that can be read.
+  /// The EXIF block, if it can be read.
   package let exif: ExifBlock?
   /// The embedded profile, if it can be read.
   package let profile: ColorProfile?
-  /// What the file carries beside its pixels.
+  /// The metadata that the file contains.
   package let embedded: EmbeddedMetadata
-  /// Bits of a channel as stored.
+  /// Bits per channel as stored.
   package let bitDepth: Int
-  /// Whether libtiff makes RGB of the pixels, a whole strip at a time.
+  /// Whether libtiff converts the pixels to RGB, a whole strip at a time.
   package let isConverted: Bool
 
   /// The width as displayed.
@@ -32,13 +32,13 @@ package struct OpenedPicture {
 
   /// The most pixels of a picture that is decoded: 500 million.
   ///
-  /// Three times what the largest cameras make; a bomb of a few kilobytes is
-  /// refused by its header. Frames don't add up, since only the first is decoded.
+  /// That is three times the size of the largest cameras' pictures; bombs of a few kilobytes are
+  /// refused by their header. Frames don't add up, because only the first is decoded.
   package static let pixelLimit = 500_000_000
 
   /// Reads the header of an open file.
   ///
-  /// - Parameter embedded: what the file carries, if it was read already.
+  /// - Parameter embedded: the file's metadata, if already read.
   package init(
     _ file: PictureFile, strictness: Picture.Strictness, embedded: EmbeddedMetadata? = nil
   ) throws(VipsError) {
@@ -65,7 +65,7 @@ package struct OpenedPicture {
     bitDepth = embedded.bitDepth ?? header.integer("palette-bit-depth") ?? header.bitsPerValue
   }
 
-  /// Whether the first page has luminance and chroma outside of JPEG, which libvips doesn't read.
+  /// Whether the first page is YCbCr without JPEG compression, which libvips does not read.
   ///
   /// Source: TIFF 6.0, section 21.
   private static func needsConversion(_ tags: TagReader) -> Bool {
@@ -78,12 +78,12 @@ package struct OpenedPicture {
     return orientation
   }
 
-  /// Opens the pixels once more, since they can be read once.
+  /// Reopens the picture, because pixels can be read only once.
   package func reopened() throws(VipsError) -> Picture {
     isConverted ? try .loadConvertedTIFF(source) : try .load(source, as: loader)
   }
 
-  /// Whether the picture has more pixels than are decoded.
+  /// Whether the picture exceeds `pixelLimit`.
   package var isTooLarge: Bool {
     let (pixels, overflow) = header.width.multipliedReportingOverflow(by: header.height)
     return overflow || pixels > Self.pixelLimit

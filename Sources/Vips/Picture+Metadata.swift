@@ -2,19 +2,19 @@ internal import CVips
 internal import Glibc
 
 extension Picture {
-  /// Names of metadata that this project reads.
+  /// Names of metadata items that this project reads.
   package enum Field {
-    /// The EXIF block as it is in the file.
+    /// The EXIF block as stored in the file.
     package static let exif = VIPS_META_EXIF_NAME
     /// The XMP packet.
     package static let xmp = VIPS_META_XMP_NAME
     /// The ICC profile.
     package static let profile = VIPS_META_ICC_NAME
-    /// The preview that an EXIF block carries.
+    /// The preview in the EXIF block.
     package static let preview = "jpeg-thumbnail-data"
   }
 
-  /// The names of all metadata.
+  /// The names of all metadata items.
   package var fields: [String] {
     guard let list = vips_image_get_fields(pointer) else { return [] }
     defer { g_strfreev(list) }
@@ -39,7 +39,7 @@ extension Picture {
     return Array(UnsafeRawBufferPointer(start: start, count: length))
   }
 
-  /// A whole number of the metadata, or `nil`.
+  /// A metadata item as an integer, or `nil`.
   package func integer(_ name: String) -> Int? {
     guard vips_image_get_typeof(pointer, name) != 0 else { return nil }
     var value: Int32 = 0
@@ -63,7 +63,7 @@ extension Picture {
       decoding: UnsafeRawBufferPointer(start: value, count: strlen(value)), as: UTF8.self)
   }
 
-  /// How many pages or frames the file has.
+  /// The number of pages or frames in the file.
   package var pages: Int { max(1, Int(vips_image_get_n_pages(pointer))) }
 
   /// Whether the pixels come in several passes, so that none is final before the last byte.
@@ -71,7 +71,7 @@ extension Picture {
     integer("interlaced") == 1 || integer("jpeg-multiscan") == 1
   }
 
-  /// Makes a copy whose metadata are changed by `change`.
+  /// Creates a copy whose metadata `change` edits.
   package func editingMetadata(_ change: (MetadataEditor) -> Void) throws(VipsError) -> Picture {
     let copy = try applying("The picture can't be copied") { pipeline_vips_copy(pointer, $0) }
     change(MetadataEditor(picture: copy))
@@ -79,20 +79,20 @@ extension Picture {
   }
 }
 
-/// Changes the metadata of a picture that nobody else has yet.
+/// Edits the metadata of a picture that is not shared yet.
 package struct MetadataEditor {
   let picture: Picture
 
-  /// Removes one item, if it is there.
+  /// Removes an item if it exists.
   package func remove(_ name: String) { vips_image_remove(picture.pointer, name) }
 
-  /// Makes all metadata say that the pixels are upright as they are.
+  /// Marks the pixels as upright in all metadata.
   package func markUpright() {
     vips_image_remove(picture.pointer, VIPS_META_ORIENTATION)
     vips_image_remove(picture.pointer, "exif-ifd0-Orientation")
   }
 
-  /// Sets an item to a copy of some bytes.
+  /// Sets an item to a copy of bytes.
   package func set(_ name: String, _ bytes: [UInt8]) {
     vips_image_set_blob_copy(picture.pointer, name, bytes, bytes.count)
   }
@@ -102,12 +102,12 @@ package struct MetadataEditor {
     vips_image_set_string(picture.pointer, name, text)
   }
 
-  /// Sets an item to a whole number.
+  /// Sets an item to an integer.
   package func set(_ name: String, _ value: Int) {
     vips_image_set_int(picture.pointer, name, Int32(truncatingIfNeeded: value))
   }
 
-  /// Sets an item to several whole numbers.
+  /// Sets an item to several integers.
   package func set(_ name: String, _ values: [Int]) {
     let values = values.map { Int32(truncatingIfNeeded: $0) }
     vips_image_set_array_int(picture.pointer, name, values, Int32(values.count))

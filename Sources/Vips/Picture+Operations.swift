@@ -1,16 +1,16 @@
 internal import CVips
 
 extension Picture {
-  /// How new pixels are computed from old ones when a picture is made smaller.
+  /// The kernel with which a picture is downscaled.
   package enum Kernel: Sendable { case linear, cubic, mitchell, lanczos2, lanczos3 }
 
-  /// Makes the picture exactly this large.
+  /// Resizes the picture to exactly this size.
   ///
   /// - Parameters:
   ///   - width: the new width in pixels.
   ///   - height: the new height in pixels.
-  ///   - kernel: how pixels are weighted.
-  ///   - gap: from how many times the final size on a plain average comes first; 0 for never.
+  ///   - kernel: the resampling kernel.
+  ///   - gap: the multiple of the final size from which a box filter runs first; 0 for never.
   package func resized(
     width newWidth: Int, height newHeight: Int, kernel: Kernel = .lanczos3, gap: Double = 2
   ) throws(VipsError) -> Picture {
@@ -30,7 +30,7 @@ extension Picture {
     }
   }
 
-  /// Makes each pixel the plain average of as many as `horizontal` by `vertical`.
+  /// Replaces each block of `horizontal` by `vertical` pixels with its average.
   package func averaged(horizontal: Int, vertical: Int) throws(VipsError) -> Picture {
     if horizontal == 1 && vertical == 1 { return self }
     return try applying("The picture can't be made smaller") {
@@ -38,22 +38,22 @@ extension Picture {
     }
   }
 
-  /// Puts the picture on white and drops its alpha.
+  /// Puts the picture on a white background and drops its alpha.
   package func flattened() throws(VipsError) -> Picture {
     try applying("The picture's alpha can't be flattened") {
-      // Paper shows where there is no ink.
+      // Zero ink shows the paper.
       pipeline_vips_flatten(pointer, $0, space == .cmyk ? 0 : white, white)
     }
   }
 
-  /// Multiplies the colours by alpha, so that transparent pixels weigh nothing when averaged.
+  /// Multiplies colours by alpha, so that transparent pixels don't affect averages.
   package func premultiplied() throws(VipsError) -> Picture {
     try applying("The picture's alpha can't be applied") {
       pipeline_vips_premultiply(pointer, $0, white)
     }
   }
 
-  /// Undoes `premultiplied`, for a picture whose full alpha is `white`, in 8 or 16 bits.
+  /// Undoes `premultiplied` for a picture whose full alpha is `white`, in 8 or 16 bits.
   package func unpremultiplied(white: Double) throws(VipsError) -> Picture {
     let plain = try applying("The picture's alpha can't be undone") {
       pipeline_vips_unpremultiply(pointer, $0, white)
@@ -64,14 +64,14 @@ extension Picture {
     }
   }
 
-  /// Converts to another meaning of the bands by libvips' own formulas.
+  /// Converts to another colour space with libvips' own formulas.
   package func converted(to space: Space) throws(VipsError) -> Picture {
     try applying("The picture's colours can't be converted") {
       pipeline_vips_colourspace(pointer, $0, space.interpretation)
     }
   }
 
-  /// Names the meaning of the bands anew, without touching a value.
+  /// Relabels the colour space without changing values.
   package func reinterpreted(_ space: Space) throws(VipsError) -> Picture {
     try applying("The picture can't be copied") {
       pipeline_vips_reinterpret(pointer, $0, space.interpretation)
@@ -80,15 +80,16 @@ extension Picture {
 
   /// Converts from the embedded profile to a built-in one, in 8 bits.
   ///
-  /// Relative to the media, with black made black: most paper has no ink that reflects nothing.
+  /// Uses relative colorimetric intent with black point compensation, because most printed black
+  /// reflects some light.
   ///
   /// - Parameters:
   ///   - output: `srgb`, `p3` or `cmyk`.
-  ///   - fallback: what to assume where the embedded profile is missing or doesn't fit.
+  ///   - fallback: the profile to assume if the embedded one is missing or doesn't fit.
   package func colorManaged(
     to output: String, assuming fallback: String
   ) throws(VipsError) -> Picture {
-    // What is no colour is not converted: of 16 bits of alpha all but the lowest would be cut off.
+    // The transform leaves alpha as it is: in 8 bits, 16-bit alpha would be cut off.
     let isDeep = hasAlpha && bitsPerValue == 16
     let managed = try applying("The picture's colours can't be converted by its profile") {
       pipeline_vips_icc_transform(pointer, $0, output, fallback, isDeep ? 16 : 8)
@@ -96,11 +97,11 @@ extension Picture {
     return isDeep ? try managed.converted(to: .srgb) : managed
   }
 
-  /// Turns the picture as EXIF's orientation says, and so makes it upright.
+  /// Applies an EXIF orientation, which makes the picture upright.
   ///
-  /// The pixels must be in memory, since turning reads them out of order.
+  /// The pixels must be in memory, because rotating reads them out of order.
   ///
-  /// - Parameter orientation: 1 to 8; anything else leaves the picture as it is.
+  /// - Parameter orientation: 1 to 8; other values change nothing.
   package func upright(from orientation: Int) throws(VipsError) -> Picture {
     switch orientation {
     case 2: try flipped(VIPS_DIRECTION_HORIZONTAL)

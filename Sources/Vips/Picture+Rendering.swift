@@ -3,16 +3,16 @@ internal import CVips
 extension Picture {
   /// Computes all pixels into memory.
   ///
-  /// - Parameter isCancelled: asked for every few rows, on a thread of libvips.
-  /// - Throws: `VipsError` of code `cancelled` if the work was given up.
+  /// - Parameter isCancelled: called every few rows, on a libvips thread.
+  /// - Throws: `VipsError` of code `cancelled` if `isCancelled` returns `true`.
   package func rendered(
     isCancelled: @escaping @Sendable () -> Bool = { false }
   ) throws(VipsError) -> Picture {
     if isInMemory { return self }
-    if isCancelled() { throw VipsError(.cancelled, "The job was given up") }
+    if isCancelled() { throw VipsError(.cancelled, "The job was cancelled") }
     let watch = Watch(isCancelled: isCancelled)
     let context = Unmanaged.passUnretained(watch).toOpaque()
-    // An unchanged copy, because signals and kill marks belong to one image.
+    // A copy, because signals and kill marks belong to one image.
     let copy = try applying("The picture can't be copied") { pipeline_vips_copy(pointer, $0) }
     vips_image_set_progress(copy.pointer, 1)
     let handler = pipeline_vips_on_eval(
@@ -29,11 +29,11 @@ extension Picture {
     guard let memory = vips_image_copy_memory(copy.pointer) else {
       if isCancelled() {
         _ = VipsError.takeBuffer()
-        throw VipsError(.cancelled, "The job was given up")
+        throw VipsError(.cancelled, "The job was cancelled")
       }
       throw .current("The \(loader?.title ?? "picture") can't be decoded", loader: loader)
     }
-    // It would tell the copy of its progress, which does not live as long.
+    // Otherwise it would report progress to the copy, which does not live as long.
     vips_image_set_progress(memory, 0)
     return Picture(owning: memory)
   }
@@ -48,7 +48,7 @@ extension Picture {
     return Array(UnsafeRawBufferPointer(start: bytes, count: length))
   }
 
-  /// Computes all pixels and writes them as a file's bytes.
+  /// Computes all pixels and encodes them as a file.
   ///
   /// - Parameter suffix: a file name suffix with options, such as `.jpg[Q=80]`.
   package func encoded(as suffix: String) throws(VipsError) -> [UInt8] {
@@ -67,7 +67,7 @@ extension Picture {
   }
 }
 
-/// A profile that libvips has built in, as bytes.
+/// Returns one of libvips' built-in profiles.
 ///
 /// - Parameter name: `srgb`, `p3` or `cmyk`.
 package func builtInProfile(_ name: String) throws(VipsError) -> [UInt8] {

@@ -1,18 +1,17 @@
 internal import CVips
 
 extension Picture {
-  /// Rows that lie behind each other in memory, and are computed together.
   private static let rowsAtOnce = 16
 
-  /// Whether all pixels are in memory, so that nothing has to be computed.
+  /// Whether all pixels are in memory, so that nothing needs computing.
   var isInMemory: Bool { pointer.pointee.dtype == VIPS_IMAGE_SETBUF }
 
   /// Computes all pixels on the calling thread, from top to bottom.
   ///
   /// - Parameters:
-  ///   - isCancelled: asked for every few rows.
-  ///   - body: gets the number of each row, and its values, which are valid during the call only.
-  /// - Throws: `VipsError` of code `cancelled` if the work was given up.
+  ///   - isCancelled: called every few rows.
+  ///   - body: receives each row's number and its values, which are valid only during the call.
+  /// - Throws: `VipsError` of code `cancelled` if `isCancelled` returns `true`.
   package func forEachRow(
     isCancelled: () -> Bool = { false }, _ body: (Int, UnsafeBufferPointer<UInt8>) -> Void
   ) throws(VipsError) {
@@ -23,7 +22,7 @@ extension Picture {
     let bytesOfRow = width * bands * bitsPerValue / 8
     var top = 0
     while top < height {
-      if isCancelled() { throw VipsError(.cancelled, "The job was given up") }
+      if isCancelled() { throw VipsError(.cancelled, "The job was cancelled") }
       let count = min(Self.rowsAtOnce, height - top)
       var strip = VipsRect(left: 0, top: Int32(top), width: Int32(width), height: Int32(count))
       guard vips_region_prepare(region, &strip) == 0 else {
@@ -37,9 +36,9 @@ extension Picture {
     }
   }
 
-  /// Makes a picture in memory that has other pixels, and everything else from this one.
+  /// Creates a picture in memory with new pixels and everything else from this one.
   ///
-  /// - Parameter body: gets the number of each row, and the place for its values.
+  /// - Parameter body: receives each row's number and the buffer for its values.
   package func replacingPixels(
     width newWidth: Int, height newHeight: Int,
     _ body: (Int, UnsafeMutableBufferPointer<UInt8>) -> Void
@@ -52,7 +51,7 @@ extension Picture {
     guard vips_image_pipeline_array(memory, VIPS_DEMAND_STYLE_ANY, &sources) == 0 else {
       throw .current("The pixels can't be kept")
     }
-    // What listened to the other picture's progress may be gone.
+    // The other picture's progress handlers may be gone.
     vips_image_set_progress(memory, 0)
     memory.pointee.Xsize = Int32(newWidth)
     memory.pointee.Ysize = Int32(newHeight)

@@ -1,14 +1,14 @@
 internal import CPictureLoaders
 internal import CVips
 
-/// A picture in libvips: a header, metadata, and pixels that are made when asked for.
+/// A picture in libvips: a header, metadata, and pixels computed on demand.
 ///
 /// Used by one thread at a time.
 package final class Picture {
   let pointer: UnsafeMutablePointer<VipsImage>
-  // A lazily decoded picture reads from its source until its last pixel is made.
+  // A lazily decoded picture reads from its source until its last pixel is computed.
   let source: PictureSource?
-  /// The kind of picture that the pixels are decoded from, which tells whose messages to believe.
+  /// The format that the pixels are decoded from; it decides which libvips messages are relevant.
   let loader: PictureLoader?
 
   init(
@@ -22,26 +22,26 @@ package final class Picture {
 
   deinit { pipeline_vips_release(pointer) }
 
-  /// How strict a loader is with damaged data.
+  /// How a loader treats damaged data.
   package enum Strictness: Sendable {
-    /// Reads what a header says and shows what pixels there are.
+    /// Reads the header and shows whatever pixels there are.
     case lenient
     /// Refuses data that ends too early.
     case truncated
   }
 
-  /// Reads a header; pixels follow when they are asked for, from top to bottom.
+  /// Reads a header; pixels are decoded on demand, from top to bottom.
   ///
   /// - Parameters:
-  ///   - source: where the bytes come from.
-  ///   - loader: the kind of picture.
-  ///   - shrink: anything from 1 for WebP; otherwise 1.
-  ///   - strictness: what to do with data that ends too early.
+  ///   - source: the source of the bytes.
+  ///   - loader: the format.
+  ///   - shrink: any factor from 1 for WebP; otherwise 1.
+  ///   - strictness: how to treat data that ends too early.
   package static func load(
     _ source: PictureSource, as loader: PictureLoader, shrink: Double = 1,
     strictness: Strictness = .truncated
   ) throws(VipsError) -> Picture {
-    // A GIF would be refused for its last frame, and has no use for it.
+    // Strict loading would refuse a GIF for its last frame, which is not needed.
     let isStrict = strictness == .truncated && loader != .gif
     let failOn = isStrict ? VIPS_FAIL_ON_TRUNCATED : VIPS_FAIL_ON_NONE
     let access = VIPS_ACCESS_SEQUENTIAL
@@ -56,14 +56,14 @@ package final class Picture {
     }
   }
 
-  /// Opens the first page of a TIFF whose colours libtiff is to make RGB of.
+  /// Opens the first page of a TIFF whose colours libtiff must convert to RGB.
   static func loadConvertedTIFF(_ source: PictureSource) throws(VipsError) -> Picture {
     try make("The TIFF can't be decoded", source: source, loader: .tiff) { out in
       pipeline_tiff_load_rgba(source.pointer, out)
     }
   }
 
-  /// Makes a picture of pixels in memory, `bands` interleaved values of 8 bits each.
+  /// Creates a picture from pixels in memory, with `bands` interleaved 8-bit values each.
   package static func pixels(
     _ bytes: [UInt8], width: Int, height: Int, bands: Int
   ) throws(VipsError) -> Picture {
@@ -77,7 +77,7 @@ package final class Picture {
     return try picture.reinterpreted(bands < 3 ? .grey : .srgb)
   }
 
-  /// Calls an operation that fills in a new image.
+  /// Calls an operation that returns a new image.
   static func make(
     _ operation: String, source: PictureSource? = nil, loader: PictureLoader? = nil,
     _ body: (UnsafeMutablePointer<UnsafeMutablePointer<VipsImage>?>) -> Int32
@@ -97,16 +97,16 @@ package final class Picture {
 }
 
 extension Picture {
-  /// What the bands of a picture mean, as far as it matters here.
+  /// The colour space, as far as it matters here.
   package enum Space: Hashable, Sendable { case srgb, srgb16, grey, grey16, cmyk, other }
 
-  /// The width of the pixels as stored.
+  /// The stored width in pixels.
   package var width: Int { Int(vips_image_get_width(pointer)) }
 
-  /// The height of the pixels as stored; one frame's where there are several.
+  /// The stored height in pixels; of one frame if there are several.
   package var height: Int { Int(vips_image_get_height(pointer)) }
 
-  /// The number of values a pixel has, alpha included.
+  /// The number of values per pixel, alpha included.
   package var bands: Int { Int(vips_image_get_bands(pointer)) }
 
   /// Whether one of the bands is alpha.
@@ -115,13 +115,13 @@ extension Picture {
   /// Bits of one value: 8, 16, 32 or 64.
   package var bitsPerValue: Int { Int(vips_format_sizeof(vips_image_get_format(pointer))) * 8 }
 
-  /// Whether values are whole numbers without a sign of 8 or 16 bits.
+  /// Whether values are unsigned integers of 8 or 16 bits.
   package var isInteger: Bool {
     let format = vips_image_get_format(pointer)
     return format == VIPS_FORMAT_UCHAR || format == VIPS_FORMAT_USHORT
   }
 
-  /// What the bands mean.
+  /// The colour space of the bands.
   package var space: Space {
     switch vips_image_get_interpretation(pointer) {
     case VIPS_INTERPRETATION_sRGB, VIPS_INTERPRETATION_RGB: .srgb
@@ -133,6 +133,6 @@ extension Picture {
     }
   }
 
-  /// The greatest value a band can have: 255, or 65535.
+  /// The greatest value of a band: 255 or 65535.
   package var white: Double { bitsPerValue == 16 ? 65535 : 255 }
 }

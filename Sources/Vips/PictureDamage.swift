@@ -1,34 +1,34 @@
 internal import CPictureLoaders
 
-/// Tells whether pixels that were decoded come from damaged data.
+/// Detects whether decoded pixels come from damaged data.
 ///
-/// Decoders fill in what they can't make out, and say so as a warning at most.
+/// Decoders fill in what they can't decode, with at most a warning.
 package struct PictureDamage {
   private let opened: OpenedPicture
   private let heardBefore: Int
 
-  /// The least part of a JPEG's rows that has data, for the rest to be filled in.
+  /// The least fraction of a JPEG's rows that must have data for the rest to be filled in.
   ///
-  /// Less is half a picture. A photograph with one wrong bit has nearly all: from there on its code
-  /// is read wrong, but ends about where it should.
+  /// With less, half the picture is missing. A photograph with one wrong bit has nearly all rows:
+  /// decoding goes wrong from there on, but ends about where it should.
   private static let leastPresent = 0.9
 
-  /// Begins to listen, before the first pixel is decoded.
+  /// Starts listening for warnings; call it before the first pixel is decoded.
   package init(_ opened: OpenedPicture) {
     self.opened = opened
     heardBefore = opened.loader == .tiff ? TIFFMessages.heard().count : 0
   }
 
-  /// Says what is wrong, once all pixels are decoded, or returns `nil` if nothing is.
+  /// Describes the damage once all pixels are decoded; `nil` if there is none.
   ///
-  /// - Throws: `VipsError` of code `undecodable` if so much is missing that it is half a picture.
+  /// - Throws: `VipsError` of code `undecodable` if too much of the picture is missing.
   package func described() throws(VipsError) -> String? {
     switch opened.loader {
     case .jpeg: try opened.source.jpegFaults().flatMap(Self.describe)
     case .png: try describePNG()
     case .tiff:
-      // What is said of another TIFF in this process at the same time can't be told apart. Better
-      // a whole picture marked than a damaged one not.
+      // Messages about another TIFF in this process can't be told apart. Better to mark an intact
+      // picture than to miss a damaged one.
       TIFFMessages.heard().count > heardBefore
         ? "The TIFF is damaged: \(TIFFMessages.heard().last)" : nil
     case .gif, .webp, .heif: nil

@@ -1,20 +1,20 @@
 package import Containers
 
 extension PictureFile {
-  /// Reads the tags of a file that is made of TIFF's directories.
+  /// Reads the tags of a file with TIFF directories.
   ///
-  /// - Parameter body: receives a reader; what can't be read is as good as absent to it.
+  /// - Parameter body: receives a reader, which treats unreadable bytes as absent.
   /// - Returns: what `body` returns, or `nil` if the file has no TIFF header.
   /// - Throws: `VipsError` as `withBytes` does.
   package func withTags<Result>(_ body: (TagReader) -> Result) throws(VipsError) -> Result? {
     try withFetching { fetch in TagReader(read: fetch).map(body) }
   }
 
-  /// Reads the file by offset, a bounded number of bytes.
+  /// Reads bounded parts of the file by offset.
   ///
-  /// - Parameter body: receives a reader; what can't be read is as good as absent to it.
-  /// - Throws: `VipsError` if the kernel failed to read, whatever `body` made of it: a fact
-  ///   that a failing disk hides must not be recorded as absent.
+  /// - Parameter body: receives a reader, which treats unreadable bytes as absent.
+  /// - Throws: `VipsError` if the kernel failed to read, whatever `body` returned: a fact that a
+  ///   failing disk hides must not be recorded as absent.
   package func withBytes<Result>(_ body: (ByteReader) -> Result) throws(VipsError) -> Result {
     try withFetching { fetch in body(ByteReader(size: size, fetch: fetch)) }
   }

@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// A file that was opened once and is read through that descriptor only.
+/// A file that is opened once and read only through that descriptor.
 package final class PictureFile {
   let descriptor: Int32
-  /// The number of bytes when it was opened.
+  /// The size in bytes when it was opened.
   package let size: Int
 
   /// Opens a regular file for reading.
@@ -54,6 +54,5 @@ package final class PictureFile {
     return bytes
   }
 
-  /// The kernel's words for an error number.
   static func text(_ number: Int32) -> String { String(cString: strerror(number)) }
 }

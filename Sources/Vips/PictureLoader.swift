@@ -1,14 +1,13 @@
-/// A kind of picture that may be decoded.
+/// A picture format that may be decoded.
 package enum PictureLoader: String, Hashable, Sendable, CaseIterable {
   case jpeg, png, webp, gif, tiff, heif
 
-  /// The kind that a loader class of libvips reads.
   init?(className: String) {
     guard let loader = Self.allCases.first(where: { $0.className == className }) else { return nil }
     self = loader
   }
 
-  /// The class of libvips that reads this kind from a source.
+  /// The libvips class that reads this format from a source.
   var className: String {
     switch self {
     case .jpeg: "VipsForeignLoadJpegSource"
@@ -20,7 +19,7 @@ package enum PictureLoader: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// The kind that some bytes begin like, for kinds that a libvips may have been built without.
+  /// The format that bytes start like, for formats that libvips may lack.
   static func signature(_ head: [UInt8]) -> PictureLoader? {
     func has(_ text: String, at offset: Int = 0) -> Bool {
       head.dropFirst(offset).starts(with: Array(text.utf8))
@@ -34,7 +33,6 @@ package enum PictureLoader: String, Hashable, Sendable, CaseIterable {
     return has("II*\0") || has("MM\0*") ? .tiff : nil
   }
 
-  /// The operation of libvips.
   var operation: String {
     switch self {
     case .jpeg: "jpegload_source"
@@ -46,7 +44,7 @@ package enum PictureLoader: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// The name for people.
+  /// The name for display.
   package var title: String {
     switch self {
     case .jpeg: "JPEG"

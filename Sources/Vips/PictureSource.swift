@@ -2,16 +2,16 @@ internal import CPictureLoaders
 internal import CVips
 internal import Glibc
 
-/// Bytes that a loader reads from: an open file, or memory.
+/// Bytes for a loader: an open file, or memory.
 package final class PictureSource {
   let pointer: UnsafeMutablePointer<VipsSource>
-  // Keeps the bytes of a memory source in place for as long as libvips may read them.
+  // Keeps the bytes of a memory source in place while libvips may read them.
   private let storage: UnsafeMutableRawBufferPointer?
   private let size: Int
-  // What decodes a JPEG's rows, once they are asked for.
+  // The decoder of a JPEG's rows, once they are requested.
   private var jpeg: OpaquePointer?
 
-  /// Makes a source over an open file; libvips works on a duplicate of the descriptor.
+  /// Creates a source for an open file; libvips uses a duplicate of the descriptor.
   package init(_ file: PictureFile) throws(VipsError) {
     try VipsLibrary.start()
     guard let pointer = vips_source_new_from_descriptor(file.descriptor) else {
@@ -22,7 +22,7 @@ package final class PictureSource {
     size = file.size
   }
 
-  /// Makes a source over a copy of some bytes.
+  /// Creates a source for a copy of bytes.
   package init(bytes: [UInt8]) throws(VipsError) {
     try VipsLibrary.start()
     let storage = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
@@ -44,8 +44,8 @@ package final class PictureSource {
 
   /// Finds the loader that recognises the content.
   ///
-  /// - Throws: `VipsError` of code `undecodable` if no loader on the allow-list
-  ///   does, and `missing` if one would that this libvips doesn't have.
+  /// - Throws: `VipsError` of code `undecodable` if no allowed loader does, and `missing` if the
+  ///   loader is not in this libvips.
   package func loader() throws(VipsError) -> PictureLoader {
     if let name = vips_foreign_find_load_source(pointer),
       let loader = PictureLoader(className: String(cString: name))
@@ -53,7 +53,7 @@ package final class PictureSource {
       return loader
     }
     _ = VipsError.takeBuffer()
-    // Loaders take bytes that can't be read for bytes of another kind.
+    // Loaders take unreadable bytes for another format.
     let head = head()
     guard !head.isEmpty || size < Self.headLength, !isPlain(head) else {
       throw VipsError(.inputOutput, "The file can't be read", errno: EIO)
@@ -61,13 +61,13 @@ package final class PictureSource {
     if let kind = PictureLoader.signature(head), !VipsLibrary.loaders.contains(kind) {
       throw VipsError(.missing, "This libvips was built without \(kind.title)")
     }
-    throw VipsError(.undecodable, "The content is of no kind that is decoded")
+    throw VipsError(.undecodable, "The content is not of a format that is decoded")
   }
 
-  /// Begins to decode a JPEG, whose rows are made when they are asked for.
+  /// Starts decoding a JPEG, whose rows are computed on demand.
   ///
   /// - Parameters:
-  ///   - header: the picture as its header was read.
+  ///   - header: the picture with its header read.
   ///   - shrink: 1, 2, 4 or 8.
   package func decodeJPEG(_ header: Picture, shrink: Int) throws(VipsError) -> Picture {
     var begun: OpaquePointer?
@@ -80,12 +80,12 @@ package final class PictureSource {
     return picture
   }
 
-  /// Whether libjpeg found anything wrong with the picture that was decoded.
+  /// Whether libjpeg found damage in the decoded picture.
   package var hasDamagedJPEG: Bool { jpegFaults() != nil }
 
-  /// Tells what libjpeg found wrong with the picture that was decoded, or `nil` for nothing.
+  /// Returns the faults that libjpeg found in the decoded picture, or `nil`.
   ///
-  /// Reads what was left of it and of its file.
+  /// Reads the rest of the picture and of its file.
   func jpegFaults() -> pipeline_jpeg_faults? {
     guard let jpeg, let faults = pipeline_jpeg_finish(jpeg)?.pointee, faults.warnings > 0 else {
       return nil
@@ -93,7 +93,7 @@ package final class PictureSource {
     return faults
   }
 
-  /// Whether the bytes are of a kind that loaders tell by nothing but these bytes.
+  /// Whether loaders recognise this format by these bytes alone.
   private func isPlain(_ head: [UInt8]) -> Bool {
     head.starts(with: [0xFF, 0xD8, 0xFF])
       || head.starts(with: [0x89] + Array("PNG\r\n\u{1A}\n".utf8))

@@ -1,23 +1,23 @@
 internal import Synchronization
 
-/// What libtiff says while it decodes on, of whichever file.
+/// Messages from libtiff while it decodes, about any file.
 ///
 /// Errors go to libvips' buffer, warnings to GLib's log; both belong to the process.
 enum TIFFMessages {
   private static let state = Mutex<(count: Int, last: String)>((0, ""))
 
-  /// Words of warnings that mean missing pixels; others are about tags.
+  /// Words in warnings that mean missing pixels; other warnings are about tags.
   ///
   /// Source: libtiff 4.5, tif_fax3.h, tif_packbits.c, tif_next.c.
   private static let wordsOfWarnings = ["Premature EOF", "Line length mismatch", "Discarding"]
 
-  /// How many messages were heard so far, and the last of them as a clause.
+  /// The number of messages so far, and the last one as a clause.
   static func heard() -> (count: Int, last: String) {
     _ = VipsError.takeBuffer()
     return state.withLock { $0 }
   }
 
-  /// Takes note of what was in libvips' buffer.
+  /// Records errors from libvips' buffer.
   static func hear(errors text: String) {
     // libvips has libjpeg decode the JPEGs within TIFFs.
     let lines = [PictureLoader.tiff, .jpeg].flatMap {
@@ -26,7 +26,7 @@ enum TIFFMessages {
     note(lines)
   }
 
-  /// Takes note of a warning, if it means damage.
+  /// Records a warning if it means damage.
   static func hear(warning text: String) {
     guard wordsOfWarnings.contains(where: text.contains) else { return }
     note(VipsMessage.lines(of: text, from: nil))

@@ -1,30 +1,30 @@
 internal import CVips
 internal import Glibc
 
-/// Why libvips, or the kernel beneath it, refused.
+/// Why libvips, or the kernel beneath it, failed.
 package struct VipsError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What kind of refusal it was.
+  /// The kind of failure.
   package enum Code: Hashable, Sendable {
-    /// The bytes are damaged, cut short, or of no kind that may be read.
+    /// The bytes are damaged, cut short, or of a format that is not allowed.
     case undecodable
     /// The picture is larger than the limits allow.
     case tooLarge
-    /// The kernel could not read or write.
+    /// The kernel failed to read or write.
     case inputOutput
-    /// This libvips was built without something that is needed.
+    /// This libvips was built without a required part.
     case missing
-    /// The work was given up because it was asked to.
+    /// The job was cancelled.
     case cancelled
   }
 
-  /// What kind of refusal it was.
+  /// The kind of failure.
   package var code: Code
   /// One sentence without a path.
   package var message: String
-  /// The error number of the kernel, where there is one.
+  /// The kernel's error number, if any.
   package var errno: Int32?
 
-  /// Makes an error.
+  /// Creates an error.
   package init(_ code: Code, _ message: String, errno: Int32? = nil) {
     self.code = code
     self.message = message
@@ -34,11 +34,11 @@ package struct VipsError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The message.
   package var description: String { message }
 
-  /// Takes what libvips says of its latest failure.
+  /// Returns libvips' latest failure.
   ///
-  /// The buffer belongs to the process, not to the thread, and collects warnings
-  /// of other pictures too. So only the latest lines that can come from this kind
-  /// of picture are believed, and the operation is named in our own words.
+  /// The buffer belongs to the process, not to the thread, and also collects warnings about other
+  /// pictures. So this uses only the latest lines that this format can have caused, and names the
+  /// operation itself.
   static func current(_ operation: String, loader: PictureLoader? = nil) -> VipsError {
     let text = takeBuffer()
     let lines = VipsMessage.lines(of: text, from: loader)
@@ -51,13 +51,13 @@ package struct VipsError: Error, Hashable, Sendable, CustomStringConvertible {
     if lines.contains(where: { $0.contains("out of memory") }) {
       return VipsError(.inputOutput, message, errno: ENOMEM)
     }
-    // libheif without the decoder of a codec; libde265 and aom are packages of their own.
+    // libheif lacks the decoder of a codec; libde265 and aom are separate packages.
     if lines.contains(where: {
       $0.contains("Unsupported codec") || $0.contains("No decoding plugin")
     }) {
       return VipsError(.missing, message)
     }
-    // Said by vips_call when a loader or saver was left out of this libvips.
+    // From vips_call, if this libvips was built without a loader or saver.
     if lines.contains(where: { $0.contains("class \"") && $0.contains("not found") }) {
       return VipsError(.missing, message)
     }

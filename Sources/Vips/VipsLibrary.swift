@@ -1,21 +1,20 @@
 internal import CVips
 
-/// The one libvips of this process.
+/// This process's libvips.
 package enum VipsLibrary {
   /// Loaders that may see a file; all others are blocked, whatever the file's name or content.
   ///
-  /// `vips_block_untrusted_set` would leave `matrixload` open, so everything is
-  /// blocked first. Only the forms that read from a source are let through,
-  /// because no other form is called.
+  /// `vips_block_untrusted_set` would leave `matrixload` open, so everything is blocked first. Only
+  /// loaders that read from a source are allowed, because no others are called.
   package static let allowedLoaders = PictureLoader.allCases.map(\.className)
 
   private static let started: VipsError? = {
     guard pipeline_vips_init("pipeline") == 0 else {
       return VipsError(.missing, "libvips can't be started: \(VipsError.takeBuffer())")
     }
-    // Parallelism is across files; one decode runs on one thread.
+    // Files are processed in parallel; each decode uses one thread.
     vips_concurrency_set(1)
-    // Every picture is decoded once, so a cache of operations would only hold memory.
+    // Every picture is decoded once, so an operation cache would only hold memory.
     vips_cache_set_max(0)
     vips_operation_block_set("VipsForeignLoad", 1)
     for loader in allowedLoaders { vips_operation_block_set(loader, 0) }
@@ -29,7 +28,7 @@ package enum VipsLibrary {
     return nil
   }()
 
-  /// Starts libvips, once for the process; later calls return what came of it.
+  /// Starts libvips once per process; later calls repeat the result.
   package static func start() throws(VipsError) {
     if let failure = started { throw failure }
   }
@@ -37,13 +36,13 @@ package enum VipsLibrary {
   /// The version, such as `8.14.1`.
   package static var version: String { "\(vips_version(0)).\(vips_version(1)).\(vips_version(2))" }
 
-  /// The kinds of pictures that this libvips can decode; some are separate packages.
+  /// The formats that this libvips can decode; some come in separate packages.
   package static let loaders: Set<PictureLoader> = {
     guard started == nil else { return [] }
     return Set(PictureLoader.allCases.filter { g_type_from_name($0.className) != 0 })
   }()
 
-  /// The version and the kinds of pictures it can decode, which change what can't be decoded.
+  /// The version and the decodable formats, which determine what can't be decoded.
   package static var runtime: String {
     let kinds = PictureLoader.allCases.filter(loaders.contains).map(\.rawValue)
     return "libvips \(version) (\(kinds.joined(separator: " ")))"
@@ -51,14 +50,13 @@ package enum VipsLibrary {
 
   /// Frees what libvips keeps for the calling thread.
   ///
-  /// Threads that libvips did not make have to say so themselves. Source:
-  /// `vips_thread_shutdown`.
+  /// Threads that libvips did not create must call this themselves. Source: `vips_thread_shutdown`.
   package static func endJob() {
     vips_thread_shutdown()
-    // Warnings about a picture that was decoded all the same would be told of the next one.
+    // Otherwise, warnings about a decoded picture would be reported for the next one.
     _ = VipsError.takeBuffer()
   }
 
-  /// Bytes that libvips has allocated for pixels at this moment.
+  /// Bytes that libvips currently allocates for pixels.
   package static var trackedBytes: Int { Int(vips_tracked_get_mem()) }
 }

@@ -1,6 +1,6 @@
-/// Lines of libvips' error buffer, made fit for people.
+/// Turns lines of libvips' error buffer into readable text.
 enum VipsMessage {
-  /// What lines of a loader begin with. Lines of no known beginning may come from any of them.
+  /// Prefixes of each loader's lines. Lines without a known prefix may come from any loader.
   private static let beginnings: [(loader: PictureLoader, texts: [String])] = [
     (.jpeg, ["VipsJpeg", "jpegload"]),
     (.png, ["vipspng", "pngload", "spngload", "libpng"]),
@@ -16,21 +16,21 @@ enum VipsMessage {
     ),
   ]
 
-  /// What lines of libtiff begin with that are about tags, of which most don't matter to pixels.
+  /// Prefixes of libtiff's lines about tags, most of which don't affect pixels.
   private static let beginningsOfTags = [
     "TIFFFetch", "TIFFReadDirectory", "TIFFReadCustomDirectory", "TIFFAdvanceDirectory",
     "TIFFNumberOfDirectories", "TIFFCheckDirOffset", "TIFFSetField", "_TIFFV", "TIFFField",
     "TIFFFindField", "MissingRequired", "EstimateStripByteCounts", "ChopUp",
   ]
 
-  /// What libraries call their messages, which says nothing to people.
+  /// Libraries' labels for messages, which tell users nothing.
   private static let labels = ["Corrupt JPEG data: ", "Warning: ", "Error: "]
 
   private static let longest = 160
 
-  /// Returns the lines that can concern one kind of picture, each once, without paths.
+  /// Returns the distinct lines that can concern one format, without paths.
   ///
-  /// - Parameter unknown: whether lines that any kind may have said count.
+  /// - Parameter unknown: whether to include lines that any loader may have written.
   static func lines(
     of text: String, from loader: PictureLoader?, orUnknown unknown: Bool = true
   ) -> [String] {
@@ -38,28 +38,27 @@ enum VipsMessage {
     for line in text.split(whereSeparator: \.isNewline) {
       let owner = beginnings.first { entry in entry.texts.contains { line.hasPrefix($0) } }?.loader
       guard owner == loader || owner == nil && unknown else { continue }
-      // What libtiff says of a private tag that it passes over is no cause of anything.
+      // A private tag that libtiff skips causes no failure.
       if line.contains("set_field_type") { continue }
       let tidy = tidy(line)
-      // Nothing may be left of a line of paths or of full stops.
+      // A line that consists of paths or full stops may be empty now.
       if !tidy.isEmpty, !kept.contains(tidy) { kept.append(tidy) }
     }
     return kept
   }
 
-  /// Whether a line of libtiff is about a tag.
   static func isOfTag(_ line: String) -> Bool { beginningsOfTags.contains { line.hasPrefix($0) } }
 
-  /// What lines say, to stand behind a colon or in a sentence; `nil` where they say nothing.
+  /// Joins lines into a clause, for use after a colon or in a sentence; `nil` if they say nothing.
   static func clause(_ lines: [String]) -> String? {
     let ofPixels = lines.filter { !isOfTag($0) }
     let clauses = (ofPixels.isEmpty ? lines : ofPixels).map(withoutNames)
-      // A word alone, or what is left of a path, is no clause.
+      // A single word, or the rest of a path, is not a clause.
       .filter { $0.split(separator: " ").count { $0.contains(where: \.isLetter) } > 1 }
     return clauses.isEmpty ? nil : clauses.suffix(2).joined(separator: "; ")
   }
 
-  /// Drops names of functions and other labels from the beginning of a line.
+  /// Drops function names and other labels from the start of a line.
   private static func withoutNames(_ line: String) -> String {
     var rest = line[...]
     while true {
@@ -76,7 +75,8 @@ enum VipsMessage {
     return beginningSmall(rest.trimmingPrefix(while: \.isWhitespace))
   }
 
-  /// An ordinary word begins small within a sentence; names and abbreviations stay as they are.
+  /// Starts ordinary words in lower case, for use within a sentence; leaves names and
+  /// abbreviations.
   private static func beginningSmall(_ text: Substring) -> String {
     let word = text.prefix { $0.isLetter }
     guard let first = word.first, word.dropFirst().allSatisfy(\.isLowercase), word.count > 1 else {
@@ -85,14 +85,14 @@ enum VipsMessage {
     return first.lowercased() + text.dropFirst()
   }
 
-  /// Hides paths and control characters, and ends nowhere with a full stop.
+  /// Removes paths, control characters and trailing punctuation.
   private static func tidy(_ line: Substring) -> String {
     let words = line.split(separator: " ").map { word in
       let isPath = ["/", "\"/", "'/"].contains { word.hasPrefix($0) }
       return isPath ? "…" : word.filter { $0.asciiValue.map { $0 >= 32 } ?? !$0.isNewline }
     }
     var text = ""
-    // Whole words, so that no line ends in the middle of one.
+    // Cut between words.
     for word in words {
       guard text.count + 1 + word.count <= longest else { break }
       text += (text.isEmpty ? "" : " ") + word

@@ -1,19 +1,19 @@
 internal import Glibc
 
-/// One band of a picture: values of 8 bits in rows that lie as zimg wants them.
+/// One band of a picture: 8-bit values, in rows aligned as zimg requires.
 package final class Plane {
   /// The number of values in a row.
   package let width: Int
   /// The number of rows.
   package let height: Int
-  /// Bytes from the beginning of a row to that of the next.
+  /// Bytes from the start of one row to the start of the next.
   let stride: Int
   let start: UnsafeMutableRawPointer
 
-  /// What zimg asks of addresses and strides where it uses the widest registers. Source: `zimg.h`.
+  /// The alignment that zimg requires for its widest registers. Source: `zimg.h`.
   private static let alignment = 64
 
-  /// Makes a plane whose values are not set yet.
+  /// Creates a plane with uninitialised values.
   ///
   /// - Throws: `ZimgError` if there is no memory.
   package init(width: Int, height: Int) throws(ZimgError) {
@@ -26,9 +26,9 @@ package final class Plane {
 
   deinit { free(start) }
 
-  /// Memory that lies as zimg wants it, to be given to `free`. Source: posix_memalign(3).
+  /// Allocates aligned memory; release it with `free`. Source: posix_memalign(3).
   ///
-  /// Swift's own allocation ends the process where there is none, which a worker's limit may mean.
+  /// Swift's own allocation ends the process on failure, which a worker's memory limit may cause.
   static func allocate(_ count: Int) throws(ZimgError) -> UnsafeMutableRawPointer {
     var start: UnsafeMutableRawPointer?
     guard posix_memalign(&start, alignment, count) == 0, let start else {
@@ -37,7 +37,7 @@ package final class Plane {
     return start
   }
 
-  /// The values of a row, valid as long as the plane lives.
+  /// The values of a row, valid while the plane lives.
   package func row(_ index: Int) -> UnsafeMutablePointer<UInt8> {
     precondition((0..<height).contains(index), "a row of the plane")
     return (start + index * stride).assumingMemoryBound(to: UInt8.self)

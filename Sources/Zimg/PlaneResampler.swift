@@ -1,23 +1,22 @@
 internal import CZimg
 internal import Glibc
 
-/// Makes planes of one size into planes of another, by Lanczos' kernel of three lobes.
+/// Resamples planes of one size to another with a three-lobed Lanczos kernel.
 ///
 /// Source: `zimg_filter_graph_build` and `zimg_filter_graph_process`.
 package final class PlaneResampler {
   private let graph: OpaquePointer
   private let scratch: UnsafeMutableRawPointer
-  /// The memory that it works in, as long as it lives.
+  /// The size of its working memory, which it holds while it lives.
   package let bytes: Int
   private let newWidth: Int
   private let newHeight: Int
 
-  /// Lobes of the kernel on each side.
   private static let lobes = 3.0
 
   /// Prepares for planes of one size.
   ///
-  /// - Throws: `ZimgError` if there is no memory, or no such picture can be made.
+  /// - Throws: `ZimgError` if there is no memory or zimg refuses the sizes.
   package init(
     from size: (width: Int, height: Int), to newSize: (width: Int, height: Int)
   ) throws(ZimgError) {
@@ -53,7 +52,7 @@ package final class PlaneResampler {
     free(scratch)
   }
 
-  /// Returns a plane in the new size.
+  /// Returns the plane in the new size.
   package func resample(_ plane: Plane) throws(ZimgError) -> Plane {
     let result = try Plane(width: newWidth, height: newHeight)
     let code = pipeline_zimg_process(
@@ -62,7 +61,7 @@ package final class PlaneResampler {
     return result
   }
 
-  /// Values from 0 to 255 without a meaning as colours, so that nothing is converted.
+  /// 8-bit greyscale in full range, so that no colours are converted.
   private static func format(_ size: (width: Int, height: Int)) -> zimg_image_format {
     var format = zimg_image_format()
     zimg_image_format_default(&format, pipeline_zimg_version())

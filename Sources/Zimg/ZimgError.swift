@@ -1,14 +1,14 @@
 internal import CZimg
 
-/// Why zimg refused.
+/// A failure in zimg.
 package struct ZimgError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What zimg says of it, without a full stop.
+  /// zimg's message, without a full stop.
   package var message: String
 
   /// The message.
   package var description: String { message }
 
-  /// Takes what zimg says of this thread's latest failure. Source: `zimg_get_last_error`.
+  /// Returns this thread's latest failure. Source: `zimg_get_last_error`.
   static func current() -> ZimgError {
     var text = [CChar](repeating: 0, count: 1024)
     zimg_get_last_error(&text, text.count)

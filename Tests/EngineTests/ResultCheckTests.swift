@@ -40,7 +40,7 @@ struct ResultCheckTests {
       (rendition(mediaType: "image/*"), "media type"),
       (rendition(mediaType: "image/\u{1B}[m"), "media type “image/\\u{1b}[m”"),
       (rendition(mediaType: "image/" + String(repeating: "m", count: 900_000)), "m…”"),
-      (rendition(from: "../../x"), "made from"), (rendition(from: "\u{202E}"), "made from"),
+      (rendition(from: "../../x"), "source name"), (rendition(from: "\u{202E}"), "source name"),
     ] as [(PluginRendition, String)])
   func refused(rendition: PluginRendition, words: String) throws {
     let fault = try #require(ResultCheck.fault(in: .done(renditions: [rendition])))
@@ -52,7 +52,7 @@ struct ResultCheckTests {
     "Facts that are no object are refused",
     arguments: [[1, 2], "x", 3, true, .null] as [JSONValue])
   func facts(value: JSONValue) {
-    #expect(ResultCheck.fault(in: .done(facts: value)) == "the facts are no object")
+    #expect(ResultCheck.fault(in: .done(facts: value)) == "the facts are not an object")
   }
 
   private static let long = String(repeating: "x", count: 900_000)

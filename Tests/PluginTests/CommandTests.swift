@@ -159,7 +159,7 @@ struct CommandTests {
     let result = try script(
       prefix + "echo $$ > ../pid.new; mv ../pid.new ../pid; while :; do sleep 0.1; done", in: run,
       job: job)
-    #expect(result == .failed(PluginFailure(.transient, "The job was given up.")))
+    #expect(result == .failed(PluginFailure(.transient, "The job was cancelled.")))
     #expect(ContinuousClock.now - start < .seconds(20))
     let id = try String(contentsOf: marker, encoding: .utf8).trimmingCharacters(in: .newlines)
     #expect(!FileManager.default.fileExists(atPath: "/proc/\(id)"))
@@ -170,8 +170,8 @@ struct CommandTests {
     arguments: [
       ("{}", "command must be"), (#"{"command":[]}"#, "command must be"),
       (#"{"command":["true","{inptu}"]}"#, "“{inptu}”"),
-      (#"{"command":["true","{input"]}"#, "place that is not known"),
-      (#"{"command":["{input}"]}"#, "can't have a place"),
+      (#"{"command":["true","{input"]}"#, "unknown placeholder"),
+      (#"{"command":["{input}"]}"#, "can't contain a placeholder"),
       (#"{"command":["bin/true"]}"#, "begins with a slash"),
       (#"{"command":["true"],"skip":[0]}"#, "exit code 0 is in two"),
       (#"{"command":["true"],"skip":[256]}"#, "256 is not an exit code"),

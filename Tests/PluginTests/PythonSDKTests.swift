@@ -69,16 +69,16 @@ struct PythonSDKTests {
     arguments: [
       ("return {'facts': {'a': 'x' * (1 << 20)}}", "bytes as JSON, more than 1 MiB"),
       ("return {'fact': 1}", "unknown key 'fact'"), ("return 7", "TypeError"),
-      ("return {'facts': [1]}", "no dictionary"), ("return {'facts': {'a': {1}}}", "set"),
+      ("return {'facts': [1]}", "not a dictionary"), ("return {'facts': {'a': {1}}}", "set"),
       ("return {'facts': {'a': float('nan')}}", "not JSON compliant"),
       ("return {'renditions': [{'name': 'a'}]}", "path is not"),
       (
         "return {'renditions': [dict(name='a', path='b', mediaType='c/d', width=1, height=1)]}",
-        "no file"
+        "not a file"
       ),
       (
         "return {'renditions': [dict(name='a', path='../sample.py', mediaType='c/d', width=1, height=1)]}",
-        "no file in the output folder"
+        "not a file in the output folder"
       ),
     ])
   func wrongAnswers(body: String, reason: String) throws {

@@ -142,7 +142,7 @@ struct ThumbnailDamageTests {
     try expectWhole(bytes)
     let cut = Pictures.truncated(bytes, to: 0.6)
     let text = try damage(cut)
-    #expect(text.contains("behind the first are missing"), "\(text)")
+    #expect(text.contains("after the first are missing"), "\(text)")
     let thumbnail = try run.thumbnail(cut, maxPixelSize: 60)
     let found = thumbnail.picture.color(x: 0.3...0.7, y: 0.3...0.7)
     #expect(Pictures.distance(found, [200, 80, 40]) <= 8)

@@ -118,10 +118,10 @@ struct ExecuteTests {
     let cases: [(BytePath, String)] = [
       ("no-such-program", "is not in any of /usr/local/bin, /usr/bin, /bin"),
       (cell.folder.appending("nothing"), "No such file"),
-      (cell.output, "it is not a file"), (noLine, "first line has to name an interpreter"),
+      (cell.output, "it is not a file"), (noLine, "first line must name an interpreter"),
       (noInterpreter, "“no-such-program”, which “\(noInterpreter)” names"),
       (noPath, "“/no/such/program”, which “\(noPath)” names"),
-      (endless, "without end"), (notExecutable, "chmod +x"),
+      (endless, "too many nested interpreters"), (notExecutable, "chmod +x"),
     ]
     for (program, reason) in cases {
       let outcome = try cell.execute([program], cell.policy())

@@ -1,23 +1,22 @@
 // pipeline_plugin.h: the C ABI of a pipeline plugin, version 1.
 //
-// A plugin is a shared library named `libpipeline-ID.so` that exports one
-// function, `pipeline_plugin_v1`. The program loads it with RTLD_NOW and
-// RTLD_LOCAL and never unloads it. Every message is one JSON document in
-// UTF-8; bytes of pictures go by files. `docs/plugins.md` describes the
-// messages.
+// A plugin is a shared library named `libpipeline-ID.so` that exports one function,
+// `pipeline_plugin_v1`. The program loads it with RTLD_NOW and RTLD_LOCAL and never unloads it.
+// Every message is one JSON document in UTF-8; pictures are exchanged as files. `docs/plugins.md`
+// describes the messages.
 //
-// Rules that hold for both tables
-//   - `abi` is PIPELINE_PLUGIN_ABI, `struct_size` is sizeof the table as its
-//     writer knew it. Fields are only ever added at the end, so a reader
-//     compares `struct_size` before it touches a field that came later.
-//   - Strings are pointer and length, never terminated by a NUL.
-//   - A string given to a function is borrowed until that function returns.
-//   - A string returned by the plugin belongs to the caller, who gives it back
-//     to the plugin's own `release` exactly once.
+// Rules for both tables
+//   - `abi` is PIPELINE_PLUGIN_ABI, `struct_size` the table's sizeof as its writer knew it. Fields
+//     are only ever added at the end, so a reader compares `struct_size` before it accesses a field
+//     that was added later.
+//   - Strings are pointer and length, without a terminating NUL.
+//   - A string passed to a function is borrowed until that function returns.
+//   - A string returned by the plugin belongs to the caller, who passes it to the plugin's
+//     `release` exactly once.
 //
-// Threads: `create`, `manifest` and `destroy` are called by one thread at a
-// time. An instance is used by one thread at a time, though not always by the
-// same one; different instances run at the same moment on different threads.
+// Threads: `create`, `manifest` and `destroy` are called by one thread at a time. An instance is
+// used by one thread at a time, though not always the same one; different instances run
+// concurrently on different threads.
 
 #ifndef PIPELINE_PLUGIN_H
 #define PIPELINE_PLUGIN_H
@@ -43,48 +42,47 @@ typedef enum pipeline_log_level {
   PIPELINE_LOG_ERROR = 3
 } pipeline_log_level;
 
-// What the program offers to a plugin. Lives as long as the process.
-// `job` is the value that `process` was given; outside `process` it is NULL.
+// The functions that the program offers to a plugin. Lives as long as the process. `job` is the
+// value that `process` received; outside `process` it is NULL.
 typedef struct pipeline_host {
   uint32_t abi;
   uint32_t struct_size;
   // Writes one line of plain text to the program's log.
   void (*log)(void *job, int32_t level, pipeline_string message);
-  // Says how much of the job is done, 0.0 to 1.0.
+  // Reports the completed fraction of the job, 0.0 to 1.0.
   void (*progress)(void *job, double fraction);
-  // Returns non-zero once the job should be given up. Cheap: ask often.
+  // Returns non-zero once the job is cancelled. Cheap: call it often.
   int32_t (*cancelled)(void *job);
 } pipeline_host;
 
-// What a plugin is. Lives as long as the process.
+// The functions of a plugin. Lives as long as the process.
 typedef struct pipeline_plugin {
   uint32_t abi;
   uint32_t struct_size;
   // Returns the plugin's manifest.
   pipeline_string (*manifest)(void);
-  // Makes an instance for one set of options, already checked against the
-  // manifest's schema. Returns NULL and fills `failure` when it can't.
+  // Creates an instance for one set of options, which the program has checked against the
+  // manifest's schema. On failure, returns NULL and fills in `failure`.
   void *(*create)(pipeline_string options, pipeline_string *failure);
-  // Ends an instance.
+  // Destroys an instance.
   void (*destroy)(void *instance);
   // Returns how many bytes of memory `process` will need for a picture with
   // these facts, or a negative number if that is unknown. May be NULL.
   int64_t (*estimate)(void *instance, pipeline_string facts);
-  // Does the work of one job: takes a request, returns a result.
+  // Runs one job: takes a request, returns a result.
   pipeline_string (*process)(void *instance, pipeline_string request, void *job);
-  // Takes back a string that this plugin returned.
+  // Frees a string that this plugin returned.
   void (*release)(pipeline_string string);
 } pipeline_plugin;
 
-// The one function that a plugin exports. Returns NULL if it can't work with
-// this host (for example because `host->abi` is too new for it).
+// The function that a plugin exports. Returns NULL if it can't work with this host, for example
+// because `host->abi` is too new.
 typedef const pipeline_plugin *(*pipeline_plugin_entry)(const pipeline_host *host);
 #define PIPELINE_PLUGIN_ENTRY "pipeline_plugin_v1"
 
-// Swift on Linux has no stable ABI, so a plugin that contains Swift must come
-// from the compiler that built the program. Such a plugin exports this constant
-// (the Swift SDK does it); the program compares it with its own before it
-// calls any function of the plugin. Plugins without Swift don't have it.
+// Swift on Linux has no stable ABI, so a plugin that contains Swift must be built with the compiler
+// that built the program. It exports this constant (the Swift SDK does so), which the program
+// compares with its own before it calls any function of the plugin. Plugins without Swift omit it.
 extern const char *const pipeline_plugin_toolchain;
 #define PIPELINE_PLUGIN_TOOLCHAIN "pipeline_plugin_toolchain"
 

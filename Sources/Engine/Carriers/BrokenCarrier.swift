@@ -2,16 +2,16 @@ import Catalog
 import PipelineModel
 import PipelinePlugin
 
-/// Stands for a plugin that can't be used, so that its stage is known and its jobs wait.
+/// Stands in for an unusable plugin, so that its stage stays in the plan and its jobs wait.
 struct BrokenCarrier: Carrier {
   let manifest: PluginManifest
-  /// The stage as it was when the plugin worked last; `nil` for never.
+  /// The stage as recorded when the plugin last worked; `nil` if it never did.
   let recorded: StageDefinition?
-  /// Why it can't be used.
+  /// Why the plugin is unusable.
   let failure: PluginFailure
 
   init(plugin: String, recorded: StageDefinition?, failure: PluginFailure) {
-    // Versions of real plugins begin with 1, so no other plugin's work is taken for this one's.
+    // Real output versions start at 1, so this one never matches another plugin's work.
     manifest = PluginManifest(
       id: plugin, version: "", outputVersion: 0,
       scope: recorded?.isAssetScoped == true ? .asset : .original, options: ["type": "object"],

@@ -3,33 +3,33 @@ package import Dispatch
 package import PipelineModel
 package import PipelinePlugin
 
-/// A way to reach one plugin: by calling a library, or by talking to a worker.
+/// A connection to one plugin: a library that is called, or a worker that exchanges messages.
 package protocol Carrier: Sendable {
-  /// What the plugin says of itself.
+  /// The plugin's description of itself.
   var manifest: PluginManifest { get }
 
-  /// Makes a lane for one set of options; called from one thread at a time.
+  /// Creates a lane for one set of options; called from one thread at a time.
   ///
-  /// - Throws: `PluginFailure`, of class `environment` where the machine lacks something.
+  /// - Throws: `PluginFailure`, of class `environment` if the machine lacks something.
   func makeLane(options: JSONValue, site: LaneSite) throws(PluginFailure) -> any Lane
 }
 
-/// What a lane finds where it is made.
+/// The surroundings of a lane.
 package struct LaneSite: Sendable {
-  /// The stage's own queue; a lane's work happens on it.
+  /// The stage's own queue, on which the lane works.
   package var queue: DispatchQueue
-  /// What one job may use.
+  /// The limits for one job.
   package var limits: StageLimits
-  /// What the plugin may do beyond reading its input and writing its output.
+  /// What the plugin may do besides reading its input and writing its output.
   package var allowance: StageAllowance
-  /// The most memory of a job whose stage has no limit of its own.
+  /// The memory limit of a job whose stage sets none.
   package var memoryShare: ByteSize
-  /// What all workers may use together; `nil` for no bound.
+  /// The memory that all workers share; `nil` for no limit.
   package var pool: MemoryPool?
   /// The library's folder `work/`.
   package var work: BytePath
 
-  /// Makes it from its parts.
+  /// Creates a site from its parts.
   package init(
     queue: DispatchQueue, limits: StageLimits = StageLimits(),
     allowance: StageAllowance = StageAllowance(), memoryShare: ByteSize, pool: MemoryPool? = nil,
@@ -46,29 +46,29 @@ package struct LaneSite: Sendable {
 
 /// One instance of a plugin, used for one job at a time.
 package protocol Lane: Sendable {
-  /// Asks how many bytes jobs with these facts will need.
+  /// Estimates how many bytes jobs with these facts will need.
   ///
-  /// - Parameter completion: called exactly once, on any queue, possibly before this
-  ///   method returns, with one answer for each; `nil` where it is unknown.
+  /// - Parameter completion: called exactly once, on any queue, possibly before this method
+  ///   returns, with one value per job; `nil` if unknown.
   func estimate(
     facts: [[String: JSONValue]], completion: @escaping @Sendable ([Int?]) -> Void)
 
-  /// Begins a job; called on the stage's queue.
+  /// Starts a job; called on the stage's queue.
   ///
   /// - Parameters:
-  ///   - request: names the original as the input, and an empty folder as the output.
-  ///   - completion: called exactly once, on any queue, possibly before this method
-  ///     returns, once what the plugin made is in that folder.
+  ///   - request: names the original as the input and an empty folder as the output.
+  ///   - completion: called exactly once, on any queue, possibly before this method returns, when
+  ///     the plugin's output is in that folder.
   func process(
     _ request: PluginRequest, job: JobControl,
     completion: @escaping @Sendable (PluginResult) -> Void)
 
-  /// Gets ready for a first job, which else waits for that; returns at once.
+  /// Prepares for the first job, which would otherwise have to wait; returns at once.
   func warmUp()
 
-  /// Ends what the lane keeps running, a job under way with it.
+  /// Ends the lane's worker together with any job it is running.
   ///
-  /// - Parameter completion: called exactly once, on any queue, when that is gone.
+  /// - Parameter completion: called exactly once, on any queue, when the worker is gone.
   func end(completion: @escaping @Sendable () -> Void)
 }
 

@@ -1,9 +1,10 @@
 internal import CPipelinePlugin
 internal import PipelinePlugin
 
-/// What this program offers to plugins, as a C table that lives as long as the process.
+/// The functions that this program offers to plugins, as a C table that lives as long as the
+/// process.
 enum HostTable {
-  /// The table; `job` is a `JobControl` that the caller of `process` keeps alive.
+  /// The table. The caller of `process` keeps `job`, a `JobControl`, alive.
   static var pointer: UnsafePointer<pipeline_host>? { UnsafePointer(bitPattern: address) }
 
   private static let address: UInt = {

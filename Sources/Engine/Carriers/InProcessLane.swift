@@ -3,10 +3,10 @@ import PipelineModel
 import PipelinePlugin
 import Synchronization
 
-/// A plugin that is called in this process: it can be asked to give up, not ended.
+/// A plugin called in this process: it can be cancelled but not killed.
 final class InProcessLane: Lane {
   private let instance: PluginInstance
-  /// A second instance answers questions while the first one works.
+  /// A second instance, which answers estimates while the first one works.
   private let estimator: Mutex<PluginInstance>
   private let limit: TimeSpan?
 

@@ -1,24 +1,24 @@
 package import PipelinePlugin
 import Synchronization
 
-/// What host and plugin say to each other while a job is under way.
+/// Carries cancellation, progress and log lines between host and plugin during a job.
 package final class JobControl: Sendable {
   private let cancelled = Atomic(false)
   private let givenUp = Atomic(false)
   private struct Listener {
     var onCancel: (@Sendable () -> Void)?
   }
-  // Within a struct: a function that is itself what the lock holds is wrapped once more by each
-  // look at it. Source: github.com/swiftlang/swift/issues/91348.
+  // A struct, because a closure stored directly in the mutex is wrapped again on each access.
+  // Source: github.com/swiftlang/swift/issues/91348.
   private let listener = Mutex(Listener())
   private let log: @Sendable (PluginHost.LogLevel, String) -> Void
   private let progress: @Sendable (Double) -> Void
 
-  /// Makes the control of one job.
+  /// Creates the control of one job.
   ///
   /// - Parameters:
   ///   - log: receives the plugin's log lines, on any thread.
-  ///   - progress: receives how much is done, from 0 to 1, on any thread.
+  ///   - progress: receives the completed fraction, from 0 to 1, on any thread.
   package init(
     log: @escaping @Sendable (PluginHost.LogLevel, String) -> Void = { _, _ in },
     progress: @escaping @Sendable (Double) -> Void = { _ in }
@@ -27,37 +27,37 @@ package final class JobControl: Sendable {
     self.progress = progress
   }
 
-  /// Whether the plugin was asked to give up.
+  /// Whether the plugin was asked to stop.
   package var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
 
-  /// Whether it was asked because the program ends, so that nothing is wrong with the job.
+  /// Whether the reason is that the program is ending, so the job itself is not at fault.
   package var isGivenUp: Bool { givenUp.load(ordering: .relaxed) }
 
-  /// Asks the plugin to give up.
+  /// Asks the plugin to stop.
   package func cancel() {
     guard !cancelled.exchange(true, ordering: .relaxed) else { return }
-    // Called out after the lock is released.
+    // Called after the lock is released.
     let tell = listener.withLock { $0.onCancel }
     tell?()
   }
 
-  /// Asks the plugin to give up because the program ends.
+  /// Asks the plugin to stop because the program is ending.
   package func giveUp() {
     givenUp.store(true, ordering: .relaxed)
     cancel()
   }
 
-  /// Sets who is told, once, that the plugin is to give up.
+  /// Sets the body to call, once, when the job is cancelled.
   package func onCancel(_ body: @escaping @Sendable () -> Void) {
     listener.withLock { $0.onCancel = body }
     if isCancelled { body() }
   }
 
-  /// Takes the plugin's word for how much is done; nonsense is ignored.
+  /// Receives the plugin's progress; ignores values outside 0...1.
   package func report(_ fraction: Double) {
     if fraction >= 0, fraction <= 1 { progress(fraction) }
   }
 
-  /// Takes a line of the plugin's log.
+  /// Receives a line of the plugin's log.
   package func write(_ level: PluginHost.LogLevel, _ message: String) { log(level, message) }
 }

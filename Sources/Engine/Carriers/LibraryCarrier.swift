@@ -2,28 +2,28 @@ import Configuration
 package import PipelineModel
 package import PipelinePlugin
 
-/// A plugin that is called in this process.
+/// A plugin called in this process.
 ///
-/// The library is never unloaded: it may have threads, and text that it
-/// returned may still be read.
+/// The library is never unloaded: its threads may still run, and text that it returned may still be
+/// read.
 package final class LibraryCarrier: Carrier {
   package let manifest: PluginManifest
   private let table: PluginTable
 
-  /// Loads a library and asks the plugin in it what it is.
+  /// Loads a library and reads its plugin's manifest.
   ///
-  /// Before any function of it is called, the file must belong to the user or
-  /// root and be writable by nobody else, and a library with Swift in it must
-  /// come from the compiler of this program.
+  /// Before any of its functions is called, the file must belong to the user or root and be
+  /// writable by nobody else, and a library that contains Swift must come from this program's
+  /// compiler.
   ///
-  /// - Throws: `PluginFailure` of class `environment` where library and machine
-  ///   don't fit, and `permanent` where the plugin is not one.
+  /// - Throws: `PluginFailure` of class `environment` if the library does not suit this machine,
+  ///   and `permanent` if it is not a valid plugin.
   package convenience init(path: BytePath) throws(PluginFailure) {
     try PluginTrust.check(library: path)
     try self.init(checked: path)
   }
 
-  /// Loads a library that was found to be nobody else's.
+  /// Loads a library that has already passed `PluginTrust`.
   init(checked path: BytePath) throws(PluginFailure) {
     let library = try LoadedLibrary(path: path)
     try library.checkToolchain()
@@ -39,7 +39,7 @@ package final class LibraryCarrier: Carrier {
       limit: site.limits.time ?? StageLimits.standardTime)
   }
 
-  /// Makes an instance of the plugin for one set of options.
+  /// Creates a plugin instance for one set of options.
   func makeInstance(options: JSONValue) throws(PluginFailure) -> PluginInstance {
     try PluginInstance(table, plugin: manifest.id, options: options)
   }

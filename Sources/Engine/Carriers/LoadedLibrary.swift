@@ -6,13 +6,13 @@ internal import PipelinePlugin
 /// A shared library in this process.
 struct LoadedLibrary: Sendable {
   let path: BytePath
-  // An address, because a handle is only ever given back to dlsym.
+  // An address, because the handle is only ever passed back to dlsym.
   private let handle: UInt
 
-  /// Loads a library. Its initializers run; source: dlopen(3).
+  /// Loads a library and runs its initializers; source: dlopen(3).
   init(path: BytePath) throws(PluginFailure) {
     guard path.isAbsolute else {
-      // Without a slash dlopen would search the system's folders.
+      // Without a slash, dlopen would search the system's folders.
       throw PluginFailure(
         .environment, "The plugin \(path.printable) can't be loaded: its path is not absolute.")
     }
@@ -30,10 +30,10 @@ struct LoadedLibrary: Sendable {
     dlsym(UnsafeMutableRawPointer(bitPattern: handle), name)
   }
 
-  /// Compares the Swift toolchain that the library was built with to this program's.
+  /// Compares the library's Swift toolchain with this program's.
   ///
-  /// Swift on Linux has no stable ABI. Only a constant is read, so that no Swift
-  /// code of the library runs before its runtime is known to be the same.
+  /// Swift on Linux has no stable ABI. This reads only a constant, so none of the library's Swift
+  /// code runs before its runtime is known to be the same.
   func checkToolchain() throws(PluginFailure) {
     guard let symbol = symbol(PIPELINE_PLUGIN_TOOLCHAIN) else { return }
     let text = symbol.loadUnaligned(as: UnsafePointer<CChar>?.self)
@@ -47,7 +47,7 @@ struct LoadedLibrary: Sendable {
     }
   }
 
-  /// The name of this program's own toolchain.
+  /// The name of this program's toolchain.
   static var toolchain: String { String(cString: pipeline_plugin_toolchain) }
 
   private static func error() -> String {

@@ -1,4 +1,4 @@
-/// The form of a media type, such as `image/svg+xml`.
+/// The syntax of a media type, such as `image/svg+xml`.
 ///
 /// Source: RFC 6838, section 4.2, “restricted-name”.
 enum MediaTypeCheck {
@@ -10,7 +10,7 @@ enum MediaTypeCheck {
     return parts.count == 2 && parts.allSatisfy(isName)
   }
 
-  /// Whether text means types: `image/jpeg`, `image/*` or `*/*`.
+  /// Whether text is a media type pattern: `image/jpeg`, `image/*` or `*/*`.
   static func isPattern(_ text: String) -> Bool {
     let parts = parts(of: text)
     guard parts.count == 2 else { return false }

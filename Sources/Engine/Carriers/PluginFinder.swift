@@ -2,15 +2,14 @@ internal import Glibc
 package import PipelineModel
 package import PipelinePlugin
 
-/// Where plugins are.
+/// Finds plugin libraries.
 ///
-/// Folders are looked into in order, and the first that has a plugin wins:
-/// configured ones, then `lib/pipeline/plugins` beside the folder of the
-/// program, then the program's own folder, where a build puts them.
+/// The first folder that has a plugin wins: configured ones, then `lib/pipeline/plugins` next to
+/// the program's folder, then the program's own folder, where a build puts them.
 package struct PluginFinder: Sendable {
-  /// A library that may hold a plugin; it was not loaded.
+  /// A library that may hold a plugin; it has not been loaded.
   package struct Found: Hashable, Sendable {
-    /// The plugin's id, from the file's name.
+    /// The plugin's id, from the file name.
     package let id: String
     /// The absolute path of the library.
     package let path: BytePath
@@ -18,15 +17,15 @@ package struct PluginFinder: Sendable {
     package let refusal: String?
   }
 
-  /// The folders, in the order in which they are looked into.
+  /// The folders, in search order.
   package let folders: [BytePath]
   private let configured: Int
 
-  /// Makes a finder.
+  /// Creates a finder.
   ///
   /// - Parameters:
   ///   - configured: absolute folders from `pipeline.json`.
-  ///   - executable: the program's path; the running one by default.
+  ///   - executable: the program's path; the running program's by default.
   package init(configured: [BytePath] = [], executable: BytePath? = PluginFinder.ownExecutable) {
     var folders = configured
     if let home = executable?.parent {
@@ -37,7 +36,7 @@ package struct PluginFinder: Sendable {
     self.configured = configured.count
   }
 
-  /// The path of the running program, as the kernel has it.
+  /// The path of the running program, from the kernel.
   package static var ownExecutable: BytePath? {
     var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
     let length = buffer.withUnsafeMutableBytes { bytes in
@@ -49,21 +48,21 @@ package struct PluginFinder: Sendable {
     return length > 0 ? BytePath(bytes: buffer.prefix(length)) : nil
   }
 
-  /// Lists all plugins that can be found, sorted by id, without loading one.
+  /// Lists all plugins that can be found, sorted by id, without loading any.
   ///
-  /// - Throws: `PluginFailure` of class `environment` if a configured folder
-  ///   can't be read or may be written by others. Built-in folders may be missing.
+  /// - Throws: `PluginFailure` of class `environment` if a configured folder can't be read or is
+  ///   writable by others. Built-in folders may be missing.
   package func all() throws(PluginFailure) -> [Found] { try all(upTo: nil) }
 
-  /// Whether all folders can be read, and the plugin is in none.
+  /// Whether all folders can be read and none has the plugin.
   func hasNo(_ id: String) -> Bool {
-    // Where a folder can't be read nobody knows what is in it.
+    // A folder that can't be read might contain it.
     (try? all())?.contains { $0.id == id } == false
   }
 
   /// Lists plugins.
   ///
-  /// - Parameter wanted: the plugin behind which no further folder is looked into; `nil` for none.
+  /// - Parameter wanted: stops at the first folder that has this plugin; `nil` searches all.
   private func all(upTo wanted: String?) throws(PluginFailure) -> [Found] {
     var found: [String: Found] = [:]
     for (index, folder) in folders.enumerated() {
@@ -89,8 +88,8 @@ package struct PluginFinder: Sendable {
 
   /// Finds one plugin.
   ///
-  /// - Throws: `PluginFailure` of class `environment` if there is none of this
-  ///   id, or the first one found may not be loaded.
+  /// - Throws: `PluginFailure` of class `environment` if no folder has the plugin, or the first one
+  ///   found must not be loaded.
   package func find(_ id: String) throws(PluginFailure) -> BytePath {
     guard let found = try all(upTo: id).first(where: { $0.id == id }) else {
       let places = folders.map(\.printable).joined(separator: ", ")

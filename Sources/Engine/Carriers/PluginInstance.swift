@@ -1,7 +1,7 @@
 internal import PipelineModel
 internal import PipelinePlugin
 
-/// One instance of a plugin in this process, for one call at a time.
+/// One plugin instance in this process, for one call at a time.
 final class PluginInstance: Sendable {
   private let table: PluginTable
   private let plugin: String
@@ -31,28 +31,28 @@ final class PluginInstance: Sendable {
     return table.estimate(pointer, text)
   }
 
-  /// Does a job and returns the plugin's answer, checked.
+  /// Runs a job and returns the plugin's checked answer.
   func answer(to request: PluginRequest, _ job: JobControl) -> PluginResult {
     guard let pointer = UnsafeMutableRawPointer(bitPattern: instance),
       let text = try? JSONText.encode(request)
     else { return .failed(PluginFailure(.environment, "The request can't be encoded.")) }
-    // Retained by the caller for as long as this call lasts.
+    // The caller retains it for the duration of this call.
     let control = Unmanaged.passUnretained(job).toOpaque()
     let answer = withExtendedLifetime(job) { table.process(pointer, text, job: control) }
     guard let answer else {
       return .failed(
-        PluginFailure(.permanent, "The plugin \(plugin) gave an answer that is not UTF-8."))
+        PluginFailure(.permanent, "The plugin \(plugin) returned an answer that is not UTF-8."))
     }
     do throws(MessageError) {
       let result = try PluginResult(PluginMessage.value(of: answer.utf8))
       guard let fault = ResultCheck.fault(in: result) else { return result }
       return .failed(
-        PluginFailure(.permanent, "The plugin \(plugin) gave an answer in which \(fault)."))
+        PluginFailure(.permanent, "The plugin \(plugin) returned an answer in which \(fault)."))
     } catch {
       return .failed(
         PluginFailure(
           .permanent,
-          "The plugin \(plugin) gave an answer that can't be decoded: \(quoted(answer)): "
+          "The plugin \(plugin) returned an answer that can't be decoded: \(quoted(answer)): "
             + "\(error.message)."))
     }
   }

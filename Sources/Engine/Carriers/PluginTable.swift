@@ -2,10 +2,10 @@ internal import CPipelinePlugin
 internal import PipelineModel
 internal import PipelinePlugin
 
-/// The functions of one plugin, checked, with its strings turned into ours.
+/// The checked functions of one plugin, with Swift strings.
 ///
-/// `@unchecked Sendable` because the tables are constants that live as long as
-/// the process; the rules on threads are the lanes' to keep.
+/// `@unchecked Sendable` because the tables are constants that live as long as the process; lanes
+/// keep the threading rules.
 struct PluginTable: @unchecked Sendable {
   private let functions: UnsafePointer<pipeline_plugin>
   private let name: String
@@ -13,14 +13,14 @@ struct PluginTable: @unchecked Sendable {
   private typealias Entry =
     @convention(c) (UnsafePointer<pipeline_host>?) -> UnsafePointer<pipeline_plugin>?
 
-  /// Calls the library's one exported function and checks its table.
+  /// Calls the library's exported function and checks the table that it returns.
   init(_ library: LoadedLibrary) throws(PluginFailure) {
     let name = library.path.printable
     guard let symbol = library.symbol(PIPELINE_PLUGIN_ENTRY) else {
       throw PluginFailure(
         .permanent, "\(name) is not a plugin: it doesn't export \(PIPELINE_PLUGIN_ENTRY).")
     }
-    // The header gives this symbol this type; C has no way to check it.
+    // The header declares this symbol's type; C can't check it.
     let entry = unsafeBitCast(symbol, to: Entry.self)
     guard let table = entry(HostTable.pointer) else {
       throw PluginFailure(
@@ -31,11 +31,11 @@ struct PluginTable: @unchecked Sendable {
         .environment,
         "The plugin \(name) speaks ABI \(table.pointee.abi), this program \(PIPELINE_PLUGIN_ABI).")
     }
-    // Every field of version 1 must be there; a later writer's table is longer.
+    // Every field of version 1 must be present; later versions may append more.
     guard table.pointee.struct_size >= UInt32(MemoryLayout<pipeline_plugin>.size) else {
       throw PluginFailure(
         .permanent,
-        "The plugin \(name) gave a table of \(table.pointee.struct_size) bytes; "
+        "The plugin \(name) returned a table of \(table.pointee.struct_size) bytes; "
           + "version 1 has \(MemoryLayout<pipeline_plugin>.size).")
     }
     guard table.pointee.manifest != nil, table.pointee.create != nil,
@@ -47,49 +47,46 @@ struct PluginTable: @unchecked Sendable {
     self.name = name
   }
 
-  /// Asks for the manifest and checks it.
   func manifest() throws(PluginFailure) -> PluginManifest {
     guard let text = take(functions.pointee.manifest?() ?? pipeline_string()) else {
-      throw PluginFailure(.permanent, "The plugin \(name) gave a manifest that is not UTF-8.")
+      throw PluginFailure(.permanent, "The plugin \(name) returned a manifest that is not UTF-8.")
     }
     let manifest: PluginManifest
     do throws(MessageError) {
       manifest = try PluginManifest(PluginMessage.value(of: text.utf8))
     } catch {
       throw PluginFailure(
-        .permanent, "The plugin \(name) gave a manifest that can't be decoded: \(error.message).")
+        .permanent,
+        "The plugin \(name) returned a manifest that can't be decoded: \(error.message).")
     }
     if let fault = ManifestCheck.fault(in: manifest) {
-      throw PluginFailure(.permanent, "The plugin \(name) gave a manifest in which \(fault).")
+      throw PluginFailure(.permanent, "The plugin \(name) returned a manifest in which \(fault).")
     }
     return manifest
   }
 
-  /// Makes an instance.
   func create(_ options: String) throws(PluginFailure) -> UnsafeMutableRawPointer {
     var failure = pipeline_string()
     let instance = withString(options) { functions.pointee.create?($0, &failure) }
     let text = take(failure)
     if let instance { return instance }
-    // One that can't be decoded is a failure all the same, told below.
+    // A failure that can't be decoded is reported below.
     if let text, let failure = try? PluginFailure(PluginMessage.value(of: text.utf8)) {
       throw failure
     }
     throw PluginFailure(
-      .permanent, "The plugin \(name) can't be set up, and gave no reason that can be read.")
+      .permanent, "The plugin \(name) can't be set up, and returned no readable reason.")
   }
 
-  /// Ends an instance.
   func destroy(_ instance: UnsafeMutableRawPointer) { functions.pointee.destroy?(instance) }
 
-  /// Asks what a job will need.
   func estimate(_ instance: UnsafeMutableRawPointer, _ facts: String) -> Int? {
     guard let estimate = functions.pointee.estimate else { return nil }
     let bytes = withString(facts) { estimate(instance, $0) }
     return bytes < 0 ? nil : Int(bytes)
   }
 
-  /// Does a job and returns the plugin's answer, or `nil` if it is not UTF-8.
+  /// Runs a job and returns the plugin's answer, or `nil` if it is not UTF-8.
   func process(
     _ instance: UnsafeMutableRawPointer, _ request: String, job: UnsafeMutableRawPointer
   ) -> String? {
@@ -105,7 +102,7 @@ struct PluginTable: @unchecked Sendable {
     }
   }
 
-  /// Copies a string of the plugin and gives it back.
+  /// Copies a string of the plugin's and releases it.
   private func take(_ string: pipeline_string) -> String? {
     guard let bytes = string.bytes else { return string.length == 0 ? "" : nil }
     defer { functions.pointee.release?(string) }
@@ -114,6 +111,6 @@ struct PluginTable: @unchecked Sendable {
       validating: UnsafeRawBufferPointer(start: bytes, count: Int(string.length)), as: UTF8.self)
   }
 
-  /// No manifest, failure or result is as long as this: 64 MiB.
+  /// The longest string accepted from a plugin: 64 MiB.
   private static let longestAnswer: UInt64 = 64 << 20
 }

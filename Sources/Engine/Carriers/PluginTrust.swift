@@ -2,10 +2,10 @@ import Files
 package import PipelineModel
 package import PipelinePlugin
 
-/// Whose files may be loaded as code.
+/// Checks who can write to files that are loaded as code.
 ///
-/// Who can write a file, or a folder on the way to it, could run code with the rights of this
-/// program.
+/// Anyone who can write to such a file, or to a folder above it, could run code with this program's
+/// rights.
 package enum PluginTrust {
   /// Checks a library and each folder above it.
   package static func check(library path: BytePath) throws(PluginFailure) {

@@ -1,20 +1,20 @@
 internal import PipelineModel
 package import PipelinePlugin
 
-/// What a result must hold besides decoding; where its files are is checked by who takes them.
+/// Checks a result beyond decoding; `RenditionStore` checks where its files are.
 package enum ResultCheck {
-  /// Returns what is wrong, to follow “in which”, or `nil`.
+  /// Returns what is wrong, worded to follow “in which”, or `nil`.
   package static func fault(in result: PluginResult) -> String? {
     guard case .done(let facts, let renditions) = result else { return nil }
-    guard facts.object != nil else { return "the facts are no object" }
+    guard facts.object != nil else { return "the facts are not an object" }
     return fault(in: renditions)
   }
 
   /// More pixels in a row, or rows, than any picture has.
   private static let mostPixels = 1 << 24
-  /// The most bytes of a name, which is a part of a file's name.
+  /// The most bytes of a name, which becomes part of a file name.
   private static let longestName = 64
-  /// The most bytes of a path that the kernel takes. Source: linux/limits.h, `PATH_MAX`.
+  /// The longest path that the kernel accepts, in bytes. Source: linux/limits.h, `PATH_MAX`.
   private static let longestPath = 4095
 
   private static func fault(in renditions: [PluginRendition]) -> String? {
@@ -28,10 +28,10 @@ package enum ResultCheck {
       guard (1...mostPixels).contains(rendition.width), (1...mostPixels).contains(rendition.height)
       else { return "\(subject) is \(rendition.width) × \(rendition.height) pixels" }
       guard MediaTypeCheck.isType(rendition.mediaType) else {
-        return "\(subject) has the media type \(quoted(rendition.mediaType)), which is none"
+        return "\(subject) has the media type \(quoted(rendition.mediaType)), which is invalid"
       }
       if let from = rendition.from, !isName(from) {
-        return "\(subject) is said to be made from \(quoted(from))"
+        return "\(subject) has the source name \(quoted(from)), which is invalid"
       }
       if let fault = fault(inPath: rendition.path) { return "\(subject) \(fault)" }
     }
@@ -39,7 +39,7 @@ package enum ResultCheck {
   }
 
   private static func fault(inPath path: String) -> String? {
-    // What is behind a zero the kernel does not see.
+    // The kernel ignores everything after a zero byte.
     guard path.utf8.count <= longestPath, !path.utf8.contains(0) else {
       return "has the path \(quoted(path)), which no file can have"
     }

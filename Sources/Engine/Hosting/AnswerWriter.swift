@@ -4,12 +4,12 @@ import PipelineModel
 import PipelinePlugin
 import Synchronization
 
-/// Writes a plugin's messages, one JSON object a line, from any thread.
+/// Writes a plugin's messages as one JSON object per line, from any thread.
 struct AnswerWriter: Sendable {
   private let output: Descriptor
   private let lock = LineLock()
 
-  /// Plugins may log from threads of their own, and lines must stay whole.
+  /// Plugins may log from their own threads, and lines must stay whole.
   private final class LineLock: Sendable {
     let held = Mutex<Void>(())
   }
@@ -17,7 +17,7 @@ struct AnswerWriter: Sendable {
   init(_ output: Descriptor) { self.output = output }
 
   func write(_ message: PluginMessage) {
-    // What can't be encoded is told as a failure, or nobody waits for it.
+    // Report a failure if encoding fails; otherwise the host would wait forever.
     guard let text = try? JSONText.encode(message) else {
       if let instead = Self.answer(insteadOf: message) { write(instead) }
       return
@@ -25,21 +25,21 @@ struct AnswerWriter: Sendable {
     do throws(FileError) {
       try write(Array(text.utf8) + [UInt8(ascii: "\n")])
     } catch {
-      // Nobody is there any more to work for.
+      // The host is gone, so there is no work left.
       _exit(0)
     }
   }
 
-  /// What the program is told instead of something that can't be written as JSON, such as a number
-  /// that is none; `nil` for what nobody waits for.
+  /// The message to send instead of one that JSON can't express, such as a NaN; `nil` if nobody
+  /// waits for it.
   private static func answer(insteadOf message: PluginMessage) -> PluginMessage? {
     let failure = PluginFailure(
-      .permanent, "The plugin gave an answer that can't be written as JSON.")
+      .permanent, "The plugin returned an answer that can't be written as JSON.")
     switch message {
     case .result(_, .failed): return nil
     case .result(let job, _): return .result(job: job, .failed(failure))
     case .manifest: return .failed(failure)
-    // Texts and whole numbers can always be written, and a fraction is checked before.
+    // Strings and integers always encode, and fractions have been checked.
     case .created, .failed, .estimates, .unsupported, .log, .progress: return nil
     }
   }

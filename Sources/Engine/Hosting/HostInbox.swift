@@ -5,19 +5,19 @@ import PipelineModel
 import PipelinePlugin
 import Synchronization
 
-/// The messages that wait in a worker, filled by a thread of its own.
+/// A worker's queue of incoming messages, filled by a thread of its own.
 ///
-/// That thread does at once what can't wait: it tells the job under way to be
-/// given up, and ends the process when the program at the other end is gone.
+/// That thread handles urgent events itself: it cancels the running job, and ends the process when
+/// the host is gone.
 final class HostInbox: Sendable {
   private struct State {
     var messages: [HostMessage] = []
     var job: (name: String, control: JobControl)?
-    /// Jobs that are to be given up and have not begun yet.
+    /// Jobs that were cancelled before they started.
     var cancelled: Set<String> = []
 
     mutating func next() -> HostMessage? {
-      // A job comes before what cancels it: where none waits, what is left came too late.
+      // A job precedes its cancellation, so without a waiting job all of these came too late.
       let hasJob = messages.contains { if case .process = $0 { true } else { false } }
       if !hasJob { cancelled = [] }
       return messages.isEmpty ? nil : messages.removeFirst()
@@ -27,20 +27,18 @@ final class HostInbox: Sendable {
   private let state = Mutex(State())
   private let filled = DispatchSemaphore(value: 0)
 
-  /// Begins to read, on a thread of its own.
   func read(from input: Descriptor) throws(FileError) {
     try DedicatedThread.start { [self] in
       do throws(FileError) {
         try readAll(input)
       } catch {
-        // What can't be read won't be answered, either.
+        // Input that can't be read can't be answered, either.
       }
-      // In the middle of a job, too: nobody is left to take its result.
+      // Even during a job: nobody is left to receive its result.
       _exit(0)
     }
   }
 
-  /// Waits for the next message.
   func next() -> HostMessage {
     while true {
       if let message = state.withLock({ $0.next() }) { return message }
@@ -48,7 +46,6 @@ final class HostInbox: Sendable {
     }
   }
 
-  /// A job has begun.
   func begin(_ job: String, _ control: JobControl) {
     let isCancelled = state.withLock { state in
       state.job = (job, control)
@@ -57,7 +54,6 @@ final class HostInbox: Sendable {
     if isCancelled { control.cancel() }
   }
 
-  /// The last message was answered.
   func isDone() { state.withLock { $0.job = nil } }
 
   private func readAll(_ input: Descriptor) throws(FileError) {
@@ -74,7 +70,7 @@ final class HostInbox: Sendable {
   }
 
   private func take(_ line: [UInt8]) {
-    // What can't be decoded is answered as what is not known.
+    // Undecodable lines are answered like unknown messages.
     let message = (try? JSONText.decode(HostMessage.self, from: line)) ?? .unknown("")
     guard case .cancel(let job) = message else {
       state.withLock { $0.messages.append(message) }

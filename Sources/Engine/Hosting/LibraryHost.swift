@@ -3,25 +3,25 @@ import Glibc
 import PipelineModel
 import PipelinePlugin
 
-/// The inside of a worker process: one plugin of a library, behind the line protocol.
+/// The inside of a worker process: serves one plugin library over the line protocol.
 ///
-/// The library's functions run on the thread that `run` is called on. Another
-/// thread reads, so that a job can be given up while it is under way, and ends
-/// the process as soon as the program at the other end is gone.
+/// The library's functions run on the thread that calls `run`. Another thread reads, so that a job
+/// can be cancelled while it runs, and ends the process as soon as the host is gone.
 struct LibraryHost {
   private let answers: AnswerWriter
   private let inbox = HostInbox()
 
-  /// Takes over standard output for the protocol; what a library prints goes to standard error.
+  /// Reserves standard output for the protocol; what the library prints goes to standard error.
   init() throws(FileError) {
     let name = BytePath("standard output")
     answers = AnswerWriter(try OwnProcess.duplicate(STDOUT_FILENO, path: name))
     try OwnProcess.replace(STDOUT_FILENO, by: STDERR_FILENO)
   }
 
-  /// Serves a plugin until the program at the other end is gone.
+  /// Serves a plugin until the host is gone.
   ///
-  /// - Parameter refusal: why it must not be loaded; asked before the process was locked in.
+  /// - Parameter refusal: why the library must not be loaded, as found before the sandbox was
+  ///   entered.
   func run(library path: BytePath, refusal: PluginFailure?) throws(FileError) -> Never {
     let loaded = refusal.map { .failure($0) } ?? load(path)
     try inbox.read(from: Descriptor(takingOver: STDIN_FILENO, path: "standard input"))
@@ -29,8 +29,8 @@ struct LibraryHost {
     while true { serveNext(loaded, &instance) }
   }
 
-  // Not inlined: what is made within a loop without an end is never released.
-  // Source: github.com/swiftlang/swift/pull/86644.
+  // Not inlined: values created in an endless loop are never released. Source:
+  // github.com/swiftlang/swift/pull/86644.
   @inline(never)
   private func serveNext(
     _ loaded: Result<LibraryCarrier, PluginFailure>, _ instance: inout PluginInstance?
@@ -69,7 +69,7 @@ struct LibraryHost {
     case .process(let request):
       process(request, on: instance)
     case .cancel:
-      // The reading thread has seen to it.
+      // The reading thread has already cancelled the job.
       break
     case .unknown:
       answers.write(.unsupported)
@@ -78,7 +78,7 @@ struct LibraryHost {
 
   private func process(_ request: PluginRequest, on instance: PluginInstance?) {
     guard let instance else {
-      let failure = PluginFailure(.environment, "A job came before “create”.")
+      let failure = PluginFailure(.environment, "A job was sent before “create”.")
       return answers.write(.result(job: request.job, .failed(failure)))
     }
     let answers = answers

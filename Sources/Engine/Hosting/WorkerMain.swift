@@ -3,23 +3,23 @@ import Glibc
 package import PipelineModel
 import Sandbox
 
-/// What `pipeline worker` does: lock itself in, then be the plugin.
+/// The command `pipeline worker`: enters the sandbox, then serves the plugin.
 ///
-/// Called before this process has a second thread, because a thread that exists
-/// already would stay free.
+/// Call it before this process has a second thread, because the sandbox does not confine existing
+/// threads.
 package enum WorkerMain {
   /// Never returns.
   ///
-  /// - Parameter launch: the JSON that the program passed; anything else is a wrong usage.
+  /// - Parameter launch: the JSON that the program passed; anything else is a usage error.
   package static func run(_ launch: BytePath) -> Never {
     let decoded: WorkerLaunch
     do {
       decoded = try JSONText.decode(WorkerLaunch.self, from: launch.bytes)
     } catch {
-      // The program's own launches can be decoded, so this one is somebody's at a terminal.
+      // The program's own launches decode, so this one was typed by hand.
       end(
-        "pipeline: `pipeline worker` is how pipeline itself starts a process for a plugin, and "
-          + "nothing to be called by hand. See `pipeline --help`.", code: 2)
+        "pipeline: `pipeline worker` is internal: pipeline starts it for a plugin. Don't run it by "
+          + "hand; see `pipeline --help`.", code: 2)
     }
     run(decoded)
   }
@@ -28,19 +28,19 @@ package enum WorkerMain {
     do {
       OwnProcess.endWithParent(launch.parent)
       if let group = launch.group { try ControlGroup.enter(group) }
-      // Where it can't be had, as with a read-only /proc, the limits hold all the same.
+      // If this fails, as with a read-only /proc, the limits still hold.
       try? OwnProcess.offerToBeEnded()
       try OwnProcess.enter(launch.folder)
       try launch.limits.apply()
       switch launch.plugin {
       case .library(let path):
         var policy = launch.policy
-        // Where this program's own libraries are, a plugin's may be, too.
+        // A plugin's libraries may be where this program's own are.
         policy.read += Sandbox.systemPlaces(policy)
         let refusal = PluginTrust.refusal(library: path)
         try Sandbox.enter(policy, names: [path])
-        // A program that it starts may send the whole group a signal, as timeout(1) does: it may
-        // not lead a group of its own here. The program that started this one has SIGKILL.
+        // A child may signal its whole group, as timeout(1) does, because it may not lead a group
+        // of its own here. The host uses SIGKILL.
         if policy.exec { signal(SIGTERM, SIG_IGN) }
         try LibraryHost().run(library: path, refusal: refusal)
       case .executable(let words):
@@ -65,7 +65,7 @@ package enum WorkerMain {
     }
   }
 
-  /// The program takes the last line of standard error as the reason.
+  /// The host reports the last line of standard error as the reason.
   private static func end(_ message: String, code: Int32 = 1) -> Never {
     let line = Array((message + "\n").utf8)
     _ = write(STDERR_FILENO, line, line.count)

@@ -2,9 +2,9 @@ package import Configuration
 package import PipelinePlugin
 
 extension StagePlan {
-  /// How workers of one stage are started, whether or not they are what the stage wants.
+  /// Returns how to start a stage's workers, without asking the plugin for its manifest.
   ///
-  /// - Throws: `PluginFailure` of class `environment` where the plugin may not be started.
+  /// - Throws: `PluginFailure` of class `environment` if the plugin must not be started.
   package static func program(
     of stage: StageConfiguration, in configuration: PipelineConfiguration, finder: PluginFinder
   ) throws(PluginFailure) -> WorkerProgram {

@@ -5,27 +5,27 @@ import Hashing
 package import PipelineModel
 package import PipelinePlugin
 
-/// The configured stages with their plugins, in the order in which they can run.
+/// The configured stages with their plugins, in execution order.
 package struct StagePlan: Sendable {
   /// One stage, ready to run.
   package struct Stage: Sendable {
     package let configuration: StageConfiguration
     package let carrier: any Carrier
     package let definition: StageDefinition
-    /// The memory of a job where the configuration says nothing.
+    /// The memory limit of a job if the configuration sets none.
     let memoryShare: ByteSize
 
-    /// Why the plugin can't be used, so that no job of the stage can run; else `nil`.
+    /// Why the plugin is unusable, so that the stage's jobs can't run; otherwise `nil`.
     package var fault: PluginFailure? { (carrier as? BrokenCarrier)?.failure }
 
     package var name: String { configuration.name }
 
-    /// The options with the defaults of the plugin's schema filled in.
+    /// The options, with defaults from the plugin's schema filled in.
     package var options: JSONValue {
       configuration.options.fillingDefaults(carrier.manifest.options)
     }
 
-    /// Sets the plugin up as for a job, and lets it go again.
+    /// Creates a plugin instance as for a job, and discards it.
     ///
     /// - Parameter work: a folder to work in.
     package func tryOptions(work: BytePath) throws(PluginFailure) {
@@ -34,13 +34,12 @@ package struct StagePlan: Sendable {
       _ = try carrier.makeLane(options: options, site: site)
     }
 
-    /// Whether the plugin can work on this type.
     func accepts(_ mediaType: MediaType) -> Bool {
       carrier.manifest.accepts?.contains { mediaType.matches($0) } ?? true
     }
   }
 
-  /// The plugin that every stage needs whose plugin says what it accepts.
+  /// The plugin required by every stage whose plugin restricts the types that it accepts.
   package static let identifier = "identify"
 
   /// The stages in topological order.
@@ -56,14 +55,14 @@ package struct StagePlan: Sendable {
     }
   }
 
-  /// Asks the plugins what they are, and works out needs, scopes and fingerprints.
+  /// Loads the plugins' manifests and derives needs, scopes and fingerprints.
   ///
-  /// A stage whose plugin can't be used is in the plan, with its fault.
+  /// A stage with an unusable plugin is in the plan, with its fault.
   ///
-  /// - Parameter recorded: gives the stages as they are recorded in the library; asked only where
-  ///   a plugin can't be used.
-  /// - Throws: `ConfigurationErrors` for an option that is not known, and for a plugin that
-  ///   there is not and that the library has never worked with.
+  /// - Parameter recorded: returns the stages recorded in the library; called only if a plugin is
+  ///   unusable.
+  /// - Throws: `ConfigurationErrors` for unknown options, and for missing plugins that the library
+  ///   has never worked with.
   package init(
     _ configuration: PipelineConfiguration, finder: PluginFinder,
     recorded: () throws -> [StageDefinition] = { [] }
@@ -100,18 +99,18 @@ package struct StagePlan: Sendable {
     }
   }
 
-  /// Works out needs, scopes and fingerprints of stages whose plugins are known.
+  /// Derives needs, scopes and fingerprints of stages whose plugins are known.
   ///
   /// - Parameters:
-  ///   - carriers: the plugins of the configured stages, by the stages' names.
-  ///   - identify: gives the plugin that identifies, where one is needed.
+  ///   - carriers: the plugins of the configured stages, by stage name.
+  ///   - identify: returns the identifying plugin, if one is needed.
   init(
     _ configuration: PipelineConfiguration, carriers: [String: any Carrier],
     identify load: () throws -> any Carrier
   ) throws {
     var carriers = carriers
     let identifying = Self.identifyingStage(configuration.stages)
-    // A stage's broken plugin may work in another stage, and has a schema there.
+    // A plugin that is broken in one stage may work in another, and has a schema there.
     let schemas = Dictionary(
       configuration.stages.compactMap { stage in
         carriers[stage.name].map { (stage.plugin, $0) }
@@ -147,19 +146,18 @@ package struct StagePlan: Sendable {
     self.stages = stages
   }
 
-  /// Whether a plugin can be used by now that could not be when the plan was made; asks them, and
-  /// waits for their answers.
+  /// Whether any plugin that was unusable when the plan was made works now; starts those plugins
+  /// and waits for their answers.
   package func isMended(_ configuration: PipelineConfiguration, finder: PluginFinder) -> Bool {
     var asked = configuration
     let broken = Set(stages.filter { $0.fault != nil }.map(\.name))
     asked.stages = configuration.stages.filter { broken.contains($0.name) }
     let plugins = StagePlugins(asked, finder: finder)
     if asked.stages.contains(where: { plugins.faults[$0.name] == nil }) { return true }
-    // One that nobody configured identifies.
+    // The implicit identifying stage is not in the configuration.
     return asked.stages.count < broken.count && (try? plugins.identify()) != nil
   }
 
-  /// The ids of all plugins that are found.
   private static func found(_ finder: PluginFinder) throws(EngineError) -> [String] {
     do throws(PluginFailure) {
       return try finder.all().map(\.id)
@@ -168,16 +166,16 @@ package struct StagePlan: Sendable {
     }
   }
 
-  /// The name of the stage that identifies, whether it is configured or would be added.
+  /// The name of the identifying stage, configured or implicit.
   private static func identifyingStage(_ stages: [StageConfiguration]) -> String {
     if let stage = stages.first(where: { $0.plugin == identifier }) { return stage.name }
     let isTaken = stages.contains { $0.name == identifier }
     return isTaken ? identifier + "-implicit" : identifier
   }
 
-  /// Adds a stage for `identify` where one is needed and none is configured.
+  /// Adds a stage for `identify` if one is needed and none is configured.
   ///
-  /// - Returns: the name of the stage that identifies.
+  /// - Returns: the name of the identifying stage.
   private static func ensureIdentify(
     _ stages: inout [StageConfiguration], carriers: inout [String: any Carrier],
     load: () throws -> any Carrier
@@ -207,11 +205,11 @@ package struct StagePlan: Sendable {
     let manifest = carrier.manifest
     let broken = carrier as? BrokenCarrier
     var limits = stage.limits
-    // A worker without a limit of its own may use its stage's share.
+    // A worker without its own limit may use the stage's share.
     if stage.isolation == .process { limits.memory = limits.memory ?? memory }
     return StageDefinition(
       name: stage.name, plugin: stage.plugin,
-      // What it has done stays done while it is broken.
+      // Finished work stays valid while the plugin is broken.
       fingerprint: try broken?.recorded?.fingerprint
         ?? fingerprint(stage, manifest, needed: needed),
       isAssetScoped: isAssetScoped(stage, manifest)
@@ -223,7 +221,7 @@ package struct StagePlan: Sendable {
       held: broken?.failure.reason)
   }
 
-  /// Whether a stage's own results depend on the asset, by its plugin or by its options.
+  /// Whether a stage's own results depend on the asset, through its plugin or its options.
   private static func isAssetScoped(
     _ stage: StageConfiguration, _ manifest: PluginManifest
   ) -> Bool {
@@ -232,8 +230,7 @@ package struct StagePlan: Sendable {
     return manifest.assetOptions.contains { changed[$0] != nil }
   }
 
-  /// SHA-256 over all that the output depends on besides the bytes, as
-  /// `docs/format.md` specifies it.
+  /// SHA-256 over everything besides the input bytes that affects the output; see `docs/format.md`.
   static func fingerprint(
     _ stage: StageConfiguration, _ manifest: PluginManifest, needed: [Stage]
   ) throws -> Fingerprint {
@@ -247,8 +244,8 @@ package struct StagePlan: Sendable {
     return Fingerprint(SHA256.digest(of: Array(try JSONText.encode(content).utf8)))
   }
 
-  /// What is recorded of a `memoryBudget`: where that is the default, to an eighth of the power of
-  /// two below, because another kernel leaves a little more or less of the same memory.
+  /// The `memoryBudget` to record. The default is rounded to an eighth of the next lower power of
+  /// two, because kernels differ slightly in how much of the same memory they leave.
   static func recorded(
     _ budget: ByteSize, standard: ByteSize = PipelineConfiguration.standardMemoryBudget
   ) -> ByteSize {

@@ -2,18 +2,18 @@ import Configuration
 import PipelineModel
 import PipelinePlugin
 
-/// The plugins of the configured stages, each asked what it is.
+/// The plugins of the configured stages, with their manifests.
 struct StagePlugins {
-  /// The plugins that can be used, by the stages' names.
+  /// The usable plugins, by stage name.
   private(set) var carriers: [String: any Carrier] = [:]
-  /// Why the others can't be used, by the stages' names.
+  /// Why the others are unusable, by stage name.
   private(set) var faults: [String: PluginFailure] = [:]
-  /// Stages whose plugin is nowhere to be found.
+  /// Stages whose plugin can't be found.
   private(set) var unknown: Set<String> = []
   private let finder: PluginFinder
   private let configuration: PipelineConfiguration
 
-  /// Finds the plugins, and asks all of them side by side.
+  /// Finds the plugins and reads their manifests concurrently.
   init(_ configuration: PipelineConfiguration, finder: PluginFinder) {
     self.finder = finder
     self.configuration = configuration
@@ -50,20 +50,18 @@ struct StagePlugins {
     }
   }
 
-  /// Keeps in mind why a stage's plugin can't be used.
   private mutating func note(_ failure: PluginFailure, of stage: StageConfiguration) {
     faults[stage.name] = failure
     if stage.command == nil, finder.hasNo(stage.plugin) { unknown.insert(stage.name) }
   }
 
-  /// The plugin that identifies, where no stage names it.
+  /// The identifying plugin, if no stage names it.
   func identify() throws(PluginFailure) -> any Carrier {
     try WorkerCarrier(
       WorkerProgram(
         .library(try finder.find(StagePlan.identifier)), secrets: PluginSecrets(configuration)))
   }
 
-  /// How workers of a stage are started.
   static func program(
     of stage: StageConfiguration, finder: PluginFinder, secrets: PluginSecrets
   ) throws(PluginFailure) -> WorkerProgram {

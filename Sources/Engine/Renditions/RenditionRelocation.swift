@@ -4,8 +4,8 @@ import Files
 import Hashing
 import PipelineModel
 
-/// Moves renditions between database and files after a change of a stage's
-/// `storage`; nothing is decoded again.
+/// Moves renditions between database and files after a stage's `storage` changed, without decoding
+/// anything again.
 package struct RenditionRelocation {
   private let engine: Engine
   private let plan: StagePlan
@@ -15,15 +15,14 @@ package struct RenditionRelocation {
     self.plan = plan
   }
 
-  /// Moves what lies elsewhere than its policy wants, if a policy changed.
+  /// Moves misplaced renditions of stages whose policy changed.
   ///
-  /// Bytes that can't be read are made again. Where they can't be written, the rest of their stage
-  /// is moved the next time, as is what is left when it is stopped; they are served from where they
-  /// are until then.
+  /// Unreadable bytes are scheduled to be made again. If writing fails or the run is stopped, the
+  /// rest of the stage is moved next time and served from its current place until then.
   ///
   /// - Parameters:
-  ///   - settings: remembers the policies of the last time.
-  ///   - isStopped: whether to leave the rest; asked before each rendition.
+  ///   - settings: stores the policies last applied.
+  ///   - isStopped: whether to leave the rest; called before each rendition.
   package func run(settings: Catalog, isStopped: () -> Bool) throws(EngineError) {
     for stage in plan.stages {
       let key = "stage.storage.\(stage.name)"
@@ -45,7 +44,6 @@ package struct RenditionRelocation {
     }
   }
 
-  /// How the renditions of a stage were moved.
   private enum Ending {
     case done, stopped
     /// Some can't be moved now.
@@ -67,9 +65,9 @@ package struct RenditionRelocation {
     }
   }
 
-  /// The new place is durable before the ledger names it; the old one goes after that.
+  /// Makes the new place durable, then names it in the ledger, then removes the old one.
   ///
-  /// - Returns: why it can't be moved now, or `nil`.
+  /// - Returns: why the rendition can't be moved now, or `nil`.
   private func move(
     _ rendition: MisplacedRendition, stage: String
   ) throws(EngineError) -> FileError? {
@@ -104,17 +102,17 @@ package struct RenditionRelocation {
     }
   }
 
-  /// Removes the place that is not named any more.
+  /// Removes a file that the ledger no longer names.
   private func remove(_ path: String) {
     do throws(FileError) {
       try engine.renditions.remove(path)
     } catch {
-      // `verify` names what is left behind, and `gc` removes it.
+      // `verify` reports what is left, and `gc` removes it.
       engine.report.warning(error.message)
     }
   }
 
-  /// - Returns: `false` if the rendition was replaced meanwhile.
+  /// - Returns: `false` if the rendition was replaced in the meantime.
   private func relocate(
     _ rendition: MisplacedRendition, to content: RenditionContent
   ) throws(EngineError) -> Bool {

@@ -6,22 +6,22 @@ import Hashing
 import PipelineModel
 import PipelinePlugin
 
-/// Brings what plugins made into the library: checked, hashed, and durable.
+/// Brings plugin output into the library: checked, hashed and durable.
 struct RenditionStore: Sendable {
-  /// Renditions of up to this many bytes are kept in the database by `auto`.
+  /// `auto` keeps renditions of up to this many bytes in the database.
   ///
   /// See `docs/decisions/0006-rendition-storage.md` for the measurement.
   static let threshold = 64 << 10
 
-  /// What is larger is a file wherever renditions are to be kept: it would be held in memory
-  /// as a whole, and SQLite takes no more than 1 GB.
+  /// Larger renditions are files under every policy: they would be held in memory as a whole, and
+  /// SQLite limits a value to 1 GB.
   static let greatestInDatabase = 64 << 20
 
   private let library: Descriptor
 
   init(library: Descriptor) { self.library = library }
 
-  /// The most bytes that a policy keeps in the database.
+  /// The most bytes that a policy keeps in the database; -1 for none.
   static func threshold(of storage: StageConfiguration.Storage) -> Int {
     switch storage {
     case .database: greatestInDatabase
@@ -30,13 +30,13 @@ struct RenditionStore: Sendable {
     }
   }
 
-  /// Reads and checks one file that a plugin made; nothing is durable yet.
+  /// Reads and checks one file that a plugin made; does not make it durable.
   ///
   /// - Parameters:
-  ///   - output: the folder that the plugin was given; the file can't be
-  ///     anywhere else, whatever its path says.
-  ///   - isStopped: asked for each mebibyte.
-  /// - Throws: `FileError`, of code `stopped` if that is true.
+  ///   - output: the folder that the plugin was given; files elsewhere are refused, whatever their
+  ///     path says.
+  ///   - isStopped: called for each mebibyte.
+  /// - Throws: `FileError`, of code `stopped` if `isStopped` returns `true`.
   func collect(
     _ rendition: PluginRendition, from output: Descriptor,
     storage: StageConfiguration.Storage, isStopped: @escaping () -> Bool = { false }
@@ -50,7 +50,7 @@ struct RenditionStore: Sendable {
       path.lastComponent, in: folder, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
     let status = try file.status()
     guard status.kind == .regular, status.links == 1 else {
-      throw FileError(.notRegular, "“\(path.printable)” is no plain file.", path: path)
+      throw FileError(.notRegular, "“\(path.printable)” is not a regular file.", path: path)
     }
     let size = status.identity.size
     guard size > Self.threshold(of: storage) else {
@@ -68,10 +68,10 @@ struct RenditionStore: Sendable {
       folder: folder, name: path.lastComponent)
   }
 
-  /// Makes sure that nobody can write to a file any more, by a copy where that is not certain.
+  /// Returns a file that nobody else can write to: the file itself, or a copy if that is uncertain.
   ///
-  /// Whoever made it can't open it again, as it was moved to where only this program comes, but
-  /// may have kept it open.
+  /// The file was moved to where only this program has access, so its maker can't reopen it, but
+  /// may still have it open.
   private func detached(
     _ file: Descriptor, named name: BytePath, in folder: Descriptor, size: Int,
     isStopped: @escaping () -> Bool
@@ -83,7 +83,7 @@ struct RenditionStore: Sendable {
     try folder.remove(name)
     let copy = try Descriptor.open(
       name, in: folder, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
-    // What grows faster than it is copied is not copied for ever.
+    // Stop copying a file that grows faster than it is copied.
     var rest = size >> 20 + 2
     do throws(FileError) {
       _ = try copy.fill(from: file) {
@@ -99,7 +99,7 @@ struct RenditionStore: Sendable {
     return copy
   }
 
-  /// Makes a group of jobs' renditions durable with one flush of each folder.
+  /// Makes a group's renditions durable with one flush per folder.
   func store(
     _ jobs: [(job: ClaimedJob, renditions: [CollectedRendition])]
   ) throws(FileError) -> [[NewRendition]] {
@@ -136,7 +136,7 @@ struct RenditionStore: Sendable {
     return folder.appending(name)
   }
 
-  /// Opens a folder below the library, making what is missing of its path.
+  /// Opens a folder below the library, creating missing parts of its path.
   private func open(
     _ path: BytePath, touched: inout [BytePath: Descriptor]
   ) throws(FileError) -> Descriptor {
@@ -150,12 +150,11 @@ struct RenditionStore: Sendable {
     return folder
   }
 
-  /// Removes a file that no row refers to any more; one that is gone is no error.
+  /// Removes a file that no row refers to; a missing file is no error.
   func remove(_ path: String) throws(FileError) { try library.removeIfThere(BytePath(path)) }
 
   // MARK: Moving between database and files
 
-  /// Writes bytes from the database to a file.
   func write(
     _ bytes: [UInt8], of rendition: MisplacedRendition, stage: String
   ) throws(FileError) -> String {
@@ -169,7 +168,7 @@ struct RenditionStore: Sendable {
     return path.appending(name).description
   }
 
-  /// Reads a rendition's file that is to go into the database.
+  /// Reads a rendition's file for storage in the database.
   func read(_ path: String) throws(FileError) -> [UInt8] {
     let relative = BytePath(path)
     return try Descriptor.openRegular(
@@ -178,7 +177,7 @@ struct RenditionStore: Sendable {
   }
 }
 
-/// A rendition that was read and hashed, and is still in its working folder.
+/// A rendition that has been read and hashed but is still in its work folder.
 struct CollectedRendition: Sendable {
   let rendition: PluginRendition
   let size: Int
@@ -198,6 +197,6 @@ struct CollectedRendition: Sendable {
 }
 
 extension ClaimedJob {
-  /// What the names of the job's files begin with.
+  /// The start of the job's file names.
   var owner: String { isAssetScoped ? Hexadecimal.encode(asset.bytes) : digest.hex }
 }

@@ -1,11 +1,11 @@
 import Catalog
 import PipelineModel
 
-/// Who may run now: counts of ready and active jobs and of the memory they need.
+/// A queue limited by each stage's width and by total memory.
 ///
-/// A value under the scheduler's one lock; nothing here waits or calls out.
+/// A value under the engine's one lock; nothing here waits or calls out.
 struct Admission {
-  /// A job that was claimed and waits for a free lane and memory.
+  /// A claimed job that waits for a free lane and memory.
   struct Waiting: Sendable {
     var job: ClaimedJob
     /// The bytes that it will need.
@@ -15,10 +15,10 @@ struct Admission {
   struct Stage {
     let width: Int
     var waiting: [Waiting] = []
-    /// How many claimed jobs there are whose need of memory is being asked for.
+    /// The number of claimed jobs whose memory is being estimated.
     var estimating = 0
     var active = 0
-    /// Whether the ledger had nothing more when it was last asked.
+    /// Whether the last claim found no more rows.
     var isExhausted = false
     /// Whether an environment failure keeps the stage from running.
     var isHeld = false
@@ -27,9 +27,9 @@ struct Admission {
   let memoryBudget: Int
   var stages: [Stage]
   var memoryInUse = 0
-  /// Whether a suspect runs, beside which nothing else may.
+  /// Whether a suspect runs, which excludes all other jobs.
   var isExclusive = false
-  /// Whether no more jobs may begin.
+  /// Whether no more jobs may start.
   var isStopped = false
 
   init(widths: [Int], memoryBudget: Int) {
@@ -38,11 +38,11 @@ struct Admission {
   }
 
   var active: Int { stages.reduce(0) { $0 + $1.active } }
-  /// How many jobs are claimed and have not begun.
+  /// The number of claimed jobs that have not started.
   var waiting: Int { stages.reduce(0) { $0 + $1.waiting.count + $1.estimating } }
   var estimating: Int { stages.reduce(0) { $0 + $1.estimating } }
 
-  /// Takes all jobs that may begin now; later stages first, so that what was begun is finished.
+  /// Removes all jobs that may start now; later stages first, to finish what was begun.
   mutating func admit() -> [(stage: Int, waiting: Waiting)] {
     var admitted: [(stage: Int, waiting: Waiting)] = []
     guard !isStopped else { return [] }
@@ -60,13 +60,13 @@ struct Admission {
     return admitted
   }
 
-  /// A suspect and a job above the whole budget run alone.
+  /// Suspects, and jobs that exceed the whole budget, run alone.
   private func mayBegin(_ next: Waiting) -> Bool {
     if active == 0 { return true }
     return !isExclusive && !next.job.isSuspect && memoryInUse + next.memory <= memoryBudget
   }
 
-  /// Gives back what a job had.
+  /// Releases a job's lane and memory.
   mutating func end(_ waiting: Waiting, stage: Int) {
     stages[stage].active -= 1
     memoryInUse -= waiting.memory

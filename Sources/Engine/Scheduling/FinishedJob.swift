@@ -2,13 +2,13 @@ import Catalog
 import PipelineModel
 import PipelinePlugin
 
-/// A job whose plugin has answered, on its way into the ledger.
+/// A job whose plugin has answered, not yet recorded in the ledger.
 struct FinishedJob: Sendable {
   enum Result: Sendable {
     case done(facts: JSONValue, renditions: [CollectedRendition])
     case skipped(reason: String)
     case failed(PluginFailure)
-    /// The program was asked to stop, so the plugin was: nothing is wrong with the job.
+    /// Cancelled because the program is ending; the job is not at fault.
     case givenUp
   }
 
@@ -19,7 +19,7 @@ struct FinishedJob: Sendable {
 }
 
 extension FinishedJob {
-  /// What the job made; nothing unless it is done.
+  /// The job's renditions; empty unless it is done.
   var renditions: [CollectedRendition] {
     if case .done(_, let renditions) = result { renditions } else { [] }
   }

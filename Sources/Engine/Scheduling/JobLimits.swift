@@ -3,14 +3,14 @@ import Configuration
 import PipelineModel
 import PipelinePlugin
 
-/// The limits of a stage that can be checked before a job begins.
+/// The stage limits that are checked before a job starts and on its results.
 struct JobLimits {
   let limits: StageLimits
 
-  /// Says why a job may not begin, or `nil`.
+  /// Returns why a job may not start, or `nil`.
   ///
   /// - Parameters:
-  ///   - identity: the facts of `identify`, if the stage has them.
+  ///   - identity: the facts of `identify`, if the job has them.
   ///   - memory: the bytes that the job will need.
   func refusal(of job: ClaimedJob, identity: JSONValue?, memory: Int) -> PluginFailure? {
     if let most = limits.inputBytes?.bytes, job.size > most {
@@ -44,7 +44,7 @@ struct JobLimits {
     return nil
   }
 
-  /// Says why what a job made is too much, or `nil`.
+  /// Returns why a job's output exceeds a limit, or `nil`.
   func refusal(of renditions: [CollectedRendition]) -> PluginFailure? {
     if let most = limits.files, renditions.count > most {
       return PluginFailure(

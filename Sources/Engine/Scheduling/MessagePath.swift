@@ -1,16 +1,16 @@
 import Files
 import PipelineModel
 
-/// A path as a message to a plugin says it, which is text.
+/// A path as text, for messages to plugins.
 ///
-/// Where the path is not UTF-8, the text leads through an open descriptor of its folder:
-/// it is good in this process, as long as this object lives. Source: proc(5).
+/// If the path is not UTF-8, the text leads through an open descriptor of its folder, and is valid
+/// in this process while this object lives. Source: proc(5).
 struct MessagePath: Sendable {
   /// An absolute path of the same file.
   let text: String
   private let folder: Descriptor?
 
-  /// - Parameter path: an absolute path, the last name of which is the program's own choice.
+  /// - Parameter path: an absolute path whose last component the program chose itself.
   init(_ path: BytePath) throws(FileError) {
     if let text = path.utf8 {
       self.text = text

@@ -1,13 +1,13 @@
 package import PipelineModel
 
-/// A job that was begun, for who wants to say what is waited for.
+/// A running job, for progress reports.
 package struct RunningJob: Sendable {
   /// The stage's name.
   package let stage: String
-  /// The file's own name.
+  /// The original's file name.
   package let name: BytePath
-  /// When it began.
+  /// When it started.
   package let since: ContinuousClock.Instant
-  /// How long it may take.
+  /// Its time limit.
   package let limit: TimeSpan
 }

@@ -4,7 +4,7 @@ import PipelineModel
 import PipelinePlugin
 import Synchronization
 
-/// A stage at work: its queue, and the instances of its plugin.
+/// A running stage: its queue, and the instances of its plugin.
 final class StageLanes: Sendable {
   let plan: StagePlan.Stage
   let queue: DispatchQueue
@@ -16,11 +16,11 @@ final class StageLanes: Sendable {
     var all: [any Lane] = []
   }
 
-  /// Makes a stage at work; its lanes come with its first jobs.
+  /// Creates a stage without lanes; `prepare` adds them.
   ///
   /// - Parameters:
   ///   - work: the library's folder `work/`.
-  ///   - pool: what all workers may use together.
+  ///   - pool: the memory that all workers share.
   init(_ plan: StagePlan.Stage, work: BytePath, pool: MemoryPool) {
     self.plan = plan
     queue = DispatchQueue(label: "pipeline.stage.\(plan.name)", attributes: .concurrent)
@@ -29,11 +29,11 @@ final class StageLanes: Sendable {
       memoryShare: plan.memoryShare, pool: pool, work: work)
   }
 
-  /// Makes sure that a lane is idle for each job that may begin.
+  /// Ensures an idle lane for each job that may start.
   ///
-  /// Called on the scheduler's queue only, so one instance is made at a time.
+  /// Called only on the engine's serial queue, so one instance is created at a time.
   ///
-  /// - Parameter active: how many lanes are in use.
+  /// - Parameter active: the number of lanes in use.
   func prepare(active: Int) throws(PluginFailure) {
     while lanes.withLock({ $0.idle.count }) + active < plan.configuration.concurrency {
       let lane = try plan.carrier.makeLane(options: plan.options, site: site)
@@ -44,25 +44,21 @@ final class StageLanes: Sendable {
     }
   }
 
-  /// Takes an idle lane; there is one for every admitted job. The one that was used
-  /// last is the warmest.
+  /// Takes an idle lane; there is one for every admitted job. The one used last is the warmest.
   func take() -> (any Lane)? { lanes.withLock { $0.idle.popLast() } }
 
-  /// Gives a lane back.
   func giveBack(_ lane: any Lane) { lanes.withLock { $0.idle.append(lane) } }
 
-  /// Whether no lane was made yet.
   var isUnused: Bool { lanes.withLock { $0.all.isEmpty } }
 
-  /// Gets lanes ready for their first jobs; returns at once.
+  /// Prepares lanes for their first jobs; returns at once.
   ///
-  /// - Parameter count: how many jobs are to be expected; by default enough for all lanes.
+  /// - Parameter count: how many jobs to expect; by default enough for all lanes.
   func warmUp(for count: Int = .max) {
-    // Those that are taken first.
+    // The lanes that `take` returns first.
     for lane in lanes.withLock({ $0.idle }).suffix(count) { lane.warmUp() }
   }
 
-  /// Ends what the lanes keep running.
   func end(in group: DispatchGroup) {
     for lane in lanes.withLock({ $0.all }) {
       group.enter()
@@ -70,9 +66,9 @@ final class StageLanes: Sendable {
     }
   }
 
-  /// Asks for the bytes that jobs will need; a guess where the plugin has none.
+  /// Estimates the bytes that jobs will need; a default if the plugin can't.
   ///
-  /// Called on the scheduler's queue only.
+  /// Called only on the engine's serial queue.
   ///
   /// - Parameter completion: called exactly once, on any queue.
   func memory(facts: [[String: JSONValue]], completion: @escaping @Sendable ([Int]) -> Void) {
@@ -81,7 +77,7 @@ final class StageLanes: Sendable {
       return completion(facts.map { _ in Self.guess })
     }
     lane.estimate(facts: facts) { bytes in
-      // A plugin's figure may be anything; sums of these can't overflow.
+      // A plugin may return any number; clamping keeps sums from overflowing.
       completion(bytes.map { $0.map { min(max($0, 0), Self.most) } ?? Self.guess })
     }
   }
@@ -89,6 +85,6 @@ final class StageLanes: Sendable {
   /// More memory than any machine has, in bytes.
   private static let most = 1 << 48
 
-  /// What a job is taken to need if its plugin can't say.
+  /// The bytes assumed for a job if its plugin can't estimate them.
   private static let guess = 16 << 20
 }

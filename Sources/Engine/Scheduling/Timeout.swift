@@ -4,22 +4,22 @@ import PipelineModel
 import PipelinePlugin
 import Synchronization
 
-/// Asks a job to give up once its time is over.
+/// Cancels a job when its time limit is exceeded.
 ///
-/// A library in this process can only be asked, not ended.
+/// A library in this process can be asked to stop, but not killed.
 struct Timeout: Sendable {
   private let limit: TimeSpan?
   private let work: Task?
   private let isOver: Flag
 
-  /// Whether the time was over before the job.
+  /// Whether the time limit passed before the job ended.
   private final class Flag: Sendable {
     let value = Atomic(false)
   }
 
-  /// A scheduled block; `DispatchWorkItem` itself is not marked as safe to share.
+  /// A scheduled block; `DispatchWorkItem` itself is not `Sendable`.
   private final class Task: @unchecked Sendable {
-    // @unchecked because Dispatch documents work items as safe to cancel from any thread.
+    // @unchecked because Dispatch documents that any thread may cancel a work item.
     let item: DispatchWorkItem
     init(_ item: DispatchWorkItem) { self.item = item }
   }
@@ -41,10 +41,10 @@ struct Timeout: Sendable {
       deadline: .now() + .milliseconds(limit.milliseconds), execute: item)
   }
 
-  /// The job has ended: the time is not waited for any more.
+  /// Stops the timer because the job has ended.
   func cancel() { work?.item.cancel() }
 
-  /// What a failure is to be called that came after the time was over.
+  /// The failure to report if the job failed after its time limit passed.
   var failure: PluginFailure? {
     guard let limit, isOver.value.load(ordering: .relaxed) else { return nil }
     return PluginFailure(

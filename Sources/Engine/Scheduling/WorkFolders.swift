@@ -2,14 +2,13 @@ import Catalog
 import Files
 import PipelineModel
 
-/// The folders below `work/` that jobs' results come to, one for each attempt.
+/// The folders below `work/` that receive jobs' results, one per attempt.
 struct WorkFolders: Sendable {
-  /// The path of `work/`.
   var path: BytePath { root.path }
   private let root: Descriptor
 
-  /// Opens a library's `work/`, ends what workers of a killed process are left, and removes what they and
-  /// their jobs left. What somebody else put there stays.
+  /// Opens a library's `work/`, ends surviving workers of a killed process, and removes what they
+  /// and their jobs left. Foreign entries stay.
   init(in library: Descriptor) throws(FileError) {
     root = try Descriptor.openFolder("work", in: library, followsLinks: false)
     try root.requireOwn("The library's folder")
@@ -18,7 +17,7 @@ struct WorkFolders: Sendable {
     for entry in entries { try root.removeTree(entry) }
   }
 
-  /// Whether a name is one that attempts, workers or an interrupted removal have.
+  /// Whether a name belongs to an attempt, a worker or an interrupted removal.
   private static func isOurs(_ name: BytePath) -> Bool {
     var rest = name.bytes[...]
     for prefix in [WorkerLane.namePrefix, Descriptor.removedPrefix]
@@ -30,7 +29,7 @@ struct WorkFolders: Sendable {
       && rest.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
   }
 
-  /// Makes the folder that a job's results come to.
+  /// Creates the folder that receives a job's results.
   func make(for token: AttemptToken) throws(FileError) -> Descriptor {
     let name = BytePath("\(token.rawValue)")
     try root.makeFolder(name)
@@ -39,7 +38,7 @@ struct WorkFolders: Sendable {
     return try Descriptor.openFolder("out", in: folder, followsLinks: false)
   }
 
-  /// Removes a job's folder with all that its plugin left in it.
+  /// Removes a job's folder with everything that its plugin left in it.
   func remove(_ token: AttemptToken) throws(FileError) {
     let entry = FolderEntry(name: BytePath("\(token.rawValue)"), kind: .folder)
     do throws(FileError) {

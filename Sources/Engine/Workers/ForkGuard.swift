@@ -4,9 +4,10 @@ import PipelineModel
 import Sandbox
 import Synchronization
 
-/// Answers workers that want to make threads or processes, on a thread that lives as long as the program.
+/// Answers workers that ask to create threads or processes, on a thread that lives as long as the
+/// program.
 ///
-/// Nothing here waits for anybody, as all workers may be waiting for this.
+/// Nothing here blocks, because all workers may be waiting for it.
 final class ForkGuard: Sendable {
   static let shared = ForkGuard()
 
@@ -15,7 +16,7 @@ final class ForkGuard: Sendable {
     var isRefused = false
   }
 
-  /// Whether the machine refused to let a worker be listened to.
+  /// Whether the machine refused to let a worker ask.
   var isRefused: Bool { state.withLock { $0.isRefused } }
 
   private let thread = PollingThread("a guard's pipe")
@@ -23,16 +24,14 @@ final class ForkGuard: Sendable {
 
   private init() {}
 
-  /// Starts the thread, unless it runs.
+  /// Starts the thread unless it is running.
   func begin() throws(FileError) { try thread.begin { [self] in round($0) } }
 
-  /// Answers a worker from now on.
   func add(_ count: ForkCount) {
     state.withLock { $0.watched[count.worker] = count }
     thread.wake()
   }
 
-  /// Forgets a worker that is gone.
   func remove(_ count: ForkCount) {
     state.withLock { state in
       if state.watched[count.worker] === count { state.watched[count.worker] = nil }
@@ -51,30 +50,30 @@ final class ForkGuard: Sendable {
   }
 }
 
-/// How many threads and processes a worker has, as far as it has to be known to answer it.
+/// Counts a worker's threads and processes precisely enough to answer its requests.
 final class ForkCount: Sendable {
   private enum Stage {
-    /// The worker has not said yet where its questions arrive.
+    /// The worker has not sent its listener yet.
     case waiting(ForkQuestions)
     case asking(ForkQuestions)
-    /// It can't be listened to.
+    /// The worker can't be listened to.
     case over
   }
 
   private struct State {
     var stage: Stage
-    /// How many may be made before it has to be counted again.
+    /// How many may be created before the next count.
     var room = (threads: 0, processes: 0)
     var hasRefused = (threads: false, processes: false)
     var refusedAt: ContinuousClock.Instant?
   }
 
-  /// The number of the worker's group.
+  /// The worker's process group.
   let worker: Int32
   private let limits: WorkerLimits
   private let state: Mutex<State>
 
-  /// After a refusal nothing is counted for so long: who asks without end is not listened to.
+  /// No recount for this long after a refusal, so that endless requests cost nothing.
   private static let pause = Duration.milliseconds(10)
 
   init(_ worker: Int32, _ limits: WorkerLimits, _ questions: ForkQuestions) {
@@ -83,7 +82,7 @@ final class ForkCount: Sendable {
     state = Mutex(State(stage: .waiting(questions)))
   }
 
-  /// What is to be polled; `nil` if nothing is.
+  /// The descriptor to poll, or `nil`.
   var descriptor: Descriptor? {
     switch state.withLock({ $0.stage }) {
     case .waiting(let questions), .asking(let questions): questions.descriptor
@@ -91,7 +90,7 @@ final class ForkCount: Sendable {
     }
   }
 
-  /// Whether more threads or processes were asked for than may be, since it was asked last.
+  /// Returns and clears whether threads or processes were refused since the last call.
   func takeRefusals() -> (threads: Bool, processes: Bool) {
     state.withLock { state in
       defer { state.hasRefused = (false, false) }
@@ -99,10 +98,10 @@ final class ForkCount: Sendable {
     }
   }
 
-  /// Deals with what the worker said.
+  /// Handles an event on the worker's descriptor.
   ///
-  /// - Parameter hasQuestion: whether it said anything; else it is gone.
-  /// - Returns: whether the machine refuses to let it be listened to.
+  /// - Parameter hasQuestion: whether there is something to read; if not, the worker is gone.
+  /// - Returns: whether the machine refuses to let the worker be listened to.
   func answer(hasQuestion: Bool) -> Bool {
     switch state.withLock({ $0.stage }) {
     case .waiting(let questions):
@@ -114,7 +113,7 @@ final class ForkCount: Sendable {
           state.stage = .over
         }
       }
-      // One that ended before it came so far says nothing of the machine.
+      // A worker that ended before this point proves nothing about the machine.
       if case .refused? = word { return true }
       return false
     case .asking(let questions):
@@ -150,7 +149,7 @@ final class ForkCount: Sendable {
     return false
   }
 
-  /// Takes room for a thread, or for a process, which has one.
+  /// Takes room for a thread, or for a process and its first thread.
   private func take(_ kind: ForkQuestions.Kind) -> Bool {
     state.withLock { state in
       guard state.room.threads > 0, kind == .thread || state.room.processes > 0 else {

@@ -1,15 +1,15 @@
-/// Whether a worker keeps it to itself how much memory it has.
+/// Detects a worker that hides its memory use.
 ///
-/// The kernel tells of no memory for a moment while it replaces or ends a process; so this has to be
-/// seen several times in a row.
+/// While the kernel replaces or ends a process, it briefly reports no memory, so several samples in
+/// a row must agree.
 struct HiddenMemory {
   private static let enough = 3
 
   private var looks = 0
 
-  /// Takes note of a look.
+  /// Records a sample.
   ///
-  /// - Returns: whether it was hidden at this look and those before.
+  /// - Returns: whether memory was hidden in this and enough preceding samples.
   mutating func look(isHidden: Bool) -> Bool {
     looks = isHidden ? looks + 1 : 0
     return looks >= Self.enough

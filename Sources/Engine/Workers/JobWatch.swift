@@ -3,39 +3,38 @@ import Files
 import PipelineModel
 import PipelinePlugin
 
-/// Says when what a worker uses for a job is too much.
+/// Decides when a job exceeds a worker's limits.
 struct JobWatch {
-  /// How often processes are looked at, in seconds.
+  /// The sampling interval for processes, in seconds.
   static let interval = 1 / Double(looksEachSecond)
   static let looksEachSecond = 50
-  /// How often files are looked at, in seconds.
+  /// The sampling interval for files, in seconds.
   static let filesInterval = 0.2
 
   private let limits: WorkerLimits
   private let start = ContinuousClock().now
   private let processorStart: Double
 
-  /// Begins with a job.
+  /// Starts watching a job.
   ///
-  /// - Parameter processorSeconds: what the worker has used before: it serves many jobs, and only
-  ///   this one's share counts.
+  /// - Parameter processorSeconds: the worker's processor time so far: it serves many jobs, and
+  ///   only this one's share counts.
   init(_ limits: WorkerLimits, processorSeconds: Double) {
     self.limits = limits
     processorStart = processorSeconds
   }
 
-  /// Why a job has to end.
   struct Verdict {
     let failure: PluginFailure
-    /// Whether it is not asked first: what it takes too much of, others may lack meanwhile.
+    /// Whether to skip the request to stop, because others may lack what the job overuses.
     var isUrgent = false
   }
 
-  /// Says why the job has to end, or `nil`.
+  /// Returns why the job must end, or `nil`.
   ///
-  /// - Parameter usage: what the worker's processes use; `nil` where there are none any more.
+  /// - Parameter usage: what the worker's processes use; `nil` if none are left.
   func verdict(on usage: ProcessUsage?) -> Verdict? {
-    // That it is gone is told by others.
+    // The worker's end is reported elsewhere.
     if let failure = usage.flatMap(limits.verdict) {
       return Verdict(failure: failure, isUrgent: true)
     }
@@ -54,11 +53,11 @@ struct JobWatch {
 }
 
 extension WorkerLimits {
-  /// Says why what a worker's processes take at this moment is too much, or `nil`.
+  /// Returns which limit a worker's processes currently exceed, or `nil`.
   func verdict(on usage: ProcessUsage) -> PluginFailure? {
     if usage.hidesMemory {
       return PluginFailure(
-        .permanent, "It was ended: the kernel does not tell how much memory it uses.")
+        .permanent, "It was ended: the kernel does not report how much memory it uses.")
     }
     if usage.memoryBytes > memory.bytes {
       return PluginFailure(
@@ -81,9 +80,9 @@ extension WorkerLimits {
     return nil
   }
 
-  /// Says why what a worker has made is too much, or `nil`.
+  /// Returns which limit a worker's files exceed, or `nil`.
   ///
-  /// - Parameter namelessBytes: those of files that have no name any more, and are still open.
+  /// - Parameter namelessBytes: bytes of deleted files that are still open.
   func verdict(
     on folder: WorkerFolder, namelessBytes: Int = 0
   ) throws(FileError) -> PluginFailure? {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Ticks on the thread of a watchdog while something is to be watched.
+/// A timer on a watchdog's thread that runs while there is something to watch.
 final class LaneTimer: Sendable {
   private struct State {
     var body: (@Sendable () -> Void)?
@@ -10,15 +10,14 @@ final class LaneTimer: Sendable {
   private let watchdog: Watchdog
   private let state = Mutex(State())
 
-  /// Makes one that does not tick yet.
   init(_ watchdog: Watchdog) { self.watchdog = watchdog }
 
   deinit { stop() }
 
-  /// Sets what is called at each tick; once, before the first `start`.
+  /// Sets the tick handler; called once, before the first `start`.
   func onTick(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.body = body } }
 
-  /// Ticks from now on, every so many seconds.
+  /// Starts ticking at an interval in seconds, or changes the interval.
   func start(every seconds: Double) {
     let interval = Duration.seconds(seconds)
     state.withLock { state in
@@ -27,7 +26,6 @@ final class LaneTimer: Sendable {
     }
   }
 
-  /// Ticks no more.
   func stop() {
     state.withLock { state in
       if let number = state.number { watchdog.remove(number) }
@@ -35,14 +33,14 @@ final class LaneTimer: Sendable {
     }
   }
 
-  /// Never ticks again, and lets go of what it called.
+  /// Stops for good and releases the tick handler.
   func end() {
     stop()
     let body = state.withLock { state in
       defer { state.body = nil }
       return state.body
     }
-    // Released out of the lock: this may be what keeps the timer.
+    // Released outside the lock, because the handler may hold the last reference to the timer.
     withExtendedLifetime(body) {}
   }
 }

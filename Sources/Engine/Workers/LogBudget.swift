@@ -1,10 +1,10 @@
-/// How much of a plugin's log is passed on for one job.
+/// Limits how much of a plugin's log is passed on per job.
 ///
-/// A plugin that floods its log is neither stopped by it nor does it fill anything.
+/// A plugin that floods its log is not stopped, and fills nothing.
 struct LogBudget {
   private var bytes = 64 << 10
 
-  /// Whether a line is to be passed on; each costs its length and a little.
+  /// Whether to pass a line on; each costs its length and a little.
   mutating func take(_ line: String) -> Bool {
     guard bytes > 0 else { return false }
     bytes -= line.utf8.count + 64

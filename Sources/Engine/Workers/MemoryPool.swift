@@ -1,15 +1,14 @@
 package import PipelineModel
 import Synchronization
 
-/// What all workers use of memory together, so that it is no more than all jobs may need together.
+/// Keeps the memory of all workers together within the budget for all jobs.
 ///
-/// Where it is more, one of them is ended: the largest of those that have nothing to do, or else the
-/// largest of all.
+/// When they exceed it, the largest idle worker is ended or, if none is idle, the largest of all.
 package final class MemoryPool: Sendable {
   private struct Entry {
     var bytes = 0
     var isIdle = false
-    /// Called with what all used.
+    /// Ends the worker; called with the bytes that all workers used.
     let end: @Sendable (ByteSize) -> Void
   }
 
@@ -18,16 +17,16 @@ package final class MemoryPool: Sendable {
     var entries: [Int: Entry] = [:]
   }
 
-  /// What they may use together.
+  /// The bytes that all workers may use together.
   package let most: ByteSize
   private let state = Mutex(State())
 
-  /// Makes a pool without workers.
+  /// Creates a pool without workers.
   package init(most: ByteSize) { self.most = most }
 
   /// Adds a lane, which uses nothing yet.
   ///
-  /// - Parameter end: ends its worker; called with what all used.
+  /// - Parameter end: ends the lane's worker; called with the bytes that all workers used.
   /// - Returns: a number for `note` and `remove`.
   func add(_ end: @escaping @Sendable (ByteSize) -> Void) -> Int {
     state.withLock { state in
@@ -37,10 +36,9 @@ package final class MemoryPool: Sendable {
     }
   }
 
-  /// Forgets a lane.
   func remove(_ number: Int) { state.withLock { $0.entries[number] = nil } }
 
-  /// Takes note of what a lane's worker uses, and has one ended where that is too much for all.
+  /// Records a worker's memory use, and ends a worker if all together exceed the budget.
   func note(_ number: Int, bytes: Int, isIdle: Bool) {
     let victim = state.withLock { state -> (end: @Sendable (ByteSize) -> Void, used: Int)? in
       state.entries[number]?.bytes = bytes
@@ -50,13 +48,13 @@ package final class MemoryPool: Sendable {
       let candidates = state.entries.filter { $0.value.bytes > 0 }
       let idle = candidates.filter(\.value.isIdle)
       let largest = (idle.isEmpty ? candidates : idle).max { $0.value.bytes < $1.value.bytes }
-      // One that is alone has a limit of its own.
+      // A worker on its own has its own limit.
       guard let largest, candidates.count > 1 else { return nil }
-      // It is about to be gone, and the next to be looked at is not to go as well.
+      // Its memory is about to be freed, so don't end a second one for it.
       state.entries[largest.key]?.bytes = 0
       return (largest.value.end, used)
     }
-    // Called out after the lock is released.
+    // Called after the lock is released.
     if let victim { victim.end(ByteSize(bytes: victim.used)) }
   }
 }

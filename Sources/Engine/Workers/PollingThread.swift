@@ -3,22 +3,22 @@ import Glibc
 import PipelineModel
 import Synchronization
 
-/// A thread that does something again and again, and in between waits for descriptors, a time or to
-/// be woken. It lives as long as the program. Source: poll(2).
+/// A thread that repeats a task and, in between, waits for descriptors, a timeout or a wake-up. It
+/// lives as long as the program. Source: poll(2).
 final class PollingThread: Sendable {
   private let name: BytePath
-  /// What it is woken by; `nil` until it runs.
+  /// The wake-up pipe; `nil` until the thread starts.
   private let wakeup = Mutex<PipeEnds?>(nil)
 
-  /// Makes one that does not run yet.
+  /// Creates a polling thread that is not running.
   ///
-  /// - Parameter name: what errors call its pipe.
+  /// - Parameter name: the pipe's name in errors.
   init(_ name: BytePath) { self.name = name }
 
-  /// Starts it, unless it runs.
+  /// Starts the thread unless it is running.
   ///
-  /// - Parameter round: does what is to be done, and then calls `wait` of what it is given, once.
-  /// - Throws: `FileError` where the user may have no more threads or open files.
+  /// - Parameter round: does the work, then calls the `wait` that it is passed, once.
+  /// - Throws: `FileError` if the user may have no more threads or open files.
   func begin(_ round: @escaping @Sendable (Wait) -> Void) throws(FileError) {
     if wakeup.withLock({ $0 != nil }) { return }
     let pipe = try PipeEnds(name)
@@ -30,7 +30,7 @@ final class PollingThread: Sendable {
     guard isFirst else { return }
     let wait = Wait(pipe.reading)
     do throws(FileError) {
-      // Not within the lock, which the new thread takes.
+      // Not inside the lock, which the new thread takes.
       try DedicatedThread.start { while true { Self.go(round, wait) } }
     } catch {
       wakeup.withLock { $0 = nil }
@@ -38,27 +38,27 @@ final class PollingThread: Sendable {
     }
   }
 
-  /// Has it go round once more, if it waits; at once.
+  /// Starts the next round at once if the thread is waiting.
   func wake() {
-    // A pipe that is full wakes as well.
+    // A full pipe wakes the thread, too.
     if let pipe = wakeup.withLock(\.self) { _ = try? pipe.writing.writeSome([0]) }
   }
 
-  // Not inlined: what is made within a loop without an end is never released.
-  // Source: github.com/swiftlang/swift/pull/86644.
+  // Not inlined: values created in an endless loop are never released. Source:
+  // github.com/swiftlang/swift/pull/86644.
   @inline(never)
   private static func go(_ round: @Sendable (Wait) -> Void, _ wait: Wait) { round(wait) }
 
-  /// How the thread waits.
+  /// The wait between two rounds.
   struct Wait: Sendable {
     private let pipe: Descriptor
 
     fileprivate init(_ pipe: Descriptor) { self.pipe = pipe }
 
-    /// Returns once there is something to be read, the time is over or somebody woke the thread.
+    /// Returns when there is something to read, the time is over or `wake` was called.
     ///
-    /// - Parameter time: `nil` for no end.
-    /// - Returns: for each descriptor what happened there, as poll(2) says it; 0 for nothing.
+    /// - Parameter time: the longest wait; `nil` for no limit.
+    /// - Returns: for each descriptor the events that poll(2) reports; 0 for none.
     @discardableResult
     func callAsFunction(
       for descriptors: [Descriptor] = [], atMost time: Duration? = nil
@@ -70,10 +70,10 @@ final class PollingThread: Sendable {
         Int32(clamping: max(0, Int(($0 / .milliseconds(1)).rounded(.up))))
       }
       let count = poll(&polled, nfds_t(polled.count), milliseconds ?? -1)
-      // Kept open until then.
+      // Keep the descriptors open until here.
       withExtendedLifetime(descriptors) {}
       withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer in
-        // What is in it says nothing but that it is time to go round.
+        // The bytes only serve to wake the thread.
         _ = try? pipe.readSome(into: buffer)
       }
       return polled.dropLast().map { count > 0 ? Int32($0.revents) : 0 }

@@ -2,10 +2,10 @@ import Dispatch
 import Files
 import Synchronization
 
-/// Starts processes, all from one thread that lives as long as this process.
+/// Starts processes from one thread that lives as long as this process.
 ///
-/// A worker asks the kernel to be ended with its parent, and the kernel means the
-/// thread that started it; idle threads of Dispatch end after five seconds.
+/// Workers ask the kernel to be killed with their parent, and the kernel takes the thread that
+/// started them for the parent; idle Dispatch threads end after five seconds.
 final class Spawner: Sendable {
   private typealias Work = @Sendable () -> Void
 
@@ -17,7 +17,6 @@ final class Spawner: Sendable {
 
   private init() {}
 
-  /// Starts the thread, with the first process.
   private func begin() throws(FileError) {
     let result = isRunning.withLock { isRunning in
       Result { () throws(FileError) in
@@ -33,8 +32,8 @@ final class Spawner: Sendable {
     while true { startNext() }
   }
 
-  // Not inlined: what is made within a loop without an end is never released.
-  // Source: github.com/swiftlang/swift/pull/86644.
+  // Not inlined: values created in an endless loop are never released. Source:
+  // github.com/swiftlang/swift/pull/86644.
   @inline(never)
   private func startNext() {
     filled.wait()
@@ -42,7 +41,7 @@ final class Spawner: Sendable {
     work?()
   }
 
-  /// Starts a process; takes as long as the kernel does, a few milliseconds.
+  /// Starts a process; blocks for as long as the kernel takes, a few milliseconds.
   func start(_ start: ChildProcess.Start) throws(FileError) -> ChildProcess {
     try begin()
     let result = Mutex<Result<ChildProcess, FileError>?>(nil)
@@ -57,7 +56,7 @@ final class Spawner: Sendable {
     filled.signal()
     done.wait()
     guard let started = result.withLock({ $0 }) else {
-      throw FileError(.other, "The thread that starts processes gave no answer.", path: nil)
+      throw FileError(.other, "The thread that starts processes did not answer.", path: nil)
     }
     return try started.get()
   }

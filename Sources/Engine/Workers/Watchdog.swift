@@ -3,15 +3,15 @@ import Glibc
 import PipelineModel
 import Synchronization
 
-/// A thread that looks at workers every now and then, and lives as long as the program.
+/// A thread that checks workers periodically and lives as long as the program.
 ///
-/// Not a timer of Dispatch: to tick, that needs a thread to be made, and a worker that has taken
-/// all threads that the user may have is what is to be ended. Who is called here must not
-/// hand anything to a queue of Dispatch either, which waits for such a thread.
+/// A Dispatch timer needs a new thread to fire, which is unavailable just when a worker that used
+/// up the user's threads must be ended. For the same reason, handlers must not submit work to a
+/// Dispatch queue.
 final class Watchdog: Sendable {
-  /// Looks at processes and clocks, which takes no time to speak of.
+  /// Checks processes and clocks, which takes negligible time.
   static let processes = Watchdog()
-  /// Looks at files, which takes as long as the file system does.
+  /// Checks files, which takes as long as the file system does.
   static let files = Watchdog()
 
   private struct Entry {
@@ -30,9 +30,9 @@ final class Watchdog: Sendable {
 
   private init() {}
 
-  /// Starts the threads of both, unless they run; before there is anything to look at.
+  /// Starts both threads unless they are running; called before there is anything to check.
   ///
-  /// - Throws: `FileError` where the user may have no more threads or open files.
+  /// - Throws: `FileError` if the user may have no more threads or open files.
   static func begin() throws(FileError) {
     try processes.begin()
     try files.begin()
@@ -40,7 +40,7 @@ final class Watchdog: Sendable {
 
   private func begin() throws(FileError) { try thread.begin { [self] in round($0) } }
 
-  /// Begins to call somebody now and again.
+  /// Starts calling a handler periodically.
   ///
   /// - Returns: a number for `change` and `remove`.
   func add(every interval: Duration, _ body: @escaping @Sendable () -> Void) -> Int {
@@ -54,7 +54,7 @@ final class Watchdog: Sendable {
     return number
   }
 
-  /// Calls more often or less, beginning after one such time.
+  /// Changes a handler's interval; the next call is one interval from now.
   func change(_ number: Int, every interval: Duration) {
     state.withLock { state in
       state.entries[number]?.interval = interval
@@ -63,10 +63,10 @@ final class Watchdog: Sendable {
     thread.wake()
   }
 
-  /// Calls no more, but may be calling at this moment.
+  /// Stops calling a handler; a call may be in progress.
   func remove(_ number: Int) { state.withLock { $0.entries[number] = nil } }
 
-  /// Calls all whose time has come, and waits for the next.
+  /// Calls all handlers that are due, and waits for the next.
   private func round(_ wait: PollingThread.Wait) {
     for number in state.withLock({ Array($0.entries.keys) }) { call(number) }
     let due = state.withLock { $0.entries.values.map(\.due).min() }
@@ -82,7 +82,7 @@ final class Watchdog: Sendable {
       guard let interval = state.entries[number]?.interval,
         state.entries[number]?.due == entry.due
       else { return }
-      // Looks cost a tenth of a processor at most, however much there is to be seen.
+      // Checks use at most a tenth of a processor, however much there is to check.
       let pause = (end - start) * (10 * state.entries.count - 1)
       state.entries[number]?.due = max(start + interval, end + pause)
     }

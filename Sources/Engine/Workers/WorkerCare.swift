@@ -1,21 +1,21 @@
-/// How workers are cared for, apart from the limits of their jobs.
+/// Settings for handling workers, apart from job limits.
 struct WorkerCare: Sendable {
-  /// What a plugin may take to be loaded and set up, or to answer a question, in seconds.
+  /// The most seconds for a plugin to load, be set up or answer a question.
   var patience = 30.0
-  /// The time between being asked to end and being ended, in seconds.
+  /// The seconds between a request to end and SIGKILL.
   var grace = 2.0
-  /// The time that a worker has to end in that has closed its output, in seconds.
+  /// The seconds that a worker may live after it closed its output.
   var closing = 0.5
-  /// A worker is replaced after this many jobs, for what a library never gives back.
+  /// The jobs after which a worker is replaced, to recover leaks in libraries.
   var mostJobs = 2000
-  /// A worker that uses more bytes of memory than this between two jobs is replaced.
+  /// A worker that uses more memory than this between two jobs is replaced, in bytes.
   var mostIdleMemory = 512 << 20
-  /// When an idle worker is looked at first, in seconds; then each time that it has been idle
-  /// for twice as long.
+  /// The seconds until an idle worker is first checked; after that, the interval doubles with its
+  /// idle time.
   var idleInterval = 2.0
-  /// The most seconds between two looks at an idle worker.
+  /// The most seconds between two checks of an idle worker.
   var mostIdleInterval = 30.0
-  /// A worker that has had nothing to do for so many seconds is ended, and the next started with
-  /// the next job: what a file may have made of it lives no longer.
+  /// The idle seconds after which a worker is ended, so that whatever a file turned it into does
+  /// not persist.
   var mostIdleTime = 300.0
 }

@@ -6,27 +6,27 @@ package import PipelineModel
 package import PipelinePlugin
 import Sandbox
 
-/// A plugin that works in processes of its own, behind a sandbox: a library or a program.
+/// A plugin, library or program, that runs in sandboxed processes of its own.
 package final class WorkerCarrier: Carrier {
   package let manifest: PluginManifest
   private let program: WorkerProgram
-  /// Whether a worker can't write to what it may read, so that originals need no copy.
+  /// Whether a worker can't write to what it may read, so that originals need not be copied.
   let isReadOnlyEnforced: Bool
 
-  /// Asks a plugin in a worker what it is; waits for the answer.
+  /// Reads the manifest from a worker; waits for the answer.
   ///
-  /// - Throws: `PluginFailure` of class `environment` where plugin and machine
-  ///   don't fit, and `permanent` where the plugin is not one.
+  /// - Throws: `PluginFailure` of class `environment` if the plugin does not suit this machine, and
+  ///   `permanent` if it is not a valid plugin.
   package convenience init(_ program: WorkerProgram) throws(PluginFailure) {
     self.init(program, manifest: try WorkerDescription(program).manifest())
   }
 
-  /// Makes a carrier of a plugin that has said what it is.
+  /// Creates a carrier for a known manifest.
   init(_ program: WorkerProgram, manifest: PluginManifest) {
     self.program = program
     self.manifest = manifest
     let support = SandboxSupport.probe()
-    // Without Landlock a root may write to a file that nobody may write to.
+    // Without Landlock, root can write to files whose permissions forbid it.
     isReadOnlyEnforced = support.landlockABI > 0 || support.seccomp && geteuid() != 0
   }
 

@@ -6,10 +6,10 @@ package import PipelinePlugin
 import Sandbox
 import Synchronization
 
-/// A question to a plugin in a worker: what it is.
+/// A pending request for a plugin's manifest.
 ///
-/// It is asked when this is made and answered later, so that many plugins can be
-/// asked side by side.
+/// Creating it sends the request; `manifest` waits for the answer, so that many plugins can be
+/// asked concurrently.
 package final class WorkerDescription: Sendable {
   private enum Answer { case manifest(PluginManifest), failure(PluginFailure) }
 
@@ -17,7 +17,7 @@ package final class WorkerDescription: Sendable {
     var answer: Answer?
     var lastLog = ""
     var worker: WorkerProcess?
-    /// When it closed its standard output, after which it can't answer.
+    /// When the worker closed its standard output, after which it can't answer.
     var closedAt: ContinuousClock.Instant?
   }
 
@@ -28,12 +28,12 @@ package final class WorkerDescription: Sendable {
   private let state = Mutex(State())
   private let isAnswered = DispatchSemaphore(value: 0)
 
-  /// How long a plugin may take to be loaded, in seconds.
+  /// The most time for a plugin to load.
   private static let patience = Duration.seconds(30)
-  /// How long one that closed its output may take to end.
+  /// The time that a worker may live after it closed its output.
   private static let closing = Duration.milliseconds(500)
 
-  /// Asks a plugin; returns at once.
+  /// Sends the request; returns at once.
   package init(_ program: WorkerProgram) {
     self.program = program
     limits = WorkerLimits(ofHandshake: program.limits, allowance: program.allowance)
@@ -50,7 +50,7 @@ package final class WorkerDescription: Sendable {
         throw error
       }
       state.withLock { $0.worker = worker }
-      // Not weak: nobody may ever ask for the answer, and it is looked at until there is one.
+      // Not weak: the answer may never be read, and the worker is watched until there is one.
       timer.onTick { [self] in look(worker) }
       timer.start(every: JobWatch.interval)
       worker.begin()
@@ -60,9 +60,9 @@ package final class WorkerDescription: Sendable {
     }
   }
 
-  /// Waits for the answer.
+  /// Waits for the manifest.
   package func manifest() throws(PluginFailure) -> PluginManifest {
-    // What looks after the worker gives up in time.
+    // `look` gives up in time.
     isAnswered.wait()
     isAnswered.signal()
     switch state.withLock({ $0.answer }) {
@@ -75,7 +75,7 @@ package final class WorkerDescription: Sendable {
   private func checked(_ manifest: PluginManifest) throws(PluginFailure) -> PluginManifest {
     guard let fault = ManifestCheck.fault(in: manifest) else { return manifest }
     throw PluginFailure(
-      .permanent, "The plugin \(program.name) gave a manifest in which \(fault).")
+      .permanent, "The plugin \(program.name) returned a manifest in which \(fault).")
   }
 
   private func take(_ event: WorkerProcess.Event) {
@@ -96,10 +96,11 @@ package final class WorkerDescription: Sendable {
     case .message(.progress):
       break
     case .message:
-      settle(.failure(PluginFailure(.permanent, "The plugin \(program.name) did not say hello.")))
+      settle(.failure(PluginFailure(.permanent, "The plugin \(program.name) sent no manifest.")))
     case .nonsense(let what):
       settle(
-        .failure(PluginFailure(.permanent, "The plugin \(program.name) gave an answer \(what).")))
+        .failure(
+          PluginFailure(.permanent, "The plugin \(program.name) returned an answer \(what).")))
     case .closed:
       state.withLock { $0.closedAt = ContinuousClock().now }
     case .ended(let ending):
@@ -109,24 +110,24 @@ package final class WorkerDescription: Sendable {
     }
   }
 
-  /// Gives up a plugin that takes too long or too much, or can't answer any more.
+  /// Gives up on a plugin that takes too long, exceeds a limit or can no longer answer.
   private func look(_ worker: WorkerProcess) {
     let now = ContinuousClock().now
-    // It may try what it likes, as long as it is refused.
+    // Refused attempts to fork are harmless here.
     if let failure = worker.usage(countsRefused: false).flatMap(limits.verdict) {
-      return giveUp("takes too much to say what it is. \(failure.reason)")
+      return giveUp("exceeded a limit before it returned its manifest. \(failure.reason)")
     }
     if let closedAt = state.withLock({ $0.closedAt }), now - closedAt > Self.closing {
-      return giveUp("closed its output and did not say what it is.")
+      return giveUp("closed its output without returning its manifest.")
     }
-    if now - start > Self.patience { giveUp("did not say what it is in time.") }
+    if now - start > Self.patience { giveUp("did not return its manifest in time.") }
   }
 
   private func giveUp(_ what: String) {
     settle(.failure(PluginFailure(.environment, "The plugin \(program.name) \(what)")))
   }
 
-  /// Takes the first answer, and ends the worker.
+  /// Keeps the first answer, and ends the worker.
   private func settle(_ answer: Answer) {
     let (isFirst, worker) = state.withLock { state in
       defer {

@@ -5,9 +5,7 @@ import PipelinePlugin
 
 /// A worker's folder: `in/`, which it may read, and `out/`, which it may write.
 struct WorkerFolder: Sendable {
-  /// The absolute path of `in/`.
   var inputPath: BytePath { input.path }
-  /// The absolute path of `out/`.
   var outputPath: BytePath { output.path }
 
   private let work: Descriptor
@@ -16,7 +14,7 @@ struct WorkerFolder: Sendable {
   private let input: Descriptor
   private let output: Descriptor
 
-  /// Makes a new folder below `work/`.
+  /// Creates a new folder below `work/`.
   init(_ name: BytePath, in work: BytePath) throws(FileError) {
     self.name = name
     self.work = try Descriptor.openFolder(work, followsLinks: false)
@@ -28,7 +26,6 @@ struct WorkerFolder: Sendable {
     output = try Descriptor.openFolder("out", in: folder, followsLinks: false)
   }
 
-  /// Writes down which process works here.
   func record(_ process: Int32) throws(FileError) {
     guard let record = WorkerRecord(process), let text = try? JSONText.encode(record) else {
       return
@@ -38,11 +35,11 @@ struct WorkerFolder: Sendable {
     try file.write(Array(text.utf8))
   }
 
-  /// Lets the worker read an original.
+  /// Makes an original readable for the worker.
   ///
-  /// - Parameter mayLink: whether it can be a second name of the same file, which
-  ///   is safe only where the worker can't write to what it may read.
-  /// - Returns: the path to tell the worker.
+  /// - Parameter mayLink: whether a hard link will do, which is safe only if the worker can't write
+  ///   to what it may read.
+  /// - Returns: the path to send to the worker.
   func place(
     _ original: BytePath, as name: BytePath, mayLink: Bool
   ) throws(FileError) -> BytePath {
@@ -51,7 +48,7 @@ struct WorkerFolder: Sendable {
         try input.link(original, as: name)
         return told(input.path.appending(name))
       } catch {
-        // Some file systems have no links, and a file can't have any number of them.
+        // Some file systems have no hard links, and all limit them per file.
         guard [EPERM, EMLINK, EXDEV, EOPNOTSUPP, ENOSYS].contains(error.errno) else { throw error }
       }
     }
@@ -64,8 +61,8 @@ struct WorkerFolder: Sendable {
     return told(input.path.appending(name))
   }
 
-  /// How a message names a file of this folder to the worker: a message is text, so where the
-  /// path is not, it begins at the worker's working folder, which is `out/`. Source: proc(5).
+  /// The path by which a message names a file of this folder. Messages are text, so a path that is
+  /// not UTF-8 is given relative to the worker's working folder, `out/`. Source: proc(5).
   func told(_ path: BytePath) -> BytePath {
     guard path.utf8 == nil, let name = path.relative(to: folder.path) else { return path }
     return BytePath("/proc/self/cwd/..").appending(name)
@@ -92,12 +89,12 @@ struct WorkerFolder: Sendable {
     return .done(facts: facts, renditions: moved)
   }
 
-  /// The file system that the worker's files are on.
+  /// The file system of the worker's files.
   func device() throws(FileError) -> UInt64 { try output.status().device }
 
-  /// How many files and bytes the worker has made so far.
+  /// Counts the files and bytes that the worker has made so far.
   ///
-  /// - Parameter mostFiles: at which it is given up to count.
+  /// - Parameter mostFiles: the number at which counting stops.
   func usage(mostFiles: Int) throws(FileError) -> (files: Int, bytes: Int) {
     var files = 0
     var bytes = 0
@@ -105,11 +102,11 @@ struct WorkerFolder: Sendable {
     while let folder = folders.popLast() {
       for entry in try folder.entries() {
         files += 1
-        // Each waiting folder is an open file of this program.
+        // Each pending folder is an open file of this program.
         if files > mostFiles || folders.count > 256 { return (mostFiles + 1, bytes) }
-        // What is gone by now is not counted.
+        // Skip files that are gone by now.
         guard let status = try? folder.status(of: entry.name) else { continue }
-        // One with holes is read as a whole all the same.
+        // Sparse files count in full, because they are read in full.
         bytes += max(status.allocatedBytes, status.kind == .regular ? status.identity.size : 0)
         if status.kind == .folder, let inner = try open(entry.name, in: folder) {
           folders.append(inner)
@@ -119,7 +116,7 @@ struct WorkerFolder: Sendable {
     return (files, bytes)
   }
 
-  /// Opens a folder that the worker made, whatever permissions it gave it.
+  /// Opens a folder that the worker made, whatever its permissions.
   ///
   /// - Returns: `nil` if it is gone.
   private func open(_ name: BytePath, in folder: Descriptor) throws(FileError) -> Descriptor? {
@@ -127,7 +124,7 @@ struct WorkerFolder: Sendable {
       return try Descriptor.openFolder(name, in: folder, followsLinks: false)
     } catch {
       if error.code == .notFound { return nil }
-      // It would hide what is in it, and the worker can't change it back.
+      // Without permissions it would hide its contents; the worker can't revoke them again.
       try folder.setPermissions(of: name, 0o700)
       return try Descriptor.openFolder(name, in: folder, followsLinks: false)
     }
@@ -139,7 +136,6 @@ struct WorkerFolder: Sendable {
     for entry in try output.entries() { try output.removeTree(entry) }
   }
 
-  /// Removes the folder.
   func remove() throws(FileError) {
     try work.removeTree(FolderEntry(name: name, kind: .folder))
   }

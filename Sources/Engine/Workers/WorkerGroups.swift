@@ -2,12 +2,12 @@ package import Files
 import PipelineModel
 import Synchronization
 
-/// The control groups of workers, where this program was given a group to divide.
+/// The control groups of workers, if this program was delegated one.
 ///
-/// Made before the first worker starts, one that is only asked what its plugin is included: a
-/// group that is divided must have no processes of its own.
+/// Created before the first worker of any kind starts, because a group that is divided must have no
+/// processes of its own.
 package final class WorkerGroups: Sendable {
-  /// The ones of this process.
+  /// The groups of this process.
   package static let shared = WorkerGroups()
 
   private struct State {
@@ -16,8 +16,8 @@ package final class WorkerGroups: Sendable {
     var leftovers: [ControlGroup] = []
   }
 
-  /// The program's own group, divided; or why there is none, so that workers are held to their
-  /// limits by being looked at, and by rlimits, alone.
+  /// The program's own group, divided; or why there is none, so that only sampling and rlimits
+  /// enforce workers' limits.
   package let whole: Result<DelegatedControlGroup, DelegatedControlGroup.Absence>
   private let state = Mutex(State())
 
@@ -33,13 +33,12 @@ package final class WorkerGroups: Sendable {
     }
   }
 
-  /// Why a group that was given to this program can't be divided; `nil` where all is well, and
-  /// where none was given.
+  /// Why a delegated group can't be divided; `nil` if it was, or if none was delegated.
   package var fault: FileError? {
     if case .failure(.notDivided(let error)) = whole { error } else { nil }
   }
 
-  /// Makes the group of a worker; `nil` where there are none.
+  /// Creates a worker's group; `nil` if there are no groups.
   func make(_ limits: WorkerLimits) throws(FileError) -> ControlGroup? {
     guard case .success(let whole) = whole else { return nil }
     let number = state.withLock { state in
@@ -56,7 +55,6 @@ package final class WorkerGroups: Sendable {
     return group
   }
 
-  /// Removes a group whose worker has ended.
   func remove(_ group: ControlGroup) {
     state.withLock { state in
       state.leftovers = (state.leftovers + [group]).filter { group in
@@ -64,7 +62,7 @@ package final class WorkerGroups: Sendable {
           try group.remove()
           return false
         } catch {
-          // A process of it is being ended: it is tried again with the next one.
+          // One of its processes is still ending: try again with the next group.
           return error.code == .busy
         }
       }

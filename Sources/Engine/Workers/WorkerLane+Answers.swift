@@ -4,7 +4,7 @@ import PipelineModel
 import PipelinePlugin
 import Synchronization
 
-/// What the worker of a lane says, and its end.
+/// The answers of a lane's worker, and its end.
 extension WorkerLane {
   func take(_ event: WorkerProcess.Event, of number: Int) {
     guard state.withLock({ $0.number == number }) else { return }
@@ -12,7 +12,7 @@ extension WorkerLane {
     case .message(let message): take(message)
     case .log(let line): log(.info, line)
     case .nonsense(let what): takeNonsense(what)
-    // Most often it is about to end, which is told next.
+    // Usually the worker is about to end, which is reported next.
     case .closed: state.withLock { $0.outputClosedAt = ContinuousClock().now }
     case .ended(let ending): ended(ending)
     }
@@ -22,7 +22,7 @@ extension WorkerLane {
     switch message {
     case .log(let level, let text): return log(level, text)
     case .progress(let fraction): return state.withLock { $0.job?.control }?.report(fraction) ?? ()
-    // What one says that is being ended counts no more: its end does.
+    // Messages from a worker that is being ended no longer count; only its end does.
     case _ where state.withLock({ $0.isLeaving || $0.job?.verdict != nil }): return
     default: break
     }
@@ -38,8 +38,8 @@ extension WorkerLane {
       fail(
         PluginFailure(
           .environment,
-          "The plugin \(carrier.manifest.id) is another one than at the start of this program: "
-            + "start it again."))
+          "The plugin \(carrier.manifest.id) has changed since this program started: restart the "
+            + "program."))
     case (.created?, .created):
       beginWatch(processorSeconds: state.withLock { $0.worker }?.usage()?.processorSeconds ?? 0)
     case (.manifest?, .failed(let failure)), (.created?, .failed(let failure)):
@@ -64,7 +64,7 @@ extension WorkerLane {
     if !isLeaving { endOver(what, insteadOf: expected) }
   }
 
-  /// Ends a worker that does not keep to the protocol; a job is to blame only for its own result.
+  /// Ends a worker that violates the protocol; a job is blamed only for its own result.
   private func endOver(_ what: String, insteadOf expected: Expected?) {
     let failure = nonsense(what)
     switch expected {
@@ -83,7 +83,7 @@ extension WorkerLane {
     control?.write(level, text)
   }
 
-  /// Begins to count for a job, once the plugin is set up.
+  /// Starts measuring a job, once the plugin is set up.
   func beginWatch(processorSeconds: Double) {
     state.withLock { state in
       guard state.job?.watch == nil else { return }
@@ -91,7 +91,7 @@ extension WorkerLane {
     }
   }
 
-  /// Ends a worker at once; the job that it works on fails.
+  /// Kills a worker; the job it is running fails.
   private func breakOff(_ failure: PluginFailure) {
     let worker = state.withLock { state in
       if state.job?.verdict == nil { state.job?.verdict = failure }
@@ -101,7 +101,7 @@ extension WorkerLane {
     worker?.signal(SIGKILL)
   }
 
-  /// Ends a worker that the machine lacks something for.
+  /// Ends a worker because the machine lacks something it needs.
   func fail(_ failure: PluginFailure) {
     state.withLock { $0.failure = $0.failure ?? failure }
     breakOff(failure)
@@ -139,7 +139,7 @@ extension WorkerLane {
       let isSetUp = !expected.contains { if case .created = $0 { true } else { false } }
       let ofMemory =
         worker?.ranOutOfMemory == true ? limits.memoryFailure(isSetUp: isSetUp) : nil
-      // One that does not get what it wants may end before anybody looks.
+      // A worker that was refused a fork may end before anyone samples it.
       let ofForks =
         isSetUp ? worker.flatMap { limits.verdict(on: $0.addingRefused(to: .init())) } : nil
       finish(
@@ -153,14 +153,14 @@ extension WorkerLane {
     for job in takeWaiting() { begin(job) }
   }
 
-  /// Lets a job wait for the next worker that this one did not come to.
+  /// Requeues a job that this worker never reached.
   private func again(_ job: Job) {
     let folder = state.withLock { state in
       state.job = nil
       state.waiting.insert(job, at: 0)
       return state.folder
     }
-    // Clean-up: what can't be removed makes placing the original fail, which is told.
+    // Clean-up: if something stays, placing the original fails, which is reported.
     try? folder?.empty()
   }
 

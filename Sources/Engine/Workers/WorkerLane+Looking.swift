@@ -4,10 +4,10 @@ import PipelineModel
 import PipelinePlugin
 import Synchronization
 
-/// What is seen of a worker, and what becomes of it: on the threads of watchdogs, while its messages
-/// are taken on the lane's queue.
+/// Checks of a worker and their consequences. They run on watchdog threads, while the lane's queue
+/// receives the worker's messages.
 extension WorkerLane {
-  /// A look at a worker, and what it was to answer at that moment.
+  /// A snapshot of a worker and the answer it owed at that moment.
   private struct Look {
     let worker: WorkerProcess
     let number: Int
@@ -27,13 +27,13 @@ extension WorkerLane {
       closedAt = state.outputClosedAt
     }
 
-    /// How long the answer has been waited for, or nothing to do.
+    /// How long the worker has owed an answer or been idle.
     var time: Duration { now - since }
   }
 
-  /// Looks often from now on.
+  /// Checks the worker often from now on.
   func watchClosely() {
-    // Within the lock, so that no look at what was idle until now comes behind it.
+    // Inside the lock, so that no check of the idle worker sets a longer interval afterwards.
     state.withLock { state in
       state.idleProcessorSeconds = nil
       timer.start(every: JobWatch.interval)
@@ -41,13 +41,12 @@ extension WorkerLane {
     }
   }
 
-  /// Looks at the processes and the clock.
   func look() {
     guard let look = state.withLock({ Look($0) }) else { return timer.stop() }
     if let killAt = look.killAt, look.now >= killAt { look.worker.signal(SIGKILL) }
     let usage = look.worker.usage()
     note(usage?.memoryBytes ?? 0, isIdle: look.expected == nil)
-    // Who was asked to end, and takes what others need meanwhile, is not waited for.
+    // A worker that was asked to end but takes what others need is killed at once.
     if look.killAt != nil, usage.flatMap(limits.verdict) != nil { look.worker.signal(SIGKILL) }
     if let closedAt = look.closedAt, look.now - closedAt > .seconds(care.closing) {
       return lookAtClosed(look)
@@ -63,7 +62,6 @@ extension WorkerLane {
     }
   }
 
-  /// Looks at the files.
   func lookAtFiles() {
     guard let look = state.withLock({ Look($0) }) else { return filesTimer.stop() }
     guard let folder = state.withLock({ $0.folder }) else { return }
@@ -72,8 +70,8 @@ extension WorkerLane {
       failure = try limits.verdict(
         on: folder, namelessBytes: try look.worker.namelessBytes(besides: folder))
     } catch {
-      // A folder that changes while it is read is looked at again the next time; while nobody
-      // works in it it has no reason to change.
+      // A folder that changes while it is read is checked again next time. While the worker is
+      // idle, there is no reason for it to change.
       guard look.expected == nil else { return }
       return conclude(look) { $0.isLeaving = true }
     }
@@ -85,7 +83,7 @@ extension WorkerLane {
     }
   }
 
-  /// A worker that has no job ends; one that is about to be given to it is given to another.
+  /// Ends a worker without a job; a job that is about to reach it goes to another worker.
   private static func leave(_ state: inout State) {
     state.isJobInnocent = true
     state.isLeaving = true
@@ -97,7 +95,7 @@ extension WorkerLane {
     if let verdict = watch.verdict(on: usage) { end(look, verdict) }
   }
 
-  /// Ends the worker; the job that it works on fails.
+  /// Ends the worker; the job it is running fails.
   private func end(_ look: Look, _ verdict: JobWatch.Verdict) {
     let killAt = verdict.isUrgent ? nil : look.now + .seconds(care.grace)
     conclude(look, by: verdict.isUrgent ? SIGKILL : SIGTERM) { state in
@@ -106,18 +104,18 @@ extension WorkerLane {
     }
   }
 
-  /// Says what the worker uses to who knows of all workers.
+  /// Reports the worker's memory use to the pool.
   func note(_ memoryBytes: Int, isIdle: Bool) {
     guard let pool = site.pool, let number = state.withLock({ $0.numberInPool }) else { return }
     pool.note(number, bytes: memoryBytes, isIdle: isIdle)
   }
 
-  /// Ends the worker because all together use too much.
+  /// Ends the worker because all workers together use too much memory.
   func endForOthers(used: ByteSize) {
     guard let look = state.withLock({ Look($0) }), let most = site.pool?.most else { return }
     let text =
       "It was ended: all workers together used \(used) of memory, and may use \(most) "
-      + "(memoryBudget); this one used most."
+      + "(memoryBudget); this one used the most."
     conclude(look) { state in
       if state.job == nil { return Self.leave(&state) }
       state.job?.verdict = PluginFailure(.transient, text)
@@ -136,7 +134,7 @@ extension WorkerLane {
   }
 
   private func failSetUp(_ look: Look, because failure: PluginFailure) {
-    let text = "The plugin \(carrier.manifest.id) takes too much to be set up. \(failure.reason)"
+    let text = "The plugin \(carrier.manifest.id) exceeded a limit during setup. \(failure.reason)"
     fail(look, PluginFailure(.environment, text))
   }
 
@@ -148,7 +146,7 @@ extension WorkerLane {
     }
   }
 
-  /// Ends a worker that can't answer any more: it is there, and has closed its standard output.
+  /// Ends a worker that can no longer answer: it runs, but has closed its standard output.
   private func lookAtClosed(_ look: Look) {
     let text =
       "It was ended: it closed its output, and could give no answer however long it may take."
@@ -160,20 +158,20 @@ extension WorkerLane {
     }
   }
 
-  /// Ends an idle worker that is not idle, or has been for long.
+  /// Ends an idle worker that keeps working or has been idle for long.
   private func lookAtIdle(_ look: Look, _ usage: ProcessUsage?) {
     let before = state.withLock { $0.idleProcessorSeconds }
-    // To tidy up after a job takes a moment; work that nobody asked for goes on.
+    // Cleaning up after a job takes a moment; unsolicited work continues.
     let worked = (usage?.processorSeconds ?? 0) - (before ?? usage?.processorSeconds ?? 0)
     let isTooMuch = worked > care.idleInterval / 4 || usage.flatMap(limits.verdict) != nil
     if isTooMuch || look.time > .seconds(care.mostIdleTime) {
       return conclude(look, Self.leave)
     }
-    // Seldom, the longer it lasts: an idle watch costs nothing that could be measured.
+    // Check less often the longer it lasts: watching an idle worker has no measurable cost.
     let seconds = Double(look.time.components.seconds)
     let interval = min(max(care.idleInterval, seconds), care.mostIdleInterval)
     state.withLock { state in
-      // Meanwhile it may have got something to do, or been asked to end.
+      // By now it may have a job or have been asked to end.
       guard state.number == look.number, state.expectedSince == look.since,
         state.expected.isEmpty, state.killAt == nil
       else { return }
@@ -183,8 +181,8 @@ extension WorkerLane {
     }
   }
 
-  /// Does something to the worker that was looked at, unless it has answered meanwhile or is on
-  /// its way out.
+  /// Applies a change and sends a signal, unless the worker has answered since the snapshot or is
+  /// already being ended.
   private func conclude(
     _ look: Look, by signal: Int32 = SIGKILL, _ change: (inout State) -> Void
   ) {

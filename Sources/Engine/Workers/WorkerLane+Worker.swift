@@ -4,9 +4,9 @@ import PipelineModel
 import PipelinePlugin
 import Synchronization
 
-/// The worker of a lane: started when there is work, ended when it has to be.
+/// Starts and ends a lane's worker.
 extension WorkerLane {
-  /// Starts a worker where there is none.
+  /// Returns the lane's worker; starts one if there is none.
   func readyWorker() throws(PluginFailure) -> WorkerProcess {
     if let worker = state.withLock({ $0.worker }) { return worker }
     if state.withLock({ $0.isClosed }) {
@@ -34,7 +34,7 @@ extension WorkerLane {
       do throws(FileError) {
         try folder.record(worker.id)
       } catch {
-        // Its end is told as well, and is not that of the next one.
+        // The end of this worker must not be taken for that of the next one.
         state.withLock { $0.number += 1 }
         worker.signal(SIGKILL)
         throw error
@@ -66,7 +66,7 @@ extension WorkerLane {
     }
   }
 
-  /// Ends a worker that is idle; the next job starts another.
+  /// Ends an idle worker; the next job starts another.
   func retire() {
     let worker = state.withLock { state in
       state.isLeaving = state.worker != nil
@@ -75,13 +75,13 @@ extension WorkerLane {
     worker?.signal(SIGKILL)
   }
 
-  /// Ends a worker that has no good answer to a question; a job that waits behind it is not to blame.
+  /// Ends a worker that gave no valid answer to a question; a job queued behind it is not to blame.
   func retireOverQuestion() {
     state.withLock { $0.isJobInnocent = true }
     retire()
   }
 
-  /// Lets a worker end by itself, and ends it if it does not.
+  /// Gives a worker time to end by itself, then kills it.
   func endSoon() {
     state.withLock { state in
       state.killAt = ContinuousClock().now + .seconds(care.grace)
@@ -94,7 +94,7 @@ extension WorkerLane {
       defer { state.folder = nil }
       return state.folder
     }
-    // Clean-up: what is left is removed at the next start.
+    // Clean-up: leftovers are removed at the next start.
     try? folder?.remove()
   }
 }

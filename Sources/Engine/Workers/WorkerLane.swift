@@ -6,13 +6,13 @@ import PipelineModel
 import PipelinePlugin
 import Synchronization
 
-/// One worker of a stage, started when there is work for it, replaced when it is gone or worn out.
+/// One worker of a stage, started on demand and replaced when it is gone or worn out.
 ///
-/// Messages are sent and taken on a serial queue of its own, whose target is the stage's. What is
-/// sent is answered in order, so that a question can be sent before the last is answered. The
-/// worker is looked at, and ended where it has to be, from threads that are not Dispatch's.
+/// Messages are sent and received on the lane's own serial queue, whose target is the stage's.
+/// Answers arrive in the order of requests, so a request may be sent before the previous answer
+/// arrives. Threads outside Dispatch check the worker and end it if necessary.
 final class WorkerLane: Lane {
-  /// An answer that is waited for.
+  /// An outstanding answer.
   enum Expected {
     case manifest
     case created
@@ -24,9 +24,9 @@ final class WorkerLane: Lane {
     let request: PluginRequest
     let control: JobControl
     let completion: @Sendable (PluginResult) -> Void
-    /// Begun once the plugin is set up, so that this counts for no job.
+    /// Created once the plugin is set up, so that setup counts for no job.
     var watch: JobWatch?
-    /// Why it was ended.
+    /// Why the job was ended.
     var verdict: PluginFailure?
     var log = LogBudget()
   }
@@ -35,30 +35,31 @@ final class WorkerLane: Lane {
     var worker: WorkerProcess?
     var folder: WorkerFolder?
     var expected: [Expected] = []
-    /// When the answer that is expected next became the next.
+    /// Since when `expected.first` has been outstanding.
     var expectedSince = ContinuousClock().now
-    /// Which worker of this lane it is, so that nothing is taken for a later one's.
+    /// The worker's number in this lane, which tells late events from those of its successor.
     var number = 0
     var numberInPool: Int?
-    /// When it is ended that was asked to end.
+    /// When to kill a worker that was asked to end.
     var killAt: ContinuousClock.Instant?
-    /// When it closed its standard output, after which it can't answer.
+    /// When the worker closed its standard output, after which it can't answer.
     var outputClosedAt: ContinuousClock.Instant?
-    /// Seconds on processors that an idle worker had used when it was looked at last.
+    /// The processor seconds of an idle worker at the last check.
     var idleProcessorSeconds: Double?
-    /// When the files were looked at last after a job.
+    /// When the files were last checked after a job.
     var filesSeenAt = ContinuousClock().now
     var job: Job?
-    /// Whether the worker is on its way out; what comes meanwhile waits for the next one.
+    /// Whether the worker is being ended; new jobs wait for the next one.
     var isLeaving = false
     var waiting: [Job] = []
-    /// Whether no worker is started any more.
+    /// Whether no more workers may start.
     var isClosed = false
-    /// Whether the worker is ended over a question, so that the job behind it is not to blame.
+    /// Whether the worker is being ended over a question, so that the job behind it is not to
+    /// blame.
     var isJobInnocent = false
     var jobsDone = 0
     var lastLog = ""
-    /// Why the worker was ended, where no job was to blame.
+    /// Why the worker was ended, if no job was to blame.
     var failure: PluginFailure?
     var onEnd: [@Sendable () -> Void] = []
   }
@@ -76,10 +77,10 @@ final class WorkerLane: Lane {
 
   private static let numbers = Atomic(0)
 
-  /// What the names of workers' folders begin with, before a number.
+  /// The prefix of the names of workers' folders; a number follows.
   static let namePrefix = "worker-"
 
-  /// A name for a folder that no lane of this process has had.
+  /// Returns a folder name that no lane of this process has used.
   static func newName() -> BytePath {
     BytePath("\(namePrefix)\(numbers.wrappingAdd(1, ordering: .relaxed).newValue)")
   }
@@ -110,7 +111,7 @@ final class WorkerLane: Lane {
 
   func warmUp() {
     queue.async { [self] in
-      // What keeps it from starting is told with the first job.
+      // If the worker can't start, the first job reports it.
       if !state.withLock({ $0.isLeaving }) { _ = try? readyWorker() }
     }
   }
@@ -119,7 +120,7 @@ final class WorkerLane: Lane {
     facts: [[String: JSONValue]], completion: @escaping @Sendable ([Int?]) -> Void
   ) {
     queue.async { [self] in
-      // A guess will do where the answer would have to be waited for.
+      // A guess is better than waiting for an answer.
       guard !state.withLock({ $0.isLeaving }), let worker = try? readyWorker() else {
         return completion(facts.map { _ in nil })
       }
@@ -149,7 +150,7 @@ final class WorkerLane: Lane {
         removeFolder()
         return completion()
       }
-      // One that is at work is past its time; an idle one ends by itself.
+      // A busy worker is past its deadline; an idle one ends by itself.
       let isAtWork = state.withLock { state in
         state.isLeaving = true
         return state.job != nil
@@ -174,26 +175,26 @@ final class WorkerLane: Lane {
       guard worker.send(.process(request)) else {
         throw PluginFailure(
           .permanent,
-          "What other stages found out about it has more than "
-            + "\(ByteSize(bytes: HostMessage.longestLine)), the most that a plugin is told.")
+          "The facts from other stages have more than "
+            + "\(ByteSize(bytes: HostMessage.longestLine)), the most that a plugin can receive.")
       }
       state.withLock { $0.job = job }
       expect(.result)
       watchClosely()
       job.control.onCancel { [weak self] in self?.cancel(request.job) }
     } catch {
-      // Clean-up: half a copy may be there, and what stays is removed with the next job's.
+      // Clean-up: half a copy may be there, and the next job removes what stays.
       try? state.withLock { $0.folder }?.empty()
       job.completion(.failed(error))
     }
   }
 
-  /// Brings the original to the worker.
+  /// Places the original in the worker's folder.
   private func placed(_ request: PluginRequest) throws(PluginFailure) -> PluginRequest {
     guard let folder = state.withLock({ $0.folder }) else { return request }
     var request = request
     do throws(FileError) {
-      // What a worker made while it had nothing to do is no job's.
+      // Files that an idle worker made belong to no job.
       try folder.empty()
       request.input =
         try folder.place(
@@ -227,14 +228,14 @@ final class WorkerLane: Lane {
     do throws(FileError) {
       try folder?.empty()
     } catch {
-      // The next job must not find what this one left: its worker gets a new folder.
+      // The next job must not find these leftovers, so its worker gets a new folder.
       retire()
       state.withLock { $0.folder = nil }
     }
     if isWornOut || hasCompany { retire() }
   }
 
-  /// Brings what the plugin made to where it belongs.
+  /// Checks a result and moves its files to the job's output folder.
   private func checked(
     _ result: PluginResult, of job: Job, in folder: WorkerFolder?
   ) -> PluginResult {
@@ -243,7 +244,7 @@ final class WorkerLane: Lane {
     guard let folder else { return result }
     do throws(FileError) {
       if let failure = try lastLook(at: folder, isSure: result.hasRenditions) {
-        // What it keeps open would be the next job's as well.
+        // Files that it keeps open would count for the next job as well.
         retire()
         return .failed(failure)
       }
@@ -257,10 +258,9 @@ final class WorkerLane: Lane {
     }
   }
 
-  /// Looks at the files that a job made or left open: it may have been quicker than the looks that
-  /// are taken while it works.
+  /// Checks the files that a job made or left open, in case it was faster than the periodic checks.
   ///
-  /// - Parameter isSure: whether to look even if that was done a moment ago.
+  /// - Parameter isSure: whether to check even if that was just done.
   private func lastLook(
     at folder: WorkerFolder, isSure: Bool
   ) throws(FileError) -> PluginFailure? {
@@ -275,10 +275,10 @@ final class WorkerLane: Lane {
   }
 
   func nonsense(_ what: String) -> PluginFailure {
-    PluginFailure(.permanent, "The plugin \(carrier.manifest.id) gave an answer \(what).")
+    PluginFailure(.permanent, "The plugin \(carrier.manifest.id) returned an answer \(what).")
   }
 
-  /// Whether a job left processes behind, which the next job is not to meet.
+  /// Whether a job left processes behind, which the next job must not meet.
   private var hasCompany: Bool {
     guard limits.processes > 1, let worker = state.withLock({ $0.worker }) else { return false }
     return (worker.usage()?.processes ?? 0) > 1

@@ -1,11 +1,11 @@
 package import PipelineModel
 package import Sandbox
 
-/// What a worker process is told when it is started: all that it is and may.
+/// Everything that a worker process is told at its start.
 ///
-/// It is the one argument of `pipeline worker`, as JSON.
+/// It is the only argument of `pipeline worker`, as JSON.
 package struct WorkerLaunch: Hashable, Codable, Sendable {
-  /// A shared library that the worker loads, or a program that it becomes.
+  /// A shared library that the worker loads, or a program that it executes.
   package enum Plugin: Hashable, Codable, Sendable {
     /// The absolute path of a library.
     case library(BytePath)
@@ -15,20 +15,20 @@ package struct WorkerLaunch: Hashable, Codable, Sendable {
 
   /// The plugin.
   package var plugin: Plugin
-  /// What it may reach and do.
+  /// What the worker may access and do.
   package var policy: SandboxPolicy
-  /// What the kernel lets it use.
+  /// The limits that the kernel enforces.
   package var limits: ProcessLimits
-  /// The control group that it belongs to; `nil` for that of the program.
+  /// The worker's control group; `nil` for the host's.
   package var group: BytePath?
-  /// Its working folder.
+  /// The working folder.
   package var folder: BytePath
-  /// The process that starts it.
+  /// The process that starts the worker.
   package var parent: Int32
-  /// Its whole environment, as `NAME=value`.
+  /// The complete environment, as `NAME=value`.
   package var environment: [String]
 
-  /// The folders where a program without a slash in its name is looked for, whatever
-  /// `PATH` says, so that cron finds the same as a terminal.
+  /// The search path for programs without a slash in their name; independent of `PATH`, so that
+  /// cron finds the same as a terminal.
   package static let searchPath = "/usr/local/bin:/usr/bin:/bin"
 }

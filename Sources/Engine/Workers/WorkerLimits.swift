@@ -3,26 +3,24 @@ import PipelineModel
 import PipelinePlugin
 import Sandbox
 
-/// What one job of a worker may use, with a bound for everything that could fill the machine.
+/// The limits for one job of a worker, with a bound for everything that could exhaust the machine.
 struct WorkerLimits: Sendable {
-  /// Seconds by the clock; `nil` for no end.
+  /// Elapsed time; `nil` for no limit.
   let time: TimeSpan?
-  /// Seconds on processors; `nil` for no end.
+  /// Processor time; `nil` for no limit.
   let cpu: TimeSpan?
-  /// Bytes of memory.
   let memory: ByteSize
-  /// Bytes of all files that it makes.
+  /// Total size of the files it makes.
   let outputBytes: ByteSize
-  /// Number of files that it makes.
   let files: Int
-  /// Number of processes; 1 where it may start none.
+  /// Number of processes; 1 if it may start none.
   let processes: Int
-  /// Bytes of memory that the kernel lets it ask for.
+  /// Bytes of memory that the kernel lets it request.
   private var dataBytes: Int
 
-  /// Takes the stage's limits and fills in what they leave open.
+  /// Fills in what the stage's limits leave open.
   ///
-  /// - Parameter memoryShare: the memory of a stage without a limit of its own.
+  /// - Parameter memoryShare: the memory limit if the stage sets none.
   init(_ limits: StageLimits, allowance: StageAllowance, memoryShare: ByteSize) {
     let filled = limits.filled(memory: memoryShare, mayExecute: allowance.exec)
     time = filled.time
@@ -35,8 +33,8 @@ struct WorkerLimits: Sendable {
     dataBytes = overflow ? memory.bytes : sum
   }
 
-  /// What a plugin may use to say what it is: as many threads and processes as in a job, and what
-  /// libraries need to be loaded, or what the stage may use where it says that it is more.
+  /// The limits while a plugin reports its manifest: threads and processes as for a job, and as
+  /// much memory as loading libraries needs, or the stage's limit if that is greater.
   init(ofHandshake limits: StageLimits, allowance: StageAllowance) {
     let standard = 1 << 30
     let configured = limits.memory?.bytes ?? 0
@@ -44,17 +42,17 @@ struct WorkerLimits: Sendable {
     limits.memory = ByteSize(bytes: max(configured, standard))
     limits.outputBytes = ByteSize(bytes: 0)
     self.init(limits, allowance: allowance, memoryShare: ByteSize(bytes: standard))
-    // Some reserve memory for a thread on each processor.
+    // Some libraries reserve memory for a thread on each processor.
     if configured <= standard { dataBytes = (512 + 128 * Machine.processors) << 20 }
   }
 
-  /// How many threads all its processes may have together: enough for each to use all processors.
-  /// The kernel has no more than four million.
+  /// The most threads of all its processes together: enough for each to use all processors. The
+  /// kernel allows at most four million.
   var threads: Int { min(processes, 1 << 20) + 512 }
 
-  /// What a job is told whose worker the kernel ended for want of memory.
+  /// The failure of a job whose worker the kernel killed for lack of memory.
   ///
-  /// - Parameter isSetUp: whether the plugin had come as far as a job, so that this is to blame.
+  /// - Parameter isSetUp: whether setup was complete, so that the job is to blame.
   func memoryFailure(isSetUp: Bool) -> PluginFailure {
     PluginFailure(
       isSetUp ? .permanent : .environment,
@@ -62,10 +60,10 @@ struct WorkerLimits: Sendable {
         + "memory, the most that it may use." + StageLimits.remedy(.memory))
   }
 
-  /// The part of it that the kernel watches over.
+  /// The limits that the kernel enforces on each process.
   ///
-  /// The bound of memory is a second line only: it is there for growth that is faster
-  /// than anybody looks, and counts memory that is asked for, not only what is used.
+  /// The memory limit is only a second line of defence, for growth faster than the sampling
+  /// interval. It counts memory requested, not only memory used.
   var ofProcess: ProcessLimits {
     ProcessLimits(dataBytes: dataBytes, fileBytes: outputBytes.bytes, openFiles: 256)
   }

@@ -6,19 +6,19 @@ import PipelinePlugin
 import Sandbox
 import Synchronization
 
-/// A running worker: messages to it and from it, its log, and its end.
+/// A running worker: its messages, its log and its end.
 ///
-/// All of it happens on one serial queue; nothing here waits.
+/// Everything happens on one serial queue; nothing here blocks.
 final class WorkerProcess: Sendable {
   enum Event: Sendable {
     case message(PluginMessage)
     /// A line of standard error.
     case log(String)
-    /// What it wrote is no message; to follow “gave an answer”.
+    /// Output that is not a message; worded to follow “returned an answer”.
     case nonsense(String)
-    /// It closed its standard output, or is about to be gone.
+    /// Its standard output was closed; its end may follow.
     case closed
-    /// It is gone, with all of its group; the last event.
+    /// The worker and its whole group are gone; the last event.
     case ended(ChildProcess.Ending)
   }
 
@@ -26,17 +26,17 @@ final class WorkerProcess: Sendable {
     var outgoing: [UInt8] = []
     var output = LineBuffer()
     var log = LineBuffer()
-    /// Whether room to write is waited for.
+    /// Whether a write source is waiting for room.
     var isWriting = false
-    /// `nil` once there is nothing more to say.
+    /// `nil` once there is nothing more to send.
     var input: Descriptor?
-    /// Whether its end was told, after which nothing is.
+    /// Whether the end was reported; no event follows it.
     var hasEnded = false
     var ranOutOfMemory = false
   }
 
-  /// Whether the kernel ended it because it used more memory than its control group may;
-  /// known with its end.
+  /// Whether the kernel killed it for exceeding its control group's memory limit; valid once it has
+  /// ended.
   var ranOutOfMemory: Bool { state.withLock { $0.ranOutOfMemory } }
 
   private let child: ChildProcess
@@ -52,16 +52,16 @@ final class WorkerProcess: Sendable {
   private let handler: @Sendable (Event) -> Void
   private let state: Mutex<State>
 
-  /// The longest line of a log that is kept, in bytes.
+  /// The longest log line that is kept, in bytes.
   private static let longestLogLine = 4096
 
   /// Starts a worker.
   ///
   /// - Parameters:
-  ///   - limits: what it may have of threads and processes.
+  ///   - limits: its limits on threads and processes.
   ///   - program: the program that has the verb `worker`.
-  ///   - group: the control group that it goes to; removed after it.
-  ///   - queue: serial; where events are told.
+  ///   - group: the control group it joins; removed after its end.
+  ///   - queue: the serial queue on which `handler` is called.
   init(
     _ launch: WorkerLaunch, limits: WorkerLimits, program: BytePath, group: ControlGroup?,
     queue: DispatchQueue, handler: @escaping @Sendable (Event) -> Void
@@ -77,7 +77,7 @@ final class WorkerProcess: Sendable {
     guard let text = try? JSONText.encode(launch) else {
       throw FileError(.other, "A worker's launch can't be encoded.", path: nil)
     }
-    // Divided, if it can be, before anybody is in it.
+    // Divide the group, if possible, before any worker is in it.
     _ = WorkerGroups.shared
     child = try Spawner.shared.start(
       ChildProcess.Start(
@@ -105,20 +105,20 @@ final class WorkerProcess: Sendable {
     }
   }
 
-  /// Begins to tell events.
+  /// Starts delivering events.
   func begin() {
     DescriptorEvents.shared.read(output, on: queue) { [weak self] in self?.readOutput() ?? false }
     DescriptorEvents.shared.read(error, on: queue) { [weak self] in self?.readLog() ?? false }
-    // Not weak: until its end a worker is somebody's to reap.
+    // Not weak: a worker must be reaped even if nobody refers to it.
     DescriptorEvents.shared.read(child.watched, on: queue) { [self] in !end() }
   }
 
-  /// Its number, and that of its process group.
+  /// Its process id, which is also its process group.
   var id: Int32 { child.id }
 
-  /// Sends a message, at once as far as there is room.
+  /// Sends a message; writes at once whatever fits.
   ///
-  /// - Returns: `false` if it is too long to be sent, or can't be written as JSON.
+  /// - Returns: `false` if the message is too long or can't be encoded.
   @discardableResult
   func send(_ message: HostMessage) -> Bool {
     guard let text = try? JSONText.encode(message), text.utf8.count < HostMessage.longestLine
@@ -131,7 +131,7 @@ final class WorkerProcess: Sendable {
     return true
   }
 
-  /// Lets a worker that is idle end by itself.
+  /// Lets an idle worker end by itself.
   func closeInput() {
     state.withLock { state in
       state.input = nil
@@ -139,22 +139,20 @@ final class WorkerProcess: Sendable {
     }
   }
 
-  /// Sends a signal to the worker and all that it started.
+  /// Sends a signal to the worker and everything it started.
   func signal(_ number: Int32) { child.signalGroup(number) }
 
-  /// What its processes use now, and have used of processors since it was started; `nil` where
+  /// The current resource use of its processes, and their processor time since the start; `nil` if
   /// there are none. Called on any thread.
   ///
-  /// - Parameter countsRefused: whether threads and processes that were refused count as one more
-  ///   than there may be.
+  /// - Parameter countsRefused: whether refused threads and processes count as one above the limit.
   func usage(countsRefused: Bool = true) -> ProcessUsage? {
     guard var usage = usageNow() else { return nil }
     usage.hidesMemory = hiddenMemory.withLock { $0.look(isHidden: usage.hidesMemory) }
     return countsRefused ? addingRefused(to: usage) : usage
   }
 
-  /// Adds one to the threads, or processes, that there may be, if it wanted more since this was
-  /// asked last.
+  /// Raises threads or processes above the limit if any were refused since the last call.
   func addingRefused(to usage: ProcessUsage) -> ProcessUsage {
     var usage = usage
     let refused = forks.takeRefusals()
@@ -165,19 +163,19 @@ final class WorkerProcess: Sendable {
 
   private func usageNow() -> ProcessUsage? {
     guard mayFork else { return ProcessUsage.of(process: child.id) }
-    // Those that it left behind and that have ended, it can't wait for itself.
+    // It can't reap orphans of its group that have ended.
     _ = child.reap()
     let usage = meter.withLock { $0.look(reapedSeconds: child.reapedSeconds) }
     return usage.processes > 0 ? usage : nil
   }
 
-  /// Bytes of files in a folder's file system that have no name any more and that it keeps.
+  /// The bytes of deleted files on a folder's file system that it keeps open.
   func namelessBytes(besides folder: WorkerFolder) throws(FileError) -> Int {
     let processes = mayFork ? ProcessStat.all(inGroup: child.id).map(\.id) : [child.id]
     return NamelessFiles(of: processes, on: try folder.device()).bytes
   }
 
-  /// Writes as much as there is room for.
+  /// Writes as much as fits.
   ///
   /// - Returns: whether something is left.
   private func write() -> Bool {
@@ -189,7 +187,7 @@ final class WorkerProcess: Sendable {
           state.outgoing.removeFirst(count)
         }
       } catch {
-        // Nobody reads any more: its end is about to be told.
+        // Nobody reads any more; its end is about to be reported.
         state.outgoing = []
       }
       state.isWriting = false
@@ -212,7 +210,7 @@ final class WorkerProcess: Sendable {
     for line in taken.lines { tell(line) }
     if taken.isAtEnd { handler(.closed) }
     guard taken.isOverlong else { return !taken.isAtEnd }
-    // Not read any further: its pipe fills, and nothing here does.
+    // Stop reading: the pipe fills, but no memory here does.
     handler(.nonsense("longer than \(ByteSize(bytes: PluginMessage.longestLine))"))
     return false
   }
@@ -231,7 +229,7 @@ final class WorkerProcess: Sendable {
     let taken = take(from: error, \.log)
     var lines = taken.lines
     state.withLock { state in
-      // A line without an end is told in pieces.
+      // An endless line is reported in pieces.
       if state.log.count > Self.longestLogLine { lines.append(state.log.takeRest()) }
     }
     for line in lines { tellLog(line) }
@@ -243,7 +241,7 @@ final class WorkerProcess: Sendable {
     if !text.isEmpty { handler(.log(text)) }
   }
 
-  /// What was read at one go.
+  /// The data of one read.
   private struct Taken {
     var bytes = 0
     var lines: [[UInt8]] = []
@@ -251,12 +249,12 @@ final class WorkerProcess: Sendable {
     var isAtEnd = false
   }
 
-  /// Reads what is there, a bounded piece, and cuts it into lines.
+  /// Reads a bounded amount and splits it into lines.
   private func take(
     from descriptor: Descriptor, _ buffer: any WritableKeyPath<State, LineBuffer> & Sendable
   ) -> Taken {
     withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 16) { bytes in
-      // Of an open pipe no other error is known than that there is nothing now.
+      // The only error known on an open pipe is that it is empty now.
       let count = (try? descriptor.readSome(into: bytes)) ?? nil
       guard let count, count > 0 else { return Taken(isAtEnd: count == 0) }
       return state.withLock { state in
@@ -269,14 +267,14 @@ final class WorkerProcess: Sendable {
     }
   }
 
-  /// Tells that the process has ended, once it has.
+  /// Reports the end of the process, once it has ended.
   private func end() -> Bool {
     guard let ending = child.reap() else {
-      // What it left behind is being ended, which takes a moment.
+      // Killing what it left behind takes a moment.
       if child.hasEnded { usleep(2000) }
       return false
     }
-    // What it said before its end is still in the pipes; no more can come, as its group is gone.
+    // Drain the pipes: its group is gone, so no more output can follow.
     var rounds = 0
     while rounds < 1024, readMore() { rounds += 1 }
     let ranOutOfMemory = group?.hasRunOutOfMemory == true
@@ -293,7 +291,7 @@ final class WorkerProcess: Sendable {
     return true
   }
 
-  /// Reads on; `false` once nothing is left.
+  /// Reads more; `false` if nothing is left.
   private func readMore() -> Bool {
     let said = take(from: output, \.output)
     for line in said.lines { tell(line) }

@@ -8,21 +8,21 @@ import Sandbox
 
 /// How to start workers of one plugin.
 package struct WorkerProgram: Sendable {
-  /// The plugin: a library that a worker loads, or a program that it becomes.
+  /// The plugin: a library that a worker loads, or a program that it executes.
   package let plugin: WorkerLaunch.Plugin
   /// The program that has the verb `worker`.
   package let host: BytePath
-  /// What the plugin may do beyond reading its input and writing its output.
+  /// What the plugin may do besides reading its input and writing its output.
   package let allowance: StageAllowance
-  /// What a job of the stage may use, as far as the configuration says.
+  /// The limits for a job, as configured.
   package let limits: StageLimits
-  /// What it may not read by being beside it.
+  /// Paths that don't become readable by being near the plugin's own file.
   package let secrets: PluginSecrets
 
-  /// This program, whatever has become of its file meanwhile. Source: proc(5).
+  /// This program, whatever has happened to its file since. Source: proc(5).
   package static let thisProgram: BytePath = "/proc/self/exe"
 
-  /// Makes it from its parts.
+  /// Creates a description from its parts.
   package init(
     _ plugin: WorkerLaunch.Plugin, host: BytePath = WorkerProgram.thisProgram,
     allowance: StageAllowance = StageAllowance(), limits: StageLimits = StageLimits(),
@@ -35,7 +35,7 @@ package struct WorkerProgram: Sendable {
     self.secrets = secrets
   }
 
-  /// What messages call it.
+  /// The plugin's name in messages.
   var name: String {
     switch plugin {
     case .library(let path): path.printable
@@ -46,9 +46,9 @@ package struct WorkerProgram: Sendable {
   /// Starts a worker.
   ///
   /// - Parameters:
-  ///   - folder: where it works; `nil` for one that is only asked what it is.
-  ///   - limits: what it may use.
-  ///   - group: a control group without processes, which is removed after it; `nil` for none.
+  ///   - folder: where it works; `nil` if it only reports its manifest.
+  ///   - limits: its resource limits.
+  ///   - group: an empty control group, removed after its end; `nil` for none.
   func start(
     in folder: WorkerFolder?, limits: WorkerLimits, group: ControlGroup?,
     queue: DispatchQueue, handler: @escaping @Sendable (WorkerProcess.Event) -> Void
@@ -70,8 +70,8 @@ package struct WorkerProgram: Sendable {
       launch, limits: limits, program: host, group: group, queue: queue, handler: handler)
   }
 
-  /// What the plugin itself is read from: the folder that has its name, as `colour` has that of
-  /// `colour.py`, or its file alone; and the shared libraries beside one, which it may need.
+  /// Where the plugin is read from: the folder with its name, as `colour` for `colour.py`;
+  /// otherwise only its file and, for a library, the shared libraries next to it.
   var ownPlaces: [BytePath] {
     guard let file else { return [] }
     if isInFolderOfItsOwn { return [file.parent] }
@@ -79,7 +79,7 @@ package struct WorkerProgram: Sendable {
     return [file] + Sandbox.libraries(in: file.parent).filter { $0 != file }
   }
 
-  /// The plugin's file, where that is known: a name without a path is looked for by the worker.
+  /// The plugin's file, if known: the worker itself searches for a name without a path.
   private var file: BytePath? {
     switch plugin {
     case .library(let path): PluginSecrets.real(path)
@@ -90,13 +90,13 @@ package struct WorkerProgram: Sendable {
 
   private var isInFolderOfItsOwn: Bool {
     guard let file, file.parent.lastComponent == Self.name(of: file),
-      // Those right beneath the root are the system's.
+      // Folders directly below the root belong to the system.
       file.parent.parent != "/"
     else { return false }
     return !secrets.contains(inside: file.parent)
   }
 
-  /// The name of a plugin's file without `libpipeline-` and without what follows the last dot.
+  /// The name of a plugin's file without `libpipeline-` and its extension.
   private static func name(of file: BytePath) -> BytePath {
     var name = file.lastComponent.bytes[...]
     let prefix = "libpipeline-".utf8
@@ -111,21 +111,21 @@ package struct WorkerProgram: Sendable {
     var variables = [
       "PATH=\(WorkerLaunch.searchPath)", "HOME=\(home)", "TMPDIR=\(home)", "LANG=C.UTF-8",
       "VIPS_CONCURRENCY=1",
-      // The runtime would start a program to tell of a crash, which a worker may not, and a
-      // signal that was sent would not end it.
+      // After a crash, the runtime would start a program to report it, which a worker may not do,
+      // and a signal that was sent would not end the worker.
       "SWIFT_BACKTRACE=enable=no",
     ]
-    // Where this program finds its libraries a worker does, too.
+    // Workers find libraries where this program does.
     if let path = getenv("LD_LIBRARY_PATH") {
       variables.append("LD_LIBRARY_PATH=" + String(cString: path))
     }
     return variables
   }
 
-  /// Says why a worker ended that was not asked to.
+  /// Describes an unexpected end of a worker.
   ///
   /// - Parameters:
-  ///   - isSetUp: whether the plugin had come as far as a job.
+  ///   - isSetUp: whether the plugin had been set up.
   ///   - log: the last line of its log.
   func failure(
     _ ending: ChildProcess.Ending, isSetUp: Bool, outputBytes: ByteSize?, log: String
@@ -147,7 +147,7 @@ package struct WorkerProgram: Sendable {
       .transient, "The plugin \(name) crashed, \(Self.words(ending)).\(last)")
   }
 
-  /// What may help where a plugin did not find a file that is beside its own.
+  /// Advice for a plugin that could not find a file next to its own.
   private func hint(on log: String) -> String {
     let words = [
       "No module named", "Permission denied", "No such file", "cannot open shared object",
@@ -155,11 +155,11 @@ package struct WorkerProgram: Sendable {
     guard file != nil, !isInFolderOfItsOwn, words.contains(where: { log.contains($0) }) else {
       return ""
     }
-    return " It may read its own file, and nothing beside that: put it into a folder that has its "
-      + "name and nothing else in it, or name what it needs under \"allow\", \"read\"."
+    return " It may read only its own file: put it, with everything that it needs, into a folder "
+      + "named after it, or name what it needs under \"allow\", \"read\"."
   }
 
-  /// How it ended, to follow “ended”.
+  /// How it ended, worded to follow “ended”.
   static func words(_ ending: ChildProcess.Ending) -> String {
     switch ending {
     case .exit(let code): "with exit code \(code)"

@@ -2,13 +2,13 @@ import Files
 import Glibc
 import PipelineModel
 
-/// Which process works in a worker's folder, written beside it, so that one that
-/// outlives the program can be found and ended by the next.
+/// Identifies the process that works in a worker's folder, so that the next program can end it if
+/// it outlives this one.
 struct WorkerRecord: Codable {
   var process: Int32
-  /// In ticks since the machine started.
+  /// Start time in ticks since boot.
   var start: Int
-  /// Which start of the machine that was.
+  /// The boot's id, to which `start` refers.
   var boot: String
 
   static let name: BytePath = "process"
@@ -20,15 +20,15 @@ struct WorkerRecord: Codable {
     boot = Self.boot
   }
 
-  /// Ends all processes of the group that worked in a folder; nothing if there are none.
+  /// Kills the process group that worked in a folder, if any of it is left.
   static func endSurvivors(of folder: BytePath, in work: Descriptor) {
-    // A folder without a record was no worker's.
+    // A folder without a record belonged to no worker.
     guard let opened = try? Descriptor.openFolder(folder, in: work, followsLinks: false),
       let bytes = try? opened.readFile(name, limit: 4096),
       let record = try? JSONText.decode(WorkerRecord.self, from: bytes), record.boot == boot
     else { return }
-    // The head of the group may be gone; a group's number is not given out again before
-    // all of it are, and whoever else has it now began later.
+    // The group leader may be gone. A group's number is not reused until all its processes are
+    // gone, and any later group with this number started later.
     let survivors = ProcessStat.all().filter { $0.group == record.process }
     guard !survivors.isEmpty, survivors.allSatisfy({ $0.start >= record.start }) else { return }
     if let head = survivors.first(where: { $0.id == record.process }), head.start != record.start {
@@ -37,7 +37,7 @@ struct WorkerRecord: Codable {
     kill(-record.process, SIGKILL)
   }
 
-  /// Empty where the kernel doesn't say: then the times since its start have to do.
+  /// Empty if the kernel provides none: then start times must suffice.
   private static let boot: String = {
     let path: BytePath = "/proc/sys/kernel/random/boot_id"
     let file = try? Descriptor.open(path, flags: O_RDONLY)

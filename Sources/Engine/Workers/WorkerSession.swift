@@ -5,24 +5,24 @@ package import PipelineModel
 package import PipelinePlugin
 import Synchronization
 
-/// A worker that is spoken to one message after the other, for who checks a plugin.
+/// A worker driven one message at a time, for checking a plugin.
 ///
-/// Unlike a lane it has no opinion on what the plugin says.
+/// Unlike a lane, it does not judge what the plugin sends.
 package final class WorkerSession: Sendable {
-  /// What a worker says or does.
+  /// An event from a worker.
   package enum Event: Sendable {
     case message(PluginMessage)
     /// A line of standard error.
     case log(String)
-    /// A line of standard output that is no message; to follow “gave an answer”.
+    /// A line of standard output that is not a message; worded to follow “returned an answer”.
     case nonsense(String)
-    /// It is gone; to follow “ended”. The last event.
+    /// The worker is gone; worded to follow “ended”. The last event.
     case ended(String)
   }
 
-  /// The folder that it reads from.
+  /// The folder that the worker reads from.
   package var input: BytePath { folder.inputPath }
-  /// The folder that it writes to.
+  /// The folder that the worker writes to.
   package var output: BytePath { folder.outputPath }
 
   private let folder: WorkerFolder
@@ -35,7 +35,7 @@ package final class WorkerSession: Sendable {
   /// - Parameters:
   ///   - program: the plugin, and what it may do.
   ///   - name: the new folder's name.
-  ///   - work: where that is made.
+  ///   - work: the parent of the new folder.
   package init(
     _ program: WorkerProgram, named name: BytePath, in work: BytePath
   ) throws(FileError) {
@@ -66,23 +66,23 @@ package final class WorkerSession: Sendable {
   /// Sends a message.
   package func send(_ message: HostMessage) { worker.send(message) }
 
-  /// Waits for what it says or does next; `nil` if that is nothing for so long.
+  /// Waits for the next event; `nil` if there is none within this time.
   package func next(within time: TimeSpan) -> Event? { events.next(within: time) }
 
-  /// Copies a file into its folder.
+  /// Copies a file into the worker's folder.
   ///
-  /// - Returns: the path to tell it.
+  /// - Returns: the path to send to the worker.
   package func place(_ file: BytePath, as name: BytePath) throws(FileError) -> BytePath {
     try folder.place(file, as: name, mayLink: false)
   }
 
-  /// Removes what is in both of its folders.
+  /// Removes the contents of both of its folders.
   package func empty() throws(FileError) { try folder.empty() }
 
-  /// Closes its standard input.
+  /// Closes the worker's standard input.
   package func closeInput() { worker.closeInput() }
 
-  /// Ends it if it has not ended, and removes its folder.
+  /// Ends the worker if it still runs, and removes its folder.
   package func end() throws(FileError) {
     timer.stop()
     worker.signal(SIGKILL)
@@ -93,14 +93,14 @@ package final class WorkerSession: Sendable {
   }
 }
 
-/// What a worker said and nobody has looked at yet.
+/// Events that have not been read yet.
 private final class EventQueue: Sendable {
   private struct State {
     var events: [WorkerSession.Event] = []
     var hasEnded = false
   }
 
-  /// Beyond so many, a plugin that floods its log is not listened to.
+  /// The number of waiting events beyond which log and progress messages are dropped.
   private static let mostWaiting = 1000
 
   private let state = Mutex(State())
@@ -125,7 +125,7 @@ private final class EventQueue: Sendable {
   }
 
   func next(within time: TimeSpan) -> WorkerSession.Event? {
-    // Nothing comes after its end.
+    // Nothing follows the end.
     if state.withLock({ $0.hasEnded }) { return nil }
     guard arrived.wait(timeout: .now() + .milliseconds(time.milliseconds)) == .success else {
       return nil

@@ -172,7 +172,7 @@ final class HostilePluginTests {
     #expect(json.output.unicodeScalars.allSatisfy { $0 == "\n" || !$0.isControlling })
     let reasons = try json.events().of("failure").compactMap { $0["reason"]?.string }
     #expect(reasons.contains { $0.contains("\u{1B}]0;x\u{7}\u{9B}31m\u{202E}gpj\r\n\t") })
-    #expect(reasons.contains { $0.contains("the facts are no object") })
+    #expect(reasons.contains { $0.contains("the facts are not an object") })
     #expect(reasons.allSatisfy { $0.unicodeScalars.count <= 2000 })
   }
 
