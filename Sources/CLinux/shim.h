@@ -1,5 +1,5 @@
-// Kernel interfaces that Swift's Glibc module can't give: variadic calls in a
-// fixed arity, and constants that are macros with casts.
+// Kernel interfaces missing from Swift's Glibc module: fixed-arity forms of variadic calls, and
+// constants that are macros with casts.
 
 #ifndef PIPELINE_LINUX_SHIM_H
 #define PIPELINE_LINUX_SHIM_H
@@ -21,12 +21,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// openat(2) is variadic: the mode is there only with O_CREAT.
+// openat(2) is variadic: it takes the mode only with O_CREAT.
 static inline int pipeline_openat(int folder, const char *path, int flags, mode_t mode) {
   return openat(folder, path, flags, mode);
 }
 
-// O_PATH needs _GNU_SOURCE: a place in the file system, whose content is not opened.
+// O_PATH needs _GNU_SOURCE. It opens a location in the file system, not its content.
 enum { pipeline_open_place = O_PATH };
 
 // fcntl(2) is variadic.
@@ -34,7 +34,7 @@ static inline int pipeline_fcntl(int descriptor, int command, int argument) {
   return fcntl(descriptor, command, argument);
 }
 
-// ioctl(2) is variadic, FICLONE a macro that Swift can't evaluate.
+// ioctl(2) is variadic, and Swift can't evaluate the FICLONE macro.
 static inline int pipeline_clone(int destination, int source) {
   return ioctl(destination, FICLONE, source);
 }
@@ -53,14 +53,14 @@ static inline int pipeline_rename_without_replacing(
   return renameat2(old_folder, old_path, new_folder, new_path, RENAME_NOREPLACE);
 }
 
-// The flags of sync_file_range(2) need _GNU_SOURCE. Starts writing a file's
-// pages without waiting, so that the fsync of many files overlaps.
+// The flags of sync_file_range(2) need _GNU_SOURCE. Starts writing a file's pages without waiting,
+// so that the fsyncs of many files overlap.
 static inline int pipeline_start_writing(int descriptor) {
   return sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE);
 }
 
-// Writes all of a file's pages, waits for them, and tells of what failed: with all three flags
-// as fsync(2) does it before it turns to the metadata.
+// Writes all of a file's pages, waits for them and reports errors: with all three flags, as
+// fsync(2) does before it writes the metadata.
 static inline int pipeline_write_pages(int descriptor) {
   return sync_file_range(
       descriptor, 0, 0,
@@ -77,27 +77,27 @@ static inline int pipeline_set_direct(int descriptor, int is_direct) {
 // syncfs(2) needs _GNU_SOURCE.
 static inline int pipeline_sync_file_system(int descriptor) { return syncfs(descriptor); }
 
-// accept4(2) needs _GNU_SOURCE. By its number, because <sys/socket.h> with
-// _GNU_SOURCE has another `fd_set` than Swift's Glibc module, and Clang refuses two.
+// accept4(2) needs _GNU_SOURCE. Called by number, because <sys/socket.h> with _GNU_SOURCE defines
+// another `fd_set` than Swift's Glibc module, and Clang rejects two.
 static inline int pipeline_accept(int descriptor) {
   return (int)syscall(SYS_accept4, descriptor, NULL, NULL, O_CLOEXEC);
 }
 
-// `struct ucred` of unix(7) needs _GNU_SOURCE, too.
+// `struct ucred` of unix(7) also needs _GNU_SOURCE.
 struct pipeline_peer {
   int process;
   unsigned int user, group;
 };
 
-// pidfd_open(2) has no wrapper in glibc 2.36's headers that Swift sees. The descriptor
-// can be polled: it is readable once the process has ended. Always close-on-exec.
+// pidfd_open(2) has no declaration in the glibc 2.36 headers that Swift sees. The descriptor polls
+// as readable once the process has ended. Always close-on-exec.
 static inline int pipeline_open_process(int process) {
   return (int)syscall(SYS_pidfd_open, process, 0);
 }
 
-// epoll(7), by its numbers: <sys/epoll.h> with _GNU_SOURCE has another `fd_set` than Swift's
-// Glibc module, and Clang refuses two. The kernel's struct is packed on x86-64 only, so that
-// it is as it is on 32 bits. Source: linux/eventpoll.h.
+// epoll(7), by number: <sys/epoll.h> with _GNU_SOURCE defines another `fd_set` than Swift's Glibc
+// module, and Clang rejects two. The kernel packs the struct on x86-64 only, to match its 32-bit
+// layout. Source: linux/eventpoll.h.
 struct pipeline_epoll_event {
   unsigned int events;
   unsigned long long name;
@@ -144,11 +144,11 @@ static inline int pipeline_adopt_orphans(void) {
   return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }
 
-// waitid(2), by its numbers: <signal.h> under _GNU_SOURCE would be another module's than
-// Swift's Glibc. Looks for a child of a group that has ended and leaves it as it is. The
-// process's number comes first behind three numbers and what aligns a pointer.
+// waitid(2), by number: <signal.h> under _GNU_SOURCE would belong to another module than Swift's
+// Glibc. Finds a child of a group that has ended, without reaping it. The process ID follows three
+// numbers and the padding that aligns a pointer.
 //
-// Returns 0 if none has ended, and less if there is none.
+// Returns 0 if none has ended, a negative number if there is none.
 static inline int pipeline_ended_of_group(int group) {
   union { int numbers[32]; void *alignment; } info = {{0}};
   const int of_group = 2, nohang = 1, exited = 4, nowait = 0x01000000;
@@ -156,12 +156,12 @@ static inline int pipeline_ended_of_group(int group) {
   return info.numbers[sizeof(void *) == 8 ? 4 : 3];
 }
 
-// statfs(2): struct and function share a name, which Swift can't tell apart.
+// statfs(2): Swift can't tell the struct from the function of the same name.
 static inline int pipeline_statfs(int descriptor, struct statfs *result) {
   return fstatfs(descriptor, result);
 }
 
-// fgetxattr(2), which no header that Swift imports declares.
+// fgetxattr(2), declared by no header that Swift imports.
 static inline long pipeline_get_attribute(
     int descriptor, const char *name, void *value, size_t size) {
   return syscall(SYS_fgetxattr, descriptor, name, value, size);

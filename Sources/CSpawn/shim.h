@@ -1,5 +1,5 @@
-// What starting a program needs and <spawn.h> and <unistd.h> have under _GNU_SOURCE
-// only, which Swift's own import lacks.
+// What starting a program needs from <spawn.h> and <unistd.h>, declared only under _GNU_SOURCE,
+// which Swift's own import lacks.
 
 #include <spawn.h>
 

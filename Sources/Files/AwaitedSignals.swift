@@ -1,12 +1,12 @@
 import CLinux
 import Glibc
 
-/// Signals that a thread waits for, so that they interrupt no other. Source: sigtimedwait(2).
+/// Signals for one thread to wait for, so that they interrupt no other. Source: sigtimedwait(2).
 package struct AwaitedSignals: Sendable {
   private let numbers: [Int32]
   private let set: sigset_t
 
-  /// Makes it for some signals.
+  /// Creates a set of signals.
   package init(_ numbers: [Int32]) {
     var set = sigset_t()
     sigemptyset(&set)
@@ -15,20 +15,20 @@ package struct AwaitedSignals: Sendable {
     self.set = set
   }
 
-  /// Holds them back in this thread and in all that it will make, and so for who waits.
+  /// Blocks them in this thread and all threads it creates, so they stay pending for the waiter.
   ///
-  /// Threads of Dispatch and `DedicatedThread` hold all signals back by themselves.
+  /// Threads of Dispatch and `DedicatedThread` block all signals themselves.
   package func holdBack() {
     var set = set
-    // One that is ignored would never come.
+    // An ignored signal would never arrive.
     for number in numbers { signal(number, SIG_DFL) }
     pthread_sigmask(SIG_BLOCK, &set, nil)
   }
 
-  /// Waits for one of them.
+  /// Waits for one of the signals.
   ///
-  /// - Parameter milliseconds: how long, below 1000; for ever by default.
-  /// - Returns: its number; `nil` if none came in time.
+  /// - Parameter milliseconds: the timeout, below 1000; none by default.
+  /// - Returns: the signal's number; `nil` if none arrived in time.
   package func next(within milliseconds: Int? = nil) -> Int32? {
     var set = set
     let number: Int32

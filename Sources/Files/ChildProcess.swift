@@ -3,10 +3,9 @@ import Glibc
 package import PipelineModel
 import Synchronization
 
-/// A program that this process started, at the head of a process group of its own.
+/// A program started by this process, as the leader of its own process group.
 ///
-/// As long as it is not reaped, its number belongs to nobody else, so that a
-/// signal can't reach a stranger.
+/// Until it is reaped, its ID can't be reused, so signals never reach a stranger.
 package final class ChildProcess: Sendable {
   /// How a process ended. Source: wait(2).
   package enum Ending: Hashable, Sendable {
@@ -16,20 +15,20 @@ package final class ChildProcess: Sendable {
     case signal(Int32)
   }
 
-  /// What a program is started with.
+  /// What to start a program with.
   package struct Start: Sendable {
     /// The absolute path of the program.
     package var program: BytePath
-    /// All its arguments, its name first.
+    /// All its arguments, beginning with its name.
     package var arguments: [BytePath]
     /// Its whole environment, as `NAME=value`.
     package var environment: [BytePath]
     /// Its standard input, output and error.
     package var streams: (input: Descriptor, output: Descriptor, error: Descriptor)
-    /// What it gets as its descriptor 3; `nil` for nothing.
+    /// Its descriptor 3; `nil` for none.
     package var extra: Descriptor?
 
-    /// Makes it from its parts.
+    /// Creates it from its parts.
     package init(
       program: BytePath, arguments: [BytePath], environment: [BytePath],
       streams: (input: Descriptor, output: Descriptor, error: Descriptor),
@@ -46,20 +45,20 @@ package final class ChildProcess: Sendable {
   private struct State {
     var ending: Ending?
     var endedAt: ContinuousClock.Instant?
-    /// Whether nobody of the group is left.
+    /// Whether no process of the group is left.
     var isGroupGone = false
     var reapedSeconds = 0.0
   }
 
-  /// Its number, and that of its group.
+  /// The ID of the process and of its group.
   package let id: Int32
-  /// Readable once it has ended. Source: pidfd_open(2).
+  /// Readable once the process has ended. Source: pidfd_open(2).
   package let watched: Descriptor
   private let state = Mutex(State())
 
-  /// All that were started and are not gone.
+  /// All started processes that are not gone.
   private static let living = Mutex<[Int32: ChildProcess]>([:])
-  /// How long the kernel may take to end a process that SIGKILL was sent to.
+  /// How long the kernel may take to end a process after SIGKILL.
   private static let patience = Duration.seconds(5)
 
   private init(id: Int32, watched: Descriptor) {
@@ -69,10 +68,10 @@ package final class ChildProcess: Sendable {
 
   /// Starts a program. Source: posix_spawn(3).
   ///
-  /// Where it asks to be ended with its parent, the kernel goes by the *thread*
-  /// that called this, which therefore has to live as long as the process.
+  /// If it asks to be killed with its parent, the kernel means the *thread* that called this, which
+  /// must therefore outlive it.
   package static func start(_ start: Start) throws(FileError) -> ChildProcess {
-    // What a process leaves behind that ends becomes this program's child, to be waited for.
+    // Orphans of an ended process become this program's children, to be reaped.
     OwnProcess.adoptOrphans()
     let id = try spawn(start)
     do throws(FileError) {
@@ -82,39 +81,37 @@ package final class ChildProcess: Sendable {
       living.withLock { $0[id] = child }
       return child
     } catch {
-      // What can't be watched can't be ended in time: it is ended now.
+      // A process that can't be watched can't be ended in time, so end it now.
       kill(-id, SIGKILL)
       waitpid(id, nil, 0)
       throw error
     }
   }
 
-  /// Ends all that were started, with their groups; for a program that ends itself at once.
+  /// Kills all started processes and their groups, for a program that exits at once.
   package static func endAll() {
     for child in living.withLock({ Array($0.values) }) { child.signalGroup(SIGKILL) }
   }
 
-  /// Sends a signal to the process and all of its group; nothing once it is reaped.
+  /// Sends a signal to the process and its group; does nothing once the process is reaped.
   package func signalGroup(_ number: Int32) {
     state.withLock { state in
       if state.ending == nil { kill(-id, number) }
     }
   }
 
-  /// Seconds on processors of those that the process left behind and that have ended.
+  /// CPU seconds of the group's other processes that were reaped.
   package var reapedSeconds: Double { state.withLock { $0.reapedSeconds } }
 
-  /// Waits for whoever of the group has ended; once the process itself has, ends the others.
+  /// Reaps ended processes of the group without blocking; kills the others after the leader.
   ///
-  /// Returns at once.
-  ///
-  /// - Returns: how the process ended; `nil` as long as it or another of the group is left.
+  /// - Returns: how the leader ended; `nil` while it or another process of the group is left.
   package func reap() -> Ending? {
     let ending = state.withLock { state -> Ending? in
       if state.isGroupGone { return state.ending }
       if state.ending == nil { reapHead(&state) }
       guard state.ending != nil, let endedAt = state.endedAt else { return nil }
-      // As long as this finds somebody, the group's number belongs to nobody else.
+      // While this finds a process, the group's ID can't be reused.
       while let found = wait(-id, &state) {
         if found == 0, ContinuousClock().now - endedAt < Self.patience { return nil }
         if found == 0 { break }
@@ -133,14 +130,14 @@ package final class ChildProcess: Sendable {
 
   private func reapHead(_ state: inout State) {
     while true {
-      // Looked at first: the process itself is waited for last.
+      // Checked first, so that the leader is reaped last.
       let process = pipeline_ended_of_group(id)
       if process <= 0 { return }
       if process == id { break }
       _ = wait(process, &state)
     }
-    // Sent as long as the number is taken. Who is about to fork does not get to it: the kernel
-    // has the signal come first. Source: kernel/fork.c, “recalc_sigpending” in copy_process.
+    // Sent while the ID is still taken. A process about to fork can't escape: the kernel delivers
+    // the signal first. Source: kernel/fork.c, “recalc_sigpending” in copy_process.
     kill(-id, SIGKILL)
     var status: Int32 = 0
     while waitpid(id, &status, 0) < 0, errno == EINTR {}
@@ -149,9 +146,9 @@ package final class ChildProcess: Sendable {
     state.endedAt = ContinuousClock().now
   }
 
-  /// Waits for a process, or for one of a group, without waiting.
+  /// Reaps a process, or one of a group, without blocking.
   ///
-  /// - Returns: its number; 0 if none has ended, `nil` if there is none.
+  /// - Returns: its ID; 0 if none has ended, `nil` if there is none.
   private func wait(_ process: Int32, _ state: inout State) -> Int32? {
     var usage = rusage()
     let found = wait4(process, nil, WNOHANG, &usage)
@@ -178,7 +175,7 @@ package final class ChildProcess: Sendable {
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
     posix_spawnattr_setpgroup(&attributes, 0)
-    // What this program ignores or blocks is its own affair.
+    // The program must not inherit the signals that this one ignores or blocks.
     var signals = sigset_t()
     sigfillset(&signals)
     posix_spawnattr_setsigdefault(&attributes, &signals)
@@ -198,7 +195,7 @@ package final class ChildProcess: Sendable {
     return id
   }
 
-  /// Calls `body` with texts as C has them: an array of pointers, `nil` at its end.
+  /// Calls `body` with a null-terminated array of C strings.
   private static func withCStrings<Result>(
     _ texts: [BytePath], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
   ) -> Result {

@@ -1,29 +1,29 @@
 import Glibc
 package import PipelineModel
 
-/// Sends datagrams to one Unix socket that another process listens on. Source: unix(7).
+/// A sender of datagrams to another process's Unix socket. Source: unix(7).
 package struct DatagramSender: Sendable {
   private let socket: Descriptor
   private let path: BytePath
 
-  /// Makes a sender; nothing is connected, so the listener may come later or anew.
+  /// Creates a sender without connecting, so the listener may start later or restart.
   ///
-  /// - Parameter path: an absolute path, or `@` and a name in the abstract namespace.
-  /// - Throws: `FileError` if it is neither, or longer than the kernel's limit.
+  /// - Parameter path: an absolute path, or `@` and an abstract name.
+  /// - Throws: `FileError` if it is neither, or exceeds the kernel's limit.
   package init(to path: BytePath) throws(FileError) {
     self.path = path
     let first = path.bytes.first
-    // The kernel wants a byte behind a path to end it.
+    // The kernel needs a zero byte after a path.
     let limit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
     guard first == UInt8(ascii: "/") || first == UInt8(ascii: "@"), path.bytes.count > 1,
       path.bytes.count <= limit
     else {
-      throw FileError(.other, "“\(path.printable)” is no address of a socket.", path: path)
+      throw FileError(.other, "“\(path.printable)” is not a socket address.", path: path)
     }
     let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
     let number = try systemCall("make a socket for", path) { Glibc.socket(AF_UNIX, kind, 0) }
     socket = Descriptor(takingOver: number, path: path)
-    // A listener that stopped reading must not stop the sender: a send waits no longer.
+    // A listener that stopped reading must not block the sender, so sends time out.
     var patience = timeval(tv_sec: 2, tv_usec: 0)
     try systemCall("set up the socket for", path) {
       setsockopt(
@@ -39,7 +39,7 @@ package struct DatagramSender: Sendable {
     let isAbstract = path.bytes.first == UInt8(ascii: "@")
     if isAbstract { address.sun_path.0 = 0 }
     let prefix = MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? 2
-    // An abstract name is exactly its bytes; a path ends in a zero.
+    // An abstract name is exactly its bytes; a path ends with a zero byte.
     let length = socklen_t(prefix + path.bytes.count + (isAbstract ? 0 : 1))
     let count = try systemCall("send to", path) {
       bytes.withUnsafeBytes { payload in
@@ -53,7 +53,7 @@ package struct DatagramSender: Sendable {
       }
     }
     guard count == bytes.count else {
-      throw FileError(.other, "“\(path.printable)” took only a part of a message.", path: path)
+      throw FileError(.other, "“\(path.printable)” accepted only part of a message.", path: path)
     }
   }
 }

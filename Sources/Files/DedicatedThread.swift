@@ -1,10 +1,10 @@
 import Glibc
 import PipelineModel
 
-/// A thread that does one thing, and is not waited for. Source: pthread_create(3).
+/// A thread for one task, which nobody joins. Source: pthread_create(3).
 ///
-/// Not one of Dispatch's: those are begun and ended as Dispatch likes, and this one
-/// is blocked for as long as the process lives. Signals to the process go to others.
+/// Not a Dispatch thread: Dispatch starts and ends those at will, and this one blocks for the
+/// process's lifetime. Signals to the process go to other threads.
 package struct DedicatedThread: Sendable {
   private final class Body: Sendable {
     let run: @Sendable () -> Void
@@ -13,11 +13,11 @@ package struct DedicatedThread: Sendable {
 
   /// Starts a thread.
   ///
-  /// - Throws: `FileError` where this user may have no more of them.
+  /// - Throws: `FileError` if the user's limit of threads is reached.
   package static func start(_ run: @escaping @Sendable () -> Void) throws(FileError) {
     var thread = pthread_t()
     let context = Unmanaged.passRetained(Body(run))
-    // Held back before it is made: it inherits that, and a signal finds it in no moment.
+    // Blocked before creation, so that the thread inherits the mask and never receives a signal.
     var (all, before) = (sigset_t(), sigset_t())
     sigfillset(&all)
     pthread_sigmask(SIG_BLOCK, &all, &before)
@@ -31,7 +31,7 @@ package struct DedicatedThread: Sendable {
       }, context.toOpaque())
     pthread_sigmask(SIG_SETMASK, &before, nil)
     guard code == 0 else {
-      // Nobody else will take what was kept for the thread.
+      // The thread that would release this was not made.
       context.release()
       throw FileError("start a thread of", "this program", errno: code)
     }

@@ -2,33 +2,32 @@ import CLinux
 import Glibc
 package import PipelineModel
 
-/// The control group of this program, where whoever started it gave it to divide.
+/// This program's control group, if whoever started the program delegated it.
 ///
-/// systemd does with `Delegate=`, and marks the group. An unmarked group is left alone even
-/// where it could be written: other programs may be in it, and somebody else takes care of it.
-/// Source: systemd.resource-control(5), and “Control Group APIs and Delegation” of systemd.
+/// systemd does so with `Delegate=`, and marks the group. An unmarked group is left alone even if
+/// writable: other programs may be in it, and someone else manages it. Source:
+/// systemd.resource-control(5), and “Control Group APIs and Delegation” of systemd.
 package struct DelegatedControlGroup: Sendable {
-  /// Why there is none.
+  /// Why no group is delegated.
   package enum Absence: Error, Hashable, Sendable {
-    /// The kernel has no version 2 of control groups, or it is not mounted.
+    /// The kernel has no cgroup v2, or it is not mounted.
     case noHierarchy
     /// The kernel has these controllers elsewhere, or not at all.
     case noControllers([String])
-    /// Nobody gave the group to this program.
+    /// Nobody delegated the group to this program.
     case notDelegated(BytePath)
-    /// This program may not write to it.
+    /// This program may not write to the group.
     case notWritable(BytePath)
-    /// It can't be looked at.
+    /// The group can't be examined.
     case error(FileError)
-    /// It was given to this program, and can't be divided: others are in it, for instance.
+    /// The group was delegated but can't be divided, for example because other processes are in it.
     case notDivided(FileError)
   }
 
-  /// What is needed of the kernel.
   private static let controllers = ["memory", "pids"]
-  /// How the group is marked, for every user and for root alone.
+  /// The attributes that mark a delegated group, for every user and for root alone.
   private static let marks = ["user.delegate", "trusted.delegate"]
-  /// Where this program itself goes: a group that is divided must have no processes of its own.
+  /// This program's own subgroup: a divided group must contain no processes itself.
   private static let ownName: BytePath = "program"
 
   private let folder: Descriptor
@@ -36,11 +35,11 @@ package struct DelegatedControlGroup: Sendable {
   /// Its folder.
   package var path: BytePath { folder.path }
 
-  /// Looks for it, and changes nothing.
+  /// Looks for the group; changes nothing.
   ///
   /// - Parameters:
   ///   - membership: the file that names this process's groups.
-  ///   - mounts: where file systems are mounted.
+  ///   - mounts: the mounted file systems.
   package static func find(
     membership: BytePath = "/proc/self/cgroup", mounts: MountTable = MountTable()
   ) throws(Absence) -> DelegatedControlGroup {
@@ -62,10 +61,9 @@ package struct DelegatedControlGroup: Sendable {
     return DelegatedControlGroup(folder: folder)
   }
 
-  /// Moves this program into a group of its own, so that groups can be made beside it.
+  /// Moves this program into a subgroup, so that groups can be made next to it.
   ///
-  /// - Throws: `FileError` of code `busy` where other processes share the group; nothing has
-  ///   changed then.
+  /// - Throws: `FileError` of code `busy` if other processes share the group; nothing changes then.
   package func divide() throws(FileError) {
     let own = try ControlGroup(Self.ownName, in: folder)
     try ControlGroup.enter(own.path)
@@ -79,18 +77,18 @@ package struct DelegatedControlGroup: Sendable {
     }
   }
 
-  /// Makes a group beside that of this program; after `divide`.
+  /// Makes a group next to this program's; call `divide` first.
   package func makeGroup(_ name: BytePath) throws(FileError) -> ControlGroup {
     try ControlGroup(name, in: folder)
   }
 
-  /// The group of version 2 that this process is in; `nil` where there are none.
+  /// This process's cgroup v2 group; `nil` if there is none.
   private static func group(
     _ membership: BytePath, _ mounts: MountTable
   ) throws(FileError) -> Descriptor? {
     let lines = try Descriptor.openFolder(membership.parent).readFile(membership.lastComponent)
       .split(separator: UInt8(ascii: "\n"))
-    // Groups of version 1 have a number and names in front of their path.
+    // cgroup v1 lines have a number and names before the path.
     guard let line = lines.first(where: { $0.starts(with: Array("0::/".utf8)) }),
       let mount = try mounts.firstMount(ofType: "cgroup2")
     else { return nil }
@@ -98,7 +96,7 @@ package struct DelegatedControlGroup: Sendable {
     return try Descriptor.openFolder(name.isEmpty ? mount : mount.appending(name))
   }
 
-  /// The controllers that a group may hand on.
+  /// The controllers available to a group.
   private static func words(of folder: Descriptor) throws(FileError) -> [String] {
     let text = String(decoding: try folder.readFile("cgroup.controllers"), as: UTF8.self)
     return text.split(whereSeparator: \.isWhitespace).map(String.init)
@@ -112,7 +110,7 @@ package struct DelegatedControlGroup: Sendable {
 }
 
 extension DelegatedControlGroup.Absence {
-  /// A sentence that says why, and where it helps what to do.
+  /// A sentence with the reason and, where it helps, the remedy.
   package var message: String {
     switch self {
     case .noHierarchy: "There is no cgroup v2 here."

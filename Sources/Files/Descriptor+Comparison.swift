@@ -1,12 +1,12 @@
 import Glibc
 
 extension Descriptor {
-  /// Whether this file begins with all bytes of another, as a whole file does with a part of it.
+  /// Whether this file begins with all bytes of another, as a file does with its partial copy.
   ///
-  /// Both are read from their beginning.
+  /// Reads both from the beginning.
   ///
-  /// - Parameter isStopped: asked for each mebibyte, if given.
-  /// - Throws: `FileError`, of code `stopped` if that is true.
+  /// - Parameter isStopped: called for each mebibyte, if given.
+  /// - Throws: `FileError`, of code `stopped` if `isStopped` returns true.
   package func begins(
     with part: Descriptor, isStopped: (() -> Bool)? = nil
   ) throws(FileError) -> Bool {
@@ -30,7 +30,7 @@ extension Descriptor {
     }
   }
 
-  /// Reads until a buffer is full; returns whether there was that much.
+  /// Fills a buffer; returns whether the file had that many bytes left.
   private func fill(_ buffer: UnsafeMutableRawBufferPointer) throws(FileError) -> Bool {
     var rest = buffer
     while !rest.isEmpty {

@@ -4,26 +4,26 @@ import Hashing
 package import PipelineModel
 
 extension Descriptor {
-  /// What addresses, offsets and lengths of direct reads are a multiple of; no common disk wants more.
+  /// Alignment of addresses, offsets and lengths of direct reads; no common disk needs more.
   private static let directAlignment = 1 << 12
 
-  /// The most bytes of a direct read: nothing reads ahead of it, so a small one waits for the disk often.
+  /// The most bytes of a direct read. It has no read-ahead, so small reads wait for the disk often.
   private static let directReadSize = 2 << 20
 
-  /// Hashes the whole file with bytes that come from the disk, as far as that can be asked for.
+  /// Hashes the whole file with bytes from the disk, where possible.
   ///
-  /// Pages in the cache are dropped, and the bytes read past it where the file system grants
-  /// that, else through it. Source: posix_fadvise(2); open(2), “O_DIRECT”.
+  /// Drops cached pages, then reads past the cache if the file system supports that, otherwise
+  /// through it. Source: posix_fadvise(2); open(2), “O_DIRECT”.
   ///
-  /// - Parameter isStopped: asked for every two mebibytes, if given.
-  /// - Returns: the SHA-256 and the number of bytes that were read.
-  /// - Throws: `FileError`, of code `stopped` if that is true.
+  /// - Parameter isStopped: called every 2 MiB, if given.
+  /// - Returns: the SHA-256 and the number of bytes read.
+  /// - Throws: `FileError`, of code `stopped` if `isStopped` returns true.
   package func hashFromDisk(
     isStopped: (() -> Bool)? = nil
   ) throws(FileError) -> (digest: Digest, size: Int) {
     let hash = SHA256()
     var size = 0
-    // Advice: what a program has changed and nobody has written yet stays.
+    // Only advice: dirty pages stay.
     _ = posix_fadvise(number, 0, 0, POSIX_FADV_DONTNEED)
     try seek(to: 0)
     let expected = try status().identity.size
@@ -47,17 +47,17 @@ extension Descriptor {
       if isStopped?() == true { throw .stopped(path) }
       hash.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
       size += count
-      // The file's end: behind it there is no place that a direct read may begin at.
+      // The file's end; no direct read may begin at an unaligned offset.
       if isDirect, count % Self.directAlignment != 0 { isDirect = setDirect(false) }
     }
   }
 
-  /// Asks for reads past the page cache, or for ordinary ones again. Source: fcntl(2), F_SETFL.
+  /// Turns reads past the page cache on or off. Source: fcntl(2), F_SETFL.
   ///
   /// - Returns: whether reads are direct from now on.
   @discardableResult
   private func setDirect(_ isDirect: Bool) -> Bool {
-    // A file system without them refuses.
+    // A file system without direct reads refuses.
     pipeline_set_direct(number, isDirect ? 1 : 0) == 0 && isDirect
   }
 }

@@ -2,12 +2,11 @@ import Hashing
 package import PipelineModel
 
 extension Descriptor {
-  /// Copies another file from its beginning into this empty one, which shares its
-  /// blocks where the file system can.
+  /// Copies a whole file into this empty one, sharing blocks if the file system can.
   ///
-  /// - Parameter isStopped: asked for each mebibyte, if given.
-  /// - Returns: the SHA-256 of what was read.
-  /// - Throws: `FileError`, of code `stopped` if that is true.
+  /// - Parameter isStopped: called for each mebibyte, if given.
+  /// - Returns: the SHA-256 of the bytes read.
+  /// - Throws: `FileError`, of code `stopped` if `isStopped` returns true.
   package func fill(
     from source: Descriptor, isStopped: (() -> Bool)? = nil
   ) throws(FileError) -> Digest {

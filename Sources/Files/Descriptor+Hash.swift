@@ -5,10 +5,10 @@ extension Descriptor {
   /// Hashes from the current position to the end.
   ///
   /// - Parameters:
-  ///   - size: how many bytes are expected, so that little memory is taken for few.
-  ///   - isStopped: asked for each mebibyte, if given.
-  /// - Returns: the SHA-256 and the number of bytes that were read.
-  /// - Throws: `FileError`, of code `stopped` if that is true.
+  ///   - size: the expected number of bytes, so that a small file needs little memory.
+  ///   - isStopped: called for each mebibyte, if given.
+  /// - Returns: the SHA-256 and the number of bytes read.
+  /// - Throws: `FileError`, of code `stopped` if `isStopped` returns true.
   package func hash(
     expecting size: Int = .max, isStopped: (() -> Bool)? = nil
   ) throws(FileError) -> (digest: Digest, size: Int) {

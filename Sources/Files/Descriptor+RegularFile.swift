@@ -2,7 +2,7 @@ import Glibc
 package import PipelineModel
 
 extension Descriptor {
-  /// Opens a file for reading that must be a plain one, without waiting for whatever else it is.
+  /// Opens a regular file for reading; never blocks on anything else.
   ///
   /// - Throws: `FileError` of code `notRegular` for a link, a folder, a pipe, a socket or a device.
   package static func openRegular(
@@ -10,10 +10,10 @@ extension Descriptor {
   ) throws(FileError) -> Descriptor {
     let file: Descriptor
     do throws(FileError) {
-      // A pipe without a writer would else keep the caller waiting.
+      // A pipe without a writer would otherwise block the caller.
       file = try open(name, in: folder, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
     } catch {
-      // The kernel's own reason for a link or a socket says little.
+      // The kernel's reason for a link or a socket says little.
       if let kind = try? folder.status(of: name).kind, kind != .regular {
         throw .notRegular(folder.path.appending(name), kind)
       }
@@ -26,14 +26,14 @@ extension Descriptor {
 }
 
 extension FileError {
-  /// The error of a path that stands for something else than a plain file.
+  /// The error of a path that is not a regular file.
   fileprivate static func notRegular(_ path: BytePath, _ kind: FileStatus.Kind) -> FileError {
-    FileError(.notRegular, "“\(path.printable)” is \(kind.name) and no plain file.", path: path)
+    FileError(.notRegular, "“\(path.printable)” is \(kind.name) , not a regular file.", path: path)
   }
 }
 
 extension FileStatus.Kind {
-  /// The kind with its article, for a sentence.
+  /// The kind with its article.
   fileprivate var name: String {
     switch self {
     case .regular: "a file"

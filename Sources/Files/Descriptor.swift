@@ -2,16 +2,16 @@ import CLinux
 import Glibc
 package import PipelineModel
 
-/// An open file or folder; closed when the last reference goes.
+/// An open file or folder; closed with the last reference.
 ///
-/// Every descriptor is close-on-exec. Methods name the path in their errors.
+/// Every descriptor is close-on-exec. Errors of methods name the path.
 package final class Descriptor: Sendable {
-  /// The kernel's number, valid as long as this object lives.
+  /// The kernel's number, valid while this object lives.
   package let number: Int32
-  /// The path that it was opened by.
+  /// The path it was opened by.
   package let path: BytePath
 
-  /// Takes over an open descriptor.
+  /// Takes ownership of an open descriptor.
   package init(takingOver number: Int32, path: BytePath) {
     self.number = number
     self.path = path
@@ -22,12 +22,12 @@ package final class Descriptor: Sendable {
     _ = Glibc.close(number)
   }
 
-  /// Opens a path, relative to a folder where one is given. Source: open(2).
+  /// Opens a path, relative to a folder if given. Source: open(2).
   ///
   /// - Parameters:
   ///   - folder: where a relative path begins; the working folder if `nil`.
   ///   - flags: `O_…` flags; `O_CLOEXEC` is added.
-  ///   - mode: permission bits of a file that is made.
+  ///   - mode: permission bits of a new file.
   package static func open(
     _ path: BytePath, in folder: Descriptor? = nil, flags: Int32, mode: UInt32 = 0
   ) throws(FileError) -> Descriptor {
@@ -40,7 +40,7 @@ package final class Descriptor: Sendable {
     return Descriptor(takingOver: number, path: whole)
   }
 
-  /// Opens a folder for reading its names and syncing it.
+  /// Opens a folder for listing and syncing.
   package static func openFolder(
     _ path: BytePath, in folder: Descriptor? = nil, followsLinks: Bool = true
   ) throws(FileError) -> Descriptor {
@@ -48,7 +48,7 @@ package final class Descriptor: Sendable {
     return try open(path, in: folder, flags: flags)
   }
 
-  /// Returns what the kernel knows of the file. Source: fstat(2).
+  /// Returns the file's status. Source: fstat(2).
   package func status() throws(FileError) -> FileStatus {
     var result = stat()
     try systemCall("examine", path) { fstat(number, &result) }
@@ -60,7 +60,7 @@ package final class Descriptor: Sendable {
     try systemCall("read", path) { Glibc.read(number, buffer.baseAddress, buffer.count) }
   }
 
-  /// Writes all the bytes, however short the kernel's writes are. Source: write(2).
+  /// Writes all bytes, repeating short writes. Source: write(2).
   package func write(_ bytes: UnsafeRawBufferPointer) throws(FileError) {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -72,7 +72,7 @@ package final class Descriptor: Sendable {
     }
   }
 
-  /// Writes all the bytes.
+  /// Writes all bytes.
   package func write(_ bytes: [UInt8]) throws(FileError) {
     try bytes.withUnsafeBytes { buffer in
       Result { () throws(FileError) in try write(buffer) }
@@ -89,31 +89,32 @@ package final class Descriptor: Sendable {
     try systemCall("sync", path) { fsync(number) }
   }
 
-  /// Waits until the bytes, and what is needed to find them, are on disk. Source: fdatasync(2).
+  /// Waits until the bytes, and the metadata needed to find them, are on disk. Source:
+  /// fdatasync(2).
   package func syncData() throws(FileError) {
     try systemCall("sync", path) { fdatasync(number) }
   }
 
   /// Starts writing dirty pages to disk without waiting. Source: sync_file_range(2).
   ///
-  /// - Throws: `FileError` where the file system has no place for them: a later flush may not
-  ///   tell of it again, as ext4 drops the pages.
+  /// - Throws: `FileError` if the file system has no space for them: a later flush may not report
+  ///   that again, as ext4 drops the pages.
   package func startWriting() throws(FileError) {
     try systemCall("write", path) {
       let result = pipeline_start_writing(number)
-      // A kernel without it: the flush does everything.
+      // A kernel without the call: the flush does everything.
       return result < 0 && errno == ENOSYS ? 0 : result
     }
   }
 
-  /// Writes all bytes to the disk and waits for them, but not for what is needed to find them,
-  /// nor for the disk's own cache: a flush's first half, with all errors that it would tell of.
-  /// Source: sync_file_range(2).
+  /// Writes all bytes to disk and waits for them, but not for the metadata needed to find them, nor
+  /// for the disk's own cache: the first half of a flush, with all its errors. Source:
+  /// sync_file_range(2).
   package func writePages() throws(FileError) {
     try systemCall("sync", path) { pipeline_write_pages(number) }
   }
 
-  /// Cuts a file off, and waits until that is on disk. Source: ftruncate(2).
+  /// Truncates a file and waits until that is on disk. Source: ftruncate(2).
   package func truncate(to size: Int) throws(FileError) {
     try systemCall("truncate", path) { ftruncate(number, off_t(size)) }
     try sync()
@@ -124,7 +125,7 @@ package final class Descriptor: Sendable {
     try systemCall("set the permissions of", path) { fchmod(number, mode) }
   }
 
-  /// Sets the modification time in nanoseconds since 1970. Source: futimens(3).
+  /// Sets the modification time, in nanoseconds since 1970. Source: futimens(3).
   package func setModified(_ nanoseconds: Int64) throws(FileError) {
     let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
     let time =
@@ -137,7 +138,7 @@ package final class Descriptor: Sendable {
 
   /// Makes this file share the blocks of another. Source: ioctl_ficlone(2).
   ///
-  /// - Returns: `false` where the file system can't, or the two are on different ones.
+  /// - Returns: `false` if the file system can't, or the two files are on different ones.
   package func clone(from source: Descriptor) throws(FileError) -> Bool {
     while pipeline_clone(number, source.number) < 0 {
       let code = errno

@@ -4,24 +4,23 @@ import Glibc
 import PipelineModel
 import Synchronization
 
-/// Tells on Dispatch queues when descriptors can be read or written. Source: epoll(7).
+/// Reports on Dispatch queues when descriptors become readable or writable. Source: epoll(7).
 ///
-/// Not Dispatch's own sources: on Linux their manager thread may still hold an event of
-/// a source that another thread cancels, and then reads freed memory. A program whose
-/// workers come and go crashes by it now and then. Source:
-/// github.com/swiftlang/swift-corelibs-libdispatch/issues/949. Here an event names its
-/// entry by a number that is never used again, so that one that comes late finds nothing.
+/// Not Dispatch sources: on Linux, their manager thread may still hold an event of a source that
+/// another thread cancels, and then reads freed memory. A program whose workers come and go crashes
+/// of it now and then. Source: github.com/swiftlang/swift-corelibs-libdispatch/issues/949. Here an
+/// event names its entry by a number that is never reused, so a late event finds nothing.
 package final class DescriptorEvents: Sendable {
-  /// Returns whether it is to be told again.
+  /// Returns whether to keep reporting.
   package typealias Body = @Sendable () -> Bool
 
-  /// What `forget` takes.
+  /// The argument of `forget`.
   package struct Registration: Sendable {
     fileprivate let name: UInt64
   }
 
   private struct Entry {
-    // Kept open as long as the kernel is asked about it.
+    // Kept open while the kernel watches it.
     let descriptor: Descriptor
     let events: UInt32
     let queue: DispatchQueue
@@ -33,10 +32,10 @@ package final class DescriptorEvents: Sendable {
     var entries: [UInt64: Entry] = [:]
   }
 
-  /// The one of this process.
+  /// The instance of this process.
   package static let shared = DescriptorEvents()
 
-  /// Negative where the machine gives no descriptor or thread for it.
+  /// Negative if the system has no descriptor or thread left for it.
   private let epoll: Int32
   private let state = Mutex(State())
 
@@ -50,15 +49,15 @@ package final class DescriptorEvents: Sendable {
       try DedicatedThread.start { while true { Self.shared.deliver() } }
       epoll = made
     } catch {
-      // Nobody would wait for it: descriptors are asked one by one.
+      // No thread would wait for events, so descriptors are polled one by one.
       Glibc.close(made)
       epoll = -1
     }
   }
 
-  /// Tells when there is something to read, or the end is reached.
+  /// Reports when the descriptor has data or is at its end.
   ///
-  /// - Parameter body: called on `queue`, never twice at a time.
+  /// - Parameter body: called on `queue`, never concurrently.
   @discardableResult
   package func read(
     _ descriptor: Descriptor, on queue: DispatchQueue, _ body: @escaping Body
@@ -69,9 +68,9 @@ package final class DescriptorEvents: Sendable {
         body: body))
   }
 
-  /// Tells when there is room to write, or nobody reads any more.
+  /// Reports when the descriptor accepts data or has no reader left.
   ///
-  /// - Parameter body: called on `queue`, never twice at a time.
+  /// - Parameter body: called on `queue`, never concurrently.
   @discardableResult
   package func write(
     _ descriptor: Descriptor, on queue: DispatchQueue, _ body: @escaping Body
@@ -82,7 +81,7 @@ package final class DescriptorEvents: Sendable {
         body: body))
   }
 
-  /// Tells no more, except what is being told at this moment; lets the descriptor go.
+  /// Stops reporting, except a report already under way; releases the descriptor.
   package func forget(_ registration: Registration) {
     let entry = state.withLock { $0.entries.removeValue(forKey: registration.name) }
     if let entry { control(Int32(pipeline_epoll_remove), entry, registration.name) }
@@ -103,7 +102,7 @@ package final class DescriptorEvents: Sendable {
     pipeline_epoll_control(epoll, operation, entry.descriptor.number, entry.events, name) >= 0
   }
 
-  /// What can't be watched is asked every now and then, and so is never waited for in vain.
+  /// Polls a descriptor that epoll can't watch.
   private func ask(_ entry: Entry, _ name: UInt64) {
     entry.queue.asyncAfter(deadline: .now() + .milliseconds(10)) { [self] in
       guard isKnown(name) else { return }
@@ -116,9 +115,9 @@ package final class DescriptorEvents: Sendable {
 
   private func isKnown(_ name: UInt64) -> Bool { state.withLock { $0.entries[name] != nil } }
 
-  /// Waits for events and tells them.
-  // Not inlined: what is made within a loop without an end is never released.
-  // Source: github.com/swiftlang/swift/pull/86644.
+  /// Waits for events and reports them.
+  // Not inlined: objects made inside an endless loop are never released. Source:
+  // github.com/swiftlang/swift/pull/86644.
   @inline(never)
   private func deliver() {
     var names = [UInt64](repeating: 0, count: 64)
@@ -126,7 +125,7 @@ package final class DescriptorEvents: Sendable {
       pipeline_epoll_wait(epoll, $0.baseAddress, Int32($0.count))
     }
     guard count > 0 else {
-      // A signal may end the wait. Nothing else should, and must not become a hot loop.
+      // A signal may end the wait. Other errors should not occur, and must not become a busy loop.
       if errno != EINTR { usleep(10_000) }
       return
     }
@@ -139,7 +138,7 @@ package final class DescriptorEvents: Sendable {
     entry.queue.async { [self] in
       guard isKnown(name) else { return }
       guard entry.body() else { return forget(Registration(name: name)) }
-      // One that was forgotten meanwhile is not watched any more, which is no failure.
+      // A descriptor forgotten meanwhile is no longer watched; that is not a failure.
       let isWatched = control(Int32(pipeline_epoll_change), entry, name)
       if !isWatched, isKnown(name) { ask(entry, name) }
     }

@@ -1,16 +1,16 @@
 import Glibc
 
-/// How many files this process may have open. Source: getrlimit(2).
+/// The limit of open files of this process. Source: getrlimit(2).
 package enum DescriptorLimit {
-  /// The limit as it is now.
+  /// The current limit.
   package static var current: Int {
     var limit = rlimit()
     let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-    // Fails for a wrong argument only; 256 is what POSIX systems at least give.
+    // Fails only for a wrong argument; 256 is what any POSIX system allows.
     return getrlimit(resource, &limit) == 0 ? Int(clamping: limit.rlim_cur) : 256
   }
 
-  /// Raises the limit as far as this process is allowed to.
+  /// Raises the limit as far as the hard limit allows.
   package static func raise(to wanted: Int) {
     var limit = rlimit()
     let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

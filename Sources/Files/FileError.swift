@@ -7,22 +7,22 @@ package struct FileError: Error, Hashable, Sendable {
   package enum Code: Hashable, Sendable {
     case notFound, exists, permission, noSpace, readOnly, crossDevice, busy, link
     case notRegular, changed, ioError, tooManyOpen, stopped, other
-    /// This user may not watch more folders, or not begin to watch at all.
+    /// This user has reached the limit of watched folders, or of inotify instances.
     case watchLimit, watcherLimit
-    /// Somebody else could put something else there.
+    /// Another user could replace what is there.
     case untrusted
   }
 
-  /// What a caller can act upon.
+  /// The kind of error.
   package var code: Code
   /// A sentence with the operation and the path.
   package var message: String
-  /// The value of `errno`, 0 where the kernel did not fail.
+  /// The value of `errno`; 0 if the kernel reported no error.
   package var errno: Int32
-  /// The path.
+  /// The path of the file.
   package var path: BytePath?
 
-  /// Makes an error from a failed system call.
+  /// Creates an error from a failed system call.
   package init(_ operation: String, _ path: BytePath?, errno: Int32) {
     self.errno = errno
     self.path = path
@@ -31,7 +31,7 @@ package struct FileError: Error, Hashable, Sendable {
     message = "Can't \(operation) \(path.map { "“\($0.printable)”" } ?? "a file"): \(reason)."
   }
 
-  /// Makes an error that the kernel did not report.
+  /// Creates an error that did not come from the kernel.
   package init(_ code: Code, _ message: String, path: BytePath?) {
     self.code = code
     self.message = message
@@ -39,10 +39,11 @@ package struct FileError: Error, Hashable, Sendable {
     errno = 0
   }
 
-  /// The error of work that was left because the user asked to stop.
+  /// The error of work interrupted because the user asked to stop.
   package static func stopped(_ path: BytePath) -> FileError {
     FileError(
-      .stopped, "“\(path.printable)” was left because the program was asked to stop.", path: path)
+      .stopped, "Work on “\(path.printable)” ended because the program was asked to stop.",
+      path: path)
   }
 
   private static func code(of errno: Int32) -> Code {

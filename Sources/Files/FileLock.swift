@@ -3,20 +3,20 @@ import Glibc
 package import PipelineModel
 
 extension Descriptor {
-  /// Waits until no other process has this folder locked, and locks it. Source: flock(2).
+  /// Locks this folder, waiting for other processes to unlock it. Source: flock(2).
   package func lockFolder() throws(FileError) {
     try systemCall("lock", path) { flock(number, LOCK_EX) }
   }
 
-  /// Lets the lock go; closing does it, too.
+  /// Releases the lock; closing does so, too.
   package func unlockFolder() { _ = flock(number, LOCK_UN) }
 }
 
-/// An exclusive lock that goes with its process, however that ends. Source: flock(2).
+/// An exclusive lock that ends with its process, however that ends. Source: flock(2).
 package final class FileLock: Sendable {
   private let file: Descriptor
-  /// The folder, locked as well: a lock file that somebody removed would be made
-  /// anew by the next process, and there would be two holders.
+  /// The folder, locked as well: if somebody removed the lock file, the next process would create a
+  /// new one, and two would hold the lock.
   private let place: Descriptor
 
   private init(file: Descriptor, place: Descriptor) {
@@ -24,9 +24,9 @@ package final class FileLock: Sendable {
     self.place = place
   }
 
-  /// Takes the lock, or returns `nil` if another process holds it.
+  /// Takes the lock; returns `nil` if another process holds it.
   ///
-  /// The file is made where it is missing and holds the number of the process.
+  /// Creates the file if missing and writes the process ID to it.
   package static func attempt(_ name: BytePath, in folder: Descriptor) throws(FileError)
     -> FileLock?
   {
@@ -44,14 +44,14 @@ package final class FileLock: Sendable {
     return FileLock(file: file, place: place)
   }
 
-  /// Whether another process keeps a folder from being locked.
+  /// Whether another process has locked a folder.
   ///
-  /// Network file systems lock no folders; there the file alone has to do.
+  /// Network file systems can't lock folders; there the file alone must do.
   private static func isBusy(_ place: Descriptor, _ kind: Int32) -> Bool {
     flock(place.number, kind | LOCK_NB) != 0 && errno == EWOULDBLOCK
   }
 
-  /// Whether some process holds the lock; nothing is made or written.
+  /// Whether a process holds the lock; creates and writes nothing.
   package static func isHeld(_ name: BytePath, in folder: Descriptor) throws(FileError) -> Bool {
     do throws(FileError) {
       let file = try Descriptor.open(name, in: folder, flags: O_RDONLY | O_NOFOLLOW)
@@ -59,12 +59,12 @@ package final class FileLock: Sendable {
     } catch let error where error.code == .busy {
       return true
     } catch let error where error.code == .notFound {
-      // Nobody has it, or somebody has removed it.
+      // Nobody holds it, or somebody removed the file.
     }
     return isBusy(try Descriptor.openFolder(".", in: folder), LOCK_SH)
   }
 
-  /// Returns the process that a lock file names, for messages only.
+  /// Returns the process ID in a lock file, for messages only.
   package static func holder(_ name: BytePath, in folder: Descriptor) -> Int? {
     guard let bytes = try? folder.readFile(name, limit: 64) else { return nil }
     let text = String(decoding: bytes, as: UTF8.self)

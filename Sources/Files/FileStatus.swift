@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 package import PipelineModel
 
-/// What the kernel knows of a file without reading it. Source: stat(2).
+/// A file's metadata. Source: stat(2).
 package struct FileStatus: Hashable, Sendable {
   /// The kind of a directory entry.
   package enum Kind: Hashable, Sendable {
@@ -12,18 +12,18 @@ package struct FileStatus: Hashable, Sendable {
   package var kind: Kind
   /// Inode, size and times.
   package var identity: FileIdentity
-  /// The number of the file system.
+  /// The device number of the file system.
   package var device: UInt64
   package var owner: UInt32
   package var group: UInt32
-  /// The number of names.
+  /// The number of hard links.
   package var links: UInt64
   /// The permission bits, `0o7777` at most.
   package var permissions: UInt32
-  /// The bytes that the file occupies on disk.
+  /// The bytes allocated on disk.
   package var allocatedBytes: Int
 
-  /// Whether both stand for one and the same file, by device and inode.
+  /// Whether both describe the same file, by device and inode.
   package func isSameNode(as other: FileStatus) -> Bool {
     device == other.device && identity.inode == other.identity.inode
   }
@@ -49,7 +49,7 @@ package struct FileStatus: Hashable, Sendable {
     allocatedBytes = Int(status.st_blocks) * 512
   }
 
-  /// Times before 1678 and after 2262 don't fit and are cut to what does.
+  /// Times before 1678 and after 2262 don't fit and are clamped.
   private static func nanoseconds(_ time: timespec) -> Int64 {
     let (product, overflow) = Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
     if overflow { return time.tv_sec < 0 ? .min : .max }

@@ -2,10 +2,10 @@ import CLinux
 import Glibc
 package import PipelineModel
 
-/// Questions to the file system that concern paths rather than open files.
+/// File system queries about paths rather than open files.
 package enum FileSystem {
-  /// Returns the absolute path without links, `.` and `..`; an empty one is the
-  /// working folder. Source: realpath(3).
+  /// Returns the absolute path without links, `.` and `..`; an empty path is the working folder.
+  /// Source: realpath(3).
   package static func realPath(of path: BytePath) throws(FileError) -> BytePath {
     let wanted = path.isEmpty ? "." : path
     guard let resolved = wanted.withCString({ realpath($0, nil) }) else {
@@ -15,14 +15,13 @@ package enum FileSystem {
     return BytePath(cString: resolved)
   }
 
-  /// Returns the absolute path that the kernel would find by a path that somebody typed.
+  /// Returns the absolute path that the kernel would resolve a user's path to.
   ///
-  /// `..` behind a symbolic link leads to the folder above the one that the link leads to,
-  /// so what is before it is resolved; so is a link with a slash behind it. All other names stay
-  /// as they were typed. Where nothing is there to be resolved, `..` takes away the name before it.
-  /// Source: path_resolution(7).
+  /// `..` after a symbolic link leads to the parent of the link's target, so everything before it
+  /// is resolved; so is a link followed by a slash. All other names stay as typed. If nothing
+  /// exists to resolve, `..` removes the name before it. Source: path_resolution(7).
   ///
-  /// - Parameter folder: an absolute path, where a relative one begins.
+  /// - Parameter folder: an absolute path, the base of a relative one.
   package static func absolutePath(of path: BytePath, in folder: BytePath) -> BytePath {
     var result: BytePath = "/"
     for part in folder.appending(path).components where part != "." {
@@ -30,21 +29,21 @@ package enum FileSystem {
         result = result.appending(part)
         continue
       }
-      // An error here is one of opening the path, and is told when that is done.
+      // Opening the path reports this error.
       result = (try? realPath(of: result))?.parent ?? result.parent
     }
     let isFolder = path.bytes.last == UInt8(ascii: "/") || path.lastComponent == "."
     return isFolder ? (try? realPath(of: result)) ?? result : result
   }
 
-  /// Returns what a path stands for, without following a link at its end. Source: lstat(2).
+  /// Returns the status of a path, without following a link at its end. Source: lstat(2).
   package static func status(of path: BytePath) throws(FileError) -> FileStatus {
     try Descriptor.openFolder(path.parent).status(of: path.lastComponent)
   }
 
-  /// Returns the number of the file system that a path leads to. Source: stat(2).
+  /// Returns the device number of the file system a path leads to. Source: stat(2).
   ///
-  /// Unlike opening it needs no more than the right to pass through the folders above.
+  /// Unlike opening, this needs only search permission on the parent folders.
   static func device(of path: BytePath) throws(FileError) -> UInt64 {
     var result = stat()
     try systemCall("examine", path) { path.withCString { stat($0, &result) } }

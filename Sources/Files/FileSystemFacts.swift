@@ -1,16 +1,16 @@
 import CLinux
 import Glibc
 
-/// What a file system is and how much room it has. Source: statfs(2).
+/// A file system's type and space. Source: statfs(2).
 package struct FileSystemFacts: Hashable, Sendable {
-  /// Bytes that an ordinary user may still write; `Int.max` where it names no bounds.
+  /// Bytes available to an ordinary user; `Int.max` if it reports no limit.
   package var freeBytes: Int
-  /// All bytes; `Int.max` where it names no bounds.
+  /// Bytes in total; `Int.max` if it reports no limit.
   package var totalBytes: Int
-  /// Its name where it is one that has no change events or no reliable locks.
+  /// Its name, if it has no change events or no reliable locks.
   package var networkName: String?
 
-  /// Magic numbers of statfs(2) of file systems behind a network or a process.
+  /// statfs(2) magic numbers of file systems behind a network or a process.
   private static let networks: [Int: String] = [
     0x6969: "NFS", 0x517B: "SMB", 0xFE53_4D42: "SMB", 0xFF53_4D42: "SMB", 0x6573_5546: "FUSE",
     0x0102_1997: "9P", 0x00C3_6400: "Ceph",
@@ -18,7 +18,7 @@ package struct FileSystemFacts: Hashable, Sendable {
 }
 
 extension Descriptor {
-  /// Asks what file system the file is on.
+  /// Returns the type and space of the file's file system.
   package func fileSystem() throws(FileError) -> FileSystemFacts {
     var result = CLinux.statfs()
     try systemCall("examine the file system of", path) { pipeline_statfs(number, &result) }
@@ -30,8 +30,8 @@ extension Descriptor {
 }
 
 extension FileSystemFacts {
-  /// Turns blocks into bytes: a file system without bounds says that it has 0
-  /// blocks (tmpfs), or more than an Int holds (FUSE).
+  /// Converts blocks into bytes: a file system without limits reports 0 blocks (tmpfs), or more
+  /// than fit into an Int (FUSE).
   init(blocks: UInt64, freeBlocks: UInt64, blockSize: UInt64, networkName: String?) {
     let isBounded = blocks > 0
     self.init(

@@ -2,16 +2,16 @@ import Glibc
 package import PipelineModel
 
 extension Descriptor {
-  /// Removes a file, or a folder with all that is in it, however deep that is.
+  /// Removes a file, or a folder with everything in it, however deep.
   ///
-  /// Folders within are moved up first, so that neither the stack nor the number
-  /// of open files depends on what a stranger made. Links are never followed.
+  /// Moves nested folders up first, so that neither stack depth nor open files depend on what a
+  /// stranger made. Never follows links.
   package func removeTree(_ entry: FolderEntry) throws(FileError) {
     guard try kind(of: entry) == .folder else { return try remove(entry.name) }
     var folders = [entry.name]
     var number = 0
     while let name = folders.popLast() {
-      // A stranger may have left a folder that even its owner may not read.
+      // A stranger may have left a folder that even its owner can't read.
       try setPermissions(of: name, 0o700)
       let folder = try Descriptor.openFolder(name, in: self, followsLinks: false)
       for child in try folder.entries() {
@@ -19,7 +19,7 @@ extension Descriptor {
           try folder.remove(child.name)
           continue
         }
-        // To be moved, a folder must be writable itself: its “..” changes.
+        // To be moved, a folder must itself be writable: its “..” changes.
         try folder.setPermissions(of: child.name, 0o700)
         folders.append(try moveUp(child.name, from: folder, &number))
       }
@@ -27,10 +27,10 @@ extension Descriptor {
     }
   }
 
-  /// What the names of folders begin with that were moved up to be removed, before a number.
+  /// The prefix of names of folders moved up for removal; a number follows.
   package static let removedPrefix = ".removed-"
 
-  /// Moves a folder into this one, under a name that nothing has.
+  /// Moves a folder into this one, under a free name.
   private func moveUp(
     _ name: BytePath, from folder: Descriptor, _ number: inout Int
   ) throws(FileError) -> BytePath {
@@ -51,7 +51,7 @@ extension Descriptor {
     return try status(of: entry.name).kind
   }
 
-  /// Gives a file a second name in this folder. Source: linkat(2).
+  /// Creates a hard link to a file in this folder. Source: linkat(2).
   package func link(_ file: BytePath, as name: BytePath) throws(FileError) {
     try systemCall("link", file) {
       file.withCString { old in

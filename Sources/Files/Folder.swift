@@ -4,10 +4,10 @@ package import PipelineModel
 
 /// Operations on the names in a folder, relative to its descriptor.
 ///
-/// Names never pass through a symbolic link, because they have no slash in them
-/// and the last component is never followed.
+/// Names never pass through a symbolic link, because they contain no slash and the last component
+/// is never followed.
 extension Descriptor {
-  /// Returns what a name stands for, without following a link. Source: fstatat(2).
+  /// Returns the status of a name, without following a link. Source: fstatat(2).
   package func status(of name: BytePath) throws(FileError) -> FileStatus {
     var result = stat()
     try systemCall("examine", path.appending(name)) {
@@ -16,7 +16,7 @@ extension Descriptor {
     return FileStatus(result)
   }
 
-  /// Returns what a name leads to, where that is a link of the kernel's own, as in `/proc`.
+  /// Returns the status of what a kernel link leads to, as in `/proc`.
   func statusOfTarget(of name: BytePath) throws(FileError) -> FileStatus {
     var result = stat()
     try systemCall("examine", path.appending(name)) {
@@ -25,7 +25,7 @@ extension Descriptor {
     return FileStatus(result)
   }
 
-  /// Returns what a name stands for, without following a link; `nil` if there is nothing.
+  /// Returns the status of a name, without following a link; `nil` if there is none.
   package func statusIfThere(of name: BytePath) throws(FileError) -> FileStatus? {
     do throws(FileError) {
       return try status(of: name)
@@ -43,9 +43,9 @@ extension Descriptor {
     }
   }
 
-  /// Gives a file another name unless that name is taken. Source: renameat2(2).
+  /// Renames a file unless the new name is taken. Source: renameat2(2).
   ///
-  /// - Throws: `FileError` of code `exists` if it is.
+  /// - Throws: `FileError` of code `exists` if it is taken.
   package func rename(
     _ name: BytePath, to other: Descriptor, as newName: BytePath
   ) throws(FileError) {
@@ -58,7 +58,7 @@ extension Descriptor {
     }
   }
 
-  /// Gives a file another name, replacing what has it. Source: renameat(2).
+  /// Renames a file, replacing any file of the new name. Source: renameat(2).
   package func replace(
     _ name: BytePath, to other: Descriptor, as newName: BytePath
   ) throws(FileError) {
@@ -76,7 +76,7 @@ extension Descriptor {
     }
   }
 
-  /// Removes the name of a file somewhere below this folder; one that is not there is no error.
+  /// Removes a file somewhere below this folder; succeeds if it is missing.
   package func removeIfThere(_ path: BytePath) throws(FileError) {
     do throws(FileError) {
       try openParent(of: path).remove(path.lastComponent)
@@ -92,8 +92,8 @@ extension Descriptor {
     }
   }
 
-  /// Sets the permission bits of a folder in this one; a link is not followed but
-  /// refused. Source: fchmodat(2).
+  /// Sets the permission bits of a folder in this one; ignores anything else, such as a link.
+  /// Source: fchmodat(2).
   package func setPermissions(of name: BytePath, _ mode: UInt32) throws(FileError) {
     guard try status(of: name).kind == .folder else { return }
     try systemCall("set the permissions of", path.appending(name)) {
@@ -101,9 +101,9 @@ extension Descriptor {
     }
   }
 
-  /// Makes a folder. Source: mkdirat(2).
+  /// Creates a folder. Source: mkdirat(2).
   ///
-  /// - Returns: whether it was made; `false` if the name is there already.
+  /// - Returns: whether it was created; `false` if the name exists.
   @discardableResult
   package func makeFolder(_ name: BytePath, mode: UInt32 = 0o700) throws(FileError) -> Bool {
     do {
@@ -116,8 +116,8 @@ extension Descriptor {
     }
   }
 
-  /// Opens the folder that holds the last component of a relative path, one
-  /// component after the other, none of which may be a link or `..`.
+  /// Opens the parent folder of a relative path, one component after the other, none of which may
+  /// be a link or `..`.
   package func openParent(of relative: BytePath) throws(FileError) -> Descriptor {
     var folder = self
     for part in relative.components.dropLast() {
@@ -130,9 +130,9 @@ extension Descriptor {
     return folder
   }
 
-  /// Writes a file so that it is there whole and durable, or not at all.
+  /// Writes a file atomically and durably.
   ///
-  /// Temporary file in the same folder, size compared, fsync, rename, fsync of the folder.
+  /// Temporary file in the same folder, size check, fsync, rename, fsync of the folder.
   package func writeDurably(
     _ bytes: [UInt8], as name: BytePath, mode: UInt32 = 0o600
   ) throws(FileError) {
@@ -142,12 +142,12 @@ extension Descriptor {
         temporary, in: self, flags: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: mode)
       try file.write(bytes)
       guard try file.status().identity.size == bytes.count else {
-        throw FileError(.changed, "“\(file.path.printable)” has another size.", path: file.path)
+        throw FileError(.changed, "“\(file.path.printable)” has the wrong size.", path: file.path)
       }
       try file.sync()
       try replace(temporary, to: self, as: name)
     } catch {
-      // Clean-up: the error that brought us here is the one to tell.
+      // Clean-up: the first error is the one to report.
       try? remove(temporary)
       throw error
     }
@@ -156,7 +156,7 @@ extension Descriptor {
 
   /// Reads a whole file.
   ///
-  /// - Parameter limit: the most bytes that are read; a larger file is an error.
+  /// - Parameter limit: the maximum size in bytes; a larger file is an error.
   package func readFile(_ name: BytePath, limit: Int = 64 << 20) throws(FileError) -> [UInt8] {
     let file = try Descriptor.open(name, in: self, flags: O_RDONLY | O_NOFOLLOW)
     return try file.readToEnd(limit: limit)
@@ -176,9 +176,9 @@ extension Descriptor {
     return bytes
   }
 
-  /// Reads from the current position to the end, a mebibyte at a time at most.
+  /// Reads from the current position to the end, in chunks of at most 1 MiB.
   ///
-  /// - Parameter size: what is expected, so that little memory is taken for a small file.
+  /// - Parameter size: the expected size, so that a small file needs little memory.
   package func forEachChunk(
     expecting size: Int = .max, _ body: (UnsafeRawBufferPointer) throws(FileError) -> Void
   ) throws(FileError) {

@@ -2,10 +2,10 @@ import CLinux
 import Glibc
 package import PipelineModel
 
-/// A name in a folder, with its kind where the file system tells it.
+/// A name in a folder, with its kind if the file system reports it.
 package struct FolderEntry: Hashable, Sendable {
   package var name: BytePath
-  /// `nil` where only `status(of:)` can tell.
+  /// `nil` if only `status(of:)` knows it.
   package var kind: FileStatus.Kind?
 
   package init(name: BytePath, kind: FileStatus.Kind?) {
@@ -15,9 +15,9 @@ package struct FolderEntry: Hashable, Sendable {
 }
 
 extension Descriptor {
-  /// Returns all names in the folder but `.` and `..`, in no order. Source: readdir(3).
+  /// Returns all names in the folder except `.` and `..`, in no order. Source: readdir(3).
   package func entries() throws(FileError) -> [FolderEntry] {
-    // A stream owns its descriptor and its position, so it gets one of its own.
+    // A stream owns its descriptor and position, so it gets its own.
     let own = try systemCall("open", path) {
       pipeline_openat(number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
     }

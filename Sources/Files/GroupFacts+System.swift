@@ -3,21 +3,21 @@ import PipelineModel
 import Synchronization
 
 extension GroupFacts {
-  /// Why it can't be known who is in a group; to follow “can't be known: ”.
+  /// Why the members of a group can't be known; follows “can't be known: ” in messages.
   struct Unknown: Error, Hashable {
     let reason: String
   }
 
-  /// Sources that the machine has itself, and that tell all users that they have. Others, such as a
-  /// directory in the network, may be slow, and need not tell of those whom they are not asked for.
-  /// Source: nsswitch.conf(5), nss-systemd(8), sssd.conf(5) on `enumerate`.
+  /// Local sources, which list all their users. Others, such as a network directory, may be slow,
+  /// and need not list users that nobody asks for. Source: nsswitch.conf(5), nss-systemd(8),
+  /// sssd.conf(5) on `enumerate`.
   private static let ownSources: Set<Substring> = [
     "files", "altfiles", "usrfiles", "extrausers", "db", "systemd",
   ]
-  /// Beyond so many users, nobody is looked for among them.
+  /// With more users than this, the search is given up.
   private static let mostUsers = 100_000
   private static let longestEntry = 1 << 20
-  /// A process keeps the groups that it began with, so a change is in no hurry to be seen.
+  /// Processes keep the groups they started with, so changes need not be seen at once.
   private static let validity = Duration.seconds(10)
 
   private struct Known {
@@ -27,9 +27,9 @@ extension GroupFacts {
 
   private static let known = Mutex<[UInt32: Known]>([:])
 
-  /// Asks the machine who can be in a group, or takes the answer of a moment ago.
+  /// Asks the system who can be in a group, or returns a recent answer.
   static func ofSystem(_ id: UInt32) throws(Unknown) -> GroupFacts {
-    // Within the lock, because getpwent(3) has one place in the list for the whole process.
+    // Under the lock, because getpwent(3) has one position per process.
     let known = known.withLock { known in
       if let facts = known[id], ContinuousClock().now - facts.since < validity { return facts }
       let facts = Known(facts: Result { () throws(Unknown) in try read(id) })
@@ -40,25 +40,25 @@ extension GroupFacts {
   }
 
   private static func read(_ id: UInt32) throws(Unknown) -> GroupFacts {
-    // Where there is no such file or line, glibc asks the files.
+    // Without such a file or line, glibc uses the files.
     let sources =
       (try? Descriptor.open("/etc/nsswitch.conf", flags: O_RDONLY))
       .flatMap { try? $0.readToEnd(limit: 1 << 20) } ?? []
     if let other = otherSource(in: String(decoding: sources, as: UTF8.self)) {
-      throw Unknown(reason: "users and groups come from “\(other)” as well (/etc/nsswitch.conf)")
+      throw Unknown(reason: "users and groups also come from “\(other)” (/etc/nsswitch.conf)")
     }
     let (name, members) = try group(id)
     return GroupFacts(id: id, name: name, members: members, users: try users())
   }
 
-  /// The first source of users or groups that is not the machine's own; `nil` if all are.
+  /// The first source of users or groups that is not local; `nil` if all are.
   static func otherSource(in configuration: String) -> String? {
     for line in configuration.split(separator: "\n") {
       let words = line.prefix { $0 != "#" }.split { $0 == " " || $0 == "\t" || $0 == ":" }
       guard let database = words.first, ["passwd", "group", "initgroups"].contains(database) else {
         continue
       }
-      // What is in brackets says what becomes of an answer.
+      // Brackets enclose actions, which say how to treat a result.
       var isAction = false
       for word in words.dropFirst() {
         if word.hasPrefix("[") { isAction = true }

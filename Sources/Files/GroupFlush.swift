@@ -1,17 +1,17 @@
 import CLinux
 import Synchronization
 
-/// Makes the names, sizes and places of many files durable together, where that is as safe as a
-/// flush of each, and quicker.
+/// Makes names, sizes and locations of many files durable together, where that is as safe as
+/// flushing each, and faster.
 ///
-/// It tells nothing about the bytes of a file: `Descriptor.writePages` comes first, for each.
+/// It does not cover the files' bytes: call `Descriptor.writePages` first, for each file.
 package final class GroupFlush: Sendable {
   private struct State {
     /// Until when files are flushed one by one.
     var restEnd: ContinuousClock.Instant?
   }
 
-  /// From how many files on it is worth it.
+  /// The fewest files for which it pays.
   package static let fewestFiles = 8
 
   private let folder: Descriptor
@@ -20,48 +20,47 @@ package final class GroupFlush: Sendable {
 
   /// - Parameters:
   ///   - folder: any folder of the file system; kept open.
-  ///   - isKnown: whether a flush of this file system is known to be one; asked of the kernel by
-  ///     default.
+  ///   - isKnown: whether flushing this file system is known to work; detected by default.
   package init(_ folder: Descriptor, isKnown: Bool? = nil) {
     self.folder = folder
     self.isKnown =
       isKnown ?? (KernelVersion.current >= Self.firstKernel && folder.flushesAsWhole)
   }
 
-  /// syncfs(2) tells of errors of ext4, XFS and Btrfs from this one on. Source: Linux, commit
+  /// syncfs(2) reports errors of ext4, XFS and Btrfs since this version. Source: Linux, commit
   /// "vfs: make sync_filesystem return errors from ->sync_fs".
   private static let firstKernel = KernelVersion(5, 17)
 
-  /// It also waits for what other programs have written. When it takes longer than this, they
-  /// write much, and files are flushed one by one for a while.
+  /// syncfs(2) also waits for other programs' writes. If it takes longer than this, they write a
+  /// lot, and files are flushed one by one for a while.
   private static func patience(for count: Int) -> Duration {
     .milliseconds(200 + 10 * count)
   }
 
   private static let rest = Duration.seconds(60)
 
-  /// Whether so many files are better flushed together.
+  /// Whether this many files are better flushed together.
   package func serves(files count: Int) -> Bool {
     let now = ContinuousClock().now
     return isKnown && count >= Self.fewestFiles
       && state.withLock { $0.restEnd.map { now >= $0 } ?? true }
   }
 
-  /// Waits until everything but bytes that were not written out is on disk.
+  /// Waits until everything but unwritten file bytes is on disk.
   ///
-  /// - Parameter count: how many files would be flushed otherwise.
-  /// - Returns: `false` if nothing can be said and each file must be flushed by itself.
+  /// - Parameter count: how many files would otherwise be flushed.
+  /// - Returns: `false` if the result is unknown and each file must be flushed by itself.
   package func run(files count: Int) -> Bool {
     let clock = ContinuousClock()
     let start = clock.now
     guard serves(files: count) else { return false }
     do throws(FileError) {
       try folder.syncFileSystem()
-      // Without a journal ext4 writes inodes behind its flush of the disk's cache; and a file
-      // system that went read-only after an error may have had nothing to say.
+      // Without a journal, ext4 writes inodes after it flushes the disk's cache; and a file system
+      // that went read-only after an error may have reported nothing.
       try folder.sync()
     } catch {
-      // The flush of each file finds out which it was.
+      // Flushing each file finds out which one failed.
       return false
     }
     let end = clock.now
@@ -73,14 +72,14 @@ package final class GroupFlush: Sendable {
 }
 
 extension Descriptor {
-  /// Waits until all of the file's file system is on disk. Source: syncfs(2).
+  /// Waits until the file's whole file system is on disk. Source: syncfs(2).
   fileprivate func syncFileSystem() throws(FileError) {
     try systemCall("sync the file system of", path) { pipeline_sync_file_system(number) }
   }
 
-  /// Whether a flush of the whole file system makes names, sizes and places durable.
+  /// Whether flushing the whole file system makes names, sizes and locations durable.
   ///
-  /// Of others it is not known: most that are behind a process do nothing and report success.
+  /// For others this is unknown: most file systems behind a process do nothing and report success.
   fileprivate var flushesAsWhole: Bool {
     var result = CLinux.statfs()
     guard pipeline_statfs(number, &result) == 0 else { return false }

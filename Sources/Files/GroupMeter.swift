@@ -1,10 +1,10 @@
-/// What the processes of a group use and have used, those included that nobody waits for.
+/// The current and past usage of a process group, including processes that nobody waits for.
 ///
-/// The kernel adds the time of a process that has ended to that of who waited for it. Where
-/// nobody does, as where SIGCHLD is ignored, it is lost; so what was seen of it is kept here.
-/// What begins and ends between two looks, and is not waited for, is not seen.
+/// The kernel adds the time of an ended process to the process that waited for it. If none does,
+/// for example because SIGCHLD is ignored, that time is lost, so the last value seen is kept here.
+/// A process that starts and ends between two looks, unwaited for, is missed.
 package struct GroupMeter: Sendable {
-  /// A process; numbers are used again.
+  /// Identifies a process; IDs are reused.
   private struct Key: Hashable {
     let id: Int32
     let start: Int
@@ -15,17 +15,17 @@ package struct GroupMeter: Sendable {
   private var reaped = 0.0
   private var seconds = 0.0
 
-  /// Makes a meter for a group.
+  /// Creates a meter for a group.
   package init(group id: Int32) { self.id = id }
 
-  /// Looks at all processes of the group.
+  /// Measures all processes of the group.
   ///
-  /// - Parameter reapedSeconds: the time, from the beginning, of those that this program waited for.
+  /// - Parameter reapedSeconds: the total CPU time so far of processes that this program reaped.
   package mutating func look(reapedSeconds: Double = 0) -> ProcessUsage {
     count(ProcessStat.all(inGroup: id), reapedSeconds: reapedSeconds)
   }
 
-  /// Takes note of the processes that there are now.
+  /// Records the processes that exist now.
   mutating func count(_ stats: [ProcessStat], reapedSeconds: Double) -> ProcessUsage {
     var rest = seen
     var waitedFor = reapedSeconds - reaped
@@ -34,8 +34,8 @@ package struct GroupMeter: Sendable {
       seconds += max(0, stat.ownSeconds - (before?.ownSeconds ?? 0))
       waitedFor += max(0, stat.childrenSeconds - (before?.childrenSeconds ?? 0))
     }
-    // What was seen of those that are gone was counted, and may be once more in the time of who
-    // waited for them.
+    // Time seen of processes now gone is already counted, and may appear again in the time of the
+    // process that waited for them.
     let counted = rest.values.reduce(0) { $0 + $1.processorSeconds }
     seconds += max(0, waitedFor - counted)
     reaped = reapedSeconds

@@ -1,22 +1,19 @@
 import Glibc
 import PipelineModel
 
-/// Which numbers of users, or of groups, the user namespace of this process has.
+/// The user or group IDs that this process's user namespace maps.
 ///
-/// What belongs to somebody without a number here is shown with one that stands for all such.
-/// Source: user_namespaces(7).
+/// Owners without an ID here all appear as one overflow ID. Source: user_namespaces(7).
 struct IDMap: Hashable, Sendable {
   private let ranges: [Range<UInt64>]
-  /// The number that is shown for those that have none.
+  /// The ID shown for those that have none.
   private let overflow: UInt32
 
-  /// Reads the numbers of users of this process.
   static var users: IDMap { IDMap(named: "uid_map", overflow: "overflowuid") }
-  /// Reads the numbers of groups of this process.
   static var groups: IDMap { IDMap(named: "gid_map", overflow: "overflowgid") }
 
   private init(named name: String, overflow: String) {
-    // Without /proc nobody is taken for one outside.
+    // Without /proc, nobody counts as outside.
     let map = Self.read(BytePath("/proc/self/\(name)")) ?? "0 0 4294967295"
     let number = Self.read(BytePath("/proc/sys/kernel/\(overflow)")).flatMap {
       UInt32($0.prefix { $0.isNumber })
@@ -24,7 +21,7 @@ struct IDMap: Hashable, Sendable {
     self.init(map, overflow: number ?? 65534)
   }
 
-  /// Makes one of a map as the kernel writes it: first number here, first outside, how many.
+  /// Parses a map as the kernel writes it: first ID inside, first ID outside, count.
   init(_ map: String, overflow: UInt32) {
     ranges = map.split(separator: "\n").compactMap { line in
       let fields = line.split(separator: " ").compactMap { UInt64($0) }
@@ -33,13 +30,13 @@ struct IDMap: Hashable, Sendable {
     self.overflow = overflow
   }
 
-  /// Whether a number that is shown stands for somebody who has none here.
+  /// Whether an ID shown here stands for one without a mapping.
   func isOutside(_ id: UInt32) -> Bool {
     id == overflow && !ranges.contains { $0.contains(UInt64(id)) }
   }
 
   private static func read(_ path: BytePath) -> String? {
-    // What can't be read is not there, which the caller knows what to make of.
+    // Unreadable counts as missing, which the caller handles.
     guard let file = try? Descriptor.open(path, flags: O_RDONLY),
       let bytes = try? file.readToEnd(limit: 1 << 16)
     else { return nil }

@@ -2,19 +2,19 @@ import CLinux
 import Glibc
 package import PipelineModel
 
-/// The kernel's queue of changes to folders that are watched. Source: inotify(7).
+/// The kernel's queue of changes to watched folders. Source: inotify(7).
 ///
-/// Reading never blocks. Closing it lets the watches go.
+/// Reading never blocks. Closing the queue removes its watches.
 package final class Inotify: Sendable {
-  /// The number that the kernel gives a watch; none is used twice.
+  /// The kernel's number for a watch; never reused.
   package typealias Watch = Int32
 
-  /// One change, or something that the kernel says about a watch or the queue.
+  /// A change, or a notice about a watch or the queue.
   package struct Event: Hashable, Sendable {
-    /// The watch, -1 for what concerns the whole queue.
+    /// The watch; -1 for the whole queue.
     package var watch: Watch
     package var changes: Changes
-    /// The name in the watched folder, empty for the folder itself.
+    /// The name in the watched folder; empty for the folder itself.
     package var name: BytePath
   }
 
@@ -23,9 +23,9 @@ package final class Inotify: Sendable {
     package let rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// A name was made: a new file or folder, or another link to a file.
+    /// A name was created: a new file or folder, or another link to a file.
     package static let created = Changes(rawValue: UInt32(IN_CREATE))
-    /// A file that was open for writing was closed.
+    /// A file open for writing was closed.
     package static let closed = Changes(rawValue: UInt32(IN_CLOSE_WRITE))
     /// Something was renamed to this name.
     package static let movedIn = Changes(rawValue: UInt32(IN_MOVED_TO))
@@ -35,26 +35,26 @@ package final class Inotify: Sendable {
     package static let movedItself = Changes(rawValue: UInt32(IN_MOVE_SELF))
     /// The watched folder itself was removed.
     package static let deletedItself = Changes(rawValue: UInt32(IN_DELETE_SELF))
-    /// What the event is about is a folder.
+    /// The event concerns a folder.
     package static let isFolder = Changes(rawValue: UInt32(IN_ISDIR))
     /// The watch is gone.
     package static let ended = Changes(rawValue: UInt32(IN_IGNORED))
     /// The file system was unmounted.
     package static let unmounted = Changes(rawValue: UInt32(IN_UNMOUNT))
-    /// The queue was full: changes were lost.
+    /// The queue overflowed: changes were lost.
     package static let overflowed = Changes(rawValue: UInt32(IN_Q_OVERFLOW))
 
-    /// All that is asked for. Not every write: who holds a file open for writing is seen by
-    /// the read lease, and what was written shows in size and times.
+    /// The changes requested. Not every write: the read lease detects open writers, and size and
+    /// times show what was written.
     static let wanted: Changes = [
       .created, .closed, .movedIn, .attributes, .movedItself, .deletedItself,
     ]
   }
 
-  /// Readable when there is something to tell.
+  /// Readable when events are waiting.
   package let queue: Descriptor
 
-  /// Makes an empty queue.
+  /// Creates an empty queue.
   ///
   /// - Throws: `FileError` of code `watcherLimit` if this user has too many.
   package init() throws(FileError) {
@@ -65,18 +65,18 @@ package final class Inotify: Sendable {
       queue = Descriptor(takingOver: number, path: "inotify")
     } catch let error where error.code == .tooManyOpen {
       throw FileError(
-        .watcherLimit, "The kernel lets this user have no more queues of changes.", path: nil)
+        .watcherLimit, "This user has reached the kernel's limit of inotify instances.", path: nil)
     }
   }
 
-  /// Watches a folder; one that is watched already keeps its number.
+  /// Watches a folder; a folder already watched keeps its number.
   ///
-  /// The open folder itself is watched, whatever name it has by now.
+  /// Watches the open folder itself, whatever its current name.
   ///
   /// - Throws: `FileError` of code `watchLimit` if this user has too many.
   package func watch(_ folder: Descriptor) throws(FileError) -> Watch {
     let flags = Changes.wanted.rawValue | UInt32(IN_ONLYDIR) | UInt32(IN_EXCL_UNLINK)
-    // inotify has no call that takes a descriptor; /proc has a name for each.
+    // inotify takes no descriptors, but /proc has a name for each.
     let name = BytePath("/proc/self/fd/\(folder.number)")
     while true {
       let watch = name.withCString { inotify_add_watch(queue.number, $0, flags) }
@@ -86,16 +86,17 @@ package final class Inotify: Sendable {
       case EINTR: continue
       case ENOSPC:
         throw FileError(
-          .watchLimit, "The kernel lets this user watch no more folders.", path: folder.path)
+          .watchLimit, "This user has reached the kernel's limit of inotify watches.",
+          path: folder.path)
       default: throw FileError("watch", folder.path, errno: code)
       }
     }
   }
 
-  /// Lets a watch go; one that is gone already doesn't matter.
+  /// Removes a watch; does nothing if it is already gone.
   package func end(_ watch: Watch) { _ = inotify_rm_watch(queue.number, watch) }
 
-  /// Returns what has happened since the last call; nothing if nothing has.
+  /// Returns the events since the last call, if any.
   package func read() throws(FileError) -> [Event] {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 8)
     defer { buffer.deallocate() }

@@ -1,6 +1,5 @@
 import Glibc
 
-/// A version of the running kernel, as far as interfaces depend on it.
 struct KernelVersion: Comparable {
   let major: Int
   let minor: Int
@@ -10,7 +9,7 @@ struct KernelVersion: Comparable {
     self.minor = minor
   }
 
-  /// Reads a release such as `6.1.0-18-amd64`; anything else counts as 0.0.
+  /// Parses a release such as `6.1.0-18-amd64`; anything else counts as 0.0.
   init(release: String) {
     let numbers = release.split(separator: ".", maxSplits: 2).map { part in
       Int(part.prefix { $0.isNumber && $0.isASCII }) ?? 0

@@ -1,20 +1,20 @@
-/// Bytes as they come, given out line by line.
+/// A buffer that splits incoming bytes into lines.
 package struct LineBuffer {
   private var bytes: [UInt8] = []
-  /// Where what was not given out begins; what is before it goes with the next addition.
+  /// Where unreturned bytes begin; the next `add` drops those before.
   private var start = 0
-  /// Up to where there is no newline.
+  /// Where the search for a newline continues.
   private var searched = 0
-  /// Whether a line was given out.
+  /// Whether a line was returned.
   package private(set) var isUsed = false
 
-  /// Makes an empty one.
+  /// Creates an empty buffer.
   package init() {}
 
   /// The number of bytes that wait for their newline.
   package var count: Int { bytes.count - start }
 
-  /// Takes bytes that were read.
+  /// Appends bytes.
   package mutating func add(_ more: some Sequence<UInt8>) {
     bytes.removeSubrange(..<start)
     searched -= start
@@ -22,7 +22,7 @@ package struct LineBuffer {
     bytes += more
   }
 
-  /// Returns the next line without its newline, or `nil` if none is whole yet.
+  /// Returns the next line without its newline, or `nil` if none is complete.
   package mutating func next() -> [UInt8]? {
     guard let end = bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) else {
       searched = bytes.count
@@ -35,7 +35,7 @@ package struct LineBuffer {
     return line
   }
 
-  /// Returns what has no newline yet, and forgets it.
+  /// Returns and removes the bytes without a newline.
   package mutating func takeRest() -> [UInt8] {
     defer {
       bytes = []

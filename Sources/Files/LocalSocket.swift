@@ -4,27 +4,25 @@ package import PipelineModel
 
 /// A stream socket with a name in a folder. Source: unix(7).
 ///
-/// The name is reached by the folder's descriptor, so that the whole path may
-/// be longer than the 108 bytes that an address holds.
+/// Uses the folder's descriptor, so that the path may exceed the 108 bytes of an address.
 package struct LocalSocket: Sendable {
   /// The socket.
   package let descriptor: Descriptor
 
-  /// Makes a name in a folder on which others can connect; an old one is removed.
+  /// Listens on a name in a folder, replacing an old one.
   ///
-  /// Only the owner may connect. The caller holds a lock that keeps others
-  /// from doing the same.
+  /// Only the owner may connect. The caller must hold a lock that keeps others from listening.
   package static func listen(
     as name: BytePath, in folder: Descriptor
   ) throws(FileError) -> LocalSocket {
     do throws(FileError) {
       try folder.remove(name)
     } catch let error where error.code == .notFound {
-      // Nothing is left of an earlier process.
+      // An earlier process left nothing.
     }
     let socket = try make(name, in: folder)
-    // Linux gives the name the permissions that the socket has when it is bound, so it is
-    // the owner's alone from the first moment.
+    // On Linux, the name gets the permissions that the socket has when bound, so it is the owner's
+    // alone from the start.
     try socket.setPermissions(0o600)
     var address = try address(of: name, in: folder)
     try systemCall("make", socket.path) {
@@ -36,7 +34,7 @@ package struct LocalSocket: Sendable {
 
   /// Connects to a name in a folder.
   ///
-  /// - Returns: `nil` if nobody listens there.
+  /// - Returns: `nil` if no process listens there.
   package static func connect(
     to name: BytePath, in folder: Descriptor
   ) throws(FileError) -> LocalSocket? {
@@ -53,7 +51,7 @@ package struct LocalSocket: Sendable {
     return LocalSocket(descriptor: socket)
   }
 
-  /// Takes the next connection that waits, without waiting for one.
+  /// Accepts the next waiting connection; `nil` if a non-blocking socket has none.
   package func accept() throws(FileError) -> LocalSocket? {
     while true {
       let number = pipeline_accept(descriptor.number)
@@ -72,7 +70,7 @@ package struct LocalSocket: Sendable {
     }
   }
 
-  /// The user that the process at the other end ran as when it connected.
+  /// The user ID of the peer when it connected.
   package func peer() throws(FileError) -> UInt32 {
     var peer = pipeline_peer()
     var size = socklen_t(MemoryLayout<pipeline_peer>.size)
@@ -82,10 +80,10 @@ package struct LocalSocket: Sendable {
     return peer.user
   }
 
-  /// Lets calls return at once that would have to wait.
+  /// Makes calls that would block return at once.
   package func setNonBlocking() throws(FileError) { try descriptor.setNonBlocking() }
 
-  /// Sends all the bytes, waiting for the other end no longer than five seconds at a time.
+  /// Sends all bytes, waiting at most five seconds at a time for the peer.
   package func send(_ bytes: [UInt8]) throws(FileError) {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -122,7 +120,7 @@ package struct LocalSocket: Sendable {
     _ address: inout sockaddr_un, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
   ) -> Result {
     withUnsafePointer(to: &address) { pointer in
-      // All addresses begin as `sockaddr` does; the kernel goes by the family.
+      // All addresses begin like `sockaddr`; the kernel goes by the family.
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
       }

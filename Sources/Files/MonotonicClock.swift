@@ -1,9 +1,9 @@
 import CLinux
 import Glibc
 
-/// The kernel's clock that stands still while the machine sleeps. Source: clock_gettime(2).
+/// The kernel's clock that stops while the machine sleeps. Source: clock_gettime(2).
 package enum MonotonicClock {
-  /// Microseconds since some moment at the start of the machine.
+  /// Microseconds since an unspecified moment at boot.
   package static var microseconds: Int64 {
     var now = timespec()
     clock_gettime(CLOCK_MONOTONIC, &now)

@@ -1,26 +1,25 @@
 package import PipelineModel
 
-/// Where file systems ought to be mounted, and where they are. Source: fstab(5), proc(5).
+/// Where file systems should be mounted, and where they are. Source: fstab(5), proc(5).
 package struct MountTable: Sendable {
   private let fstab: BytePath
   private let mounts: BytePath
 
-  /// Makes it.
+  /// Creates a table.
   ///
   /// - Parameters:
-  ///   - fstab: what ought to be mounted; by default the machine's own table.
-  ///   - mounts: what is, in the form of `mountinfo`; by default what this process sees.
+  ///   - fstab: what should be mounted; the system's table by default.
+  ///   - mounts: what is mounted, in `mountinfo` format; what this process sees by default.
   package init(fstab: BytePath = "/etc/fstab", mounts: BytePath = "/proc/self/mountinfo") {
     self.fstab = fstab
     self.mounts = mounts
   }
 
-  /// Returns the mount point of the table that a path is on or below, if nothing is mounted there.
+  /// Returns the configured mount point at or above a path, if nothing is mounted there.
   ///
-  /// Where several are above the path, the nearest one counts: what is mounted
-  /// there hides all that is above it.
+  /// Of several, the nearest counts: its mount hides all above it.
   ///
-  /// - Parameter path: an absolute path; what exists of it is resolved.
+  /// - Parameter path: an absolute path; its existing part is resolved.
   package func missingMount(above path: BytePath) throws(FileError) -> BytePath? {
     let resolved = Self.resolved(path)
     var nearest: BytePath?
@@ -32,7 +31,7 @@ package struct MountTable: Sendable {
     return nearest
   }
 
-  /// The mount points of the table, links resolved.
+  /// The configured mount points, with links resolved.
   private func configured() throws(FileError) -> [BytePath] {
     try Self.lines(of: fstab).compactMap { fields in
       guard fields.count > 1, fields[0].bytes.first != UInt8(ascii: "#"), fields[1].isAbsolute
@@ -41,15 +40,14 @@ package struct MountTable: Sendable {
     }
   }
 
-  /// The mount points of now.
   private func mounted() throws(FileError) -> Set<BytePath> {
     Set(try Self.lines(of: mounts).compactMap { $0.count > 4 ? $0[4] : nil })
   }
 
-  /// Returns where the first file system of a type is mounted, as `cgroup2`.
+  /// Returns where the first file system of a type, such as `cgroup2`, is mounted.
   package func firstMount(ofType type: BytePath) throws(FileError) -> BytePath? {
     for fields in try Self.lines(of: mounts) where fields.count > 4 {
-      // As many optional fields as the kernel likes are before the dash.
+      // A variable number of optional fields precedes the dash.
       guard let dash = fields.firstIndex(of: "-"), dash + 1 < fields.count else { continue }
       if fields[dash + 1] == type { return fields[4] }
     }
@@ -60,7 +58,7 @@ package struct MountTable: Sendable {
   private static func resolved(_ path: BytePath) -> BytePath {
     var (known, rest) = (path, BytePath(bytes: []))
     while !known.isEmpty {
-      // What can't be resolved is taken as it is written.
+      // An unresolvable part is kept as written.
       if let real = try? FileSystem.realPath(of: known) { return real.appending(rest) }
       rest = rest.isEmpty ? known.lastComponent : known.lastComponent.appending(rest)
       if known.parent == known { break }
@@ -69,7 +67,7 @@ package struct MountTable: Sendable {
     return path
   }
 
-  /// The fields of each line; no lines where there is no such file, as in most containers.
+  /// The fields of each line; none without the file, as in most containers.
   private static func lines(of file: BytePath) throws(FileError) -> [[BytePath]] {
     let bytes: [UInt8]
     do throws(FileError) {
@@ -82,7 +80,7 @@ package struct MountTable: Sendable {
     }
   }
 
-  /// A field with its octal escapes resolved: `\040` is a space. Source: getmntent(3).
+  /// A field with its octal escapes decoded: `\040` is a space. Source: getmntent(3).
   private static func unescaped(_ field: ArraySlice<UInt8>) -> BytePath {
     var bytes: [UInt8] = []
     var rest = field
@@ -104,8 +102,8 @@ package struct MountTable: Sendable {
 extension FileSystem {
   /// Returns the topmost folder above a path that is on the same file system.
   ///
-  /// By the number of the device: a folder that is bound to another place of its
-  /// own file system, as systemd does for a service, is no mount point by that.
+  /// Compares device numbers, so that a folder bind-mounted within its own file system, as systemd
+  /// does for a service, is no mount point.
   ///
   /// - Parameter path: an absolute path without links.
   package static func mountPoint(of path: BytePath) throws(FileError) -> BytePath {

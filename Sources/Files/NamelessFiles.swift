@@ -1,26 +1,26 @@
 import Glibc
 import PipelineModel
 
-/// Files that processes keep open or mapped and that have no name any more, so that nobody finds
-/// them in a folder. Source: proc(5), `/proc/PID/fd` and `/proc/PID/maps`.
+/// Deleted files that processes keep open or mapped, which no folder shows. Source: proc(5),
+/// `/proc/PID/fd` and `/proc/PID/maps`.
 package struct NamelessFiles: Sendable {
   private let device: UInt64
   private var sizes: [UInt64: Int] = [:]
 
-  /// Looks for those of some processes.
+  /// Finds those of some processes.
   ///
   /// - Parameter device: the file system that counts.
   package init(of processes: [Int32], on device: UInt64) {
     self.device = device
     for process in processes {
-      // The process's own entry has nothing where its first thread has ended.
+      // The process's own entry is empty if its first thread has ended.
       let entry = BytePath("/proc/\(process)")
       if !addOpen(entry) { addOpenOfThread(entry.appending("task")) }
       addMapped(entry.appending("maps"))
     }
   }
 
-  /// How many bytes they have.
+  /// Their total bytes.
   package var bytes: Int { sizes.values.reduce(0) { $0 + $1 } }
 
   private mutating func addOpenOfThread(_ threads: BytePath) {
@@ -38,7 +38,7 @@ package struct NamelessFiles: Sendable {
       let entries = try? folder.entries(), !entries.isEmpty
     else { return false }
     for entry in entries {
-      // One that was closed meanwhile is not held any more.
+      // A file closed meanwhile is no longer held.
       guard let status = try? folder.statusOfTarget(of: entry.name), status.kind == .regular,
         status.links == 0, status.device == device
       else { continue }
@@ -60,11 +60,11 @@ package struct NamelessFiles: Sendable {
       else { continue }
       mapped[inode, default: 0] += ends[1] - ends[0]
     }
-    // Of one that is open as well the size is known.
+    // For a file that is also open, the size is known.
     sizes.merge(mapped) { known, _ in known }
   }
 
-  /// Whether two numbers in hexadecimal are those of the device. Source: makedev(3).
+  /// Whether two hexadecimal numbers are the device's. Source: makedev(3).
   private func isDevice(_ text: Substring) -> Bool {
     let numbers = text.split(separator: ":").compactMap { UInt64($0, radix: 16) }
     guard numbers.count == 2 else { return false }

@@ -2,16 +2,16 @@ import CLinux
 import Glibc
 package import PipelineModel
 
-/// A pipe by its two ends: what is written to one end is read from the other. Source: pipe2(2).
+/// The two ends of a pipe. Source: pipe2(2).
 package struct PipeEnds: Sendable {
   /// The end to read from.
   package let reading: Descriptor
   /// The end to write to.
   package let writing: Descriptor
 
-  /// Makes a pipe whose ends are closed in programs that are started.
+  /// Creates a pipe whose ends are close-on-exec.
   ///
-  /// - Parameter name: what errors call it.
+  /// - Parameter name: what errors call the pipe.
   package init(_ name: BytePath) throws(FileError) {
     var ends: [Int32] = [-1, -1]
     try systemCall("make", name) { pipe2(&ends, O_CLOEXEC) }
@@ -21,15 +21,15 @@ package struct PipeEnds: Sendable {
 }
 
 extension Descriptor {
-  /// Lets calls return at once that would have to wait. Source: fcntl(2).
+  /// Makes calls that would block return at once. Source: fcntl(2).
   package func setNonBlocking() throws(FileError) {
     let flags = try systemCall("examine", path) { pipeline_fcntl(number, F_GETFL, 0) }
     try systemCall("set", path) { pipeline_fcntl(number, F_SETFL, flags | O_NONBLOCK) }
   }
 
-  /// Writes as much as there is room for.
+  /// Writes as many bytes as there is room for.
   ///
-  /// - Returns: how many bytes were written; 0 where there is no room now.
+  /// - Returns: the number of bytes written; 0 if there is no room now.
   package func writeSome(_ bytes: ArraySlice<UInt8>) throws(FileError) -> Int {
     do throws(FileError) {
       return try systemCall("write", path) {
@@ -41,9 +41,9 @@ extension Descriptor {
     }
   }
 
-  /// Reads what is there, up to the buffer's size.
+  /// Reads what is available, up to the buffer's size.
   ///
-  /// - Returns: the number of bytes, 0 at the end; `nil` where there is nothing now.
+  /// - Returns: the number of bytes, 0 at the end; `nil` if none are available now.
   package func readSome(into buffer: UnsafeMutableRawBufferPointer) throws(FileError) -> Int? {
     do throws(FileError) {
       return try read(into: buffer)

@@ -2,22 +2,21 @@ import CLinux
 import Glibc
 import PipelineModel
 
-/// What processes use of the machine. Source: proc(5).
+/// Resource usage of processes. Source: proc(5).
 package struct ProcessUsage: Hashable, Sendable {
-  /// How many processes; one that has ended counts until it is waited for.
+  /// The number of processes; an ended one counts until it is reaped.
   package var processes = 0
-  /// How many threads they have.
+  /// Their number of threads.
   package var threads = 0
-  /// Bytes of memory, and of the tables that tell where it is; what is as well in a file is not
-  /// counted.
+  /// Bytes of memory, including page tables; memory backed by a file is not counted.
   package var memoryBytes = 0
-  /// Seconds on processors.
+  /// CPU seconds.
   package var processorSeconds = 0.0
-  /// Whether a process is alive of whose memory nothing is told. Every one has some; one that begins
-  /// to end has none for a moment.
+  /// Whether the kernel reports no memory for a live process. Every one has some, except for a
+  /// moment when it begins to end.
   package var hidesMemory = false
 
-  /// Makes one of nothing.
+  /// Creates an empty usage.
   package init() {}
 
   private init(processes: Int, threads: Int) {
@@ -25,32 +24,31 @@ package struct ProcessUsage: Hashable, Sendable {
     self.threads = threads
   }
 
-  /// Returns what one process uses, or `nil` if there is none of this number.
+  /// Returns a process's usage; `nil` if there is no such process.
   ///
-  /// A process whose first thread has ended is there as long as another one is.
+  /// A process whose first thread has ended exists while another thread does.
   package static func of(process id: Int32) -> ProcessUsage? { of(process: id, in: "/proc") }
 
-  /// - Parameter processes: where the kernel tells of processes.
+  /// - Parameter processes: the folder of procfs.
   static func of(process id: Int32, in processes: BytePath) -> ProcessUsage? {
     guard let stat = ProcessStat(id, in: processes), !stat.hasEnded else { return nil }
     return of([stat], in: processes)
   }
 
-  /// Returns what all processes of a group use together.
+  /// Returns the total usage of a group.
   package static func of(group id: Int32) -> ProcessUsage {
     of(ProcessStat.all(inGroup: id))
   }
 
-  /// Returns how many processes and threads a group has, and nothing more.
+  /// Returns only the numbers of processes and threads in a group.
   ///
-  /// - Parameter mayFork: whether it may have more than the process that heads it.
+  /// - Parameter mayFork: whether it may have processes besides its leader.
   package static func count(group id: Int32, mayFork: Bool) -> ProcessUsage {
     let stats = mayFork ? ProcessStat.all(inGroup: id) : [ProcessStat(id)].compactMap(\.self)
     return ProcessUsage(
       processes: stats.count, threads: stats.reduce(0) { $0 + $1.threads })
   }
 
-  /// Returns what some processes use together.
   static func of(_ stats: [ProcessStat], in processes: BytePath = "/proc") -> ProcessUsage {
     var sum = ProcessUsage()
     for stat in stats {
@@ -70,7 +68,7 @@ package struct ProcessUsage: Hashable, Sendable {
   /// Whether a process has a thread that has not begun to end.
   static func isAlive(_ process: Int32, in processes: BytePath = "/proc") -> Bool {
     let threads = processes.appending("\(process)/task")
-    // The folder goes with the process.
+    // The folder vanishes with the process.
     guard let folder = try? Descriptor.openFolder(threads), let entries = try? folder.entries()
     else { return false }
     return entries.contains { entry in
@@ -81,14 +79,14 @@ package struct ProcessUsage: Hashable, Sendable {
 
   /// Source: proc(5), `/proc/PID/status`.
   ///
-  /// Threads share their memory, but the kernel tells of it by threads that are there: where the
-  /// first has ended, which is the process's own entry, another one has to be asked.
+  /// Threads share their memory, but only existing threads report it: if the first, the process's
+  /// own entry, has ended, another one is read.
   ///
-  /// - Returns: `nil` where none of them tells any.
+  /// - Returns: `nil` if no thread reports any.
   private static func memory(of process: Int32, in processes: BytePath) -> Int? {
     if let bytes = memory("\(processes)/\(process)/status") { return bytes }
     let threads = processes.appending("\(process)/task")
-    // Of one that is ending no thread has memory any more, and the folder goes.
+    // In an ending process no thread has memory, and the folder vanishes.
     guard let folder = try? Descriptor.openFolder(threads), let entries = try? folder.entries()
     else { return nil }
     for entry in entries {
@@ -97,12 +95,12 @@ package struct ProcessUsage: Hashable, Sendable {
     return nil
   }
 
-  /// - Returns: `nil` for a thread that has ended, which has none of these lines.
+  /// - Returns: `nil` for an ended thread, which lacks these lines.
   private static func memory(_ path: String) -> Int? {
     ProcessStat.read(path) { text in
       var sum: Int?
       var rest = text
-      // Often, and of every worker: so without texts of the lines.
+      // Called often, for every worker, so without a string for each line.
       while !rest.isEmpty, let start = rest.baseAddress {
         let end = memchr(start, Int32(UInt8(ascii: "\n")), rest.count)
         let length = end.map { UnsafeRawPointer($0) - start } ?? rest.count
@@ -116,36 +114,35 @@ package struct ProcessUsage: Hashable, Sendable {
     } ?? nil
   }
 
-  /// What counts as memory, in kibibytes: of the process's own, shared and no file's, on the swap
-  /// device, in large pages, and the tables of pages.
+  /// What counts as memory, in KiB: anonymous, shared without a file, swapped, in huge pages, and
+  /// page tables.
   private static let kinds: [StaticString] = [
     "RssAnon:", "RssShmem:", "VmSwap:", "HugetlbPages:", "VmPTE:",
   ]
 }
 
-/// A line of `/proc/PID/stat`, as far as it matters here.
+/// The needed fields of a `/proc/PID/stat`.
 package struct ProcessStat: Hashable, Sendable {
-  /// The process's number.
+  /// The process ID.
   package let id: Int32
-  /// Its group's number.
+  /// The process group ID.
   package let group: Int32
-  /// Seconds on processors of its own.
+  /// CPU seconds of its own.
   package let ownSeconds: Double
-  /// Seconds on processors of its children that have ended and that it waited for.
+  /// CPU seconds of its children that ended and that it waited for.
   package let childrenSeconds: Double
-  /// How many threads it has.
+  /// The number of threads.
   package let threads: Int
-  /// When it began, in ticks since the machine did: with the number a name that is never used twice.
+  /// When it started, in ticks since boot; together with the ID never reused.
   package let start: Int
-  /// Whether no thread of it is left, so that it only waits to be waited for.
+  /// Whether no thread is left, so that it only awaits being reaped.
   package let hasEnded: Bool
-  /// Whether its first thread, or the thread that was asked for, has begun to end.
+  /// Whether its first thread, or the requested thread, has begun to end.
   let isEnding: Bool
 
-  /// Seconds on processors, those of its children that have ended included.
+  /// CPU seconds, including those of reaped children.
   package var processorSeconds: Double { ownSeconds + childrenSeconds }
 
-  /// Makes one that was not read.
   init(
     id: Int32, group: Int32, ownSeconds: Double, childrenSeconds: Double, threads: Int = 1,
     start: Int, hasEnded: Bool = false
@@ -160,16 +157,16 @@ package struct ProcessStat: Hashable, Sendable {
     isEnding = hasEnded
   }
 
-  /// Reads the line of a process; `nil` if there is none of this number.
+  /// Reads a process; `nil` if there is no such process.
   package init?(_ id: Int32) { self.init(id, in: "/proc") }
 
-  /// Reads the line of a process, or of a thread; `nil` if there is none of this number.
+  /// Reads a process or thread; `nil` if there is none of this ID.
   ///
-  /// - Parameter folder: where the kernel tells of processes, or of the threads of one.
+  /// - Parameter folder: the folder of procfs, or of a process's threads.
   init?(_ id: Int32, in folder: BytePath) {
     guard
       let text = Self.read("\(folder)/\(id)/stat", { String(decoding: $0, as: UTF8.self) }),
-      // The name of the program is in parentheses and may hold anything.
+      // The program's name is in parentheses and may contain anything.
       let end = text.utf8.lastIndex(of: UInt8(ascii: ")"))
     else { return nil }
     let fields = text.utf8[text.utf8.index(after: end)...].split(separator: UInt8(ascii: " "))
@@ -182,7 +179,7 @@ package struct ProcessStat: Hashable, Sendable {
     self.group = group
     self.threads = threads
     self.start = start
-    // The first thread alone may have ended: then the state is the same, and others are counted.
+    // If only the first thread has ended, the state is the same, but other threads are counted.
     let isOver = ["Z", "X"].contains(fields[0])
     hasEnded = isOver && threads < 2
     isEnding = isOver || (UInt64(fields[6]) ?? 0) & Self.exiting != 0
@@ -190,19 +187,19 @@ package struct ProcessStat: Hashable, Sendable {
     childrenSeconds = seconds[2] + seconds[3]
   }
 
-  /// PF_EXITING of the kernel's <linux/sched.h>: it has begun to end, and lets go of its memory.
+  /// PF_EXITING of <linux/sched.h>: it has begun to end and releases its memory.
   private static let exiting: UInt64 = 4
 
   private static let ticks = Double(sysconf(Int32(_SC_CLK_TCK)))
 
-  /// Reads the lines of a group's processes.
+  /// Reads all processes of a group.
   package static func all(inGroup group: Int32) -> [ProcessStat] {
-    // Asked of each, which costs much less than to read all lines. Source: getpgid(2).
+    // Calling getpgid(2) on each costs much less than reading them all.
     numbers().filter { getpgid($0) == group }.compactMap { ProcessStat($0) }
       .filter { $0.group == group }
   }
 
-  /// Reads the lines of all processes that can be seen.
+  /// Reads all visible processes.
   package static func all() -> [ProcessStat] { numbers().compactMap { ProcessStat($0) } }
 
   private static func numbers() -> [Int32] {
@@ -210,7 +207,7 @@ package struct ProcessStat: Hashable, Sendable {
     defer { closedir(folder) }
     var numbers: [Int32] = []
     while let entry = readdir(folder) {
-      // Names that are no numbers are 0. The name ends with a 0, so `atoi` reads no further.
+      // `atoi` returns 0 for names that are no numbers, and stops at the zero byte after the name.
       let number = withUnsafePointer(to: &entry.pointee.d_name) {
         $0.withMemoryRebound(to: CChar.self, capacity: 256) { atoi($0) }
       }
@@ -219,15 +216,15 @@ package struct ProcessStat: Hashable, Sendable {
     return numbers
   }
 
-  /// Reads a file of /proc, which the kernel gives whole at the first read.
+  /// Reads a file of /proc, which the kernel returns whole in the first read.
   ///
-  /// - Parameter body: gets it with a 0 at its end.
+  /// - Parameter body: receives the content, followed by a zero byte.
   static func read<Result>(
     _ path: String, _ body: (UnsafeRawBufferPointer) -> Result
   ) -> Result? {
-    // One that can't be opened or read is that of a process that is gone.
+    // An unreadable file belongs to a process that is gone.
     guard let file = try? Descriptor.open(BytePath(path), flags: O_RDONLY) else { return nil }
-    // Seldom longer than 2 KiB; but a process can have thousands of groups, each of them named.
+    // Rarely above 2 KiB, but a process can have thousands of groups, all of them listed.
     return withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 16) { buffer in
       let room = UnsafeMutableRawBufferPointer(rebasing: buffer.dropLast())
       guard let count = try? file.read(into: room) else { return nil }

@@ -1,11 +1,11 @@
 import Glibc
 import PipelineModel
 
-/// Makes a system call, again while a signal interrupts it.
+/// Makes a system call, repeating it while a signal interrupts it.
 ///
 /// - Parameters:
-///   - operation: a verb for the error's sentence, such as “open”.
-///   - path: the path for the error's sentence.
+///   - operation: a verb for the error message, such as “open”.
+///   - path: the path for the error message.
 ///   - call: returns a negative number and sets `errno` on failure.
 @discardableResult
 func systemCall<Result: FixedWidthInteger & SignedInteger>(
@@ -20,7 +20,6 @@ func systemCall<Result: FixedWidthInteger & SignedInteger>(
 }
 
 extension BytePath {
-  /// Calls `body` with the path as a C string.
   func withCString<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
     body(bytes.map { CChar(bitPattern: $0) } + [0])
   }

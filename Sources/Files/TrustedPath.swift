@@ -2,24 +2,24 @@ import CLinux
 import Glibc
 package import PipelineModel
 
-/// Paths on which nobody but this user and root can put something else.
+/// Paths at which only this user and root can put files.
 package enum TrustedPath {
-  /// As many links as the kernel follows.
+  /// The kernel's limit of links to follow.
   private static let mostLinks = 40
 
-  /// Finds a file or folder, looking at each folder and link on the way to it.
+  /// Finds a file or folder, checking each folder and link on the way.
   ///
-  /// All of them belong to this user or root and can be written by nobody else. In a user namespace
-  /// without root, what the system brings along may belong to somebody outside of it: who owns the
-  /// machine's `/` can put anything anywhere, whoever is told of it. A folder such as
-  /// `/tmp`, in which nobody can replace what is not his own, may be on the way, but not hold the
-  /// file itself: what is beside a program is easily taken for its own.
+  /// All must belong to this user or root and be writable by nobody else. In a user namespace
+  /// without root, system folders may belong to an owner outside it: whoever owns the machine's `/`
+  /// can replace anything anyway. A folder such as `/tmp`, where users can't replace each other's
+  /// files, may be on the way but not contain the file itself: files next to a program are easily
+  /// taken for its own.
   ///
   /// - Parameters:
   ///   - path: an absolute path.
   ///   - what: what messages call it, such as “The plugin”.
-  /// - Returns: the place, not open for reading; its path has no links.
-  /// - Throws: `FileError` of code `untrusted` for what others could replace.
+  /// - Returns: the file or folder, not open for reading; its path contains no links.
+  /// - Throws: `FileError` of code `untrusted` if others could replace it.
   package static func find(_ path: BytePath, as what: String) throws(FileError) -> Descriptor {
     guard path.isAbsolute else {
       throw FileError(
@@ -107,7 +107,7 @@ package enum TrustedPath {
     }
     throw FileError(
       .untrusted,
-      "\(what) “\(path.printable)” belongs to \(owner.words), neither you nor root, who "
+      "\(what) “\(path.printable)” belongs to \(owner.words), not to you or root, and its owner "
         + "could put other code there: change its owner, or move the plugin to a folder of your "
         + "own.", path: path)
   }
@@ -122,16 +122,16 @@ package enum TrustedPath {
         + "run chmod go-w on it.", path: place.path)
   }
 
-  /// What nobody but the administrator has, by custom; below it as well.
+  /// Trees that by convention belong only to the administrator.
   private static let systemTrees: [BytePath] = [
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc",
   ]
-  /// Folders of the administrator, in which others may have some of their own.
+  /// Folders of the administrator in which others may have their own.
   private static let systemFolders: Set<BytePath> = [
     "/", "/home", "/media", "/mnt", "/opt", "/run", "/srv", "/tmp", "/var", "/var/tmp",
   ]
 
-  /// Whether a place is the system's own, whoever that is. Source: hier(7).
+  /// Whether a path belongs to the system by convention, whoever owns it. Source: hier(7).
   ///
   /// - Parameter path: an absolute path without links.
   static func isSystems(_ path: BytePath) -> Bool {
@@ -141,7 +141,7 @@ package enum TrustedPath {
 }
 
 extension Descriptor {
-  /// Returns what a link, itself open, leads to. Source: readlinkat(2).
+  /// Returns the target of an open link. Source: readlinkat(2).
   fileprivate func linkTarget() throws(FileError) -> BytePath {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
     let count = try systemCall("read the link", path) {
@@ -150,7 +150,7 @@ extension Descriptor {
     return BytePath(bytes: buffer[..<count].map { UInt8(bitPattern: $0) })
   }
 
-  /// Opens for reading what is open as a place; the same file, whatever its path leads to by now.
+  /// Reopens an `O_PATH` descriptor for reading: the same file, wherever its path leads by now.
   /// Source: proc_pid_fd(5).
   package func openedForReading() throws(FileError) -> Descriptor {
     let link = BytePath("/proc/self/fd/\(number)")

@@ -4,19 +4,19 @@ package import PipelineModel
 
 /// Who may write a file or folder.
 package struct WriteAccess: Sendable {
-  /// Whose something is.
+  /// The owner of a file or folder.
   package enum Owner: Hashable, Sendable {
     case user, root
-    /// Somebody who has no number in the user namespace of this process.
+    /// A user without an ID in this process's user namespace.
     case outside
     case other(UInt32)
 
-    /// Who that is, for messages.
+    /// The owner, for messages.
     package var words: String {
       switch self {
       case .user: "you"
       case .root: "root"
-      case .outside: "somebody who has no number in this user namespace"
+      case .outside: "a user with no ID in this user namespace"
       case .other(let id): "user \(id)"
       }
     }
@@ -27,12 +27,12 @@ package struct WriteAccess: Sendable {
   private let groups: IDMap
   private let facts: @Sendable (UInt32) throws(GroupFacts.Unknown) -> GroupFacts
 
-  /// Makes it for the user of this process.
+  /// Creates it for this process's user.
   package init() { self.init(user: geteuid(), users: .users, groups: .groups) }
 
-  /// Makes it from its parts.
+  /// Creates it from its parts.
   ///
-  /// - Parameter facts: says who can be in a group.
+  /// - Parameter facts: returns who can be in a group.
   init(
     user: UInt32, users: IDMap, groups: IDMap,
     facts: @escaping @Sendable (UInt32) throws(GroupFacts.Unknown) -> GroupFacts = {
@@ -45,9 +45,9 @@ package struct WriteAccess: Sendable {
     self.facts = facts
   }
 
-  /// Says whose something is.
+  /// Returns the owner of a file or folder.
   package func owner(of status: FileStatus) -> Owner {
-    // First, because a user without a number here sees the same one.
+    // Checked first: a user without an ID here has the overflow ID, too.
     if users.isOutside(status.owner) { return .outside }
     switch status.owner {
     case user: return .user
@@ -56,27 +56,27 @@ package struct WriteAccess: Sendable {
     }
   }
 
-  /// Says who may write something because of its mode and group, besides its owner, this user
-  /// and root; `nil` if nobody may.
+  /// Returns who may write a file by its mode and group, besides its owner, this user and root;
+  /// `nil` if nobody may.
   ///
-  /// That its group may write it is harmless where nobody else can be in the group, as in one of
-  /// the user's own, which a umask of 002 goes with.
+  /// Group write permission is harmless if nobody else can be in the group, such as a user's own
+  /// group, which goes with a umask of 002.
   ///
-  /// - Returns: “others”, with the reason where it is not that all may.
+  /// - Returns: “others”, with the reason unless everybody may write.
   package func others(
     _ status: FileStatus, at place: Descriptor
   ) throws(FileError) -> String? {
     if status.permissions & S_IWOTH != 0 { return "others" }
     guard status.permissions & S_IWGRP != 0 else { return nil }
-    // Where there is a list, the group's permissions are the most that anybody on it has.
-    if try place.hasAccessList { return "others (whom its access list names: see getfacl)" }
+    // With an access list, the group's permissions are the most that anybody on it has.
+    if try place.hasAccessList { return "others (named in its access list: see getfacl)" }
     return others(ofGroup: status.group)
   }
 
-  /// Says who can be in a group besides this user and root.
+  /// Returns who can be in a group besides this user and root; `nil` if nobody.
   func others(ofGroup group: UInt32) -> String? {
     if groups.isOutside(group) {
-      return "others (its group has no number in this user namespace)"
+      return "others (its group has no ID in this user namespace)"
     }
     do throws(GroupFacts.Unknown) {
       let facts = try facts(group)
@@ -90,12 +90,12 @@ package struct WriteAccess: Sendable {
 }
 
 extension Descriptor {
-  /// Whether a list says who else may do what. Source: acl(5), nfs4_acl(5), getxattr(2).
+  /// Whether the file has an access list. Source: acl(5), nfs4_acl(5), getxattr(2).
   fileprivate var hasAccessList: Bool {
     get throws(FileError) {
       for name in ["system.posix_acl_access", "system.nfs4_acl"] {
         do throws(FileError) {
-          // By its path in /proc: what is open as a place tells no attributes by itself.
+          // By its path in /proc: an `O_PATH` descriptor itself has no attributes.
           try systemCall("examine", path) {
             pipeline_get_attribute_of_path("/proc/self/fd/\(number)", name, nil, 0)
           }

@@ -1,19 +1,19 @@
 import CCrypto
 public import PipelineModel
 
-/// A running SHA-256 by libcrypto, which uses the processor's own instructions.
+/// An incremental SHA-256 by libcrypto, which uses the processor's SHA instructions.
 ///
 /// Source: EVP_DigestInit(3ssl).
 public final class SHA256 {
   private let context: OpaquePointer
-  /// Fetched once: `EVP_sha256` looks for it at each beginning, under locks.
-  // Unsafe only in name, because the algorithm is immutable and is never freed.
+  /// Fetched once, because `EVP_sha256` looks the algorithm up under locks for each digest.
+  // `nonisolated(unsafe)` because the algorithm is immutable and never freed.
   private nonisolated(unsafe) static let algorithm = EVP_MD_fetch(nil, "SHA256", nil)
 
   /// Begins a digest.
   public init() {
     guard let context = EVP_MD_CTX_new() else {
-      preconditionFailure("Only a lack of memory fails this, where Swift itself would trap.")
+      preconditionFailure("This fails only without memory, where Swift itself traps.")
     }
     self.context = context
     EVP_DigestInit_ex(context, Self.algorithm, nil)
@@ -33,7 +33,7 @@ public final class SHA256 {
     }
   }
 
-  /// Ends the digest; nothing may be added afterwards.
+  /// Returns the digest; add nothing afterwards.
   public func finalize() -> Digest {
     var bytes = [UInt8](repeating: 0, count: 32)
     EVP_DigestFinal_ex(context, &bytes, nil)

@@ -3,15 +3,15 @@ import Files
 import Glibc
 package import PipelineModel
 
-/// Takes what is complete in sources, once.
+/// Imports complete files from sources, once.
 package struct Ingest {
   private let library: IngestLibrary
   private let report: any IngestReport
-  /// What else the thread has to do, between groups.
+  /// The thread's other work, between groups.
   private let interlude: Interlude
-  /// Whether the user asked to stop; asked between groups.
+  /// Whether the user asked to stop; called between groups.
   private let isStopped: @Sendable () -> Bool
-  /// How many transactions a run gives to what an older version left: about 100,000 rows.
+  /// Transactions per run for what an older version left: about 100,000 rows.
   private static let tidyingTransactions = 25
 
   package init(
@@ -24,11 +24,11 @@ package struct Ingest {
     self.isStopped = isStopped
   }
 
-  /// Takes everything complete in the sources; waits once, at most for the
-  /// longest settle window, for files that are fresh.
+  /// Imports everything complete in the sources; waits once, at most for the longest settle window,
+  /// for fresh files.
   ///
-  /// - Returns: why sources could not be looked at, the others were; or why nothing more
-  ///   could be taken, of code `noSpace`, which comes last.
+  /// - Returns: why sources were skipped; or, last and of code `noSpace`, why nothing more could be
+  ///   imported.
   package func take(_ sources: [SourceConfiguration]) throws(IngestError) -> [IngestError] {
     var refused: [IngestError] = []
     do throws(IngestError) {
@@ -69,10 +69,10 @@ package struct Ingest {
     }
   }
 
-  /// Copies files and folders in, wherever they are, without waiting.
+  /// Copies files and folders in from anywhere, without waiting.
   ///
-  /// - Parameter paths: absolute; links in the folders above a path are followed,
-  ///   a path that is a link itself is not.
+  /// - Parameter paths: absolute; links in parent folders are followed, a path that is itself a
+  ///   link is not.
   package func copyIn(
     _ paths: [BytePath], sources: [SourceConfiguration]
   ) throws(IngestError) {

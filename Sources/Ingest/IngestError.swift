@@ -3,14 +3,14 @@ package import Files
 package import Manifest
 package import PipelineModel
 
-/// Why files could not be taken at all.
+/// Why files could not be imported at all.
 package struct IngestError: Error, Sendable {
   package enum Code: Hashable, Sendable {
     /// Another process holds the library.
     case locked
-    /// The folder is no library, or one that this program must not touch.
+    /// The folder is not a library, or one that this program must not touch.
     case notALibrary
-    /// A later version of the program made the library.
+    /// A newer version of the program made the library.
     case newerVersion
     /// The catalog is missing, damaged or ahead of the manifest.
     case catalog
@@ -18,18 +18,18 @@ package struct IngestError: Error, Sendable {
     case manifest
     /// A source is missing or not what it was.
     case source
-    /// There is less free space than is kept in reserve.
+    /// Less space is free than is kept in reserve.
     case noSpace
     /// The file system refused.
     case file
   }
 
   package var code: Code
-  /// A sentence with what to do.
+  /// A sentence that includes the remedy.
   package var message: String
   /// The file or folder.
   package var path: BytePath?
-  /// The error beneath.
+  /// The underlying error.
   package var cause: (any Error)?
 
   package init(
@@ -41,7 +41,7 @@ package struct IngestError: Error, Sendable {
     self.cause = cause
   }
 
-  /// Whether it is no more than that the program was asked to stop.
+  /// Whether the program was merely asked to stop.
   package var isStopped: Bool { (cause as? FileError)?.code == .stopped }
 
   package init(_ cause: FileError) {
@@ -61,7 +61,7 @@ package struct IngestError: Error, Sendable {
   }
 }
 
-/// Runs `body` and turns what a deeper module throws into this module's error.
+/// Runs `body` and converts errors of deeper modules into this module's error.
 @discardableResult
 func translating<Result>(
   _ body: () throws -> Result

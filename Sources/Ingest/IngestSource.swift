@@ -2,19 +2,19 @@ package import Configuration
 package import Files
 package import PipelineModel
 
-/// A source that is open for scanning and taking.
+/// A source that is open for scanning and importing.
 package struct IngestSource: Sendable {
   /// The absolute path; `/` for what was named to `import`.
   package let root: BytePath
   /// The open folder.
   package let folder: Descriptor
-  /// Whether files go once their bytes are safe.
+  /// Whether files are removed once their bytes are safe.
   package let moves: Bool
-  /// Whether files may be taken by rename.
+  /// Whether files may be imported by rename.
   package let takesByRename: Bool
-  /// What becomes of content that is stored already.
+  /// What happens to content that is already stored.
   package let duplicates: SourceConfiguration.Duplicates
-  /// Whether folders that were emptied are removed.
+  /// Whether emptied folders are removed.
   package let removesEmptyFolders: Bool
 
   /// Opens a configured source.

@@ -1,10 +1,10 @@
-/// Other work of the thread that takes files, to be done between two groups.
+/// Other work of the importing thread, done between two groups.
 package struct Interlude {
-  /// Whether there is any; asked after each group.
+  /// Whether there is any; called after each group.
   let isDue: () -> Bool
-  /// Does it. What was taken so far is recorded.
+  /// Does the work. All imports so far are recorded.
   ///
-  /// Throws where nothing more may be taken before the library was recovered.
+  /// Throws if nothing more may be imported until the library is recovered.
   let run: () throws(IngestError) -> Void
 
   package init(
@@ -14,6 +14,6 @@ package struct Interlude {
     self.run = run
   }
 
-  /// No other work, ever.
+  /// No other work.
   package static var none: Interlude { Interlude(isDue: { false }, run: {}) }
 }

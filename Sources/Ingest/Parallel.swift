@@ -2,7 +2,7 @@ import Dispatch
 import Synchronization
 
 extension Array where Element: Sendable {
-  /// Maps with as many threads as there are processors; the order is kept.
+  /// Maps with one thread per processor; keeps the order.
   func concurrentMap<Result: Sendable>(
     _ transform: @Sendable (Element) -> Result
   ) -> [Result] {

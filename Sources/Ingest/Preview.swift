@@ -6,41 +6,41 @@ package import PipelineModel
 /// What a run would do with one path.
 package struct PreviewedPath: Hashable, Sendable {
   package enum Action: String, Hashable, Sendable {
-    /// Its bytes would be taken.
+    /// Its bytes would be imported.
     case take
     /// Its bytes are safe; the source would be removed.
     case remove
-    /// Its state would change without its bytes being taken.
+    /// Its state would change without an import.
     case note
   }
 
   /// The absolute path.
   package let path: BytePath
   package let action: Action
-  /// The number of bytes that would be taken.
+  /// The number of bytes that would be imported.
   package let bytes: Int
-  /// The state that would be noted, and why, as a sentence.
+  /// The state that would be recorded, and why, as a sentence.
   package let reason: String?
 }
 
-/// Looks at sources as a run would, and changes nothing.
+/// Examines sources as a run would, and changes nothing.
 package struct Preview {
   private let library: LibraryFolder?
   private let catalog: CatalogReader?
 
-  /// Makes a preview.
+  /// Creates a preview.
   ///
   /// - Parameters:
-  ///   - library: the library, if there is one yet.
-  ///   - catalog: its catalog, if there is one yet.
+  ///   - library: the library, if it exists.
+  ///   - catalog: its catalog, if it exists.
   package init(library: LibraryFolder?, catalog: CatalogReader?) {
     self.library = library
     self.catalog = catalog
   }
 
-  /// Calls `body` with every path that a run would do something about.
+  /// Calls `body` with every path that a run would act upon.
   ///
-  /// - Throws: `IngestError` of code `source` if the source can't be looked at.
+  /// - Throws: `IngestError` of code `source` if the source can't be read.
   package func look(
     at configuration: SourceConfiguration, _ body: (PreviewedPath) -> Void
   ) throws(IngestError) {

@@ -3,22 +3,22 @@ import Glibc
 package import PipelineModel
 import Synchronization
 
-/// The append-only journal of facts about taking and deleting.
+/// The append-only journal of facts about imports and deletions.
 ///
-/// Segments `0001.jsonl`, `0002.jsonl` … in one folder; a segment that ends in
-/// a torn line is never written to again.
+/// Segments `0001.jsonl`, `0002.jsonl` … in one folder; one that ends in a torn line is never
+/// appended to.
 package final class Manifest: Sendable {
-  /// A segment that has grown beyond this is followed by a new one.
+  /// The size in bytes beyond which a segment is followed by a new one.
   static let segmentSize = 16 << 20
 
   private struct State {
     var segment: Descriptor?
-    /// Whether the last segment is whole and may be written to once it is open.
+    /// Whether the last segment is whole and may be appended to once it is open.
     var isContinued = false
     var segmentNumber: Int
     var segmentBytes: Int
     var sequence: Int64
-    /// When the last fact was written; `nil` where that was not read.
+    /// When the last fact was written; `nil` if not read.
     var time: Timestamp?
   }
 
@@ -26,9 +26,9 @@ package final class Manifest: Sendable {
   private let segmentSize: Int
   private let state: Mutex<State>
 
-  /// Opens the journal in a folder; reads only the end of it.
+  /// Opens the journal in a folder; reads only its end, unless that is torn.
   ///
-  /// - Throws: `ManifestError` of code `damaged` if a line before the last is.
+  /// - Throws: `ManifestError` of code `damaged` if a line before the last is damaged.
   package convenience init(folder path: BytePath) throws(ManifestError) {
     try self.init(folder: path, segmentSize: Self.segmentSize)
   }
@@ -60,7 +60,7 @@ package final class Manifest: Sendable {
       state.sequence = sequence
       state.time = tail.lastTime
       if number == numbers.last, !tail.isTorn {
-        // Opened by the first append: readers may lack the permission.
+        // The first append opens it: readers may lack write permission.
         state.isContinued = true
         state.segmentBytes = tail.bytes
       }
@@ -72,17 +72,17 @@ package final class Manifest: Sendable {
   /// The sequence number of the last fact; 0 in a new journal.
   package var lastSequence: Int64 { state.withLock { $0.sequence } }
 
-  /// The last fact, where its time is known.
+  /// The last fact's mark; `nil` if its time was not read.
   package var lastMark: ManifestMark? {
     state.withLock { state in
       state.time.map { ManifestMark(sequence: state.sequence, time: $0) }
     }
   }
 
-  /// Adds facts and waits until they are on disk, all with one flush.
+  /// Appends facts and waits until they are on disk, with one flush.
   ///
-  /// - Parameter time: the time that the facts bear; by default this moment.
-  /// - Returns: the sequence number of the last one.
+  /// - Parameter time: the facts' time; now by default.
+  /// - Returns: the last fact's sequence number.
   @discardableResult
   package func append(
     _ facts: [ManifestFact], at time: Timestamp = .now
@@ -102,10 +102,9 @@ package final class Manifest: Sendable {
         try segment.write(bytes)
         try segment.syncData()
       } catch {
-        // What is on disk now is unknown, and nobody who reads it from the cache
-        // may take it for durable: it is cut off again, and the next append
-        // begins a new segment. Clean-up: a disk that refuses this, too, leaves
-        // lines that are whole or torn, as a kill would.
+        // What reached the disk is unknown, and readers of the cache must not take it for durable,
+        // so cut it off; the next append starts a new segment. Clean-up: a disk that refuses this
+        // as well leaves whole or torn lines, as a kill would.
         try? state.segment?.truncate(to: state.segmentBytes)
         state.segment = nil
         state.isContinued = false
@@ -120,7 +119,7 @@ package final class Manifest: Sendable {
     }
   }
 
-  /// Calls `body` with every fact behind a sequence number, in order.
+  /// Calls `body` with every fact after a sequence number, in order.
   package func replay(
     after sequence: Int64, _ body: (ManifestEntry) throws(ManifestError) -> Void
   ) throws(ManifestError) {
@@ -128,14 +127,14 @@ package final class Manifest: Sendable {
     while let entry = try cursor.next() { try body(entry) }
   }
 
-  /// Every fact behind a sequence number, in order, one at a time; facts that are
-  /// added meanwhile may or may not be among them.
+  /// Returns every fact after a sequence number, in order, one at a time; facts added meanwhile may
+  /// or may not be included.
   package func entries(after sequence: Int64) throws(ManifestError) -> ManifestCursor {
     guard sequence < lastSequence else {
       return ManifestCursor(folder: folder, segments: [], after: sequence)
     }
     let numbers = try Self.segmentNumbers(in: folder)
-    // From the back to the segment that holds the first fact wanted.
+    // Back to the segment that holds the first wanted fact.
     var first = numbers.endIndex
     while first > numbers.startIndex {
       first -= 1
@@ -145,7 +144,7 @@ package final class Manifest: Sendable {
     return ManifestCursor(folder: folder, segments: Array(numbers[first...]), after: sequence)
   }
 
-  /// Returns the segment that is written to, a new one where need be.
+  /// Returns the segment to append to, creating one if needed.
   private func openSegment(_ state: inout State) throws(FileError) -> Descriptor {
     if state.segmentBytes < segmentSize {
       if let segment = state.segment { return segment }
@@ -168,7 +167,7 @@ package final class Manifest: Sendable {
   }
 
   private func wholeLines(of number: Int) -> Int64 {
-    // Only to learn what a failed write left behind: no segment means nothing.
+    // Only finds what a failed write left; an unreadable segment counts as empty.
     guard var segment = try? ManifestSegmentReader(number, in: folder) else { return 0 }
     while (try? segment.next()) != nil {}
     return segment.lastSequence ?? 0

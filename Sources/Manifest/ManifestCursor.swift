@@ -1,13 +1,12 @@
 import Files
 import PipelineModel
 
-/// Facts of the journal in their order, a piece of a segment in memory at a time.
+/// An iterator over the journal's facts in order, with one piece of a segment in memory.
 package struct ManifestCursor {
   private let folder: Descriptor
-  /// The segments that are still to be read, the next one last.
+  /// The segments still to read, the next one last.
   private var segments: [Int]
   private let sequence: Int64
-  /// The segment that is being read.
   private var segment: ManifestSegmentReader?
   private var expected: Int64?
 
@@ -17,10 +16,10 @@ package struct ManifestCursor {
     self.sequence = sequence
   }
 
-  /// Returns the next fact, or `nil` behind the last one.
+  /// Returns the next fact, or `nil` after the last.
   ///
-  /// - Throws: `ManifestError` of code `damaged` where facts are missing, and
-  ///   `newerVersion` for a fact of a kind that this program does not know.
+  /// - Throws: `ManifestError` of code `damaged` if facts are missing or out of order,
+  ///   `newerVersion` for a kind of fact that this program does not know.
   package mutating func next() throws(ManifestError) -> ManifestEntry? {
     while true {
       while let line = try segment?.next() {
@@ -32,13 +31,13 @@ package struct ManifestCursor {
   }
 
   private mutating func entry(_ line: ManifestLine) throws(ManifestError) -> ManifestEntry? {
-    // The first line that is read may lie before the first fact that is wanted.
+    // The first line read may precede the first wanted fact.
     let isMissing = expected.map { line.seq != $0 } ?? (line.seq > sequence + 1)
     if let expected, line.seq < expected {
       throw ManifestError(
         .damaged,
-        "Fact \(line.seq) stands in the manifest behind fact \(expected - 1): two processes have "
-          + "written to it at once. Restore it from a backup.", path: folder.path)
+        "Fact \(line.seq) follows fact \(expected - 1) in the manifest: two processes wrote to it "
+          + "at once. Restore it from a backup.", path: folder.path)
     }
     if isMissing {
       throw ManifestError(
@@ -51,8 +50,8 @@ package struct ManifestCursor {
     guard let entry = line.entry else {
       throw ManifestError(
         .newerVersion,
-        "The manifest holds a fact “\(line.fact)” that this version of pipeline does not know; "
-          + "use the newer one.", path: folder.path)
+        "The manifest contains a fact “\(line.fact)” that this version of pipeline does not know; "
+          + "use the newer version.", path: folder.path)
     }
     return entry
   }

@@ -6,18 +6,18 @@ package struct ManifestError: Error, Hashable, Sendable {
   package enum Code: Hashable, Sendable {
     /// The file system refused; `cause` says why.
     case file
-    /// A line that is not the last one is damaged, or lines are missing.
+    /// A line other than the last is damaged, or lines are missing.
     case damaged
-    /// A line was written by a later version of the program.
+    /// A newer version of the program wrote a line.
     case newerVersion
   }
 
   package var code: Code
-  /// A sentence with what to do.
+  /// A sentence that includes the remedy.
   package var message: String
-  /// The segment.
+  /// The segment, or the journal's folder.
   package var path: BytePath?
-  /// The error beneath.
+  /// The underlying error.
   package var cause: FileError?
 
   init(_ code: Code, _ message: String, path: BytePath? = nil) {

@@ -2,44 +2,44 @@ package import PipelineModel
 
 /// One fact of the journal.
 package enum ManifestFact: Hashable, Sendable {
-  /// A file is about to be taken.
+  /// A file is about to be imported.
   case intent(Intent)
   /// A file's bytes are stored and belong to a new asset.
   case stored(Stored)
-  /// A file's bytes were stored already; what became of the file.
+  /// A file's bytes were already stored; says what happened to the file.
   case duplicate(Duplicate)
-  /// A taking, or a giving back, ended without a result; the file is where it was.
+  /// An import or return ended without a result; the file is where it was.
   case abandoned(taking: AssetID, reason: String)
-  /// An asset was put into the trash.
+  /// An asset was moved to the trash.
   case trashed(asset: AssetID)
-  /// An asset was taken out of the trash.
+  /// An asset was restored from the trash.
   case restored(asset: AssetID)
-  /// An asset was deleted for good; its bytes stay until nothing refers to them
-  /// and garbage is collected.
+  /// An asset was deleted permanently; its bytes stay until nothing refers to them and garbage is
+  /// collected.
   case purged(asset: AssetID, digest: Digest)
-  /// An asset's bytes are about to be given back to where they came from.
+  /// An asset's bytes are about to be returned to where they came from.
   case returning(Return)
-  /// An asset's bytes are where they came from, and the asset is no more.
+  /// An asset's bytes are back where they came from, and the asset is gone.
   case returned(Return)
 
-  /// What the program is about to take.
+  /// What the program is about to import.
   package struct Intent: Hashable, Sendable {
-    /// The name of the taking, also of its file in `incoming/`.
+    /// The import's ID, which also names its file in `incoming/`.
     package var taking: AssetID
     /// The absolute path of the source.
     package var source: BytePath
     /// The path relative to the source.
     package var path: BytePath
-    /// The file as it was found.
+    /// The file as found.
     package var identity: FileIdentity
     /// The permission bits.
     package var permissions: UInt32
-    /// Whether the source goes once its bytes are safe.
+    /// Whether the source is removed once its bytes are safe.
     package var moves: Bool
     /// The run.
     package var run: AssetID?
 
-    /// Makes it from its parts.
+    /// Creates an intent.
     package init(
       taking: AssetID, source: BytePath, path: BytePath, identity: FileIdentity,
       permissions: UInt32, moves: Bool, run: AssetID?
@@ -54,18 +54,18 @@ package enum ManifestFact: Hashable, Sendable {
     }
   }
 
-  /// A new asset: all that is needed to make its record again.
+  /// A new asset, with everything needed to re-create its record.
   package struct Stored: Hashable, Sendable {
-    /// The asset that it is about.
+    /// The new asset.
     package var asset: AssetID
     /// The SHA-256 of the bytes.
     package var digest: Digest
-    /// What was taken.
+    /// What was imported.
     package var intent: Intent
-    /// The asset known at the same path before.
+    /// The asset previously known at the same path.
     package var supersedes: AssetID?
 
-    /// Makes it from its parts.
+    /// Creates a fact about a new asset.
     package init(asset: AssetID, digest: Digest, intent: Intent, supersedes: AssetID?) {
       self.asset = asset
       self.digest = digest
@@ -74,28 +74,28 @@ package enum ManifestFact: Hashable, Sendable {
     }
   }
 
-  /// A file whose bytes were stored before.
+  /// A file whose bytes were already stored.
   package struct Duplicate: Hashable, Sendable {
-    /// What became of the file.
+    /// What happens to the file.
     package enum Action: String, Hashable, Sendable {
-      /// It is removed, because the stored bytes were read again.
+      /// Removed, because the stored bytes were read again.
       case discarded
-      /// It stays in its folder.
+      /// Left in its folder.
       case kept
-      /// It is in `duplicates/`.
+      /// Moved to `duplicates/`.
       case filed
     }
 
-    /// The asset that it is about.
+    /// The asset that has the bytes.
     package var asset: AssetID
     /// The SHA-256 of the bytes.
     package var digest: Digest
-    /// What is done with it.
+    /// What happens to the file.
     package var action: Action
-    /// What was taken, or was about to be.
+    /// What was imported, or was about to be.
     package var intent: Intent
 
-    /// Makes it from its parts.
+    /// Creates a fact about a duplicate.
     package init(asset: AssetID, digest: Digest, action: Action, intent: Intent) {
       self.asset = asset
       self.digest = digest
@@ -104,32 +104,31 @@ package enum ManifestFact: Hashable, Sendable {
     }
   }
 
-  /// The giving back of an asset's bytes.
+  /// The return of an asset's bytes.
   package struct Return: Hashable, Sendable {
-    /// How the bytes get back.
+    /// How the bytes are returned.
     package enum Action: String, Hashable, Sendable {
       /// The original itself is renamed.
       case renamed
-      /// They are copied, because the original is needed or on another file system.
+      /// The bytes are copied, because the original is needed or on another file system.
       case copied
-      /// They were never gone: nothing is written.
+      /// The bytes never left: nothing is written.
       case left
     }
 
-    /// The asset that it is about.
+    /// The returned asset.
     package var asset: AssetID
     /// The SHA-256 of the bytes.
     package var digest: Digest
-    /// How the bytes get back.
+    /// How the bytes are returned.
     package var action: Action
-    /// Where they go, and who asked.
+    /// Where the bytes go, and which run returns them.
     ///
-    /// Its `taking` names the giving back. In `returning` the identity is that of
-    /// the original, but with the modification time that the file is to have; in
-    /// `returned` it is that of the file in its place.
+    /// Its `taking` is the return's ID. In `returning`, the identity is the original's, but with
+    /// the modification time that the file gets; in `returned`, it is that of the returned file.
     package var place: Intent
 
-    /// Makes it from its parts.
+    /// Creates a fact about a return.
     package init(asset: AssetID, digest: Digest, action: Action, place: Intent) {
       self.asset = asset
       self.digest = digest
@@ -138,7 +137,7 @@ package enum ManifestFact: Hashable, Sendable {
     }
   }
 
-  /// The taking or giving back that the fact is about; the asset where it is about neither.
+  /// The import or return that the fact concerns; otherwise the asset.
   package var taking: AssetID {
     switch self {
     case .intent(let intent): intent.taking
@@ -151,11 +150,11 @@ package enum ManifestFact: Hashable, Sendable {
   }
 }
 
-/// A fact with its place in the journal.
+/// A fact with its position in the journal.
 package struct ManifestEntry: Hashable, Sendable {
-  /// Counted from 1 without gaps.
+  /// The position, counted from 1 without gaps.
   package var sequence: Int64
-  /// When it was written.
+  /// When the fact was written.
   package var time: Timestamp
   /// The fact.
   package var fact: ManifestFact

@@ -3,9 +3,9 @@ import Hashing
 import PipelineModel
 
 extension ManifestLine {
-  /// Reads a line without its newline, or returns `nil` if it is torn or damaged.
+  /// Decodes a line without its newline; `nil` if it is torn or damaged.
   ///
-  /// By hand: `JSONDecoder` takes 40 µs a line, which is minutes for a large library.
+  /// Hand-written: `JSONDecoder` takes 40 µs a line, minutes for a large library.
   static func decode(_ line: some Collection<UInt8>) -> ManifestLine? {
     var bytes = Array(line)
     let tail = checkPrefix.count + checkLength + checkSuffix.count
@@ -17,7 +17,7 @@ extension ManifestLine {
     }
     bytes.removeLast(tail)
     bytes.append(UInt8(ascii: "}"))
-    // Its checksum is right, so this program or another wrote it so; it may be damaged all the same.
+    // The checksum is right, so some version of the program wrote this; it may still be malformed.
     return ManifestLine(json: bytes)
   }
 
@@ -26,11 +26,11 @@ extension ManifestLine {
     case permissions, reason, run, seq, size, source, sourceBase64, supersedes, taking, time
   }
 
-  /// A switch over texts compares each key with half of them.
+  /// A switch over strings compares a key with half of them.
   private static let keys = Dictionary(
     uniqueKeysWithValues: Key.allCases.map { ($0.rawValue, $0) })
 
-  /// Reads an object; `nil` if a member is missing that all facts have, or has another type.
+  /// Decodes an object; `nil` if a member that all facts have is missing, or one has a wrong type.
   private init?(json: [UInt8]) {
     self.init(fact: "", seq: 0, time: 0)
     var (fact, seq, time): (String?, Int64?, Int64?) = (nil, nil, nil)
@@ -60,7 +60,7 @@ extension ManifestLine {
           case .supersedes: value.set(&supersedes)
           case .taking: value.set(&taking)
           case .time: value.set(&time)
-          // What a later version adds to a fact.
+          // A member that a later version added.
           case nil: true
           }
         if !isTaken { isSound = false }
@@ -76,7 +76,7 @@ extension ManifestLine {
 }
 
 extension JSONMember {
-  /// Whether it is a text, or null, which leaves the variable as it is.
+  /// Sets a variable to a string; null leaves it unchanged. Returns `false` for other types.
   fileprivate func set(_ variable: inout String?) -> Bool {
     set(&variable) { if case .string(let text) = self { text } else { nil } }
   }

@@ -2,17 +2,17 @@ import FoundationEssentials
 import Hashing
 import PipelineModel
 
-/// A fact as a line of JSON that ends in a checksum of all that is before it.
+/// A fact as a line of JSON that ends in a checksum of everything before it.
 ///
-/// `{"fact":…,"seq":…,…,"check":"<16 digits>"}`: the check is the beginning of
-/// the SHA-256 of the line's bytes up to, and without, `,"check"`.
+/// `{"fact":…,"seq":…,…,"check":"<16 digits>"}`: the check is the start of the SHA-256 of the
+/// line's bytes before `,"check"`.
 struct ManifestLine {
   var fact: String
   var seq: Int64
   var time: Int64
-  /// The place of the first fact that was appended with this one; `nil` if it is the first.
+  /// The sequence number of the first fact appended with this one; `nil` if this is the first.
   var batch: Int64?
-  /// Every kind of fact today has it; one to come may not.
+  /// All current kinds of fact have it; later ones may not.
   var taking: AssetID?
   var source: String?
   var sourceBase64: Data?
@@ -96,7 +96,7 @@ extension ManifestLine {
     run = intent.run
   }
 
-  /// The entry, or `nil` if something that its kind of fact needs is not there.
+  /// The entry; `nil` if its kind of fact is unknown or lacks a member.
   var entry: ManifestEntry? {
     let value: ManifestFact? =
       switch fact {
@@ -157,7 +157,7 @@ extension ManifestLine {
   static let checkPrefix = Array(",\"check\":\"".utf8)
   static let checkSuffix = Array("\"}".utf8)
 
-  /// Writes the line with its checksum and a newline.
+  /// Encodes the line with its checksum and a newline.
   func encode() -> [UInt8] {
     var bytes = text.bytes
     let check = SHA256.digest(of: bytes).hex.prefix(Self.checkLength)

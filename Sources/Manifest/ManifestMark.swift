@@ -1,8 +1,8 @@
 package import PipelineModel
 
-/// One fact of the journal, known by its place and the time that it was written.
+/// A fact's identity in the journal: its position and time.
 package struct ManifestMark: Hashable, Sendable, CustomStringConvertible {
-  /// Its place, counted from 1.
+  /// Its position, counted from 1.
   package let sequence: Int64
   /// When it was written.
   package let time: Timestamp
@@ -12,19 +12,19 @@ package struct ManifestMark: Hashable, Sendable, CustomStringConvertible {
     self.time = time
   }
 
-  /// Reads what `description` wrote, or returns `nil`.
+  /// Parses a `description`; `nil` for anything else.
   package init?(_ text: String) {
     let parts = text.split(separator: " ").compactMap { Int64($0) }
     guard parts.count == 2 else { return nil }
     self.init(sequence: parts[0], time: Timestamp(microseconds: parts[1]))
   }
 
-  /// Place and microseconds since 1970, with a space between them.
+  /// The position and the microseconds since 1970, separated by a space.
   package var description: String { "\(sequence) \(time.microseconds)" }
 }
 
 extension Manifest {
-  /// The mark of a fact, or `nil` if there is none at this place.
+  /// Returns the mark of the fact at a position, or `nil` if there is none.
   package func mark(at sequence: Int64) throws(ManifestError) -> ManifestMark? {
     if let last = lastMark, last.sequence == sequence { return last }
     var cursor = try entries(after: sequence - 1)

@@ -22,19 +22,18 @@ enum ManifestSegment {
     return number
   }
 
-  /// The end of a segment.
   struct Tail {
     /// The sequence number of the last whole line, or `nil` if there is none.
     var lastSequence: Int64?
-    /// When it was written, where that was read.
+    /// When that line was written; `nil` if not read.
     var lastTime: Timestamp?
-    /// Whether something that is no whole line stands at the end.
+    /// Whether the segment ends in anything but a whole line.
     var isTorn: Bool
     /// The file's size.
     var bytes: Int
   }
 
-  /// Looks at the end of a segment, and reads the whole of it only if the end is torn.
+  /// Examines the end of a segment; reads the whole segment only if the end may be torn.
   static func tail(of number: Int, in folder: Descriptor) throws(ManifestError) -> Tail {
     let longestLine = 1 << 16
     let newline = UInt8(ascii: "\n")
@@ -59,14 +58,14 @@ enum ManifestSegment {
       lastSequence: segment.lastSequence, isTorn: segment.isTorn, bytes: segment.size)
   }
 
-  /// Whether the last batch is whole, as far as a look for holes tells.
+  /// Whether the last batch has no hole.
   ///
-  /// - Returns: `false` also where the batch is too long to be looked at here.
+  /// - Returns: `false` also if the batch is too long to check here.
   private static func isWithoutHole(
     _ file: Descriptor, from last: ManifestLine, size: Int
   ) throws(FileError) -> Bool {
     if last.batch == nil { return true }
-    // What a group of 1,000 files writes with names of usual length; a longer one is read whole.
+    // A group of 1,000 files with names of usual length fits; a longer batch is read whole.
     let longestBatch = 1 << 20
     try file.seek(to: max(0, size - longestBatch))
     let bytes = try file.readToEnd()
@@ -75,7 +74,7 @@ enum ManifestSegment {
     return isSeenWhole && !ManifestHole.isAnywhere(in: bytes)
   }
 
-  /// The place of the first whole line behind the first newline.
+  /// The sequence number of the first whole line after the first newline.
   private static func firstSequence(of bytes: [UInt8]) -> Int64 {
     let lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 2)
     guard lines.count > 1 else { return .max }

@@ -2,26 +2,26 @@ import Files
 import Glibc
 import PipelineModel
 
-/// The whole lines of one file of the journal in their order, a piece of the file in memory.
+/// A reader of a segment's whole lines in order, with one piece of the file in memory.
 struct ManifestSegmentReader {
   private let file: Descriptor
   private let name: BytePath
-  /// What was read and is still needed; begins at a multiple of a sector.
+  /// Bytes read and still needed; begins at a sector boundary of the file.
   private var bytes: [UInt8] = []
-  /// Where the next line begins in it.
+  /// Where the next line begins in `bytes`.
   private var start = 0
-  /// How far it was searched for the end of that line.
+  /// How far `bytes` was searched for the end of that line.
   private var searched = 0
   private var isBehindHole = false
-  /// The place of the last whole line so far; `nil` before the first.
+  /// The sequence number of the last whole line so far; `nil` before the first.
   private(set) var lastSequence: Int64?
-  /// Whether something that is no whole line was met; at the end, whether the file ends in it.
+  /// Whether a torn line was met; at the end, whether the file ends in one.
   private(set) var isTorn = false
-  /// How many bytes were read; at the end, the file's size.
+  /// Bytes read so far; at the end, the file's size.
   private(set) var size = 0
 
   private static let pieceSize = 1 << 20
-  /// What no line that was ever written comes near.
+  /// Far longer than any line ever written, in bytes.
   private static let longestLine = 64 << 20
 
   init(_ number: Int, in folder: Descriptor) throws(ManifestError) {
@@ -33,10 +33,10 @@ struct ManifestSegmentReader {
     }
   }
 
-  /// Returns the next whole line, or `nil` behind the last.
+  /// Returns the next whole line, or `nil` after the last.
   ///
-  /// - Throws: `ManifestError` of code `damaged` at a whole line behind one that is
-  ///   torn: no crash leaves that behind.
+  /// - Throws: `ManifestError` of code `damaged` at a whole line after a torn one that no crash
+  ///   leaves behind.
   mutating func next() throws(ManifestError) -> ManifestLine? {
     while let range = try nextLine() {
       guard let line = ManifestLine.decode(bytes[range]) else {
@@ -51,7 +51,7 @@ struct ManifestSegmentReader {
       guard isBehindHole, mayEnd(before: line) else {
         throw ManifestError(
           .damaged,
-          "“\(name)” of the manifest is damaged before fact \(line.seq): restore it from a "
+          "Manifest segment “\(name)” is damaged before fact \(line.seq): restore it from a "
             + "backup, or move it away and run `pipeline rebuild-catalog`.", path: file.path)
       }
     }
@@ -59,17 +59,16 @@ struct ManifestSegmentReader {
     return nil
   }
 
-  /// Whether a line behind a hole was appended together with what should be in the hole.
+  /// Whether a line after a hole belongs to the batch that has the hole.
   ///
-  /// Then nobody was ever told that any of it is on disk: the power was cut
-  /// while the batch was flushed, and its pages reached the disk in another
-  /// order. The facts before the hole count, those behind it never were.
+  /// If so, the batch was never reported as durable: the power failed during its flush, and its
+  /// pages reached the disk out of order. The facts before the hole count; those after it do not.
   private func mayEnd(before line: ManifestLine) -> Bool {
     guard let batch = line.batch else { return false }
     return lastSequence.map { batch <= $0 + 1 } ?? true
   }
 
-  /// Where the next line is in `bytes`, without its newline.
+  /// Returns the range of the next line in `bytes`, without its newline.
   private mutating func nextLine() throws(ManifestError) -> Range<Int>? {
     repeat {
       if let end = newline() {
@@ -97,7 +96,7 @@ struct ManifestSegmentReader {
 
   /// - Returns: `false` at the end of the file.
   private mutating func readPiece() throws(ManifestError) -> Bool {
-    // Holes end with a sector of the file, so what is kept begins with one.
+    // Holes end at a sector boundary of the file, so `bytes` must begin at one.
     let done = start / ManifestHole.sector * ManifestHole.sector
     bytes.removeFirst(done)
     start -= done
@@ -106,7 +105,7 @@ struct ManifestSegmentReader {
       guard bytes.count - start < Self.longestLine else {
         throw FileError(
           .other,
-          "“\(file.path.printable)” has a line that is longer than \(Self.longestLine) bytes.",
+          "“\(file.path.printable)” has a line longer than \(Self.longestLine) bytes.",
           path: file.path)
       }
       var failure: FileError?

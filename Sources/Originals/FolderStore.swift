@@ -2,7 +2,7 @@ package import Files
 import Glibc
 package import PipelineModel
 
-/// Originals as read-only files in a tree of folders on a local file system.
+/// Originals as read-only files in a folder tree on a local file system.
 package final class FolderStore: OriginalStore {
   private let library: Descriptor
   private let root: Descriptor
@@ -12,9 +12,9 @@ package final class FolderStore: OriginalStore {
   /// Opens the tree.
   ///
   /// - Parameters:
-  ///   - library: the folder that the others are in; neither may be a link.
+  ///   - library: the parent of both folders, neither of which may be a link.
   ///   - originals: the name of the tree's folder.
-  ///   - damaged: the name of the folder for what is found damaged; made when it is needed.
+  ///   - damaged: the name of the folder for damaged files; made when needed.
   package init(
     in library: Descriptor, originals: BytePath = "originals", damaged: BytePath = "damaged"
   ) throws(FileError) {
@@ -42,12 +42,11 @@ package final class FolderStore: OriginalStore {
         try file.folder.rename(file.name, to: folder, as: OriginalLayout.name(of: file.digest))
         outcomes.append(.stored)
       } catch {
-        // A link in the place of one folder must not keep the others from being stored.
+        // A link in place of one folder must not keep the other files from being stored.
         outcomes.append(error.code == .exists ? .present : .failed(error))
       }
     }
-    // `present` may be the work of a process that was killed before its own
-    // flush, so those folders are synced as well.
+    // `present` may be the work of a process killed before its flush, so sync those folders, too.
     if flush.run(files: touched.count) { return outcomes }
     for folder in touched.values { try folder.sync() }
     if rootIsTouched { try root.sync() }
@@ -79,7 +78,7 @@ package final class FolderStore: OriginalStore {
     let file = try open(digest)
     let first = try file.hashFromDisk(isStopped: isStopped)
     if first.digest == digest { return .whole(size: first.size) }
-    // Read twice before bytes are called damaged.
+    // Read twice before calling bytes damaged.
     let second = try file.hashFromDisk(isStopped: isStopped)
     if second.digest == digest { return .whole(size: second.size) }
     return .damaged(actual: second.digest, size: second.size)
@@ -156,9 +155,9 @@ package final class FolderStore: OriginalStore {
     }
   }
 
-  /// Looks at something, and tells of it if it can't be looked at.
+  /// Runs `look`; passes an error to `body`, unless nothing is there.
   ///
-  /// - Returns: what the look shows; `nil` if it failed, or there is nothing any more.
+  /// - Returns: what `look` returns; `nil` if it failed.
   private func looking<Seen>(
     _ body: (StoredEntry) throws(FileError) -> Void, _ look: () throws(FileError) -> Seen
   ) throws(FileError) -> Seen? {
@@ -180,7 +179,7 @@ package final class FolderStore: OriginalStore {
     try Self.openOwnFolder(name, in: root)
   }
 
-  /// Opens a folder of the store's own; what has its place is no folder that is missing.
+  /// Opens one of the store's own folders; a link or file in its place is not a missing folder.
   private static func openOwnFolder(
     _ name: BytePath, in parent: Descriptor
   ) throws(FileError) -> Descriptor {
@@ -195,7 +194,7 @@ package final class FolderStore: OriginalStore {
     }
   }
 
-  /// Moves what has an original's name to `damaged/`, under a number that is free.
+  /// Moves whatever has an original's name to `damaged/`, under a free number.
   private func setAside(_ name: BytePath, of folder: Descriptor) throws(FileError) {
     if try library.makeFolder(damaged) { try library.sync() }
     let place = try Self.openOwnFolder(damaged, in: library)

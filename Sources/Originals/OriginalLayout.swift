@@ -1,16 +1,15 @@
 package import PipelineModel
 
-/// Where an original lies: `ab/<sha256>` below `originals/`.
+/// Paths of originals: `ab/<sha256>` below `originals/`.
 ///
-/// One level of 256 folders: flushing 16,384 renamed files took 1.9 s with it
-/// and 4.6 s with two levels.
+/// One level of 256 folders: flushing 16,384 renamed files took 1.9 s, with two levels 4.6 s.
 package enum OriginalLayout {
   /// The folder's name: the first two digits of the digest.
   package static func folder(of digest: Digest) -> BytePath {
     BytePath(String(digest.hex.prefix(2)))
   }
 
-  /// The name of the folder of all digests that begin with a byte.
+  /// The name of the folder for digests that begin with a byte.
   package static func folder(of byte: UInt8) -> BytePath {
     BytePath(Hexadecimal.encode([byte]))
   }
@@ -23,7 +22,7 @@ package enum OriginalLayout {
     folder(of: digest).appending(name(of: digest))
   }
 
-  /// The digest that a folder and a name stand for, or `nil` if they are no original's.
+  /// The digest that a folder and a name stand for, or `nil` if they name no original.
   package static func digest(folder: BytePath, name: BytePath) -> Digest? {
     guard let text = name.utf8, let digest = Digest(text), digest.hex == text,
       self.folder(of: digest) == folder

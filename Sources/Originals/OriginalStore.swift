@@ -1,69 +1,70 @@
 package import Files
 package import PipelineModel
 
-/// The place that keeps immutable bytes under their SHA-256 for ever.
+/// A store that keeps immutable bytes under their SHA-256 forever.
 ///
-/// One conformance suite in the tests holds every implementation.
+/// All implementations pass one conformance suite.
 package protocol OriginalStore: Sendable {
-  /// Keeps files whose bytes are hashed, read-only and already on disk.
+  /// Stores files that are hashed, read-only and already on disk.
   ///
-  /// One flush serves the whole group. When this returns, every original is
-  /// durable under its name and the given files are gone, except those whose
-  /// digest was there before: they are reported `present` and left alone.
+  /// One flush serves the whole group. On return, every original is durable under its name and the
+  /// given files are gone, except those whose digest was already stored: they are reported
+  /// `present` and left alone.
   ///
-  /// - Throws: `FileError` if the store could not be flushed; then each file is either
-  ///   stored or still where it was.
+  /// - Throws: `FileError` if the store could not be flushed; each file is then either stored or
+  ///   still where it was.
   func put(_ files: [IncomingOriginal]) throws(FileError) -> [PutOutcome]
 
-  /// Returns a local file with the bytes, to be read only.
+  /// Returns a local file with the bytes, for reading only.
   ///
-  /// - Throws: `FileError` of code `notFound` if the original is missing, `notRegular` if
-  ///   something else has its place.
+  /// - Throws: `FileError` of code `notFound` if the original is missing, `notRegular` if something
+  ///   else is in its place.
   func materialize(_ digest: Digest) throws(FileError) -> BytePath
 
-  /// Reads an original from its disk, as far as that can be asked for, and compares its bytes
-  /// with its name.
+  /// Reads an original from disk, past the cache where possible, and compares its bytes with its
+  /// name.
   ///
-  /// - Parameter isStopped: whether to leave it; asked for every two mebibytes.
-  /// - Throws: `FileError` of code `stopped` if that is true, and nothing else.
+  /// - Parameter isStopped: whether to stop; called every 2 MiB.
+  /// - Throws: `FileError` of code `stopped` if `isStopped` returns true, and nothing else.
   func verify(
     _ digest: Digest, isStopped: @escaping () -> Bool
   ) throws(FileError) -> OriginalCondition
 
-  /// Puts good bytes in place of a damaged or missing original; what is there
-  /// now, be it a file or not, is kept apart, never overwritten.
+  /// Replaces a damaged or missing original with good bytes; sets aside whatever is in its place,
+  /// never overwriting it.
   func heal(_ file: IncomingOriginal) throws(FileError)
 
-  /// Moves what has the place of an original apart, never over anything; where
-  /// nothing has it, that is no error.
+  /// Sets aside whatever is in an original's place, never replacing anything; succeeds if nothing
+  /// is there.
   func setAside(_ digest: Digest) throws(FileError)
 
-  /// Renames an original out of the store, never over anything, on the store's
-  /// own file system. The folder that it comes to is the caller's to flush.
+  /// Renames an original out of the store, within its file system, never replacing anything.
   ///
-  /// - Throws: `FileError` of code `exists` if the name is taken, `crossDevice`
-  ///   for another file system; then the original is where it was.
+  /// The caller flushes the destination folder.
+  ///
+  /// - Throws: `FileError` of code `exists` if the name is taken, `crossDevice` for another file
+  ///   system; the original then stays where it was.
   func release(_ digest: Digest, to folder: Descriptor, as name: BytePath) throws(FileError)
 
-  /// Removes an original for good; one that is not there is no error.
+  /// Removes an original permanently; succeeds if it is missing.
   func remove(_ digest: Digest) throws(FileError)
 
-  /// Calls `body` with each original whose digest begins with a byte, in no order, and with what
-  /// is among them and is none.
+  /// Calls `body` with each original whose digest begins with a byte, in no order, and with
+  /// anything else found among them.
   ///
-  /// - Throws: what the body throws: one entry that can't be looked at is given as such.
+  /// - Throws: only what `body` throws; an entry that can't be examined is passed to `body`.
   func forEach(
     beginningWith byte: UInt8, _ body: (StoredEntry) throws(FileError) -> Void
   ) throws(FileError)
 
-  /// Calls `body` with what is in the store and among no originals.
+  /// Calls `body` with everything outside the folders of originals.
   func forEachForeign(_ body: (StoredEntry) throws(FileError) -> Void) throws(FileError)
 }
 
 extension OriginalStore {
-  /// Keeps one file.
+  /// Stores one file.
   ///
-  /// - Returns: whether it is the original now; `false` if one was there before.
+  /// - Returns: whether it is now the original; `false` if one was already stored.
   package func put(_ file: IncomingOriginal) throws(FileError) -> Bool {
     switch try put([file]).first {
     case .present: return false
@@ -72,12 +73,12 @@ extension OriginalStore {
     }
   }
 
-  /// Reads an original to its end and compares its bytes with its name.
+  /// Reads a whole original and compares its bytes with its name.
   package func verify(_ digest: Digest) throws(FileError) -> OriginalCondition {
     try verify(digest) { false }
   }
 
-  /// Calls `body` with each original and with all else that is in the store.
+  /// Calls `body` with each original and everything else in the store.
   package func forEach(
     _ body: (StoredEntry) throws(FileError) -> Void
   ) throws(FileError) {
@@ -86,9 +87,9 @@ extension OriginalStore {
   }
 }
 
-/// A file that is ready to become an original.
+/// A file ready to become an original.
 package struct IncomingOriginal: Sendable {
-  /// The folder that the file is in, on the store's own file system.
+  /// The file's folder, on the store's own file system.
   package var folder: Descriptor
   /// The file's name there.
   package var name: BytePath
@@ -104,32 +105,32 @@ package struct IncomingOriginal: Sendable {
 
 /// What `put` did with a file.
 package enum PutOutcome: Hashable, Sendable {
-  /// The file is the original now.
+  /// The file is now the original.
   case stored
-  /// An original with this digest was there before; its bytes were not read.
+  /// An original with this digest was already stored; its bytes were not read.
   case present
   /// It could not be stored and is where it was.
   case failed(FileError)
 }
 
-/// What reading an original showed.
+/// The result of reading an original.
 package enum OriginalCondition: Hashable, Sendable {
   /// The bytes hash to the name.
   case whole(size: Int)
-  /// There is no such file.
+  /// The file is missing.
   case missing
   /// The bytes, read twice, hash to something else.
   case damaged(actual: Digest, size: Int)
-  /// It can't be read: the error has the code `notRegular` where something else has its place.
+  /// It can't be read; the code is `notRegular` if something else is in its place.
   case unreadable(FileError)
 }
 
-/// What a store holds at one place.
+/// An entry in a store.
 package enum StoredEntry: Hashable, Sendable {
-  /// An original, with what the kernel knows of it.
+  /// An original and its file status.
   case original(Digest, FileStatus)
   /// Something that does not belong there.
   case foreign(BytePath)
-  /// Something that can't be looked at, such as a folder of originals.
+  /// Something that can't be examined, such as a folder of originals.
   case unreadable(FileError)
 }

@@ -89,7 +89,7 @@ final class PlaceOwnerTests {
     let listed = try workspace.run("plugins", "mine")
     #expect(listed.exitCode != 0)
     #expect(
-      listed.errors.contains("belongs to somebody who has no number in this user namespace"),
+      listed.errors.contains("belongs to a user with no ID in this user namespace"),
       "\(listed.errors)")
   }
 
@@ -99,6 +99,6 @@ final class PlaceOwnerTests {
     workspace.program.prefix += ["unshare", "--user", "--"]
     let outcome = try workspace.run("run")
     #expect(outcome.exitCode == 2)
-    #expect(outcome.errors.contains("belongs to somebody who has no number"), "\(outcome.errors)")
+    #expect(outcome.errors.contains("belongs to a user with no ID"), "\(outcome.errors)")
   }
 }

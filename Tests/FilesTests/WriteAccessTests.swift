@@ -164,7 +164,7 @@ struct WriteAccessTests {
     status.group = 65534
     #expect(
       access(facts, ids: IDMap("0 1000 1", overflow: 65534)).others(ofGroup: 65534)?
-        .contains("no number") == true)
+        .contains("no ID") == true)
   }
 
   @Test(

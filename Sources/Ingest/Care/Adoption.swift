@@ -4,14 +4,14 @@ import Manifest
 import Originals
 import PipelineModel
 
-/// Gives an original that no record refers to a record of its own.
+/// Creates a record for an original that no record refers to.
 ///
-/// Such bytes are left where the journal is older than the store, as in a restored library. Nobody
-/// knows their names any more, so the digest is the name.
+/// Such originals remain if the journal is older than the store, as in a restored library. Their
+/// names are unknown, so the digest is the name.
 struct Adoption {
   let library: IngestLibrary
 
-  /// Records an original, if it is whole, has no record, and does not wait for `gc`.
+  /// Records an original if it is whole, has no record, and does not await `gc`.
   ///
   /// - Returns: whether it has a record now.
   func adopt(
@@ -19,7 +19,7 @@ struct Adoption {
   ) throws(IngestError) -> Bool {
     try translating {
       if try library.catalog.hasOriginal(digest) { return true }
-      // What a taking stored that can't be ended yet has a name.
+      // What an incomplete import stored has a name.
       guard !library.hasOpenWork, try !library.reader.isDeleted(digest),
         case .whole = try library.originals.verify(digest, isStopped: isStopped)
       else { return false }
@@ -28,11 +28,10 @@ struct Adoption {
     }
   }
 
-  /// Records an original that is in the store.
   func record(_ digest: Digest) throws {
     let path = try library.originals.materialize(digest)
     let status = try FileSystem.status(of: path)
-    // As if it had been named to `import`: below the root, and never removed.
+    // As if named to `import`: below the root, and never removed.
     let root = BytePath("/")
     let place = ManifestFact.Intent(
       taking: library.ids.next(), source: root, path: path.relative(to: root) ?? path,

@@ -2,36 +2,35 @@ import Catalog
 import Manifest
 import PipelineModel
 
-/// Compares the assets that the manifest leads to with those of the catalog, in memory that does
-/// not grow with their number.
+/// Compares the manifest's assets with the catalog's, in bounded memory.
 ///
-/// Assets fall into buckets by their keys. First each bucket is summed up on both sides; equal
-/// sums stand for equal assets. Only those of buckets that differ are then compared one by one,
-/// in as many rounds as it takes to hold a bounded number of them.
+/// Keys hash assets into buckets. First each bucket is summed on both sides; equal sums mean equal
+/// assets. Only assets in buckets that differ are then compared one by one, in as many rounds as it
+/// takes to hold a bounded number of them.
 struct AssetComparison {
-  /// An asset that only one of the two has, or both with other bytes.
+  /// An asset that only one side has, or both with different bytes.
   struct Difference: Hashable {
     enum Side { case manifest, catalog }
 
-    /// Who has it.
+    /// The side that has the asset.
     var side: Side
     var asset: AssetID
     var digest: Digest
   }
 
-  /// The folder of the manifest.
+  /// The manifest's folder.
   let manifest: BytePath
   let catalog: CatalogReader
-  /// Told every now and then how far a reading of the manifest is; ends it by an error.
+  /// Called regularly with the progress of reading the manifest; throws to stop.
   let step: (VerificationStep) throws -> Void
-  /// How many assets are compared one by one in a round, about.
+  /// The approximate number of assets compared one by one in a round.
   var roundSize = 1 << 14
 
   private static let bucketCount = 1 << 16
-  /// How many facts or assets are read between two steps.
+  /// The number of facts or assets read between two steps.
   private static let stepSize = 1 << 12
 
-  /// Compares, and gives what differs.
+  /// Calls `body` with each difference.
   func run(_ body: (Difference) -> Void) throws {
     let (sums, count) = try sumUp()
     let differing = sums.indices.filter { sums[$0] != 0 }
@@ -41,9 +40,9 @@ struct AssetComparison {
     }
   }
 
-  /// Adds up what the manifest says and takes off what the catalog says, bucket by bucket.
+  /// Adds the manifest's assets and subtracts the catalog's, bucket by bucket.
   ///
-  /// - Returns: the sums, and how many assets there are, or were, at most on a side.
+  /// - Returns: the sums, and the most assets that either side has, or had.
   private func sumUp() throws -> (sums: [Int], count: Int) {
     var sums = [Int](repeating: 0, count: Self.bucketCount)
     var read = 0
@@ -70,7 +69,6 @@ struct AssetComparison {
     return (sums, max(count, read))
   }
 
-  /// Compares the assets of some buckets one by one.
   private func compare(
     _ buckets: ArraySlice<Int>, _ body: (Difference) -> Void
   ) throws {
@@ -81,7 +79,7 @@ struct AssetComparison {
       if isChosen[Self.bucket(of: asset)] { recorded[asset] = digest }
     }
     var expected: [AssetID: Digest] = [:]
-    // While a taking can't be ended, the catalog has facts from behind its position.
+    // While an import can't be completed, the catalog has facts from beyond its position.
     var later: Set<AssetID> = []
     try forEachFact { entry in
       guard let (asset, digest) = Self.change(by: entry.fact), isChosen[Self.bucket(of: asset)]
@@ -98,7 +96,7 @@ struct AssetComparison {
     }
   }
 
-  /// The asset that a fact makes, or ends if its digest is `nil`.
+  /// The asset that a fact creates, or deletes if its digest is `nil`.
   private static func change(by fact: ManifestFact) -> (asset: AssetID, digest: Digest?)? {
     switch fact {
     case .stored(let stored): (stored.asset, stored.digest)
@@ -109,7 +107,7 @@ struct AssetComparison {
   }
 
   private func forEachFact(_ body: (ManifestEntry) throws -> Void) throws {
-    // Opened anew each time, so that it has all that the catalog knew before.
+    // Reopened each time, so that it has everything that the catalog knew before.
     let manifest = try Manifest(folder: manifest)
     let last = manifest.lastSequence
     try step(.facts(0, of: last))
@@ -124,7 +122,7 @@ struct AssetComparison {
     asset.hashValue & (bucketCount - 1)
   }
 
-  /// What an asset counts for in its bucket.
+  /// What an asset adds to its bucket.
   private static func term(_ asset: AssetID, _ digest: Digest) -> Int {
     var hasher = Hasher()
     hasher.combine(asset)

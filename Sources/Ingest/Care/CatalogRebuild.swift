@@ -4,11 +4,11 @@ import Glibc
 import Manifest
 package import PipelineModel
 
-/// Makes the catalog of a locked library again from its manifest.
+/// Rebuilds the catalog of a locked library from its manifest.
 package struct CatalogRebuild {
-  /// What came of it.
+  /// The result of a rebuild.
   package struct Result: Sendable {
-    /// How many assets are recorded.
+    /// The number of recorded assets.
     package let assets: Int
     /// Where the old catalog is kept, if there was one.
     package let oldCatalog: BytePath?
@@ -18,9 +18,9 @@ package struct CatalogRebuild {
 
   package init(_ library: LibraryFolder) { self.library = library }
 
-  /// Replays the whole manifest into a new catalog, then puts it in the old one's place.
+  /// Replays the whole manifest into a new catalog, then replaces the old one.
   ///
-  /// - Parameter progress: told how many facts of how many are read.
+  /// - Parameter progress: called with the number of facts read, and their total.
   package func run(
     progress: @escaping (Int64, Int64) -> Void = { _, _ in }
   ) throws(IngestError) -> Result {
@@ -48,11 +48,11 @@ package struct CatalogRebuild {
       try catalog.finishDraft()
       try Descriptor.open(fresh, in: folder, flags: O_RDONLY | O_NOFOLLOW).sync()
       try files.requireWhole()
-      // Nobody else knows of the new file, and a reader with locks would leave files beside it.
+      // Nobody else knows the new file, and a locking reader would leave files next to it.
       let reader = try CatalogReader.open(at: path, immutable: true)
       let assets = try reader.status().assets
       try reader.close()
-      // The old catalog is kept: its damage may still be of interest.
+      // Kept, because its damage may still be of interest.
       let old = try CatalogFiles(folder: folder, name: name).setAside()
       try folder.rename(fresh, to: folder, as: name)
       try folder.sync()

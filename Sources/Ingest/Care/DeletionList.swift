@@ -2,15 +2,16 @@ import Catalog
 import Manifest
 import PipelineModel
 
-/// Completes the catalog's list of deleted originals where an older version has kept the catalog.
+/// Completes the catalog's list of deleted originals if an older version maintained the catalog.
 struct DeletionList {
   let library: IngestLibrary
   let report: any IngestReport
-  /// How many facts one transaction takes.
+  /// The number of facts in a transaction.
   private static let batch = 4096
 
-  /// Reads the manifest once, as far as the catalog contains it; does nothing where the list is
-  /// complete. A kill means that the next start begins again, which does no harm.
+  /// Reads the manifest once, up to the catalog's position; does nothing if the list is complete.
+  ///
+  /// After a kill, the next start begins again, which is harmless.
   func complete() throws(IngestError) {
     try translating {
       if try library.catalog.knowsDeletions { return }

@@ -2,14 +2,14 @@ import Catalog
 import Manifest
 import PipelineModel
 
-/// What the manifest says about the deletion of bytes.
+/// What the manifest says about deleted bytes.
 struct Deletions {
   let manifest: Manifest
 
-  /// Those of some originals that the manifest deletes by the fact they are listed with, and
-  /// that no fact behind that refers to; read from the first of these facts on.
+  /// Returns the originals that the manifest deletes by the fact they are listed with, and that no
+  /// later fact refers to; reads from the first of these facts on.
   ///
-  /// What came before it is the catalog's to say: it lists bytes when their last asset goes.
+  /// The catalog answers for earlier facts: it lists bytes when their last asset goes.
   func confirmed(among listed: [DeletedOriginal]) throws(IngestError) -> Set<Digest> {
     guard let first = listed.map(\.sequence).min() else { return [] }
     let rows = Dictionary(listed.map { ($0.digest, $0) }, uniquingKeysWith: { $1 })
@@ -18,7 +18,7 @@ struct Deletions {
     while let entry = try translating({ try cursor.next() }) {
       switch entry.fact {
       case .stored(let stored): confirmed.remove(stored.digest)
-      // Whoever let go of a file for the sake of these bytes relied on them, whatever came before.
+      // A duplicate was given up for these bytes, so they are needed, whatever came before.
       case .duplicate(let duplicate): confirmed.remove(duplicate.digest)
       case .purged(let asset, let digest):
         let row = DeletedOriginal(digest: digest, asset: asset, sequence: entry.sequence)

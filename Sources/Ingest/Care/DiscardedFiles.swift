@@ -2,20 +2,20 @@ import Catalog
 import Files
 import PipelineModel
 
-/// Removes files of renditions that nothing refers to any more.
+/// Removes rendition files that nothing refers to any more.
 ///
-/// They are on a list of the catalog until they are removed. A kill between the
-/// two leaves files without a record, which `verify` names and `gc` removes.
+/// The catalog lists them until they are removed. A kill in between leaves files without a record,
+/// which `verify` reports and `gc` removes.
 struct DiscardedFiles {
   let library: IngestLibrary
 
-  /// Removes all that are on the list.
+  /// Removes all files on the list.
   ///
-  /// - Returns: how many there were.
+  /// - Returns: their number.
   @discardableResult
   func remove() throws(IngestError) -> Int {
     let paths = try translating { try library.catalog.takeDiscardedFiles() }
-    // What can't be removed is left behind like after a kill, and keeps nobody from going on.
+    // A file that can't be removed stays behind as after a kill, and stops nothing.
     for path in paths { try? library.folder.removeIfThere(BytePath(path)) }
     return paths.count
   }

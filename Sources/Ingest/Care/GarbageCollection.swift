@@ -4,9 +4,9 @@ import Manifest
 import Originals
 import PipelineModel
 
-/// What is in a library that nothing needs any more.
+/// What a library contains that nothing needs any more.
 package struct Garbage: Hashable, Sendable {
-  /// Originals that were deleted for good.
+  /// Originals that were deleted permanently.
   package var originals = 0
   /// Their bytes.
   package var originalBytes = 0
@@ -14,7 +14,7 @@ package struct Garbage: Hashable, Sendable {
   package var renditions = 0
   /// Their bytes.
   package var renditionBytes = 0
-  /// Files below `renditions/` that no record names.
+  /// Files below `renditions/` without a record.
   package var files = 0
   /// Their bytes.
   package var fileBytes = 0
@@ -27,9 +27,9 @@ package struct Garbage: Hashable, Sendable {
 
 /// Removes what nothing needs any more.
 ///
-/// An original goes only if the manifest holds a deletion for it, no asset has it by the catalog's
-/// account and by that of the manifest since the deletion, and no taking is open. Each removal
-/// stands for itself, so a kill only leaves some for the next time.
+/// An original is removed only if the manifest deletes it, neither the catalog nor a later fact
+/// gives it an asset, and no import is incomplete. Removals are independent, so a kill only leaves
+/// some for the next time.
 package struct GarbageCollection {
   private let library: IngestLibrary
   private let report: any IngestReport
@@ -39,7 +39,7 @@ package struct GarbageCollection {
     self.report = report
   }
 
-  /// Says what would be removed; reads only.
+  /// Returns what would be removed; reads only.
   package static func preview(
     library: LibraryFolder, catalog: CatalogReader
   ) throws(IngestError) -> Garbage {
@@ -64,9 +64,9 @@ package struct GarbageCollection {
     return garbage
   }
 
-  /// Removes it.
+  /// Removes garbage.
   ///
-  /// - Parameter isStopped: whether to leave the rest.
+  /// - Parameter isStopped: whether to stop early.
   package func run(isStopped: () -> Bool) throws(IngestError) -> Garbage {
     var garbage = Garbage()
     var former = try translating { try FormerStages(library.catalog) }
@@ -76,7 +76,7 @@ package struct GarbageCollection {
       try DiscardedFiles(library: library).remove()
       report.goesOn()
     }
-    // Also those that a process listed which was killed before it removed them.
+    // Includes those listed by a process that was killed before it removed them.
     try DiscardedFiles(library: library).remove()
     let survey = GarbageSurvey(
       folder: library.folder, catalog: library.reader, manifest: library.manifest,
@@ -85,7 +85,7 @@ package struct GarbageCollection {
       do throws(FileError) {
         try library.folder.removeIfThere(path)
       } catch {
-        report.warning("\(error.message) It is tried again when garbage is collected next.")
+        report.warning("\(error.message) The next garbage collection tries again.")
         continue
       }
       garbage.files += 1
@@ -94,7 +94,7 @@ package struct GarbageCollection {
     try removeEmptyFolders()
     guard !library.hasOpenWork else {
       report.warning(
-        "Originals are left alone, because a file is still being taken or given back; an earlier "
+        "Originals are kept, because a file is not yet fully imported or returned; an earlier "
           + "message says which. Mount its disk, or make room, and collect garbage again.")
       return garbage
     }
@@ -109,12 +109,12 @@ package struct GarbageCollection {
     while let last = page.listed.last {
       var kept: Set<Digest> = []
       for (digest, size) in page.garbage {
-        // What is on the list and gone already is taken off it by the next time.
+        // A listed original that is already gone leaves the list next time.
         if isStopped() { return }
         do throws(FileError) {
           try library.originals.remove(digest)
         } catch {
-          report.warning("\(error.message) It is tried again when garbage is collected next.")
+          report.warning("\(error.message) The next garbage collection tries again.")
           kept.insert(digest)
           continue
         }
@@ -128,7 +128,7 @@ package struct GarbageCollection {
     }
   }
 
-  /// A job that is due may be about to write into a folder that is empty now.
+  /// Does nothing while jobs are due: one may be about to write into a folder that is empty now.
   private func removeEmptyFolders() throws(IngestError) {
     try translating {
       guard try !library.reader.hasDueJobs() else { return }

@@ -11,23 +11,23 @@ struct GarbageSurvey {
   let manifest: Manifest
   let originals: any OriginalStore
 
-  /// How many deleted originals are looked at together.
+  /// The number of deleted originals examined together.
   private static let pageSize = 4096
 
-  /// Some of the originals that were deleted for good.
+  /// A page of permanently deleted originals.
   struct DeletedOriginals {
-    /// Those that are there and that nothing refers to, with their sizes.
+    /// Those present and unreferenced, with their sizes.
     var garbage: [(digest: Digest, size: Int)] = []
-    /// All of the page: once the garbage is removed, none of them is to be looked at again.
+    /// The whole page: once the garbage is removed, none of it need be examined again.
     var listed: [DeletedOriginal] = []
   }
 
   /// Returns the next deleted originals, in the order of their facts in the manifest.
   ///
-  /// The catalog lists them. The manifest has the last word: it must hold the very fact, and
-  /// behind it nothing that refers to the bytes.
+  /// The catalog lists them, but the manifest decides: it must contain that very fact, and no later
+  /// one that refers to the bytes.
   ///
-  /// - Parameter sequence: the place of the last fact of the page before.
+  /// - Parameter sequence: the last fact of the previous page.
   func deletedOriginals(after sequence: Int64) throws(IngestError) -> DeletedOriginals {
     try translating {
       var page = DeletedOriginals()
@@ -48,12 +48,12 @@ struct GarbageSurvey {
     do throws(FileError) {
       return try FileSystem.status(of: originals.materialize(digest)).identity.size
     } catch {
-      // What can't be looked at counts for nothing; its removal says why.
+      // One that can't be examined counts as 0 bytes; its removal reports why.
       return error.code == .notFound ? nil : 0
     }
   }
 
-  /// Files of renditions that no record names and no job is about to make.
+  /// Rendition files that no record names and no job is about to make.
   func unnamedFiles() throws(IngestError) -> [(path: BytePath, size: Int)] {
     try translating {
       let files = RenditionFiles(folder: folder, catalog: catalog)
@@ -65,7 +65,7 @@ struct GarbageSurvey {
     }
   }
 
-  /// The size of a file below the library, or `nil` if it is gone.
+  /// The size of a file in the library, or `nil` if it is gone.
   private func size(of path: BytePath) throws(FileError) -> Int? {
     do throws(FileError) {
       return try folder.openParent(of: path).status(of: path.lastComponent).identity.size

@@ -1,10 +1,10 @@
 import Catalog
 import PipelineModel
 
-/// Remembers of which sources a rebuilt catalog does not know yet what is in them.
+/// Keeps track of the sources whose contents a rebuilt catalog does not know yet.
 ///
-/// The manifest does not tell when a file went from its source. So the first look through a source
-/// after a rebuild may miss any number of files, and that says nothing.
+/// The manifest does not record when a file left its source. So the first scan of a source after a
+/// rebuild may miss any number of files, which means nothing.
 struct RebuiltCatalog {
   private let catalog: Catalog
   private static let rebuilt = "catalog.rebuilt"
@@ -12,18 +12,18 @@ struct RebuiltCatalog {
 
   init(_ catalog: Catalog) { self.catalog = catalog }
 
-  /// Notes that the catalog was made again.
+  /// Records that the catalog was rebuilt.
   func note(at time: Timestamp) throws(CatalogError) {
     try catalog.set(Self.rebuilt, to: String(time.microseconds))
   }
 
-  /// Whether what is known of a source is more than what the manifest tells.
+  /// Whether more is known of a source than the manifest records.
   func isConfirmed(_ source: BytePath) throws(CatalogError) -> Bool {
     guard let rebuilt = try catalog.setting(Self.rebuilt) else { return true }
     return try catalog.setting(Self.key(source)) == rebuilt
   }
 
-  /// Notes that a source was looked through from end to end.
+  /// Records that a source was scanned completely.
   func confirm(_ source: BytePath) throws(CatalogError) {
     try catalog.set(Self.key(source), to: try catalog.setting(Self.rebuilt))
   }

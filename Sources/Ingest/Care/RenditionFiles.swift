@@ -3,7 +3,7 @@ import Files
 import Glibc
 import PipelineModel
 
-/// The files below `renditions/`, compared with what the catalog names, folder by folder.
+/// The files below `renditions/`, compared with the catalog, folder by folder.
 struct RenditionFiles {
   let folder: Descriptor
   let catalog: CatalogReader
@@ -12,9 +12,9 @@ struct RenditionFiles {
 
   /// Files that no record names, as paths below the library, sorted.
   ///
-  /// Folders that can't be read are passed over: what nobody has seen is not to be removed.
+  /// Skips unreadable folders: what nobody has seen must not be removed.
   ///
-  /// - Parameter withDue: whether files are among them that a job may be making.
+  /// - Parameter withDue: whether to include files that a job may be making.
   func unnamed(withDue: Bool) throws -> [BytePath] {
     var unnamed: [BytePath] = []
     try forEachUnnamed { found in
@@ -24,8 +24,8 @@ struct RenditionFiles {
     return unnamed.sorted()
   }
 
-  /// Gives each file that no record names as a path below the library, also one that a job may be
-  /// making, and an error for each folder that can't be read.
+  /// Calls `body` with each file that no record names, as a path below the library, including files
+  /// that a job may be making, and with an error for each unreadable folder.
   ///
   /// - Parameter step: called before each folder.
   func forEachUnnamed(
@@ -36,7 +36,7 @@ struct RenditionFiles {
       try step()
       var unnamed: Set<BytePath> = []
       do throws(FileError) {
-        // The folder before the catalog, so that what a run commits meanwhile is named.
+        // The folder before the catalog, so that what a run commits meanwhile has a record.
         let inner = try look(into: path)
         folders += inner.folders
         unnamed.formUnion(inner.others)
@@ -53,16 +53,16 @@ struct RenditionFiles {
     }
   }
 
-  /// Whether no record names a file below `renditions/`, and no job may be making it.
+  /// Whether no record names a file below `renditions/` and no job may be making it.
   func isUnnamed(_ path: BytePath) throws -> Bool {
     guard path.relative(to: Self.root) != nil else { return false }
     if let text = path.utf8, try catalog.namesRenditionFile(text) { return false }
     return try !isDue(path)
   }
 
-  /// Whether a job may be making a file, by its name: `RenditionLayout`.
+  /// Whether a job may be making a file, judging by its name: `RenditionLayout`.
   private func isDue(_ path: BytePath) throws(CatalogError) -> Bool {
-    // One that is half written has a dot before its name.
+    // A half-written file has a dot before its name.
     let parts = path.lastComponent.bytes.split(separator: UInt8(ascii: "."), maxSplits: 2)
     guard parts.count > 1, let owner = Hexadecimal.decode(Array(parts[0])),
       let fingerprint = Hexadecimal.decode(Array(parts[1]))
@@ -70,14 +70,14 @@ struct RenditionFiles {
     return try catalog.isRenditionDue(owner: owner, fingerprint: fingerprint)
   }
 
-  /// Removes the folders that are empty, from the leaves up, but not the root of all.
+  /// Removes empty folders from the leaves up, except the root.
   ///
-  /// - Returns: how many there were.
+  /// - Returns: their number.
   func removeEmptyFolders() -> Int {
     var all = [Self.root]
     var next = 0
     while next < all.count {
-      // What can't be looked into is not known to be empty.
+      // An unreadable folder is not known to be empty.
       if let inner = try? look(into: all[next]) { all += inner.folders }
       next += 1
     }
@@ -87,14 +87,13 @@ struct RenditionFiles {
         try folder.openParent(of: path).removeFolder(path.lastComponent)
         removed += 1
       } catch {
-        // It is not empty, or stays for another reason, and does no harm.
+        // Not empty, or not removable, which is harmless.
         continue
       }
     }
     return removed
   }
 
-  /// Reads one folder.
   private func look(
     into path: BytePath
   ) throws(FileError) -> (folders: [BytePath], others: [BytePath]) {

@@ -3,12 +3,11 @@ import Files
 import Hashing
 import PipelineModel
 
-/// Reads the bytes of renditions, wherever they are kept.
+/// Reads the bytes of renditions, wherever they are stored.
 package struct RenditionReader {
-  /// What reading a rendition shows.
   enum Condition: Hashable {
     case whole, missing, damaged
-    /// Its file can't be read, or something else has its place.
+    /// Its file can't be read, or something else is in its place.
     case unreadable(FileError)
   }
 
@@ -19,14 +18,13 @@ package struct RenditionReader {
     self.init(folder: library.folder, catalog: catalog)
   }
 
-  /// - Parameter folder: the library's.
+  /// - Parameter folder: the library's folder.
   init(folder: Descriptor, catalog: CatalogReader) {
     self.folder = folder
     self.catalog = catalog
   }
 
-  /// Returns the content once it is known to be what was recorded, or `nil` where it is missing or
-  /// something else.
+  /// Returns the content if it matches the record, or `nil` if it is missing or differs.
   package func content(of rendition: RenditionRecord) throws(IngestError) -> WholeRendition? {
     try translating {
       guard let path = rendition.path else {
@@ -44,10 +42,9 @@ package struct RenditionReader {
     SHA256.digest(of: bytes) == rendition.digest
   }
 
-  /// Reads a rendition, a file from its disk as far as that can be asked for, and compares its
-  /// bytes with what was recorded.
+  /// Reads a rendition, from its disk where possible, and compares its bytes with the record.
   ///
-  /// - Throws: `FileError` of code `stopped` if `isStopped` is true, or a `CatalogError`.
+  /// - Throws: `FileError` of code `stopped` if `isStopped` returns true, or a `CatalogError`.
   func condition(
     of rendition: RenditionRecord, isStopped: @escaping () -> Bool = { false }
   ) throws -> Condition {

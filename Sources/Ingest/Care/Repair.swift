@@ -3,23 +3,21 @@ import Files
 import Originals
 import PipelineModel
 
-/// What repairing a library came to.
+/// The result of repairing a library.
 package struct RepairResult: Hashable, Sendable {
-  /// Problems that are none any more, or whose jobs are due again.
+  /// Problems that are solved, or whose jobs are due again.
   package var repaired = 0
-  /// Damaged originals that were moved to `damaged/`, and are missing until a good
-  /// copy is imported.
+  /// Damaged originals moved to `damaged/`, which are missing until a good copy is imported.
   package var setAside = 0
 
   package init() {}
 }
 
-/// Does what can be done about the problems that `verify` found.
+/// Repairs problems found by `verify`, where possible.
 ///
-/// Each thing is looked at once more before anything is done: what was found may
-/// have been made good, or replaced, since.
+/// Each problem is checked again first: it may have been solved, or the file replaced, since.
 package struct Repair {
-  /// How many problems are repaired at once at most, so that a list of them stays small.
+  /// The most problems repaired at once, so that a list of them stays small.
   package static let mostProblems = 10_000
 
   private let library: IngestLibrary
@@ -30,9 +28,9 @@ package struct Repair {
     self.report = report
   }
 
-  /// Repairs what it can; jobs that are due then are for the engine to do.
+  /// Repairs what it can; the engine then runs the jobs that are due.
   ///
-  /// - Parameter isStopped: whether to leave the rest.
+  /// - Parameter isStopped: whether to stop early.
   package func repair(
     _ problems: [VerificationProblem], isStopped: @escaping () -> Bool = { false }
   ) throws(IngestError) -> RepairResult {
@@ -42,7 +40,7 @@ package struct Repair {
       do throws(IngestError) {
         try repair(problem, isStopped, &result)
       } catch {
-        // One that can't be dealt with stays a problem, and keeps no other from being repaired.
+        // A problem that can't be repaired remains, and does not keep others from being repaired.
         if error.isStopped { break }
         guard error.cause is FileError else { throw error }
         report.warning(error.message)
@@ -64,7 +62,7 @@ package struct Repair {
     case .renditionUnrecorded:
       if try removeUnrecorded(problem) { result.repaired += 1 }
     case .incomingLeftover, .workLeftover:
-      // Opening the library has dealt with them, as far as that was possible.
+      // Opening the library has dealt with them where possible.
       if isGone(problem) { result.repaired += 1 }
     case .originalUnrecorded:
       guard let digest = problem.digest else { return }
@@ -99,14 +97,14 @@ package struct Repair {
       switch try library.originals.verify(digest, isStopped: isStopped) {
       case .damaged: break
       case .unreadable(let error) where error.code == .notRegular: break
-      // What a disk or a permission keeps from being read may be whole.
+      // An original that a disk or a permission makes unreadable may be whole.
       case .whole, .missing, .unreadable: return false
       }
       try library.originals.setAside(digest)
       library.verified.remove(digest)
       report.warning(
-        "The damaged original \(digest) is in “\(library.layout.damaged.printable)” now. Import "
-          + "its file from a good copy, which puts it back.")
+        "Moved the damaged original \(digest) to “\(library.layout.damaged.printable)”. Import its "
+          + "file from a good copy to restore it.")
       return true
     }
   }

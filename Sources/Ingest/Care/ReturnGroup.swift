@@ -5,33 +5,31 @@ import Manifest
 import Originals
 import PipelineModel
 
-/// Some assets that are given back together.
+/// A group of assets that are returned together.
 struct ReturnGroup {
   let library: IngestLibrary
   let report: any IngestReport
   let places: ReturnPlaces
   let isStopped: () -> Bool
 
-  /// What a look at an asset and its place shows.
+  /// What examining an asset and its place found.
   private enum Look {
-    /// The bytes are at their place already.
+    /// The bytes are already in their place.
     case left(ManifestFact.Return)
-    /// They are to be given back from this original.
+    /// They are to be returned from this original.
     case give(ManifestFact.Return, original: Descriptor)
     case failed(reason: String)
-    /// The user asked to stop.
     case stopped
   }
 
-  /// How a giving back ended.
   private enum Ending {
     case returned(ManifestFact.Return)
     case failed(taking: AssetID?, reason: String)
-    /// Nobody knows how far it came: the next start finds out.
+    /// How far it came is unknown: the next start finds out.
     case open(reason: String)
   }
 
-  /// Gives back what can be, and reports each path.
+  /// Returns what can be returned, and reports each path.
   func giveBack(_ assets: [AssetOrigin], result: inout UndoResult) throws(IngestError) {
     var looks: [(origin: AssetOrigin, look: Look)] = []
     for origin in assets {
@@ -119,7 +117,7 @@ struct ReturnGroup {
       let (folder, isWhole) = try places.deepest(of: origin.path, in: origin.source)
       guard isWhole || origin.source != "/" else {
         return .failed(
-          reason: "Its folder is not there any more. Make the folder, or mount its disk, and undo "
+          reason: "Its folder no longer exists. Make the folder, or mount its disk, and undo "
             + "the run again; or `pipeline get \(origin.id) -o FILE` writes it elsewhere.")
       }
       if isWhole, let status = try status(of: origin.path.lastComponent, in: folder) {
@@ -136,16 +134,16 @@ struct ReturnGroup {
   }
 
   private static func needed(_ origin: AssetOrigin, by path: BytePath) -> String {
-    "A later run let “\(path.printable)” go, because its bytes are these, and they are nowhere else: "
-      + "the asset stays. `pipeline get \(origin.id) -o FILE` writes a copy."
+    "A later run gave up “\(path.printable)” as a duplicate of these bytes, which are nowhere "
+      + "else: the asset stays. `pipeline get \(origin.id) -o FILE` writes a copy."
   }
 
   private static func taken(_ origin: AssetOrigin) -> String {
-    "Another file has its place; nothing was replaced. Move that file away and undo the run "
+    "Another file is in its place; nothing was replaced. Move that file away and undo the run "
       + "again, or `pipeline get \(origin.id) -o FILE` writes it elsewhere."
   }
 
-  /// Other paths than its first that are the asset's own: a copied file that was renamed.
+  /// The asset's own paths besides its first: a copied file that was renamed.
   private func livePaths(of origin: AssetOrigin) throws(IngestError) -> [BytePath] {
     let sightings = try translating { try library.reader.sightings(of: origin.id) }
     return sightings.filter {
@@ -154,7 +152,7 @@ struct ReturnGroup {
     }.map(\.path)
   }
 
-  /// The giving back of a file that is there, with the same bytes; `nil` for any other.
+  /// The return of a file that is there with the same bytes; `nil` for any other.
   private func leftFile(
     of origin: AssetOrigin, at path: BytePath
   ) throws(IngestError) -> ManifestFact.Return? {
@@ -198,7 +196,7 @@ struct ReturnGroup {
     }
   }
 
-  /// Reads the original and decides how it gets back.
+  /// Reads the original and decides how to return it.
   private func lookAtOriginal(
     of origin: AssetOrigin, folder: Descriptor
   ) throws(IngestError) -> Look {
@@ -224,7 +222,7 @@ struct ReturnGroup {
     }
   }
 
-  /// Whether nobody else needs the original, and it is on the file system of its place.
+  /// Whether nothing else needs the original, and it is on the file system of its destination.
   private func mayRename(
     _ original: Descriptor, of origin: AssetOrigin, to folder: Descriptor
   ) throws(IngestError) -> Bool {
@@ -251,7 +249,7 @@ struct ReturnGroup {
         permissions: origin.permissions, moves: action == .renamed, run: library.run))
   }
 
-  // MARK: Giving
+  // MARK: Returning
 
   private func give(_ back: ManifestFact.Return, from original: Descriptor) -> Ending {
     do throws(IngestError) {
@@ -267,8 +265,8 @@ struct ReturnGroup {
     guard let cause = error.cause as? FileError, cause.code == .exists else {
       return error.message
     }
-    return "Another file has its place now; nothing was replaced. Move that file away and undo the "
-      + "run again."
+    return "Another file is in its place now; nothing was replaced. Move that file away and undo "
+      + "the run again."
   }
 
   private func rename(
@@ -313,7 +311,7 @@ struct ReturnGroup {
     do throws(FileError) {
       guard try file.fill(from: original) == back.digest else {
         throw FileError(
-          .changed, "“\(original.path.printable)” was changed while it was read.",
+          .changed, "“\(original.path.printable)” changed while it was read.",
           path: original.path)
       }
       let returned = ReturnedFile(file: file, folder: folder)
@@ -325,7 +323,7 @@ struct ReturnGroup {
       ended.place.identity = try file.status().identity
       return ended
     } catch {
-      // Clean-up: only what was made here goes, and the original is where it was.
+      // Clean-up: only what was made here is removed, and the original is where it was.
       try? folder.remove(name)
       throw error
     }

@@ -2,16 +2,16 @@ import Configuration
 import Files
 import PipelineModel
 
-/// Opens the folders that files go back to.
+/// Opens the folders that files are returned to.
 final class ReturnPlaces {
   private let library: IngestLibrary
   private var roots: [BytePath: Descriptor] = [:]
 
   init(library: IngestLibrary) { self.library = library }
 
-  /// Opens the folder of a path as far down as it is there; makes nothing.
+  /// Opens a path's folder as deep as it exists; creates nothing.
   ///
-  /// - Returns: the deepest folder, and whether it is the path's own.
+  /// - Returns: the deepest existing folder, and whether it is the path's own.
   func deepest(
     of path: BytePath, in source: BytePath
   ) throws(IngestError) -> (folder: Descriptor, isWhole: Bool) {
@@ -28,7 +28,7 @@ final class ReturnPlaces {
     return (folder, true)
   }
 
-  /// Opens the folder of a path and makes what is missing of it below its source.
+  /// Opens a path's folder, creating what is missing below its source.
   func folder(of path: BytePath, in source: BytePath) throws(IngestError) -> Descriptor {
     var folder = try root(source)
     for part in path.components.dropLast() {
@@ -40,7 +40,7 @@ final class ReturnPlaces {
     return folder
   }
 
-  /// Opens a source, which must be there, and mounted if it was.
+  /// Opens a source, which must exist, and be mounted if it was before.
   private func root(_ source: BytePath) throws(IngestError) -> Descriptor {
     if let open = roots[source] { return open }
     let opened = try translating { try IngestSource(SourceConfiguration(path: source)) }

@@ -2,19 +2,19 @@ import Files
 import Manifest
 import PipelineModel
 
-/// A file that is at its place again, open, with its folder.
+/// A file back in its place, open, with its folder.
 struct ReturnedFile {
   let file: Descriptor
   let folder: Descriptor
 
-  /// The hidden name of a copy that is not whole yet.
+  /// The hidden name of an incomplete copy.
   static func temporaryName(of taking: AssetID) -> BytePath {
     BytePath(".pipeline-return-\(taking)")
   }
 
-  /// Gives the file its permissions and time, and waits until all of it is on disk.
+  /// Restores the file's permissions and time, and waits until all of it is on disk.
   ///
-  /// - Returns: the giving back with the file's identity.
+  /// - Returns: the return with the file's identity.
   func finish(_ back: ManifestFact.Return) throws(FileError) -> ManifestFact.Return {
     try restore(back)
     try folder.sync()
@@ -23,7 +23,7 @@ struct ReturnedFile {
     return ended
   }
 
-  /// Gives the file its permissions and time, and waits until its bytes are on disk.
+  /// Restores the file's permissions and time, and waits until its bytes are on disk.
   func restore(_ back: ManifestFact.Return) throws(FileError) {
     try file.setModified(back.place.identity.modified)
     try file.setPermissions(back.place.permissions)

@@ -2,11 +2,11 @@ import Catalog
 import Manifest
 package import PipelineModel
 
-/// What came of emptying the trash.
+/// The result of emptying the trash.
 package struct TrashEmptied: Hashable, Sendable {
-  /// How many assets were deleted for good.
+  /// The number of assets that were deleted permanently.
   package var assets = 0
-  /// The bytes of originals that no asset has any more, and that `gc` removes.
+  /// Bytes of originals that no asset has any more; `gc` removes them.
   package var bytes = 0
 
   package init(assets: Int = 0, bytes: Int = 0) {
@@ -15,13 +15,13 @@ package struct TrashEmptied: Hashable, Sendable {
   }
 }
 
-/// Puts assets into the trash, brings them back, and deletes them for good.
+/// Moves assets to the trash, restores them, and deletes them permanently.
 ///
-/// Each step is a fact of the manifest before it is one of the catalog.
+/// Each step is recorded in the manifest before the catalog.
 package struct Trash {
   private let library: IngestLibrary
   private let report: any IngestReport
-  /// How many assets one transaction deletes.
+  /// The number of assets deleted in a transaction.
   private static let batch = 256
 
   package init(library: IngestLibrary, report: any IngestReport) {
@@ -29,9 +29,9 @@ package struct Trash {
     self.report = report
   }
 
-  /// Puts assets into the trash; those that are in it stay there.
+  /// Moves assets to the trash; skips those already there.
   ///
-  /// - Returns: how many were put there.
+  /// - Returns: the number moved.
   package func trash(_ assets: [AssetID]) throws(IngestError) -> Int {
     let chosen = try chosen(of: assets, inTrash: false)
     let now = Timestamp.now
@@ -41,24 +41,24 @@ package struct Trash {
     return chosen.count
   }
 
-  /// Brings assets back from the trash; those that are not in it stay as they are.
+  /// Restores assets from the trash; skips those that are not there.
   ///
-  /// - Returns: how many were brought back.
+  /// - Returns: the number restored.
   package func restore(_ assets: [AssetID]) throws(IngestError) -> Int {
     let chosen = try chosen(of: assets, inTrash: true)
     try record(chosen.map { .restored(asset: $0) }, at: .now) { _ in
       chosen.map { .restored($0) }
     }
-    // Their jobs may go on.
+    // Their jobs may continue.
     report.committed()
     return chosen.count
   }
 
-  /// Deletes what is in the trash; the bytes stay until garbage is collected.
+  /// Empties the trash; the bytes stay until garbage is collected.
   ///
   /// - Parameters:
-  ///   - time: only what was put there before; all by default.
-  ///   - isStopped: whether to leave the rest.
+  ///   - time: deletes only what was trashed earlier; everything by default.
+  ///   - isStopped: whether to stop early.
   package func empty(
     before time: Timestamp = Timestamp(microseconds: .max), isStopped: () -> Bool = { false }
   ) throws(IngestError) -> TrashEmptied {
@@ -80,7 +80,7 @@ package struct Trash {
     return emptied
   }
 
-  /// Those of some assets that are there, and in the trash or not, each once.
+  /// Those of some assets that exist and are, or are not, in the trash, each once.
   private func chosen(of all: [AssetID], inTrash: Bool) throws(IngestError) -> [AssetID] {
     var chosen: [AssetID] = []
     for id in all where !chosen.contains(id) {
@@ -90,7 +90,7 @@ package struct Trash {
     return chosen
   }
 
-  /// - Parameter changes: given the place of the first fact in the manifest.
+  /// - Parameter changes: receives the sequence number of the first fact.
   private func record(
     _ facts: [ManifestFact], at time: Timestamp, changes: (Int64) -> [CatalogChange]
   ) throws(IngestError) {

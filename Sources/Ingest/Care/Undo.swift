@@ -3,30 +3,30 @@ import Files
 import Manifest
 package import PipelineModel
 
-/// What came of undoing a run.
+/// The result of undoing a run.
 package struct UndoResult: Hashable, Sendable {
-  /// Files that are where they came from again.
+  /// Files that are back where they came from.
   package var returned = 0
-  /// Files of those that were never gone, so that nothing was written.
+  /// Those of them that never left, so that nothing was written.
   package var left = 0
-  /// Files that could not be given back; their assets stay.
+  /// Files that could not be returned; their assets stay.
   package var failed = 0
 
   package init() {}
 }
 
-/// Gives a run's imports back to where they came from, the newest first.
+/// Returns a run's imports to where they came from, the newest first.
 ///
 /// 1. *Returning* in the manifest, durable
-/// 2. each original renamed to its old path, or copied there, never over
-///    anything, with its permissions and time, file and folder durable
+/// 2. each original renamed or copied to its old path, never over anything,
+///    with its permissions and time, file and folder durable
 /// 3. *Returned* in the manifest, durable; then one transaction in the catalog
 ///
-/// A kill between any two steps is made good by `ReturnRecovery`.
+/// After a kill between any two steps, `ReturnRecovery` completes or reverts the return.
 package struct Undo {
   let library: IngestLibrary
   let report: any IngestReport
-  /// How many assets one flush of the manifest serves.
+  /// The number of assets that one flush of the manifest serves.
   private static let groupSize = 64
 
   package init(library: IngestLibrary, report: any IngestReport) {
@@ -36,7 +36,7 @@ package struct Undo {
 
   /// Undoes a run.
   ///
-  /// - Parameter isStopped: whether to leave the rest, which stays as it is.
+  /// - Parameter isStopped: whether to stop early; the rest stays as it is.
   package func undo(
     _ run: AssetID, isStopped: @escaping () -> Bool
   ) throws(IngestError) -> UndoResult {
@@ -48,8 +48,7 @@ package struct Undo {
         try library.reader.origins(of: run, before: last, limit: Self.groupSize)
       }
       if page.isEmpty { break }
-      // One group has one asset of each content: what becomes of the second
-      // depends on what became of the first.
+      // A group has one asset of each content: what happens to a second depends on the first.
       var digests: Set<Digest> = []
       let group = page.prefix { digests.insert($0.digest).inserted }
       last = group.last?.id

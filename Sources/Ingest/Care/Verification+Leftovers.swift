@@ -6,7 +6,7 @@ import PipelineModel
 extension Verification {
   /// Reports what a killed run left behind.
   ///
-  /// While somebody works on the library, all of it may be somebody's work in hand.
+  /// While another process works on the library, all of it may be work in progress.
   func checkLeftovers(_ pass: Pass, _ report: (VerificationProblem) -> Void) throws {
     guard try !isLocked else { return }
     checkTemporary(library.layout.incoming, .incomingLeftover, report)
@@ -21,7 +21,7 @@ extension Verification {
     do throws(FileError) {
       entries = try library.openPart(path).entries()
     } catch {
-      // A folder that is missing, as in a restored library, holds nothing.
+      // A missing folder, as in a restored library, holds nothing.
       if error.errno != ENOENT {
         report(.init(kind: .unreadable, digest: nil, path: path, message: error.message))
       }
@@ -32,12 +32,12 @@ extension Verification {
       report(
         .init(
           kind: kind, digest: nil, path: path,
-          message: "“\(path.printable)” was left by a run that was killed; the next one deals "
-            + "with it, or says that it is somebody else's: then move it away."))
+          message: "A killed run left “\(path.printable)”; the next run deals with it, or reports "
+            + "that it belongs to something else: then move it away."))
     }
   }
 
-  /// A kill between the commit that lets a rendition go and the removal of its file leaves one.
+  /// A kill between the commit that drops a rendition and the removal of its file leaves one.
   private func checkUnrecordedRenditions(
     _ pass: Pass, _ report: (VerificationProblem) -> Void
   ) throws {
@@ -47,7 +47,7 @@ extension Verification {
       try pass.begin(.renditionFolders(count), in: library.layout.renditions)
       count += 1
     } _: { found in
-      // What a run that began meanwhile has not committed yet is not named either.
+      // What a run that began meanwhile has not committed yet has no record either.
       guard try !isLocked else { return }
       switch found {
       case .success(let path):

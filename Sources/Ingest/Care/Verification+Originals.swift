@@ -5,14 +5,14 @@ import Originals
 import PipelineModel
 
 extension Verification {
-  /// How many originals are remembered to be looked at once more.
+  /// The number of missing originals remembered for a second look.
   private static let mostDoubtful = 512
-  /// How many originals without a record are looked for in the manifest at once.
+  /// The number of originals without a record that are collected before they are reported.
   private static let mostUnrecorded = 1 << 14
 
   // MARK: Reading
 
-  /// Reads all originals that are on record.
+  /// Reads all recorded originals.
   func checkOriginals(_ pass: Pass, _ report: (VerificationProblem) -> Void) throws {
     while case .originals(let last) = pass.place.next {
       let page = try catalog.originals(after: last, limit: Self.pageSize)
@@ -21,7 +21,7 @@ extension Verification {
         if pass.isOver { return }
         let problem = try problem(with: digest, size, pass.isStopped)
         pass.damage.forget(digest)
-        // Where nobody can say whether a process is at work, it is told at once.
+        // If the lock can't be tested, it is reported at once.
         if problem?.kind == .originalMissing, (try? isLocked) == true {
           pass.doubtful.append((digest, size))
         } else if let problem {
@@ -36,7 +36,7 @@ extension Verification {
     }
   }
 
-  /// Looks once more at originals that were not there while somebody worked on the library.
+  /// Checks again originals that were missing while another process worked on the library.
   func settleDoubtful(_ pass: Pass, _ report: (VerificationProblem) -> Void) throws {
     try settle(pass.doubtful[...], pass, report)
     pass.doubtful = []
@@ -51,7 +51,7 @@ extension Verification {
     }
   }
 
-  /// What reading an original shows to be wrong with it.
+  /// The problem found by reading an original, if any.
   private func problem(
     with digest: Digest, _ size: Int, _ isStopped: @escaping () -> Bool
   ) throws -> VerificationProblem? {
@@ -63,20 +63,20 @@ extension Verification {
       return nil
     case .missing:
       problem.kind = .originalMissing
-      problem.message = "“\(path.printable)” is missing; an import of its file puts it back."
+      problem.message = "“\(path.printable)” is missing; import its file to restore it."
     case .whole(let actual):
       problem.message =
         "“\(path.printable)” has \(actual) bytes, the catalog says \(size)."
     case .damaged(let actual, _):
       problem.message =
-        "“\(path.printable)” hashes to \(actual); an import of a good copy heals it."
+        "“\(path.printable)” hashes to \(actual); import a good copy to heal it."
     case .unreadable(let error) where error.code == .notRegular:
       problem.message =
-        "\(error.message) It has the place of an original; an import of a good copy heals it."
+        "\(error.message) It is in the place of an original; import a good copy to heal it."
     case .unreadable(let error):
       problem.message = error.message
     }
-    // It may have been given back, or deleted, since the page was read.
+    // It may have been returned, or deleted, since the page was read.
     guard try catalog.hasOriginal(digest) else { return nil }
     problem.assets = try assets(with: digest)
     return problem
@@ -84,7 +84,7 @@ extension Verification {
 
   // MARK: Comparing
 
-  /// Reports what is in the store and not on record, one of its 256 parts after the other.
+  /// Reports what is in the store without a record, one of its 256 parts at a time.
   func compareOriginals(_ pass: Pass, _ report: (VerificationProblem) -> Void) throws {
     var unrecorded: Set<Digest> = []
     for byte in UInt8.min...UInt8.max {
@@ -99,7 +99,7 @@ extension Verification {
         }
       }
       for entry in others { try tell(of: entry, report) }
-      // The store before the catalog, so that what a run records meanwhile is on record.
+      // The store before the catalog, so that what a run records meanwhile has a record.
       if !found.isEmpty { try catalog.originals(beginningWith: byte) { found.remove($0) } }
       unrecorded.formUnion(found)
       if unrecorded.count > Self.mostUnrecorded { try tell(ofUnrecorded: &unrecorded, report) }
@@ -117,7 +117,7 @@ extension Verification {
     case .original:
       return
     case .foreign(let path):
-      // What has the place of an original on record was found when that was read.
+      // What is in the place of a recorded original was found when that was read.
       if let digest = OriginalLayout.digest(
         folder: path.parent.lastComponent, name: path.lastComponent),
         try catalog.hasOriginal(digest)
@@ -127,7 +127,7 @@ extension Verification {
       report(
         .init(
           kind: .foreignFile, digest: nil, path: path,
-          message: "“\(path.printable)” is no original."))
+          message: "“\(path.printable)” is not an original."))
     case .unreadable(let error):
       report(.init(kind: .unreadable, digest: nil, path: error.path, message: error.message))
     }
@@ -137,10 +137,10 @@ extension Verification {
     ofUnrecorded digests: inout Set<Digest>, _ report: (VerificationProblem) -> Void
   ) throws {
     defer { digests = [] }
-    // A run beside this may have stored them since, and record them in a moment.
+    // A concurrent run may have stored them since, and record them in a moment.
     guard !digests.isEmpty, try !isLocked else { return }
     for digest in digests.sorted(by: { $0.hex < $1.hex }) {
-      // What was deleted for good waits for `gc`.
+      // A permanently deleted original awaits `gc`.
       guard try !catalog.isDeleted(digest), try catalog.assets(with: digest).isEmpty else {
         continue
       }

@@ -3,7 +3,7 @@ import Files
 import PipelineModel
 
 extension Verification {
-  /// Reads all renditions that are on record.
+  /// Reads all recorded renditions.
   func checkRenditions(_ pass: Pass, _ report: (VerificationProblem) -> Void) throws {
     let reader = RenditionReader(library: library, catalog: catalog)
     while case .renditions(let last) = pass.place.next {
@@ -36,9 +36,9 @@ extension Verification {
       problem.kind = .renditionMissing
       problem.message = "“\(name)” is missing; \(remedy)"
     case .damaged:
-      problem.message = "“\(name)” is not what was made; \(remedy)"
+      problem.message = "“\(name)” differs from what was made; \(remedy)"
     case .unreadable(let error):
-      problem.message = "\(error.message) It is to be a rendition; \(remedy)"
+      problem.message = "\(error.message) It should be a rendition; \(remedy)"
     }
     // It may have been replaced, or moved, since the page was read.
     guard try catalog.rendition(rendition.id) == rendition else { return }

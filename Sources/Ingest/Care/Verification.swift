@@ -5,28 +5,27 @@ package import PipelineModel
 
 /// How far a verification came.
 package struct VerificationOutcome: Hashable, Sendable {
-  /// How many files were read.
+  /// The number of files read.
   package var checked = 0
-  /// Whether nothing is left to be checked.
+  /// Whether everything was checked.
   package var isComplete = false
-  /// Why the place could not be kept from which the next one is to go on.
+  /// Why the position for the next verification could not be saved.
   package var unsaved: String?
   /// Why the list of what is damaged could not be kept.
   package var unlisted: String?
 }
 
-/// Compares manifest, catalog and disk with each other; changes nothing.
+/// Compares manifest, catalog and disk; changes nothing.
 ///
-/// Originals and renditions are read page by page in the order of their keys, so
-/// that no snapshot of the catalog is held for long, and a place in that order is
-/// all that is needed to go on later. What is compared as a whole is compared part
-/// by part, so that the memory does not grow with the library.
+/// Originals and renditions are read page by page in key order, so that no snapshot of the catalog
+/// is held for long, and a position in that order suffices to resume. Whole comparisons work part
+/// by part, so that memory does not grow with the library.
 package struct Verification {
   let library: LibraryFolder
   let catalog: CatalogReader
   let originals: any OriginalStore
   static let pageSize = 256
-  /// How often the place is kept while time is limited.
+  /// How often the position is saved while time is limited.
   private static let saveInterval = Duration.seconds(10)
 
   package init(library: LibraryFolder, catalog: CatalogReader) throws(IngestError) {
@@ -35,7 +34,7 @@ package struct Verification {
     originals = try translating { try library.openOriginals() }
   }
 
-  /// One run over the library, or a part of it.
+  /// One pass over the library, or a part of it.
   final class Pass {
     var place: VerificationPlace
     var damage: DamageList
@@ -44,8 +43,8 @@ package struct Verification {
     let isStopped: () -> Bool
     let progress: (VerificationStep) -> Void
     var lastSave = ContinuousClock().now
-    /// Originals that were not there while somebody worked on the library, who may
-    /// just have been giving them back.
+    /// Originals that were missing while another process worked on the library, which may just have
+    /// been returning them.
     var doubtful: [(digest: Digest, size: Int)] = []
 
     init(
@@ -59,18 +58,17 @@ package struct Verification {
       self.progress = progress
     }
 
-    /// Counts a file that was read.
     func count() {
       outcome.checked += 1
       progress(.files(outcome.checked))
     }
 
-    /// Whether to leave the rest; never before one file was read.
+    /// Whether to stop; never before one file was read.
     var isOver: Bool {
       isStopped() || outcome.checked > 0 && deadline.map { ContinuousClock().now >= $0 } == true
     }
 
-    /// Tells what is done next of a comparison, which goes on whatever the deadline.
+    /// Reports the next step of a comparison, which ignores the deadline.
     ///
     /// - Throws: `FileError` of code `stopped` if the user asked to stop.
     func begin(_ step: VerificationStep, in folder: BytePath) throws(FileError) {
@@ -79,15 +77,14 @@ package struct Verification {
     }
   }
 
-  /// Checks everything, or as much as there is time for.
+  /// Checks everything, or as much as time allows.
   ///
-  /// With a limit it goes on where the last one that was limited or stopped
-  /// ended; that place is kept in the library.
+  /// With a limit, it resumes where the last one that was limited or stopped ended, as saved.
   ///
   /// - Parameters:
-  ///   - limit: the time to use; none for all that it takes.
-  ///   - isStopped: whether to leave the rest; asked for every two mebibytes.
-  ///   - progress: told what is done.
+  ///   - limit: the time to use; unlimited by default.
+  ///   - isStopped: whether to stop early; called every 2 MiB.
+  ///   - progress: called with each step.
   @discardableResult
   package func run(
     limit: TimeSpan? = nil, isStopped: @escaping () -> Bool = { false },
@@ -116,7 +113,7 @@ package struct Verification {
           pass.outcome.isComplete = true
         }
       } catch let error as FileError where error.code == .stopped {
-        // The next one compares anew, behind the files that were read.
+        // The next verification resumes after the files read, and compares from the start.
       }
       if pass.outcome.isComplete {
         pass.outcome.unsaved = VerificationPlace.forget(in: library)
@@ -128,8 +125,7 @@ package struct Verification {
     }
   }
 
-  /// Notes that a file was read, and keeps the place every now and then, so that a kill does not
-  /// lose all of it.
+  /// Counts a file and saves the position regularly, so that a kill does not lose all of it.
   func advance(_ pass: Pass, to next: VerificationPlace.Next) {
     pass.place.next = next
     pass.count()
@@ -141,12 +137,12 @@ package struct Verification {
     _ = pass.place.save(in: library)
   }
 
-  /// Whether somebody works on the library.
+  /// Whether another process works on the library.
   var isLocked: Bool {
     get throws(FileError) { try FileLock.isHeld(LibraryLayout.lock, in: library.folder) }
   }
 
-  /// The assets with these bytes, as a problem names them.
+  /// The assets with these bytes, at most 100, for a problem.
   func assets(with digest: Digest) throws(CatalogError) -> [AssetID] {
     Array(try catalog.assets(with: digest).prefix(100))
   }

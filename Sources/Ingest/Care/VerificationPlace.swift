@@ -1,9 +1,8 @@
 import Files
 import PipelineModel
 
-/// Where a verification goes on, as `verify.json` keeps it.
+/// The position from which a verification resumes, as saved in `verify.json`.
 struct VerificationPlace: Hashable {
-  /// What is checked next.
   enum Next: Hashable {
     case originals(after: Digest?)
     case renditions(after: Int64)
@@ -19,16 +18,16 @@ struct VerificationPlace: Hashable {
   var isEnd: Bool { next == .end }
 
   private struct File: Codable {
-    /// The digest of the last original that was read, while those are.
+    /// The digest of the last original read, while originals are checked.
     var original: Digest?
-    /// The key of the last rendition that was read, once those are.
+    /// The key of the last rendition read, while renditions are checked.
     var rendition: Int64?
     var time: Int64
   }
 
-  /// Reads the place; the start where none is kept, or it can't be read.
+  /// Reads the position; the start if there is none or it is unreadable.
   static func read(in library: LibraryFolder) -> VerificationPlace {
-    // Nothing depends on it but how much is read twice.
+    // It only decides how much is read twice.
     guard let bytes = try? library.folder.readFile(name, limit: 1 << 16),
       let file = try? JSONText.decode(File.self, from: bytes)
     else { return .start }
@@ -38,9 +37,9 @@ struct VerificationPlace: Hashable {
     return VerificationPlace(next: .originals(after: file.original))
   }
 
-  /// Keeps the place.
+  /// Saves the position.
   ///
-  /// - Returns: why it could not be kept, or `nil`.
+  /// - Returns: why it could not be saved, or `nil`.
   func save(in library: LibraryFolder) -> String? {
     var file = File(time: Timestamp.now.microseconds)
     switch next {
@@ -57,9 +56,9 @@ struct VerificationPlace: Hashable {
     }
   }
 
-  /// Forgets the place: the next verification begins at the start.
+  /// Removes the position: the next verification begins at the start.
   ///
-  /// - Returns: why that could not be done, or `nil`.
+  /// - Returns: why it could not be removed, or `nil`.
   static func forget(in library: LibraryFolder) -> String? {
     do throws(FileError) {
       try library.folder.remove(name)

@@ -1,32 +1,32 @@
 package import PipelineModel
 
-/// Something that is not as it should be in a library.
+/// Something wrong in a library.
 package struct VerificationProblem: Hashable, Codable, Sendable {
   package enum Kind: String, Hashable, Codable, Sendable {
-    /// A record's original is not there.
+    /// A recorded original is missing.
     case originalMissing = "original-missing"
     /// An original's bytes, read twice, don't hash to its name, or can't be read.
     case originalDamaged = "original-damaged"
     /// An original that no record refers to.
     case originalUnrecorded = "original-unrecorded"
-    /// A file in `originals/` that is no original.
+    /// A file in `originals/` that is not an original.
     case foreignFile = "foreign-file"
-    /// A rendition's bytes are not there.
+    /// A rendition's bytes are missing.
     case renditionMissing = "rendition-missing"
-    /// A rendition's bytes don't hash to what was recorded, or can't be read.
+    /// A rendition's bytes don't hash to the recorded digest, or can't be read.
     case renditionDamaged = "rendition-damaged"
-    /// The manifest has an asset that the catalog lacks, or the other way round.
+    /// The manifest has an asset that the catalog lacks, or vice versa.
     case catalogDiffers = "catalog-differs"
-    /// A file in `incoming/` while nobody works on the library.
+    /// A file in `incoming/` while no process works on the library.
     case incomingLeftover = "incoming-leftover"
-    /// A file or folder in `work/` while nobody works on the library.
+    /// A file or folder in `work/` while no process works on the library.
     case workLeftover = "work-leftover"
-    /// A file in `renditions/` that no record names, while nobody works on the library.
+    /// A file in `renditions/` without a record, while no process works on the library.
     case renditionUnrecorded = "rendition-unrecorded"
-    /// A file or folder of the library that can't be looked at.
+    /// A file or folder of the library that can't be examined.
     case unreadable
 
-    /// Whether `Repair` can do something about it.
+    /// Whether `Repair` can help.
     package var isRepairable: Bool {
       switch self {
       case .originalDamaged, .renditionMissing, .renditionDamaged, .incomingLeftover, .workLeftover,
@@ -42,8 +42,8 @@ package struct VerificationProblem: Hashable, Codable, Sendable {
   package var path: BytePath?
   /// A sentence for people.
   package var message: String
-  /// The key of the rendition that it is about.
+  /// The key of the rendition concerned.
   package var rendition: Int64?
-  /// Assets that it concerns, as far as they are known: a hundred at most.
+  /// The assets concerned, if known; at most 100.
   package var assets: [AssetID] = []
 }

@@ -1,11 +1,11 @@
 package import Files
 
-/// The content of a rendition, which was compared with what was recorded.
+/// The content of a rendition that matches its record.
 package enum WholeRendition {
   case bytes([UInt8])
   case file(Descriptor)
 
-  /// Gives it piece by piece, however large it is.
+  /// Calls `body` with the content in chunks, however large it is.
   package func forEachChunk(
     _ body: (UnsafeRawBufferPointer) throws(FileError) -> Void
   ) throws(FileError) {

@@ -1,17 +1,17 @@
 package import Catalog
 package import PipelineModel
 
-/// What became of one path in a run.
+/// What happened to one path in a run.
 package struct FileEvent: Hashable, Codable, Sendable {
   /// The absolute path; an ignored folder without its slash.
   package var path: BytePath
-  /// The state that the path has now.
+  /// The path's current state.
   package var outcome: Sighting.State
   /// The asset that its bytes belong to.
   package var asset: AssetID?
-  /// Why, as a sentence.
+  /// The reason, as a sentence.
   package var reason: String?
-  /// The bytes that were stored for it, 0 if none.
+  /// The bytes stored for it; 0 if none.
   package var storedBytes: Int
 
   package init(
@@ -27,7 +27,7 @@ package struct FileEvent: Hashable, Codable, Sendable {
 }
 
 extension FileEvent {
-  /// The event of a state that needed no taking.
+  /// The event of a state that needed no import.
   init(_ sighting: Sighting) {
     var path = sighting.path.bytes
     if path.last == UInt8(ascii: "/") { path.removeLast() }

@@ -1,18 +1,17 @@
-/// What ingest tells while it works; called on the thread that runs it.
+/// Receives what ingest reports while it works, on the thread that runs it.
 package protocol IngestReport: AnyObject {
-  /// Something is about to be taken or recorded; what comes of it belongs to the
-  /// library's `run`, which may be begun now. By default nothing is done.
+  /// Something is about to be imported or recorded under the library's `run`, which may be started
+  /// now. Does nothing by default.
   func willRecord() throws(IngestError)
-  /// A path got its outcome.
+  /// A path has its outcome.
   func file(_ event: FileEvent)
   /// Records were committed: stages may have work.
   func committed()
-  /// Something that the user should know and that is no path's outcome.
+  /// The user should know something that is no path's outcome.
   func warning(_ message: String)
-  /// Long work goes on without an outcome: told every few thousand facts. By default nothing is
-  /// done.
+  /// Long work continues without an outcome; called every few thousand facts. By default nothing.
   func goesOn()
-  /// Whether the user means it that so many files are missing; not by default.
+  /// Whether the user confirms that so many files are missing; `false` by default.
   func acceptsMissing(_ description: String) -> Bool
 }
 

@@ -3,16 +3,15 @@ import Files
 import Glibc
 import PipelineModel
 
-/// A close look at a candidate: opened once, never through a link, and complete.
+/// Examines a candidate: opened once, never through a link, and complete.
 struct Examination {
   let source: IngestSource
   let ids: AssetIDGenerator
-  /// Whether the user asked to stop; asked for each mebibyte.
   var isStopped: @Sendable () -> Bool = { false }
 
-  /// Opens a candidate and says whether it may be taken.
+  /// Opens a candidate and decides whether it may be imported.
   ///
-  /// One that may be unchanged is read.
+  /// Hashes it if it may be unchanged.
   func examine(_ candidate: Candidate) -> Step<Taking> {
     do throws(FileError) {
       let folder = try source.folder.openParent(of: candidate.path)
@@ -21,16 +20,16 @@ struct Examination {
         name, in: folder, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
       let status = try file.status()
       guard status.kind == .regular else {
-        return .ended(.ignored, reason: "It is no regular file any more.")
+        return .ended(.ignored, reason: "It is no longer a regular file.")
       }
       guard status.identity.isSameFile(as: candidate.identity) else {
         return .ended(.settling, reason: "It changed since the folder was read.")
       }
       if candidate.mustBeQuiet, status.identity != candidate.identity {
-        return .ended(.settling, reason: "It changed while it was waited for.")
+        return .ended(.settling, reason: "It changed during its settle window.")
       }
       let lease = file.takeLease()
-      // Also of an empty file: its writer may only have begun.
+      // Also for an empty file: its writer may only have begun.
       if lease == .refused {
         return .ended(.settling, reason: "Somebody has it open for writing.")
       }
@@ -40,8 +39,8 @@ struct Examination {
       guard !isMostlyHoles(status) else {
         return .ended(
           .rejected,
-          reason: "It says that it has \(ByteSize(bytes: status.identity.size)), but only "
-            + "\(ByteSize(bytes: status.allocatedBytes)) of them are on disk.")
+          reason: "Its size is \(ByteSize(bytes: status.identity.size)), but only "
+            + "\(ByteSize(bytes: status.allocatedBytes)) of it are on disk.")
       }
       var taking = Taking(
         id: ids.next(), candidate: candidate, folder: folder, name: name, file: file,
@@ -53,11 +52,11 @@ struct Examination {
         }
         try file.seek(to: 0)
       }
-      // Only a rename needs the lease for longer; a copy compares afterwards.
+      // Only a rename needs the lease any longer; a copy is compared afterwards.
       if !source.takesByRename { file.releaseLease() }
       return .next(taking)
     } catch let error where error.code == .notFound {
-      return .ended(.gone, reason: "The file vanished before it could be taken.")
+      return .ended(.gone, reason: "The file vanished before it could be imported.")
     } catch let error where error.code == .link {
       return .ended(.ignored, reason: "It is a symbolic link now.")
     } catch let error where error.code == .stopped {
@@ -67,9 +66,8 @@ struct Examination {
     }
   }
 
-  /// Whether a file is a large one of almost nothing but holes, which would take
-  /// hours to read and, copied, fill the disk. No file system compresses
-  /// pictures sixteenfold.
+  /// Whether a large file is almost all holes, which would take hours to read and, when copied,
+  /// fill the disk. No file system compresses pictures sixteenfold.
   private func isMostlyHoles(_ status: FileStatus) -> Bool {
     status.identity.size >= 1 << 30 && status.allocatedBytes < status.identity.size / 16
   }

@@ -2,28 +2,28 @@ import Files
 import Glibc
 import PipelineModel
 
-/// Puts a file of `incoming/` back into its folder, never over another one.
+/// Puts a file in `incoming/` back into its folder, never over another file.
 struct GiveBack {
   let incoming: Descriptor
 
-  /// What the file had when it was taken.
+  /// The file's attributes when it was imported.
   struct Attributes {
     var permissions: UInt32
     /// In nanoseconds since 1970.
     var modified: Int64
   }
 
-  /// How many other names are tried when the file's own is taken.
+  /// How many other names to try if the file's own is taken.
   private static let otherNames = 99
 
   /// Renames the file back and waits until both folders are on disk.
   ///
   /// - Parameters:
   ///   - taken: the name in `incoming/`.
-  ///   - folder: where the file was.
-  ///   - name: its name there; if that is taken, `NAME.returned-1` and so on are tried.
-  ///   - attributes: restored first; `nil` for a file that was never touched.
-  /// - Returns: the name that it has now.
+  ///   - folder: the file's former folder.
+  ///   - name: its name there; if taken, `NAME.returned-1` and so on are tried.
+  ///   - attributes: restored first; `nil` for a file that was never modified.
+  /// - Returns: the file's new name.
   func run(
     _ taken: BytePath, to folder: Descriptor, as name: BytePath, restoring attributes: Attributes?
   ) throws(FileError) -> BytePath {
@@ -40,7 +40,8 @@ struct GiveBack {
       }
     }
     throw FileError(
-      .exists, "“\(folder.path.appending(name).printable)” and all names beside it are taken.",
+      .exists,
+      "“\(folder.path.appending(name).printable)” and all alternative names are taken.",
       path: folder.path.appending(name))
   }
 
@@ -56,7 +57,7 @@ struct GiveBack {
     }
   }
 
-  /// The name with a number, cut to the 255 bytes that a name may have.
+  /// The name with a number, truncated to the 255 bytes a name may have.
   private static func name(_ name: BytePath, _ number: Int) -> BytePath {
     if number == 0 { return name }
     let suffix = Array(".returned-\(number)".utf8)

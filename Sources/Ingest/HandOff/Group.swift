@@ -3,45 +3,41 @@ import Files
 import Manifest
 import PipelineModel
 
-/// What has come of the files of one group so far.
+/// The outcomes of a group of files so far.
 final class Group {
-  /// How one candidate ended.
   struct Ending {
     var candidate: Candidate
-    /// What was open when the bytes were stored, `nil` if it did not come to that.
+    /// The open import when the bytes were stored; `nil` if it did not get that far.
     var taking: Taking?
-    /// The SHA-256 of the stored bytes, `nil` if none are.
+    /// The SHA-256 of the stored bytes; `nil` if none.
     var digest: Digest?
-    /// What is reported.
     var state: Sighting.State
-    /// Whether the path is the asset's own, although its bytes were stored before:
-    /// a file that was only touched or renamed.
+    /// Whether the path is the asset's own although its bytes were already stored: a file that was
+    /// only touched or renamed.
     var isOwnPath = false
     var asset: AssetID?
     var reason: String?
-    /// The file that is left in the source, `nil` if none is.
+    /// The file left in the source; `nil` if none.
     var identity: FileIdentity?
     var awaitsRemoval = false
     var stored = 0
   }
 
-  /// The position in the manifest before the group's first intent.
   var positionBefore: Int64 = 0
-  /// One ending for each candidate.
   var endings: [Ending] = []
   /// Facts for the manifest, in order.
   var facts: [ManifestFact] = []
   /// Assets that this group made, by digest.
   var assets: [Digest: AssetID] = [:]
-  /// Assets that this group takes out of the trash.
+  /// Assets that this group restores from the trash.
   var restored: Set<AssetID> = []
-  /// States of other paths that change with this group.
+  /// Other paths' states that change with this group.
   var otherSightings: [Sighting] = []
-  /// Names in `incoming/` that are not needed once the group is committed.
+  /// Names in `incoming/` that are obsolete once the group is committed.
   var leftovers: [BytePath] = []
 
-  /// Ends a candidate that was not taken. For one that was named to `import` that is a failure,
-  /// whatever the reason: nobody comes back to it.
+  /// Ends a candidate that was not imported. If it was named to `import`, that is a failure
+  /// whatever the reason, because no later run retries it.
   func end(_ candidate: Candidate, state: Sighting.State, reason: String) {
     let isFailure = candidate.isNamed && [.settling, .gone, .ignored].contains(state)
     endings.append(
@@ -54,8 +50,8 @@ final class Group {
   /// Ends a file whose bytes are stored.
   ///
   /// - Parameters:
-  ///   - stored: the bytes that were stored for it.
-  ///   - removesSource: whether its source is to go, if it is not gone already.
+  ///   - stored: the number of bytes stored for it.
+  ///   - removesSource: whether to remove its source, if it is not gone already.
   ///   - returned: the file as it was put back, if it was.
   func end(
     _ file: Landed, state: Sighting.State, asset: AssetID, reason: String?, stored: Int = 0,
@@ -71,15 +67,15 @@ final class Group {
 }
 
 extension Group {
-  /// Whether there is something to record or to report.
+  /// Whether there is something to record or report.
   var hasNews: Bool { endings.contains(where: \.isNews) }
 }
 
 extension Group.Ending {
-  /// Whether it says more than what is known of the path.
+  /// Whether it says more than is known of the path.
   var isNews: Bool { !candidate.isNoNews(state, reason: reason) }
 
-  /// The ending as the catalog keeps it.
+  /// The ending as the catalog records it.
   func sighting(in source: IngestSource, at time: Timestamp) -> Sighting {
     Sighting(
       source: source.root, path: candidate.path, state: isOwnPath ? .imported : state,
@@ -89,7 +85,6 @@ extension Group.Ending {
 }
 
 extension Group.Ending {
-  /// The ending as it is reported.
   func event(in source: IngestSource) -> FileEvent {
     FileEvent(
       path: source.root.appending(candidate.path), outcome: state, asset: asset, reason: reason,
@@ -98,7 +93,6 @@ extension Group.Ending {
 }
 
 extension NewAsset {
-  /// The record that a fact of the manifest stands for.
   init(_ stored: ManifestFact.Stored, importedAt: Timestamp) {
     self.init(
       id: stored.asset, digest: stored.digest, size: stored.intent.identity.size,

@@ -5,9 +5,9 @@ import Glibc
 import Manifest
 import PipelineModel
 
-/// What becomes of a file whose bytes are stored already.
+/// Handling of files whose bytes are already stored.
 extension HandOff {
-  /// Follows the source's policy; the file is in `incoming/`, its source may be gone.
+  /// Follows the source's policy; the file is in `incoming/`, and its source may be gone.
   func settleDuplicate(_ file: Landed, in group: Group) throws(IngestError) {
     guard let asset = try knownAsset(of: file, in: group) else {
       return recordAsset(file, in: group)
@@ -17,7 +17,7 @@ extension HandOff {
     switch source.duplicates {
     case .discard:
       try makeSure(file, in: group)
-      try note(file, asset, .discarded, "Its bytes are stored already.", in: group)
+      try note(file, asset, .discarded, "Its bytes are already stored.", in: group)
     case .asset:
       try makeSure(file, in: group)
       recordAsset(file, in: group)
@@ -25,7 +25,7 @@ extension HandOff {
       try makeSureKeeping(file)
       try fileAway(file)
       try note(
-        file, asset, .filed, "Its bytes are stored already; it is in duplicates/.", in: group)
+        file, asset, .filed, "Its bytes are already stored; it is in duplicates/.", in: group)
     case .keep:
       try keep(file, asset, in: group)
     }
@@ -36,8 +36,8 @@ extension HandOff {
     return try translating { try library.catalog.assets(with: file.digest).first }
   }
 
-  /// Reads the stored original; if it is damaged or missing, heals it from a copy
-  /// of the file in `incoming/`, which is needed itself.
+  /// Reads the stored original; if it is damaged or missing, heals it from a copy of the file in
+  /// `incoming/`, which is still needed itself.
   private func makeSureKeeping(_ file: Landed) throws(IngestError) {
     guard try !isWhole(file.digest) else { return }
     let name = file.taking.incoming.second
@@ -62,7 +62,7 @@ extension HandOff {
     }
   }
 
-  /// Records the fact and the ending; an asset in the trash is taken out of it.
+  /// Records the fact and the ending; restores an asset from the trash.
   private func note(
     _ file: Landed, _ asset: AssetID, _ action: ManifestFact.Duplicate.Action, _ reason: String,
     in group: Group, returned: FileIdentity? = nil, isOwnPath: Bool = false, restores: Bool = true
@@ -71,7 +71,7 @@ extension HandOff {
     var reason = reason
     if restores, try isInTrash(asset), group.restored.insert(asset).inserted {
       group.facts.append(.restored(asset: asset))
-      reason += " Its asset was in the trash and is restored."
+      reason += " Its asset was restored from the trash."
     }
     group.facts.append(
       .duplicate(.init(asset: asset, digest: file.digest, action: action, intent: intent)))
@@ -84,9 +84,9 @@ extension HandOff {
     try translating { try library.reader.asset(asset)?.state == .trashed }
   }
 
-  /// The file stays in its folder; its bytes are put back or the copy is dropped.
+  /// Keeps the file in its folder: puts it back, or drops the copy.
   private func keep(_ file: Landed, _ asset: AssetID, in group: Group) throws(IngestError) {
-    let reason = "Its bytes are stored already; it stays where it is."
+    let reason = "Its bytes are already stored; it stays where it is."
     guard file.wasRenamed else {
       try makeSure(file, in: group)
       return try note(file, asset, .kept, reason, in: group)
@@ -98,7 +98,7 @@ extension HandOff {
     try note(file, asset, .kept, reason, in: group, returned: identity)
   }
 
-  /// Moves the file to a folder of its own in `duplicates/`, with its name, permissions and time.
+  /// Moves the file to its own folder in `duplicates/`, with its name, permissions and time.
   private func fileAway(_ file: Landed) throws(IngestError) {
     try translating {
       let root = library.folder
@@ -118,9 +118,9 @@ extension HandOff {
     }
   }
 
-  /// Sees a file of a copied source that has another time or inode, and the same bytes.
+  /// Recognizes a file of a copied source that has another time or inode, but the same bytes.
   ///
-  /// - Returns: whether it was that.
+  /// - Returns: whether it is one.
   private func noteTouch(
     _ file: Landed, of asset: AssetID, in group: Group
   ) throws(IngestError) -> Bool {
@@ -128,16 +128,16 @@ extension HandOff {
     guard !source.moves, candidate.known?.asset == asset, candidate.known?.state == .imported
     else { return false }
     try makeSure(file, in: group)
-    // A file that was only touched asks for nothing; one that was named does.
+    // A file that was only touched must not restore its asset; a named one does.
     try note(
       file, asset, .kept, "Its bytes have not changed.", in: group, isOwnPath: true,
       restores: candidate.isNamed)
     return true
   }
 
-  /// Sees a known file of a copied source under a new path, its old one being gone.
+  /// Recognizes a known file of a copied source under a new path, if its old path is gone.
   ///
-  /// - Returns: whether it was a rename.
+  /// - Returns: whether it was renamed.
   private func noteRename(
     _ file: Landed, of asset: AssetID, in group: Group
   ) throws(IngestError) -> Bool {

@@ -3,14 +3,14 @@ import Configuration
 import Files
 import PipelineModel
 
-/// What becomes of known files that a whole look at the source did not come across.
+/// Handling of known files that a complete scan of the source did not find.
 extension HandOff {
   /// Records that they are gone, unless they are too many to be believed.
   ///
   /// - Parameters:
-  ///   - known: how many files ought to be there.
-  ///   - configuration: the source's, for a second look where not all paths were kept.
-  /// - Returns: why nothing was recorded, an error of code `source`; `nil` if all was.
+  ///   - known: how many files should be there.
+  ///   - configuration: the source's, for a second scan if not all paths were kept.
+  /// - Returns: why nothing was recorded, an error of code `source`; `nil` if everything was.
   func settle(
     _ missing: MissingShare, of known: Int, configuration: SourceConfiguration
   ) throws(IngestError) -> IngestError? {
@@ -21,8 +21,8 @@ extension HandOff {
       guard report.acceptsMissing(description) else {
         return IngestError(
           .source,
-          "\(description) Nothing is recorded about them. If they are meant to be gone, say so with "
-            + "`pipeline run --accept-missing`, while no `watch` is at work.", path: source.root)
+          "\(description) Nothing was recorded about them. If they are meant to be gone, run "
+            + "`pipeline run --accept-missing` while no `watch` is running.", path: source.root)
       }
     }
     try noteGone(missing, configuration: configuration)
@@ -45,7 +45,7 @@ extension HandOff {
   }
 
   private func noteGone(_ path: BytePath) throws(IngestError) {
-    // It may have come, and been taken, since the folder's names were read.
+    // It may have appeared, and been imported, since the folder's names were read.
     guard isGone(path) else { return }
     let known = try translating {
       try library.catalog.sighting(source: source.root, path: path)
@@ -54,13 +54,13 @@ extension HandOff {
   }
 
   private func isGone(_ path: BytePath) -> Bool {
-    // A folder that was ignored as a whole is known with a slash behind its name.
+    // A folder ignored as a whole is recorded with a slash after its name.
     let plain = path.bytes.last == UInt8(ascii: "/") ? BytePath(bytes: path.bytes.dropLast()) : path
     do throws(FileError) {
       let kind = try source.folder.openParent(of: plain).status(of: plain.lastComponent).kind
       return (kind == .folder) != (plain != path)
     } catch {
-      // What can't be looked at may be there; through a link it is not.
+      // A path that can't be examined may exist; through a link it does not.
       return error.code == .notFound || error.code == .link
     }
   }

@@ -3,10 +3,10 @@ import Configuration
 import Files
 import PipelineModel
 
-/// Step 5: what becomes of sources whose bytes are safe.
+/// Step 5: removal of sources whose bytes are safe.
 extension HandOff {
-  /// Step 5. The catalog hears of it with the next group: a kill before that
-  /// only means that the next run finds the source gone.
+  /// Removes a source. The catalog records that with the next group: after a kill before that, the
+  /// next run just finds the source gone.
   func settleRemoval(_ ending: Group.Ending, at now: Timestamp) throws(IngestError) {
     guard let taking = ending.taking, let digest = ending.digest else { return }
     guard ending.awaitsRemoval else {
@@ -14,8 +14,8 @@ extension HandOff {
       return
     }
     guard taking.lease == .granted else {
-      // Nobody can say whether somebody still writes. The next run compares the
-      // whole identity once more, and removes the source then.
+      // A process may still be writing. The next run compares the whole identity again, and removes
+      // the source then.
       return
     }
     let outcome = removal.remove(
@@ -26,8 +26,7 @@ extension HandOff {
   /// Removes the source of a file whose bytes were safe before this run, if the source's rules
   /// still say so.
   ///
-  /// - Returns: whether the original is whole; if it is not, the source is to be
-  ///   taken again, which heals it.
+  /// - Returns: whether the original is whole; if not, importing the source again heals it.
   func finishRemoval(of sighting: Sighting) throws(IngestError) -> Bool {
     guard source.moves, sighting.state != .duplicate || source.duplicates != .keep else {
       var kept = sighting
@@ -58,7 +57,7 @@ extension HandOff {
     case .settled:
       settledRemovals.append(.sourceRemoved(source: source.root, path: sighting.path))
     case .kept: settledRemovals.append(.sighting(sighting))
-    // As it is in the catalog: it awaits its removal.
+    // The catalog has it already: it awaits its removal.
     case .later: break
     }
   }

@@ -6,16 +6,16 @@ import Manifest
 import Originals
 import PipelineModel
 
-/// Takes complete files in groups, in the one order that loses nothing.
+/// Imports complete files in groups, in the one order that loses nothing.
 ///
 /// 1. *Intent* in the manifest, durable
 /// 2. bytes in `incoming/`, hashed, read-only, durable
 /// 3. renamed to `originals/`, folders durable
 /// 4. *Stored* in the manifest, durable; then one transaction in the catalog
-/// 5. the source examined once more, then removed if its mode is `move`
+/// 5. the source examined again, then removed if its mode is `move`
 ///
-/// Each step serves a whole group, so that one flush does. A kill between any
-/// two steps is made good by `Recovery`.
+/// Each step handles a whole group, so that one flush is enough. After a kill between any two
+/// steps, `Recovery` completes the import.
 final class HandOff {
   let library: IngestLibrary
   let source: IngestSource
@@ -24,16 +24,16 @@ final class HandOff {
   let landing: Landing
   private let reserve: Int
   private let isStopped: @Sendable () -> Bool
-  /// How many known files were found under another name.
+  /// The number of known files found under another name.
   var renames = 0
   let removal: SourceRemoval
-  /// What became of sources since the last commit.
+  /// What happened to sources since the last commit.
   var settledRemovals: [CatalogChange] = []
-  /// States that need no taking, to be recorded and reported with the next commit.
+  /// States without an import, to be recorded and reported with the next commit.
   private var noted: [Sighting] = []
   private static let notedLimit = 512
-  /// A file up to this size for which there is no room means that the disk is full;
-  /// a larger one fails alone, and the others are taken.
+  /// If there is no room for a file up to this size, the disk is full; a larger file fails alone,
+  /// and the others are imported.
   private static let ordinarySize = 64 << 20
 
   init(
@@ -53,11 +53,11 @@ final class HandOff {
     removal = SourceRemoval(source: source, library: library, report: report)
   }
 
-  /// Takes a group of candidates and reports each once.
+  /// Imports a group of candidates and reports each once.
   ///
   /// - Returns: how each ended.
-  /// - Throws: `IngestError` of code `noSpace` if the disk is full; the files that there
-  ///   was no room for are untouched, and nothing is recorded or reported about them.
+  /// - Throws: `IngestError` of code `noSpace` if the disk is full; files without room are
+  ///   untouched, and nothing is recorded or reported about them.
   @discardableResult
   func take(_ all: [Candidate]) throws(IngestError) -> [Group.Ending] {
     let candidates = try library.hasReturned ? withoutReturned(all) : all
@@ -71,7 +71,7 @@ final class HandOff {
       try take(takings, in: group)
     }
     guard let first = unfit.first else { return group.endings }
-    // With others out of the way they may fit; each round takes some, or is the last.
+    // They may fit without the others; each round imports some, or is the last.
     if takings.isEmpty { throw try library.noRoom(for: source.root.appending(first.path), first) }
     return group.endings + (try take(unfit))
   }
@@ -90,7 +90,7 @@ final class HandOff {
 
   // MARK: Steps
 
-  /// - Returns: the files to be taken; and those for which there is no room beside the others.
+  /// - Returns: the files to import, and those for which the others leave no room.
   private func examine(
     _ candidates: [Candidate], in group: Group
   ) throws(IngestError) -> (takings: [Taking], unfit: [Candidate]) {
@@ -122,7 +122,7 @@ final class HandOff {
     return (takings, unfit)
   }
 
-  /// Sees a known file whose bytes are what they were; the catalog gets its new times.
+  /// Recognizes a known file whose bytes are unchanged; records its new times.
   private func isUnchanged(_ taking: Taking) throws(IngestError) -> Bool {
     let candidate = taking.candidate
     guard let digest = taking.digest, var known = candidate.known, let id = known.asset,
@@ -151,13 +151,13 @@ final class HandOff {
       + "are kept in reserve."
   }
 
-  /// Free bytes where copies go, or `nil` if the file system does not say.
+  /// Free bytes where copies go; `nil` if the file system does not report them.
   private func spaceForCopies() -> Int? {
-    // Without figures the copy itself finds out.
+    // Without figures, the copy itself finds out.
     (try? library.incoming.fileSystem())?.freeBytes
   }
 
-  /// Leaves a taking open: the catalog's position stays before its intent.
+  /// Leaves an import open: the catalog's position stays before its intent.
   func strand(_ taking: Taking, reason: String, in group: Group) {
     library.hold(position: group.positionBefore)
     group.end(taking.candidate, state: .failed, reason: reason)
@@ -172,7 +172,7 @@ final class HandOff {
     return landed
   }
 
-  /// Ends a taking that came to nothing.
+  /// Ends an import that failed.
   func end(_ taking: Taking, _ step: Step<Landed>, in group: Group) {
     switch step {
     case .next: break
@@ -204,7 +204,7 @@ final class HandOff {
     }
   }
 
-  /// Makes an error that the file system has with one file that file's ending: it is put back.
+  /// Turns a file system error about one file into that file's ending: it is put back.
   private func perFile(
     _ file: Landed, in group: Group, _ body: () throws(IngestError) -> Void
   ) throws(IngestError) {
@@ -228,14 +228,14 @@ final class HandOff {
     for (file, outcome) in zip(files, outcomes) {
       try perFile(file, in: group) { () throws(IngestError) in
         if case .failed(let error) = outcome { throw IngestError(error) }
-        // Stored before a kill, and nothing refers to it: ours, if it is whole.
+        // Stored before a kill, and unreferenced: ours, if it is whole.
         if outcome == .present { try makeSure(file, in: group) }
         recordAsset(file, in: group)
       }
     }
   }
 
-  /// Notes a new asset on stored bytes.
+  /// Records a new asset for stored bytes.
   func recordAsset(_ file: Landed, in group: Group) {
     let id = library.ids.next()
     let intent = file.taking.intent(source: source, run: library.run)
@@ -249,8 +249,8 @@ final class HandOff {
       removesSource: source.moves)
   }
 
-  /// Reads the stored original; puts the file's bytes in place of it if it is
-  /// damaged or missing, else the file in `incoming/` is not needed any more.
+  /// Reads the stored original; replaces it with the file's bytes if it is damaged or missing,
+  /// otherwise the file in `incoming/` becomes obsolete.
   func makeSure(_ file: Landed, in group: Group) throws(IngestError) {
     guard try isWhole(file.digest) else {
       return try heal(file, with: file.name)
@@ -258,22 +258,22 @@ final class HandOff {
     group.leftovers.append(file.name)
   }
 
-  /// Puts a file of `incoming/` in the place of a damaged or missing original.
+  /// Puts a file in `incoming/` in the place of a damaged or missing original.
   func heal(_ file: Landed, with name: BytePath) throws(IngestError) {
     try translating {
       try library.originals.heal(
         IncomingOriginal(folder: library.incoming, name: name, digest: file.digest))
       library.verified.insert(file.digest)
-      // What failed for want of these bytes may be done now.
+      // Jobs that failed because these bytes were missing may succeed now.
       let assets = try library.catalog.assets(with: file.digest)
       _ = try library.catalog.retry(assets: assets)
     }
     report.warning(
-      "The original \(file.digest) was damaged or missing and is whole again, from "
+      "The original \(file.digest) was damaged or missing and is whole again, restored from "
         + "“\(source.root.appending(file.taking.candidate.path).printable)”.")
   }
 
-  /// Leaves out files that were given back since a scan came across them.
+  /// Omits files that were returned since a scan found them.
   private func withoutReturned(_ candidates: [Candidate]) throws(IngestError) -> [Candidate] {
     var others: [Candidate] = []
     for candidate in candidates {
@@ -290,7 +290,7 @@ final class HandOff {
 
   private func commit(_ group: Group) throws(IngestError) {
     if !noted.isEmpty || group.hasNews { try report.willRecord() }
-    // One time for manifest and catalog, so that a rebuilt catalog has the same ones.
+    // One time for manifest and catalog, so that a rebuilt catalog has the same.
     let now = Timestamp.now
     let position = try translating { try library.manifest.append(group.facts, at: now) }
     var changes = settledRemovals
@@ -302,8 +302,8 @@ final class HandOff {
       default: continue
       }
     }
-    // Jobs are begun in this order: the longest first, so that none of them is left alone at the
-    // end while other processors have nothing to do.
+    // Jobs start in this order: the longest first, so that none runs alone at the end while other
+    // processors are idle.
     changes += assets.sorted { $0.size > $1.size }.map { .asset($0) }
     changes += noted.map { .sighting($0) }
     changes += group.otherSightings.map { .sighting($0) }
@@ -324,7 +324,7 @@ final class HandOff {
       }
     }
     for ending in group.endings { try settleRemoval(ending, at: now) }
-    // An original that was whole a while ago is not known to be whole.
+    // An original that was whole a while ago may not be whole now.
     library.verified = []
     for sighting in reported { report.file(FileEvent(sighting)) }
     for ending in endings { report.file(ending.event(in: source)) }
@@ -333,10 +333,10 @@ final class HandOff {
 
   // MARK: The stored original
 
-  /// Whether the stored original was read in this process and is whole.
+  /// Whether this process has read the stored original and found it whole.
   func isWhole(_ digest: Digest) throws(IngestError) -> Bool {
     if library.verified.contains(digest) { return true }
-    // Read to its end in any case; asking is a sign of life.
+    // Always read to its end; `isStopped` is called as a sign of life.
     let condition = try translating {
       try library.originals.verify(digest) {
         _ = self.isStopped()
@@ -348,9 +348,9 @@ final class HandOff {
     return true
   }
 
-  /// Whether the stored original is there and has the right size, without reading it.
+  /// Whether the stored original exists with the right size, without reading it.
   func isThere(_ digest: Digest, size: Int) -> Bool {
-    // Whatever the reason, one that can't be seen is to be looked at closely.
+    // Whatever the reason, an original that can't be seen must be read.
     guard let status = try? FileSystem.status(of: path(of: digest)) else { return false }
     return status.kind == .regular && status.identity.size == size
   }
@@ -359,35 +359,35 @@ final class HandOff {
     library.layout.originals.appending(OriginalLayout.path(of: digest))
   }
 
-  // MARK: What needs no taking
+  // MARK: States without an import
 
-  /// Records and reports a state that needs no taking, with the next commit.
+  /// Records and reports a state without an import, with the next commit.
   func note(_ sighting: Sighting) throws(IngestError) {
     noted.append(sighting)
     if noted.count >= Self.notedLimit { try commit(Group()) }
   }
 
-  /// Records a state without a word, with the next commit.
+  /// Records a state without reporting it, with the next commit.
   func noteQuietly(_ sighting: Sighting) { settledRemovals.append(.sighting(sighting)) }
 
-  /// Records a state that a look through the source found without a word, soon: after
-  /// `rebuild-catalog` every file that was ever moved has one.
+  /// Records a state that a scan found, without reporting it, soon: after `rebuild-catalog`, every
+  /// file ever moved has one.
   func noteRestored(_ sighting: Sighting) throws(IngestError) {
     noteQuietly(sighting)
     if settledRemovals.count >= Self.notedLimit { try commit(Group()) }
   }
 
-  /// Tells the catalog what no later group will.
+  /// Commits what no later group will.
   func flush() throws(IngestError) {
     if !settledRemovals.isEmpty || !noted.isEmpty { try commit(Group()) }
   }
 
-  /// Removes emptied folders in which nothing has changed for a while.
+  /// Removes emptied folders that have not changed for a while.
   func removeEmptyFolders(unchangedFor rest: Duration) {
     removal.removeEmptyFolders(unchangedFor: rest)
   }
 
-  /// Tells the catalog what no later group will, and removes emptied folders.
+  /// Commits what no later group will, and removes emptied folders.
   func finish() throws(IngestError) {
     try flush()
     removal.removeEmptyFolders()

@@ -8,58 +8,57 @@ import PipelineModel
 struct Landed: Sendable {
   let taking: Taking
   let digest: Digest
-  /// Whether the file itself was renamed, so that the source is gone already.
+  /// Whether the file itself was renamed, so that the source is already gone.
   let wasRenamed: Bool
 
   /// Its name in `incoming/`.
   var name: BytePath { wasRenamed ? taking.incoming.itself : taking.incoming.copy }
 }
 
-/// A file whose bytes are in `incoming/`, hashed and compared, and perhaps not yet on disk.
+/// A file whose bytes are in `incoming/`, hashed and compared, but perhaps not yet on disk.
 private struct Brought: Sendable {
   let taking: Taking
   let digest: Digest
   let size: Int
-  /// The file in `incoming/`: of a copy open since before its bytes were written, so that it knows
-  /// of each write that failed; of a rename open since it was examined, so that it knows of those
-  /// that its writer was not told of.
+  /// The file in `incoming/`. A copy is open since before its bytes were written, so fsync reports
+  /// each failed write; a renamed file since it was examined, so fsync reports failures that its
+  /// writer did not see.
   let file: Descriptor
   let wasRenamed: Bool
-  /// Why its bytes can't be on disk, if that is known already.
+  /// Why its bytes can't be on disk, if already known.
   var failure: FileError?
 }
 
-/// What was copied.
 private struct Written {
   let digest: Digest
   let size: Int
-  /// Why some of it can't be on disk, if that is known already.
+  /// Why some of it can't be on disk, if already known.
   let failure: FileError?
 }
 
-/// Brings the bytes of takings into `incoming/`.
+/// Brings the bytes of imports into `incoming/`.
 struct Landing {
   let source: IngestSource
   let incoming: Descriptor
   /// The owner that a file must have to be renamed.
   let user: UInt32
-  /// The number of the library's file system.
+  /// The device number of the library's file system.
   let device: UInt64
   let flush: GroupFlush
-  /// Whether the user asked to stop; asked for each mebibyte.
+  /// Whether the user asked to stop; called for each mebibyte.
   let isStopped: @Sendable () -> Bool
 
-  /// Renames, clones or copies, and waits until the bytes are on disk: of many files together, of
-  /// few each by itself while others are read.
+  /// Renames, clones or copies, and waits until the bytes are on disk: many files together, few
+  /// files each by itself while others are read.
   func land(_ takings: [Taking]) -> [(Taking, Step<Landed>)] {
     guard flush.serves(files: takings.count) else {
       return takings.concurrentMap { ($0, finish(bring($0), isOnDisk: false)) }
     }
     let brought = takings.concurrentMap { ($0, bring($0)) }
-    // The flush of a whole file system may take long, and nothing could end it.
+    // Flushing a whole file system may take long and can't be interrupted.
     if isStopped() { return brought.map { ($0, leave($1)) } }
-    // Which bytes could not be written is told for each file, and only now: the flush of all
-    // writes again what is left, and drops what it can't write without a word.
+    // Each file must report its failed writes now: the flush of all rewrites what is left, and
+    // silently drops what it can't write.
     let written = brought.concurrentMap { ($0, writePages($1)) }
     let isOnDisk = flush.run(files: takings.count)
     return written.concurrentMap { ($0, finish($1, isOnDisk: isOnDisk)) }
@@ -74,18 +73,18 @@ struct Landing {
           try taking.folder.rename(taking.name, to: incoming, as: taking.incoming.itself)
           return bringByRename(taking)
         } catch let error where [.crossDevice, .permission, .other].contains(error.code) {
-          // A bind mount, a sticky folder, a file system without such a rename: copy.
+          // A bind mount, a sticky folder, a file system without such renames: copy.
         }
       }
       return try bringByCopy(taking)
     } catch let error where error.code == .notFound {
-      return .ended(.gone, reason: "The file vanished before it could be taken.")
+      return .ended(.gone, reason: "The file vanished before it could be imported.")
     } catch {
       return .ended(state(after: error), reason: describe(error))
     }
   }
 
-  /// Whether a file may be taken without a byte being copied.
+  /// Whether a file may be imported without copying its bytes.
   func mayRename(_ taking: Taking) -> Bool {
     source.takesByRename && taking.isLeased && taking.status.links == 1
       && taking.status.owner == user && taking.status.device == device
@@ -93,16 +92,17 @@ struct Landing {
 
   private func bringByRename(_ taking: Taking) -> Step<Brought> {
     do throws(FileError) {
-      // The rename went by name, all looks go by the descriptor: they must mean one file.
+      // The rename used the name, all checks use the descriptor: both must mean one file.
       guard try incoming.status(of: taking.incoming.itself).isSameNode(as: taking.status) else {
         return giveBack(
-          taking, state: .settling, reason: "Another file had its name when it was taken.",
+          taking, state: .settling, reason: "Another file had its name when it was imported.",
           isOurs: false)
       }
       let (digest, size) = try taking.file.hash(
         expecting: taking.status.identity.size, isStopped: isStopped)
       guard try isUntouched(taking, size: size) else {
-        return giveBack(taking, state: .settling, reason: "It was changed while it was taken.")
+        return giveBack(
+          taking, state: .settling, reason: "It changed while it was being imported.")
       }
       try taking.file.setPermissions(0o444)
       return .next(
@@ -130,7 +130,7 @@ struct Landing {
   }
 
   private func sync(_ brought: Brought, isOnDisk: Bool) throws(FileError) {
-    // The pages are never flushed again: they may be marked clean.
+    // Never flush the pages again: they may be marked clean.
     if let failure = brought.failure { throw failure }
     if !isOnDisk { try brought.file.sync() }
   }
@@ -151,7 +151,7 @@ struct Landing {
     }
   }
 
-  /// Undoes what was begun with a file, because the program is to end.
+  /// Reverts an import under way, because the program is to end.
   private func leave(_ step: Step<Brought>) -> Step<Landed> {
     guard case .next(let brought) = step else { return finish(step, isOnDisk: false) }
     let stopped = FileError.stopped(brought.taking.file.path)
@@ -175,7 +175,8 @@ struct Landing {
         return try finishOnNewNode(taking, digest: brought.digest, size: brought.size)
       }
       guard try isUntouched(taking, size: brought.size) else {
-        return giveBack(taking, state: .settling, reason: "It was changed while it was taken.")
+        return giveBack(
+          taking, state: .settling, reason: "It changed while it was being imported.")
       }
       return .next(Landed(taking: taking, digest: brought.digest, wasRenamed: true))
     } catch {
@@ -200,9 +201,9 @@ struct Landing {
     }
   }
 
-  /// Whether nobody has written to a renamed file, or waits to.
+  /// Whether no process has written to a renamed file, or waits to.
   ///
-  /// - Parameter links: how many names the file must have.
+  /// - Parameter links: the number of names the file must have.
   private func isUntouched(
     _ taking: Taking, size: Int, links: UInt64 = 1
   ) throws(FileError) -> Bool {
@@ -211,9 +212,8 @@ struct Landing {
       && now.links == links && taking.file.holdsLease
   }
 
-  /// Answers a failed fsync: the pages may be marked clean without being on
-  /// disk, so a second fsync of them would lie. The bytes go to a new inode,
-  /// must hash the same, and are synced there.
+  /// Handles a failed fsync: the pages may be marked clean without being on disk, so a second fsync
+  /// would lie. The bytes go to a new inode, must hash the same, and are synced there.
   private func finishOnNewNode(
     _ taking: Taking, digest: Digest, size: Int
   ) throws(FileError) -> Step<Landed> {
@@ -229,7 +229,7 @@ struct Landing {
           .ioError, "“\(taking.name.printable)” can't be written to the disk.", path: copy.path)
       }
       try copy.setPermissions(Self.flushedPermissions)
-      // It takes the place of the file itself, so recovery has to know it as that.
+      // It replaces the file itself, so recovery must recognize it as that.
       try copy.setModified(taking.status.identity.modified)
       try copy.sync()
       try incoming.replace(name, to: incoming, as: taking.incoming.itself)
@@ -239,15 +239,15 @@ struct Landing {
       throw error
     }
     guard try isUntouched(taking, size: size, links: 0) else {
-      return giveBack(taking, state: .settling, reason: "It was changed while it was taken.")
+      return giveBack(
+        taking, state: .settling, reason: "It changed while it was being imported.")
     }
     return .next(Landed(taking: taking, digest: digest, wasRenamed: true))
   }
 
   /// Puts a renamed file back.
   ///
-  /// - Parameter isOurs: whether it is the file that was examined; another one
-  ///   keeps the mode and time that it has.
+  /// - Parameter isOurs: whether it is the examined file; another one keeps its mode and time.
   func giveBack<Value>(
     _ taking: Taking, state: Sighting.State, reason: String, isOurs: Bool = true
   ) -> Step<Value> {
@@ -260,7 +260,7 @@ struct Landing {
       if name == taking.name { return .ended(state, reason: reason) }
       return .ended(
         .failed,
-        reason: "\(reason) Its name is taken by another file now; it is beside it as "
+        reason: "\(reason) Another file has its name now; it is next to that file as "
           + "“\(name.printable)”.")
     } catch {
       return .stranded(
@@ -270,7 +270,7 @@ struct Landing {
     }
   }
 
-  /// Takes a file back out of `incoming/` that could not be stored.
+  /// Withdraws a file that could not be stored from `incoming/`.
   func withdraw(_ file: Landed, reason: String) -> Step<Landed> {
     if file.wasRenamed { return giveBack(file.taking, state: .failed, reason: reason) }
     do throws(FileError) {
@@ -281,7 +281,7 @@ struct Landing {
     }
   }
 
-  /// A file that was left because the program is to end is no failure.
+  /// A file left because the program is to end has not failed.
   private func state(after error: FileError) -> Sighting.State {
     error.code == .stopped ? .settling : .failed
   }
@@ -300,7 +300,7 @@ struct Landing {
         return .ended(.settling, reason: "It changed while it was read.")
       }
       guard try copy.status().identity.size == written.size else {
-        throw FileError(.changed, "The copy has another size.", path: copy.path)
+        throw FileError(.changed, "The copy has the wrong size.", path: copy.path)
       }
       return .next(
         Brought(
@@ -324,7 +324,7 @@ struct Landing {
     return try write(taking.file, to: copy, expecting: size)
   }
 
-  /// Answers a failed fsync of a copy: another inode, written from the source once more.
+  /// Handles a failed fsync of a copy: writes a new inode from the source.
   private func copyAgain(_ taking: Taking, digest: Digest) throws(FileError) -> Step<Landed> {
     try incoming.remove(taking.incoming.copy)
     let copy = try Descriptor.open(
@@ -342,14 +342,14 @@ struct Landing {
     return .next(Landed(taking: taking, digest: digest, wasRenamed: false))
   }
 
-  /// Makes a copy read-only, which says that its bytes are on disk, and gives it the source's time.
+  /// Makes a copy read-only, which marks its bytes as on disk, and gives it the source's time.
   ///
-  /// After a power loss a file may have its size and lack its bytes. The mode is
-  /// set behind the flush, so recovery trusts a copy whose source it can't see
-  /// only if it is read-only. By the time it knows the original of a taking that
-  /// was stored and not recorded. Nothing waits for either.
+  /// After a power loss, a file may have its size but lack its bytes. The mode is set after the
+  /// flush, so recovery trusts a copy whose source it can't see only if it is read-only. The time
+  /// lets recovery match an original that was stored but not recorded to its import. Neither is
+  /// flushed.
   private func markFlushed(_ copy: Descriptor, of taking: Taking) throws(FileError) {
-    // Where the file system keeps no such time, recovery has one sign less to go by.
+    // If the file system keeps no such time, recovery has one clue less.
     try? copy.setModified(taking.status.identity.modified)
     try copy.setPermissions(Self.flushedPermissions)
   }
@@ -357,7 +357,7 @@ struct Landing {
   /// The mode of an original, and of a copy whose bytes are on disk.
   static let flushedPermissions: UInt32 = 0o444
 
-  /// How many bytes of a copy are written before the disk is told to begin with them.
+  /// How many bytes of a copy are written before the disk starts to write them out.
   private static let pieceWritten = 64 << 20
 
   /// Copies and hashes while the bytes are in the processor's cache.
@@ -373,19 +373,19 @@ struct Landing {
       hash.update(chunk)
       try copy.write(chunk)
       size += chunk.count
-      // A flush of all that was written at the end could be waited for, and not stopped.
+      // A single flush at the end could not be interrupted.
       if size >= next {
         failure = failure ?? self.failure { () throws(FileError) in try copy.startWriting() }
         next += Self.pieceWritten
       }
     }
-    // The disk works while others are read.
+    // The disk writes while other files are read.
     failure = failure ?? self.failure { () throws(FileError) in try copy.startWriting() }
     return Written(digest: hash.finalize(), size: size, failure: failure)
   }
 
   private func describe(_ error: FileError) -> String {
-    // Without figures the error says enough.
+    // Without figures, the error says enough.
     guard error.code == .noSpace, let facts = try? incoming.fileSystem() else {
       return error.message
     }

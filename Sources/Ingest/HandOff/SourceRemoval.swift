@@ -3,17 +3,16 @@ import Glibc
 import Originals
 import PipelineModel
 
-/// Removes source files whose bytes are safe, and folders that became empty by it.
+/// Removes source files whose bytes are safe, and folders emptied by that.
 ///
 /// No other code removes a file from a source.
 final class SourceRemoval {
-  /// What came of it.
   enum Outcome {
-    /// The file is gone, or it is another one now.
+    /// The file is gone, or another file has its place.
     case settled
-    /// It can't be removed, and stays for good.
+    /// It can't be removed, and stays permanently.
     case kept
-    /// Somebody writes to it, or the disk refused for now: the next look tries again.
+    /// A process is writing to it, or the disk refused for now: retried later.
     case later
   }
 
@@ -29,11 +28,11 @@ final class SourceRemoval {
     self.report = report
   }
 
-  /// Removes a file if it still is what was hashed, nobody writes to it, and the stored original is
-  /// another file.
+  /// Removes a file if it is unchanged since it was hashed, no process writes to it, and the stored
+  /// original is another file.
   ///
   /// - Parameters:
-  ///   - identity: the file as it was when it was hashed.
+  ///   - identity: the file's identity when it was hashed.
   ///   - digest: its SHA-256; the original was seen whole.
   func remove(
     _ name: BytePath, in folder: Descriptor, expecting identity: FileIdentity,
@@ -52,8 +51,7 @@ final class SourceRemoval {
       let check = RemovalCheck(source: file, original: original)
       try check.requireTwoFiles(sourceName: name, digest: digest)
       guard try folder.status(of: name).isSameNode(as: file.status()) else { return .settled }
-      // Whoever wants to write by now has to wait for the lease to go, and would write into a
-      // file without a name.
+      // A new writer waits for the lease, and would then write to a deleted file.
       if lease == .granted, !file.holdsLease { return .later }
       try folder.remove(name)
       noteTaken(from: folder.path)
@@ -64,7 +62,7 @@ final class SourceRemoval {
     } catch let error where error.path == path && [.notFound, .link].contains(error.code) {
       return .settled
     } catch let error where [.ioError, .busy, .tooManyOpen, .noSpace].contains(error.code) {
-      report.warning("\(error.message) Its bytes are safe; removing it is tried again.")
+      report.warning("\(error.message) Its bytes are safe; its removal is tried again.")
       return .later
     } catch {
       if !hasWarned {
@@ -79,8 +77,8 @@ final class SourceRemoval {
 
   /// Whether a file is the one that was hashed, with the same bytes.
   ///
-  /// A time of the last status change that differs may come of another name that went, of other
-  /// permissions, or of an edit that was disguised: the bytes decide.
+  /// A different ctime may come from the removal of another name, new permissions, or a disguised
+  /// edit: the bytes decide.
   private func isWhatWasHashed(
     _ file: Descriptor, _ identity: FileIdentity, _ digest: Digest
   ) throws(FileError) -> Bool {
@@ -91,8 +89,8 @@ final class SourceRemoval {
     return try file.status().identity == status.identity
   }
 
-  /// Stores the bytes again if the original went with its source, which must have been one file
-  /// that two file systems showed.
+  /// Stores the bytes again if the original vanished with its source, because two file systems
+  /// showed one file.
   func restoreIfLost(_ digest: Digest, from check: RemovalCheck, _ path: BytePath) {
     do throws(FileError) {
       let original = library.layout.originals.appending(OriginalLayout.path(of: digest))
@@ -100,7 +98,7 @@ final class SourceRemoval {
       try restore(digest, from: check.source, path)
     } catch {
       report.warning(
-        "“\(path.printable)” was removed, and the stored original \(digest) can't be seen any more; "
+        "“\(path.printable)” was removed, and the stored original \(digest) can no longer be seen; "
           + "run `pipeline verify`: \(error.message)")
     }
   }
@@ -111,10 +109,10 @@ final class SourceRemoval {
     let names = IncomingNames(taking: library.ids.next())
     let copy = try Descriptor.open(
       names.copy, in: library.incoming, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
-    // Both are still open, so the bytes are there until this ends.
+    // Both are still open, so the bytes exist until this ends.
     guard try copy.fill(from: file) == digest else {
       throw FileError(
-        .changed, "“\(path.printable)” was changed while it was removed.", path: path)
+        .changed, "“\(path.printable)” changed while it was being removed.", path: path)
     }
     try copy.setPermissions(Landing.flushedPermissions)
     try copy.sync()
@@ -122,19 +120,19 @@ final class SourceRemoval {
       IncomingOriginal(folder: library.incoming, name: names.copy, digest: digest))
     report.warning(
       "“\(path.printable)” was the stored original \(digest) itself, seen through another file "
-        + "system. The bytes were stored again. Take the source “\(source.root.printable)” out of "
+        + "system. The bytes were stored again. Remove the source “\(source.root.printable)” from "
         + "the configuration: it shows the library.")
   }
 
-  /// Remembers that a file left this folder.
+  /// Records that a file left this folder.
   func noteTaken(from folder: BytePath) {
     if source.removesEmptyFolders { touchedFolders.insert(folder) }
   }
 
-  /// Removes the folders that files left, as far as they are empty, but never the source.
+  /// Removes empty folders that files left, but never the source.
   ///
-  /// - Parameter rest: a folder that had a change more recently stays until the
-  ///   next call: somebody may be about to put more into it.
+  /// - Parameter rest: a folder that changed more recently stays until the next call, because more
+  ///   files may be about to arrive.
   func removeEmptyFolders(unchangedFor rest: Duration = .zero) {
     let deepestFirst = touchedFolders.sorted { $0.components.count > $1.components.count }
     touchedFolders = []
@@ -151,7 +149,7 @@ final class SourceRemoval {
           }
           try parent.removeFolder(relative.lastComponent)
         } catch {
-          // Not empty, or not ours to remove: it stays, as it does by default.
+          // Not empty, or not ours to remove: it stays, as by default.
           break
         }
         path = path.parent

@@ -3,21 +3,20 @@ import Files
 import Manifest
 import PipelineModel
 
-/// A complete file that is about to be taken, open and examined.
+/// A complete file about to be imported, open and examined.
 struct Taking: Sendable {
-  /// The name of the taking.
   let id: AssetID
   let candidate: Candidate
-  /// The folder that the file is in, and its name there.
+  /// The file's folder, and its name there.
   let folder: Descriptor
   let name: BytePath
-  /// The file itself, open for reading from look to end.
+  /// The file itself, open for reading from examination to end.
   let file: Descriptor
-  /// The file as it was when it was opened.
+  /// The file's status when it was opened.
   let status: FileStatus
-  /// What is known of others who write to the file.
+  /// What is known of other writers.
   let lease: Descriptor.Lease
-  /// The SHA-256 of the file, where it was read to be compared with what is known.
+  /// The SHA-256 of the file, if it was read to compare it with what is known.
   var digest: Digest?
 
   /// Whether a read lease is held on `file` until the bytes are safe.
@@ -29,15 +28,14 @@ struct Taking: Sendable {
       permissions: status.permissions, moves: source.moves, run: run)
   }
 
-  /// The names of its files in `incoming/`.
   var incoming: IncomingNames { IncomingNames(taking: id) }
 }
 
-/// How a look at a candidate, or an attempt to take it, ended.
+/// How examining a candidate, or an attempt to import it, ended.
 enum Step<Value: Sendable>: Sendable {
   case next(Value)
   case ended(Sighting.State, reason: String)
-  /// The file is in `incoming/` and could not be put back: its intent stays
-  /// open, and the next start takes care of it.
+  /// The file is in `incoming/` and could not be put back: its intent stays open, and the next
+  /// start deals with it.
   case stranded(reason: String)
 }

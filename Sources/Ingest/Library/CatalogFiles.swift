@@ -2,15 +2,14 @@ import Files
 import Glibc
 import PipelineModel
 
-/// A catalog's file, its write-ahead log and its shared memory, which belong together.
+/// A catalog's file, write-ahead log and shared memory, which belong together.
 struct CatalogFiles {
   let folder: Descriptor
-  /// The name of the catalog's file.
   let name: BytePath
 
   private static let suffixes = ["", "-wal", "-shm"]
 
-  /// Removes what there is of them.
+  /// Removes those that exist.
   func remove() throws(FileError) {
     for suffix in Self.suffixes {
       do throws(FileError) {
@@ -21,24 +20,24 @@ struct CatalogFiles {
     }
   }
 
-  /// Removes what there is of them, and makes an empty file that only its owner may
-  /// read: SQLite gives its log the mode of the catalog, and would leave both to the umask.
+  /// Removes those that exist, and creates an empty file that only its owner may read: SQLite gives
+  /// its log the mode of the catalog, and would leave both to the umask.
   func makeEmpty() throws(FileError) {
     try remove()
     _ = try Descriptor.open(
       name, in: folder, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
   }
 
-  /// Whether there is a write-ahead log with something in it.
+  /// Whether there is a non-empty write-ahead log.
   var hasLog: Bool {
     get throws(FileError) {
       try folder.statusIfThere(of: Self.name(name, "-wal"))?.identity.size ?? 0 > 0
     }
   }
 
-  /// Gives them another name, under which nobody takes them for a catalog.
+  /// Renames them so that nobody takes them for a catalog.
   ///
-  /// - Returns: the new path of the catalog's file, or `nil` if there was nothing.
+  /// - Returns: the new path of the catalog file, or `nil` if there was nothing.
   func setAside() throws(FileError) -> BytePath? {
     let newName = BytePath("catalog-\(Timestamp.now.microseconds).old")
     var renamed: BytePath?
@@ -54,15 +53,14 @@ struct CatalogFiles {
     return renamed
   }
 
-  /// Makes sure that a new catalog, now closed, is whole without its log.
+  /// Checks that a new catalog, now closed, is complete without its log.
   ///
-  /// - Throws: `FileError` if the log is still there: closing could not empty it
-  ///   into the catalog.
+  /// - Throws: `FileError` if the log still exists: closing could not empty it into the catalog.
   func requireWhole() throws(FileError) {
     guard try !hasLog else {
       throw FileError(
         .ioError,
-        "“\(folder.path.appending(name).printable)” could not be written whole; its disk may be full.",
+        "“\(folder.path.appending(name).printable)” is incomplete; its disk may be full.",
         path: folder.path.appending(name))
     }
   }

@@ -3,10 +3,10 @@ import Files
 import Glibc
 import PipelineModel
 
-/// The folder of a library's catalog, where that is not in the library: it says whose it
-/// is, since two libraries that share one would take each other's records for their own.
+/// The folder of a library's catalog outside the library. It records its owner, since two libraries
+/// sharing one would take each other's records for their own.
 package struct CatalogFolder {
-  /// What `catalog.json` in such a folder says.
+  /// The content of `catalog.json` in such a folder.
   private struct Owner: Codable {
     var library: String
   }
@@ -17,10 +17,10 @@ package struct CatalogFolder {
   private let library: LibraryFolder
   private var path: BytePath { library.layout.catalogFolder }
 
-  /// - Parameter library: the library whose catalog it is to be.
+  /// - Parameter library: the library that owns the catalog.
   package init(of library: LibraryFolder) { self.library = library }
 
-  /// Refuses a folder that is another library's; nothing is written.
+  /// Refuses another library's folder; writes nothing.
   ///
   /// - Throws: `IngestError` of code `notALibrary`.
   package func check() throws(IngestError) {
@@ -44,19 +44,19 @@ package struct CatalogFolder {
     }
     let folder = try Descriptor.openFolder(path)
     if let owner = try owner(in: folder), owner != library.marker.library {
-      throw refusal("has the catalog of another library in it (\(owner))")
+      throw refusal("contains the catalog of another library (\(owner))")
     }
   }
 
-  /// Makes the folder this library's, and keeps all others out of it.
+  /// Claims the folder for this library and locks out all others.
   ///
-  /// - Returns: the lock; `nil` where the catalog is in the library, which is locked.
+  /// - Returns: the lock; `nil` if the catalog is in the library, which is already locked.
   func claim() throws(IngestError) -> FileLock? {
     guard try !isLibrary else { return nil }
     return try translating {
       try requireOwn()
       let lock = try lockFolder()
-      // Another library may have come first.
+      // Another library may have been faster.
       try requireOwn()
       try recordOwner()
       return lock
@@ -72,8 +72,8 @@ package struct CatalogFolder {
     }
     throw IngestError(
       .locked,
-      "Another pipeline works with the catalog folder “\(path.printable)”, though not on this "
-        + "library. Each library needs a catalog folder of its own.", path: path)
+      "Another pipeline process uses the catalog folder “\(path.printable)”, for another library. "
+        + "Each library needs its own catalog folder.", path: path)
   }
 
   private func recordOwner() throws {
@@ -83,19 +83,19 @@ package struct CatalogFolder {
     try folder.writeDurably(Array((text + "\n").utf8), as: Self.marker)
   }
 
-  /// Whose the folder is; `nil` if it is nobody's yet.
+  /// The owner of the folder; `nil` if there is none yet.
   private func owner(in folder: Descriptor) throws -> String? {
     if let owner = try recordedOwner(in: folder) { return owner }
-    // A catalog from before there were markers says it itself.
+    // A catalog older than the marker names its library itself.
     let file = library.layout.catalog
     guard try folder.statusIfThere(of: file.lastComponent) != nil else {
       guard try CatalogFiles(folder: folder, name: file.lastComponent).hasLog else { return nil }
-      throw refusal("has the log of a catalog in it that is not there itself")
+      throw refusal("contains the log of a missing catalog")
     }
     return try ownLibrary(of: file)
   }
 
-  /// The library that a catalog names; `nil` where it is damaged, and `rebuild-catalog` keeps it.
+  /// The library that a catalog names; `nil` if it is damaged, as `rebuild-catalog` keeps it.
   private func ownLibrary(of file: BytePath) throws(CatalogError) -> String? {
     do throws(CatalogError) {
       return try Catalog.libraryID(of: file)
@@ -109,7 +109,7 @@ package struct CatalogFolder {
     do {
       return try JSONText.decode(Owner.self, from: bytes).library
     } catch {
-      throw refusal("has a \(Self.marker) in it that can't be read (\(error))")
+      throw refusal("contains a \(Self.marker) that can't be read (\(error))")
     }
   }
 
@@ -117,7 +117,7 @@ package struct CatalogFolder {
     IngestError(
       .notALibrary,
       "The catalog folder “\(path.printable)” \(what); nothing was changed. Set \"catalog\" to a "
-        + "folder that is this library's alone; if it was meant to be this one, and what is in it "
-        + "is needed no more, empty it.", path: path)
+        + "folder for this library alone; if this folder is meant, and its contents are no longer "
+        + "needed, empty it.", path: path)
   }
 }

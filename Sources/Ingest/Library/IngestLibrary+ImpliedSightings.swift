@@ -1,12 +1,12 @@
 import Catalog
 
 extension IngestLibrary {
-  /// How many rows one transaction looks at.
+  /// The number of rows examined in a transaction.
   private static let rowsAtOnce = 4096
 
-  /// Removes some of the rows that an older version kept of moved files, in one short transaction.
+  /// Removes some rows that an older version kept for moved files, in one short transaction.
   ///
-  /// - Returns: whether there is more to look at.
+  /// - Returns: whether more rows are left to examine.
   func removeImpliedSightings() throws(IngestError) -> Bool {
     guard mayHaveImpliedSightings else { return false }
     mayHaveImpliedSightings = try translating {

@@ -4,7 +4,7 @@ package import Manifest
 package import Originals
 package import PipelineModel
 
-/// A locked library, open for taking: everything that a hand-off writes to.
+/// A locked library, open for importing: everything that a hand-off writes to.
 package final class IngestLibrary {
   package let layout: LibraryLayout
   package let marker: LibraryMarker
@@ -16,41 +16,39 @@ package final class IngestLibrary {
   package let catalog: Catalog
   package let reader: CatalogReader
   package let ids: AssetIDGenerator
-  /// Bytes of free space that copies leave alone.
+  /// Bytes of free space that copies must leave.
   package let reserve: Int
-  /// The run that takes; part of every fact and asset.
+  /// The current run, part of every fact and asset.
   package var run: AssetID?
-  /// Where disks ought to be mounted, and are.
+  /// Where disks should be mounted, and are.
   let mounts: MountTable
-  /// Whether to leave what takes long; asked for every mebibyte or two that is read.
+  /// Whether to interrupt long work; called every MiB or two read.
   let isStopped: @Sendable () -> Bool
-  /// The bytes of the last file that there was no room for.
+  /// The size of the last file without room.
   var wantedRoom = 0
   private let lock: FileLock
-  /// The lock on the catalog's folder, where that is not the library.
+  /// The lock on the catalog's folder, if outside the library.
   private var catalogLock: FileLock?
-  /// Originals of which this process has read every byte, and that are whole.
+  /// Originals that this process has read completely and found whole.
   var verified: Set<Digest> = []
-  /// Whether this process gave files back: a scan that began before may not know.
+  /// Whether this process returned files: a scan that began earlier may not know.
   var hasReturned = false
-  /// Whether an older version may have left sightings in the catalog that assets imply.
+  /// Whether an older version may have left sightings that assets imply.
   var mayHaveImpliedSightings = true
-  /// Where the catalog's position has to stay, because a taking behind it could
-  /// not be ended.
+  /// The position the catalog must not pass, because an import after it could not be completed.
   private var heldPosition: Int64?
 
-  /// Opens the parts of a library that this process has locked, and replays
-  /// what the catalog lacks.
+  /// Opens the parts of a library that this process has locked, and replays what the catalog lacks.
   ///
   /// - Parameters:
   ///   - found: the library.
-  ///   - lock: the lock on it, kept as long as this object lives.
-  ///   - reserve: bytes of free space that copies leave alone.
-  ///   - mounts: where disks ought to be mounted, and are.
-  ///   - report: hears what recovery found.
-  ///   - isStopped: whether to leave what takes long, as a file of many gigabytes does.
-  /// - Throws: `IngestError`; one that `isStopped` if recovery was left, which the next opening
-  ///   goes on with.
+  ///   - lock: its lock, kept while this object lives.
+  ///   - reserve: bytes of free space that copies must leave.
+  ///   - mounts: where disks should be mounted, and are.
+  ///   - report: receives what recovery found.
+  ///   - isStopped: whether to interrupt long work, such as reading a file of many gigabytes.
+  /// - Throws: `IngestError`; one that `isStopped` if recovery was interrupted, which the next
+  ///   opening resumes.
   package init(
     _ found: LibraryFolder, lock: FileLock, reserve: Int, mounts: MountTable = MountTable(),
     report: any IngestReport, isStopped: @escaping @Sendable () -> Bool = { false }
@@ -82,26 +80,26 @@ package final class IngestLibrary {
     try mark.note()
   }
 
-  /// Tells of a clock that was ahead when the newest key was made, or is behind now:
-  /// keys go on from the newest one, but times of records would mislead.
+  /// Warns of a clock that was ahead when the newest key was made, or is behind now: new keys
+  /// continue from the newest, but times in records would mislead.
   private static func compareClock(with newest: AssetID?, _ report: any IngestReport) {
     guard let newest else { return }
     let ahead = Int64(newest.milliseconds) - Timestamp.now.microseconds / 1000
     guard ahead > 60_000 else { return }
     report.warning(
-      "The newest asset bears a time that is \(ahead / 1000) s ahead of the clock: the clock was "
-        + "wrong then, or is now. New keys sort behind it all the same.")
+      "The newest asset's time is \(ahead / 1000) s ahead of the clock: the clock was wrong then, "
+        + "or is wrong now. New keys sort after it all the same.")
   }
 
-  /// That this process keeps the lock, for others who want it.
+  /// Reports to other processes that this one holds the lock.
   package var lockedError: IngestError {
     LibraryFolder(layout: layout, marker: marker, folder: folder).lockedError
   }
 
-  /// The folders that hold the library's own files.
+  /// The folders with the library's own files.
   var folders: [Descriptor] { [folder, catalogFolder] }
 
-  /// What keeps sources away from this library and, on request, from all others.
+  /// The fence that keeps sources away from this library and, on request, from all others.
   func fence(keepsOffOthers: Bool = true) throws(FileError) -> LibraryFence {
     var parts = folders
     for path in [layout.originals, layout.incoming, layout.manifest, layout.renditions] {
@@ -111,7 +109,7 @@ package final class IngestLibrary {
     return try LibraryFence(parts, keepsOffOthers: keepsOffOthers)
   }
 
-  /// Refuses a path whose files are a library's, links resolved.
+  /// Refuses a path inside a library, after resolving links.
   func check(
     _ path: BytePath, isOutsideFor what: String, keepsOffOthers: Bool = true
   ) throws(IngestError) {
@@ -125,41 +123,40 @@ package final class IngestLibrary {
         + "left alone.", path: path)
   }
 
-  /// Whether the manifest has facts that the catalog should have by now, and has not:
-  /// something failed between the two, and only recovery brings them together.
+  /// Whether the manifest has facts that the catalog should have by now but lacks: something failed
+  /// in between, and only recovery can fix that.
   package func isBehind() throws(IngestError) -> Bool {
     let position = try translating { try catalog.manifestPosition }
     return position < committed(manifest.lastSequence)
   }
 
-  /// Hashes a file from its current position; throws an error of code `stopped` if it is left.
+  /// Hashes a file from its current position; throws an error of code `stopped` if interrupted.
   func digest(of file: Descriptor) throws(FileError) -> Digest {
     try file.hash(isStopped: isStopped).digest
   }
 
-  /// Reads an original to its end; throws an error of code `stopped` if it is left.
+  /// Reads a whole original; throws an error of code `stopped` if interrupted.
   func condition(of digest: Digest) throws(FileError) -> OriginalCondition {
     try originals.verify(digest, isStopped: isStopped)
   }
 
-  /// Keeps the catalog's position at or before a fact, so that the next start
-  /// sees again what comes behind it.
+  /// Keeps the catalog's position at or before a fact, so that the next start replays what follows.
   func hold(position: Int64) {
     heldPosition = min(position, heldPosition ?? position)
   }
 
-  /// Whether a taking or a giving back could not be ended yet.
+  /// Whether an import or return could not be completed yet.
   var hasOpenWork: Bool { heldPosition != nil }
 
-  /// The position that the catalog may note after a commit.
+  /// The position that the catalog may record after a commit.
   func committed(_ position: Int64) -> Int64 { min(position, heldPosition ?? position) }
 
-  /// What the catalog keeps of the manifest's last fact.
+  /// What the catalog stores of the manifest's last fact.
   var mark: String? { manifest.lastMark?.description }
 
   /// Closes the catalog, which empties its write-ahead log into it.
   ///
-  /// A library that is closed can be copied file by file, and read where it can't be written.
+  /// A closed library can be copied file by file, and read from read-only media.
   package func close() throws(IngestError) {
     try HistoryMark(catalog: catalog, manifest: manifest).note()
     try translating {
@@ -169,8 +166,8 @@ package final class IngestLibrary {
     catalogLock = nil
   }
 
-  /// Makes a catalog under another name first: a reader beside a first run finds
-  /// none, or a whole one.
+  /// Creates a catalog under another name first: a reader concurrent with a first run finds none,
+  /// or a complete one.
   private static func make(
     _ file: BytePath, for found: LibraryFolder
   ) throws(IngestError) -> Catalog {
@@ -183,7 +180,7 @@ package final class IngestLibrary {
         at: file.parent.appending(fresh), libraryID: found.marker.library)
       try catalog.close()
       try files.requireWhole()
-      // A log that another catalog left here would be taken for this one's.
+      // Another catalog's log left here would be taken for this one's.
       _ = try CatalogFiles(folder: folder, name: file.lastComponent).setAside()
       try folder.rename(fresh, to: folder, as: file.lastComponent)
       try folder.sync()
@@ -191,7 +188,7 @@ package final class IngestLibrary {
     }
   }
 
-  /// Bytes get from `incoming/` to `originals/` by rename, so both must be on one file system.
+  /// Originals are renamed from `incoming/`, so both must be on one file system.
   private static func checkDevices(_ library: LibraryFolder) throws(IngestError) {
     let layout = library.layout
     try translating {
@@ -205,8 +202,8 @@ package final class IngestLibrary {
     }
   }
 
-  /// Makes the catalog of a library whose manifest is still empty; a missing one
-  /// of any other library is refused.
+  /// Creates the catalog of a library whose manifest is still empty; refuses any other library
+  /// without its catalog.
   private static func openCatalog(
     _ found: LibraryFolder, manifest: Manifest
   ) throws(IngestError) -> Catalog {

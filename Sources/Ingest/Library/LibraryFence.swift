@@ -3,19 +3,18 @@ import PipelineModel
 
 /// Keeps sources away from the files of libraries.
 ///
-/// The folders of the library at hand are known by device and inode number, so wherever they are
-/// mounted. Any other library, and this one where another file system shows it once more, is known
-/// by its marker.
+/// This library's folders are recognized by device and inode number, wherever they are mounted. Any
+/// other library, or this one shown a second time by another file system, by its marker.
 struct LibraryFence: Sendable {
   private let own: [FileStatus]
   private let keepsOffOthers: Bool
-  /// What a library has besides its marker; another program may have a file of the same name.
+  /// What a library contains besides its marker; another program may use the same file name.
   private static let evidence: [BytePath] = ["manifest", "originals"]
 
   /// - Parameters:
-  ///   - folders: those of the library at hand.
-  ///   - keepsOffOthers: whether other libraries are fenced off as well: files are copied out of
-  ///     one by `import`, which removes nothing.
+  ///   - folders: this library's folders.
+  ///   - keepsOffOthers: whether to fence off other libraries, too: `import` may copy from one, as
+  ///     it removes nothing.
   init(_ folders: [Descriptor], keepsOffOthers: Bool = true) throws(FileError) {
     var own: [FileStatus] = []
     for folder in folders { own.append(try folder.status()) }
@@ -23,14 +22,14 @@ struct LibraryFence: Sendable {
     self.keepsOffOthers = keepsOffOthers
   }
 
-  /// Whether a folder is one of the library's, or another library.
+  /// Whether a folder belongs to this library, or is another library.
   func contains(_ folder: Descriptor) throws(FileError) -> Bool {
     let status = try folder.status()
     if own.contains(where: { $0.isSameNode(as: status) }) { return true }
     return keepsOffOthers ? try Self.isLibrary(folder) : false
   }
 
-  /// The topmost folder above a path, or the path itself, that is behind the fence.
+  /// The topmost folder at or above a path that is behind the fence.
   ///
   /// - Parameter path: an absolute path without links.
   func folder(around path: BytePath) throws(FileError) -> BytePath? {
@@ -40,7 +39,7 @@ struct LibraryFence: Sendable {
       do throws(FileError) {
         if try contains(Descriptor.openFolder(part)) { return part }
       } catch let error where [.notFound, .permission].contains(error.code) {
-        // A file at the end of the path, or a folder that only lets through.
+        // A file at the end of the path, or a folder that may only be passed through.
         continue
       }
     }
@@ -54,7 +53,7 @@ struct LibraryFence: Sendable {
       }
       return true
     } catch let error where error.code == .permission {
-      // Nobody who may not look into it takes anything from it.
+      // Files in an unreadable folder can't be imported.
       return false
     }
   }

@@ -2,12 +2,12 @@ package import Files
 package import PipelineModel
 
 extension LibraryFolder {
-  /// Opens a library, or makes it where nothing is at its path.
+  /// Opens a library, or makes it if nothing is at its path.
   ///
   /// - Parameters:
-  ///   - configuration: the file that names it; a new library is made on the same
-  ///     file system only, since else its disk may just not be mounted.
-  ///   - mounts: where disks ought to be mounted, and are.
+  ///   - configuration: the file that names it; a new library is made only on the same file system,
+  ///     since otherwise its disk may just not be mounted.
+  ///   - mounts: where disks should be mounted, and are.
   package static func openOrMake(
     _ layout: LibraryLayout, configuration: BytePath, mounts: MountTable = MountTable()
   ) throws(IngestError) -> LibraryFolder {
@@ -32,10 +32,10 @@ extension LibraryFolder {
     return try open(layout)
   }
 
-  /// Makes a library where the user wants one, on whatever disk that is.
+  /// Makes a library where the user wants it, on any disk.
   ///
-  /// - Returns: whether it was made; `false` if a library is there already.
-  /// - Throws: `IngestError` of code `notALibrary` where something else is there.
+  /// - Returns: whether it was made; `false` if a library exists there.
+  /// - Throws: `IngestError` of code `notALibrary` if something else is there.
   package static func makeAsAsked(
     _ layout: LibraryLayout, mounts: MountTable = MountTable()
   ) throws(IngestError) -> Bool {
@@ -61,8 +61,8 @@ extension LibraryFolder {
     return try make(layout, in: parent)
   }
 
-  /// Removes an empty folder that is where a library is to be: that is made whole under
-  /// another name, and no name is ever replaced.
+  /// Removes an empty folder in the new library's place: the library is made complete under another
+  /// name, and a rename never replaces anything.
   private static func makeRoom(
     for layout: LibraryLayout, in parent: Descriptor, instead folder: Descriptor
   ) throws {
@@ -72,15 +72,15 @@ extension LibraryFolder {
     guard names.isEmpty || names == ["lost+found"] && isMountPoint else {
       throw IngestError(
         .notALibrary,
-        "“\(layout.root.printable)” is no library and not empty; nothing was done. Choose a folder "
-          + "that is not there yet, such as “\(inside.printable)”.", path: layout.root)
+        "“\(layout.root.printable)” is not a library and not empty; nothing was done. Choose a "
+          + "folder that does not exist yet, such as “\(inside.printable)”.", path: layout.root)
     }
     guard !isMountPoint else {
       throw IngestError(
         .notALibrary,
-        "“\(layout.root.printable)” is where a disk is mounted; nothing was done. Choose a folder "
-          + "on it, such as “\(inside.printable)”: that is gone with the disk and never taken for "
-          + "an empty library.", path: layout.root)
+        "“\(layout.root.printable)” is a mount point; nothing was done. Choose a folder on its "
+          + "disk, such as “\(inside.printable)”: without the disk it is missing, and never taken "
+          + "for an empty library.", path: layout.root)
     }
     do throws(FileError) {
       try parent.removeFolder(layout.root.lastComponent)
@@ -92,7 +92,7 @@ extension LibraryFolder {
     }
   }
 
-  /// The library whose folder a folder is, or is somewhere inside of.
+  /// The library that a folder is, or is inside of.
   ///
   /// - Parameter path: an absolute path of something that exists.
   static func enclosing(_ path: BytePath) throws(FileError) -> BytePath? {
@@ -101,7 +101,7 @@ extension LibraryFolder {
       do throws(FileError) {
         if try hasMarker(Descriptor.openFolder(place)) { return place }
       } catch let error where error.code == .permission {
-        // A folder that may only be passed through is nobody's library to work on.
+        // A folder that may only be passed through is not a library to work on.
       }
       if place.parent == place { return nil }
       place = place.parent
@@ -119,9 +119,9 @@ extension LibraryFolder {
     } catch let error where error.code == .notFound {
       throw FileError(
         .notFound,
-        "There is no folder “\(path.printable)”, where the library "
-          + "“\(layout.root.lastComponent.printable)” would be: if it is on a disk, mount that; else "
-          + "make the folder.", path: path)
+        "The folder “\(path.printable)” of the library “\(layout.root.lastComponent.printable)” "
+          + "does not exist: if it is on a disk, mount that; otherwise make the folder.",
+        path: path)
     }
   }
 
@@ -132,16 +132,15 @@ extension LibraryFolder {
     throw FileError(
       .notFound,
       "There is no library at “\(layout.root.printable)”, and none is made, because no disk is "
-        + "mounted at “\(point.printable)” as /etc/fstab says: mount it. If it is not meant to "
-        + "be there any more, take it out of /etc/fstab.", path: layout.root)
+        + "mounted at “\(point.printable)”, a mount point in /etc/fstab: mount it. If it is no "
+        + "longer used, remove it from /etc/fstab.", path: layout.root)
   }
 
-  /// Makes a library under a temporary name and renames it, so that it is there whole or not at all.
+  /// Makes a library under a temporary name and renames it, so that it is complete or absent.
   ///
-  /// One process at a time makes libraries in a folder; one that comes second
-  /// finds the first one's.
+  /// Only one process at a time makes libraries in a folder; a second one finds the first one's.
   ///
-  /// - Returns: whether it was made; `false` if it was there by now.
+  /// - Returns: whether it was made; `false` if it exists by now.
   @discardableResult
   package static func make(_ layout: LibraryLayout, in parent: Descriptor) throws(FileError) -> Bool
   {
@@ -149,7 +148,7 @@ extension LibraryFolder {
     defer { parent.unlockFolder() }
     let name = layout.root.lastComponent
     guard try parent.statusIfThere(of: name) == nil else { return false }
-    // A fixed name, so that what a kill leaves behind is finished the next time.
+    // A fixed name, so that the next attempt completes what a kill leaves.
     let temporary = BytePath(bytes: Array(".".utf8) + name.bytes + Array(".new".utf8))
     try parent.makeFolder(temporary, mode: 0o700)
     let folder = try Descriptor.openFolder(temporary, in: parent, followsLinks: false)

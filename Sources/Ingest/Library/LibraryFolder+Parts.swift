@@ -5,28 +5,26 @@ import Originals
 import PipelineModel
 
 extension LibraryFolder {
-  /// Opens one of the library's folders, wherever the library's path leads to by now.
+  /// Opens one of the library's folders, even if the library's path leads elsewhere by now.
   func openPart(_ path: BytePath) throws(FileError) -> Descriptor {
     try Descriptor.openFolder(path.lastComponent, in: folder, followsLinks: false)
   }
 
-  /// Opens the tree of originals.
   func openOriginals() throws(FileError) -> FolderStore {
     try FolderStore(
       in: folder, originals: layout.originals.lastComponent,
       damaged: layout.damaged.lastComponent)
   }
 
-  /// Opens the journal.
   func openManifest() throws -> Manifest { try Manifest(in: openPart(layout.manifest)) }
 
-  /// Makes those of a locked library's folders that are missing, and refuses what
-  /// stands in the place of one and is not the library's own.
+  /// Creates missing folders of a locked library, and refuses anything in the place of one that is
+  /// not the library's own.
   ///
-  /// A backup need not have the folders that can be filled again. A link would lead
-  /// the program's own writing and removing out of the library.
+  /// A backup need not have the folders that can be refilled. A link would redirect the program's
+  /// own writes and removals out of the library.
   ///
-  /// - Throws: `IngestError` of code `notALibrary`; then nothing was made.
+  /// - Throws: `IngestError` of code `notALibrary`; nothing was created then.
   func prepareFolders() throws(IngestError) {
     let names = (LibraryLayout.folders + LibraryLayout.occasionalFolders).map { BytePath($0) }
     var missing: [BytePath] = []
@@ -42,22 +40,21 @@ extension LibraryFolder {
     }
   }
 
-  /// Whether a folder of the library is there.
   private func hasFolder(_ name: BytePath) throws(IngestError) -> Bool {
     let path = layout.root.appending(name)
     guard let status = try translating({ try folder.statusIfThere(of: name) }) else { return false }
     guard status.kind == .folder else {
-      let what = status.kind == .link ? "a symbolic link" : "no folder"
+      let what = status.kind == .link ? "a symbolic link" : "not a folder"
       throw IngestError(
         .notALibrary,
         "“\(path.printable)” is \(what); nothing was done, since the program writes and removes "
-          + "files there. Put a folder of the library in its place.", path: path)
+          + "files there. Put the library's own folder in its place.", path: path)
     }
     try Self.requireOwn(translating { try openPart(name) }, "The library's folder")
     return true
   }
 
-  /// Refuses a folder that others could put something into.
+  /// Refuses a folder that other users could put files into.
   static func requireOwn(_ folder: Descriptor, _ what: String) throws(IngestError) {
     do throws(FileError) {
       try folder.requireOwn(what)
@@ -69,7 +66,7 @@ extension LibraryFolder {
     }
   }
 
-  /// Refuses a library that has been worked on and lacks a folder with what can't be made again.
+  /// Refuses a used library that lacks a folder with irreplaceable content.
   private func requireNew(without name: BytePath) throws(IngestError) {
     let isNew = try translating {
       try LibraryLayout.lastingFolders.allSatisfy { try isEmpty(BytePath($0)) }
@@ -79,9 +76,10 @@ extension LibraryFolder {
     let path = layout.root.appending(name)
     throw IngestError(
       .notALibrary,
-      "“\(path.printable)” is missing, and what was in it can't be made again; nothing was done. If "
-        + "it is on a disk that is not mounted, mount it; else put it back from a backup. If it is "
-        + "lost, make an empty folder there: `pipeline verify` then says what is gone.", path: path)
+      "“\(path.printable)” is missing, and its contents can't be made again; nothing was done. If "
+        + "it is on a disk that is not mounted, mount it; otherwise put it back from a backup. If "
+        + "it is lost, make an empty folder there: `pipeline verify` then reports what is gone.",
+      path: path)
   }
 
   private func isEmpty(_ name: BytePath) throws(FileError) -> Bool {

@@ -2,9 +2,9 @@ package import Files
 import Glibc
 package import PipelineModel
 
-/// A library that was found, or made, and is not necessarily locked yet.
+/// A library that was found or made, and may not be locked yet.
 package struct LibraryFolder: Sendable {
-  /// The names in it.
+  /// The names in the library.
   package let layout: LibraryLayout
   /// Its identity.
   package let marker: LibraryMarker
@@ -13,8 +13,8 @@ package struct LibraryFolder: Sendable {
 
   /// Opens a library.
   ///
-  /// - Throws: `IngestError` of code `notALibrary` where the folder or its
-  ///   marker is missing, `newerVersion` for a later format.
+  /// - Throws: `IngestError` of code `notALibrary` if the folder or its marker is missing,
+  ///   `newerVersion` for a newer format.
   package static func open(_ layout: LibraryLayout) throws(IngestError) -> LibraryFolder {
     let folder: Descriptor
     do throws(FileError) {
@@ -34,7 +34,7 @@ package struct LibraryFolder: Sendable {
     } catch let error as FileError where error.code == .notFound {
       throw IngestError(
         .notALibrary,
-        "“\(layout.root.printable)” has no library.json, so it is no library. If it is an empty "
+        "“\(layout.root.printable)” has no library.json, so it is not a library. If it is an empty "
           + "mount point, mount the disk; if it is a folder for a new library, remove it and "
           + "`pipeline run` makes it.", path: layout.root)
     } catch let error as FileError {
@@ -55,14 +55,14 @@ package struct LibraryFolder: Sendable {
     return LibraryFolder(layout: layout, marker: marker, folder: folder)
   }
 
-  /// Takes the library's lock, trying again until `wait` is over.
+  /// Takes the library's lock, retrying for up to `wait`.
   ///
-  /// - Throws: `IngestError` of code `locked` if another process keeps it.
+  /// - Throws: `IngestError` of code `locked` if another process holds it.
   package func lock(
     wait: TimeSpan = TimeSpan(milliseconds: 0), isStopped: () -> Bool = { false }
   ) throws(IngestError) -> FileLock {
     let clock = ContinuousClock()
-    // `status` and `verify` hold the lock for an instant to ask about it.
+    // `status` and `verify` hold the lock for an instant to test it.
     let deadline = clock.now + max(wait.duration, .milliseconds(60))
     while true {
       if let lock = try attemptLock() { return lock }
@@ -71,10 +71,10 @@ package struct LibraryFolder: Sendable {
     }
   }
 
-  /// Takes the library's lock, or returns `nil` if another process has it.
+  /// Takes the library's lock, or returns `nil` if another process holds it.
   ///
-  /// - Throws: `IngestError` of code `notALibrary` for a library of somebody else, or one that
-  ///   others may write.
+  /// - Throws: `IngestError` of code `notALibrary` for a library that belongs to another user, or
+  ///   that others may write.
   package func attemptLock() throws(IngestError) -> FileLock? {
     try Self.requireOwn(folder, "The library")
     do throws(FileError) {
@@ -83,19 +83,19 @@ package struct LibraryFolder: Sendable {
       throw IngestError(
         .file,
         "The library “\(layout.root.printable)” can't be written, so nothing was done. "
-          + "\(error.message) Mount it for writing, or run as the user whom it belongs to.",
+          + "\(error.message) Mount it for writing, or run as its owner.",
         path: layout.root, cause: error)
     } catch {
       throw IngestError(error)
     }
   }
 
-  /// That another process keeps the lock.
+  /// The error that another process holds the lock.
   package var lockedError: IngestError {
     let holder = FileLock.holder(LibraryLayout.lock, in: folder).map { " (process \($0))" } ?? ""
     return IngestError(
       .locked,
       "Another pipeline\(holder) works on “\(layout.root.printable)”; wait for it, "
-        + "or say how long to wait with --wait.", path: layout.root)
+        + "or set how long to wait with --wait.", path: layout.root)
   }
 }

@@ -14,15 +14,14 @@ package struct LibraryLayout: Hashable, Sendable {
 
   /// The marker that a folder is a library.
   package static let marker = BytePath("library.json")
-  /// The lock that the process that works on the library holds.
+  /// The lock held by the process that works on the library.
   package static let lock = BytePath("lock")
-  /// The socket that this process listens on for requests.
+  /// The socket on which this process listens for requests.
   package static let control = BytePath("control")
-  /// Folders that every library has.
   static let folders = lastingFolders + ["renditions", "incoming", "work"]
-  /// Those of them whose content can't be made again.
+  /// Folders with irreplaceable content.
   static let lastingFolders = ["manifest", "originals"]
-  /// Folders that are made when they are needed.
+  /// Folders made when needed.
   static let occasionalFolders = ["duplicates", "damaged"]
 
   package var manifest: BytePath { root.appending("manifest") }

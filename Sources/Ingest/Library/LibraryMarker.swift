@@ -1,8 +1,8 @@
 import PipelineModel
 
-/// What `library.json` says.
+/// The content of `library.json`.
 package struct LibraryMarker: Codable, Hashable, Sendable {
-  /// The version of the on-disk format that this program writes and the newest that it reads.
+  /// The version of the on-disk format that this program writes, and the newest it reads.
   package static let currentFormat = 1
 
   /// The library's identity, a UUID.

@@ -2,33 +2,33 @@ import Catalog
 import Manifest
 import PipelineModel
 
-/// Tells whether a catalog and a manifest have one history.
+/// Checks whether a catalog and a manifest share one history.
 ///
-/// A catalog on a disk of its own may be left behind when its library is restored from an older
-/// backup, used elsewhere, and brought back: then the manifest has as many facts, but other ones. So
-/// the catalog remembers one fact, by its place and its time.
+/// A catalog on its own disk may be left behind when its library is restored from an older backup,
+/// used elsewhere, and brought back: then the manifest has as many facts, but other ones. So the
+/// catalog remembers one fact by its position and time.
 struct HistoryMark {
   let catalog: Catalog
   let manifest: Manifest
   private static let key = Catalog.manifestMark
 
-  /// Throws if the manifest has another fact at the place of the remembered one.
+  /// Throws if the manifest has another fact at the remembered position.
   func check() throws(IngestError) {
     try translating {
       guard let text = try catalog.setting(Self.key), let mark = ManifestMark(text) else { return }
-      // A manifest that was cut is for recovery to tell of.
+      // Recovery reports a truncated manifest.
       guard mark.sequence <= manifest.lastSequence else { return }
       guard try manifest.mark(at: mark.sequence) != mark else { return }
       throw IngestError(
         .catalog,
         "The catalog “\(catalog.path.printable)” is of another history than the manifest: fact "
-          + "\(mark.sequence) is not the one that it knows. Perhaps the library was restored from an "
-          + "older backup and used since. `pipeline rebuild-catalog` goes by the manifest.",
+          + "\(mark.sequence) is not the one it recorded. Perhaps the library was restored from an "
+          + "older backup and used since. `pipeline rebuild-catalog` follows the manifest.",
         path: catalog.path)
     }
   }
 
-  /// Remembers the last fact, if it is another than before.
+  /// Remembers the last fact, if it has changed.
   func note() throws(IngestError) {
     try translating {
       guard let mark = manifest.lastMark else { return }

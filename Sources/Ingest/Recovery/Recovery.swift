@@ -7,8 +7,8 @@ import PipelineModel
 
 /// Brings a library to where an undisturbed run would have left it.
 ///
-/// The catalog is a projection of the manifest: facts that it lacks are
-/// applied. Takings and givings back whose end is missing are ended.
+/// The catalog is a projection of the manifest: facts that it lacks are applied. Incomplete imports
+/// and returns are completed or abandoned.
 struct Recovery {
   let library: IngestLibrary
   let report: any IngestReport
@@ -18,9 +18,10 @@ struct Recovery {
     guard position <= library.manifest.lastSequence else {
       throw IngestError(
         .catalog,
-        "The catalog knows \(position) facts, the manifest only \(library.manifest.lastSequence): "
-          + "the manifest was cut or restored from an older backup. Restore the newer manifest, "
-          + "or run `pipeline rebuild-catalog` to go by the older one.",
+        "The catalog contains \(position) facts, the manifest only "
+          + "\(library.manifest.lastSequence): the manifest was cut or restored from an older "
+          + "backup. Restore the newer manifest, or run `pipeline rebuild-catalog` to follow the "
+          + "older one.",
         path: library.layout.catalog)
     }
     let open = try replay().run()
@@ -40,11 +41,11 @@ struct Recovery {
     Replay(catalog: library.catalog, manifest: library.manifest) { _ in report.goesOn() }
   }
 
-  /// Ends takings; one that can't be dealt with yet keeps no other waiting.
+  /// Ends imports; one that can't be ended yet does not hold up the others.
   ///
   /// - Parameters:
-  ///   - unresolved: gets the names in `incoming/` of those.
-  ///   - stop: gets the error if the program was asked to stop, which leaves the rest.
+  ///   - unresolved: receives the names of those in `incoming/`.
+  ///   - stop: receives the error if the program was asked to stop, which skips the rest.
   private func end(
     _ takings: [OpenTaking], unresolved: inout Set<BytePath>, stop: inout IngestError?
   ) -> [ManifestFact] {
@@ -63,8 +64,8 @@ struct Recovery {
         let names = IncomingNames(taking: taking.intent.taking)
         unresolved.formUnion([names.itself, names.copy, names.second])
         report.warning(
-          "“\(SourcePlace(taking.intent).path.printable)” was being taken when the program ended, "
-            + "and can't be dealt with yet: \(error.message)")
+          "The import of “\(SourcePlace(taking.intent).path.printable)” was interrupted and can't "
+            + "be completed yet: \(error.message)")
       }
     }
     return ended
@@ -83,14 +84,14 @@ struct Recovery {
           break
         }
         report.warning(
-          "“\(SourcePlace(open.back.place).path.printable)” was being given back when the program "
-            + "ended, and can't be dealt with yet: \(error.message)")
+          "The return of “\(SourcePlace(open.back.place).path.printable)” was interrupted and "
+            + "can't be completed yet: \(error.message)")
       }
     }
     return ended
   }
 
-  /// Stores a renamed file of a taking that the manifest does not know; a part of a copy is none.
+  /// Stores a renamed file of an import unknown to the manifest; a partial copy does not qualify.
   private func adopt(_ file: Descriptor, _ name: BytePath, _ digest: Digest) throws -> Bool {
     guard let text = name.utf8, AssetID(text) != nil, !library.hasOpenWork,
       file.takeLease() != .refused
@@ -102,12 +103,12 @@ struct Recovery {
     guard try library.originals.put(item) else { return false }
     try Adoption(library: library).record(digest)
     report.warning(
-      "“\(file.path.printable)” belongs to no taking that the manifest knows. It is stored, with its "
+      "“\(file.path.printable)” belongs to no import in the manifest. It was stored, with its "
         + "digest \(digest) as its name.")
     return true
   }
 
-  /// Removes what is in `incoming/` and stored as well; anything else stays, with a word.
+  /// Removes files from `incoming/` that are also stored; warns of any other.
   private func tidyIncoming(except unresolved: Set<BytePath>) throws(IngestError) {
     for entry in try translating({ try library.incoming.entries() }) {
       if unresolved.contains(entry.name) { continue }
@@ -115,7 +116,7 @@ struct Recovery {
       do throws(IngestError) {
         if try !tidy(entry.name) {
           report.warning(
-            "“\(path.printable)” belongs to no taking that is under way; it is left alone.")
+            "“\(path.printable)” belongs to no import in progress; it is left alone.")
         }
       } catch {
         if error.isStopped { throw error }
@@ -124,8 +125,8 @@ struct Recovery {
     }
   }
 
-  /// Removes one file of `incoming/` if its bytes are stored, or it has none. One that a taking
-  /// brought which the manifest does not know, as in a restored library, is stored under its digest.
+  /// Removes a file in `incoming/` if its bytes are stored, or it is empty. A file of an import
+  /// unknown to the manifest, as in a restored library, is stored under its digest.
   ///
   /// - Returns: whether it is gone.
   private func tidy(_ name: BytePath) throws(IngestError) -> Bool {

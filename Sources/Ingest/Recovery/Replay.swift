@@ -2,38 +2,38 @@ package import Catalog
 package import Manifest
 import PipelineModel
 
-/// A taking that was begun and not ended.
+/// An import that was begun and not ended.
 package struct OpenTaking: Hashable, Sendable {
-  /// The place of its intent in the manifest.
+  /// The position of its intent in the manifest.
   package let sequence: Int64
   package let intent: ManifestFact.Intent
 }
 
-/// A giving back that was begun and not ended.
+/// A return that was begun and not ended.
 package struct OpenReturn: Hashable, Sendable {
-  /// The place of its fact in the manifest.
+  /// The position of its fact in the manifest.
   package let sequence: Int64
   package let back: ManifestFact.Return
 }
 
-/// What the facts of a manifest leave open, in their order.
+/// What a manifest's facts leave open, in order.
 package struct OpenWork: Hashable, Sendable {
   package var takings: [OpenTaking] = []
   package var returns: [OpenReturn] = []
 
-  /// Whether everything has its end.
+  /// Whether nothing is open.
   package var isEmpty: Bool { takings.isEmpty && returns.isEmpty }
 }
 
-/// Applies to the catalog the facts of the manifest that it lacks.
+/// Applies the manifest's facts that the catalog lacks.
 package struct Replay {
   private let catalog: Catalog
   private let manifest: Manifest
   private let progress: (Int64) -> Void
-  /// How many changes one transaction takes.
+  /// The number of changes in a transaction.
   private static let batch = 4096
 
-  /// - Parameter progress: told after each transaction the place of the last fact in it.
+  /// - Parameter progress: called after each transaction with the position of its last fact.
   package init(
     catalog: Catalog, manifest: Manifest, progress: @escaping (Int64) -> Void = { _ in }
   ) {
@@ -42,10 +42,10 @@ package struct Replay {
     self.progress = progress
   }
 
-  /// Replays.
+  /// Replays the manifest.
   ///
-  /// - Returns: what was begun and not ended. The catalog's position stays before
-  ///   the first of it until it is ended.
+  /// - Returns: what was begun and not ended. The catalog's position stays before the first of it
+  ///   until it is ended.
   @discardableResult
   package func run() throws(IngestError) -> OpenWork {
     try translating { try replay() }
@@ -75,7 +75,7 @@ package struct Replay {
       if let run = runs.record(of: entry) { changes.append(.run(run)) }
       changes += Self.changes(entry)
       if changes.count >= Self.batch {
-        // The position moves at the end; replaying a batch twice is harmless.
+        // The position advances at the end; replaying a batch twice is harmless.
         try catalog.apply(changes, manifestPosition: start)
         progress(last)
         changes = []
@@ -118,21 +118,21 @@ package struct Replay {
     }
   }
 
-  /// A path's state after its bytes were safe. Whether its source is still
-  /// there, only a look at it can tell: `awaitsRemoval` makes the next scan look.
+  /// A path's state once its bytes were safe. Only a scan can find whether its source still exists:
+  /// `awaitsRemoval` makes the next scan look.
   private static func sighting(
     _ intent: ManifestFact.Intent, _ state: Sighting.State, _ asset: AssetID, at time: Timestamp,
     isKept: Bool = false
   ) -> Sighting {
     Sighting(
       source: intent.source, path: intent.path, state: state, identity: intent.identity,
-      asset: asset, reason: state == .duplicate ? "Its bytes are stored already." : nil,
+      asset: asset, reason: state == .duplicate ? "Its bytes are already stored." : nil,
       seenAt: time, awaitsRemoval: intent.moves && !isKept)
   }
 }
 
 extension ManifestFact.Return {
-  /// The state of the path that the bytes are at again.
+  /// The state of the path that the bytes were returned to.
   func sighting(at time: Timestamp) -> Sighting {
     Sighting(
       source: place.source, path: place.path, state: .returned, identity: place.identity,

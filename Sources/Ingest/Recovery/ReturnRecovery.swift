@@ -4,15 +4,15 @@ import Manifest
 import Originals
 import PipelineModel
 
-/// Ends a giving back that was interrupted, by what is there.
+/// Ends an interrupted return, judging by what exists.
 ///
-/// An original that is still in the store is still the library's; one that is
-/// not was renamed to its place, and only what was left to do there is done.
+/// An original still in the store is still the library's; one that is not was renamed to its place,
+/// and only the remaining steps are done there.
 struct ReturnRecovery {
   let library: IngestLibrary
   let report: any IngestReport
 
-  /// Finds out how far it came, and ends it.
+  /// Finds out how far a return came, and ends it.
   ///
   /// - Returns: the fact that ends it.
   func resolve(_ back: ManifestFact.Return) throws(IngestError) -> ManifestFact {
@@ -28,10 +28,10 @@ struct ReturnRecovery {
     if try isInStore(back.digest) { return abandoned(back) }
     guard let (folder, file) = try open(back), try library.digest(of: file) == back.digest else {
       report.warning(
-        "“\(SourcePlace(back.place).path.printable)” was being given back when the program ended. Its "
-          + "original \(back.digest) is not in the library any more, and what is in its place now is "
-          + "something else, or nothing.")
-      // It was there, and its owner has moved it or changed it since.
+        "The return of “\(SourcePlace(back.place).path.printable)” was interrupted. Its original "
+          + "\(back.digest) is no longer in the library, and its place now holds something else, "
+          + "or nothing.")
+      // It was there, and its owner has moved or changed it since.
       return .returned(back)
     }
     return .returned(try ReturnedFile(file: file, folder: folder).finish(back))
@@ -51,7 +51,7 @@ struct ReturnRecovery {
   }
 
   private func abandoned(_ back: ManifestFact.Return) -> ManifestFact {
-    .abandoned(taking: back.place.taking, reason: "The program ended before it was given back.")
+    .abandoned(taking: back.place.taking, reason: "The program ended before it was returned.")
   }
 
   private func isInStore(_ digest: Digest) throws(FileError) -> Bool {
@@ -70,7 +70,7 @@ struct ReturnRecovery {
     return try file.status().isSameNode(as: stored)
   }
 
-  /// Opens what is at the place, with its folder; `nil` if nothing is.
+  /// Opens the file in its place, with its folder; `nil` if there is none.
   private func open(
     _ back: ManifestFact.Return
   ) throws(FileError) -> (folder: Descriptor, file: Descriptor)? {

@@ -3,7 +3,7 @@ import Glibc
 import Manifest
 import PipelineModel
 
-/// The place that a taking took its file from, as it is now.
+/// The place a file was imported from, in its current state.
 struct SourcePlace {
   private let intent: ManifestFact.Intent
 
@@ -12,24 +12,24 @@ struct SourcePlace {
   /// Its path, for messages.
   var path: BytePath { intent.source.appending(intent.path) }
 
-  /// Its folder, opened part by part: the whole path may be longer than the kernel takes.
+  /// Opens its folder part by part: the whole path may exceed the kernel's limit.
   func openFolder() throws(FileError) -> Descriptor {
     try Descriptor.openFolder(intent.source).openParent(of: intent.path)
   }
 
-  /// The regular file that is there now; `nil` where there is none, or it can't be read.
+  /// The regular file that is there now; `nil` if there is none, or it can't be read.
   func open() -> Descriptor? {
     do throws(FileError) {
       let file = try Descriptor.open(
         intent.path.lastComponent, in: openFolder(), flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
       return try file.status().kind == .regular ? file : nil
     } catch {
-      // What can't be seen is taken as lost: then nothing that may be a copy of it is removed.
+      // A file that can't be seen counts as lost, so that nothing that may be its copy is removed.
       return nil
     }
   }
 
-  /// The file that is there now, if it is as it was by size and time.
+  /// The file that is there now, if its size and time are unchanged.
   func openUnchanged() throws(FileError) -> Descriptor? {
     guard let file = open() else { return nil }
     let identity = try file.status().identity
@@ -38,10 +38,10 @@ struct SourcePlace {
     return isSame ? file : nil
   }
 
-  /// Whether all bytes of a file of `incoming/` are in the file that is there now.
+  /// Whether the file that is there now contains all bytes of a file in `incoming/`.
   ///
-  /// They are compared, unless that is the very file that the taking began with: numbers of inodes
-  /// mean nothing once a library or a source was restored.
+  /// The bytes are compared, unless it is the very file that the import began with: inode numbers
+  /// mean nothing once a library or source was restored.
   func holdsAllBytes(
     of part: Descriptor, isStopped: @escaping () -> Bool
   ) throws(FileError) -> Bool {
@@ -49,7 +49,7 @@ struct SourcePlace {
     let status = try file.status()
     if status.identity == intent.identity { return true }
     guard try file.begins(with: part, isStopped: isStopped) else { return false }
-    // Somebody may have put it back just now, and the other is removed for its sake.
+    // It may have been put back just now, and the other copy is removed because of it.
     try file.sync()
     return true
   }

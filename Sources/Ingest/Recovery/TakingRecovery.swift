@@ -5,20 +5,20 @@ import Manifest
 import Originals
 import PipelineModel
 
-/// Ends takings that were interrupted, by what is there.
+/// Ends interrupted imports, judging by what exists.
 ///
-/// What a file of `incoming/` is, its name says. Nothing is removed from there unless all of its
-/// bytes were seen elsewhere; what is doubtful is stored, or kept apart and named.
+/// A file's name in `incoming/` says what it is. Nothing is removed from there unless all of its
+/// bytes were seen elsewhere; doubtful files are stored, or set aside and reported.
 final class TakingRecovery {
   private let library: IngestLibrary
   private let report: any IngestReport
   private let unrecorded: UnrecordedOriginals
-  /// Assets that this recovery has made. The catalog hears of them once all takings are ended.
+  /// Assets made by this recovery. The catalog gets them once all imports are ended.
   private var assets: [Digest: AssetID] = [:]
-  /// Sizes of earlier files that are in their folders, to be taken by the next scan.
+  /// Sizes of earlier files still in their folders, to be imported by the next scan.
   private var waiting: Set<Int> = []
 
-  /// - Parameter takings: all that are open.
+  /// - Parameter takings: all open imports.
   init(
     library: IngestLibrary, report: any IngestReport, takings: [ManifestFact.Intent]
   ) {
@@ -27,7 +27,7 @@ final class TakingRecovery {
     unrecorded = UnrecordedOriginals(library, takings: takings)
   }
 
-  /// Finds out how far a taking came, and ends it.
+  /// Finds out how far an import came, and ends it.
   ///
   /// - Returns: the fact that ends it.
   func resolve(_ intent: ManifestFact.Intent) throws(IngestError) -> ManifestFact {
@@ -53,7 +53,7 @@ final class TakingRecovery {
     if let found = try unrecorded.take(for: intent, source: source, except: assets) {
       return try ending(of: intent, digest: found, duplicate: .kept)
     }
-    return .abandoned(taking: intent.taking, reason: "The program ended before it was taken.")
+    return .abandoned(taking: intent.taking, reason: "The program ended before it was imported.")
   }
 
   private func openIncoming(_ name: BytePath) throws(FileError) -> Descriptor? {
@@ -62,7 +62,7 @@ final class TakingRecovery {
         name, in: library.incoming, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
       guard try file.status().kind == .regular else {
         throw FileError(
-          .notRegular, "“\(file.path.printable)” is no regular file.", path: file.path)
+          .notRegular, "“\(file.path.printable)” is not a regular file.", path: file.path)
       }
       return file
     } catch let error where error.code == .notFound {
@@ -72,13 +72,14 @@ final class TakingRecovery {
 
   // MARK: The file itself
 
-  /// Ends the taking of a file that was renamed in: `incoming/` has perhaps the only copy.
+  /// Ends the import of a file renamed into `incoming/`, which may have the only copy.
   private func resume(
     _ file: Descriptor, _ name: BytePath, _ intent: ManifestFact.Intent
   ) throws -> ManifestFact {
     if try SourcePlace(intent).holdsAllBytes(of: file, isStopped: library.isStopped) {
       try library.incoming.remove(name)
-      return .abandoned(taking: intent.taking, reason: "The program ended while it was taken.")
+      return .abandoned(
+        taking: intent.taking, reason: "The program ended while it was being imported.")
     }
     guard file.takeLease() != .refused else {
       throw FileError(
@@ -93,24 +94,24 @@ final class TakingRecovery {
     let digest = try library.digest(of: file)
     guard try file.status().identity == status.identity else {
       throw FileError(
-        .changed, "“\(file.path.printable)” was changed while it was read.", path: file.path)
+        .changed, "“\(file.path.printable)” changed while it was read.", path: file.path)
     }
     if !isUnchanged {
       return try giveBackOrStore(
-        file, name, intent, digest, reason: "It was changed while it was taken.")
+        file, name, intent, digest, reason: "It changed while it was being imported.")
     }
-    // Files of a group are renamed side by side. One with the same bytes that was to be taken
-    // first would else become the duplicate of this one. And what becomes of a duplicate is for
-    // its source's policy to say: at the next scan.
+    // Files of a group are renamed concurrently. An earlier one with the same bytes would otherwise
+    // become the duplicate of this one. And a duplicate is for the source's policy to decide, at
+    // the next scan.
     if try waiting.contains(intent.identity.size) || asset(of: digest) != nil {
       return try giveBackOrStore(
-        file, name, intent, digest, reason: "The program ended before it was taken.")
+        file, name, intent, digest, reason: "The program ended before it was imported.")
     }
     try store(file, name, digest)
     return try ending(of: intent, digest: digest, duplicate: .discarded)
   }
 
-  /// Puts a file back into its folder; where that is not possible any more, stores it.
+  /// Puts a file back into its folder or, if that is no longer possible, stores it.
   private func giveBackOrStore(
     _ file: Descriptor, _ name: BytePath, _ intent: ManifestFact.Intent, _ digest: Digest,
     reason: String
@@ -128,11 +129,11 @@ final class TakingRecovery {
       }
       return .abandoned(taking: intent.taking, reason: reason)
     } catch {
-      // The disk or the machine refused for now: it is tried again by the next start.
+      // The disk or the system refused for now: the next start tries again.
       if [.ioError, .noSpace, .busy, .tooManyOpen].contains(error.code) { throw error }
       report.warning(
-        "“\(place.path.printable)” was being taken when the program ended and can't be put back, so "
-          + "it is stored: \(error.message)")
+        "The import of “\(place.path.printable)” was interrupted. The file can't be put back, so "
+          + "it was stored: \(error.message)")
     }
     var taken = intent
     taken.identity = try file.status().identity
@@ -142,7 +143,7 @@ final class TakingRecovery {
 
   // MARK: A copy
 
-  /// Ends the taking of a file that was being copied.
+  /// Ends the import of a file that was being copied.
   private func resume(
     copyOf intent: ManifestFact.Intent, _ copy: Descriptor, _ name: BytePath
   ) throws -> ManifestFact {
@@ -152,23 +153,24 @@ final class TakingRecovery {
       || place.holdsAllBytes(of: copy, isStopped: library.isStopped)
     {
       try library.incoming.remove(name)
-      return .abandoned(taking: intent.taking, reason: "The program ended while it was copied.")
+      return .abandoned(
+        taking: intent.taking, reason: "The program ended while it was being copied.")
     }
     guard status.identity.size == intent.identity.size,
       status.permissions == Landing.flushedPermissions
     else {
       try keepApart(name, of: intent)
       return .abandoned(
-        taking: intent.taking, reason: "The program ended while a part of it was copied.")
+        taking: intent.taking, reason: "The program ended with only a part of it copied.")
     }
     try copy.seek(to: 0)
     let digest = try library.digest(of: copy)
     try store(copy, name, digest)
-    // Its source can't be seen now, or is another file: it may be on a disk that is away.
+    // Its source can't be seen now, or is another file: its disk may be away.
     return try ending(of: intent, digest: digest, duplicate: .kept)
   }
 
-  /// Removes a second copy whose bytes the first one has, and keeps any other apart.
+  /// Removes a second copy whose bytes the first one has, and sets any other aside.
   private func settle(_ second: Descriptor, _ name: BytePath, in first: Descriptor?) throws {
     let isInFirst = try first?.begins(with: second, isStopped: library.isStopped) == true
     if try isInFirst || second.status().identity.size == 0 {
@@ -182,7 +184,7 @@ final class TakingRecovery {
     try keepApart(name, of: nil)
   }
 
-  /// Moves a part of a file whose source can't be seen to `damaged/`, where nothing removes it.
+  /// Moves a partial copy whose source can't be seen to `damaged/`, where nothing removes it.
   private func keepApart(_ name: BytePath, of intent: ManifestFact.Intent?) throws {
     let root = library.folder
     let folder = library.layout.damaged.lastComponent
@@ -193,13 +195,13 @@ final class TakingRecovery {
     try library.incoming.sync()
     let what = intent.map { "“\(SourcePlace($0).path.printable)”" } ?? "a file"
     report.warning(
-      "The program ended while \(what) was copied, and the file is not there any more as it was. "
-        + "What was copied of it is kept as “\(damaged.path.appending(name).printable)”.")
+      "The program ended while \(what) was being copied, and the file is no longer there "
+        + "unchanged. The copied part is kept as “\(damaged.path.appending(name).printable)”.")
   }
 
   // MARK: Storing
 
-  /// Makes a file of `incoming/` an original.
+  /// Makes a file in `incoming/` an original.
   private func store(_ file: Descriptor, _ name: BytePath, _ digest: Digest) throws {
     try file.setPermissions(Landing.flushedPermissions)
     try file.sync()
@@ -216,7 +218,7 @@ final class TakingRecovery {
     return try library.catalog.assets(with: digest).first
   }
 
-  /// The fact that ends a taking whose bytes are stored.
+  /// The fact that ends an import whose bytes are stored.
   private func ending(
     of intent: ManifestFact.Intent, digest: Digest,
     duplicate action: ManifestFact.Duplicate.Action

@@ -4,17 +4,17 @@ import Manifest
 import Originals
 import PipelineModel
 
-/// Originals that no asset has, for takings that came to their store and not to their record.
+/// Originals without an asset, for imports that reached the store but not their record.
 ///
-/// Read from disk once, when the first is asked for. Bytes that were deleted for good before are
-/// among them: they may have come again, and nobody but the taking knows.
+/// Read from disk once, on first use. Includes bytes that were deleted permanently before: they may
+/// have been imported again, and only that import knows.
 final class UnrecordedOriginals {
   private struct Entry {
     let digest: Digest
     let identity: FileIdentity
   }
 
-  /// What a renamed file and a copy have of their source.
+  /// What a renamed file and a copy share with their source.
   private struct Trait: Hashable {
     let size: Int
     let modified: Int64
@@ -27,25 +27,25 @@ final class UnrecordedOriginals {
 
   private let library: IngestLibrary
   private var entries: [Entry]?
-  /// How many open takings are of files with the same size and time.
+  /// The number of open imports of files with the same size and time.
   private let takings: [Trait: Int]
 
-  /// - Parameter takings: all that are open.
+  /// - Parameter takings: all open imports.
   init(_ library: IngestLibrary, takings: [ManifestFact.Intent]) {
     self.library = library
     self.takings = Dictionary(takings.map { (Trait($0.identity), 1) }, uniquingKeysWith: +)
   }
 
-  /// Takes the original that a taking stored out of the list.
+  /// Takes the original that an import stored out of the list.
   ///
-  /// The bytes decide where the source is there. Elsewhere it is the size and the time, which both
-  /// a renamed file and a copy have of their source; where several files have the same, also the
-  /// inode number. What is left in doubt stays without a record: bytes under another's name would
-  /// be worse, and `verify --repair` records them under their digest.
+  /// If the source is there, the bytes decide. Otherwise size and time do, which a renamed file and
+  /// a copy share with their source; if several files share them, also the inode number. An
+  /// original still in doubt stays without a record: bytes under another file's name would be
+  /// worse, and `verify --repair` records them under their digest.
   ///
   /// - Parameters:
-  ///   - source: the source, if it is in its place as it was.
-  ///   - recorded: what recovery has recorded so far, and the catalog hears of later.
+  ///   - source: the source, if it is in its place unchanged.
+  ///   - recorded: what recovery recorded so far, and the catalog gets later.
   /// - Returns: its digest; `nil` if there is none, or it is not whole.
   func take(
     for intent: ManifestFact.Intent, source: Descriptor?, except recorded: [Digest: AssetID]

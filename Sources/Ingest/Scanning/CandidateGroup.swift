@@ -1,6 +1,6 @@
 import PipelineModel
 
-/// Candidates that wait to be taken together.
+/// Candidates waiting to be imported together.
 struct CandidateGroup {
   private var candidates: [Candidate] = []
   private var bytes = 0
@@ -11,10 +11,9 @@ struct CandidateGroup {
     bytes += candidate.identity.size
   }
 
-  /// Whether it is time to take them.
   var isFull: Bool { candidates.count >= size.files || bytes >= size.bytes }
 
-  /// Takes them, and begins anew with a size that suits how long it took.
+  /// Imports them, and adapts the group size to the time that took.
   ///
   /// - Returns: how each ended.
   @discardableResult

@@ -4,23 +4,23 @@ import Files
 import Glibc
 import PipelineModel
 
-/// One path that was named to `import`: a file, or a folder with all that is in it.
+/// One path named to `import`: a file, or a folder with everything in it.
 final class ImportVisit {
   private let library: IngestLibrary
   private let report: any IngestReport
   private let source: IngestSource
   private let handOff: HandOff
-  /// The path relative to the source, empty for the source itself.
+  /// The path relative to the source; empty for the source itself.
   private let path: BytePath
   private let rules: SourceRules
   private var group = CandidateGroup()
 
   /// Finds the path.
   ///
-  /// A path inside a configured source is recorded there, so that it has one
-  /// state; every other one below `/`. Nothing is ever removed from either.
+  /// A path inside a configured source is recorded there, so that it has one state; any other below
+  /// `/`. Nothing is ever removed from either.
   ///
-  /// - Returns: `nil` if the path can't be looked at; that is reported.
+  /// - Returns: `nil` if the path can't be examined; that is reported.
   init?(
     _ path: BytePath, sources: [SourceConfiguration], library: IngestLibrary,
     report: any IngestReport, isStopped: @escaping @Sendable () -> Bool
@@ -50,18 +50,18 @@ final class ImportVisit {
       report.file(FileEvent(path: path, outcome: .failed, reason: error.message))
       return nil
     } catch {
-      // A path that is not there can't be resolved; the look at it says so.
+      // A missing path can't be resolved; examining it reports that.
     }
-    // Below the source by the choice above.
+    // Below the source, as chosen above.
     self.path = home?.path ?? absolute.relative(to: "/") ?? absolute
   }
 
-  /// Finds the configured source that a path is in, however many links lead to it.
+  /// Finds the configured source that contains a path, however many links lead to it.
   private static func home(
     of path: BytePath, among sources: [SourceConfiguration]
   ) -> (source: SourceConfiguration, path: BytePath)? {
     for source in sources {
-      // A source that is not there has nothing in it.
+      // A missing source contains nothing.
       guard let root = try? FileSystem.realPath(of: source.path) else { continue }
       if path == root { return (source, BytePath(bytes: [])) }
       if let relative = path.relative(to: root) { return (source, relative) }
@@ -69,7 +69,7 @@ final class ImportVisit {
     return nil
   }
 
-  /// Takes the file, or all files in the folder that the rules accept.
+  /// Imports the file, or all files in the folder that the rules accept.
   func take(isStopped: () -> Bool) throws(IngestError) {
     if path.isEmpty {
       try walk(isStopped: isStopped)
@@ -92,9 +92,9 @@ final class ImportVisit {
     case .regular: try add(path, status.identity, isWalked: false)
     case .folder: try walk(isStopped: isStopped)
     case .link:
-      try handOff.note(failed(path, "It is a symbolic link: name the file that it leads to."))
+      try handOff.note(failed(path, "It is a symbolic link: name the file that it points to."))
     case .fifo, .socket, .device:
-      try handOff.note(failed(path, "It is no regular file."))
+      try handOff.note(failed(path, "It is not a regular file."))
     }
   }
 
@@ -126,8 +126,8 @@ final class ImportVisit {
 
   /// Adds a file.
   ///
-  /// - Parameter isWalked: whether it was come across in a folder: then a look at
-  ///   the stored original of a known file must do, else that is read.
+  /// - Parameter isWalked: whether it was found in a folder: then the stored original of a known
+  ///   file is only looked up, otherwise read.
   private func add(
     _ path: BytePath, _ identity: FileIdentity, isWalked: Bool
   ) throws(IngestError) {

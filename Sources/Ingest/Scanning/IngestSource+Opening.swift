@@ -3,10 +3,9 @@ import Files
 import PipelineModel
 
 extension IngestSource {
-  /// Opens a configured source that may be taken from.
+  /// Opens a configured source to import from.
   ///
-  /// - Throws: `IngestError` of code `source` if it is missing, inside the
-  ///   library, or not what it was.
+  /// - Throws: `IngestError` of code `source` if it is missing, inside a library, or changed.
   static func open(
     _ configuration: SourceConfiguration, for library: IngestLibrary
   ) throws(IngestError) -> IngestSource {
@@ -23,11 +22,11 @@ extension IngestSource {
     return source
   }
 
-  /// What is said of a source that can't be looked at.
+  /// The error for a source that can't be read.
   static func missing(_ configuration: SourceConfiguration, _ error: FileError) -> IngestError {
     IngestError(
       .source,
-      "\(error.message) The source is passed over; nothing about its files is changed.",
+      "\(error.message) The source was skipped; its files' records are unchanged.",
       path: configuration.path, cause: error)
   }
 }

@@ -5,27 +5,26 @@ import PipelineModel
 
 /// Refuses a source whose disk is not mounted.
 ///
-/// An unmounted disk leaves a folder behind, mostly an empty one, and what that
-/// seems to say about the files is not true.
+/// An unmounted disk leaves a folder behind, usually empty, which says nothing about its files.
 struct MountGuard {
   let library: IngestLibrary
 
   private static let prefix = "source.mount."
 
-  /// Refuses a source that is on, or below, a mount point of the machine's table where
-  /// nothing is mounted. It may be asked before the source is opened.
+  /// Refuses a source at or below a configured mount point where nothing is mounted. May be called
+  /// before the source is opened.
   func checkTable(_ path: BytePath) throws(IngestError) {
     guard let point = try translating({ try library.mounts.missingMount(above: path) }) else {
       return
     }
     throw IngestError(
       .source,
-      "The source “\(path.printable)” is passed over, because no disk is mounted at "
-        + "“\(point.printable)” as /etc/fstab says: mount it. If it is not meant to be there any "
-        + "more, take it out of /etc/fstab.", path: path)
+      "The source “\(path.printable)” was skipped, because no disk is mounted at "
+        + "“\(point.printable)”, a mount point in /etc/fstab: mount it. If it is no longer used, "
+        + "remove it from /etc/fstab.", path: path)
   }
 
-  /// Refuses a source that was on a disk of its own and is not now; remembers what it is on.
+  /// Refuses a source that was on its own disk and is not now; remembers its disk.
   func check(_ source: IngestSource) throws(IngestError) {
     let key = Self.prefix + Hexadecimal.encode(source.root.bytes)
     try translating {
@@ -35,9 +34,9 @@ struct MountGuard {
       if let before = Self.mountPoint(remembered, of: path), before.isBetween(point, path) {
         throw IngestError(
           .source,
-          "The source “\(source.root.printable)” was on a disk that was mounted at "
-            + "“\(before.printable)”, and none is mounted there now: mount it. If it is meant to be "
-            + "without, take the source out of the configuration for one run.",
+          "The source “\(source.root.printable)” was on a disk mounted at “\(before.printable)”, "
+            + "and none is mounted there now: mount it. If the source no longer needs that disk, "
+            + "remove it from the configuration for one run.",
           path: source.root)
       }
       let found = "at:" + Hexadecimal.encode(point.bytes)
@@ -45,7 +44,7 @@ struct MountGuard {
     }
   }
 
-  /// Forgets what sources were on that are not configured any more.
+  /// Forgets the disks of sources that are no longer configured.
   func forget(allBut sources: [SourceConfiguration]) throws(IngestError) {
     let kept = Set(sources.map { Self.prefix + Hexadecimal.encode($0.path.bytes) })
     try translating {
@@ -56,9 +55,8 @@ struct MountGuard {
     }
   }
 
-  /// The mount point that was remembered of a source.
   private static func mountPoint(_ text: String?, of path: BytePath) -> BytePath? {
-    // Earlier versions only noted that the source itself was one.
+    // Earlier versions only recorded that the source itself was one.
     if text == "1" { return path }
     guard let text, text.hasPrefix("at:"), let bytes = Hexadecimal.decode(text.utf8.dropFirst(3))
     else {
@@ -69,7 +67,7 @@ struct MountGuard {
 }
 
 extension BytePath {
-  /// Whether this folder is below another, and is a path or above it.
+  /// Whether this folder is below another, and is a path or one of its parents.
   fileprivate func isBetween(_ upper: BytePath, _ path: BytePath) -> Bool {
     relative(to: upper) != nil && (self == path || path.relative(to: self) != nil)
   }

@@ -3,23 +3,23 @@ import Configuration
 import Files
 import PipelineModel
 
-/// What comparing a scan with the catalog says about one path.
+/// A result of comparing a scan with the catalog, for one path.
 enum Finding {
-  /// To be looked at more closely, and taken if it is complete.
+  /// To be examined, and imported if complete.
   case candidate(Candidate)
-  /// Its bytes are safe already, but a kill came before its source was removed.
+  /// Its bytes are safe, but a kill came before its source was removed.
   case awaitsRemoval(Sighting, Candidate)
-  /// In the state that is known; nothing to report.
+  /// Unchanged; nothing to report.
   case settled
-  /// Known and not there any more; the state is what is to be recorded if that is believed.
+  /// Known and no longer there; has the state to record if that is believed.
   case missing(Sighting)
-  /// A state other than the known one, to be recorded and reported.
+  /// Changed; to be recorded and reported.
   case changed(Sighting)
-  /// A state other than the known one, to be recorded without a word.
+  /// Changed; to be recorded without being reported.
   case restored(Sighting)
 }
 
-/// Compares a scan of a source with what the catalog knows, both in byte order of paths.
+/// Compares a scan of a source with the catalog, both in byte order of paths.
 struct SourceComparison {
   private var scan: SourceScan
   private let cursor: SightingCursor?
@@ -27,12 +27,12 @@ struct SourceComparison {
   private let now: Timestamp
   private var known: Sighting?
   private var scanned: ScannedEntry?
-  /// How many known paths were passed for which something ought to be there.
+  /// The number of known paths passed that should exist.
   private(set) var expected = 0
-  /// The folder that could not be read or is ignored now: nothing is inferred about paths in it.
+  /// The current unreadable or ignored folder: nothing is inferred about paths in it.
   private var blindFolder: BytePath?
 
-  /// - Parameter cursor: what is known, `nil` where there is no catalog yet.
+  /// - Parameter cursor: what is known; `nil` without a catalog.
   init(
     scan: SourceScan, cursor: SightingCursor?, source: IngestSource, now: Timestamp
   ) throws(IngestError) {
@@ -98,7 +98,7 @@ struct SourceComparison {
     }
   }
 
-  /// What a file and what is known of its path come to.
+  /// Compares a file with what is known of its path.
   static func finding(
     _ path: BytePath, _ identity: FileIdentity, _ known: Sighting?, now: Timestamp
   ) -> Finding {
@@ -106,11 +106,11 @@ struct SourceComparison {
     guard let known, let before = known.identity, before.isSameFile(as: identity) else {
       return .candidate(candidate)
     }
-    // A time that programs can't set: somebody may have written to the file and set the other back.
+    // Programs can't set ctime: somebody may have written to the file and set its mtime back.
     let isTouched = before.changed != identity.changed
     switch known.state {
     case .imported, .duplicate:
-      // Its asset was deleted for good: nobody asked for its file.
+      // Its asset was deleted permanently; nobody asked for its file.
       guard known.asset != nil else { return .settled }
       if known.awaitsRemoval { return .awaitsRemoval(known, candidate) }
       return isTouched ? .candidate(candidate) : .settled
@@ -120,7 +120,7 @@ struct SourceComparison {
       return .settled
     case .gone where known.asset != nil:
       if isTouched { return .candidate(candidate) }
-      // Back again unchanged, for example on a disk that was away.
+      // Back unchanged, for example on a disk that was away.
       var sighting = known
       sighting.state = .imported
       sighting.seenAt = now
@@ -130,14 +130,14 @@ struct SourceComparison {
     }
   }
 
-  /// A known path that the scan did not come across.
+  /// Handles a known path that the scan did not find.
   private func missing(_ sighting: Sighting) -> Finding? {
     if let blindFolder, sighting.path.bytes.starts(with: blindFolder.bytes) { return nil }
     switch sighting.state {
     case .gone:
       return nil
     case .imported, .duplicate, .returned:
-      // Without an identity there was nothing left behind that could be missed.
+      // Without an identity, nothing was left behind that could be missing.
       guard sighting.identity != nil else { return nil }
       if sighting.awaitsRemoval {
         var removed = sighting
@@ -161,14 +161,13 @@ struct SourceComparison {
 }
 
 extension Sighting {
-  /// This path as one whose file is not there any more; one that is known to be gone keeps
-  /// its reason.
+  /// This path with its file gone; a path already gone keeps its reason.
   func gone(at time: Timestamp) -> Sighting {
     var gone = self
-    if state != .gone { gone.reason = "The file was not there any more." }
+    if state != .gone { gone.reason = "The file was no longer there." }
     switch state {
     case .imported, .duplicate, .returned, .gone: break
-    // The bytes of its asset, if it has one, are not these: should it come back, it is to be taken.
+    // The bytes of its asset, if any, are not these: should it return, it must be imported.
     case .ignored, .rejected, .settling, .failed: gone.identity = nil
     }
     gone.state = .gone
@@ -178,7 +177,7 @@ extension Sighting {
 }
 
 extension SourceComparison {
-  /// Begins to compare an open source with the catalog.
+  /// Starts comparing an open source with the catalog.
   ///
   /// - Throws: `IngestError` of code `source` if the source can't be read.
   init(

@@ -2,13 +2,13 @@ import Configuration
 import Files
 import PipelineModel
 
-/// Something that a scan came across.
 enum ScannedEntry {
   /// A regular file that the rules accept.
   case file(BytePath, FileIdentity)
-  /// A path that is not taken: a rule, a link, a special file; a folder ends in a slash.
+  /// A path that is not imported: excluded by a rule, a link, a special file; folders end in a
+  /// slash.
   case ignored(BytePath, rule: String)
-  /// A path that could not be looked at; a folder ends in a slash.
+  /// A path that can't be examined; a folder ends in a slash.
   case unreadable(BytePath, FileError)
 
   var path: BytePath {
@@ -18,18 +18,16 @@ enum ScannedEntry {
   }
 }
 
-/// A walk over a source in byte order of paths, so that it can be compared with
-/// the catalog's sightings step by step, in memory that does not grow with the
-/// number of files but only with the largest folder.
+/// Walks a source in byte order of paths, so that it can be compared with the catalog's sightings
+/// step by step, in memory that grows only with the largest folder.
 ///
-/// Folders sort as if their name ended in a slash, which makes the order of the
-/// walk the order of the whole paths.
+/// Folders sort as if their name ended in a slash, so the walk follows the order of whole paths.
 struct SourceScan {
   private struct Level {
     var folder: Descriptor
-    /// The path relative to the source, empty for the source itself.
+    /// The path relative to the source; empty for the source itself.
     var path: BytePath
-    /// What is left to visit, the next one last.
+    /// The entries left to visit, the next one last.
     var rest: [(key: [UInt8], entry: FolderEntry, kind: FileStatus.Kind)]
   }
 
@@ -38,12 +36,12 @@ struct SourceScan {
   /// Libraries are never walked into.
   private let fence: LibraryFence
   private var levels: [Level] = []
-  /// Entries found while a folder was opened, to be given first.
+  /// Entries found while a folder was opened, returned first.
   private var pending: [ScannedEntry] = []
 
-  /// Begins at a folder of the source.
+  /// Starts at a folder of the source.
   ///
-  /// - Parameter fence: what is passed over.
+  /// - Parameter fence: what to skip.
   init(
     _ folder: Descriptor, rules: SourceRules, isRecursive: Bool, fence: LibraryFence
   ) throws(FileError) {
@@ -92,7 +90,7 @@ struct SourceScan {
       case .device: return .ignored(path, rule: "a device")
       }
     } catch let error where error.code == .notFound {
-      // Gone since the folder was read: as if it had never been seen.
+      // Gone since the folder was read: as if never seen.
       return nil
     } catch {
       return .unreadable(shown, error)

@@ -4,7 +4,7 @@ import Files
 import Glibc
 import PipelineModel
 
-/// One visit of a run to one configured source.
+/// A run's visit to one configured source.
 final class SourceVisit {
   private let configuration: SourceConfiguration
   private let library: IngestLibrary
@@ -13,11 +13,10 @@ final class SourceVisit {
   private let handOff: HandOff
   private let interlude: Interlude
   private var group = CandidateGroup()
-  /// Complete only if they stay as they are until `settledAt`, which is one settle
-  /// window after the last of them was seen.
+  /// Complete only if unchanged until `settledAt`, one settle window after the last was seen.
   private var fresh: [Candidate] = []
   var settledAt: ContinuousClock.Instant
-  /// Why nothing was recorded about files that are missing, if there were too many.
+  /// Why missing files were not recorded, if there were too many.
   private(set) var refusal: IngestError?
 
   /// Opens a source.
@@ -41,7 +40,7 @@ final class SourceVisit {
     settledAt = ContinuousClock().now + configuration.settle.duration
   }
 
-  /// Compares the source with the catalog; takes what is complete at once.
+  /// Compares the source with the catalog; imports what is complete at once.
   func scan(isStopped: @Sendable () -> Bool) throws(IngestError) {
     let now = Timestamp.now
     var comparison = try SourceComparison(
@@ -70,7 +69,7 @@ final class SourceVisit {
       }
     }
     if !isStopped() { try group.take(by: handOff) }
-    // A scan that was broken off does not know how many files there ought to be.
+    // An interrupted scan does not know how many files there should be.
     if !isStopped() {
       refusal = try handOff.settle(
         missing, of: comparison.expected, configuration: configuration)
@@ -78,7 +77,7 @@ final class SourceVisit {
     try handOff.finish()
   }
 
-  /// Waits for the end of the settle window and takes what was quiet in it.
+  /// Waits for the end of the settle window and imports files unchanged in it.
   func takeSettled(isStopped: @Sendable () -> Bool) throws(IngestError) {
     guard !fresh.isEmpty else { return }
     while ContinuousClock().now < settledAt, !isStopped() {
@@ -94,8 +93,7 @@ final class SourceVisit {
     try handOff.finish()
   }
 
-  /// Takes the files that have gathered; then the thread may do other work, once
-  /// the catalog knows all that there is to know of them.
+  /// Imports the collected files; then, with the catalog up to date, other work may run.
   private func takeGroup() throws(IngestError) {
     try group.take(by: handOff)
     guard interlude.isDue() else { return }
@@ -103,15 +101,15 @@ final class SourceVisit {
     try interlude.run()
   }
 
-  /// Whether a file was touched within the settle window, or in the future.
+  /// Whether a file's ctime is within the settle window, or in the future.
   private func isFresh(_ candidate: Candidate, now: Timestamp) -> Bool {
     guard configuration.complete == .quiet else { return false }
     let age = now.microseconds - candidate.identity.changed / 1000
     return age < Int64(configuration.settle.milliseconds) * 1000
   }
 
-  /// The candidate for its second look: the whole identity must be what it was,
-  /// which `Examination` finds out from the size, the inode and both times.
+  /// Prepares a candidate for its second look: its whole identity must be unchanged, which
+  /// `Examination` checks by size, inode and both times.
   private func settled(_ candidate: Candidate) -> Candidate {
     var candidate = candidate
     candidate.mustBeQuiet = true

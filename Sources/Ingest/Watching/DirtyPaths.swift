@@ -1,11 +1,11 @@
 import Files
 import PipelineModel
 
-/// What the kernel has told of a source since it was last looked at.
+/// What the kernel reported about a source since it was last read.
 struct DirtyPaths: Sendable {
-  /// What is known of a path besides that something happened to it.
+  /// What happened to a path, if known.
   enum Change: Sendable {
-    /// Its name was made.
+    /// Its name was created.
     case created
     /// A writer closed it.
     case closed
@@ -13,34 +13,34 @@ struct DirtyPaths: Sendable {
     case movedIn
     /// Its attributes changed.
     case attributes
-    /// It was found in a list of names, and nobody saw how it came there.
+    /// It was found in a listing; how it came there is unknown.
     case listed
   }
 
-  /// Why the kernel's word can't be relied upon any more.
+  /// Why the kernel's reports are no longer reliable.
   enum End: Sendable {
-    /// The folder has another place, or none.
+    /// The folder was moved or removed.
     case rootIsGone
     /// Folders could not be watched.
     case failed(FileError)
-    /// A folder is on a file system that tells nothing, by its name.
+    /// A folder is on a file system without change events, by its name.
     case silent(String)
   }
 
-  /// More paths than this are not kept; a rescan finds the others.
+  /// The most paths kept; a rescan finds the others.
   static let limit = 50_000
 
   private(set) var paths: [BytePath: Change] = [:]
-  /// How often the kernel's queue was full.
+  /// How often the kernel's queue overflowed.
   private(set) var overflows = 0
   /// Whether there were more paths than are kept.
   private(set) var isCut = false
   private(set) var end: End?
 
-  /// Keeps a path with the last thing that happened to it.
+  /// Records a path with the last thing that happened to it.
   mutating func note(_ path: BytePath, _ change: Change) {
     if let known = paths[path] {
-      // New attributes say nothing about how the file came there.
+      // New attributes do not say how the file came there.
       if change != .attributes || known == .listed { paths[path] = change }
     } else if paths.count < Self.limit {
       paths[path] = change
@@ -54,7 +54,6 @@ struct DirtyPaths: Sendable {
   /// Keeps the first reason.
   mutating func note(_ reason: End) { end = end ?? reason }
 
-  /// Adds what came later.
   mutating func merge(_ later: DirtyPaths) {
     if paths.isEmpty { paths = later.paths } else { later.paths.forEach { note($0, $1) } }
     overflows += later.overflows

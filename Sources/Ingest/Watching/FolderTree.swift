@@ -2,17 +2,15 @@ import Configuration
 import Files
 import PipelineModel
 
-/// The watched folders of a source: which of the kernel's watches means which folder.
+/// The watched folders of a source, by the kernel's watches.
 ///
-/// Each folder is watched first and listed afterwards, so that a name that is
-/// made meanwhile is seen one way or the other.
+/// Each folder is watched first and listed afterwards, so no name created in between is missed.
 struct FolderTree {
   private let root: BytePath
-  /// The root as it was when it was first watched.
+  /// The root when it was first watched.
   private let node: FileStatus
   private let rules: SourceRules
   private let isRecursive: Bool
-  /// Libraries are not watched.
   private let fence: LibraryFence
   private let inotify: Inotify
   private var paths: [Inotify.Watch: BytePath] = [:]
@@ -31,15 +29,14 @@ struct FolderTree {
     self.inotify = inotify
   }
 
-  /// How many folders are watched.
   var count: Int { paths.count }
 
   // MARK: Folders
 
   /// Watches the source and all folders in it.
   ///
-  /// - Parameter listsFiles: whether files in folders that were not watched
-  ///   before are noted; else a rescan is to find them.
+  /// - Parameter listsFiles: whether to record files in newly watched folders; otherwise a rescan
+  ///   must find them.
   mutating func watchAll(listsFiles: Bool, into dirty: inout DirtyPaths) {
     guard let folder = openRoot(noting: &dirty) else { return }
     watch(folder, at: Self.top, listsFiles: listsFiles, into: &dirty)
@@ -60,7 +57,7 @@ struct FolderTree {
     }
   }
 
-  /// Opens a folder, or nothing if it is gone or not to be read: a rescan tells of the latter.
+  /// Opens a folder; `nil` if it is gone or unreadable, which a rescan reports.
   private func open(_ name: BytePath, in folder: Descriptor) -> Descriptor? {
     try? Descriptor.openFolder(name, in: folder, followsLinks: false)
   }
@@ -78,7 +75,7 @@ struct FolderTree {
     }
     let isNew = keep(try inotify.watch(folder), path)
     for entry in names(in: folder) {
-      // What is gone by now is noted like a file, and found gone by who looks at it.
+      // A name gone by now is recorded like a file; whoever examines it finds it gone.
       let kind = entry.kind ?? (try? folder.status(of: entry.name).kind)
       let inner = path.appending(entry.name)
       if kind == .folder {
@@ -89,7 +86,7 @@ struct FolderTree {
     }
   }
 
-  /// The names in a folder, or none if it can't be read: a rescan tells of that.
+  /// The names in a folder; none if it can't be read, which a rescan reports.
   private func names(in folder: Descriptor) -> [FolderEntry] { (try? folder.entries()) ?? [] }
 
   /// - Returns: whether the folder was not watched under this path before.
@@ -103,7 +100,7 @@ struct FolderTree {
     return true
   }
 
-  /// Watches a folder, and what is in it, no longer.
+  /// Stops watching a folder and everything in it.
   private mutating func forget(_ path: BytePath) {
     let beneath = path.bytes + [UInt8(ascii: "/")]
     for (watch, other) in paths where other == path || other.bytes.starts(with: beneath) {
@@ -130,12 +127,12 @@ struct FolderTree {
 
   // MARK: Events
 
-  /// Turns what the kernel says into paths, and watches folders that appear.
+  /// Converts events into paths, and watches new folders.
   mutating func handle(_ events: [Inotify.Event], into dirty: inout DirtyPaths) {
     for event in events {
       if event.changes.contains(.overflowed) {
         dirty.noteOverflow()
-        // Folders may have been made among what was lost.
+        // The lost events may include new folders.
         watchAll(listsFiles: true, into: &dirty)
       } else if let folder = paths[event.watch] {
         handle(event, in: folder, into: &dirty)
@@ -165,7 +162,7 @@ struct FolderTree {
     }
   }
 
-  /// Watches a folder that was made or renamed, or that may be read by now.
+  /// Watches a folder that was created or renamed, or may have become readable.
   private mutating func appear(
     _ path: BytePath, _ changes: Inotify.Changes, into dirty: inout DirtyPaths
   ) {
@@ -174,19 +171,18 @@ struct FolderTree {
     watch(folder, at: path, listsFiles: true, into: &dirty)
   }
 
-  /// Answers the rename of a watched folder, by which it may have left the source.
+  /// Handles the rename of a watched folder, which may have left the source.
   private mutating func recheck(
     _ watch: Inotify.Watch, _ path: BytePath, into dirty: inout DirtyPaths
   ) {
     guard let folder = openFolder(path, noting: &dirty) else { return forget(path) }
-    // A folder that is watched already keeps its number.
+    // A folder already watched keeps its number.
     if let now = try? inotify.watch(folder), now == watch { return }
     forget(path)
     self.watch(folder, at: path, listsFiles: true, into: &dirty)
   }
 
-  /// Opens a folder of the source, or nothing if it is not there any more or not to be read: a
-  /// rescan tells of the latter.
+  /// Opens a folder of the source; `nil` if it is gone or unreadable, which a rescan reports.
   private func openFolder(_ path: BytePath, noting dirty: inout DirtyPaths) -> Descriptor? {
     guard let root = openRoot(noting: &dirty) else { return nil }
     if path.isEmpty { return root }

@@ -4,8 +4,8 @@ import Files
 import PipelineModel
 import Synchronization
 
-/// Hears of changes to a source from the kernel, without a pause: the kernel's
-/// queue is emptied on a queue of its own, however long a taking lasts.
+/// Receives changes to a source from the kernel without pause: the kernel's queue is drained on a
+/// separate Dispatch queue, however long an import takes.
 final class FolderWatch: Sendable {
   private let inotify: Inotify
   private let tree: Mutex<FolderTree>
@@ -16,11 +16,11 @@ final class FolderWatch: Sendable {
 
   /// Watches the source and all folders in it.
   ///
-  /// Files that are there already are not noted.
+  /// Existing files are not recorded.
   ///
-  /// - Parameter onChange: called on the watch's own queue when there is something to take.
-  /// - Throws: what keeps folders from being watched, of code `watcherLimit` or
-  ///   `watchLimit` if this user may have no more.
+  /// - Parameter onChange: called on the watch's own queue when there is something to import.
+  /// - Throws: what keeps folders from being watched, of code `watcherLimit` or `watchLimit` if
+  ///   this user has reached a limit.
   init(
     _ folder: Descriptor, configuration: SourceConfiguration, fence: LibraryFence,
     onChange: @escaping @Sendable () -> Void
@@ -50,7 +50,7 @@ final class FolderWatch: Sendable {
     }
   }
 
-  /// Takes what was heard of since the last call.
+  /// Returns and clears what was reported since the last call.
   func take() -> DirtyPaths {
     dirty.withLock { dirty in
       defer { dirty = DirtyPaths() }
@@ -58,10 +58,9 @@ final class FolderWatch: Sendable {
     }
   }
 
-  /// How many folders are watched.
   var count: Int { tree.withLock { $0.count } }
 
-  /// Walks over the source again and watches folders that are not watched; returns at once.
+  /// Walks the source again and watches unwatched folders; returns at once.
   func refresh() {
     queue.async { [weak self] in
       self?.update { tree, found in tree.watchAll(listsFiles: true, into: &found) }

@@ -1,42 +1,41 @@
 import PipelineModel
 
-/// When a source is looked through from end to end.
+/// When to scan a source completely.
 struct RescanSchedule {
   typealias Instant = ContinuousClock.Instant
 
-  /// How often, whatever the kernel says.
+  /// The interval of scans, whatever the kernel reports.
   let rescan: Duration
-  /// Whether looking through is the only way to hear of changes.
+  /// Whether scans are the only way to find changes.
   var isPolling = false {
     didSet { if !isPolling { duration = .zero } }
   }
   private(set) var next: Instant
-  /// Whether the next one has a reason other than that it is time.
+  /// Whether the next scan has a reason other than the interval.
   private(set) var isSpecial = false
-  /// How long the last one took.
   private var duration = Duration.zero
-  /// When failed files are to be tried again.
+  /// When to retry failed files.
   private var nextFull: Instant
 
   private static let shortest = Duration.seconds(2)
 
   init(rescan: Duration, now: Instant) {
-    // Without a bound a rescan of nothing would be due all the time.
+    // Without a minimum, a rescan would always be due with an interval of zero.
     self.rescan = max(rescan, .seconds(1))
     next = now
     nextFull = now
   }
 
-  /// Asks for one now.
+  /// Requests a scan now.
   mutating func demand(_ now: Instant, isSpecial: Bool) {
     next = min(next, now)
     nextFull = min(nextFull, now)
     self.isSpecial = self.isSpecial || isSpecial
   }
 
-  /// Begins one.
+  /// Begins a scan.
   ///
-  /// - Returns: whether failed files are tried again.
+  /// - Returns: whether to retry failed files.
   mutating func begin(_ now: Instant) -> Bool {
     let isFull = now >= nextFull
     if isFull { nextFull = now + rescan }
@@ -45,13 +44,13 @@ struct RescanSchedule {
     return isFull
   }
 
-  /// Ends one, after so much time that was spent on it.
+  /// Ends a scan that took this long.
   mutating func end(_ now: Instant, duration: Duration) {
     self.duration = duration
     next = min(next, now + interval)
   }
 
-  /// The time between two: at most a tenth is spent looking.
+  /// The time between two scans: scanning takes at most a tenth of the time.
   var interval: Duration {
     isPolling ? min(rescan, max(Self.shortest, duration * 10)) : rescan
   }

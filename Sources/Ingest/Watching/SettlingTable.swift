@@ -3,41 +3,40 @@ import PipelineModel
 
 /// The files of a source that wait to be complete.
 ///
-/// It knows nothing of the file system: moments and identities are given to it.
+/// It does not access the file system: callers pass times and identities.
 struct SettlingTable {
   typealias Instant = ContinuousClock.Instant
 
-  /// A file that waits.
   struct Entry: Hashable, Sendable {
-    /// The file as it was when its wait began.
+    /// The file's identity when its wait began.
     var identity: FileIdentity
-    /// When it is looked at.
+    /// When to examine it.
     var due: Instant
-    /// When it was first heard of.
+    /// When it was first reported.
     var since: Instant
-    /// The wait that comes if it is not complete then.
+    /// The next wait if it is not complete then.
     var delay: Duration
     /// Whether it must be exactly what it was when its wait began.
     var mustBeQuiet: Bool
     /// The last thing that happened to it.
     var change: DirtyPaths.Change
-    /// Whether it was told already that it takes longer than one window.
+    /// Whether it was already reported as settling for more than one window.
     var isTold = false
   }
 
-  /// More files than this don't wait; a rescan finds the others.
+  /// The most files that wait; a rescan finds the others.
   static let limit = DirtyPaths.limit
-  /// The longest wait for a writer who stays; its close is heard of at once.
+  /// The longest wait for a lasting writer, whose close is reported at once.
   static let longestDelay = Duration.seconds(60)
-  /// The shortest, for windows of nothing.
+  /// The shortest wait, for windows of zero.
   private static let shortestDelay = Duration.milliseconds(100)
 
   private let settle: Duration
   private let completion: SourceConfiguration.Completion
   private var entries: [BytePath: Entry] = [:]
-  /// Paths that were found to be due, the next one last.
+  /// Paths found to be due, the next one last.
   private var ready: [BytePath] = []
-  /// No file is due before this moment; `nil` if none waits.
+  /// No file is due before this; `nil` if none waits.
   private(set) var nextDue: Instant?
 
   init(_ configuration: SourceConfiguration) {
@@ -51,10 +50,10 @@ struct SettlingTable {
 
   subscript(path: BytePath) -> Entry? { entries[path] }
 
-  /// Lets a file wait as long as what happened to it asks for.
+  /// Makes a file wait as its last change requires.
   ///
   /// - Parameters:
-  ///   - age: how long ago its status changed, by the clock of the file system.
+  ///   - age: the time since its ctime, by the clock of the file system.
   /// - Returns: the entry.
   @discardableResult
   mutating func arm(
@@ -66,7 +65,7 @@ struct SettlingTable {
       case .movedIn: false
       case .closed: completion == .quiet
       case .created, .attributes: true
-      // Nobody saw how it came there, so only its age can speak for it.
+      // How it came there is unknown, so only its age can tell.
       case .listed: age < settle
       }
     let before = entries[path]
@@ -78,10 +77,10 @@ struct SettlingTable {
     return entry
   }
 
-  /// Lets a file wait once more that was not complete: one window if it changed,
-  /// twice as long as before if somebody just keeps it open.
+  /// Makes an incomplete file wait again: one window if it changed, twice as long as before if a
+  /// process merely keeps it open.
   ///
-  /// - Parameter isTold: whether that it is not complete was told just now.
+  /// - Parameter isTold: whether it was just reported as incomplete.
   mutating func rearm(
     _ path: BytePath, _ entry: Entry, _ identity: FileIdentity, isTold: Bool, now: Instant
   ) {
@@ -96,12 +95,11 @@ struct SettlingTable {
     insert(path, entry)
   }
 
-  /// Whether a file has waited for longer than one window, and nobody was told.
+  /// Whether a file has waited longer than one window without being reported.
   func isLate(_ entry: Entry, now: Instant) -> Bool {
     !entry.isTold && now - entry.since > max(settle, Self.shortestDelay)
   }
 
-  /// Notes that it was told.
   mutating func markTold(_ path: BytePath) { entries[path]?.isTold = true }
 
   mutating func remove(_ path: BytePath) { entries[path] = nil }
@@ -112,11 +110,11 @@ struct SettlingTable {
     nextDue = nil
   }
 
-  /// Takes out a file whose wait is over.
+  /// Removes and returns a file whose wait is over.
   mutating func popDue(now: Instant) -> (path: BytePath, entry: Entry)? {
     if ready.isEmpty { collectDue(now) }
     while let path = ready.popLast() {
-      // It may have been heard of again since.
+      // It may have changed again since.
       guard let entry = entries[path], entry.due <= now else { continue }
       entries[path] = nil
       return (path, entry)
@@ -124,7 +122,6 @@ struct SettlingTable {
     return nil
   }
 
-  /// Whether files that were due are left.
   var hasReady: Bool { !ready.isEmpty }
 
   private mutating func collectDue(_ now: Instant) {
@@ -138,7 +135,7 @@ struct SettlingTable {
       }
     }
     self.nextDue = next
-    // The last one is the next one: folders are served in order.
+    // The last path is the next one: folders are handled in order.
     ready.sort { $1 < $0 }
   }
 

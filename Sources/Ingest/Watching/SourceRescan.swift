@@ -1,15 +1,13 @@
-/// A look through a source that is under way, in pieces between which files are taken.
+/// A scan of a source in progress, in pieces between imports.
 struct SourceRescan {
   var comparison: SourceComparison
-  /// Whether failed files are tried again.
+  /// Whether to retry failed files.
   let isFull: Bool
-  /// Whether it has a reason other than that it is time.
+  /// Whether it has a reason other than the interval.
   let isSpecial: Bool
-  /// The time that was spent on it so far.
   var spent = Duration.zero
-  /// Known files that it did not come across.
   var missing: MissingShare
-  /// Whether files were passed over because too many wait.
+  /// Whether files were skipped because too many wait.
   var isCut = false
 
   /// How long one piece may take.

@@ -1,26 +1,26 @@
 import Dispatch
 import Synchronization
 
-/// Lets one thread sleep until a moment comes or something happens.
+/// Lets one thread sleep until a moment or an event.
 package final class Wakeup: Sendable {
   private let semaphore = DispatchSemaphore(value: 0)
-  /// Whether a call of `wake` has not been answered yet: many calls are one.
+  /// Whether a call of `wake` is still unanswered: many calls count as one.
   private let isDue = Atomic(false)
 
   package init() {}
 
-  /// Ends the sleep, or keeps the next one from beginning; from any thread.
+  /// Ends the sleep, or prevents the next one; callable from any thread.
   package func wake() {
     if !isDue.exchange(true, ordering: .sequentiallyConsistent) { semaphore.signal() }
   }
 
-  /// Sleeps until `wake` or the moment; at once if `wake` was called since the last sleep.
+  /// Sleeps until `wake` or the moment; returns at once if `wake` was called since the last sleep.
   package func sleep(until moment: ContinuousClock.Instant) {
     let left = moment - ContinuousClock().now
-    // A day at most: what is asked for may be beyond what Dispatch can count.
+    // At most a day: the moment may be beyond what Dispatch can represent.
     let seconds = min(max(0, left / .seconds(1)), 86_400)
     _ = semaphore.wait(timeout: .now() + seconds)
-    // Before the reason is looked at, so that another call during that is not lost.
+    // Before the reason is examined, so that a call in between is not lost.
     isDue.store(false, ordering: .sequentiallyConsistent)
   }
 }

@@ -1,19 +1,19 @@
 package import Configuration
 import PipelineModel
 
-/// Takes what is complete in sources, for as long as it is told to.
+/// Imports complete files from sources until it is stopped.
 ///
-/// All of it runs on the thread that calls; only the kernel's words are read
-/// elsewhere. One round looks at every source and takes at most one group of
-/// each, so that requests and signals are answered between two groups.
+/// All of it runs on the calling thread; only kernel events are read elsewhere. One round visits
+/// every source and imports at most one group from each, so that requests and signals are handled
+/// between two groups.
 package final class Watch {
   /// What the owner of a watch adds to it.
   package struct Hooks {
-    /// Whether the watch is to end; asked from any thread, for each mebibyte too.
+    /// Whether to end the watch; called from any thread, also for each mebibyte.
     package var isStopped: @Sendable () -> Bool
-    /// What others want of the library; they get it when nothing is owed to the catalog.
+    /// Requests of others to the library; run when the catalog is up to date.
     package var interlude: Interlude
-    /// Called each round; returns when it has to be called again.
+    /// Called each round; returns when to call it again.
     package var tick: () throws -> ContinuousClock.Instant
 
     package init(
@@ -31,15 +31,15 @@ package final class Watch {
   private let hooks: Hooks
   private let library: IngestLibrary
   private let report: any WatchReport
-  /// When to see whether there is room again, while there is none.
+  /// When to check for free space again, while there is none.
   private var nextRoom: ContinuousClock.Instant?
   private static let roomInterval = Duration.seconds(5)
 
-  /// Makes a watch; nothing is looked at yet.
+  /// Creates a watch without starting it.
   ///
   /// - Parameters:
-  ///   - rescan: how often all is looked through, whatever the kernel says.
-  ///   - wakeup: woken by the kernel's word, and by whoever wants a round.
+  ///   - rescan: the interval of full scans, whatever the kernel reports.
+  ///   - wakeup: woken by kernel events, and by anyone who wants a round.
   package init(
     _ sources: [SourceConfiguration], rescan: Duration, library: IngestLibrary,
     report: any WatchReport, wakeup: Wakeup, hooks: Hooks
@@ -55,7 +55,7 @@ package final class Watch {
     }
   }
 
-  /// Watches all sources that are there.
+  /// Watches all existing sources.
   package func begin() throws(IngestError) {
     for source in sources where !hooks.isStopped() { try source.begin() }
   }
@@ -71,7 +71,7 @@ package final class Watch {
 
   /// Does one round.
   ///
-  /// - Returns: when the next one is due, `nil` at once.
+  /// - Returns: when the next one is due; `nil` for at once.
   func round() throws -> ContinuousClock.Instant? {
     let next = try hooks.tick()
     if hooks.interlude.isDue() {
@@ -82,7 +82,7 @@ package final class Watch {
     return try workOrPause(next)
   }
 
-  /// Lets each source do what is due; while the disk is full, none is asked.
+  /// Lets each source do what is due; pauses while the disk is full.
   private func workOrPause(_ next: ContinuousClock.Instant) throws(IngestError)
     -> ContinuousClock.Instant?
   {
@@ -97,7 +97,7 @@ package final class Watch {
     }
   }
 
-  /// - Returns: when a source has to be asked again, `nil` at once.
+  /// - Returns: when a source is due again; `nil` for at once.
   private func work(_ deadline: ContinuousClock.Instant) throws(IngestError)
     -> ContinuousClock.Instant?
   {
@@ -111,7 +111,7 @@ package final class Watch {
     return isBusy ? nil : next
   }
 
-  /// When to look for room, or `nil` if there is some.
+  /// When to check for free space; `nil` if there is some.
   private func roomDeadline() throws(IngestError) -> ContinuousClock.Instant? {
     guard let moment = nextRoom else { return nil }
     let now = ContinuousClock().now
@@ -126,7 +126,7 @@ package final class Watch {
     return nil
   }
 
-  /// How many sources are watched, polled and away.
+  /// The number of sources watched, polled and away.
   package var counts: (watched: Int, polled: Int, away: Int) {
     var counts = (watched: 0, polled: 0, away: 0)
     for source in sources {

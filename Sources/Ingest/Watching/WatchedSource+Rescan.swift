@@ -3,17 +3,17 @@ import Configuration
 import Files
 import PipelineModel
 
-/// Looking through a source from end to end, as `run` does.
+/// Scanning a source completely, as `run` does.
 extension WatchedSource {
-  /// Does a piece of a look through the source, if one is due.
+  /// Does a piece of a scan of the source, if one is due.
   ///
-  /// - Returns: whether there is more of it.
+  /// - Returns: whether more of it is left.
   func lookThrough(_ now: Instant) throws(IngestError) -> Bool {
     if scan == nil {
       guard now >= schedule.next, try begin(now) else { return false }
     }
     guard var scan, let opened = try open() else { return false }
-    // Taken out: what a finding leads to may end the scan.
+    // Taken out, because handling a finding may end the scan.
     self.scan = nil
     let clock = ContinuousClock()
     let start = clock.now
@@ -35,7 +35,7 @@ extension WatchedSource {
   private func begin(_ now: Instant) throws(IngestError) -> Bool {
     guard let opened = try open() else { return false }
     guard isInPlace(opened.source) else {
-      try leave("“\(configuration.path.printable)” is not the folder that it was.")
+      try leave("“\(configuration.path.printable)” is no longer the same folder.")
       return false
     }
     if case .watched(let watch) = phase { watch.refresh() }
@@ -120,7 +120,7 @@ extension WatchedSource {
       _ = try opened.source.folder.openParent(of: path).status(of: path.lastComponent)
       return true
     } catch {
-      // What can't be looked at may be there.
+      // A path that can't be examined may exist.
       return error.code != .notFound
     }
   }

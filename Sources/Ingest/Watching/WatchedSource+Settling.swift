@@ -3,9 +3,9 @@ import Configuration
 import Files
 import PipelineModel
 
-/// What becomes of single files of a watched source.
+/// Handling of single files of a watched source.
 extension WatchedSource {
-  /// Lets a file wait, and notes what is none.
+  /// Makes a file wait; records anything that is not a file.
   func arm(
     _ path: BytePath, _ change: DirtyPaths.Change, in opened: Opened, now: Instant
   ) throws(IngestError) {
@@ -20,24 +20,24 @@ extension WatchedSource {
     }
   }
 
-  /// How long ago a file's status changed, by the clock that file systems use.
+  /// The time since a file's ctime, by the clock of file systems.
   static func age(_ identity: FileIdentity) -> Duration {
     .microseconds(Timestamp.now.microseconds - identity.changed / 1000)
   }
 
-  /// Examines a path, or deals with its being gone.
+  /// Examines a path, or handles its absence.
   private func status(
     of path: BytePath, in opened: Opened
   ) throws(IngestError) -> FileStatus? {
     do throws(FileError) {
       return try opened.source.folder.openParent(of: path).status(of: path.lastComponent)
     } catch let error where [.notFound, .link].contains(error.code) {
-      // A file that vanishes is no error; what was told of it must not stay.
+      // A vanished file is no error, but what was reported of it must not stay.
       let wasTold = table[path]?.isTold ?? false
       table.remove(path)
       if wasTold { try noteGone(path, in: opened) }
     } catch {
-      // A folder that may not be entered: a rescan tells of it, and tries again.
+      // A folder that can't be entered: a rescan reports it and retries.
       table.remove(path)
     }
     return nil
@@ -70,7 +70,7 @@ extension WatchedSource {
     try opened.handOff.flush()
   }
 
-  /// Says once that a file takes longer than one window.
+  /// Reports once that a file takes longer than one window.
   private func noteSettling(
     _ path: BytePath, _ identity: FileIdentity, in opened: Opened
   ) throws(IngestError) {
@@ -79,7 +79,7 @@ extension WatchedSource {
     try opened.handOff.note(
       Sighting(
         source: configuration.path, path: path, state: .settling, identity: identity,
-        asset: known?.asset, reason: "It goes on changing.", seenAt: .now))
+        asset: known?.asset, reason: "It keeps changing.", seenAt: .now))
     try opened.handOff.flush()
   }
 
@@ -89,9 +89,9 @@ extension WatchedSource {
     try opened.handOff.flush()
   }
 
-  // MARK: Taking
+  // MARK: Importing
 
-  /// Takes one group of the files whose wait is over.
+  /// Imports one group of files whose wait is over.
   ///
   /// - Returns: whether more are due.
   func takeDue(_ now: Instant) throws(IngestError) -> Bool {
@@ -105,7 +105,7 @@ extension WatchedSource {
     let later = ContinuousClock().now
     for ending in endings where ending.state == .settling {
       let path = ending.candidate.path
-      // A change that came meanwhile has armed it already, with what it is now.
+      // A change in the meantime has already armed it with its new state.
       guard let entry = taken[path], table[path] == nil,
         let status = try status(of: path, in: opened)
       else { continue }
@@ -145,7 +145,7 @@ extension WatchedSource {
     if let known = candidate.known, known.identity?.isSameFile(as: candidate.identity) == true {
       candidate.silent.insert(known.state)
     }
-    // It is told when one window was not enough, and once.
+    // Settling is reported once, when one window was not enough.
     let isFirstLook = entry.change != .listed && !entry.mustBeQuiet
     if entry.isTold || isFirstLook || candidate.known?.state == .settling {
       candidate.silent.insert(.settling)
@@ -153,8 +153,7 @@ extension WatchedSource {
     group.add(candidate)
   }
 
-  /// Whether a file is one that could not be taken and was renamed back by this
-  /// program: it is tried again by the next rescan, not over and over.
+  /// Whether this program failed to import a file and renamed it back: only rescans retry it.
   private func isGivenBack(_ candidate: Candidate, _ entry: SettlingTable.Entry) -> Bool {
     guard entry.change == .movedIn, let known = candidate.known, known.state == .failed
     else { return false }

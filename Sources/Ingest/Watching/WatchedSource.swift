@@ -3,25 +3,23 @@ import Configuration
 import Files
 import PipelineModel
 
-/// One source of a watch, from the first word of the kernel to the hand-off.
+/// One source of a watch, from kernel events to the hand-off.
 ///
-/// For one thread, which calls `work` whenever something may be due. The source
-/// is kept open only while there is something to do: an open folder keeps its
-/// file system from being unmounted.
+/// Confined to one thread, which calls `work` whenever something may be due. The source is kept
+/// open only while there is work: an open folder prevents unmounting.
 final class WatchedSource {
   typealias Instant = ContinuousClock.Instant
 
-  /// How changes are heard of.
+  /// How changes are found.
   enum Phase {
-    /// It is not there; when it is looked for again.
+    /// The source is missing; when to look for it again.
     case away(Instant)
-    /// By the kernel's word.
+    /// By kernel events.
     case watched(FolderWatch)
-    /// By looking through it.
+    /// By scanning it.
     case polled
   }
 
-  /// A source that is being worked on.
   struct Opened {
     let source: IngestSource
     let handOff: HandOff
@@ -30,28 +28,27 @@ final class WatchedSource {
   let configuration: SourceConfiguration
   let library: IngestLibrary
   let report: any WatchReport
-  /// How often all is looked through, whatever the kernel says.
+  /// The interval of full scans, whatever the kernel reports.
   let rescan: Duration
   private let isStopped: @Sendable () -> Bool
   private let wakeup: Wakeup
 
   private(set) var phase: Phase
-  /// Whether it was told that the source is away.
+  /// Whether the source was reported as away.
   private var isAwayTold = false
-  /// The source as it was when it was found.
+  /// The source's status when it was found.
   private var node: FileStatus?
   private(set) var opened: Opened?
   var table: SettlingTable
   var group = CandidateGroup()
   var schedule: RescanSchedule
-  /// The look through the source that is under way.
   var scan: SourceRescan?
   private var overflows = 0
-  /// Whether it was told that too many files are missing.
+  /// Whether too many missing files were reported.
   var isRefusalTold = false
   /// When something was last done.
   private var lastWork: Instant
-  /// When it was last found that there is nothing to do.
+  /// When there was last found to be nothing to do.
   private var lastRest: Instant
 
   init(
@@ -90,10 +87,9 @@ final class WatchedSource {
     return isBusy
   }
 
-  /// Looks for the source and watches it.
   func begin() throws(IngestError) { try look(ContinuousClock().now) }
 
-  /// When `work` has something to do though nothing is heard.
+  /// When `work` has something to do without any event.
   var nextDeadline: Instant {
     if case .away(let moment) = phase { return moment }
     var next = schedule.next
@@ -102,23 +98,22 @@ final class WatchedSource {
     return next
   }
 
-  /// Looks through it when next there is time: what was due when the disk was full is forgotten.
+  /// Requests a scan, because what was due when the disk was full is forgotten.
   func lookAgain() { schedule.demand(ContinuousClock().now, isSpecial: true) }
 
-  /// Tells the catalog all that it has not been told.
+  /// Commits everything to the catalog.
   func flush() throws(IngestError) { try opened?.handOff.flush() }
 
-  /// Ends the work on the source.
   func finish() throws(IngestError) {
     try opened?.handOff.finish()
     opened = nil
   }
 
-  /// Lets the source go when there has been nothing to do for a while.
+  /// Closes the source after a while without work.
   private func rest(_ now: Instant) throws(IngestError) {
     guard let opened, now - max(lastWork, lastRest) >= .seconds(1) else { return }
     lastRest = now
-    // The kernel does not tell of the removal of a folder that is open.
+    // The kernel does not report the removal of an open folder.
     guard isInPlace(opened.source) else { return try leave(Self.removed(configuration)) }
     try opened.handOff.flush()
     guard now - lastWork >= idleTime else { return }
@@ -135,19 +130,19 @@ final class WatchedSource {
     configuration.emptyFolders == .remove ? Self.folderRest + .seconds(1) : .seconds(1)
   }
 
-  /// How long an emptied folder must have been left alone.
+  /// How long an emptied folder must have been unchanged.
   static let folderRest = Duration.seconds(60)
 
   // MARK: The folder
 
-  /// Opens the source, or finds that it is away.
+  /// Opens the source; gives it up if it is missing.
   func open() throws(IngestError) -> Opened? {
     if let opened { return opened }
     do throws(FileError) {
       let source = try IngestSource(configuration)
       guard let node, try source.folder.status().isSameNode(as: node) else {
         throw FileError(
-          .changed, "“\(configuration.path.printable)” is another folder now.",
+          .changed, "“\(configuration.path.printable)” is now a different folder.",
           path: configuration.path)
       }
       return try open(source)
@@ -177,7 +172,7 @@ final class WatchedSource {
     }
   }
 
-  /// Looks for the source; watches it if it is there.
+  /// Looks for the source; watches it if it exists.
   private func look(_ now: Instant) throws(IngestError) {
     do throws(IngestError) {
       let source = try IngestSource.open(configuration, for: library)
@@ -220,7 +215,7 @@ final class WatchedSource {
     }
   }
 
-  /// Looks through the source from now on, as the kernel does not tell all.
+  /// Polls the source from now on, as the kernel does not report everything.
   private func poll(_ reason: WatchEvent.PollingReason) {
     phase = .polled
     schedule.isPolling = true
@@ -228,7 +223,7 @@ final class WatchedSource {
     report.watch(.polled(source: configuration.path, reason: reason))
   }
 
-  /// Gives a source up that is not there: nothing is inferred about its files.
+  /// Gives up a missing source: nothing is inferred about its files.
   func leave(_ reason: String) throws(IngestError) {
     try opened?.handOff.flush()
     opened = nil
@@ -240,9 +235,9 @@ final class WatchedSource {
     isAwayTold = true
   }
 
-  // MARK: What is heard
+  // MARK: Events
 
-  /// Lets files wait that the kernel tells of.
+  /// Makes files wait that the kernel reports.
   private func hear(_ now: Instant) throws(IngestError) {
     guard case .watched(let watch) = phase else { return }
     let dirty = watch.take()
@@ -265,7 +260,7 @@ final class WatchedSource {
     }
   }
 
-  /// Answers more paths than can be kept.
+  /// Handles more paths than can be kept.
   func crowd(_ now: Instant) {
     report.watch(.crowded(source: configuration.path))
     schedule.demand(now, isSpecial: true)

@@ -65,7 +65,7 @@ struct DamageTests {
         #expect(events.summary["checked"] == .integer(round == 1 ? 2 : 5))
         #expect(events.summary["complete"] == true)
         let got = try workspace.run("get", id)
-        #expect(got.exitCode == 1 && got.output == "" && got.errors.contains("no plain file"))
+        #expect(got.exitCode == 1 && got.output == "" && got.errors.contains("not a regular file"))
         #expect(try workspace.run("show", id).exitCode == 0)
         #expect(try workspace.run("explain", id).exitCode == 0)
         if round == 2 {

@@ -58,7 +58,7 @@ struct AssetComparisonTests {
     try library.append([stored(try id(1)), stored(try id(2))])
     try library.append([.purged(asset: try id(2), digest: digest)])
     #expect(
-      try messages() == ["The manifest has the asset \(try id(1)), the catalog has not."])
+      try messages() == ["The manifest has the asset \(try id(1)), the catalog does not."])
   }
 
   @Test("An asset with other bytes on both sides is reported")

@@ -35,7 +35,7 @@ struct UndoRaceTests {
       return false
     }
     #expect(result.failed == 1 && result.returned == 0)
-    #expect(scene.report.events.first?.reason?.contains("has its place now") == true)
+    #expect(scene.report.events.first?.reason?.contains("is in its place now") == true)
     #expect(try filesBelow(scene.source.path) == ["a": Array("newcomer".utf8)])
     #expect(try scene.assets().contains { $0.name == "a" } && scene.problems().isEmpty)
     try scene.remove("a")

@@ -72,7 +72,7 @@ struct CompletenessTests {
     }
     isWritten.wait()
     #expect(event?.outcome == .settling)
-    #expect(event?.reason == "It was changed while it was taken.")
+    #expect(event?.reason == "It changed while it was being imported.")
     #expect(scene.exists("a"))
     #expect(try scene.folder(of: "a").status(of: "a").permissions == 0o644)
     #expect(try filesBelow(scene.layout.incoming).isEmpty)

@@ -56,7 +56,7 @@ struct LandingChangeTests {
       Issue.record("It is \(step).")
       return
     }
-    #expect(reason == "It was changed while it was taken.")
+    #expect(reason == "It changed while it was being imported.")
     let status = try Descriptor.openFolder(scene.source.path).status(of: "0")
     #expect(status.permissions == 0o640 && !scene.exists("0.returned-1"))
   }

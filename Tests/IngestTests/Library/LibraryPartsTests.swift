@@ -71,7 +71,7 @@ struct LibraryPartsTests {
     #expect(try refusal(of: name).message.contains("link"))
     try root.remove(name)
     try root.writeDurably([], as: name)
-    #expect(try refusal(of: name).message.contains("no folder"))
+    #expect(try refusal(of: name).message.contains("not a folder"))
     #expect(try Descriptor.openFolder(target).entries().isEmpty)
     try root.remove(name)
     try scene.library()
