@@ -18,7 +18,7 @@ struct StageLimitTests {
   func firstRun() throws {
     try SmallPlugin.write(into: workspace)
     let doctor = try workspace.run("doctor").output
-    let areHeld = doctor.contains("The kernel holds workers to memory")
+    let areHeld = doctor.contains("The kernel limits workers' memory")
     let sentence = "Not all limits of stages can be held here."
     // Who does not read it has not been told: cron would mail it.
     #expect(try workspace.run("run").errors == "")
