@@ -4,8 +4,8 @@ enum Help {
     let width = verbs.map { $0.name.count }.max() ?? 0
     let list = verbs.map { "  \(pad($0.name, width))  \($0.summary)" }.joined(separator: "\n")
     return """
-      pipeline ingests pictures: it moves files from watch folders into a content-addressed
-      library, records each under a UUID, and makes thumbnails and other renditions.
+      pipeline ingests pictures from watch folders into a content-addressed library,
+      records each under a UUID, and makes thumbnails and other renditions.
 
       Usage: pipeline VERB [OPTIONS] [ARGUMENTS]
 

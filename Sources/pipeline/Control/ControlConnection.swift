@@ -71,7 +71,7 @@ final class ControlConnection: Sendable {
       fail(
         code: "version",
         message: "The pipeline that works on the library is version \(Pipeline.version) and does "
-        + "not understand this request: restart it, or wait until it ends.", .fatal)
+          + "not understand this request: restart it, or wait until it ends.", .fatal)
       return true
     }
     state.withLock { $0.request = question.request }
@@ -159,7 +159,7 @@ final class ControlConnection: Sendable {
       fail(
         code: "interrupted",
         message: "The pipeline that works on the library was asked to end before this was done. "
-        + "What was done is safe; the next run does the rest.", .fatal)
+          + "What was done is safe; the next run does the rest.", .fatal)
     } else {
       send(.refused)
       finish()

@@ -28,7 +28,7 @@ struct LibraryCheck: DoctorCheck {
       return Finding(
         name, .failed, "“\(nearest.path.printable)” can't be written by this user.",
         advice: "Run the program as the library's owner, or make the file system "
-        + "writable. Verbs that only read work anyway.")
+          + "writable. Verbs that only read work anyway.")
     }
     if nearest.path == path, let finding = shared(name, nearest) { return finding }
     return Finding(

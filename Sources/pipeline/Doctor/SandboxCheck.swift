@@ -18,7 +18,7 @@ struct SandboxCheck: DoctorCheck {
       return Finding(
         "landlock", .warning, "The kernel has no Landlock: \(list).",
         advice: "Use Linux 5.13 or newer and add “landlock” to its boot parameter "
-        + "“lsm”; until then accept files only from people you trust.")
+          + "“lsm”; until then accept files only from people you trust.")
     }
     return Finding("landlock", .ok, "Landlock ABI version \(support.landlockABI): \(list).")
   }
@@ -30,10 +30,10 @@ struct SandboxCheck: DoctorCheck {
     return Finding(
       "namespaces", .warning,
       "Workers can't get a private root folder (\(reason)): they can read the size, times and "
-      + "attributes of files that they may not open, if they guess the paths.",
+        + "attributes of files that they may not open, if they guess the paths.",
       advice: "Allow user namespaces (sysctl user.max_user_namespaces; on Ubuntu an AppArmor "
-      + "profile, in a container its seccomp filter, in a systemd unit "
-      + "RestrictNamespaces and SystemCallFilter), or accept that.")
+        + "profile, in a container its seccomp filter, in a systemd unit "
+        + "RestrictNamespaces and SystemCallFilter), or accept that.")
   }
 
   private func filter(_ support: SandboxSupport) -> Finding {

@@ -17,7 +17,7 @@ struct HardLinkTrial: FileSystemTrial {
       return Finding(
         name, .warning, "The link count of a file with two names is not 2.",
         advice: "Files with other hard links may be moved by rename: set \"take\" of "
-        + "the sources to \"copy\".")
+          + "the sources to \"copy\".")
     }
     return Finding(name, .ok, "Workers get originals without copying them.")
   }

@@ -15,9 +15,9 @@ struct LeaseTrial: FileSystemTrial {
       return Finding(
         name, .warning,
         "Whether a file is open for writing can't be detected here: leases are "
-        + "\(lease == .granted ? "granted all the same" : "not available").",
+          + "\(lease == .granted ? "granted all the same" : "not available").",
         advice: "Files in such a source count as complete once they are quiet: set "
-        + "\"settle\" to more than the longest pause of the programs that write them.")
+          + "\"settle\" to more than the longest pause of the programs that write them.")
     }
     try make("quiet", "quiet", in: folder)
     let reader = try Descriptor.open("quiet", in: folder, flags: O_RDONLY)
