@@ -133,7 +133,7 @@ struct VerbTests {
     }
     let before = try told()
     let words = try workspace.run("explain", "inbox/a").output
-    #expect(words.contains("a is imported\n  Nothing: its bytes are in the library. A new file of"))
+    #expect(words.contains("a is imported\n  Nothing: its bytes are in the library. A new file"))
     // As version 3 left it.
     let older = """
       DROP INDEX asset_origin; CREATE INDEX asset_source ON asset (source); PRAGMA user_version = 3;
