@@ -140,7 +140,7 @@ struct PluginCheckTests {
       "cancelling",
       Sample(
         work: "if 'lost' in state: return {'outcome': 'skipped', 'reason': 'Lost.'}",
-        cancel: "state['lost'] = True"), "had another result"
+        cancel: "state['lost'] = True"), "had a different result"
     ),
     ("end of input", Sample(end: "time.sleep(60)"), "goes on"),
     ("writing", Sample(work: "open(path + '.bak', 'w').write('x')"), "made “1.bak”"),
