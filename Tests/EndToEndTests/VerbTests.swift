@@ -212,7 +212,7 @@ struct VerbTests {
     for verb in ["list", "status"] {
       let outcome = try workspace.run("--config", configuration, BytePath(verb))
       #expect(outcome.exitCode == 1)
-      #expect(outcome.errors.contains("nothing is in it yet"))
+      #expect(outcome.errors.contains("is new and still empty"))
       #expect(!outcome.errors.contains("rebuild"))
     }
     #expect(try workspace.run("--config", configuration, "plan").exitCode == 0)
