@@ -82,7 +82,7 @@ import Testing
         "/sizes/0/sharpen/sigma", "-0.5"
       ),
       (["tags": ["a", "b", "a"]], .badValue, "/tags/2", "“a” twice"),
-      (["tags": [1]], .wrongType, "/tags/0", "a text or null"),
+      (["tags": [1]], .wrongType, "/tags/0", "a string or null"),
     ] as [(JSONValue, ConfigurationError.Code, String, String)])
   func invalid(
     value: JSONValue, code: ConfigurationError.Code, pointer: String, words: String
@@ -144,7 +144,7 @@ import Testing
       ])
     #expect(found[0].message == "There is no plugin “thumbnial”; did you mean “thumbnail”?")
     // What a program's options are, only the program can say.
-    #expect(found[2].message.contains("a process of its own"))
+    #expect(found[2].message.contains("a separate process"))
     #expect(found[4].message.contains("known plugins are “broken”, “thumbnail”"))
     #expect(found.allSatisfy { $0.file == file })
     #expect(configuration.problems(plugins: [:]).count == 5)

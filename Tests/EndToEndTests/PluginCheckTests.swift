@@ -115,7 +115,7 @@ struct PluginCheckTests {
     (
       "options",
       Sample(manifest: "M['options']['properties'] = {'a': {'type': 'string', 'default': 1}}"),
-      "must be a text"
+      "must be a string"
     ),
     ("options", Sample(manifest: "M['options']['oneOf'] = []"), "not supported"),
     ("good files", Sample(work: "result['facts'] = {'length': size}"), "the fact “length”"),

@@ -52,8 +52,8 @@ struct PluginSkeletonTests {
   @Test("Names and languages that can't be are refused with what can")
   func refusals() throws {
     let cases: [([BytePath], String)] = [
-      (["X", "--language", "c"], "small letters"),
-      (["a/b", "--language", "c"], "small letters"),
+      (["X", "--language", "c"], "lowercase letters"),
+      (["a/b", "--language", "c"], "lowercase letters"),
       (["test", "--language", "c"], "a subcommand of this"),
       (["x", "--language", "pyton"], "did you mean “python”?"),
       (["x", "--language", "rust"], "swift, c or python"), (["x"], "Name a language"),

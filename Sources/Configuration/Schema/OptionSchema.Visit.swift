@@ -1,12 +1,12 @@
 import PipelineModel
 
 extension OptionSchema {
-  /// One walk through a value.
+  /// One traversal of a value.
   struct Visit {
     let root: JSONValue
     var errors: [ConfigurationError] = []
     private var patterns: [String: SchemaPattern] = [:]
-    /// How many more steps patterns may take, for all texts together.
+    /// The remaining steps of patterns for all strings together.
     private var budget = 10_000_000
 
     init(root: JSONValue) { self.root = root }
@@ -17,7 +17,7 @@ extension OptionSchema {
       errors.append(ConfigurationError(code: code, message: message, pointer: pointer))
     }
 
-    /// Checks a value and all that is in it.
+    /// Checks a value recursively.
     mutating func check(_ value: JSONValue, against schema: JSONValue, at pointer: String) {
       let schema = resolved(schema, in: root)
       let subject = JSONPointer.subject(pointer)
@@ -53,7 +53,7 @@ extension OptionSchema {
       switch type {
       case "object": "an object"
       case "array": "a list"
-      case "string": "a text"
+      case "string": "a string"
       case "number": "a number"
       case "integer": "a whole number"
       case "boolean": "true or false"
@@ -86,7 +86,7 @@ extension OptionSchema {
         if let schema = known[key] {
           check(member, against: schema, at: place)
         } else if rest?.bool == false {
-          // What is there already can't be meant.
+          // Don't suggest keys that are present.
           let missing = known.keys.filter { members[$0] == nil }
           let hint =
             NearestName.find(key, among: missing.sorted()).map { "; did you mean \(quoted($0))?" }
@@ -178,7 +178,7 @@ extension OptionSchema {
           .badValue, "\(subject) is too long to be compared with the pattern \(quoted(pattern)).",
           at: pointer)
       case false?:
-        let expected = schema["x-expected"]?.string ?? "a text that matches \(quoted(pattern))"
+        let expected = schema["x-expected"]?.string ?? "a string that matches \(quoted(pattern))"
         let code: ConfigurationError.Code =
           switch schema["x-kind"]?.string {
           case "duration": .badDuration
@@ -196,7 +196,7 @@ extension OptionSchema {
         patterns[pattern] = compiled
         return compiled.isFound(in: text, budget: &budget)
       } catch {
-        // It was refused with the schema.
+        // The schema was already rejected because of this pattern.
         return false
       }
     }
