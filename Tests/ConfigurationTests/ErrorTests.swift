@@ -82,10 +82,10 @@ import Testing
       "“move” or “copy”", "did you mean “move”?")
     for key in ["complete", "duplicates", "take", "emptyFolders"] {
       try expect(
-        withSource(#""\#(key)": "x""#), .badValue, "/sources/0/\(key)", "“x”", "allowed is")
+        withSource(#""\#(key)": "x""#), .badValue, "/sources/0/\(key)", "“x”", "allowed: ")
     }
     for key in ["isolation", "storage"] {
-      try expect(withStage(#""\#(key)": "x""#), .badValue, "/stages/0/\(key)", "“x”", "allowed is")
+      try expect(withStage(#""\#(key)": "x""#), .badValue, "/stages/0/\(key)", "“x”", "allowed: ")
     }
   }
 
@@ -140,7 +140,7 @@ import Testing
   func stageName(name: String) throws {
     try expect(
       #"{"library": "l", "stages": [{"name": "\#(name)", "plugin": "p"}]}"#, .badValue,
-      "/stages/0/name", "expected is small letters")
+      "/stages/0/name", "expected lowercase letters")
   }
 
   @Test("A stage's name is short enough for a folder")

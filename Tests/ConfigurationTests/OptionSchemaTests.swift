@@ -56,8 +56,8 @@ import Testing
     "Each keyword finds what breaks it, with a pointer",
     arguments: [
       (["qualty": 80], .unknownKey, "/qualty", "did you mean “quality”?"),
-      (["quality": 0], .badValue, "/quality", "the least allowed is 1"),
-      (["quality": 101], .badValue, "/quality", "the most allowed is 100"),
+      (["quality": 0], .badValue, "/quality", "the minimum allowed is 1"),
+      (["quality": 101], .badValue, "/quality", "the maximum allowed is 100"),
       (["quality": 80.5], .wrongType, "/quality", "a whole number"),
       (["format": "jpg"], .badValue, "/format", "did you mean “jpeg”?"),
       (["sizes": []], .badValue, "/sizes", "at least 1"),

@@ -158,7 +158,7 @@ struct PluginCheckTests {
   static let renditions: [(work: String, reason: String)] = [
     ("result['renditions'] = [{**rendition('a.png', b'x', 1), 'path': 'b.png'}]", "has no file"),
     ("result['renditions'] = [rendition('a.png', b'', 1)]", "an empty file"),
-    ("result['renditions'] = [rendition('a.png', b'GIF89a', 1)]", "begins as image/gif does"),
+    ("result['renditions'] = [rendition('a.png', b'GIF89a', 1)]", "begins like image/gif"),
     (
       "result['renditions'] = [rendition('a.png', open('/dev/null','rb').read() + PNG, 2)]",
       "× 1 pixels"

@@ -65,7 +65,7 @@ extension OptionSchema {
       let choices = schema["enum"]?.array ?? schema["const"].map { [$0] }
       guard let choices, !choices.contains(where: { $0.means(value) }) else { return }
       var message = "\(JSONPointer.subject(pointer)) is \(value.wording); "
-      message += "allowed is \(alternatives(choices.map(\.wording)))"
+      message += "allowed: \(alternatives(choices.map(\.wording)))"
       if let text = value.string,
         let near = NearestName.find(text, among: choices.compactMap(\.string))
       {
@@ -185,7 +185,7 @@ extension OptionSchema {
           case "size": .badSize
           default: .badValue
           }
-        report(code, "\(subject) is \(quoted(text)); expected is \(expected).", at: pointer)
+        report(code, "\(subject) is \(quoted(text)); expected \(expected).", at: pointer)
       }
     }
 
@@ -208,12 +208,12 @@ extension OptionSchema {
       let subject = JSONPointer.subject(pointer)
       if let least = schema["minimum"], let bound = least.double, number < bound {
         report(
-          .badValue, "\(subject) is \(value.wording); the least allowed is \(least.wording).",
+          .badValue, "\(subject) is \(value.wording); the minimum allowed is \(least.wording).",
           at: pointer)
       }
       if let most = schema["maximum"], let bound = most.double, number > bound {
         report(
-          .badValue, "\(subject) is \(value.wording); the most allowed is \(most.wording).",
+          .badValue, "\(subject) is \(value.wording); the maximum allowed is \(most.wording).",
           at: pointer)
       }
     }
