@@ -1,22 +1,22 @@
 # Builds, tests, installs and measures `pipeline`. `make help` lists the targets.
 #
-# Needed: Debian 12 or alike, and Swift 6.3 or newer in PATH. `run` and `test`
-# install missing packages with apt; they never call apt if all are there.
+# Requires Debian 12 or similar and Swift 6.3 or newer in PATH. `run` and `test`
+# install missing packages with apt; they don't call apt if none is missing.
 
 # --- Packages, in one place -------------------------------------------------
 
-# To build: headers of the C libraries, and pkg-config that finds them.
+# To build: headers of the C libraries, and pkg-config to find them.
 BUILD_PACKAGES = libvips-dev libjpeg-dev libtiff-dev zlib1g-dev libzimg-dev libsqlite3-dev \
 	libmagic-dev libssl-dev libseccomp-dev libgexiv2-dev pkg-config
-# To test: plugins in C are compiled, those in Python run, the database is read from outside, and
-# workers are watched.
+# To test: tests compile plugins in C, run plugins in Python, read the database with sqlite3 and
+# trace workers.
 TEST_PACKAGES = gcc libc6-dev make python3 python3-pil sqlite3 strace util-linux libjpeg-turbo-progs
-# To measure: the stopwatch, and what is always compared with. ImageMagick, sigal and git-annex are
-# compared with where they are installed.
+# To measure: hyperfine and the programs always compared with. ImageMagick, sigal and git-annex are
+# included if installed.
 BENCH_PACKAGES = hyperfine libvips-tools libjpeg-turbo-progs jq python3
-# To measure what scaling costs in quality, and how facts compare, beside what is needed to measure.
+# To measure the quality of scaling and the accuracy of facts, in addition to the above.
 QUALITY_PACKAGES = ffmpeg python3-pil libimage-exiftool-perl
-# To install: gives the installed files the place of their Swift libraries.
+# To install: sets the installed files' search path for Swift libraries.
 INSTALL_PACKAGES = patchelf
 
 # --- Places -----------------------------------------------------------------
@@ -26,9 +26,10 @@ DESTDIR =
 SWIFT = swift
 RELEASE = .build/release
 
-# Libraries without which a plugin is left out, by their names in pkg-config. SwiftPM keeps what
-# Package.swift found until this variable differs, so a library that comes later is noticed.
-# Asked anew for each recipe, because `packages` may just have installed one.
+# The optional libraries that are installed, by pkg-config name; without one, its plugin is left
+# out. SwiftPM caches the evaluation of Package.swift until this variable changes, so a library
+# installed later is noticed. It is expanded anew for each recipe, because `packages` may just
+# have installed one.
 FOUND = $(shell for name in gexiv2; do ! pkg-config --exists $$name || printf '%s ' $$name; done)
 export PIPELINE_FOUND_LIBRARIES = $(FOUND)
 
@@ -36,7 +37,7 @@ SHELL = /bin/bash
 .SHELLFLAGS = -eu -o pipefail -c
 .DEFAULT_GOAL = help
 MAKEFLAGS += --no-print-directory
-# Builds share one folder, so two at a time would only wait for each other.
+# Builds share one folder, so concurrent ones would only wait for each other.
 .NOTPARALLEL:
 .PHONY: help run test build check lint warnings install uninstall faults fuzz corpus damaged bench quality sanitize \
 	clean packages test-packages toolchain
@@ -62,7 +63,7 @@ run: packages build ## Install what is missing, build, make samples, and run the
 	@echo '  $(RELEASE)/pipeline show ID                                  one picture with its facts'
 	@echo '  $(RELEASE)/pipeline get ID --rendition preview -o thumb.jpg  a thumbnail'
 	@echo '  library/originals/                                           the bytes as they came'
-	@echo '(ID is any unique beginning or end of a key that list prints.)'
+	@echo '(ID is any unique prefix or suffix of an ID that list prints.)'
 
 test: packages test-packages toolchain ## Install what is missing, build, and run all tests
 	@umask 022; Tests/all '$(SWIFT)'
@@ -76,7 +77,7 @@ check: lint warnings test ## What CI runs: format, no warnings, import boundarie
 lint: toolchain
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Plugins Tests
 
-# In a folder of its own: other flags in .build would build everything anew each time.
+# In a separate folder: different flags in .build would rebuild everything each time.
 warnings: packages toolchain
 	@umask 022; $(SWIFT) build --build-tests --scratch-path .build/warnings \
 	  -Xswiftc -warnings-as-errors < /dev/null
@@ -95,26 +96,27 @@ uninstall: ## Remove what `make install` put there, and nothing else
 
 # --- Now and then -----------------------------------------------------------
 
-# Each fault everywhere, not at a selection of places; PIPELINE_KILLS says how many random kills.
+# Every fault at every place, not only at a selection; PIPELINE_KILLS sets the number of random
+# kills.
 faults: packages test-packages toolchain ## Inject every fault in full, and print a line for each
 	@umask 022; Tests/faults '$(SWIFT)'
 
-# Other changes and sayings each time, but for the same PIPELINE_SEED.
-fuzz: packages test-packages toolchain ## Feed every prefix of small files, 10,000 damaged ones, 1,000,000 sayings of plugins
+# Inputs differ each time unless PIPELINE_SEED is set.
+fuzz: packages test-packages toolchain ## Feed every prefix of small files, 10,000 damaged ones and 1,000,000 plugin messages
 	@umask 022; Tests/fuzz '$(SWIFT)'
 
 # The folder that PIPELINE_CORPUS names is only read.
-corpus: packages build ## Run every bundled stage on a folder of any files, and check what becomes of them
+corpus: packages build ## Run every bundled stage on a folder of any files, and check the results
 	@Packaging/require-packages jq
 	@Tests/corpus
 
-# Other changes each time, but for the same PIPELINE_SEED; PIPELINE_FILES says how many. JPEGs of the
-# folder that PIPELINE_CORPUS names are only read; without it pictures are drawn.
-damaged: packages test-packages build ## Cut and alter 2,000 JPEGs, and look beside other programs what is made of them
+# Changes differ each time unless PIPELINE_SEED is set; PIPELINE_FILES sets their number. The
+# folder that PIPELINE_CORPUS names is only read; without it pictures are drawn.
+damaged: packages test-packages build ## Truncate and alter 2,000 JPEGs, and compare the results with other programs'
 	@Tests/damaged
 
 # The folder that PIPELINE_CORPUS names is only read; without it photographs are drawn.
-bench: packages build ## Measure speed, memory and start-up beside other programs
+bench: packages build ## Measure speed, memory and start-up, compared with other programs
 	@Packaging/require-packages $(BENCH_PACKAGES)
 	@Benchmarks/suite
 
@@ -124,8 +126,8 @@ quality: packages build ## Compare thumbnails by PSNR and SSIM, fast with exact 
 	@Benchmarks/quality
 	@[ -z "$${PIPELINE_CORPUS:-}" ] || Benchmarks/quality-beside-vips
 
-# Plugins are loaded by the program, so it has to export the sanitizer's functions to them.
-# SQLite, libvips and others are not instrumented: what they keep for good is no leak of ours.
+# The program loads plugins, so it must export the sanitizer's functions to them.
+# SQLite, libvips and others are not instrumented: memory that they never free is not our leak.
 SANITIZED = -Xlinker --export-dynamic --no-parallel
 sanitize: packages test-packages toolchain ## Run the tests under the thread and address sanitizers
 	@umask 022; TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/thread-sanitizer.suppressions \
@@ -133,7 +135,7 @@ sanitize: packages test-packages toolchain ## Run the tests under the thread and
 	@umask 022; ASAN_OPTIONS=detect_leaks=0 \
 	  $(SWIFT) test --scratch-path .build/address --sanitize=address $(SANITIZED) < /dev/null
 
-# --- What the others need ---------------------------------------------------
+# --- Prerequisites ----------------------------------------------------------
 
 packages:
 	@Packaging/require-packages $(BUILD_PACKAGES)

@@ -1,8 +1,8 @@
-# What the cases make of the rounds that `alternate` prints.
+# Functions that turn the rounds printed by `alternate` into measures.
 
 def pairs(one; other): [.[one] // [], .[other] // []] | transpose | map(select(all(. != null)));
 
-# How many times as fast the first was as the second, for each round that both had.
+# How many times as fast the first is as the second, for each round that both ran.
 def timesAsFast(one; other): pairs(one; other) | map(.[1].seconds / .[0].seconds);
 
 def timesAsLong(one; other): pairs(one; other) | map(.[0].seconds / .[1].seconds);
@@ -20,8 +20,8 @@ def short: . * 10000 | round / 10000;
 def spread: { median: (median | short), least: (min | short), most: (max | short),
   rounds: map(short) };
 
-# Each name with its text, its bounds and whether they are met. A measure of which nothing is known,
-# because the other program is not installed, is left out here and named as a program.
+# Each measure with its text, its bounds and whether they are met. A measure without values, because
+# the other program is not installed, is omitted here; that program is listed instead.
 def judged($measures):
   with_entries(select(.value | length > 0) | .key as $name
     | ($measures[$name] // error("\($name) is not in measures.json")) as $about

@@ -1,12 +1,12 @@
 package import PipelineModel
 
-/// One thing that is wrong in `pipeline.json` or in the options of a stage.
+/// A problem in `pipeline.json` or in the options of a stage.
 package struct ConfigurationError: Error, Sendable, Hashable {
   /// The kind of problem, for scripts.
   package enum Code: String, Sendable, Hashable, CaseIterable {
     /// The file can't be opened or read.
     case unreadable
-    /// Others may write the file, or it belongs to somebody else.
+    /// The file is writable by others or belongs to another user.
     case untrusted
     /// The file is larger than 1 MiB, or nested too deeply.
     case tooLarge
@@ -14,37 +14,37 @@ package struct ConfigurationError: Error, Sendable, Hashable {
     case syntax
     /// An object has the same key twice.
     case duplicateKey
-    /// A key that nobody knows.
+    /// A key that does not exist.
     case unknownKey
-    /// A key that must be there is not.
+    /// A required key is missing.
     case missingKey
-    /// A value of another type than expected.
+    /// A value of the wrong type.
     case wrongType
     /// A value of the right type that is not allowed.
     case badValue
-    /// A text that is no duration.
+    /// A string that is not a duration.
     case badDuration
-    /// A text that is no size.
+    /// A string that is not a size.
     case badSize
-    /// A pattern that is no glob.
+    /// A pattern that is not a glob.
     case badGlob
-    /// A path that the kernel could not take.
+    /// A path that the kernel can't use.
     case badPath
-    /// Two stages with one name.
+    /// Two stages have the same name.
     case duplicateStage
-    /// Two stages that do the same.
+    /// Two stages do the same work.
     case sameWork
-    /// A need that names no stage.
+    /// `needs` names a stage that does not exist.
     case unknownStage
     /// A plugin that was not found.
     case unknownPlugin
     /// Stages that wait for each other.
     case cycle
-    /// Folders that are the same, or one inside the other, and must not be.
+    /// Folders that must be separate are the same or nested.
     case overlap
-    /// Two keys that say different things about one setting.
+    /// Two keys contradict each other.
     case conflict
-    /// A plugin's schema of its options that this program can't work with.
+    /// A plugin's option schema that this program can't use.
     case badSchema
   }
 
@@ -52,13 +52,13 @@ package struct ConfigurationError: Error, Sendable, Hashable {
   package var code: Code
   /// A sentence: what is wrong, the value, and what is allowed.
   package var message: String
-  /// Where, as a JSON pointer (RFC 6901); `nil` where the file as a whole is meant.
+  /// The place as a JSON pointer (RFC 6901); `nil` for the file as a whole.
   package var pointer: String?
-  /// The configuration file, where it is known.
+  /// The configuration file, if known.
   package var file: BytePath?
-  /// The line of the value in the file, from 1, where it is known.
+  /// The line of the value, from 1, if known.
   package var line: Int?
-  /// The column of the value in the line, in characters from 1, where it is known.
+  /// The column of the value, in characters from 1, if known.
   package var column: Int?
 
   /// Makes an error.

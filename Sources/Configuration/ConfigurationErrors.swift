@@ -1,14 +1,14 @@
-/// All that is wrong in a configuration, in the order of the file where that is known.
+/// All problems in a configuration, in file order if known.
 package struct ConfigurationErrors: Error, Sendable, Hashable {
   /// The problems, at least one.
   package let errors: [ConfigurationError]
 
-  /// Makes a collection of problems that is not empty.
+  /// Makes a non-empty collection of problems.
   package init(_ first: ConfigurationError, _ others: [ConfigurationError] = []) {
     errors = [first] + others
   }
 
-  /// Makes a collection, or `nil` where there are no problems.
+  /// Makes a collection, or `nil` if there are no problems.
   package init?(_ errors: [ConfigurationError]) {
     guard !errors.isEmpty else { return nil }
     self.errors = errors
@@ -16,7 +16,7 @@ package struct ConfigurationErrors: Error, Sendable, Hashable {
 }
 
 extension ConfigurationErrors: CustomStringConvertible {
-  /// One problem a line.
+  /// One problem per line.
   package var description: String {
     errors.map(\.description).joined(separator: "\n")
   }

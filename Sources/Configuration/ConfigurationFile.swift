@@ -2,15 +2,15 @@ import Files
 import Glibc
 package import PipelineModel
 
-/// The configuration as a file: where it is, and whether it may be trusted.
+/// Locates the configuration file, checks whether to trust it, and reads it.
 package enum ConfigurationFile {
-  /// The largest file that is read, in bytes.
+  /// The maximum file size, in bytes.
   package static let greatestSize = 1 << 20
 
   /// Finds the configuration: `--config`, `$PIPELINE_CONFIG`, `pipeline.json` in the working
   /// folder, in `$XDG_CONFIG_HOME/pipeline` (or `~/.config/pipeline`), in `/etc/pipeline`.
   ///
-  /// What the user names is returned whether it is there or not, so that a slip of the pen is
+  /// A file that the user names is returned even if it does not exist, so that a typing error is
   /// reported and no other file is used instead.
   ///
   /// - Parameters:
@@ -29,12 +29,12 @@ package enum ConfigurationFile {
     }
   }
 
-  /// The places that are looked at where the user names none, in this order.
+  /// The places searched in this order if the user names none.
   package static func places(
     environment: [String: BytePath], workingFolder: BytePath
   ) -> [BytePath] {
     var places = [workingFolder.appending("pipeline.json").normalized]
-    // A relative path is invalid and to be ignored (XDG Base Directory Specification 0.8).
+    // The XDG Base Directory Specification 0.8 requires relative paths to be ignored.
     if let base = environment["XDG_CONFIG_HOME"], base.isAbsolute {
       places.append(base.appending("pipeline/pipeline.json").normalized)
     } else if let home = environment["HOME"], home.isAbsolute {
@@ -44,17 +44,18 @@ package enum ConfigurationFile {
     return places
   }
 
-  /// Reads a configuration file that only its trusted owner can have written.
+  /// Reads a configuration file that only a trusted owner can have written.
   ///
-  /// One descriptor is used throughout, so that what was examined is what is read.
+  /// It uses one descriptor throughout, so that the file read is the file checked.
   ///
   /// - Throws: `unreadable`, `untrusted` or `tooLarge`.
   package static func read(_ file: BytePath) throws(ConfigurationError) -> [UInt8] {
     guard !file.bytes.contains(0) else {
       throw ConfigurationError(
-        code: .badPath, message: "The path of the configuration has a NUL character.", file: file)
+        code: .badPath, message: "The path of the configuration contains a NUL character.",
+        file: file)
     }
-    // A FIFO must not hold the program up (open(2), O_NONBLOCK).
+    // Opening a FIFO must not block (open(2), O_NONBLOCK).
     let descriptor = retrying {
       open(file.bytes.map { CChar(bitPattern: $0) } + [0], O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     }
@@ -70,20 +71,20 @@ package enum ConfigurationFile {
     return try contents(of: place.number, file: file)
   }
 
-  /// Why a file is not to be trusted, or `nil`.
+  /// Why a file is not trusted, or `nil`.
   private static func distrust(_ place: Descriptor) throws(FileError) -> String? {
     let status = try place.status()
     guard status.kind == .regular else { return "The configuration is not a file." }
     let access = WriteAccess()
     let owner = access.owner(of: status)
     guard owner == .user || owner == .root else {
-      return "The configuration belongs to \(owner.words), and not to you "
+      return "The configuration belongs to \(owner.words), not to you "
         + "(\(geteuid())) or root; its owner could make the program do anything in your name. "
         + "Copy it to a file of your own."
     }
     return try access.others(status, at: place).map { others in
       let mode = String(status.permissions, radix: 8)
-      return "The configuration (mode \(mode)) may be written by \(others), who could make the "
+      return "The configuration (mode \(mode)) is writable by \(others), who could make the "
         + "program do anything in your name. Run chmod go-w on it."
     }
   }

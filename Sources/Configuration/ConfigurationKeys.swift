@@ -1,5 +1,5 @@
-// Decoder, schema and effective configuration all read these tables, so that a key
-// can't be known to one of them alone.
+// The decoder, the schema and the effective configuration share these tables, so that
+// they all know the same keys.
 
 /// The keys of `pipeline.json`.
 enum TopKey: String, CaseIterable {
@@ -24,7 +24,7 @@ package enum LimitKey: String, CaseIterable {
   case time, cpu, memory, outputBytes, files, processes, inputBytes, pixels, frames
 }
 
-/// The keys of what a plugin in a worker is allowed.
+/// The keys of a stage's `allow`.
 enum AllowKey: String, CaseIterable {
   case network, exec, read, write
 }

@@ -2,7 +2,7 @@ import PipelineModel
 
 /// The configuration that `pipeline init` writes.
 package enum InitialConfiguration {
-  /// A working `pipeline.json`: one watched folder, identification, and two sizes of thumbnails.
+  /// Returns a working `pipeline.json`: one watched folder, identification and two thumbnail sizes.
   ///
   /// - Parameters:
   ///   - library: The library's folder, relative to the file or absolute; by default `library`.

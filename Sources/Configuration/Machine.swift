@@ -1,12 +1,12 @@
 import Glibc
 
-/// What the defaults depend on: the machine that the program runs on.
+/// Properties of the machine on which defaults depend.
 package enum Machine {
-  /// The number of processors that this process may run on, at least 1.
+  /// The number of processors that this process may use, at least 1.
   ///
-  /// From `Cpus_allowed` in `/proc/self/status` (proc(5)), which is the mask that
-  /// sched_getaffinity(2) gives; glibc declares that function for `_GNU_SOURCE` only, which the
-  /// `Glibc` module is built without.
+  /// Counts `Cpus_allowed` in `/proc/self/status` (proc(5)), the mask that sched_getaffinity(2)
+  /// returns; glibc declares that function only for `_GNU_SOURCE`, without which the `Glibc`
+  /// module is built.
   package static let processors: Int = {
     let allowed = allowedProcessors()
     return allowed > 0 ? allowed : max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
@@ -23,13 +23,13 @@ package enum Machine {
     let line = buffer[..<count].split(separator: UInt8(ascii: "\n")).first {
       $0.starts(with: label)
     }
-    // Hexadecimal digits in groups with commas between them.
+    // Hexadecimal digits in groups separated by commas.
     return (line ?? []).dropFirst(label.count).reduce(0) { sum, byte in
       sum + (Character(Unicode.Scalar(byte)).hexDigitValue ?? 0).nonzeroBitCount
     }
   }
 
-  /// The memory of the machine in bytes (sysconf(3)), at least 256 MiB.
+  /// The machine's memory in bytes (sysconf(3)), at least 256 MiB.
   package static let physicalMemory: Int = {
     let pages = sysconf(Int32(_SC_PHYS_PAGES))
     let size = sysconf(Int32(_SC_PAGESIZE))

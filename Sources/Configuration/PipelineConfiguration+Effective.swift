@@ -1,10 +1,11 @@
 package import PipelineModel
 
 extension PipelineConfiguration {
-  /// The configuration as `pipeline.json` would write it with every default spelled out.
+  /// The configuration as a complete `pipeline.json` with all defaults.
   ///
-  /// Paths are absolute. Keys without a default that are not set are absent. Decoded again it is
-  /// the same configuration, with limits that were not set, unless a path has bytes that are not UTF-8, which JSON can't hold.
+  /// Paths are absolute; unset keys without a default are absent. Decoding it yields the same
+  /// configuration with unset limits filled in, unless a path is not UTF-8, which JSON can't
+  /// represent.
   package func effective() -> JSONValue {
     members { (key: TopKey) in
       switch key {
@@ -50,7 +51,7 @@ extension StageConfiguration {
       case .plugin: .string(plugin)
       case .needs: .array(needs.map { .string($0) })
       case .concurrency: .integer(concurrency)
-      // Short for two of the limits, which are written below.
+      // Abbreviations of two limits, which are written below.
       case .timeout, .memory: nil
       case .limits: limits.filled(memory: share, mayExecute: allow.exec).effective()
       case .attempts: .integer(attempts)
@@ -65,7 +66,7 @@ extension StageConfiguration {
 }
 
 extension StageLimits {
-  /// The limits that are set, as `pipeline.json` would write them.
+  /// The limits that are set, as in `pipeline.json`.
   package func effective() -> JSONValue {
     members { (key: LimitKey) in
       switch key {

@@ -4,7 +4,7 @@ extension PipelineConfiguration {
   /// Reads, decodes and validates a configuration file.
   ///
   /// - Parameter file: An absolute path.
-  /// - Throws: Everything that is wrong with it.
+  /// - Throws: All problems of the file.
   package static func load(
     file: BytePath
   ) throws(ConfigurationErrors) -> PipelineConfiguration {
@@ -19,12 +19,12 @@ extension PipelineConfiguration {
 
   /// Decodes and validates the bytes of a configuration file.
   ///
-  /// Plugins and their options are not looked at; see `problems(plugins:)`.
+  /// Plugins and their options are not checked; see `problems(plugins:)`.
   ///
   /// - Parameters:
   ///   - bytes: JSON (RFC 8259) in UTF-8, at most 1 MiB.
-  ///   - file: The absolute path that they were read from.
-  /// - Throws: Everything that is wrong with it.
+  ///   - file: The absolute path of the file.
+  /// - Throws: All problems of the file.
   package static func decode(
     bytes: some Sequence<UInt8>, file: BytePath
   ) throws(ConfigurationErrors) -> PipelineConfiguration {
@@ -52,7 +52,7 @@ extension PipelineConfiguration {
     return configuration
   }
 
-  /// How deep arrays and objects of a configuration may be in each other.
+  /// The maximum nesting depth of arrays and objects.
   private static let greatestDepth = 64
 
   private static func code(of error: JSONError) -> ConfigurationError.Code {

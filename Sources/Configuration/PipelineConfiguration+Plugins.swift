@@ -1,14 +1,14 @@
 package import PipelineModel
 
 extension PipelineConfiguration {
-  /// Finds what is wrong with the stages' plugins and their options, and stages that do the same.
+  /// Finds problems with the stages' plugins and options, and stages that do the same work.
   ///
-  /// A stage with a `command` may name a plugin that is not known yet, since only the program
-  /// can say which one it is.
+  /// A stage with a `command` may name an unknown plugin, because only the program itself knows
+  /// its ID.
   ///
   /// - Parameters:
-  ///   - plugins: The schema of the options of each known plugin, by its id.
-  ///   - needs: All needs of a stage; by default those that the file names.
+  ///   - plugins: The option schema of each known plugin, by ID.
+  ///   - needs: Returns all needs of a stage; by default those in the file.
   package func problems(
     plugins: [String: JSONValue], needs: (StageConfiguration) -> [String] = \.needs
   ) -> [ConfigurationError] {
@@ -21,11 +21,11 @@ extension PipelineConfiguration {
           ConfigurationError(
             code: .conflict,
             message: "The stage \(quoted(stage.name)) has a “command”, and a program always runs "
-              + "in a process of its own: leave out “isolation”.",
+              + "in a separate process: remove “isolation”.",
             pointer: JSONPointer.appending(StageKey.isolation.rawValue, to: place), file: file))
         continue
       }
-      // Only the program can say what its options are.
+      // Only the program itself knows its options.
       if stage.command != nil, plugins[stage.plugin] == nil { continue }
       guard let schema = plugins[stage.plugin] else {
         let known = plugins.keys.sorted()
@@ -66,7 +66,7 @@ extension PipelineConfiguration {
 }
 
 extension ConfigurationError {
-  /// What is wrong with the schema of a plugin's options, as a sentence about the plugin.
+  /// A problem of a plugin's option schema, as a sentence about the plugin.
   fileprivate func ofSchema(plugin: String) -> String {
     "The plugin \(quoted(plugin)) has a schema that can't be used. \(message) Its place in the "
       + "schema is \(quoted(pointer ?? ""))."
@@ -74,7 +74,7 @@ extension ConfigurationError {
 }
 
 extension OptionSchema {
-  /// What keeps the schema of a plugin's options from being used, as sentences; or `nil`.
+  /// Why a plugin's option schema can't be used, as sentences; `nil` if it can.
   package static func fault(in schema: JSONValue, ofPlugin plugin: String) -> String? {
     do {
       _ = try OptionSchema(schema)

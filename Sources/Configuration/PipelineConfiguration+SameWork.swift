@@ -1,7 +1,7 @@
 import PipelineModel
 
 extension PipelineConfiguration {
-  /// What a stage's output depends on besides the bytes.
+  /// What a stage's output depends on in addition to the bytes.
   private struct Work: Hashable {
     var plugin: String
     var command: [String]?
@@ -9,15 +9,15 @@ extension PipelineConfiguration {
     var needs: [String]
   }
 
-  /// Finds stages that do what an earlier one does.
+  /// Finds stages that do the same work as an earlier one.
   ///
-  /// They would share their rows in the ledger, and where their `storage` differs
-  /// each start would move the same bytes from one place to the other and back.
+  /// They would share rows in the ledger, and if their `storage` differs, each start would move
+  /// the same bytes back and forth.
   ///
   /// - Parameters:
-  ///   - indexes: The stages to compare, whose options their schemas allow.
-  ///   - plugins: The schema of the options of each of their plugins, by its id.
-  ///   - needs: All needs of a stage.
+  ///   - indexes: The stages to compare, with valid options.
+  ///   - plugins: The option schemas of their plugins, by ID.
+  ///   - needs: Returns all needs of a stage.
   func sameWork(
     among indexes: [Int], plugins: [String: JSONValue], needs: (StageConfiguration) -> [String]
   ) -> [ConfigurationError] {

@@ -11,6 +11,6 @@ package struct StageAllowance: Sendable, Hashable {
   /// Files and folders that it may write, absolute and normalized.
   package var write: [BytePath] = []
 
-  /// Makes an allowance of nothing.
+  /// Makes an allowance that permits nothing.
   package init() {}
 }

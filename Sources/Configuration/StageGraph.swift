@@ -1,4 +1,4 @@
-/// The order of stages: every stage after those that it needs.
+/// A topological order of stages: each stage after those that it needs.
 package struct StageGraph: Sendable, Hashable {
   /// A stage and the stages it needs, by name.
   package struct Node: Sendable, Hashable {
@@ -16,21 +16,21 @@ package struct StageGraph: Sendable, Hashable {
 
   /// Stages that wait for each other.
   package struct Cycle: Error, Sendable, Hashable {
-    /// The names in the order of need, the first again at the end.
+    /// The names in order of need; the first is repeated at the end.
     package let path: [String]
-    /// The stage whose need closes the circle.
+    /// The stage whose need closes the cycle.
     package var from: String { path[path.count - 2] }
-    /// The need that closes the circle.
+    /// The need that closes the cycle.
     package var to: String { path[path.count - 1] }
   }
 
-  /// The names, each after all that it needs; where that leaves a choice, in the given order.
+  /// The names, each after all its needs, otherwise in the given order.
   package let order: [String]
   private let needs: [String: [String]]
 
   /// Sorts stages.
   ///
-  /// Names must be unique. Needs that name no stage are left out.
+  /// Names must be unique. Needs that name no stage are ignored.
   ///
   /// - Throws: The first cycle.
   package init(_ nodes: [Node]) throws(Cycle) {
@@ -38,7 +38,7 @@ package struct StageGraph: Sendable, Hashable {
     let known = Set(nodes.map(\.name))
     var waiting = nodes.map { (name: $0.name, needs: Set($0.needs).intersection(known)) }
     var order: [String] = []
-    // Without a cycle there is always a stage that waits for nothing.
+    // Without cycles some stage always has no open needs.
     while let next = waiting.firstIndex(where: { $0.needs.isEmpty }) {
       let name = waiting.remove(at: next).name
       order.append(name)
@@ -49,10 +49,10 @@ package struct StageGraph: Sendable, Hashable {
     }
   }
 
-  /// The stages that a stage needs itself, in the given order.
+  /// The direct needs of a stage, in the given order.
   package func needs(of name: String) -> [String] { needs[name] ?? [] }
 
-  /// All stages that wait for this one, directly or through others, in topological order.
+  /// All stages that need this one, directly or indirectly, in topological order.
   package func dependents(of name: String) -> [String] {
     var reached: Set = [name]
     for other in order where needs(of: other).contains(where: reached.contains) {
@@ -67,7 +67,7 @@ package struct StageGraph: Sendable, Hashable {
     var finished: Set<String> = []
     var found: [Cycle] = []
     for node in nodes where !finished.contains(node.name) {
-      // An explicit stack: a chain of needs may be as long as the file allows.
+      // An explicit stack, because a chain of needs may be as long as the file allows.
       var path = [node.name]
       var rest = [(needs[node.name] ?? [])[...]]
       while let name = path.last {

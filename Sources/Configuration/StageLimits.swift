@@ -1,16 +1,16 @@
 package import PipelineModel
 
-/// What one job of a stage may use; `nil` where the configuration says nothing: see `filled`.
+/// The limits of one job of a stage; `nil` if not configured: see `filled`.
 package struct StageLimits: Sendable, Hashable {
-  /// Time by the clock.
+  /// Elapsed time.
   package var time: TimeSpan?
-  /// Time on processors.
+  /// Processor time.
   package var cpu: TimeSpan?
   /// Memory.
   package var memory: ByteSize?
-  /// Bytes of all renditions together.
+  /// Total bytes of all renditions.
   package var outputBytes: ByteSize?
-  /// Number of files made.
+  /// Number of files created.
   package var files: Int?
   /// Number of processes.
   package var processes: Int?
@@ -24,25 +24,25 @@ package struct StageLimits: Sendable, Hashable {
   /// Makes limits that limit nothing.
   package init() {}
 
-  /// The limit of time by default: long for a picture, and yet an end.
+  /// The default time limit: long for a picture, but finite.
   package static let standardTime = TimeSpan(milliseconds: 600_000)
-  /// The limit of bytes made by default.
+  /// The default limit of output bytes.
   package static let standardOutputBytes = ByteSize(bytes: 1 << 30)
-  /// The limit of files made by default.
+  /// The default limit of files created.
   package static let standardFiles = 10_000
-  /// The limit of processes by default, where other programs may be started; else there is one.
+  /// The default limit of processes if other programs may be started; otherwise it is 1.
   package static let standardProcesses = 64
 
-  /// Says how a job may have more, to follow the sentence that says how much it may have.
+  /// A sentence about how to raise a limit, to follow the one that states it.
   package static func remedy(_ key: LimitKey) -> String {
     " For more, set limits.\(key.rawValue) of its stage."
   }
 
-  /// The limits that hold: those that are set, and a default for all that could hold a run for ever
-  /// or fill the machine.
+  /// The effective limits: those that are set, and defaults for all that could block a run forever
+  /// or exhaust the machine.
   ///
   /// - Parameters:
-  ///   - memory: the stage's share of what jobs may need together.
+  ///   - memory: the stage's share of the memory budget.
   ///   - mayExecute: whether other programs may be started.
   package func filled(memory share: ByteSize, mayExecute: Bool) -> StageLimits {
     var limits = self

@@ -5,7 +5,7 @@ import Glibc
 import PipelineModel
 import Synchronization
 
-/// The program: sorts the command line, runs the verb, and turns the outcome into an exit code.
+/// The program: parses the command line, runs the verb and returns its exit code.
 @main
 enum Pipeline {
   static let version = "0.1.0"
@@ -20,16 +20,16 @@ enum Pipeline {
 
   static func main() {
     openStandardStreams()
-    // A worker locks itself in before anything else happens in its process.
+    // A worker enters its sandbox before its process does anything else.
     if let launch = workerLaunch() { WorkerMain.run(launch) }
-    // A reader that goes away is seen by `write`, which ends the output quietly.
+    // If the reader goes away, `write` fails and the output ends quietly.
     signal(SIGPIPE, SIG_IGN)
-    // A limit of file sizes is an error of one file, not the end of the program.
+    // Exceeding a file size limit fails one file, not the program.
     signal(SIGXFSZ, SIG_IGN)
-    // A group of files holds two descriptors for each; the soft limit is often 1024.
+    // A batch holds two descriptors per file; the soft limit is often 1024.
     DescriptorLimit.raise(to: 65_536)
     let code = run(words: commandLine(), environment: environment())
-    // A worker ends with this process; what it started would not.
+    // A worker ends with this process, but its children would not.
     ChildProcess.endAll()
     exit(code.rawValue)
   }
@@ -49,7 +49,7 @@ enum Pipeline {
         "pipeline: Can't write to standard output: \(String(cString: strerror(failure))).")
       return .fatal
     } catch {
-      // Only the words themselves were wrong, so nothing is known of `--json` but the words.
+      // Parsing failed, so only the raw arguments can tell whether `--json` was given.
       let fallback = Console(isJSON: words.contains("--json"))
       Failure(error).print(on: fallback)
       fallback.flush()
@@ -85,7 +85,7 @@ enum Pipeline {
         console, bound: try context.duration(.wait)?.duration ?? .seconds(30))
       return try verb.run(context)
     } catch is ReaderGone {
-      // Who reads the first lines only has got what was wanted.
+      // A reader such as `head` has what it wanted.
       return .success
     } catch {
       let failure = Failure(error)
@@ -101,15 +101,15 @@ enum Pipeline {
     return verb
   }
 
-  /// What this process is to be as a worker: `pipeline worker JSON` is how the program
-  /// starts its own workers, and nothing for people.
+  /// The launch description if this process is a worker: the program starts its workers as
+  /// `pipeline worker JSON`, which is not for users.
   private static func workerLaunch() -> BytePath? {
     let words = commandLine()
     guard words.first == "worker" else { return nil }
     return words.count == 2 ? words[1] : ""
   }
 
-  /// The words behind the program's name as the kernel gave them: not all of them are UTF-8.
+  /// The raw arguments after the program's name, which need not be UTF-8.
   private static func commandLine() -> [BytePath] {
     (1..<max(1, Int(CommandLine.argc))).compactMap { index in
       CommandLine.unsafeArgv[index].map { BytePath(cString: $0) }
@@ -127,8 +127,8 @@ enum Pipeline {
       })
   }
 
-  /// Makes sure that 0, 1 and 2 are open: else the next file that is opened gets
-  /// one of these numbers, and messages are written into it.
+  /// Makes sure that descriptors 0, 1 and 2 are open. Otherwise the next opened file gets
+  /// one of these numbers, and messages end up in it.
   private static func openStandardStreams() {
     for number in STDIN_FILENO...STDERR_FILENO where fcntl(number, F_GETFD) == -1 {
       _ = open("/dev/null", O_RDWR)

@@ -50,19 +50,20 @@ import Testing
   @Test("A wrong type says what was expected and what was found")
   func wrongType() throws {
     try expect("[]", .wrongType, "", "must be an object", "is a list")
-    try expect(#"{"library": 1}"#, .wrongType, "/library", "must be a text", "a whole number: 1")
+    try expect(#"{"library": 1}"#, .wrongType, "/library", "must be a string", "a whole number: 1")
     try expect(#"{"library": null}"#, .wrongType, "/library", "is null")
     try expect(#"{"library": "l", "sources": {}}"#, .wrongType, "/sources", "must be a list")
     try expect(
       withSource(#""recursive": "yes""#), .wrongType, "/sources/0/recursive",
-      "must be true or false", "a text: “yes”")
+      "must be true or false", "a string: “yes”")
     try expect(withSource(#""include": "**""#), .wrongType, "/sources/0/include", "a list")
     try expect(withSource(#""exclude": [1]"#), .wrongType, "/sources/0/exclude/0", "exclude[0]")
     try expect(
       withStage(#""attempts": 1.5"#), .wrongType, "/stages/0/attempts", "a whole number", "1.5")
     try expect(withStage(#""options": []"#), .wrongType, "/stages/0/options", "an object")
-    try expect(withStage(#""command": true"#), .wrongType, "/stages/0/command", "a text or a list")
-    try expect(withStage(#""timeout": 60"#), .wrongType, "/stages/0/timeout", "a text")
+    try expect(
+      withStage(#""command": true"#), .wrongType, "/stages/0/command", "a string or a list")
+    try expect(withStage(#""timeout": 60"#), .wrongType, "/stages/0/timeout", "a string")
   }
 
   @Test("A share is a number from 0 to 1")
@@ -81,10 +82,10 @@ import Testing
       "“move” or “copy”", "did you mean “move”?")
     for key in ["complete", "duplicates", "take", "emptyFolders"] {
       try expect(
-        withSource(#""\#(key)": "x""#), .badValue, "/sources/0/\(key)", "“x”", "allowed is")
+        withSource(#""\#(key)": "x""#), .badValue, "/sources/0/\(key)", "“x”", "allowed: ")
     }
     for key in ["isolation", "storage"] {
-      try expect(withStage(#""\#(key)": "x""#), .badValue, "/stages/0/\(key)", "“x”", "allowed is")
+      try expect(withStage(#""\#(key)": "x""#), .badValue, "/stages/0/\(key)", "“x”", "allowed: ")
     }
   }
 
@@ -139,7 +140,7 @@ import Testing
   func stageName(name: String) throws {
     try expect(
       #"{"library": "l", "stages": [{"name": "\#(name)", "plugin": "p"}]}"#, .badValue,
-      "/stages/0/name", "expected is small letters")
+      "/stages/0/name", "expected lowercase letters")
   }
 
   @Test("A stage's name is short enough for a folder")

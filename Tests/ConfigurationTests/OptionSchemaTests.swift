@@ -56,8 +56,8 @@ import Testing
     "Each keyword finds what breaks it, with a pointer",
     arguments: [
       (["qualty": 80], .unknownKey, "/qualty", "did you mean “quality”?"),
-      (["quality": 0], .badValue, "/quality", "the least allowed is 1"),
-      (["quality": 101], .badValue, "/quality", "the most allowed is 100"),
+      (["quality": 0], .badValue, "/quality", "the minimum allowed is 1"),
+      (["quality": 101], .badValue, "/quality", "the maximum allowed is 100"),
       (["quality": 80.5], .wrongType, "/quality", "a whole number"),
       (["format": "jpg"], .badValue, "/format", "did you mean “jpeg”?"),
       (["sizes": []], .badValue, "/sizes", "at least 1"),
@@ -82,7 +82,7 @@ import Testing
         "/sizes/0/sharpen/sigma", "-0.5"
       ),
       (["tags": ["a", "b", "a"]], .badValue, "/tags/2", "“a” twice"),
-      (["tags": [1]], .wrongType, "/tags/0", "a text or null"),
+      (["tags": [1]], .wrongType, "/tags/0", "a string or null"),
     ] as [(JSONValue, ConfigurationError.Code, String, String)])
   func invalid(
     value: JSONValue, code: ConfigurationError.Code, pointer: String, words: String
@@ -144,7 +144,7 @@ import Testing
       ])
     #expect(found[0].message == "There is no plugin “thumbnial”; did you mean “thumbnail”?")
     // What a program's options are, only the program can say.
-    #expect(found[2].message.contains("a process of its own"))
+    #expect(found[2].message.contains("a separate process"))
     #expect(found[4].message.contains("known plugins are “broken”, “thumbnail”"))
     #expect(found.allSatisfy { $0.file == file })
     #expect(configuration.problems(plugins: [:]).count == 5)

@@ -120,7 +120,7 @@ struct CareTests {
       #expect(try workspace.assets().map { $0["name"] } == ["later.txt"])
       // Once more there is nothing to undo, which is said.
       let again = try workspace.run("undo", BytePath(run))
-      #expect(again.exitCode == 0 && again.errors.contains("undone already"))
+      #expect(again.exitCode == 0 && again.errors.contains("already undone"))
       let explained = try workspace.json("explain", "inbox/a.jpg")
       #expect(explained.of("path").first?["state"] == "returned")
       #expect(try workspace.json("run").of("file") == [])

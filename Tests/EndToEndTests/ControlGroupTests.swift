@@ -34,7 +34,7 @@ final class ControlGroupTests {
   @Test("doctor says that the kernel holds workers to their limits")
   func doctor() throws {
     let outcome = try runAsService("doctor", exit: 0)
-    #expect(outcome.output.contains("The kernel holds workers to memory"), "\(outcome.output)")
+    #expect(outcome.output.contains("The kernel limits workers' memory"), "\(outcome.output)")
   }
 
   @Test("Memory that no look can see is ended by the kernel, and the others go on")

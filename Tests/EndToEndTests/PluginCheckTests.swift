@@ -115,7 +115,7 @@ struct PluginCheckTests {
     (
       "options",
       Sample(manifest: "M['options']['properties'] = {'a': {'type': 'string', 'default': 1}}"),
-      "must be a text"
+      "must be a string"
     ),
     ("options", Sample(manifest: "M['options']['oneOf'] = []"), "not supported"),
     ("good files", Sample(work: "result['facts'] = {'length': size}"), "the fact “length”"),
@@ -140,7 +140,7 @@ struct PluginCheckTests {
       "cancelling",
       Sample(
         work: "if 'lost' in state: return {'outcome': 'skipped', 'reason': 'Lost.'}",
-        cancel: "state['lost'] = True"), "had another result"
+        cancel: "state['lost'] = True"), "had a different result"
     ),
     ("end of input", Sample(end: "time.sleep(60)"), "goes on"),
     ("writing", Sample(work: "open(path + '.bak', 'w').write('x')"), "made “1.bak”"),
@@ -158,7 +158,7 @@ struct PluginCheckTests {
   static let renditions: [(work: String, reason: String)] = [
     ("result['renditions'] = [{**rendition('a.png', b'x', 1), 'path': 'b.png'}]", "has no file"),
     ("result['renditions'] = [rendition('a.png', b'', 1)]", "an empty file"),
-    ("result['renditions'] = [rendition('a.png', b'GIF89a', 1)]", "begins as image/gif does"),
+    ("result['renditions'] = [rendition('a.png', b'GIF89a', 1)]", "begins like image/gif"),
     (
       "result['renditions'] = [rendition('a.png', open('/dev/null','rb').read() + PNG, 2)]",
       "× 1 pixels"

@@ -52,11 +52,11 @@ struct PluginSkeletonTests {
   @Test("Names and languages that can't be are refused with what can")
   func refusals() throws {
     let cases: [([BytePath], String)] = [
-      (["X", "--language", "c"], "small letters"),
-      (["a/b", "--language", "c"], "small letters"),
-      (["test", "--language", "c"], "a word of this"),
+      (["X", "--language", "c"], "lowercase letters"),
+      (["a/b", "--language", "c"], "lowercase letters"),
+      (["test", "--language", "c"], "a subcommand of this"),
       (["x", "--language", "pyton"], "did you mean “python”?"),
-      (["x", "--language", "rust"], "swift, c or python"), (["x"], "Say which language"),
+      (["x", "--language", "rust"], "swift, c or python"), (["x"], "Name a language"),
       (["--language", "c"], "NAME is missing"),
       (["x", "y", "--language", "c"], "one argument too"),
     ]
@@ -77,7 +77,7 @@ struct PluginSkeletonTests {
       at: place.appending(path: "b"), withIntermediateDirectories: false)
     for name: BytePath in ["a", "b"] {
       let outcome = try make(name, "--language", "c")
-      #expect(outcome.exitCode == 1 && outcome.errors.contains("is there already"))
+      #expect(outcome.exitCode == 1 && outcome.errors.contains("already exists"))
     }
     #expect(try Data(contentsOf: place.appending(path: "a")) == Data("mine".utf8))
     #expect(try FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/b").isEmpty)

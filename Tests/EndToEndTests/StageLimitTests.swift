@@ -18,8 +18,8 @@ struct StageLimitTests {
   func firstRun() throws {
     try SmallPlugin.write(into: workspace)
     let doctor = try workspace.run("doctor").output
-    let areHeld = doctor.contains("The kernel holds workers to memory")
-    let sentence = "Not all limits of stages can be held here."
+    let areHeld = doctor.contains("The kernel limits workers' memory")
+    let sentence = "Not all limits of stages can be enforced here."
     // Who does not read it has not been told: cron would mail it.
     #expect(try workspace.run("run").errors == "")
     let first = try workspace.run("run", "-v").errors

@@ -133,7 +133,7 @@ struct VerbTests {
     }
     let before = try told()
     let words = try workspace.run("explain", "inbox/a").output
-    #expect(words.contains("a is imported\n  Nothing: its bytes are in the library. A new file of"))
+    #expect(words.contains("a is imported\n  Nothing: its bytes are in the library. A new file"))
     // As version 3 left it.
     let older = """
       DROP INDEX asset_origin; CREATE INDEX asset_source ON asset (source); PRAGMA user_version = 3;
@@ -212,7 +212,7 @@ struct VerbTests {
     for verb in ["list", "status"] {
       let outcome = try workspace.run("--config", configuration, BytePath(verb))
       #expect(outcome.exitCode == 1)
-      #expect(outcome.errors.contains("nothing is in it yet"))
+      #expect(outcome.errors.contains("is new and still empty"))
       #expect(!outcome.errors.contains("rebuild"))
     }
     #expect(try workspace.run("--config", configuration, "plan").exitCode == 0)

@@ -1,9 +1,9 @@
 import PipelineModel
 
 extension ConfigurationDecoder {
-  /// Checks that no folder is where files would be taken from it, or written into it.
+  /// Checks that sources, writable folders, the library and the catalog don't overlap.
   ///
-  /// This is by their names alone; links are looked through when the folders are opened.
+  /// It compares names only; symbolic links are resolved when the folders are opened.
   mutating func checkFolders(
     of configuration: PipelineConfiguration, sources: [Placed<SourceConfiguration>],
     stages: [Placed<StageConfiguration>]
@@ -45,17 +45,17 @@ extension ConfigurationDecoder {
     } else if path.relative(to: other) != nil {
       relation = "is inside \(otherWhat) \(quoted(other.description))"
     } else if other.relative(to: path) != nil {
-      relation = "has \(otherWhat) \(quoted(other.description)) in it"
+      relation = "contains \(otherWhat) \(quoted(other.description))"
     } else {
       return
     }
     let subject = what.prefix(1).uppercased() + what.dropFirst()
     report(
-      .overlap, "\(subject) \(quoted(path.description)) \(relation); they must be apart.",
+      .overlap, "\(subject) \(quoted(path.description)) \(relation); they must be separate.",
       at: pointer)
   }
 
-  /// Checks that a source does not take away what the program itself needs.
+  /// Checks that a source in `move` mode does not remove files that the program needs.
   private mutating func checkMoving(
     _ source: Placed<SourceConfiguration>, _ configuration: PipelineConfiguration
   ) {
@@ -70,15 +70,15 @@ extension ConfigurationDecoder {
     if isTaken(file, isFolder: false) {
       report(
         .overlap,
-        "The source \(quoted(source.value.path.description)) would take this configuration away;"
+        "The source \(quoted(source.value.path.description)) would remove this configuration;"
           + " exclude it, or choose another folder.", at: place)
     }
     for folder in configuration.plugins
     where folder == source.value.path || isTaken(folder, isFolder: true) {
       report(
         .overlap,
-        "The source \(quoted(source.value.path.description)) would take the plugins in"
-          + " \(quoted(folder.description)) away; exclude them, or choose another folder.",
+        "The source \(quoted(source.value.path.description)) would remove the plugins in"
+          + " \(quoted(folder.description)); exclude them, or choose another folder.",
         at: place)
     }
   }

@@ -10,7 +10,7 @@ extension ConfigurationDecoder {
         continue
       }
       report(
-        .duplicateStage, "There is a stage \(quoted(stage.value.name)) before this one already.",
+        .duplicateStage, "An earlier stage is already named \(quoted(stage.value.name)).",
         at: stage.pointer(StageKey.name))
     }
     let names = stages.map(\.value.name)

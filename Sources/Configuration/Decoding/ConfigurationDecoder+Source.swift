@@ -1,7 +1,7 @@
 import PipelineModel
 
 extension ConfigurationDecoder {
-  /// Reads a source; `nil` where it has no usable path.
+  /// Decodes a source; returns `nil` if it has no usable path.
   mutating func source(_ field: Field) -> SourceConfiguration? {
     let fields = Fields<SourceKey>(field)
     let path = path(fields[.path])

@@ -1,7 +1,7 @@
 import PipelineModel
 
 extension ConfigurationDecoder {
-  /// Reads a stage; `nil` where it has no name or no plugin.
+  /// Decodes a stage; returns `nil` if it has no name or no plugin.
   mutating func stage(_ field: Field) -> StageConfiguration? {
     let fields = Fields<StageKey>(field)
     let name = text(fields[.name])
@@ -36,7 +36,7 @@ extension ConfigurationDecoder {
     field?.value == "cpus" ? nil : count(field)
   }
 
-  /// Takes the short form of a limit for the long one; both may be there if they agree.
+  /// Merges the short and the long form of a limit; both may be present if they agree.
   private mutating func merged<Limit: Equatable>(
     _ short: Limit?, _ field: Field?, _ long: Limit?, with key: LimitKey
   ) -> Limit? {
@@ -79,12 +79,12 @@ extension ConfigurationDecoder {
     var words =
       field.value.array == nil ? [text(field)].compactMap(\.self) : list(field) { $0.text($1) }
     guard !words.contains(where: { $0.utf8.contains(0) }) else {
-      refuse(field, .badPath, "\(field.subject) has a NUL character, which no argument can have.")
+      refuse(field, .badPath, "\(field.subject) contains a NUL character, which arguments can't.")
       return nil
     }
     guard let program = words.first else { return nil }
     guard !program.isEmpty else {
-      refuse(field, .badPath, "\(field.subject) begins with an empty text, which is no program.")
+      refuse(field, .badPath, "\(field.subject) begins with an empty string instead of a program.")
       return nil
     }
     if program.utf8.contains(UInt8(ascii: "/")) {

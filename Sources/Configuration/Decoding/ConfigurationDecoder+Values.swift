@@ -1,14 +1,12 @@
 import PipelineModel
 
 extension ConfigurationDecoder {
-  /// Reads a text.
   mutating func text(_ field: Field?) -> String? {
     guard let field else { return nil }
-    if field.value.string == nil { refuse(field, .wrongType, "\(field.subject) must be a text.") }
+    if field.value.string == nil { refuse(field, .wrongType, "\(field.subject) must be a string.") }
     return field.value.string
   }
 
-  /// Reads true or false.
   mutating func flag(_ field: Field?) -> Bool? {
     guard let field else { return nil }
     if field.value.bool == nil {
@@ -17,7 +15,7 @@ extension ConfigurationDecoder {
     return field.value.bool
   }
 
-  /// Reads a whole number from 1.
+  /// Decodes an integer from 1.
   mutating func count(_ field: Field?) -> Int? {
     guard let field else { return nil }
     guard let value = field.value.integer, value > 0 else {
@@ -27,7 +25,7 @@ extension ConfigurationDecoder {
     return value
   }
 
-  /// Reads a share: a number from 0 to 1.
+  /// Decodes a number from 0 to 1.
   mutating func share(_ field: Field?) -> Double? {
     guard let field else { return nil }
     guard let value = field.value.double, (0...1).contains(value) else {
@@ -37,7 +35,7 @@ extension ConfigurationDecoder {
     return value
   }
 
-  /// Reads one of some words.
+  /// Decodes an enumeration by its raw values.
   mutating func choice<Choice: CaseIterable & RawRepresentable<String>>(
     _ field: Field?, as _: Choice.Type = Choice.self
   ) -> Choice? {
@@ -50,7 +48,6 @@ extension ConfigurationDecoder {
     return choice
   }
 
-  /// Reads a duration.
   mutating func duration(_ field: Field?) -> TimeSpan? {
     guard let field else { return nil }
     let span = field.value.string.flatMap { TimeSpan($0) }
@@ -60,7 +57,6 @@ extension ConfigurationDecoder {
     return span
   }
 
-  /// Reads a size.
   mutating func size(_ field: Field?) -> ByteSize? {
     guard let field else { return nil }
     let size = field.value.string.flatMap { ByteSize($0) }
@@ -70,20 +66,19 @@ extension ConfigurationDecoder {
     return size
   }
 
-  /// Reads a path, made absolute and normalized. `..` takes away the name before it, also
-  /// where that is a symbolic link.
+  /// Decodes a path and makes it absolute and normalized. `..` removes the preceding name, even
+  /// if that is a symbolic link.
   mutating func path(_ field: Field?) -> BytePath? {
     guard let field, let text = text(field) else { return nil }
     guard !text.utf8.contains(0) else {
-      refuse(field, .badPath, "\(field.subject) has a NUL character, which no path can have.")
+      refuse(field, .badPath, "\(field.subject) contains a NUL character, which paths can't.")
       return nil
     }
-    // The schema refuses an empty path, which would mean the folder of the file.
+    // The schema rejects an empty path, which would mean the folder of the file.
     guard !text.isEmpty else { return nil }
     return file.parent.appending(text).normalized
   }
 
-  /// Reads a pattern.
   mutating func glob(_ field: Field) -> Glob? {
     guard let text = text(field) else { return nil }
     do {
@@ -94,14 +89,14 @@ extension ConfigurationDecoder {
     }
   }
 
-  /// Reads a list, leaving out what is wrong.
+  /// Decodes a list, skipping invalid elements.
   mutating func list<Element>(
     _ field: Field?, _ element: (inout Self, Field) -> Element?
   ) -> [Element] {
     placed(field, element).map(\.value)
   }
 
-  /// Reads a list, leaving out what is wrong, and says where each element is.
+  /// Decodes a list with the place of each element, skipping invalid ones.
   mutating func placed<Element>(
     _ field: Field?, _ element: (inout Self, Field) -> Element?
   ) -> [Placed<Element>] {
@@ -118,12 +113,12 @@ extension ConfigurationDecoder {
   }
 }
 
-/// Something decoded, and where it came from.
+/// A decoded value and the pointer to it.
 struct Placed<Value> {
   let value: Value
   let pointer: String
 
-  /// The place of a member.
+  /// The pointer to a member.
   func pointer(_ key: some RawRepresentable<String>) -> String {
     JSONPointer.appending(key.rawValue, to: pointer)
   }

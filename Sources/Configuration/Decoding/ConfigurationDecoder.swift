@@ -1,10 +1,10 @@
 import PipelineModel
 
-/// Makes a configuration of JSON and notes everything that is wrong with it.
+/// Decodes a configuration from JSON and records all problems.
 ///
-/// The schema is asked first. What it refuses is skipped here, so that the rest is examined as
-/// well; what it lets pass and this decoder can't take is noted as wrong, too, so that no value
-/// is ever replaced by a default in silence.
+/// It first validates against the schema and then skips rejected values, to check the rest as
+/// well. A value that passes the schema but can't be decoded is recorded, too, so that no value
+/// is silently replaced by a default.
 struct ConfigurationDecoder {
   let document: JSONDocument
   let file: BytePath
@@ -15,12 +15,12 @@ struct ConfigurationDecoder {
     self.file = file
     for duplicate in document.duplicates {
       report(
-        .duplicateKey, "The key \(quoted(duplicate.key)) is there twice.", at: duplicate.pointer)
+        .duplicateKey, "The key \(quoted(duplicate.key)) occurs twice.", at: duplicate.pointer)
     }
     problems += OptionSchema(trusted: ConfigurationSchema.value).problems(with: document.value)
   }
 
-  /// Decodes as much as there is.
+  /// Decodes all valid values.
   mutating func configuration() -> PipelineConfiguration {
     let top = Fields<TopKey>(document.value, at: "")
     var configuration = PipelineConfiguration(file: file, library: BytePath(""))
@@ -40,7 +40,7 @@ struct ConfigurationDecoder {
     return configuration
   }
 
-  /// All problems with their places in the file, in its order.
+  /// Returns all problems with their places, in file order.
   func errors(positionsIn bytes: [UInt8]) -> [ConfigurationError] {
     let second = Dictionary(document.duplicates.map { ($0.pointer, $0.offset) }) { first, _ in first
     }
@@ -49,10 +49,10 @@ struct ConfigurationDecoder {
       let known = problem.code == .duplicateKey ? second[pointer] : nil
       return (known ?? document.offsets[pointer] ?? 0, problem)
     }
-    // Sorting is not stable by promise, so the original order decides between equals.
+    // Sorting is not guaranteed to be stable, so compare the original order, too.
     let order = placed.indices.sorted { (placed[$0].offset, $0) < (placed[$1].offset, $1) }
     placed = order.map { placed[$0] }
-    // One walk through the text for all of them, since they are in its order.
+    // They are in file order, so one pass through the text finds all places.
     var place = TextPlace()
     return placed.map { offset, error in
       place.advance(to: offset, in: bytes)
@@ -64,12 +64,11 @@ struct ConfigurationDecoder {
     }
   }
 
-  /// Notes a problem.
   mutating func report(_ code: ConfigurationError.Code, _ message: String, at pointer: String) {
     problems.append(ConfigurationError(code: code, message: message, pointer: pointer))
   }
 
-  /// Notes that a value can't be used, unless the schema has found that already.
+  /// Records a problem unless the schema has already found one at the same place.
   mutating func refuse(
     _ field: Field, _ code: ConfigurationError.Code, _ reason: String
   ) {
@@ -78,14 +77,13 @@ struct ConfigurationDecoder {
   }
 }
 
-/// A value and its place.
 struct Field {
   let value: JSONValue
   let pointer: String
   var subject: String { JSONPointer.subject(pointer) }
 }
 
-/// The members of an object by the keys of a table; none where it is no object.
+/// The members of an object by typed keys; none if the value is not an object.
 struct Fields<Key: RawRepresentable<String>> {
   private let value: JSONValue
   private let pointer: String
@@ -97,7 +95,7 @@ struct Fields<Key: RawRepresentable<String>> {
 
   init(_ field: Field) { self.init(field.value, at: field.pointer) }
 
-  /// A member, or `nil` where it is absent.
+  /// The member, or `nil` if it is absent.
   subscript(key: Key) -> Field? {
     value[key.rawValue].map {
       Field(value: $0, pointer: JSONPointer.appending(key.rawValue, to: pointer))

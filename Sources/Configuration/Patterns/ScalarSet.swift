@@ -1,4 +1,4 @@
-/// A set of Unicode scalars, as ranges that are sorted and don't touch.
+/// A set of Unicode scalars as sorted ranges that are not adjacent.
 struct ScalarSet: Sendable, Hashable {
   let ranges: [ClosedRange<UInt32>]
 
@@ -16,7 +16,6 @@ struct ScalarSet: Sendable, Hashable {
 
   init(_ scalar: Unicode.Scalar) { ranges = [scalar.value...scalar.value] }
 
-  /// All scalars that this one has not.
   var complement: ScalarSet {
     var gaps: [ClosedRange<UInt32>] = []
     var next: UInt32 = 0
@@ -28,7 +27,7 @@ struct ScalarSet: Sendable, Hashable {
     return ScalarSet(gaps)
   }
 
-  /// Looks by halves.
+  /// Searches by bisection.
   func contains(_ scalar: Unicode.Scalar) -> Bool {
     var (low, high) = (0, ranges.count)
     while low < high {

@@ -1,8 +1,8 @@
 extension SchemaPattern {
-  /// Whether the pattern is found anywhere in a text, as ECMA-262 searches.
+  /// Whether the pattern matches anywhere in a text, as in ECMA-262.
   ///
-  /// - Parameter budget: how many steps may be taken; what is left of it afterwards.
-  /// - Returns: `nil` where that is not enough.
+  /// - Parameter budget: the number of steps allowed, reduced by those taken.
+  /// - Returns: `nil` if the budget is exhausted.
   func isFound(in text: String, budget: inout Int) -> Bool? {
     let text = Array(text.unicodeScalars)
     var ways = Ways(steps)
@@ -16,16 +16,16 @@ extension SchemaPattern {
     return false
   }
 
-  /// The ways through a pattern that are open at a place of a text.
+  /// The active paths through a pattern at a position in a text.
   private struct Ways {
     let steps: [Step]
-    /// The steps that wait for a character, in any order.
+    /// The steps waiting for a character, in any order.
     private var open: [Int] = []
-    /// For each step the last place at which a way came by it.
+    /// For each step, the last position at which a path reached it.
     private var seen: [Int]
     private var waiting: [Int] = []
     private(set) var hasArrived = false
-    /// How many steps were taken since this was asked last.
+    /// The number of steps since `cost` was last read.
     private var taken = 0
 
     init(_ steps: [Step]) {
@@ -40,12 +40,12 @@ extension SchemaPattern {
       }
     }
 
-    /// Opens the way that begins at a place.
+    /// Starts a path at a position.
     mutating func begin(at place: Int, of text: [Unicode.Scalar]) {
       follow(0, at: place, of: text)
     }
 
-    /// Goes on with a character to the place behind it.
+    /// Consumes a character and advances to the next position.
     mutating func take(_ scalar: Unicode.Scalar, at place: Int, of text: [Unicode.Scalar]) {
       let before = open
       open.removeAll(keepingCapacity: true)
@@ -57,7 +57,7 @@ extension SchemaPattern {
       }
     }
 
-    /// Follows a way, and those it forks into, up to where each waits for a character.
+    /// Follows a path and its forks until each waits for a character.
     private mutating func follow(_ step: Int, at place: Int, of text: [Unicode.Scalar]) {
       waiting.append(step)
       while let step = waiting.popLast() {

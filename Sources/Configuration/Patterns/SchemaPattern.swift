@@ -1,42 +1,41 @@
-/// A `pattern` of a schema: a regular expression that is searched for in a time that is bounded,
-/// whatever pattern and text are.
+/// A `pattern` of a schema: a regular expression that matches in bounded time.
 ///
-/// Patterns come from plugins. An engine that goes back and tries again, such as Swift's `Regex`,
-/// takes exponential time for `^(a+)+$`, and its compiler a stack as deep as the groups. Here all
-/// ways through the pattern are followed side by side, so a search takes at most the length of the
-/// text multiplied by that of the compiled pattern.
+/// Patterns come from plugins. A backtracking engine such as Swift's `Regex` takes exponential
+/// time for `^(a+)+$`, and its compiler a stack as deep as the groups. This one follows all paths
+/// through the pattern in parallel, so a search takes at most the length of the text multiplied
+/// by that of the compiled pattern.
 /// Source: Thompson, “Regular Expression Search Algorithm”, 1968.
 ///
-/// The syntax is a part of that of ECMA-262 with the flag `u`, which JSON Schema refers to:
-/// characters, `.`, classes, `\d \w \s` and their opposites, `\b \B ^ $`, groups with or without a
-/// name, `|`, and the quantifiers `* + ? {2} {2,} {2,3}`, also the lazy ones. Groups that look ahead
-/// or behind, references to groups and `\p{…}` are refused.
+/// The syntax is a subset of ECMA-262 with the flag `u`, to which JSON Schema refers:
+/// characters, `.`, classes, `\d \w \s` and their complements, `\b \B ^ $`, named and unnamed
+/// groups, `|`, and the quantifiers `* + ? {2} {2,} {2,3}` including lazy ones. Lookahead,
+/// lookbehind, backreferences and `\p{…}` are rejected.
 struct SchemaPattern: Sendable, Hashable {
   /// The most characters of a pattern.
   static let longest = 1000
-  /// How deep groups may be in each other.
+  /// The maximum nesting depth of groups.
   static let greatestDepth = 32
-  /// The most steps of a compiled pattern, with repetitions written out.
+  /// The most steps of a compiled pattern, with repetitions expanded.
   static let mostSteps = 2000
 
-  /// What a way through the pattern meets.
+  /// An instruction of the compiled pattern.
   enum Step: Sendable, Hashable {
     case scalar(ScalarSet)
     case place(Place)
-    /// Two ways: the next step, and another.
+    /// Continues both at the next step and at another.
     case fork(Int)
     case jump(Int)
     case end
   }
 
-  /// What is asked of a place between two characters.
+  /// A condition on a position between two characters.
   enum Place: Sendable, Hashable { case start, end, wordBoundary, notWordBoundary }
 
   let steps: [Step]
 
   /// Compiles a pattern.
   ///
-  /// - Throws: why it can't be used, as a clause.
+  /// - Throws: the reason why it can't be used, as a clause.
   init(_ pattern: String) throws(SchemaPatternError) {
     guard pattern.unicodeScalars.count <= Self.longest else {
       throw SchemaPatternError("it has more than \(Self.longest) characters")
@@ -44,7 +43,7 @@ struct SchemaPattern: Sendable, Hashable {
     var parser = SchemaPatternParser(pattern)
     let node = try parser.whole()
     guard node.size < Self.mostSteps else {
-      throw SchemaPatternError("its repetitions make more than \(Self.mostSteps) steps")
+      throw SchemaPatternError("its repetitions expand to more than \(Self.mostSteps) steps")
     }
     var steps: [Step] = []
     node.write(to: &steps)

@@ -1,4 +1,4 @@
-/// A part of a pattern before it is compiled.
+/// A node of a parsed pattern.
 indirect enum SchemaPatternNode {
   case scalar(ScalarSet)
   case place(SchemaPattern.Place)
@@ -6,10 +6,10 @@ indirect enum SchemaPatternNode {
   case choice([SchemaPatternNode])
   case repeated(SchemaPatternNode, least: Int, most: Int?)
 
-  /// Large enough for “too large”, and small enough to be multiplied.
+  /// Large enough to mean “too large”, and small enough to multiply without overflow.
   static let bound = 1 << 20
 
-  /// How many steps it makes; `bound` where there are more.
+  /// The number of compiled steps, at most `bound`.
   var size: Int {
     let size =
       switch self {
@@ -17,13 +17,13 @@ indirect enum SchemaPatternNode {
       case .sequence(let parts): parts.reduce(0) { min($0 + $1.size, Self.bound) }
       case .choice(let parts): parts.reduce(-2) { min($0 + $1.size + 2, Self.bound) }
       case .repeated(let part, let least, let most):
-        // What makes no steps is written out all the same.
+        // A part without steps costs time to repeat, too.
         least * max(part.size, 1) + (most.map { ($0 - least) * (part.size + 1) } ?? part.size + 2)
       }
     return min(size, Self.bound)
   }
 
-  /// Adds its steps; as deep as the pattern's groups.
+  /// Appends its steps; recurses as deep as the pattern's groups.
   func write(to steps: inout [SchemaPattern.Step]) {
     switch self {
     case .scalar(let set): steps.append(.scalar(set))
@@ -60,7 +60,7 @@ indirect enum SchemaPatternNode {
       steps[fork] = .fork(steps.count)
       return
     }
-    // Each that may be left out leads to the end of all.
+    // Skipping an optional repetition jumps past all of them.
     var forks: [Int] = []
     for _ in least..<most {
       forks.append(steps.count)

@@ -1,4 +1,4 @@
-/// Reads the syntax of a pattern; goes as deep as its groups, and those are bounded.
+/// A recursive-descent parser for patterns; its depth is bounded by that of the groups.
 struct SchemaPatternParser {
   private let text: [Unicode.Scalar]
   private var index = 0
@@ -6,10 +6,10 @@ struct SchemaPatternParser {
 
   init(_ pattern: String) { text = Array(pattern.unicodeScalars) }
 
-  /// Reads all of it.
+  /// Parses the whole pattern.
   mutating func whole() throws(SchemaPatternError) -> SchemaPatternNode {
     let node = try choice()
-    // A choice ends at the end or before a bracket that nothing opened.
+    // A choice ends at the end of the text or before an unmatched bracket.
     guard index == text.count else { throw SchemaPatternError("a “)” has no “(”") }
     return node
   }
@@ -37,7 +37,7 @@ struct SchemaPatternParser {
         parts.append(part)
         continue
       }
-      if case .place = part { throw SchemaPatternError("a place can't be repeated") }
+      if case .place = part { throw SchemaPatternError("an assertion can't be repeated") }
       parts.append(.repeated(part, least: least, most: most))
     }
     return .sequence(parts)
@@ -67,13 +67,13 @@ struct SchemaPatternParser {
     defer { depth -= 1 }
     guard depth <= SchemaPattern.greatestDepth else {
       throw SchemaPatternError(
-        "its groups are more than \(SchemaPattern.greatestDepth) deep in each other")
+        "its groups are nested more than \(SchemaPattern.greatestDepth) deep")
     }
     if take("?"), !take(":") {
       guard next == "<", index + 1 < text.count, !"=!".unicodeScalars.contains(text[index + 1]),
         let end = text[index...].firstIndex(of: ">")
-      else { throw SchemaPatternError("groups that look ahead or behind are not supported") }
-      // A name only matters to who wants to know what a group found.
+      else { throw SchemaPatternError("lookahead and lookbehind are not supported") }
+      // Group names don't affect whether the pattern matches.
       index = end + 1
     }
     let node = try choice()
@@ -96,13 +96,13 @@ struct SchemaPatternParser {
     } else {
       return nil
     }
-    // A lazy one finds something else, but not at another time.
+    // Laziness does not affect whether the pattern matches.
     _ = take("?")
     return range
   }
 
   private mutating func counts() throws(SchemaPatternError) -> (Int, Int?) {
-    guard let least = count() else { throw SchemaPatternError("a “{” has no number behind it") }
+    guard let least = count() else { throw SchemaPatternError("a “{” is not followed by a number") }
     var most: Int? = least
     if take(",") { most = count() }
     guard take("}") else { throw SchemaPatternError("a “{” has no “}”") }
@@ -112,7 +112,7 @@ struct SchemaPatternParser {
     return (least, most)
   }
 
-  /// Reads digits; a number that is larger than any that is allowed is another such.
+  /// Parses a number, limited to `bound`, which exceeds all allowed numbers.
   private mutating func count() -> Int? {
     let start = index
     var value = 0
@@ -130,7 +130,7 @@ struct SchemaPatternParser {
     var ranges: [ClosedRange<UInt32>] = []
     while !take("]") {
       let first = try classMember()
-      // A dash before the end of the class means itself.
+      // A dash at the end of the class stands for itself.
       let isRange = next == "-" && index + 1 < text.count && text[index + 1] != "]"
       guard isRange else {
         ranges += first.ranges
@@ -139,7 +139,7 @@ struct SchemaPatternParser {
       index += 1
       let last = try classMember()
       guard let low = first.single, let high = last.single else {
-        throw SchemaPatternError("a class has a range between what are no characters")
+        throw SchemaPatternError("a class has a range whose ends are not characters")
       }
       guard low <= high else { throw SchemaPatternError("a range of a class is out of order") }
       ranges.append(low...high)
@@ -153,8 +153,8 @@ struct SchemaPatternParser {
     index += 1
     switch scalar {
     case "\\": return take("b") ? ScalarSet("\u{8}") : try escapedSet(inClass: true)
-    // In a class it is the beginning of another to some, and itself to others.
-    case "[": throw SchemaPatternError("“[” stands in a class; write “\\[”")
+    // Some engines start a nested class here, others take it literally.
+    case "[": throw SchemaPatternError("a class contains “[”; write “\\[”")
     default: return ScalarSet(scalar)
     }
   }

@@ -1,9 +1,9 @@
 package import PipelineModel
 
 extension JSONValue {
-  /// The value over several lines for people, keys sorted, lists of plain values on one line.
+  /// The value as indented JSON with sorted keys and lists of scalars on one line.
   ///
-  /// Unlike an encoder it can't fail: a number that JSON does not have is written as `null`.
+  /// Unlike an encoder it can't fail: NaN and infinity become `null`.
   package func formatted() -> String {
     var text = ""
     write(to: &text, indentation: "")
@@ -60,7 +60,7 @@ extension JSONValue {
 }
 
 extension ByteSize {
-  /// The size as the configuration writes it, exactly: `4GiB`, `1000B`.
+  /// The exact size in the notation of the configuration: `4GiB`, `1000B`.
   package var notation: String {
     let units = [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)]
     for (name, factor) in units where bytes >= factor && bytes.isMultiple(of: factor) {

@@ -1,14 +1,14 @@
 import PipelineModel
 
-/// Finds the name that was probably meant.
+/// Suggests the name that a misspelled one probably means.
 package enum NearestName {
-  /// The most bytes of what may be a name with a slip in it.
+  /// The most bytes of a name that may be misspelled.
   private static let longest = 256
 
-  /// The nearest of some names, or `nil` where none is near enough.
+  /// The nearest known name, or `nil` if none is near enough.
   ///
-  /// Near is a third of the length, at least one and at most four edits, but never all of the
-  /// name; letters in another case count as the same.
+  /// Near means at most a third of the length in edits, from one to four, but never the whole
+  /// name; case is ignored.
   package static func find(_ name: String, among known: some Sequence<String>) -> String? {
     guard name.utf8.count <= longest else { return nil }
     let limit = max(1, min(4, name.count / 3))
@@ -25,15 +25,15 @@ package enum NearestName {
     return best?.name
   }
 
-  /// “; did you mean “x”?”, or else “; known are …”.
+  /// The end of a sentence: `; did you mean “x”?` or `; known … are …`.
   package static func hint(_ name: String, among known: [String], kind: String) -> String {
     if let near = find(name, among: known) { return "; did you mean \(quoted(near))?" }
     if known.isEmpty { return "; there are no \(kind)" }
     return "; known \(kind) are \(listed(known.map(quoted)))"
   }
 
-  /// The number of insertions, deletions, replacements and swaps of neighbours that make one
-  /// of the other (optimal string alignment).
+  /// The number of insertions, deletions, replacements and swaps of neighbours that turn one into
+  /// the other (optimal string alignment).
   private static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int {
     var beforeLast: [Int] = []
     var last = Array(0...right.count)

@@ -1,9 +1,9 @@
 import PipelineModel
 
-/// The most that a sentence lists of anything.
+/// The most items listed in a sentence.
 private let mostListed = 20
 
-/// Lists words: `“a”, “b”, “c”`, and of many how many there are.
+/// Lists items: `“a”, “b”, “c”`, or the first ones `and 7 more`.
 func listed(_ texts: [String]) -> String {
   let first = texts.prefix(mostListed).joined(separator: ", ")
   return texts.count > mostListed ? "\(first) and \(texts.count - mostListed) more" : first
@@ -17,7 +17,7 @@ func alternatives(_ texts: [String]) -> String {
 }
 
 extension JSONValue {
-  /// The value for people, in quotes where it is a text: `“fast”`, `12`, `a list`.
+  /// The value in messages: `“fast”`, `12`, `a list`.
   var wording: String {
     switch self {
     case .null: "null"
@@ -30,14 +30,14 @@ extension JSONValue {
     }
   }
 
-  /// The name of the type for people: `a text`.
+  /// The type in messages: `a string`.
   var typeWording: String {
     switch self {
     case .null: "null"
     case .bool: "true or false"
     case .integer: "a whole number"
     case .number(let value): Int(exactly: value) == nil ? "a number" : "a whole number"
-    case .string: "a text"
+    case .string: "a string"
     case .array: "a list"
     case .object: "an object"
     }

@@ -1,26 +1,26 @@
-/// What is never taken, whatever the configuration says: traces of transfers that are
-/// under way, of editors, file managers, synchronizers and storage boxes.
+/// Files that are never ingested, whatever the configuration says: those of unfinished
+/// transfers, editors, file managers, synchronizers and NAS devices.
 package enum BuiltInIgnores {
-  /// A pattern for the name of a file or folder, and what it is for.
+  /// A pattern for file and folder names, with its reason.
   package struct Rule: Sendable {
-    /// The pattern, without a slash but for one at the end.
+    /// The pattern, which contains no slash except at the end.
     package let glob: Glob
-    /// What such files and folders are, for people.
+    /// What such files and folders are, for messages.
     package let reason: String
   }
 
-  /// The rules; the first that matches is the one that is named.
+  /// The rules; messages name the first that matches.
   package static let rules: [Rule] = table.map { pattern, reason in
     do throws(ConfigurationError) {
       return Rule(glob: try Glob(pattern), reason: reason)
     } catch {
-      // The table is constant, and a test compiles all of it.
+      // The table is constant, and a test compiles it completely.
       preconditionFailure(error.message)
     }
   }
 
   private static let table: [(pattern: String, reason: String)] = [
-    // Transfers under way. Renamed when they are complete, and taken then.
+    // Unfinished transfers, which are renamed when they are complete.
     ("*.part", "an unfinished download"),
     ("*.partial", "an unfinished download"),
     ("*.filepart", "an unfinished upload"),
@@ -34,10 +34,10 @@ package enum BuiltInIgnores {
     ("~syncthing~*", "an unfinished synchronization"),
     // Editors.
     ("*~", "a backup copy of an editor"),
-    ("~$*", "a lock of an office program"),
-    (".~lock.*#", "a lock of an office program"),
+    ("~$*", "a lock file of an office program"),
+    (".~lock.*#", "a lock file of an office program"),
     ("*.swp", "a swap file of an editor"),
-    // What systems leave in folders.
+    // Operating systems.
     ("._*", "macOS metadata"),
     (".DS_Store", "macOS metadata"),
     ("__MACOSX", "macOS metadata"),
@@ -47,16 +47,16 @@ package enum BuiltInIgnores {
     ("$RECYCLE.BIN", "a recycle bin"),
     ("System Volume Information", "Windows metadata"),
     ("lost+found/", "fragments found by a file system check"),
-    (".nfs*", "a deleted file that somebody still has open"),
-    // Storage boxes and synchronizers.
-    ("@eaDir", "metadata of a storage box"),
-    ("#recycle", "a recycle bin of a storage box"),
-    ("#snapshot", "snapshots of a storage box"),
-    ("@Recycle", "a recycle bin of a storage box"),
-    ("@Recently-Snapshot", "snapshots of a storage box"),
+    (".nfs*", "a deleted file that is still open"),
+    // NAS devices and synchronizers.
+    ("@eaDir", "metadata of a NAS device"),
+    ("#recycle", "a recycle bin of a NAS device"),
+    ("#snapshot", "snapshots of a NAS device"),
+    ("@Recycle", "a recycle bin of a NAS device"),
+    ("@Recently-Snapshot", "snapshots of a NAS device"),
     (".stfolder", "a marker of Syncthing"),
     (".stversions", "old versions kept by Syncthing"),
-    // All others that hide themselves.
+    // All other hidden files.
     (".*", "a dot file or folder"),
   ]
 }

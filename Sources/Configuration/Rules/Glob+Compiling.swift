@@ -5,7 +5,7 @@ extension Glob {
 
   /// Compiles a pattern of bytes.
   ///
-  /// - Throws: `badGlob`, with a sentence that says what is wrong.
+  /// - Throws: `badGlob` with the reason as a sentence.
   package init(_ pattern: BytePath) throws(ConfigurationError) {
     func refuse(_ reason: String) -> ConfigurationError {
       ConfigurationError(
@@ -26,9 +26,9 @@ extension Glob {
       case []:
         throw refuse("has an empty component; write one slash between names")
       case Array(".".utf8), Array("..".utf8):
-        throw refuse("has “.” or “..” in it, but patterns are relative to the source")
+        throw refuse("contains “.” or “..”, but patterns are relative to the source")
       case Array("**".utf8):
-        // Two in a row say the same as one.
+        // Two in a row are equivalent to one.
         if segments.last != .folders { segments.append(.folders) }
       default:
         do {
@@ -43,7 +43,7 @@ extension Glob {
       isName: !isAnchored && segments.count == 1, segments: segments)
   }
 
-  /// What is wrong with a component, as the end of a sentence about the pattern.
+  /// Why a component is invalid, as the end of a sentence about the pattern.
   struct Malformed: Error {
     let reason: String
   }
@@ -61,7 +61,7 @@ extension Glob {
         tokens.append(.oneOf(try ByteClass(after: &rest)))
       case UInt8(ascii: "\\"):
         guard let escaped = rest.popFirst() else {
-          throw Malformed(reason: "has a backslash with nothing behind it in its component")
+          throw Malformed(reason: "has a backslash at the end of a component")
         }
         tokens.append(.byte(escaped.lowercased))
       default:
@@ -73,8 +73,8 @@ extension Glob {
 }
 
 extension UInt8 {
-  /// An ASCII capital as a small letter; any other byte as it is.
+  /// The lowercase form of an ASCII letter; any other byte unchanged.
   var lowercased: UInt8 { (0x41...0x5A).contains(self) ? self | 0x20 : self }
-  /// An ASCII small letter as a capital; any other byte as it is.
+  /// The uppercase form of an ASCII letter; any other byte unchanged.
   var uppercased: UInt8 { (0x61...0x7A).contains(self) ? self & 0xDF : self }
 }

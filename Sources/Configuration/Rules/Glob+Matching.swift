@@ -2,7 +2,6 @@ extension Glob {
   /// A path split at its slashes.
   typealias Components = ArraySlice<ArraySlice<UInt8>>
 
-  /// Whether a path matches.
   func matches(_ path: Components, isFolder: Bool) -> Bool {
     if matchesFoldersOnly && !isFolder { return false }
     guard let last = path.last else { return false }
@@ -10,7 +9,7 @@ extension Glob {
     return Self.matches(segments[...], path)
   }
 
-  /// Whether all that is in a folder matches, by a pattern like `drafts/**`.
+  /// Whether the pattern matches everything in a folder, like `drafts/**`.
   func covers(_ folder: Components) -> Bool {
     guard !matchesFoldersOnly, segments.count > 1, segments.last == .folders else { return false }
     return Self.matches(segments.dropLast(), folder)
@@ -30,7 +29,7 @@ extension Glob {
     while component < path.endIndex {
       if segment < segments.endIndex, segments[segment] == .folders {
         segment += 1
-        // At the end of a pattern `**` stands for at least one component, else for none or more.
+        // At the end of a pattern `**` matches at least one component, elsewhere none or more.
         if segment == segments.endIndex { return true }
         retry = (segment, component)
       } else if segment < segments.endIndex, matches(segments[segment], path[component]) {

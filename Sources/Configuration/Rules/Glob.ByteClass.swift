@@ -1,11 +1,10 @@
 extension Glob {
-  /// A set of bytes, written in brackets.
+  /// A set of bytes in brackets.
   struct ByteClass: Sendable, Hashable {
     private var low: UInt64 = 0
     private var high: UInt64 = 0
     private var isNegated = false
 
-    /// Whether a byte is in the class.
     func contains(_ byte: UInt8) -> Bool {
       switch byte {
       case 0..<64: low & 1 << byte != 0
@@ -18,7 +17,7 @@ extension Glob {
       if byte < 64 { low |= 1 << byte } else { high |= 1 << (byte - 64) }
     }
 
-    /// Reads a class up to and with its closing bracket.
+    /// Parses a class up to and including its closing bracket.
     init(after rest: inout ArraySlice<UInt8>) throws(Malformed) {
       let close = UInt8(ascii: "]")
       if let first = rest.first, first == UInt8(ascii: "!") || first == UInt8(ascii: "^") {
@@ -30,7 +29,7 @@ extension Glob {
         guard let next = rest.first else {
           throw Malformed(reason: "has a “[” without a “]” in the same component")
         }
-        // A bracket that comes first is meant itself, as in glob(7).
+        // A leading bracket stands for itself, as in glob(7).
         if next == close, !isFirst { break }
         isFirst = false
         let lower = try Self.member(&rest)
@@ -66,7 +65,7 @@ extension Glob {
       }
       guard byte < 128 else {
         throw Malformed(
-          reason: "has a character that is not ASCII in brackets; they match one byte")
+          reason: "has a non-ASCII character in brackets, which match one byte")
       }
       return byte
     }

@@ -1,25 +1,25 @@
 package import PipelineModel
 
-/// A pattern for paths relative to a source, compiled once, matched byte by byte.
+/// A pattern for paths relative to a source, compiled once and matched bytewise.
 ///
-/// - `*` stands for any bytes within a component, `?` for one byte, `[a-z]` and `[!a-z]` for one
-///   ASCII byte in or out of a class, `**` as a whole component for any number of folders, and
-///   `\` takes the meaning from what follows.
-/// - A pattern with a slash in it is anchored at the source (`/notes.txt`, `2024/*.jpg`); one
+/// - `*` matches any bytes within a component, `?` one byte, `[a-z]` and `[!a-z]` one ASCII byte
+///   in or not in a class, `**` as a whole component any number of folders; `\` escapes the next
+///   character.
+/// - A pattern that contains a slash is anchored at the source (`/notes.txt`, `2024/*.jpg`); one
 ///   without matches the last component at any depth (`*.part`), as in gitignore(5).
-/// - A pattern that ends in a slash matches folders only.
-/// - ASCII letters match in either case.
+/// - A pattern that ends in a slash matches only folders.
+/// - ASCII letters match regardless of case.
 ///
-/// Only the last `*` of a component and the last `**` of a path are ever tried again, so that the
-/// time is at most proportional to the lengths of pattern and path multiplied.
+/// Matching backtracks only to the last `*` of a component and the last `**` of a path, so its
+/// time is at most proportional to the product of the lengths of pattern and path.
 package struct Glob: Sendable, Hashable {
-  /// What stands for one component or, as `folders`, for any number of them.
+  /// Matches one component or, as `folders`, any number of them.
   enum Segment: Sendable, Hashable {
     case folders
     case component([Token])
   }
 
-  /// What stands for one byte or, as `any`, for any number of them.
+  /// Matches one byte or, as `any`, any number of them.
   enum Token: Sendable, Hashable {
     case any
     case one
@@ -27,11 +27,11 @@ package struct Glob: Sendable, Hashable {
     case oneOf(ByteClass)
   }
 
-  /// The pattern as it was written.
+  /// The pattern as written.
   package let pattern: BytePath
   /// Whether only folders match.
   package let matchesFoldersOnly: Bool
-  /// Whether the pattern is for the last component at any depth.
+  /// Whether the pattern matches the last component at any depth.
   let isName: Bool
   let segments: [Segment]
 
@@ -41,7 +41,7 @@ package struct Glob: Sendable, Hashable {
 
   /// Compiles a pattern.
   ///
-  /// - Throws: `badGlob`, with a sentence that says what is wrong.
+  /// - Throws: `badGlob` with the reason as a sentence.
   package init(_ pattern: String) throws(ConfigurationError) {
     try self.init(BytePath(pattern))
   }

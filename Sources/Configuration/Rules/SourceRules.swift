@@ -1,18 +1,18 @@
 package import PipelineModel
 
-/// What a source takes and what it ignores.
+/// The rules for which files of a source to ingest.
 ///
-/// - A built-in ignore or an exclude that matches a folder, or covers all that is in it as
-///   `drafts/**` does, ignores the folder as a whole: one hit, and it is not looked into.
-/// - An include decides on files only, so that folders are looked into whatever it says. One that
-///   ends in a slash (`raw/`) takes all that is beneath a folder.
-/// - An exclude wins over an include.
+/// - A built-in ignore or an exclude that matches a folder, or everything in it like `drafts/**`,
+///   ignores the folder as a whole: it counts once and is not scanned.
+/// - An include applies only to files; folders are scanned whatever it says. One that ends in a
+///   slash (`raw/`) includes everything below the folder.
+/// - An exclude takes precedence over an include.
 package struct SourceRules: Sendable {
-  /// Whether a path is taken or, for a folder, looked into.
+  /// Whether a file is ingested or a folder scanned.
   package enum Verdict: Sendable, Hashable {
-    /// It is taken, or looked into.
+    /// The path is ingested or scanned.
     case accepted
-    /// It is not, because of this rule, for people.
+    /// The path is ignored because of this rule, worded for messages.
     case ignored(rule: String)
   }
 
@@ -25,7 +25,7 @@ package struct SourceRules: Sendable {
     self.init(include: source.include, exclude: source.exclude)
   }
 
-  /// Makes rules of patterns, which the built-in ignores are added to.
+  /// Makes rules from patterns in addition to the built-in ignores.
   package init(include: [Glob] = [.everything], exclude: [Glob] = []) {
     self.include = include
     self.exclude = exclude
@@ -37,8 +37,8 @@ package struct SourceRules: Sendable {
   /// - Parameters:
   ///   - relative: The path below the source.
   ///   - isFolder: Whether it is a folder.
-  ///   - foldersAreAccepted: Whether all folders above are known to be accepted, as they are on
-  ///     a walk from the top. By default they are examined, too.
+  ///   - foldersAreAccepted: Whether all parent folders are known to be accepted, as in a walk
+  ///     from the top. By default they are checked, too.
   package func verdict(
     for relative: BytePath, isFolder: Bool, foldersAreAccepted: Bool = false
   ) -> Verdict {

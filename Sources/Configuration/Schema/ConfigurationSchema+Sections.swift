@@ -1,12 +1,11 @@
 import PipelineModel
 
 extension ConfigurationSchema {
-  /// Where the defaults come from. `/` stands for what has none.
+  /// The source of the defaults; `/` is a placeholder for paths without one.
   private static let standard = PipelineConfiguration(file: BytePath("/"), library: BytePath("/"))
   private static let standardSource = SourceConfiguration(path: BytePath("/"))
   private static let standardStage = StageConfiguration(name: "", plugin: "")
 
-  /// The schema of a key at the top.
   static func top(_ key: TopKey) -> JSONValue {
     switch key {
     case .schema:
@@ -15,31 +14,31 @@ extension ConfigurationSchema {
       reference("path", "The folder that holds manifest, catalog, originals and renditions.")
     case .catalog:
       reference(
-        "path", "A folder on a local file system for the catalog, where the library is on none.")
+        "path", "A folder for the catalog on a local file system, if the library is not on one.")
     case .sources:
       described(
-        "The folders whose files are taken.", default: [],
+        "The folders whose files are ingested.", default: [],
         ["type": "array", "items": .object(source)])
     case .plugins:
-      list(of: "path", "Folders with plugins, searched in this order before the standard ones.")
+      list(of: "path", "Plugin folders, searched in this order before the standard ones.")
     case .memoryBudget:
       // No default: it depends on the machine.
       reference(
         "positiveSize",
-        "What running jobs may need together. By default half of the machine's memory.")
+        "The memory for all running jobs together. By default half of the machine's memory.")
     case .reserve:
       // No default: it depends on the file system.
       reference(
         "size",
-        "Free space that is always left. By default 256 MiB, or a hundredth of the file system "
-          + "where that is less.")
+        "Space that is always left free. By default 256 MiB or 1 % of the file system, whichever "
+          + "is less.")
     case .rescan:
       reference(
-        "positiveDuration", "How often watch looks through all sources on its own.",
+        "positiveDuration", "The interval at which watch rescans all sources.",
         default: .string(standard.rescan.description))
     case .stages:
       described(
-        "The work that is done on every asset, in any order that respects needs.", default: [],
+        "The work done on every asset, in any order that respects needs.", default: [],
         ["type": "array", "items": .object(stage)])
     }
   }
@@ -54,7 +53,7 @@ extension ConfigurationSchema {
         default: standardSource.mode)
     case .recursive:
       described(
-        "Whether folders inside are looked into.", default: .bool(standardSource.recursive),
+        "Whether to scan subfolders.", default: .bool(standardSource.recursive),
         ["type": "boolean"])
     case .settle:
       reference(
@@ -66,24 +65,24 @@ extension ConfigurationSchema {
         default: standardSource.complete)
     case .include:
       list(
-        of: "glob", "Patterns of files to take.",
+        of: "glob", "Patterns of files to ingest.",
         default: .array(standardSource.include.map { .string($0.pattern.description) }))
     case .exclude:
-      list(of: "glob", "Patterns of files and folders to leave, beside the built-in ignores.")
+      list(of: "glob", "Patterns of files and folders to ignore, in addition to the built-in ones.")
     case .duplicates:
       choice(
-        "What to do with content that is stored already.", default: standardSource.duplicates)
+        "What to do with content that is already stored.", default: standardSource.duplicates)
     case .take:
       choice(
-        "auto: by rename where that is safe, else by reflink, else by copy. copy: always by copy.",
+        "auto: by rename if that is safe, otherwise by reflink or copy. copy: always by copy.",
         default: standardSource.take)
     case .emptyFolders:
       choice(
-        "What becomes of folders that were emptied.", default: standardSource.emptyFolders)
+        "What to do with folders that pipeline emptied.", default: standardSource.emptyFolders)
     case .maxMissing:
       described(
-        "The share of known files that may be missing at once; beyond it a run asks. Up to 20 "
-          + "files may always be.",
+        "The share of known files that may be missing at once; if more are, a run asks. Up to 20 "
+          + "files may always be missing.",
         default: .number(standardSource.maxMissing),
         ["type": "number", "minimum": 0, "maximum": 1])
     }
@@ -94,19 +93,20 @@ extension ConfigurationSchema {
     switch key {
     case .name:
       described(
-        "Small letters, digits, dashes and underscores; a letter or digit first.",
+        "Lowercase letters, digits, dashes and underscores, starting with a letter or digit.",
         [
           "type": "string", "pattern": "^[a-z0-9][a-z0-9_-]*$", "maxLength": 64,
-          "x-expected": "small letters, digits, dashes and underscores, a letter or digit first",
+          "x-expected":
+            "lowercase letters, digits, dashes and underscores, starting with a letter or digit",
         ])
-    case .plugin: described("The id of the plugin.", ["type": "string", "minLength": 1])
+    case .plugin: described("The ID of the plugin.", ["type": "string", "minLength": 1])
     case .needs:
       described(
         "Names of the stages whose facts this one needs.", default: [],
         ["type": "array", "items": ["type": "string"], "uniqueItems": true])
     case .concurrency:
       described(
-        "How many jobs run at once: a number from 1, or cpus for one a processor.",
+        "How many jobs run at once: a number from 1, or cpus for one per processor.",
         default: "cpus",
         [
           "type": ["integer", "string"], "minimum": 1,
@@ -119,16 +119,16 @@ extension ConfigurationSchema {
       described("What one job may use.", default: [:], object(LimitKey.self, property: limit))
     case .attempts:
       described(
-        "How often a job is tried.", default: .integer(standardStage.attempts),
+        "How many times a job is tried.", default: .integer(standardStage.attempts),
         ["type": "integer", "minimum": 1, "maximum": 1000])
     case .isolation:
       choice(
-        "process: in worker processes, behind a sandbox. none: in the program itself, for libraries "
-          + "that are trusted with all it may do.",
+        "process: in sandboxed worker processes. none: in the program itself, for trusted "
+          + "libraries, which then have all its permissions.",
         default: standardStage.isolation)
     case .storage:
       choice(
-        "Where bytes of renditions are kept: database, file, or auto by size.",
+        "Where to store renditions: database, file, or auto to decide by size.",
         default: standardStage.storage)
     case .allow:
       described(
@@ -150,14 +150,14 @@ extension ConfigurationSchema {
   private static func limit(_ key: LimitKey) -> JSONValue {
     let count: [String: JSONValue] = ["type": "integer", "minimum": 1]
     return switch key {
-    case .time: reference("positiveDuration", "Time by the clock. By default 10 minutes.")
-    case .cpu: reference("positiveDuration", "Time on processors.")
+    case .time: reference("positiveDuration", "Elapsed time. By default 10 minutes.")
+    case .cpu: reference("positiveDuration", "Processor time.")
     case .memory: reference("positiveSize", "Memory. By default the stage's share of memoryBudget.")
     case .outputBytes:
-      reference("positiveSize", "Bytes of all renditions together. By default 1 GiB.")
+      reference("positiveSize", "Total bytes of all renditions. By default 1 GiB.")
     case .inputBytes: reference("positiveSize", "Bytes of the original.")
-    case .files: described("Number of files made. By default 10,000.", count)
-    case .processes: described("Number of processes. By default 1, and 64 with allow.exec.", count)
+    case .files: described("Number of files created. By default 10,000.", count)
+    case .processes: described("Number of processes. By default 1, or 64 with allow.exec.", count)
     case .pixels: described("Pixels of the decoded picture.", count)
     case .frames: described("Frames or pages of the original.", count)
     }

@@ -2,9 +2,9 @@ package import PipelineModel
 
 /// The JSON Schema (draft 2020-12) of `pipeline.json`.
 ///
-/// It is made of the same tables of keys that the decoder reads, and its defaults are those of
-/// the configuration's types. Types, keys and the form of values are checked by it alone; what
-/// takes more than one value to see (paths, needs, plugins) is checked by the decoder.
+/// It is built from the key tables that the decoder uses and the default values of the
+/// configuration types. It alone checks types, keys and the form of values; the decoder checks
+/// what involves several values (paths, needs, plugins).
 package enum ConfigurationSchema {
   /// The schema as text, for `pipeline.schema.json`.
   package static let text = value.formatted() + "\n"
@@ -20,7 +20,7 @@ package enum ConfigurationSchema {
     return .object(schema)
   }()
 
-  /// Durations, sizes and paths, which many keys refer to.
+  /// Definitions of durations, sizes, paths and globs that many keys refer to.
   private static let definitions: [String: JSONValue] = [
     "duration": text(
       kind: "duration", pattern: "^[0-9]{1,12}(ms|s|m|h|d)$",
@@ -48,7 +48,7 @@ package enum ConfigurationSchema {
     ]
   }
 
-  /// A schema of an object that has just the keys of a table.
+  /// A schema of an object with exactly the keys of a table.
   static func object<Key: CaseIterable & RawRepresentable<String> & Hashable>(
     _: Key.Type, required: [Key] = [], title: String? = nil, property: (Key) -> JSONValue
   ) -> [String: JSONValue] {
@@ -62,7 +62,7 @@ package enum ConfigurationSchema {
     return schema
   }
 
-  /// A reference to a definition, with what is said of this use of it.
+  /// A reference to a definition, with a description and a default.
   static func reference(
     _ name: String, _ description: String, default standard: JSONValue? = nil
   ) -> JSONValue {
@@ -72,7 +72,7 @@ package enum ConfigurationSchema {
     return .object(schema)
   }
 
-  /// A choice of words.
+  /// A schema of an enumeration.
   static func choice<Choice: CaseIterable & RawRepresentable<String>>(
     _ description: String, default standard: Choice
   ) -> JSONValue {
@@ -82,7 +82,7 @@ package enum ConfigurationSchema {
     ]
   }
 
-  /// A schema of its own, with a description and a default.
+  /// An inline schema with a description and a default.
   static func described(
     _ description: String, default standard: JSONValue? = nil, _ members: [String: JSONValue]
   ) -> JSONValue {

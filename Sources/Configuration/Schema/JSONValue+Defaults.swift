@@ -1,7 +1,7 @@
 package import PipelineModel
 
 extension JSONValue {
-  /// The value with every number that is whole written as such, so that 80 and 80.0 are one.
+  /// The value with whole numbers as integers, so that 80 and 80.0 are equal.
   package var canonical: JSONValue {
     switch self {
     case .number(let value): Int(exactly: value).map(JSONValue.integer) ?? self
@@ -11,21 +11,21 @@ extension JSONValue {
     }
   }
 
-  /// Whether both values mean the same: 80 and 80.0 do.
+  /// Whether both values are equivalent, like 80 and 80.0.
   package func means(_ other: JSONValue) -> Bool { canonical == other.canonical }
 
-  /// The value with defaults of a schema where it says nothing.
+  /// The value completed by the defaults of a schema.
   ///
-  /// Objects are filled in wherever they are, also in lists. An object that is absent and has no
-  /// default of its own stays absent.
+  /// Nested objects are completed, too, also those in lists. An absent object without a default
+  /// stays absent.
   package func fillingDefaults(_ schema: JSONValue) -> JSONValue {
     SchemaDefaults(schema).filled(self)
   }
 
-  /// The value without what the defaults of a schema say as well, numbers made canonical.
+  /// The canonical value without members that equal the defaults of a schema.
   ///
-  /// Two values that mean the same under the schema become equal, whether a default is spelled
-  /// out or not. That makes it the form that fingerprints are taken of.
+  /// Values that are equivalent under the schema become equal, whether or not they state
+  /// defaults. Fingerprints are computed from this form.
   package func removingDefaults(_ schema: JSONValue) -> JSONValue {
     SchemaDefaults(schema).reduced(canonical)
   }

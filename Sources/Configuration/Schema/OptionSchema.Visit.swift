@@ -1,12 +1,12 @@
 import PipelineModel
 
 extension OptionSchema {
-  /// One walk through a value.
+  /// One traversal of a value.
   struct Visit {
     let root: JSONValue
     var errors: [ConfigurationError] = []
     private var patterns: [String: SchemaPattern] = [:]
-    /// How many more steps patterns may take, for all texts together.
+    /// The remaining steps of patterns for all strings together.
     private var budget = 10_000_000
 
     init(root: JSONValue) { self.root = root }
@@ -17,7 +17,7 @@ extension OptionSchema {
       errors.append(ConfigurationError(code: code, message: message, pointer: pointer))
     }
 
-    /// Checks a value and all that is in it.
+    /// Checks a value recursively.
     mutating func check(_ value: JSONValue, against schema: JSONValue, at pointer: String) {
       let schema = resolved(schema, in: root)
       let subject = JSONPointer.subject(pointer)
@@ -53,7 +53,7 @@ extension OptionSchema {
       switch type {
       case "object": "an object"
       case "array": "a list"
-      case "string": "a text"
+      case "string": "a string"
       case "number": "a number"
       case "integer": "a whole number"
       case "boolean": "true or false"
@@ -65,7 +65,7 @@ extension OptionSchema {
       let choices = schema["enum"]?.array ?? schema["const"].map { [$0] }
       guard let choices, !choices.contains(where: { $0.means(value) }) else { return }
       var message = "\(JSONPointer.subject(pointer)) is \(value.wording); "
-      message += "allowed is \(alternatives(choices.map(\.wording)))"
+      message += "allowed: \(alternatives(choices.map(\.wording)))"
       if let text = value.string,
         let near = NearestName.find(text, among: choices.compactMap(\.string))
       {
@@ -86,7 +86,7 @@ extension OptionSchema {
         if let schema = known[key] {
           check(member, against: schema, at: place)
         } else if rest?.bool == false {
-          // What is there already can't be meant.
+          // Don't suggest keys that are present.
           let missing = known.keys.filter { members[$0] == nil }
           let hint =
             NearestName.find(key, among: missing.sorted()).map { "; did you mean \(quoted($0))?" }
@@ -178,14 +178,14 @@ extension OptionSchema {
           .badValue, "\(subject) is too long to be compared with the pattern \(quoted(pattern)).",
           at: pointer)
       case false?:
-        let expected = schema["x-expected"]?.string ?? "a text that matches \(quoted(pattern))"
+        let expected = schema["x-expected"]?.string ?? "a string that matches \(quoted(pattern))"
         let code: ConfigurationError.Code =
           switch schema["x-kind"]?.string {
           case "duration": .badDuration
           case "size": .badSize
           default: .badValue
           }
-        report(code, "\(subject) is \(quoted(text)); expected is \(expected).", at: pointer)
+        report(code, "\(subject) is \(quoted(text)); expected \(expected).", at: pointer)
       }
     }
 
@@ -196,7 +196,7 @@ extension OptionSchema {
         patterns[pattern] = compiled
         return compiled.isFound(in: text, budget: &budget)
       } catch {
-        // It was refused with the schema.
+        // The schema was already rejected because of this pattern.
         return false
       }
     }
@@ -208,12 +208,12 @@ extension OptionSchema {
       let subject = JSONPointer.subject(pointer)
       if let least = schema["minimum"], let bound = least.double, number < bound {
         report(
-          .badValue, "\(subject) is \(value.wording); the least allowed is \(least.wording).",
+          .badValue, "\(subject) is \(value.wording); the minimum allowed is \(least.wording).",
           at: pointer)
       }
       if let most = schema["maximum"], let bound = most.double, number > bound {
         report(
-          .badValue, "\(subject) is \(value.wording); the most allowed is \(most.wording).",
+          .badValue, "\(subject) is \(value.wording); the maximum allowed is \(most.wording).",
           at: pointer)
       }
     }

@@ -1,20 +1,20 @@
 package import PipelineModel
 
-/// A validator for the part of JSON Schema (draft 2020-12) that options need.
+/// A validator for the subset of JSON Schema (draft 2020-12) that options need.
 ///
 /// Keywords: `type`, `enum`, `const`, `properties`, `required`, `additionalProperties`, `items`,
 /// `minItems`, `maxItems`, `uniqueItems`, `minimum`, `maximum`, `minLength`, `maxLength`,
 /// `pattern` and `$ref` to `#/$defs/…`. There are two additions: `x-uniqueBy` names a key whose
-/// values must differ among the objects of a list, since `uniqueItems` compares whole objects;
-/// `x-expected` says in words what a `pattern` asks for. `title`, `description`, `default`, `examples`,
-/// `deprecated`, `$schema`, `$id`, `$comment`, `$defs` and other keywords that begin with `x-`
-/// say nothing about what is valid.
+/// values must differ among the objects of a list, because `uniqueItems` compares whole objects;
+/// `x-expected` describes in words what a `pattern` expects. `title`, `description`, `default`,
+/// `examples`, `deprecated`, `$schema`, `$id`, `$comment`, `$defs` and other keywords that begin
+/// with `x-` don't affect validity.
 package struct OptionSchema: Sendable, Hashable {
-  /// The schema, an object.
+  /// The schema.
   package let schema: JSONValue
 
-  /// Takes a schema, and refuses one that has keywords this validator does not know,
-  /// since it would let pass what the author meant to forbid.
+  /// Checks a schema and rejects unknown keywords, because ignoring them would accept
+  /// values that the author meant to forbid.
   package init(_ schema: JSONValue) throws(ConfigurationErrors) {
     var errors: [ConfigurationError] = []
     if let fault = SchemaBounds.fault(in: schema) {
@@ -26,19 +26,19 @@ package struct OptionSchema: Sendable, Hashable {
     self.schema = schema
   }
 
-  /// Takes a schema of this program's own, which a test has proven.
+  /// Takes the program's own schema without checking; a test checks it.
   init(trusted schema: JSONValue) { self.schema = schema }
 
-  /// Finds everything that is wrong with a value.
+  /// Finds all problems of a value.
   ///
-  /// - Parameter pointer: Where the value is, for the pointers of the errors.
+  /// - Parameter pointer: The pointer to the value, a prefix of the errors' pointers.
   package func problems(with value: JSONValue, at pointer: String = "") -> [ConfigurationError] {
     var visit = Visit(root: schema)
     visit.check(value, against: schema, at: pointer)
     return visit.errors
   }
 
-  /// The schema that a reference to `#/$defs/…` means, with what stands beside the reference.
+  /// Resolves a reference to `#/$defs/…`, merging keywords next to the reference.
   static func resolved(_ schema: JSONValue, in root: JSONValue) -> JSONValue {
     guard let name = definition(of: schema), let target = root["$defs"]?[name]?.object,
       var members = schema.object
@@ -60,7 +60,7 @@ extension OptionSchema {
   private static let annotations: Set = [
     "title", "description", "default", "examples", "deprecated", "$schema", "$id", "$comment",
   ]
-  /// The most errors of a schema that are told.
+  /// The most errors reported for a schema.
   private static let mostErrors = 20
   private static let types = [
     "object", "array", "string", "number", "integer", "boolean", "null",
@@ -90,7 +90,7 @@ extension OptionSchema {
       case "items", "additionalProperties":
         inspect(value, in: root, isDefinition: isDefinition, at: place, into: &errors)
       case "$ref":
-        // None in a definition, so that none can go round in a circle.
+        // References in definitions are forbidden, so there are no cycles.
         if isDefinition {
           report("must not be in a definition", at: place, into: &errors)
         } else if value.string?.hasPrefix("#/$defs/") != true
@@ -109,7 +109,7 @@ extension OptionSchema {
         if value.array?.isEmpty != false { report("must be a list", at: place, into: &errors) }
       case "required":
         if value.array?.allSatisfy({ $0.string != nil }) != true {
-          report("must be a list of texts", at: place, into: &errors)
+          report("must be a list of strings", at: place, into: &errors)
         }
       case "minItems", "maxItems", "minLength", "maxLength":
         if value.integer.map({ $0 >= 0 }) != true {
@@ -120,7 +120,7 @@ extension OptionSchema {
       case "uniqueItems":
         if value.bool == nil { report("must be true or false", at: place, into: &errors) }
       case "x-uniqueBy":
-        if value.string == nil { report("must be a text", at: place, into: &errors) }
+        if value.string == nil { report("must be a string", at: place, into: &errors) }
       case "const":
         break
       default:
@@ -132,7 +132,7 @@ extension OptionSchema {
   }
 
   private static func patternFault(_ pattern: JSONValue) -> String? {
-    guard let pattern = pattern.string else { return "must be a text" }
+    guard let pattern = pattern.string else { return "must be a string" }
     do throws(SchemaPatternError) {
       _ = try SchemaPattern(pattern)
       return nil
@@ -144,7 +144,7 @@ extension OptionSchema {
   private static func report(
     _ text: String, at pointer: String, into errors: inout [ConfigurationError]
   ) {
-    // The first ones are enough for who corrects it.
+    // The first errors are enough for the author.
     guard errors.count < mostErrors else { return }
     errors.append(
       ConfigurationError(

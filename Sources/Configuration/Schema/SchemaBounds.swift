@@ -1,25 +1,24 @@
 package import PipelineModel
 
-/// What a schema that a plugin wrote may hold at most, so that nothing that is done with it takes
-/// long or makes much.
+/// Limits for schemas from plugins, which bound the time and memory that handling them takes.
 package enum SchemaBounds {
-  /// How deep its lists and objects may be in each other.
+  /// The maximum nesting depth of lists and objects.
   static let greatestDepth = 128
-  /// The most values, those of defaults and examples among them.
+  /// The most values, including those of defaults and examples.
   static let mostValues = 10_000
-  /// The most bytes of a key: each place in a schema is named by all keys above it.
+  /// The most bytes of a key: the pointer to a place contains all keys above it.
   static let longestKey = 128
-  /// The most values that an object without any keys may have once defaults are filled in.
+  /// The most values of an empty object completed by defaults.
   static let mostDefaults = 10_000
 
-  /// Returns what goes beyond a bound, to follow “in which”, or `nil`.
+  /// Returns which limit a schema exceeds, as a clause to follow “in which”, or `nil`.
   package static func fault(in schema: JSONValue) -> String? {
     var count = 0
     if let fault = fault(in: schema, depth: 0, count: &count) {
       return "the options' schema \(fault)"
     }
     guard SchemaDefaults(schema).mostCount <= mostDefaults else {
-      return "the defaults of the options' schema make more than \(mostDefaults) values"
+      return "the defaults of the options' schema expand to more than \(mostDefaults) values"
     }
     return nil
   }
@@ -29,7 +28,7 @@ package enum SchemaBounds {
   ) -> String? {
     count += 1
     guard count <= mostValues else { return "has more than \(mostValues) values" }
-    guard depth <= greatestDepth else { return "is more than \(greatestDepth) deep" }
+    guard depth <= greatestDepth else { return "is nested more than \(greatestDepth) deep" }
     switch value {
     case .object(let members):
       for (key, member) in members {

@@ -1,29 +1,29 @@
 import PipelineModel
 
-/// The defaults of a schema, each worked out once.
+/// The defaults of a schema, each computed once.
 ///
-/// A default may leave out what the schema inside has defaults for, and those may, too: to work
-/// them out anew at each place takes, and makes, twice as much with each level.
+/// A default may omit members that have defaults themselves, recursively. Computing them anew at
+/// each place would double time and output with each level.
 final class SchemaDefaults: Sendable {
   private let contents: Contents
-  /// The default as it is written.
+  /// The default as written.
   private let standard: JSONValue?
-  /// The default without what the schema inside says as well, numbers made canonical.
+  /// The canonical default without members that equal nested defaults.
   private let reducedStandard: JSONValue?
-  /// How many values the default has once it is filled in; 0 without one.
+  /// The number of values of the completed default; 0 without one.
   private let standardCount: Int
-  /// The most values that an empty object has once it is filled in, here or anywhere inside.
+  /// The largest number of values of a completed empty object, here or at any level inside.
   let mostCount: Int
 
   convenience init(_ schema: JSONValue) {
-    // What a definition refers to is not followed: nothing goes round in a circle.
+    // References in definitions are not followed, so there are no cycles.
     let definitions = (schema["$defs"]?.object ?? [:]).mapValues { SchemaDefaults($0, [:]) }
     self.init(schema, definitions)
   }
 
   private init(_ schema: JSONValue, _ definitions: [String: SchemaDefaults]) {
     let target = OptionSchema.definition(of: schema).flatMap { definitions[$0] }
-    // What stands beside a reference counts.
+    // Keywords next to a reference take precedence.
     let properties = schema["properties"]?.object?.mapValues { Self.make($0, definitions) }
     let items = schema["items"].map { Self.make($0, definitions) }
     let contents = Contents(
@@ -38,7 +38,7 @@ final class SchemaDefaults: Sendable {
       contents.properties.values.map(\.mostCount).max() ?? 0)
   }
 
-  /// A reference with nothing beside it that matters here shares what it refers to.
+  /// Shares the target's defaults if a reference has no keywords that matter here.
   private static func make(
     _ schema: JSONValue, _ definitions: [String: SchemaDefaults]
   ) -> SchemaDefaults {
@@ -49,20 +49,20 @@ final class SchemaDefaults: Sendable {
     return SchemaDefaults(schema, definitions)
   }
 
-  /// The value with defaults where it says nothing.
+  /// The value completed by defaults.
   func filled(_ value: JSONValue) -> JSONValue { contents.filled(value) }
 
-  /// A canonical value without what the defaults say as well.
+  /// A canonical value without members that equal the defaults.
   func reduced(_ value: JSONValue) -> JSONValue { contents.reduced(value) }
 
-  /// What is inside of objects and lists.
+  /// The contents of objects and lists.
   private struct Contents {
     let properties: [String: SchemaDefaults]
     let items: SchemaDefaults?
-    /// How many values an empty object has once it is filled in.
+    /// The number of values of a completed empty object.
     let emptyCount: Int
 
-    /// More than any count that matters.
+    /// Larger than any relevant count.
     private static let bound = 1 << 30
 
     init(properties: [String: SchemaDefaults], items: SchemaDefaults?) {

@@ -1,20 +1,20 @@
 import Configuration
 import PipelineModel
 
-/// The words of a command line, sorted into a verb, options and operands.
+/// A command line parsed into a verb, options and operands.
 struct Arguments: Sendable {
-  /// The verb, or `nil` if only options were given.
+  /// `nil` if only options were given.
   private(set) var verb: String?
   private var switches: Set<Option> = []
   private var values: [Option: BytePath] = [:]
-  /// What follows the verb, as bytes: names of files need not be UTF-8.
+  /// Bytes, because file names need not be UTF-8.
   private(set) var operands: [BytePath] = []
 
-  /// Sorts the words behind the program's name.
+  /// Parses the arguments after the program's name.
   ///
-  /// Options may stand before and behind the verb; `--` ends them.
+  /// Options may precede or follow the verb; `--` ends them.
   ///
-  /// - Parameter options: the options of a verb, asked for once the verb is known.
+  /// - Parameter options: returns the options of a verb.
   init(_ words: [BytePath], options: (String?) throws(UsageError) -> [Option]) throws(UsageError) {
     verb = Self.verb(in: words)
     let known = try options(verb)
@@ -52,7 +52,7 @@ struct Arguments: Sendable {
     }
   }
 
-  /// The switches that one word means, as `-nq` means `-n -q`; `nil` if it is no such word.
+  /// Splits combined switches (`-nq` is `-n -q`); `nil` if the word is not a group of switches.
   private static func switches(in word: BytePath, _ known: [Option]) -> [Option]? {
     guard let text = word.utf8, text.hasPrefix("-"), !text.hasPrefix("--"), text.count > 2 else {
       return nil
@@ -65,13 +65,12 @@ struct Arguments: Sendable {
 
   func has(_ option: Option) -> Bool { switches.contains(option) }
 
-  /// The value of an option as text; bytes that are not UTF-8 percent-encoded.
+  /// The value of an option as text, with bytes that are not UTF-8 percent-encoded.
   func value(_ option: Option) -> String? { values[option]?.description }
 
-  /// The value of an option as a path.
   func path(_ option: Option) -> BytePath? { values[option] }
 
-  /// The first word that is neither an option nor the value of a common one.
+  /// The first word that is neither an option nor the value of a common option.
   private static func verb(in words: [BytePath]) -> String? {
     let valued = Option.common.filter { $0.value != nil } + [.wait]
     var rest = words[...]

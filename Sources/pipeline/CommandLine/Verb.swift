@@ -1,17 +1,15 @@
-/// One thing that the program can be told to do.
+/// A subcommand.
 protocol Verb: SendableMetatype {
-  /// The word on the command line.
   static var name: String { get }
   /// One line for the list of verbs.
   static var summary: String { get }
-  /// What may follow the word, for help; empty if nothing may.
+  /// The operands in help; empty if there are none.
   static var operands: String { get }
-  /// Options besides the common ones.
+  /// Options in addition to the common ones.
   static var options: [Option] { get }
-  /// Command lines and what they do.
+  /// Command lines, each with a description.
   static var examples: [(String, String)] { get }
 
-  /// Does it.
   static func run(_ context: Context) throws -> ExitCode
 }
 
@@ -20,7 +18,7 @@ extension Verb {
   static var options: [Option] { [] }
 }
 
-/// What the program ends with; `README.md` lists them for scripts.
+/// The exit codes, which `README.md` documents for scripts.
 enum ExitCode: Int32, Sendable {
   case success = 0
   case fatal = 1

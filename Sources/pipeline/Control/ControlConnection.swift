@@ -7,16 +7,16 @@ import Ingest
 import PipelineModel
 import Synchronization
 
-/// One process that asks for something, as seen from the holder of the library.
+/// A connection from a process that makes a request, on the library holder's side.
 final class ControlConnection: Sendable {
   enum Event { case request, ended }
 
   private struct State {
     var lines = LineBuffer()
     var request: LibraryRequest?
-    /// Whether the request is being done.
+    /// Whether the request has begun.
     var isBegun = false
-    /// Whether the last answer was sent, or the other end has gone.
+    /// Whether the last answer was sent or the peer has disconnected.
     var isOver = false
   }
 
@@ -24,21 +24,21 @@ final class ControlConnection: Sendable {
   private let queue: DispatchQueue
   private let state = Mutex(State())
 
-  /// - Parameter queue: where the request is read, and jobs of an import are followed.
+  /// - Parameter queue: reads the request and follows the jobs of an import.
   init(_ socket: LocalSocket, queue: DispatchQueue) {
     self.socket = socket
     self.queue = queue
   }
 
-  /// Whether its request is being done, or the jobs of it are.
+  /// Whether its request or the jobs of its request are in progress.
   var isBusy: Bool { state.withLock { $0.isBegun && !$0.isOver } }
 
-  /// Whether nobody wants the answer any more.
+  /// Whether the connection has ended.
   var isOver: Bool { state.withLock { $0.isOver } }
 
-  /// Reads the request; `body` is told on the queue that it is there, and of the end.
+  /// Reads the request; calls `body` on the queue when it has arrived and when the stream ends.
   func read(_ body: @escaping @Sendable (Event) -> Void) {
-    // Not a source of Dispatch: many connections come and go. See `DescriptorEvents`.
+    // Not a Dispatch source: many connections come and go. See `DescriptorEvents`.
     DescriptorEvents.shared.read(socket.descriptor, on: queue) { [self] in
       if receive(body) { return true }
       body(.ended)
@@ -46,14 +46,14 @@ final class ControlConnection: Sendable {
     }
   }
 
-  /// Reads what is there.
+  /// Reads the available bytes.
   ///
-  /// - Returns: whether there is more to come; after `finish` the stream is at its end.
+  /// - Returns: whether to keep reading; after `finish` the stream is at its end.
   private func receive(_ body: (Event) -> Void) -> Bool {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
     defer { buffer.deallocate() }
     guard let count = try? socket.descriptor.read(into: buffer), count > 0 else {
-      // Gone, by the end of its stream or by an error; both mean that nobody listens.
+      // End of stream or error: either way the peer has gone.
       finish()
       return false
     }
@@ -79,9 +79,9 @@ final class ControlConnection: Sendable {
     return true
   }
 
-  /// Does the request, on the thread that takes files.
+  /// Performs the request on the ingest thread.
   ///
-  /// - Returns: why it failed, if it did; whoever asked was told.
+  /// - Returns: the error, if it failed; the peer has already received it.
   func serve(_ work: LibraryWork) -> (any Error)? {
     let request = state.withLock { state -> LibraryRequest? in
       guard !state.isOver else { return nil }
@@ -97,7 +97,7 @@ final class ControlConnection: Sendable {
         Pulse.shared.beat()
         return isOver || Interruption.shared.isRequested
       }
-      // Rows may have become ready without a file that was taken.
+      // Jobs may have become ready although no file was ingested.
       engine.wake()
       let catalog = work.session.library.catalog
       let jobs = ImportedJobs(
@@ -118,7 +118,7 @@ final class ControlConnection: Sendable {
     }
   }
 
-  /// Ends the run that a request made.
+  /// Ends the run that a request began.
   private func end(_ run: AssetID?, _ report: RequestReport, in catalog: Catalog) {
     guard let run else { return }
     do throws(CatalogError) {
@@ -128,14 +128,14 @@ final class ControlConnection: Sendable {
     }
   }
 
-  /// Sends an answer; one that can't be sent within a few seconds ends the connection.
+  /// Sends an answer; ends the connection if that takes longer than a few seconds.
   func send(_ answer: ControlMessage.Answer) {
     guard !isOver else { return }
     let line: [UInt8]
     do {
       line = try ControlMessage.line(answer)
     } catch {
-      // Such as a number that is none; a failure, which is of texts, can always be written.
+      // For example NaN. A failure consists of strings, so it can always be encoded.
       return fail(
         code: "answer",
         message: "The pipeline that works on the library can't write its answer as JSON. What was "
@@ -148,7 +148,7 @@ final class ControlConnection: Sendable {
     }
   }
 
-  /// Ends the connection if it has not brought its request yet.
+  /// Ends the connection if its request has not arrived yet.
   func expire() {
     if state.withLock({ $0.request == nil }) { finish() }
   }
@@ -177,7 +177,7 @@ final class ControlConnection: Sendable {
       return !state.isOver
     }
     guard isFirst else { return }
-    // Which is also seen by `read`, as the end of the stream.
+    // `read` sees this as the end of the stream.
     shutdown(socket.descriptor.number, Int32(SHUT_RDWR))
   }
 }

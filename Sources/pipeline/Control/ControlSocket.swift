@@ -5,16 +5,16 @@ import Ingest
 import PipelineModel
 import Synchronization
 
-/// Where other processes hand their requests to the one that holds the library.
+/// The socket through which other processes hand requests to the library's holder.
 ///
-/// Requests are read on a queue of their own and wait until the thread that
-/// takes files serves them: one thread changes the library.
+/// A separate queue reads requests; they wait until the ingest thread serves
+/// them, because only one thread changes the library.
 final class ControlSocket: Sendable {
   private struct State {
     var isClosed = false
     var listening: DescriptorEvents.Registration?
     var waiting: [ControlConnection] = []
-    /// Those whose request is not done, kept alive.
+    /// Keeps unfinished connections alive.
     var connections: [ObjectIdentifier: ControlConnection] = [:]
   }
 
@@ -24,9 +24,9 @@ final class ControlSocket: Sendable {
   private let state = Mutex(State())
   private let onArrival: @Sendable () -> Void
 
-  /// Begins to listen in a library's folder.
+  /// Starts listening in a library's folder.
   ///
-  /// - Parameter onArrival: told on the socket's queue when a request waits.
+  /// - Parameter onArrival: called on the socket's queue when a request waits.
   init(
     in folder: Descriptor, onArrival: @escaping @Sendable () -> Void
   ) throws(FileError) {
@@ -49,19 +49,18 @@ final class ControlSocket: Sendable {
   }
 
   deinit {
-    // Without this the name would be listened behind for as long as the process lives.
+    // Otherwise the process would listen on the socket until it exits.
     if let listening = state.withLock({ $0.listening }) {
       DescriptorEvents.shared.forget(listening)
     }
   }
 
-  /// Whether requests wait to be served.
   var hasRequests: Bool { state.withLock { !$0.waiting.isEmpty } }
 
-  /// Does all requests that wait, on the thread that takes files.
+  /// Serves all waiting requests on the ingest thread.
   ///
-  /// - Throws: if one failed between manifest and catalog: nothing more may be
-  ///   done with the library before it was recovered.
+  /// - Throws: if a request failed after writing the manifest but before the
+  ///   catalog; the library must be recovered before any further work.
   func serve(_ work: LibraryWork) throws(IngestError) {
     while let connection = state.withLock({ state in
       state.waiting.isEmpty ? nil : state.waiting.removeFirst()
@@ -74,10 +73,10 @@ final class ControlSocket: Sendable {
     }
   }
 
-  /// Whether a request is being done, or its jobs are.
+  /// Whether a request or its jobs are in progress.
   var isBusy: Bool { state.withLock { $0.connections.values.contains { $0.isBusy } } }
 
-  /// Stops listening; requests that wait are refused, and made elsewhere by those who asked.
+  /// Stops listening and refuses waiting requests; their senders then retry elsewhere.
   func close() {
     let (isFirst, listening) = state.withLock { state in
       defer { state.isClosed = true }
@@ -88,7 +87,7 @@ final class ControlSocket: Sendable {
     do throws(FileError) {
       try folder.remove(LibraryLayout.control)
     } catch {
-      // A name that nobody listens behind is replaced by the next holder.
+      // The next holder replaces a stale socket.
     }
     queue.sync {
       let all = state.withLock { state in
@@ -102,18 +101,18 @@ final class ControlSocket: Sendable {
     }
   }
 
-  /// More than these don't wait at the same time; others are sent away.
+  /// Further connections are closed at once.
   private static let mostConnections = 64
-  /// How long a connection may take to bring its request.
+  /// How long a connection may take to send its request.
   private static let patience = DispatchTimeInterval.seconds(10)
 
-  /// Takes all connections that wait.
+  /// Accepts all pending connections.
   ///
-  /// - Returns: whether others are to be heard of at once.
+  /// - Returns: whether to keep listening.
   private func accept() -> Bool {
     do throws(FileError) {
       while let peer = try socket.accept() {
-        // The name is the owner's alone; root may do everything anyway.
+        // Only the owner may connect; root can do everything anyway.
         guard [geteuid(), 0].contains(try peer.peer()),
           state.withLock({ $0.connections.count < Self.mostConnections })
         else { continue }
@@ -129,7 +128,7 @@ final class ControlSocket: Sendable {
       }
       return true
     } catch {
-      // No descriptor is free. The same connection would be told of again and again.
+      // No descriptor is free: the same pending connection would be reported in a loop.
       queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in self?.listen() }
       return false
     }

@@ -3,15 +3,15 @@ import Glibc
 import Ingest
 import PipelineModel
 
-/// The process that holds a library, as seen from one that wants something of it.
+/// The process that holds a library, from the point of view of a client.
 struct Holder {
   private let socket: LocalSocket
   private let path: BytePath
 
-  /// Connects to it.
+  /// Connects to the holder.
   ///
-  /// - Returns: `nil` if nobody listens: the holder is about to begin or to end, or
-  ///   does something that takes no requests.
+  /// - Returns: `nil` if nobody listens: the holder is starting or ending, or runs
+  ///   a verb that accepts no requests.
   init?(of library: LibraryFolder) throws {
     guard let socket = try LocalSocket.connect(to: LibraryLayout.control, in: library.folder)
     else { return nil }
@@ -25,10 +25,10 @@ struct Holder {
     path = library.layout.root
   }
 
-  /// Has a request done, and tells on the way what becomes of paths and jobs.
+  /// Hands over a request and relays its file and job events.
   ///
-  /// - Returns: what came of it, or `nil` if it was not begun.
-  /// - Throws: `HolderFailure` if it failed there.
+  /// - Returns: the result, or `nil` if the request was not begun.
+  /// - Throws: `HolderFailure` if the request failed.
   func ask(_ request: LibraryRequest, report: RunReport) throws -> RequestResult? {
     guard try send(ControlMessage.line(ControlMessage.Question(request: request))) else {
       return nil
@@ -50,11 +50,11 @@ struct Holder {
     throw HolderFailure(
       code: "interrupted",
       message: "The pipeline that works on “\(path.printable)” ended before this was done. What "
-        + "was done is safe; give the command again for the rest.",
+        + "was done is safe; run the command again for the rest.",
       exitCode: ExitCode.fatal.rawValue)
   }
 
-  /// Sends a line; returns whether somebody is there to read it.
+  /// Sends a line; returns `false` if the peer has disconnected.
   private func send(_ line: [UInt8]) throws(FileError) -> Bool {
     do throws(FileError) {
       try socket.send(line)
@@ -64,9 +64,9 @@ struct Holder {
     }
   }
 
-  /// Copies files and folders in, as `import` does, and waits for their jobs.
+  /// Imports files and folders and waits for their jobs.
   ///
-  /// - Returns: `nil` if it was not begun.
+  /// - Returns: `nil` if the request was not begun.
   func importPaths(_ paths: [BytePath], console: Console) throws -> ExitCode? {
     let start = ContinuousClock().now
     let report = RunReport(console: console)
@@ -78,7 +78,7 @@ struct Holder {
     return report.counts.hasFailures ? .someFailed : .success
   }
 
-  /// The next line, or `nil` when the other end has closed.
+  /// The next line, or `nil` when the peer has disconnected.
   private func next(_ lines: inout LineBuffer) throws -> [UInt8]? {
     while true {
       if let line = lines.next() { return line }
@@ -88,7 +88,7 @@ struct Holder {
     }
   }
 
-  /// Bytes of the answers, none when the other end has closed.
+  /// The next bytes; none when the peer has disconnected.
   private func receive() throws(FileError) -> [UInt8] {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
     defer { buffer.deallocate() }
@@ -102,7 +102,7 @@ struct Holder {
   }
 }
 
-/// What a holder said of a request that failed.
+/// The holder's error for a request that failed.
 struct HolderFailure: Error, Codable {
   let code: String
   let message: String

@@ -4,10 +4,10 @@ import Engine
 import PipelineModel
 import Synchronization
 
-/// Follows the jobs of assets that a request imported, until none is due any more.
+/// Follows the jobs of assets that a request imported until none is due.
 final class ImportedJobs: Sendable {
   private struct State {
-    /// Those whose jobs may be due, the next one last.
+    /// Assets whose jobs may be due, the next one last.
     var rest: [(asset: AssetID, name: BytePath)]
   }
 
@@ -29,7 +29,7 @@ final class ImportedJobs: Sendable {
     self.queue = queue
   }
 
-  /// Tells of each job that ended, then calls `end`, all on the queue.
+  /// Reports each finished job, then calls `end`, all on the queue.
   func follow(_ end: @escaping @Sendable () -> Void) {
     queue.async { [self] in
       guard !report.isOver else { return }
@@ -38,7 +38,7 @@ final class ImportedJobs: Sendable {
           let jobs = try reader.jobs(of: asset)
           let now = Timestamp.now
           let held = engine.heldStages
-          // The jobs of one that was put into the trash meanwhile wait until it is restored.
+          // The jobs of an asset trashed meanwhile wait until it is restored.
           let isTrashed = try reader.asset(asset)?.state == .trashed
           if !isTrashed, jobs.contains(where: { isDue($0, at: now) && !held.contains($0.stage) }) {
             queue.asyncAfter(deadline: .now() + Self.interval) { [self] in
@@ -62,14 +62,14 @@ final class ImportedJobs: Sendable {
     switch job.state {
     case .running: true
     case .ready: (job.notBefore ?? now) <= now
-    // It waits for one of the others, or for a failed one that is tried again later.
+    // A waiting job waits for one of the others, or for a failed one to be retried.
     case .waiting, .done, .skipped, .failed: false
     }
   }
 
   private func event(_ job: JobRecord, of asset: AssetID, _ name: BytePath) -> JobEvent? {
     guard let outcome = outcome(job), let finished = job.finishedAt, finished >= report.start
-    else { return nil }  // What ended before is somebody else's.
+    else { return nil }  // It ended before this request.
     return JobEvent(
       asset: asset, name: name, stage: job.stage, outcome: outcome,
       failureClass: job.failureClass, reason: job.reason, seconds: job.seconds ?? 0)
@@ -80,7 +80,7 @@ final class ImportedJobs: Sendable {
     case .done: .done
     case .skipped: .skipped
     case .failed: .failed
-    // A failure after which it is tried again is a failure of this attempt.
+    // A job to be retried counts as a failure of this attempt.
     case .ready, .waiting: job.failureClass == nil ? nil : .failed
     case .running: nil
     }

@@ -3,8 +3,8 @@ import Glibc
 import Ingest
 import PipelineModel
 
-/// The way of a verb to a library that it wants to change: by its own hands
-/// where the library is free, else by those of the process that works on it.
+/// Gives a verb write access to a library: directly if its lock is free,
+/// otherwise through the process that holds the lock.
 struct LibraryAccess {
   private let library: ConfiguredLibrary
   private let deadline: ContinuousClock.Instant
@@ -12,23 +12,23 @@ struct LibraryAccess {
   /// Validates the configuration and finds the library.
   ///
   /// - Parameters:
-  ///   - makesLibrary: whether a missing library is made.
-  ///   - patience: how long to wait for the lock at least, whatever the command line says.
+  ///   - makesLibrary: whether to make a missing library.
+  ///   - patience: the minimum time to wait for the lock, whatever `--wait` says.
   init(
     _ context: Context, makesLibrary: Bool, patience: Duration = .seconds(2)
   ) throws {
     library = try ConfiguredLibrary(context, makesLibrary: makesLibrary)
-    // Another verb of a moment, which listens to nobody, is waited for unasked.
+    // Short-lived verbs open no control socket, so always wait briefly.
     deadline = ContinuousClock().now + max(try context.wait().duration, patience)
   }
 
-  /// Does work on the library.
+  /// Performs work on the library.
   ///
   /// - Parameters:
-  ///   - here: does it in this process, which has the lock.
-  ///   - there: has it done by another; `nil` means that it was not begun.
+  ///   - here: performs it in this process, which has the lock.
+  ///   - there: hands it to the holder; returns `nil` if it was not begun.
   /// - Throws: `IngestError` of code `locked` if another process keeps the lock and
-  ///   takes no requests.
+  ///   accepts no requests.
   func perform<Result>(
     here: (LockedLibrary) throws -> Result, there: (Holder) throws -> Result?
   ) throws -> Result {

@@ -4,10 +4,10 @@ import Engine
 import Ingest
 import PipelineModel
 
-/// Does what a request asks for, on the thread that takes files.
+/// Performs requests on the ingest thread.
 struct LibraryWork {
   let session: WorkingSession
-  /// Asks the holder to let the library go for a moment; `nil` where it can't.
+  /// Makes the holder release the library briefly; `nil` if it can't.
   private let letGo: (() -> Void)?
 
   init(_ session: WorkingSession, letGo: (() -> Void)? = nil) {
@@ -15,11 +15,9 @@ struct LibraryWork {
     self.letGo = letGo
   }
 
-  /// Does it.
-  ///
   /// - Parameters:
-  ///   - report: hears what becomes of paths.
-  ///   - isStopped: whether to leave the rest.
+  ///   - report: receives the events of paths.
+  ///   - isStopped: whether to skip the rest.
   func perform(
     _ request: LibraryRequest, report: any IngestReport, isStopped: @escaping @Sendable () -> Bool
   ) throws -> RequestResult {
@@ -27,8 +25,8 @@ struct LibraryWork {
     case .importPaths(let paths):
       return try importPaths(paths, report: report, isStopped: isStopped)
     case .retry(let assets):
-      // A holder's engine is woken by who serves the request; on its own, no job begins that
-      // the end of the process would interrupt.
+      // A holder wakes its engine after serving the request. A short-lived process starts no job,
+      // because its exit would interrupt it.
       let count = try session.library.catalog.retry(assets: assets)
       return RequestResult(members: ["jobs": .integer(count)])
     case .letGo:
@@ -40,7 +38,7 @@ struct LibraryWork {
     }
   }
 
-  /// Does what concerns files that were taken before.
+  /// Performs requests on assets that are already in the library.
   private func care(
     for request: LibraryRequest, report: any IngestReport, isStopped: @escaping () -> Bool
   ) throws -> RequestResult {
@@ -69,7 +67,7 @@ struct LibraryWork {
     }
   }
 
-  /// Copies in as a run of its own, beside the one that is under way.
+  /// Imports as a separate run, nested in the current one.
   private func importPaths(
     _ paths: [BytePath], report: any IngestReport, isStopped: @escaping @Sendable () -> Bool
   ) throws -> RequestResult {

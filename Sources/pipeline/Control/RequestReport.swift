@@ -4,7 +4,7 @@ import Ingest
 import PipelineModel
 import Synchronization
 
-/// Tells what a request does to the process that made it, and counts it.
+/// Sends a request's events to the process that made it, and counts them.
 final class RequestReport: IngestReport, Sendable {
   private struct State {
     var counts = RunReport.Counts()
@@ -14,7 +14,6 @@ final class RequestReport: IngestReport, Sendable {
   private let connection: ControlConnection
   private let onCommit: @Sendable () -> Void
   private let state = Mutex(State())
-  /// When the request began.
   let start = Timestamp.now
 
   init(to connection: ControlConnection, onCommit: @escaping @Sendable () -> Void) {
@@ -22,10 +21,10 @@ final class RequestReport: IngestReport, Sendable {
     self.onCommit = onCommit
   }
 
-  /// The assets that it made, with their names.
+  /// The imported assets with their file names.
   var imported: [(asset: AssetID, name: BytePath)] { state.withLock { $0.imported } }
   var counts: RunReport.Counts { state.withLock { $0.counts } }
-  /// Whether nobody listens any more.
+  /// Whether the connection has ended.
   var isOver: Bool { connection.isOver }
 
   func file(_ event: FileEvent) {

@@ -1,13 +1,13 @@
 import Engine
 import Ingest
 
-/// One request of a verb, done here or by the process that holds the library.
+/// A verb's request, performed here or by the process that holds the library.
 struct RequestSession {
   private let context: Context
 
   init(_ context: Context) { self.context = context }
 
-  /// Does it; paths and jobs are told on the context's console.
+  /// Performs the request; reports files and jobs on the context's console.
   func perform(_ request: LibraryRequest) throws -> RequestResult {
     try LibraryAccess(context, makesLibrary: false).perform { locked in
       let session = try WorkingSession(context, locked)
@@ -23,7 +23,7 @@ struct RequestSession {
     }
   }
 
-  /// Does the jobs that a repair made due; a holder does them by itself.
+  /// Runs the jobs that a repair made due; a holder runs them anyway.
   private func makeAgain(_ session: WorkingSession) throws {
     defer { session.engine.close() }
     try session.engine.drain { Interruption.shared.isRequested }

@@ -1,5 +1,5 @@
-/// A look at one side of the machine.
+/// A check of one aspect of the machine.
 protocol DoctorCheck: Sendable {
-  /// Looks, and says what was found: at least one thing, unless there is nothing to look at.
+  /// Returns the findings: at least one, unless there is nothing to check.
   func run(_ site: DoctorSite) -> [Finding]
 }

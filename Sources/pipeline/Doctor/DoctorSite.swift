@@ -4,36 +4,34 @@ import Files
 import Ingest
 import PipelineModel
 
-/// What is looked at: this machine, and the place of a library.
+/// What `doctor` checks: this machine and the location of a library.
 struct DoctorSite {
-  /// What the configuration says; `nil` without one.
+  /// `nil` without a configuration.
   let surroundings: Surroundings?
-  /// The library; without a configuration where `init` would make it.
+  /// The library; without a configuration, where `init` would make it.
   let library: BytePath
-  /// Where plugins are looked for.
   let finder: PluginFinder
-  /// A folder beside the library and on its file system, or why there is none.
+  /// A folder next to the library, on its file system, or why there is none.
   let beside: Result<CheckFolder, FileError>
-  /// A folder for workers: the same if possible.
+  /// A folder for workers: `beside` if possible.
   let work: CheckFolder
 
-  /// Looks for a configuration and makes the folders, which go with this value.
+  /// Looks for a configuration and makes the folders, which are removed with this value.
   ///
-  /// - Throws: `ConfigurationErrors` for one that is wrong, `FileError` if no folder can be made.
+  /// - Throws: `ConfigurationErrors` if it is invalid, `FileError` if no folder can be made.
   init(_ context: Context) throws {
     surroundings = try Self.surroundings(context)
     let configuration = surroundings?.configuration
     library = configuration?.library ?? context.workingFolder.appending("library")
     finder = PluginFinder(configured: configuration?.plugins ?? [])
     beside = Self.folder(beside: library)
-    // Why there is none beside the library is told by who looks at `beside`.
+    // The checks that use `beside` report why it is missing.
     work = try (try? beside.get()) ?? CheckFolder()
   }
 
-  /// The stages' configuration.
   var configuration: PipelineConfiguration? { surroundings?.configuration }
 
-  /// The folders whose file systems hold what is kept: of the library and of the catalog.
+  /// The library's folder, and the catalog's if it is a different one.
   var folders: [BytePath] {
     guard let catalog = surroundings?.layout.catalogFolder, catalog != library else {
       return [library]
@@ -41,10 +39,10 @@ struct DoctorSite {
     return [library, catalog]
   }
 
-  /// What no plugin may read by being beside it.
+  /// The files no plugin may read although they are next to it.
   var secrets: PluginSecrets { PluginSecrets(configuration) }
 
-  /// Opens a folder, or the nearest one above it that is there.
+  /// Opens a folder or its nearest existing ancestor.
   static func openNearest(_ path: BytePath) throws(FileError) -> Descriptor {
     var path = path
     while true {
@@ -70,7 +68,7 @@ struct DoctorSite {
       let parent = try openNearest(library.parent)
       guard try openNearest(library).status().device == parent.status().device else {
         throw FileError(
-          .crossDevice, "“\(library.printable)” is a file system of its own.", path: library)
+          .crossDevice, "“\(library.printable)” is a separate file system.", path: library)
       }
       return .success(try CheckFolder(in: parent.path, named: ".pipeline-doctor-"))
     } catch {

@@ -1,20 +1,20 @@
-/// What was found out about one thing of the machine.
+/// The result of one check.
 struct Finding {
   enum State: String {
-    /// As it should be, or good enough with what `detail` says.
+    /// As it should be, or good enough with the restriction in `detail`.
     case ok
-    /// The program works, and not as well as it could.
+    /// The program works, but not as well as it could.
     case warning
-    /// What people rely on does not work here.
+    /// Something that users rely on does not work here.
     case failed
-    /// Nothing could be found out.
+    /// The check could not be made.
     case unknown
   }
 
-  /// A word or two, the same each time.
+  /// A stable name of one or two words.
   let name: String
   let state: State
-  /// What was seen, as a sentence.
+  /// What was found, as a sentence.
   let detail: String
   /// What to do, as a sentence.
   var advice: String?

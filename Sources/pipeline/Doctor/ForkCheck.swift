@@ -1,10 +1,10 @@
 import Engine
 
-/// Whether workers can be asked before they make threads and processes.
+/// Checks whether the program can approve workers' new threads and processes.
 struct ForkCheck: DoctorCheck {
   func run(_ site: DoctorSite) -> [Finding] {
     guard let missing = HeldLimits.forks else {
-      return [Finding("forks", .ok, "Workers are asked before they make threads and processes.")]
+      return [Finding("forks", .ok, "Workers need permission to start threads and processes.")]
     }
     return [
       Finding(

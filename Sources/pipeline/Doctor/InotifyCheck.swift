@@ -1,18 +1,18 @@
 import Files
 import PipelineModel
 
-/// How many folders `watch` can be told about. Source: inotify(7).
+/// Checks the kernel's limits for `watch`. Source: inotify(7).
 struct InotifyCheck: DoctorCheck {
-  /// One of the kernel's limits, and what it is good for.
+  /// A kernel limit and its meaning.
   private struct Limit {
     let name: String
     let file: String
-    /// Below this it is worth a word.
+    /// Values below this are worth a warning.
     let least: Int
     let meaning: String
   }
 
-  /// A folder needs one watch, a running `watch` one instance.
+  /// A folder needs one watch; a running `watch` needs one instance.
   private static let limits = [
     Limit(
       name: "inotify watches", file: "max_user_watches", least: 65_536,
@@ -22,7 +22,7 @@ struct InotifyCheck: DoctorCheck {
       meaning: "programs of one user can watch"),
     Limit(
       name: "inotify queue", file: "max_queued_events", least: 16_384,
-      meaning: "changes are kept until they are read; more make it look through all folders"),
+      meaning: "changes are queued until they are read; beyond that all folders are rescanned"),
   ]
 
   func run(_ site: DoctorSite) -> [Finding] { [trial(site)] + Self.limits.map(finding) }

@@ -2,11 +2,10 @@ import Files
 import Glibc
 import PipelineModel
 
-/// What the kernel tells in a file of `/proc` or `/sys`. Source: proc(5).
+/// Reads files in `/proc` and `/sys`. Source: proc(5).
 enum KernelFile {
-  /// The text without the line break at its end; `nil` where there is no such file.
+  /// Returns the text without trailing line breaks; `nil` if the file can't be read.
   static func read(_ path: BytePath) -> String? {
-    // That it can't be read is what the caller wants to know.
     guard let file = try? Descriptor.open(path, flags: O_RDONLY),
       var bytes = try? file.readToEnd(limit: 1 << 20)
     else { return nil }

@@ -2,7 +2,7 @@ import Files
 import Glibc
 import PipelineModel
 
-/// Whether the configured library can be worked on.
+/// Checks whether the configured library can be changed.
 struct LibraryCheck: DoctorCheck {
   func run(_ site: DoctorSite) -> [Finding] {
     guard site.configuration != nil else { return [] }
@@ -20,38 +20,38 @@ struct LibraryCheck: DoctorCheck {
     if let mount = try MountTable().missingMount(above: path) {
       return Finding(
         name, .failed,
-        "/etc/fstab mounts a disk at “\(mount.printable)”, and nothing is mounted there.",
-        advice: "Mount it: nothing is done with “\(path.printable)” before.")
+        "/etc/fstab mounts a disk at “\(mount.printable)”, but nothing is mounted there.",
+        advice: "Mount it; until then nothing is done with “\(path.printable)”.")
     }
     let nearest = try DoctorSite.openNearest(path)
     guard nearest.path.isWritable else {
       return Finding(
         name, .failed, "“\(nearest.path.printable)” can't be written by this user.",
-        advice: "Run the program as the user to whom the library belongs, or make the file system "
-          + "writable. Verbs that only read work all the same.")
+        advice: "Run the program as the library's owner, or make the file system "
+          + "writable. Verbs that only read work anyway.")
     }
     if nearest.path == path, let finding = shared(name, nearest) { return finding }
     return Finding(
       name, .ok,
       nearest.path == path
         ? "“\(path.printable)” can be written."
-        : "“\(path.printable)” is not there yet, and can be made by the first run.")
+        : "“\(path.printable)” does not exist yet; the first run can make it.")
   }
 
-  /// What is said of a folder that is somebody else's, or that others may write; no run works there.
+  /// The finding for a folder that others own or may write; no run accepts it.
   private func shared(_ name: String, _ folder: Descriptor) -> Finding? {
     do throws(FileError) {
       try folder.requireOwn("The \(name)")
       return nil
     } catch {
       return Finding(
-        name, .failed, error.message, advice: "Verbs that only read work all the same.")
+        name, .failed, error.message, advice: "Verbs that only read work anyway.")
     }
   }
 }
 
 extension BytePath {
-  /// Whether this process may write there, as far as can be told without trying. Source: access(2).
+  /// Whether this process probably may write there. Source: access(2).
   fileprivate var isWritable: Bool {
     access(bytes.map { CChar(bitPattern: $0) } + [0], W_OK) == 0
   }

@@ -3,12 +3,12 @@ import Engine
 import PipelineModel
 import PipelinePlugin
 
-/// Whether each plugin that is found can be used, and the stages with them.
+/// Checks whether each plugin found and each stage can be used.
 struct PluginsCheck: DoctorCheck {
   func run(_ site: DoctorSite) -> [Finding] {
     do throws(PluginFailure) {
       let plugins = try ListedPlugin.all(site.configuration)
-      // All are asked before the first answer is waited for.
+      // Start all queries before waiting for the first answer.
       let asked = plugins.map { $0.ask() }
       let findings = zip(plugins, asked).map { finding($0, $1, site) }
       return findings + stages(site)
@@ -49,14 +49,14 @@ struct PluginsCheck: DoctorCheck {
     if plugin.id == StagePlan.identifier {
       return Finding(
         name, .failed, reason,
-        advice: "Every stage that works on pictures needs it: install the program again.")
+        advice: "Every stage that works on pictures needs it: reinstall the program.")
     }
     return Finding(
       name, .warning, reason,
-      advice: "No stage uses it; `pipeline plugins test \(plugin.place)` says more.")
+      advice: "No stage uses it; `pipeline plugins test \(plugin.place)` reports details.")
   }
 
-  /// Whether plugins, options and needs fit together, as `run` asks.
+  /// Makes the same checks of plugins, options and needs as `run`.
   private func stages(_ site: DoctorSite) -> [Finding] {
     guard let configuration = site.configuration else { return [] }
     do {
@@ -68,7 +68,7 @@ struct PluginsCheck: DoctorCheck {
         return [
           Finding(
             "stages", .failed, faults.map(\.message).joined(separator: " "),
-            advice: "Files are taken all the same, and their jobs wait.")
+            advice: "Files are ingested anyway, but their jobs wait.")
         ]
       }
       let names = plan.stages.map(\.name).joined(separator: ", ")
@@ -77,7 +77,7 @@ struct PluginsCheck: DoctorCheck {
       let messages = Failure(error).messages.map(\.message).joined(separator: " ")
       return [
         Finding(
-          "stages", .failed, messages, advice: "`pipeline config check` says the same at once.")
+          "stages", .failed, messages, advice: "`pipeline config check` repeats this check alone.")
       ]
     }
   }

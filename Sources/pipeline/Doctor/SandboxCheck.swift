@@ -1,6 +1,6 @@
 import Sandbox
 
-/// What the kernel has to keep plugins in: Landlock and the filter of system calls.
+/// Checks what the kernel offers to confine plugins: Landlock, namespaces and seccomp.
 struct SandboxCheck: DoctorCheck {
   func run(_ site: DoctorSite) -> [Finding] {
     let support = SandboxSupport.probeWithNamespaces()
@@ -8,7 +8,7 @@ struct SandboxCheck: DoctorCheck {
   }
 
   private func landlock(_ support: SandboxSupport) -> Finding {
-    // What the filter lacks is told with the filter.
+    // `filter` reports missing seccomp support.
     let missing = SandboxSupport(
       landlockABI: support.landlockABI, seccomp: true,
       hidesOthers: support.hidesOthers
@@ -17,22 +17,22 @@ struct SandboxCheck: DoctorCheck {
     guard support.landlockABI > 0 else {
       return Finding(
         "landlock", .warning, "The kernel has no Landlock: \(list).",
-        advice: "Use Linux 5.13 or newer, and if that is so put “landlock” into its parameter "
-          + "“lsm”; until then let nobody put files into the sources whom you don't trust.")
+        advice: "Use Linux 5.13 or newer and add “landlock” to its boot parameter "
+          + "“lsm”; until then accept files only from people you trust.")
     }
-    return Finding("landlock", .ok, "Landlock's version is \(support.landlockABI): \(list).")
+    return Finding("landlock", .ok, "Landlock ABI version \(support.landlockABI): \(list).")
   }
 
   private func privateRoot() -> Finding {
     guard let reason = SandboxSupport.privateRootRefusal else {
-      return Finding("namespaces", .ok, "Workers see no files but those that they may reach.")
+      return Finding("namespaces", .ok, "Workers see only the files that they may access.")
     }
     return Finding(
       "namespaces", .warning,
-      "Workers can't be given a root folder of their own (\(reason)): of a file that "
-        + "they may not open they can ask for size, times and attributes, if they guess its path.",
-      advice: "Allow user namespaces (sysctl user.max_user_namespaces; on Ubuntu a profile of "
-        + "AppArmor, in a container its filter of system calls, in a unit of systemd "
+      "Workers can't get a private root folder (\(reason)): they can read the size, times and "
+        + "attributes of files that they may not open, if they guess the paths.",
+      advice: "Allow user namespaces (sysctl user.max_user_namespaces; on Ubuntu an AppArmor "
+        + "profile, in a container its seccomp filter, in a systemd unit "
         + "RestrictNamespaces and SystemCallFilter), or accept that.")
   }
 

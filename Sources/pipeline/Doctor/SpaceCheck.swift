@@ -2,7 +2,7 @@ import Configuration
 import Files
 import PipelineModel
 
-/// Whether there is room for what is to be taken.
+/// Checks the free space.
 struct SpaceCheck: DoctorCheck {
   func run(_ site: DoctorSite) -> [Finding] { site.folders.map { finding($0, site) } }
 
@@ -14,14 +14,14 @@ struct SpaceCheck: DoctorCheck {
         site.surroundings?.configuration.reserve?.bytes
         ?? min(256 << 20, facts.totalBytes / 100)
       guard facts.freeBytes != .max else {
-        return Finding(name, .ok, "The file system names no bounds.")
+        return Finding(name, .ok, "The file system reports no limit.")
       }
       let detail =
-        "\(ByteSize(bytes: facts.freeBytes)) are free for “\(path.printable)”, of which "
+        "\(ByteSize(bytes: facts.freeBytes)) free for “\(path.printable)”, of which "
         + "\(ByteSize(bytes: reserve)) are kept in reserve."
       guard facts.freeBytes < reserve else { return Finding(name, .ok, detail) }
       return Finding(
-        name, .failed, "\(detail) Nothing more is taken.",
+        name, .failed, "\(detail) No more files are ingested.",
         advice: "Make room, or set a smaller \"reserve\".")
     } catch {
       return Finding(name, .unknown, error.message)

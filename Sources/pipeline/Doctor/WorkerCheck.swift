@@ -2,7 +2,7 @@ import Engine
 import PipelineModel
 import PipelinePlugin
 
-/// Whether a worker really starts, locks itself in and answers.
+/// Checks whether a worker starts, enters its sandbox and answers.
 struct WorkerCheck: DoctorCheck {
   func run(_ site: DoctorSite) -> [Finding] {
     do throws(PluginFailure) {
@@ -18,7 +18,7 @@ struct WorkerCheck: DoctorCheck {
       return [
         Finding(
           "worker", .failed, error.reason,
-          advice: "Until a worker can start no stage runs but those with \"isolation\": \"none\".")
+          advice: "Until a worker can start, only stages with \"isolation\": \"none\" run.")
       ]
     }
   }

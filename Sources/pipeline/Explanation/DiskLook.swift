@@ -3,30 +3,30 @@ import Files
 import Glibc
 import PipelineModel
 
-/// What is at a path now, as a run would find it.
+/// What is at a path now, as a run would see it.
 enum DiskLook {
   /// Why a file is not complete yet.
   enum Wait {
-    /// It was touched within the settle window, which ends after so long.
+    /// It was changed within the settle window; the remaining time.
     case quiet(Duration)
-    /// Somebody has it open for writing.
+    /// A process has it open for writing.
     case writer
   }
 
-  /// Nothing, or nothing that can be looked at; why, as a sentence.
+  /// There is nothing; the reason, as a sentence.
   case missing(String)
   case unreadable(String)
-  /// Something that no run takes, because of this rule.
+  /// A rule excludes it from runs.
   case ignored(rule: String)
   case folder
   case file(FileStatus, Wait?)
 
-  /// Looks.
+  /// Examines a path.
   ///
   /// - Parameters:
-  ///   - path: absolute.
-  ///   - home: the source that the path is in, and where in it; `nil` for a path in none.
-  ///   - library: the library's own folders, whose files are no run's business.
+  ///   - path: an absolute path.
+  ///   - home: the source and the path relative to it; `nil` outside all sources.
+  ///   - library: the library's own folders, which no run ingests.
   init(_ path: BytePath, home: (source: SourceConfiguration, path: BytePath)?, library: [BytePath])
   {
     let status: FileStatus
@@ -47,7 +47,7 @@ enum DiskLook {
     }
   }
 
-  /// The rule that ignores a path, or `nil`.
+  /// The rule that ignores a path, if any.
   private static func rule(
     _ source: SourceConfiguration, _ path: BytePath, _ status: FileStatus
   ) -> String? {
@@ -67,7 +67,7 @@ enum DiskLook {
     }
   }
 
-  /// What a file waits for, or `nil`.
+  /// What a file waits for, if anything.
   private static func wait(
     _ source: SourceConfiguration, _ path: BytePath, _ status: FileStatus
   ) -> Wait? {
@@ -76,7 +76,7 @@ enum DiskLook {
       let left = source.settle.duration - .microseconds(max(0, age))
       if left > .zero { return .quiet(left) }
     }
-    // Only of one's own files the kernel says it; the lease is given back at once.
+    // The kernel grants leases only on the user's own files; this one is released at once.
     guard status.owner == geteuid(), status.identity.size > 0 else { return nil }
     do throws(FileError) {
       let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
@@ -84,7 +84,7 @@ enum DiskLook {
       defer { file.releaseLease() }
       return file.takeLease() == .refused ? .writer : nil
     } catch {
-      // A file that can't be read is not known to be written; a run says why it fails.
+      // Whether an unreadable file is being written is unknown; a run reports why it fails.
       return nil
     }
   }

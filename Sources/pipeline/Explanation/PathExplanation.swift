@@ -3,27 +3,27 @@ import Configuration
 import Files
 import PipelineModel
 
-/// The one state of a path, why it has it, and what happens to it next.
+/// The state of a path, its reason, and what happens next.
 struct PathExplanation {
-  /// The state in the catalog; of a path that no run has seen `ignored`, `settling` or `unseen`.
+  /// The state in the catalog; `ignored`, `settling` or `unseen` if no run has seen the path.
   var state: String
-  /// Why, as a sentence; of an ignored path the rule.
+  /// The reason, as a sentence; the rule for an ignored path.
   var reason: String?
   /// What happens next, as a sentence.
   var next: String
   var asset: AssetID?
   var seenAt: Timestamp?
-  /// Whether what is at the path is not what the state was given to.
+  /// Whether the path has changed since the state was recorded.
   var hasChanged = false
-  /// How long the file has to be left alone to be complete.
+  /// How long the file must stay unchanged to be complete.
   var settlesIn: Duration?
 
-  /// A path as the catalog and the disk have it.
+  /// Combines what the catalog and the disk say about a path.
   ///
   /// - Parameters:
-  ///   - known: what the catalog knows of it.
-  ///   - look: what is there now.
-  ///   - source: the configured source that it is in.
+  ///   - known: the path's record in the catalog.
+  ///   - look: what is at the path now.
+  ///   - source: the configured source that contains it.
   init(known: Sighting?, look: DiskLook, source: SourceConfiguration?) {
     if let known {
       self.init(known, look, source)
@@ -53,7 +53,7 @@ struct PathExplanation {
     case .file where source == nil:
       self.init(
         state: "unseen",
-        reason: "It is in none of the sources; `pipeline import` takes it.",
+        reason: "It is in none of the sources; `pipeline import` imports it.",
         next: Self.importNext)
     case .file(let status, let wait):
       self.init(
@@ -74,14 +74,14 @@ struct PathExplanation {
     case .missing:
       nextOfMissing(known, isWatched: source != nil)
     case .unreadable(let reason):
-      next = "Nothing, until it can be looked at: \(reason)"
+      next = "Nothing, until it can be read: \(reason)"
     case .ignored(let rule):
       if known.state == .ignored {
         reason = rule
         next = Self.ignoredNext
       } else {
         hasChanged = true
-        next = "The next run notes that it is ignored now: \(rule)."
+        next = "The next run records that it is now ignored: \(rule)."
       }
     case .folder:
       nextOfFolder(known)
@@ -95,14 +95,14 @@ struct PathExplanation {
       next =
         known.asset == nil
         ? "Nothing, until there is a file again."
-        : "Nothing: its bytes are in the library. A new file of this name would be taken."
+        : "Nothing: its bytes are in the library. A new file with this name would be ingested."
       return
     }
     hasChanged = true
     next =
       isWatched
-      ? "The file is not there any more; the next run notes that it is gone."
-      : "The file is not there any more; its bytes stay in the library."
+      ? "The file no longer exists; the next run records that it is gone."
+      : "The file no longer exists; its bytes stay in the library."
   }
 
   private mutating func nextOfFolder(_ known: Sighting) {
@@ -111,7 +111,7 @@ struct PathExplanation {
       next = "The next run looks into it."
     default:
       hasChanged = true
-      next = "There is a folder now; each file in it has a state of its own."
+      next = "It is a folder now; each file in it has a state of its own."
     }
   }
 
@@ -128,12 +128,12 @@ struct PathExplanation {
     case .imported where isSame, .duplicate where isSame:
       next = "Nothing, until it changes."
     case .returned where isSame:
-      next = "Nothing, until it changes or is named to `import`."
+      next = "Nothing, until it changes or is passed to `import`."
     case .rejected where isSame:
       next = isWatched ? "Nothing, until it changes." : Self.importNext
     case .gone where isSame && known.asset != nil:
       hasChanged = true
-      next = "It is back as it was; the next run notes that."
+      next = "It is back unchanged; the next run records that."
     case .failed where isSame:
       next = isWatched ? "The next run tries again." : Self.importNext
       delay(by: wait, source)
@@ -141,14 +141,14 @@ struct PathExplanation {
       next = isWatched ? Self.takeNext : Self.importNext
       delay(by: wait, source)
     case .ignored where !isWatched:
-      // Rules of sources say nothing of what was in a folder that was named to `import`.
-      next = "Nothing: it is in none of the sources, and `pipeline import` passes over such files."
+      // A source's rules do not apply to a folder that was passed to `import`.
+      next = "Nothing: it is in none of the sources, and `pipeline import` ignores such files."
     case .ignored:
       hasChanged = true
-      next = "No rule ignores it any more; the next run takes it."
+      next = "No rule ignores it any more; the next run ingests it."
       delay(by: wait, source)
     default:
-      // Settling files change; that is why they are.
+      // Settling files are expected to change.
       hasChanged = known.state != .settling
       next = isWatched ? Self.changedNext(known.state) : Self.importNext
       delay(by: wait, source)
@@ -158,14 +158,14 @@ struct PathExplanation {
   private static func changedNext(_ state: Sighting.State) -> String {
     switch state {
     case .settling: takeNext
-    case .gone: "There is a file again; the next run takes it."
-    default: "The file has changed since; the next run takes it as it is now."
+    case .gone: "There is a file again; the next run ingests it."
+    default: "The file has changed since; the next run ingests it as it is now."
     }
   }
 
   // MARK: Waiting
 
-  /// Says what a file waits for, if it does.
+  /// Explains what a file waits for, if anything.
   private mutating func delay(by wait: DiskLook.Wait?, _ source: SourceConfiguration?) {
     switch wait {
     case nil:
@@ -174,14 +174,15 @@ struct PathExplanation {
       settlesIn = left
       let window = source?.settle.description ?? ""
       if state == Sighting.State.settling.rawValue {
-        reason = "It was touched a moment ago and has to be left alone for \(window)."
+        reason = "It was changed a moment ago and must stay unchanged for \(window)."
       }
-      next = "It is complete in \(Self.seconds(left)) s, if nobody touches it; then it is taken."
+      next =
+        "It is complete in \(Self.seconds(left)) s, if it stays unchanged; then it is ingested."
     case .writer:
       if state == Sighting.State.settling.rawValue {
-        reason = "Somebody has it open for writing."
+        reason = "A process has it open for writing."
       }
-      next = "It is taken once whoever has it open for writing has closed it."
+      next = "It is ingested once no process has it open for writing."
     }
   }
 
@@ -190,7 +191,7 @@ struct PathExplanation {
     (duration / .milliseconds(100)).rounded(.up) / 10
   }
 
-  private static let takeNext = "The next run takes it."
-  private static let importNext = "Nothing, until it is named to `pipeline import`."
-  private static let ignoredNext = "Nothing, while that rule holds."
+  private static let takeNext = "The next run ingests it."
+  private static let importNext = "Nothing, until it is passed to `pipeline import`."
+  private static let ignoredNext = "Nothing, as long as this rule applies."
 }

@@ -1,7 +1,7 @@
 import PipelineModel
 
 extension Console {
-  /// Tells of a stage that can't run: its jobs and those that need it wait, and nothing else does.
+  /// Reports a stage that can't run; only its jobs and those that need it wait.
   func held(stage: String, plugin: String, reason: String) {
     if isJSON {
       return event(

@@ -1,19 +1,19 @@
 import PipelineModel
 
 extension Console {
-  /// Ends a list for people who watch, or who have to do something about what is in it.
+  /// Ends a list with a total, on a terminal or if the list needs attention.
   ///
-  /// - Parameter isTrouble: whether the list is of what failed.
+  /// - Parameter isTrouble: whether the list is of failures.
   func total(_ text: String, isTrouble: Bool = false) {
     guard !isJSON, isTerminal || isTrouble else { return }
-    // The list comes first where both go to the same place.
+    // The list comes first if both go to the same place.
     flush()
     message(text)
   }
 
-  /// Says what a verb came to: as an event, or as a sentence where somebody watches.
+  /// Reports the result of a verb, as an event or, on a terminal, as a sentence.
   ///
-  /// - Parameter isDryRun: whether nothing was done, so that the sentence is all there is to see.
+  /// - Parameter isDryRun: whether nothing was changed, so the sentence is the result.
   func summary(
     _ event: String, _ members: [String: JSONValue], _ sentence: String, isDryRun: Bool = false
   ) {

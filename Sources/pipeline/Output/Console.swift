@@ -2,26 +2,26 @@ import Glibc
 import PipelineModel
 import Synchronization
 
-/// Results on standard output, messages on standard error.
+/// Prints results on standard output and messages on standard error.
 ///
-/// Names, reasons, facts and whatever else files and plugins say reach a terminal through here only.
-/// Whoever prints need not know where a text comes from: each line is made safe by `line`.
+/// All text from files and plugins reaches a terminal only through here, and `line` makes each line
+/// safe, so callers need not know where a text comes from.
 final class Console: Sendable {
   /// Whether results are JSON lines.
   let isJSON: Bool
   let isQuiet: Bool
   let isVerbose: Bool
-  /// Whether standard error is a terminal that may be drawn on.
+  /// Whether standard error is a terminal that supports drawing.
   let isTerminal: Bool
   private let hasColors: Bool
   private let output = Mutex<[UInt8]>([])
-  /// Whether each line is sent at once.
+  /// Whether each line is written immediately.
   private let isLive = Atomic(false)
-  /// Held while lines are sent, so that those of two threads don't mix.
+  /// Held while writing, so that lines of two threads don't mix.
   private let sending = Mutex<Void>(())
-  /// A line that is drawn over and over, and has to be wiped before anything else.
+  /// Whether a progress line is visible, which must be erased before other output.
   private let drawn = Mutex(false)
-  /// Whether a question waits for its answer.
+  /// Whether a question awaits its answer.
   private let isAsking = Atomic(false)
 
   init(_ arguments: Arguments, environment: [String: BytePath]) {
@@ -32,7 +32,7 @@ final class Console: Sendable {
     hasColors = isTerminal && !arguments.has(.noColor) && environment["NO_COLOR"] == nil
   }
 
-  /// A console for when the command line could not be read.
+  /// Makes a console for an invalid command line.
   init(isJSON: Bool) {
     self.isJSON = isJSON
     isQuiet = false
@@ -41,26 +41,24 @@ final class Console: Sendable {
     hasColors = false
   }
 
-  /// Prints a line of a result; tabs in it part columns.
+  /// Prints a line of a result; tabs separate columns.
   func result(_ text: String) { write(Array((Self.line(text) + "\n").utf8)) }
 
-  /// Prints several lines of a result.
   func result(lines text: String) { for line in Self.lines(text) { result(line) } }
 
-  /// Prints a JSON object as a line.
   func event(_ name: String, _ members: [String: JSONValue]) {
     var members = members
     members["event"] = .string(name)
-    // Only a number that is none can't be written, and none is ever read or counted.
+    // Only a NaN can't be encoded, and none is ever read or computed.
     guard let line = try? JSONText.encode(JSONValue.object(members)) else { return }
     write(Array((Self.withoutControls(line) + "\n").utf8))
   }
 
-  /// Prints a JSON object that is written already.
+  /// Prints an encoded JSON object.
   ///
-  /// - Returns: whether it was printed: not where it is no UTF-8.
+  /// - Returns: `false` if it is not UTF-8, and so was not printed.
   func event(line: [UInt8]) -> Bool {
-    // Most lines are plain, and these are looked at once.
+    // Most lines are printable ASCII and need no further checks.
     if line.allSatisfy({ (0x20..<0x7F).contains($0) }) {
       write(line + [UInt8(ascii: "\n")])
       return true
@@ -70,15 +68,15 @@ final class Console: Sendable {
     return true
   }
 
-  /// Ends a list that nobody reads any more.
+  /// Throws if the reader of standard output has gone.
   func expectReader() throws(ReaderGone) {
     if !hasReader { throw ReaderGone() }
   }
 
-  /// Whether somebody may still read standard output.
+  /// Whether standard output may still have a reader.
   var hasReader: Bool { !isReaderGone.load(ordering: .relaxed) }
 
-  /// The text as one line that a terminal shows and does not obey.
+  /// The text as one line without control characters that a terminal would obey.
   private static func line(_ text: String) -> String {
     text.split(separator: "\t", omittingEmptySubsequences: false)
       .map { String($0).printable }.joined(separator: "\t")
@@ -88,7 +86,7 @@ final class Console: Sendable {
     text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
   }
 
-  /// Escapes what JSON allows in strings and terminals obey.
+  /// Escapes characters that JSON strings allow but terminals obey.
   private static func withoutControls(_ line: String) -> String {
     guard line.unicodeScalars.contains(where: \.isControlling) else { return line }
     var text = ""
@@ -105,7 +103,7 @@ final class Console: Sendable {
     return text
   }
 
-  /// Prints raw bytes of a result; `flush` sends what is gathered.
+  /// Buffers raw bytes of a result; `flush` writes them.
   func write(_ bytes: [UInt8]) {
     let full = output.withLock { buffer in
       buffer += bytes
@@ -114,10 +112,10 @@ final class Console: Sendable {
     if full || isLive.load(ordering: .relaxed) { flush() }
   }
 
-  /// Sends each line at once from now on: for a program that has no end of its own.
+  /// Writes each line immediately from now on, for verbs that run until interrupted.
   func sendAtOnce() { isLive.store(true, ordering: .relaxed) }
 
-  /// Sends what was printed; a reader that went away ends the program quietly.
+  /// Writes the buffer; if the reader has gone, the program ends quietly.
   func flush() {
     sending.withLock { _ in
       let bytes = output.withLock { buffer in
@@ -128,43 +126,41 @@ final class Console: Sendable {
     }
   }
 
-  /// Prints a message for people.
   func message(_ text: String) {
     if !isQuiet { say(Self.line(text)) }
   }
 
-  /// Prints a message that matters even to those who asked for quiet.
+  /// Prints a message even with `--quiet`.
   func error(_ text: String) { say(paint(Self.line(text), "31")) }
 
-  /// Prints several lines that matter even to those who asked for quiet.
+  /// Prints several lines even with `--quiet`.
   func error(lines text: String) { for line in Self.lines(text) { error(line) } }
 
-  /// Prints a warning.
   func warning(_ text: String) {
     if !isQuiet { say(paint("warning: ", "33") + Self.line(text)) }
   }
 
-  /// Draws a line over the last one that was drawn, on a terminal; not over a question.
+  /// Draws a progress line over the previous one, but not over a question.
   func draw(_ text: String) {
     if isAsking.load(ordering: .relaxed) { return }
     drawn.withLock { $0 = true }
     send(Array("\r\u{1B}[K\(Self.line(text))".utf8), to: STDERR_FILENO)
   }
 
-  /// Whether a drawn line is there to be seen.
+  /// Whether a progress line is visible.
   var isDrawn: Bool { drawn.withLock { $0 } }
 
-  /// Prints a question, after which nothing is drawn until `endQuestion`.
+  /// Prints a question and suspends drawing until `endQuestion`.
   func begin(question: String) {
     isAsking.store(true, ordering: .relaxed)
     wipe()
     send(Array(Self.line(question).utf8), to: STDERR_FILENO)
   }
 
-  /// Lets drawing go on.
+  /// Resumes drawing.
   func endQuestion() { isAsking.store(false, ordering: .relaxed) }
 
-  /// Wipes the drawn line.
+  /// Erases the progress line.
   func wipe() {
     let wasDrawn = drawn.withLock { drawn in
       defer { drawn = false }
@@ -199,12 +195,12 @@ final class Console: Sendable {
     }
   }
 
-  /// Why results could not be written, as an error number; 0 if they could.
+  /// The `errno` of a failed write to standard output; 0 if none failed.
   let writeError = Atomic<Int32>(0)
 
-  /// Whether nobody reads standard output any more.
+  /// Whether the reader of standard output has gone.
   let isReaderGone = Atomic(false)
 }
 
-/// Nobody reads standard output any more, as after `head`.
+/// The reader of standard output has gone, for example `head`.
 struct ReaderGone: Error {}

@@ -6,9 +6,9 @@ import Ingest
 import PipelineModel
 import PipelinePlugin
 
-/// Any error as text and exit code: the one place that turns one into the other.
+/// Maps any error to messages and an exit code.
 struct Failure {
-  /// What a script can act upon.
+  /// A stable code for scripts.
   let code: String
   let messages: [(message: String, pointer: String?)]
   let exitCode: ExitCode
@@ -33,7 +33,7 @@ struct Failure {
     case let error as CatalogError:
       self.init("\(error.code)", error.message, .fatal)
     case let error as HolderFailure:
-      // The other process joins what it has to say line by line.
+      // The holder sends one message per line.
       let lines = error.message.split(separator: "\n").map { (String($0), nil as String?) }
       self.init(error.code, lines, ExitCode(rawValue: error.exitCode) ?? .fatal)
     case let error as FileError:

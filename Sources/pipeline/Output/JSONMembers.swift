@@ -2,22 +2,19 @@ import Catalog
 import Ingest
 import PipelineModel
 
-/// How records look as JSON; the names are fixed by `docs/format.md`.
+/// Records as JSON members; `docs/format.md` fixes the names.
 enum JSONMembers {
-  /// A path under a key, with its raw bytes beside it where they are not UTF-8.
+  /// A path, with its bytes in Base64 as a second member if it is not UTF-8.
   static func path(_ path: BytePath, key: String = "path") -> [String: JSONValue] {
     var members: [String: JSONValue] = [key: .string(path.description)]
     if path.utf8 == nil { members["\(key)Base64"] = .string(Base64.encode(path.bytes)) }
     return members
   }
 
-  /// Text, or null.
   static func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
 
-  /// A number, or null.
   static func number(_ value: Int?) -> JSONValue { value.map { .integer($0) } ?? .null }
 
-  /// A moment, or null.
   static func time(_ value: Timestamp?) -> JSONValue { text(value?.rfc3339) }
 
   /// - Parameter damage: what `verify` found, and nothing changed since.
@@ -87,7 +84,7 @@ enum JSONMembers {
     return members
   }
 
-  /// What `explain` says of a path.
+  /// The members that `explain` prints for a path.
   static func explanation(
     _ explanation: PathExplanation, of path: BytePath
   ) -> [String: JSONValue] {

@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// A line on a terminal that shows what is going on, drawn anew where it has changed.
+/// A progress line on a terminal, redrawn when it changes.
 final class ProgressBar: Sendable {
   private let console: Console
   private let line: @Sendable () -> String
@@ -11,8 +11,8 @@ final class ProgressBar: Sendable {
   private let queue = DispatchQueue(label: "pipeline.progress")
 
   /// - Parameters:
-  ///   - interval: how often the line is asked for; a tenth of a second by default.
-  ///   - line: what there is to show.
+  ///   - interval: the time between updates; a tenth of a second by default.
+  ///   - line: returns the text to show.
   init(
     console: Console, every interval: DispatchTimeInterval = .milliseconds(100),
     line: @escaping @Sendable () -> String
@@ -22,13 +22,13 @@ final class ProgressBar: Sendable {
     self.line = line
   }
 
-  /// Begins to draw; does nothing off a terminal.
+  /// Starts drawing; does nothing off a terminal.
   func begin() {
     guard console.isTerminal, !console.isJSON, !console.isQuiet else { return }
     tick()
   }
 
-  /// Stops drawing and wipes the line.
+  /// Stops drawing and erases the line.
   func end() {
     isOver.store(true, ordering: .relaxed)
     queue.sync { console.wipe() }
@@ -42,7 +42,7 @@ final class ProgressBar: Sendable {
         defer { last = text }
         return last != text
       }
-      // A message wipes the line, so that it has to be drawn although it is the same.
+      // A message erases the line, so an unchanged line may need redrawing.
       if isNew || !console.isDrawn { console.draw(text) }
       tick()
     }

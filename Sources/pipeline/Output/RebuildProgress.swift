@@ -1,6 +1,6 @@
 import PipelineModel
 
-/// A line on a terminal that shows how far the making of a catalog is, drawn ten times a second.
+/// The progress line of `rebuild-catalog`, drawn ten times a second.
 final class RebuildProgress {
   private let console: Console
   private var last = ContinuousClock().now
@@ -8,7 +8,7 @@ final class RebuildProgress {
 
   init(_ console: Console) { self.console = console }
 
-  /// Draws it, if it is time for that and somebody sees it.
+  /// Draws the line on a terminal if the interval has passed.
   func draw(_ read: Int64, of all: Int64) {
     guard console.isTerminal, !console.isJSON, !console.isQuiet else { return }
     let now = ContinuousClock().now

@@ -2,7 +2,7 @@ import Catalog
 import Engine
 import Ingest
 
-/// How far a run is, as a line.
+/// The progress line of a run.
 struct RunProgress: Sendable {
   private let report: RunReport
   private let stages: Int
@@ -37,7 +37,7 @@ struct RunProgress: Sendable {
       String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
     var line = "\(bar) \(ended)/\(jobs) jobs · \(files) files"
     if ended == jobs {
-      // The run is not over: files may have to settle, or the last results be written.
+      // The run is not over: files may have to settle, or last results await writing.
       line += " · waiting for more files"
     } else if rate > 0 {
       let left = Int((Double(jobs - ended) / rate).rounded(.up))

@@ -4,10 +4,10 @@ import Ingest
 import PipelineModel
 import Synchronization
 
-/// Counts what a run does, and tells it: as JSON lines, or as messages about
-/// what went wrong.
+/// Counts the events of a run and prints them: as JSON lines, or as messages
+/// about failures.
 final class RunReport: IngestReport, EngineReport {
-  /// What a run has come to so far.
+  /// The events of a run so far.
   struct Counts: Sendable {
     var files: [Sighting.State: Int] = [:]
     var jobs: [JobEvent.Outcome: Int] = [:]
@@ -24,36 +24,34 @@ final class RunReport: IngestReport, EngineReport {
     subscript(_ state: Sighting.State) -> Int { files[state] ?? 0 }
     subscript(_ outcome: JobEvent.Outcome) -> Int { jobs[outcome] ?? 0 }
 
-    /// Whether anything was counted.
     var hasAny: Bool { !files.isEmpty || !jobs.isEmpty }
 
-    /// Whether something failed that `run` has to answer for with its exit code.
+    /// Whether `run` must exit with `someFailed`.
     var hasFailures: Bool {
       self[Sighting.State.failed] + self[.rejected] + self[JobEvent.Outcome.failed] + heldStages > 0
     }
   }
 
-  /// What is said when more files are missing than is believed.
+  /// The answer when suspiciously many files are missing.
   enum MissingAnswer: Sendable {
     case yes, no, ask
   }
 
-  /// Who is told of what.
   private struct Listeners {
-    /// Told after each commit of ingest.
+    /// Called after each commit of ingest.
     var onCommit: (@Sendable () -> Void)?
-    /// Told when the engine can't go on.
+    /// Called when the engine can't continue.
     var onFailure: (@Sendable () -> Void)?
   }
 
   private let console: Console
   private let missing: MissingAnswer
   private let state = Mutex(Counts())
-  // Within a struct: a function that is itself what the lock holds is wrapped once more by each
-  // look at it, until a call of it needs more stack than there is.
+  // In a struct: a closure held directly by a `Mutex` is wrapped again by each access, until
+  // calling it overflows the stack.
   // Source: github.com/swiftlang/swift/issues/91348.
   private let listeners = Mutex(Listeners())
-  /// When a path or a job was last told.
+  /// When a path or a job was last reported.
   private let lastEvent = Mutex<ContinuousClock.Instant?>(nil)
 
   init(console: Console, missing: MissingAnswer = .no) {
@@ -63,23 +61,23 @@ final class RunReport: IngestReport, EngineReport {
 
   var counts: Counts { state.withLock { $0 } }
 
-  /// Sets what is called after each commit of ingest.
+  /// Sets the closure called after each commit of ingest.
   func afterCommit(_ body: @escaping @Sendable () -> Void) {
     listeners.withLock { $0.onCommit = body }
   }
 
-  /// Sets what is called, on the engine's own queue, when the engine can't go on.
+  /// Sets the closure called on the engine's queue when the engine can't continue.
   func afterFailure(_ body: @escaping @Sendable () -> Void) {
     listeners.withLock { $0.onFailure = body }
   }
 
-  /// Forgets who is told of commits and failures.
+  /// Removes the closures for commits and failures.
   func forget() { listeners.withLock { $0 = Listeners() } }
 
-  /// When the last path or job was told, `nil` if none was.
+  /// When a path or a job was last reported; `nil` if none was.
   var lastEventAt: ContinuousClock.Instant? { lastEvent.withLock { $0 } }
 
-  /// Returns what was counted, and begins to count anew.
+  /// Returns the counts and resets them.
   func takeCounts() -> Counts {
     state.withLock { counts in
       defer { counts = Counts() }
@@ -110,7 +108,7 @@ final class RunReport: IngestReport, EngineReport {
   }
 
   func committed() {
-    // Copied first: nothing is called out under a lock.
+    // Copied first, so that it is not called under the lock.
     let body = listeners.withLock { $0.onCommit }
     body?()
   }
@@ -143,7 +141,7 @@ final class RunReport: IngestReport, EngineReport {
           "seconds": .number(event.seconds),
         ])
     }
-    // Of what the machine lacks the stage tells, once for all of its jobs.
+    // A stage reports environment failures once for all of its jobs.
     let isTrouble = event.outcome == .failed && event.failureClass != "environment"
     guard isTrouble || console.isVerbose else { return }
     let reason = event.reason.map { ": \($0)" } ?? ""
@@ -169,7 +167,7 @@ final class RunReport: IngestReport, EngineReport {
 }
 
 extension RunReport.Counts {
-  /// The counters of the summary, by the names that scripts know.
+  /// The summary's counters by their JSON names.
   var counters: [String: Int] {
     [
       "imported": self[.imported], "duplicates": self[.duplicate], "ignored": self[.ignored],

@@ -2,7 +2,7 @@ import Catalog
 import Engine
 import PipelineModel
 
-/// The last word of a run: an event for scripts, a line for people who watch.
+/// The summary of a run: an event for scripts, a line for users.
 struct RunSummary {
   let counts: RunReport.Counts
   let run: AssetID

@@ -1,17 +1,16 @@
 import Engine
 import PipelineModel
 
-/// Says on a terminal what is waited for when nothing was told for long.
+/// Reports on a terminal what a run waits for after a long silence.
 struct SilenceNotice {
-  /// How long nothing may be told.
+  /// How long a silence may last.
   static let patience = Duration.seconds(30)
 
   private var toldAt: ContinuousClock.Instant
 
-  /// Begins to wait.
   init(at start: ContinuousClock.Instant = ContinuousClock().now) { toldAt = start }
 
-  /// Says what is waited for, if it is time.
+  /// Prints the notice if it is due.
   mutating func look(_ console: Console, _ report: RunReport, _ engine: Engine) {
     guard console.isTerminal, !console.isJSON else { return }
     let now = ContinuousClock().now
@@ -20,7 +19,7 @@ struct SilenceNotice {
     }
   }
 
-  /// What there is to be said; `nil` for nothing.
+  /// The notice; `nil` if it is not due.
   mutating func text(
     at now: ContinuousClock.Instant, lastEvent: ContinuousClock.Instant?,
     waitingFor job: RunningJob?

@@ -1,7 +1,7 @@
 import Ingest
 import PipelineModel
 
-/// A line on a terminal that shows how far a verification is, drawn ten times a second.
+/// The progress line of `verify`, drawn ten times a second.
 final class VerificationProgress {
   private let console: Console
   private let total: Int
@@ -13,7 +13,7 @@ final class VerificationProgress {
     self.total = total
   }
 
-  /// Draws it, if it is time for that and somebody sees it.
+  /// Draws the line on a terminal if the interval has passed.
   func draw(_ step: VerificationStep) {
     guard console.isTerminal, !console.isJSON, !console.isQuiet else { return }
     let now = ContinuousClock().now

@@ -3,7 +3,7 @@ import Engine
 import Ingest
 import PipelineModel
 
-/// What a watch tells of its sources, as a sentence and as members of an event.
+/// A notice of `watch` about a source, as a sentence and as members of an event.
 struct WatchNotice {
   let text: String
   let members: [String: JSONValue]
@@ -15,31 +15,31 @@ struct WatchNotice {
       members = Self.members(source, "watched", ["folders": .integer(folders)])
     case .polled(let source, let reason):
       let why = Self.sentence(source, reason)
-      text = "\(why) Until then it is looked through every few seconds."
+      text = "\(why) Until then it is scanned every few seconds."
       members = Self.members(source, "polled", ["reason": .string(why)])
     case .away(let source, let reason):
-      text = "\(reason) It is looked for every second."
+      text = "\(reason) `watch` looks for it every second."
       members = Self.members(source, "away", ["reason": .string(reason)])
     case .returned(let source):
-      text = "“\(source.printable)” is there again; it is looked through and watched."
+      text = "“\(source.printable)” is back; it is scanned and watched again."
       members = Self.members(source, "returned", [:])
     case .overflowed(let source, let times):
       text =
-        "More happened in “\(source.printable)” than the kernel keeps; it is looked through, so "
-        + "that nothing is missed. If this is often so, raise fs.inotify.max_queued_events."
+        "More happened in “\(source.printable)” than the kernel queues; it is scanned, so that "
+        + "nothing is missed. If this happens often, raise fs.inotify.max_queued_events."
       members = Self.members(source, "overflowed", ["times": .integer(times)])
     case .crowded(let source):
-      text = "More changed in “\(source.printable)” than is kept in mind; it is looked through."
+      text = "More changed in “\(source.printable)” than `watch` keeps track of; it is scanned."
       members = Self.members(source, "crowded", [:])
     case .full(let reason):
-      text = "\(reason) Room is looked for every few seconds."
+      text = "\(reason) The free space is checked every few seconds."
       members = ["state": "full", "reason": .string(reason)]
     case .hasRoom:
-      text = "There is room in the library again; all sources are looked through."
+      text = "There is room in the library again; all sources are scanned."
       members = ["state": "hasRoom"]
     case .rescanned(let source, let seconds, let isSpecial):
       let rounded = (seconds * 1000).rounded() / 1000
-      text = "“\(source.printable)” was looked through in \(rounded) s."
+      text = "“\(source.printable)” was scanned in \(rounded) s."
       members = Self.members(
         source, "rescanned", ["seconds": .number(rounded), "regular": .bool(!isSpecial)])
     }
@@ -50,8 +50,8 @@ struct WatchNotice {
   ) -> String {
     switch reason {
     case .silent(let name):
-      "“\(source.printable)” is on \(name), which does not tell of changes that others make. Use "
-        + "a folder on a local disk to have them seen at once."
+      "“\(source.printable)” is on \(name), which does not report changes made by others. Use "
+        + "a folder on a local disk to have them noticed at once."
     case .watchLimit: limit(source, "watch all its folders", "fs.inotify.max_user_watches")
     case .watcherLimit: limit(source, "have another watcher", "fs.inotify.max_user_instances")
     case .failed(let sentence): "“\(source.printable)” can't be watched: \(sentence)"
@@ -74,7 +74,7 @@ struct WatchNotice {
 }
 
 extension WatchNotice {
-  /// What the run of a `watch` that is under way has come to, for people who look on.
+  /// The counts of a running `watch`, for `status` and service managers.
   static func activity(_ counts: RunReport.Counts) -> String {
     guard counts.hasAny else { return "Nothing new" }
     let files = [

@@ -5,25 +5,23 @@ import Glibc
 import PipelineModel
 import PipelinePlugin
 
-/// Where a plugin is checked: what it is given, and what is known of it so far.
+/// The environment of a plugin's conformance checks: its inputs and what is known so far.
 final class CheckBench {
-  /// The plugin as it is started.
   let plugin: WorkerLaunch.Plugin
-  /// The options that were given.
+  /// The options from the command line.
   let givenOptions: JSONValue
-  /// Files to give it.
   private(set) var samples: [CheckSample] = []
-  /// What it says of itself, once it has.
+  /// `nil` until the plugin has sent it.
   var manifest: PluginManifest?
-  /// What came over standard output without being a message, or unasked.
+  /// Standard output that was not a message, and unrequested messages.
   var noise: [String] = []
 
-  /// How long an answer may take.
+  /// The time limit of an answer.
   static let patience = TimeSpan(milliseconds: 30_000)
-  /// How long its end may take.
+  /// The time limit of an exit.
   static let patienceForEnd = TimeSpan(milliseconds: 5000)
 
-  /// What it may do, as a stage would allow it.
+  /// What the plugin may do beyond the sandbox.
   private let allowance: StageAllowance
   private let secrets: PluginSecrets
   private let folder: CheckFolder
@@ -32,10 +30,10 @@ final class CheckBench {
   /// Prepares a folder with files.
   ///
   /// - Parameters:
-  ///   - files: files to give it beside the built-in ones.
-  ///   - identify: the plugin that finds out media types; `nil` where there is none.
-  ///   - allowance: what it may do beyond the sandbox.
-  ///   - secrets: what no plugin may read by being beside it.
+  ///   - files: test files in addition to the built-in ones.
+  ///   - identify: the plugin that determines media types; `nil` if there is none.
+  ///   - allowance: what the plugin may do beyond the sandbox.
+  ///   - secrets: the files no plugin may read although they are next to it.
   init(
     _ plugin: WorkerLaunch.Plugin, options: JSONValue, files: [BytePath], identify: BytePath?,
     allowance: StageAllowance = StageAllowance(), secrets: PluginSecrets
@@ -56,32 +54,32 @@ final class CheckBench {
     if let identify { try addFacts(identify) }
   }
 
-  /// The options to set it up with: those that were given, and the schema's defaults.
+  /// The given options completed by the schema's defaults.
   var options: JSONValue {
-    // Defaults of a schema that goes beyond its bounds are not worked out.
+    // Defaults of an invalid schema are not computed.
     guard let manifest, ManifestCheck.fault(in: manifest) == nil else { return givenOptions }
     return givenOptions.fillingDefaults(manifest.options)
   }
 
-  /// The files whose type the plugin says that it accepts.
+  /// The samples of types that the plugin accepts.
   var accepted: [CheckSample] {
     guard let accepts = manifest?.accepts else { return samples }
     return samples.filter { sample in accepts.contains { sample.mediaType.matches($0) } }
   }
 
-  /// Writes a file to be given to the plugin.
+  /// Writes a file for the plugin.
   func write(_ bytes: [UInt8], as name: BytePath) throws(FileError) -> BytePath {
     try folder.write(bytes, as: name)
   }
 
-  /// Starts the plugin; it was not spoken to.
+  /// Starts the plugin without sending a message.
   func start() throws(CheckFailure) -> CheckedPlugin {
     try start(plugin, options: options)
   }
 
-  /// Starts the plugin and sets it up.
+  /// Starts the plugin and sends “hello” and “create”.
   ///
-  /// - Parameter mayChangeInput: whether the sandbox lets it write where its input is.
+  /// - Parameter mayChangeInput: whether the sandbox lets it write to its input folder.
   func startReady(mayChangeInput: Bool = false) throws(CheckFailure) -> CheckedPlugin {
     let plugin = try start(plugin, options: options, mayChangeInput: mayChangeInput)
     _ = try plugin.hello()
@@ -106,7 +104,7 @@ final class CheckBench {
     } catch {
       throw CheckFailure(
         "A process for the plugin can't be started. \(error.message)",
-        advice: "This is the machine's fault, not the plugin's: see `pipeline doctor`.")
+        advice: "The machine is at fault, not the plugin: see `pipeline doctor`.")
     }
   }
 
@@ -118,7 +116,7 @@ final class CheckBench {
       guard case .done(let facts, _) = try plugin.process(samples[index]).result else { continue }
       samples[index].facts = facts
     }
-    // What the identifying plugin does is not this plugin's doing.
+    // Noise of `identify` is not this plugin's fault.
     noise = []
   }
 }

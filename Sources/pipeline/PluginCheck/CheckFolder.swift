@@ -2,24 +2,24 @@ import Files
 import Glibc
 import PipelineModel
 
-/// A folder for one run of the checks, which goes with the object.
+/// A temporary folder for checks, removed with the object.
 final class CheckFolder {
-  /// Its absolute path, without links in it.
+  /// The absolute path without symbolic links.
   let path: BytePath
   private let parent: Descriptor
   private let folder: Descriptor
 
-  /// Makes it where the environment wants temporary files, else in `/tmp`.
+  /// Makes it in `$TMPDIR`, by default in `/tmp`.
   convenience init() throws(FileError) {
     try self.init(
       in: BytePath(getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"),
       named: "pipeline-check-")
   }
 
-  /// Makes it in another folder, under a name with this beginning.
+  /// Makes it in another folder, with a name prefix.
   init(in place: BytePath, named prefix: String) throws(FileError) {
     let place = try FileSystem.realPath(of: place)
-    // The six letters are replaced by a name that nothing has. Source: mkdtemp(3).
+    // mkdtemp(3) replaces the X's to make the name unique.
     let pattern = place.appending("\(prefix)XXXXXX")
     var name = pattern.bytes.map { CChar(bitPattern: $0) } + [0]
     guard mkdtemp(&name) != nil else { throw FileError("make the folder", pattern, errno: errno) }
@@ -29,11 +29,11 @@ final class CheckFolder {
   }
 
   deinit {
-    // Clean-up: the checks are over, whatever becomes of their folder.
+    // Clean-up: a leftover folder does not change the checks' results.
     try? parent.removeTree(FolderEntry(name: path.lastComponent, kind: .folder))
   }
 
-  /// Writes a file, in place of one that has the name.
+  /// Writes a file, replacing one of the same name.
   func write(_ bytes: [UInt8], as name: BytePath) throws(FileError) -> BytePath {
     let file = try Descriptor.open(
       name, in: folder, flags: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600)

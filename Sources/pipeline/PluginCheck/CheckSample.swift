@@ -1,21 +1,20 @@
 import Engine
 import PipelineModel
 
-/// A file that a plugin is given.
+/// A test file for a plugin.
 struct CheckSample {
-  /// What reports call it.
+  /// The name in reports.
   let name: String
-  /// Where its bytes are.
   let path: BytePath
   let bytes: [UInt8]
-  /// What the identifying plugin finds out about it.
+  /// The facts that `identify` finds.
   var facts: JSONValue = [:]
 
   var mediaType: MediaType {
     facts["mediaType"]?.string.map { MediaType(rawValue: $0) } ?? .unknown
   }
 
-  /// Files of common kinds, each of less than 2 KiB: one small picture, and a text.
+  /// One small picture in common formats, and a text; each is less than 2 KiB.
   static let builtIn: [(name: String, bytes: [UInt8])] = [
     ("picture.jpg", PackageResources.picture_jpg), ("picture.png", PackageResources.picture_png),
     ("picture.gif", PackageResources.picture_gif), ("picture.bmp", PackageResources.picture_bmp),
@@ -23,17 +22,17 @@ struct CheckSample {
     ("picture.tiff", PackageResources.picture_tiff), ("text.txt", PackageResources.text_txt),
   ]
 
-  /// What becomes of files on bad disks and in the hands of attackers.
+  /// Variants such as bad disks and attackers produce.
   var damaged: [(name: String, bytes: [UInt8])] {
     let half = bytes.count / 2
     var random = SeededBytes()
     var found = [
-      ("nothing of \(name)", []), ("the first byte of \(name)", Array(bytes.prefix(1))),
+      ("an empty \(name)", []), ("the first byte of \(name)", Array(bytes.prefix(1))),
       ("the first half of \(name)", Array(bytes.prefix(half))),
       ("\(name) without its last byte", Array(bytes.dropLast())),
-      ("\(name) with zeros behind its half", bytes.prefix(half) + Array(repeating: 0, count: half)),
-      ("\(name) with random bytes behind its start", bytes.prefix(32) + random.next(1024)),
-      ("random bytes in place of \(name)", random.next(1024)),
+      ("\(name) with a zeroed second half", bytes.prefix(half) + Array(repeating: 0, count: half)),
+      ("\(name) with random bytes after its start", bytes.prefix(32) + random.next(1024)),
+      ("random bytes instead of \(name)", random.next(1024)),
     ]
     for number in 1...8 where !bytes.isEmpty {
       var changed = bytes
@@ -44,7 +43,7 @@ struct CheckSample {
   }
 }
 
-/// The same bytes each time, so that what is seen once can be seen again. Source: xorshift64.
+/// A fixed sequence, so that failures are reproducible. Source: xorshift64.
 private struct SeededBytes {
   private var state: UInt64 = 0x5EED
 

@@ -5,18 +5,17 @@ import Hashing
 import PipelineModel
 import PipelinePlugin
 
-/// A started plugin that is asked one thing after the other.
+/// A running plugin that is sent one message at a time.
 final class CheckedPlugin {
-  /// What came of one job.
+  /// The outcome of one job.
   struct Job {
     let result: PluginResult
-    /// The digests of its renditions, in their order.
+    /// The digests of its renditions, in order.
     var renditions: [Digest] = []
-    /// Files that it left and did not name.
+    /// Files left in the output folder that the result does not name.
     var leftovers: [BytePath] = []
   }
 
-  /// The folder that its input is in.
   var input: BytePath { session.input }
 
   private let session: WorkerSession
@@ -32,13 +31,13 @@ final class CheckedPlugin {
   }
 
   deinit {
-    // Clean-up: its folder goes with that of all checks in any case.
+    // Clean-up: the check folder is removed in any case.
     try? session.end()
   }
 
   // MARK: Questions
 
-  /// Says hello, and returns its manifest.
+  /// Sends “hello” and returns the manifest.
   func hello() throws(CheckFailure) -> PluginManifest {
     let version = HostMessage.currentProtocol
     session.send(.hello(protocol: version, program: "pipeline \(Pipeline.version)"))
@@ -50,13 +49,13 @@ final class CheckedPlugin {
         advice: "Answer “hello” with \"protocol\":\(version).")
     case .failed(let failure):
       throw CheckFailure(
-        "It says that it can't work: \(failure.reason)",
-        advice: "Give it what it lacks on this machine, then try again.")
+        "It reports that it can't work: \(failure.reason)",
+        advice: "Install what it lacks on this machine, then try again.")
     case let other: throw Self.unexpected(other, to: "hello", instead: "manifest")
     }
   }
 
-  /// Sets it up.
+  /// Sends “create” with the options.
   func create() throws(CheckFailure) {
     session.send(.create(options: options))
     switch try answer(to: "create") {
@@ -64,13 +63,12 @@ final class CheckedPlugin {
     case .failed(let failure):
       throw CheckFailure(
         "It refuses the options \(Self.text(options)): \(failure.reason)",
-        advice: "Take all options that the manifest's schema allows. Where some have to be "
-          + "given, give them to this check with --options.")
+        advice: "Accept all options that the manifest's schema allows. Pass required options to "
+          + "this check with --options.")
     case let other: throw Self.unexpected(other, to: "create", instead: "created")
     }
   }
 
-  /// Asks for estimates.
   func estimate(_ facts: [[String: JSONValue]]) throws(CheckFailure) -> [Int?] {
     session.send(.estimate(facts: facts))
     switch try answer(to: "estimate") {
@@ -79,7 +77,7 @@ final class CheckedPlugin {
     }
   }
 
-  /// Sends a message that no version of the protocol has.
+  /// Sends a message type that does not exist in any version of the protocol.
   func sendUnknown() throws(CheckFailure) {
     session.send(.unknown("no-such-message"))
     switch try answer(to: "no-such-message") {
@@ -90,7 +88,7 @@ final class CheckedPlugin {
 
   // MARK: Jobs
 
-  /// Gives it a file, and takes what it makes of that.
+  /// Processes a file and returns the outcome.
   func process(_ sample: CheckSample) throws(CheckFailure) -> Job {
     let request = try prepare(sample)
     begin(request)
@@ -99,7 +97,7 @@ final class CheckedPlugin {
     return job
   }
 
-  /// Puts a file where it can read it.
+  /// Puts a file into the input folder and makes a request for it.
   func prepare(_ sample: CheckSample) throws(CheckFailure) -> PluginRequest {
     jobs += 1
     let name = "\(jobs)"
@@ -113,7 +111,7 @@ final class CheckedPlugin {
       facts: ["identify": sample.facts], deadline: CheckBench.patience.seconds)
   }
 
-  /// The key of all assets here: a fixed one, as results must not depend on it.
+  /// The ID of all assets here; results must not depend on it.
   private static let asset: AssetID = {
     guard let id = AssetID("018f0000-0000-7000-8000-000000000001") else {
       preconditionFailure("This is a UUID of version 7.")
@@ -121,13 +119,11 @@ final class CheckedPlugin {
     return id
   }()
 
-  /// Hands a job over.
   func begin(_ request: PluginRequest) { session.send(.process(request)) }
 
-  /// Asks for a job to be given up.
   func cancel(_ job: String) { session.send(.cancel(job: job)) }
 
-  /// Waits for the result of a job, and takes what it made; its files stay for now.
+  /// Waits for the result of a job and inspects its files, which stay until `clear`.
   func finish(_ request: PluginRequest) throws(CheckFailure) -> Job {
     let message = try answer(to: "process", about: request.asset.name)
     guard case .result(let job, let result) = message else {
@@ -147,9 +143,9 @@ final class CheckedPlugin {
       try session.empty()
     } catch {
       throw CheckFailure(
-        "What it left can't be removed. \(error.message)",
-        advice: "Leave plain files and folders in the output folder, with their permissions as "
-          + "they are.")
+        "Its files can't be removed. \(error.message)",
+        advice: "Leave only regular files and folders in the output folder, and don't change "
+          + "permissions.")
     }
   }
 
@@ -158,26 +154,26 @@ final class CheckedPlugin {
       return try session.place(file, as: name)
     } catch {
       throw CheckFailure(
-        "A file for it can't be prepared. \(error.message)", advice: "Make room for it.")
+        "A file for it can't be prepared. \(error.message)", advice: "Free some space.")
     }
   }
 
   // MARK: Its end
 
-  /// Closes its standard input, and waits for its end.
+  /// Closes its standard input and waits for it to exit.
   func end() throws(CheckFailure) {
     session.closeInput()
     while let event = session.next(within: CheckBench.patienceForEnd) {
       if case .ended = event { return }
     }
     throw CheckFailure(
-      "It goes on \(CheckBench.patienceForEnd) after its standard input was closed.",
-      advice: "End when standard input ends, also in the middle of a job: nobody waits for it.")
+      "It still runs \(CheckBench.patienceForEnd) after its standard input was closed.",
+      advice: "Exit when standard input ends, even in the middle of a job.")
   }
 
   // MARK: Answers
 
-  /// Waits for the answer to a message; log, progress and noise are no answers.
+  /// Waits for the answer to a message; skips log, progress and noise.
   private func answer(
     to question: String, about file: String? = nil
   ) throws(CheckFailure) -> PluginMessage {
@@ -190,28 +186,27 @@ final class CheckedPlugin {
       case .message(let message): return message
       case .nonsense(let what): bench.noise.append("to “\(question)”\(whereabouts) \(what)")
       case .ended(let how):
-        let last = lastLog.isEmpty ? "" : " Its last words were “\(BytePath(lastLog).printable)”."
+        let last = lastLog.isEmpty ? "" : " It last logged “\(BytePath(lastLog).printable)”."
         throw CheckFailure(
-          "It ended \(how) instead of an answer to “\(question)”\(whereabouts).\(last)",
-          advice: "Answer every message, and end only when standard input does. What it wrote "
-            + "to standard error says more.")
+          "It ended \(how) instead of answering “\(question)”\(whereabouts).\(last)",
+          advice: "Answer every message, and exit only when standard input ends. See its standard "
+            + "error for details.")
       case nil: break
       }
     }
     throw CheckFailure(
       "It gave no answer to “\(question)”\(whereabouts) within \(CheckBench.patience).",
-      advice: "Write out every line at once (“flush”): most languages hold back what they write "
-        + "to a pipe.")
+      advice: "Flush after every line: most languages buffer output to a pipe.")
   }
 
   private static func unexpected(
     _ message: PluginMessage, to question: String, instead: String
   ) -> CheckFailure {
-    // A message came as JSON, so it can be written as such; and so can a value, below.
+    // Decoded from JSON, so it can be encoded; the same goes for values below.
     let text = (try? JSONText.encode(message)) ?? ""
     return CheckFailure(
       "It answered “\(question)” with \(BytePath(String(text.prefix(120))).printable).",
-      advice: "Answer with a message of the type “\(instead)”, and each message but “cancel” "
+      advice: "Answer with a message of type “\(instead)”. Answer each message except “cancel” "
         + "once, in order.")
   }
 

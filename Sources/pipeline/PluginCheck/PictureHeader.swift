@@ -1,11 +1,11 @@
-/// What the first bytes of a picture say, of the formats that renditions are made in.
+/// The header of a picture in one of the formats of renditions.
 struct PictureHeader {
-  /// The media type; `nil` where it is none of those known here.
+  /// The media type; `nil` if it is unknown.
   var type: String?
-  /// The size in pixels as stored; `nil` where that takes more than a look.
+  /// The stored size in pixels; `nil` if the header does not simply contain it.
   var size: (width: Int, height: Int)?
 
-  /// Looks at the beginning of a file.
+  /// Parses the beginning of a file.
   init(_ bytes: [UInt8]) {
     if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
       type = "image/png"
@@ -28,7 +28,7 @@ struct PictureHeader {
     var place = 2
     while place + 9 <= bytes.count, bytes[place] == 0xFF {
       let marker = bytes[place + 1]
-      // All of C0 to CF are frames but these three, which are tables and an extension.
+      // C0 to CF are frame headers except for these three, which are tables and an extension.
       if (0xC0...0xCF).contains(marker), ![0xC4, 0xC8, 0xCC].contains(marker) {
         return (big(bytes[place + 7..<place + 9]), big(bytes[place + 5..<place + 7]))
       }

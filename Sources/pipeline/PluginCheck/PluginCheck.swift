@@ -1,27 +1,25 @@
-/// One thing that every plugin must do, whatever it is for.
+/// A requirement that every plugin must meet.
 protocol PluginCheck: Sendable {
-  /// What is checked, in a word or two.
+  /// What is checked, in one or two words.
   var name: String { get }
 
-  /// Checks it.
-  ///
-  /// - Returns: what was seen.
+  /// Runs the check and returns what it found.
   func run(_ bench: CheckBench) throws(CheckFailure) -> CheckNote
 }
 
-/// What a check that did not fail has seen.
+/// The outcome of a check that did not fail.
 enum CheckNote {
-  /// All is well, and how that was seen.
+  /// The requirement is met, with details.
   case passed(String)
-  /// There was nothing to check, and why.
+  /// There was nothing to check, with the reason.
   case skipped(String)
 }
 
-/// What a plugin does not do as it must.
+/// A requirement that the plugin does not meet.
 struct CheckFailure: Error {
   /// What happened, as a sentence.
   let reason: String
-  /// What its author can do.
+  /// What the plugin's author can do, as a sentence.
   let advice: String
 
   init(_ reason: String, advice: String) {

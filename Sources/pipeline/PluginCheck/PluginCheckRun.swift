@@ -1,13 +1,12 @@
-/// All checks, one after the other.
+/// Runs all checks in order.
 struct PluginCheckRun {
-  /// What came of one check.
   enum Outcome {
     case passed(String)
     case skipped(String)
     case failed(CheckFailure)
   }
 
-  /// In the order in which a plugin is written: what a check needs was checked before.
+  /// In the order in which a plugin is written: prerequisites of a check come first.
   static let checks: [any PluginCheck] = [
     HandshakeCheck(), ManifestContentCheck(), OptionsSchemaCheck(), CreationCheck(),
     GoodFilesCheck(), BadFilesCheck(), DeterminismCheck(), EstimateCheck(),
@@ -15,11 +14,9 @@ struct PluginCheckRun {
     StandardOutputCheck(),
   ]
 
-  /// Runs them.
+  /// Runs all checks; skips the rest if the plugin sends no manifest.
   ///
-  /// Without a manifest nothing else can be asked for, so the rest is then skipped.
-  ///
-  /// - Parameter report: is told of each check at its end.
+  /// - Parameter report: called after each check.
   /// - Returns: how many failed.
   static func run(_ bench: CheckBench, report: (any PluginCheck, Outcome) -> Void) -> Int {
     var failed = 0
@@ -33,7 +30,7 @@ struct PluginCheckRun {
 
   private static func outcome(of check: any PluginCheck, _ bench: CheckBench) -> Outcome {
     if bench.manifest == nil, !(check is HandshakeCheck) {
-      return .skipped("the plugin did not say what it is")
+      return .skipped("the plugin sent no manifest")
     }
     do throws(CheckFailure) {
       switch try check.run(bench) {

@@ -5,32 +5,30 @@ import Hashing
 import PipelineModel
 import PipelinePlugin
 
-/// A look at a result and at the files that it names.
+/// Inspects a result and the files that it names.
 struct ResultInspection {
   private let result: PluginResult
   private let sample: String
   private let output: BytePath
 
-  /// Looks at a result.
-  ///
   /// - Parameters:
-  ///   - sample: the file that it is about, for messages.
-  ///   - output: where its files are.
+  ///   - sample: the name of the sample, for messages.
+  ///   - output: the plugin's output folder.
   init(_ result: PluginResult, of sample: String, in output: BytePath) {
     self.result = result
     self.sample = sample
     self.output = output
   }
 
-  /// The most bytes of a picture that are looked at for its size.
+  /// The maximum length of a header, in bytes.
   private static let longestHeader = 4 << 20
 
-  /// The result with its files' digests; refused where something is wrong with it.
+  /// Returns the result with its files' digests; throws if it is invalid.
   func job() throws(CheckFailure) -> CheckedPlugin.Job {
     switch result {
     case .done(let facts, let renditions):
       guard facts.object != nil else {
-        throw failure("facts are no object", advice: "Give facts as a JSON object, by name.")
+        throw failure("facts are not an object", advice: "Return facts as a JSON object, by name.")
       }
       if let fault = ResultCheck.fault(in: result) {
         throw failure(fault, advice: "See “Result” in docs/plugins.md.")
@@ -56,12 +54,12 @@ struct ResultInspection {
     guard !reason.isEmpty, PluginFailure.kept(reason) == reason, isPlain else {
       throw failure(
         "the reason is \(reason.isEmpty ? "empty" : "not one line of text")",
-        advice: "Give a sentence for people as the reason, on one line.")
+        advice: "Return a human-readable sentence on one line as the reason.")
     }
     guard !reason.contains(output.parent.description) else {
       throw failure(
         "the reason names the path of the request",
-        advice: "Leave out paths: they differ each time, and mean nothing to who reads it.")
+        advice: "Leave out paths: they differ each time and mean nothing to users.")
     }
   }
 
@@ -73,7 +71,7 @@ struct ResultInspection {
     do throws(FileError) {
       let parent = try Descriptor.openFolder(output).openParent(of: path)
       let file = try Descriptor.openRegular(path.lastComponent, in: parent)
-      // Piece by piece: it may have any size.
+      // In chunks: it may have any size.
       try file.forEachChunk { chunk throws(FileError) in
         hash.update(chunk)
         beginning += chunk.prefix(Self.longestHeader - beginning.count)
@@ -81,30 +79,30 @@ struct ResultInspection {
     } catch {
       throw failure(
         "\(name) has no file: \(error.message)",
-        advice: "Write the file into the folder that the request names as output, then name its "
-          + "path relative to that.")
+        advice: "Write the file into the request's output folder and name its path relative to "
+          + "that folder.")
     }
     guard !beginning.isEmpty else {
-      throw failure("\(name) is an empty file", advice: "Close the file before the result is sent.")
+      throw failure("\(name) is an empty file", advice: "Close the file before sending the result.")
     }
     let header = PictureHeader(beginning)
     guard header.type == nil || header.type == rendition.mediaType else {
       throw failure(
-        "\(name) is said to be \(rendition.mediaType), but begins as \(header.type ?? "") does",
-        advice: "Give the media type that the file has.")
+        "\(name) is declared as \(rendition.mediaType), but begins like \(header.type ?? "")",
+        advice: "Return the media type of the file.")
     }
     if let size = header.size, size != (rendition.width, rendition.height) {
       throw failure(
-        "\(name) is said to have \(rendition.width) × \(rendition.height) pixels, but has "
-          + "\(size.width) × \(size.height)", advice: "Give the size that the file has.")
+        "\(name) is declared with \(rendition.width) × \(rendition.height) pixels, but has "
+          + "\(size.width) × \(size.height)", advice: "Return the size of the file.")
     }
     return hash.finalize()
   }
 
-  /// Files at the top of the output folder that no rendition is in.
+  /// Top-level entries of the output folder that contain no rendition.
   private func leftovers(besides renditions: [PluginRendition]) -> [BytePath] {
     let named = Set(renditions.compactMap { BytePath($0.path).components.first })
-    // A folder that can't be read is reported when it is emptied.
+    // If the folder can't be read, emptying it reports the error.
     let all = (try? Descriptor.openFolder(output).entries().map(\.name)) ?? []
     return all.filter { !named.contains($0) }.sorted()
   }

@@ -3,24 +3,24 @@ import Engine
 import PipelineModel
 import PipelinePlugin
 
-/// A plugin that the configuration can use, or that a stage of it starts by a command.
+/// A plugin library that was found, or a plugin that a stage starts by a command.
 struct ListedPlugin {
   let id: String
-  /// Its file, or its command.
+  /// The file or command.
   let place: String
-  /// Where it is run: `process` or `none`.
+  /// The isolation it runs with: `process` or `none`.
   let isolation: String
-  /// The same for people.
+  /// The isolation in words.
   var placeOfWork: String { isolation == "none" ? "in the program itself" : "in a worker" }
-  /// What a stage allows it beyond the sandbox, each as a few words.
+  /// The permissions that a stage grants beyond the sandbox, in words.
   var permissions: [String] { Self.words(allowance) }
-  /// What can be said of it without asking it.
+  /// The JSON members that are known without starting it.
   private(set) var members: [String: JSONValue]
 
   private let allowance: StageAllowance
   private let program: Result<WorkerProgram, PluginFailure>
 
-  /// Finds all, and starts none.
+  /// Finds all plugins without starting any.
   static func all(_ configuration: PipelineConfiguration?) throws(PluginFailure) -> [ListedPlugin] {
     let finder = PluginFinder(configured: configuration?.plugins ?? [])
     let stages = configuration?.stages ?? []
@@ -84,16 +84,15 @@ struct ListedPlugin {
     ]
   }
 
-  /// Asks it what it is; the answer is waited for later, so that many can be asked side by side.
+  /// Starts querying the manifest; the caller waits later, so that queries run concurrently.
   func ask() -> Result<WorkerDescription, PluginFailure> { program.map { WorkerDescription($0) } }
 
-  /// One line for people.
   func line(_ manifest: PluginManifest) -> String {
     ([manifest.id, manifest.version, place, manifest.runtime, placeOfWork] + permissions)
       .joined(separator: "\t")
   }
 
-  /// All that is known of it.
+  /// The JSON members including the manifest's.
   func members(_ manifest: PluginManifest) -> [String: JSONValue] {
     members.merging([
       "id": .string(manifest.id), "usable": true, "version": .string(manifest.version),

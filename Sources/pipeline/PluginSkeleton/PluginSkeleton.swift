@@ -1,9 +1,9 @@
 import Files
 import PipelineModel
 
-/// The files of a plugin that works, for its author to change.
+/// The files of a working plugin for its author to change.
 struct PluginSkeleton {
-  /// A file of it, beside the others or in one folder among them.
+  /// A file, at the top level or in one subfolder.
   struct File {
     let path: BytePath
     let bytes: [UInt8]
@@ -11,12 +11,12 @@ struct PluginSkeleton {
   }
 
   let files: [File]
-  /// The command line that builds it, in its folder; `nil` where nothing has to be built.
+  /// The command that builds it, run in its folder; `nil` if it needs no build.
   let build: String?
-  /// What `plugins test` is given, in its folder.
+  /// The path to pass to `plugins test`, relative to its folder.
   let product: String
 
-  /// Makes the files of a plugin with an id.
+  /// Makes the files of a plugin.
   init(id: String, language: PluginLanguage) {
     switch language {
     case .c:
@@ -53,7 +53,7 @@ struct PluginSkeleton {
     }
   }
 
-  /// Writes the files into a folder that is empty.
+  /// Writes the files into an empty folder.
   func write(into folder: Descriptor) throws(FileError) {
     for file in files {
       var place = folder
@@ -73,7 +73,7 @@ struct PluginSkeleton {
     return name.first?.isNumber == true ? "_" + name : name
   }
 
-  /// A template with the plugin's names in it.
+  /// Fills the plugin's names into a template.
   private static func filled(_ template: [UInt8], _ id: String) -> [UInt8] {
     let text = String(decoding: template, as: UTF8.self)
     return Array(text.replacing("@ID@", with: id).replacing("@TYPE@", with: typeName(id)).utf8)

@@ -2,8 +2,8 @@ import Catalog
 import Ingest
 import PipelineModel
 
-/// The runs of `watch`: each begins with the first file, and ends after a minute
-/// in which nothing was taken and no job ended.
+/// The runs of `watch`: each begins with the first file or job and ends after a
+/// minute in which no file was ingested and no job ended.
 final class Burst: WatchReport {
   typealias Instant = ContinuousClock.Instant
 
@@ -13,7 +13,7 @@ final class Burst: WatchReport {
   private var run: (id: AssetID, start: Instant)?
   private var hasWarnedOfOverflow = false
 
-  /// How long nothing may happen before a run is over.
+  /// The idle time after which a run ends.
   static let pause = Duration.seconds(60)
 
   init(library: IngestLibrary, report: RunReport, console: Console) {
@@ -22,10 +22,9 @@ final class Burst: WatchReport {
     self.console = console
   }
 
-  /// Whether a run is under way.
   var isOpen: Bool { run != nil }
 
-  /// Begins a run if none is under way.
+  /// Begins a run if none is in progress.
   func begin() throws {
     guard run == nil else { return }
     let id = library.ids.next()
@@ -34,11 +33,11 @@ final class Burst: WatchReport {
     run = (id, ContinuousClock().now)
   }
 
-  /// Ends the run if its time is over.
+  /// Ends the run if it has been idle long enough.
   ///
-  /// - Returns: when it will be, `nil` if none is under way.
+  /// - Returns: when the run will end; `nil` if none is in progress.
   func tick() throws -> Instant? {
-    // Jobs that nobody took a file for: tried again, or asked for by another process.
+    // Jobs without a new file: retried, or requested by another process.
     if run == nil, report.counts.hasAny { try begin() }
     guard let run else { return nil }
     let end = max(run.start, report.lastEventAt ?? run.start) + Self.pause
@@ -47,7 +46,7 @@ final class Burst: WatchReport {
     return nil
   }
 
-  /// Ends the run: its counters are recorded, and its summary is told.
+  /// Ends the run: records its counters and prints its summary.
   func end() throws {
     if run == nil, report.counts.hasAny { try begin() }
     guard let run else { return }
@@ -80,7 +79,7 @@ final class Burst: WatchReport {
   func warning(_ message: String) { report.warning(message) }
 
   func watch(_ event: WatchEvent) {
-    // A source that is polled is looked through every few seconds.
+    // Polled sources are rescanned every few seconds.
     if case .rescanned(_, _, isSpecial: false) = event, !console.isVerbose { return }
     let notice = WatchNotice(event)
     if console.isJSON { return console.event("watch", notice.members) }

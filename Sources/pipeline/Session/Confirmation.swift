@@ -1,18 +1,18 @@
-/// Whether something that can't be taken back may be done.
+/// Confirms irreversible actions.
 ///
-/// On a terminal that is asked, however little it is. Elsewhere a small number goes without a
-/// question, and more takes `--yes`.
+/// On a terminal it always asks. Elsewhere a small number needs no confirmation, and more needs
+/// `--yes`.
 struct Confirmation {
   private let context: Context
-  /// As many are removed without `--yes` where nobody can be asked.
+  /// The most items removed without `--yes` off a terminal.
   private static let unasked = 20
 
   init(_ context: Context) { self.context = context }
 
   /// - Parameters:
-  ///   - count: how many things would be gone for good.
-  ///   - question: what is asked.
-  /// - Throws: `UsageError` where nobody can be asked and there are too many.
+  ///   - count: how many items would be deleted for good.
+  ///   - question: the question to ask.
+  /// - Throws: `UsageError` off a terminal if there are too many items.
   func mayRemove(_ count: Int, _ question: String) throws(UsageError) -> Bool {
     guard count > 0, !context.arguments.has(.yes) else { return true }
     if context.console.canAsk {
@@ -20,7 +20,7 @@ struct Confirmation {
     }
     guard count > Self.unasked else { return true }
     throw UsageError(
-      "\(question) That can't be taken back, and is more than \(Self.unasked): add --yes.",
+      "\(question) This can't be undone and affects more than \(Self.unasked): add --yes.",
       verb: context.arguments.verb)
   }
 }

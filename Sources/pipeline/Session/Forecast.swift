@@ -3,18 +3,18 @@ import Configuration
 import Engine
 import PipelineModel
 
-/// What the jobs of a run will cost, from what such jobs have cost so far.
+/// An estimate of the cost of a run's jobs, based on the history of their stages.
 struct Forecast {
   /// Jobs of all stages that can run.
   private(set) var jobs = 0
-  /// Seconds until all are done; `nil` where a stage has no history.
+  /// Seconds until all jobs are done; `nil` if a stage has no history.
   private(set) var seconds: Double? = 0
-  /// Bytes of renditions; `nil` where a stage has no history.
+  /// Bytes of renditions; `nil` if a stage has no history.
   private(set) var bytes: Int? = 0
 
   /// - Parameters:
-  ///   - newFiles: files that the run will take.
-  ///   - catalog: what is recorded so far; `nil` where there is no library yet.
+  ///   - newFiles: the number of files to be ingested.
+  ///   - catalog: the recorded history; `nil` if there is no library yet.
   init(_ plan: StagePlan, newFiles: Int, catalog: CatalogReader?) throws(CatalogError) {
     var work: Double? = 0
     var longest = 0.0
@@ -29,7 +29,7 @@ struct Forecast {
       work = Self.sum(work, seconds)
       longest = max(longest, (seconds ?? 0) / Double(stage.configuration.concurrency))
     }
-    // As many at once as there are processors; one stage no wider than it may be.
+    // Concurrency is limited by the processors overall and by `concurrency` in each stage.
     seconds = work.map { max($0 / Double(Machine.processors), longest) }
   }
 

@@ -6,12 +6,12 @@ import Ingest
 import Manifest
 import PipelineModel
 
-/// A disk that became full between two looks at its free space.
+/// Handles a disk that fills up between two checks of its free space.
 ///
-/// What was under way is recovered when the library is opened again, so a daemon
-/// waits for room instead of ending.
+/// Reopening the library recovers unfinished work, so a daemon waits for space
+/// instead of ending.
 enum FullDisk {
-  /// Whether an error comes of it, however deep.
+  /// Whether a full disk is the direct or indirect cause of an error.
   static func isCause(of error: any Error) -> Bool {
     switch error {
     case let error as IngestError:
@@ -40,7 +40,7 @@ enum FullDisk {
 
   private static func hasRoom(_ surroundings: Surroundings) -> Bool {
     [surroundings.layout.root, surroundings.layout.catalogFolder].allSatisfy { folder in
-      // A disk that can't be asked is looked at again.
+      // If a disk can't be queried, try again later.
       guard let facts = try? Descriptor.openFolder(folder).fileSystem() else { return false }
       return facts.freeBytes > surroundings.reserve()
     }

@@ -2,35 +2,33 @@ import Files
 import Glibc
 import Synchronization
 
-/// Answers signals: the first asks the program to finish what is in hand, the
-/// second ends it at once. SIGHUP, where it is listened for, asks for the
-/// configuration to be read again.
+/// Handles signals: the first makes the program finish its current work, the
+/// second ends it at once. SIGHUP, if listened for, reloads the configuration.
 final class Interruption: Sendable {
-  /// The signal that came, or 0.
+  /// The first signal received, or 0.
   private let received = Atomic<Int32>(0)
-  /// When it came.
   private let receivedAt = Mutex<ContinuousClock.Instant?>(nil)
-  /// Whether SIGHUP came and was not answered yet.
+  /// Whether a SIGHUP is still to be handled.
   private let isReloadDue = Atomic(false)
   private struct Listener {
-    /// Told when a signal came.
+    /// Called on each signal.
     var onSignal: (@Sendable () -> Void)?
   }
-  // Within a struct: see `RunReport`.
+  // In a struct: see `RunReport`.
   private let listener = Mutex(Listener())
-  /// A second signal within this time is the first one again: timeout(1) sends
-  /// one to the program and one to its process group.
+  /// A second signal within this time counts as the first: timeout(1) signals both
+  /// the program and its process group.
   private static let echo = Duration.milliseconds(500)
-  /// How long workers have to end, and then the whole program, before they are ended all the same:
-  /// it may be waiting for a thread that it can't have, or for a disk.
+  /// How long workers, then the whole program, may take to end before they are killed: the program
+  /// may be waiting for a thread that it can't get, or for a disk.
   private static let patience = (workers: Duration.seconds(9), program: Duration.seconds(12))
-  /// How often that is looked at once a signal has come, in milliseconds.
+  /// The interval of these checks after a signal, in milliseconds.
   private static let pause = 100
 
   static let shared = Interruption()
 
-  /// Begins to listen for SIGINT and SIGTERM. Until then, and in verbs that don't
-  /// take files or run jobs, a signal ends the program at once.
+  /// Starts handling SIGINT and SIGTERM. Until then, and in verbs that neither
+  /// ingest files nor run jobs, a signal ends the program at once.
   func listen() {
     wait(for: [SIGINT, SIGTERM]) { [self] in
       take($0)
@@ -40,9 +38,9 @@ final class Interruption: Sendable {
     }
   }
 
-  /// Begins to listen for SIGHUP, too, which else ends the program.
+  /// Starts handling SIGHUP, too, which otherwise ends the program.
   ///
-  /// - Parameter onSignal: told of each signal from now on, on a thread of its own.
+  /// - Parameter onSignal: called on each further signal, on a separate thread.
   func listenForReload(onSignal: @escaping @Sendable () -> Void) {
     listener.withLock { $0.onSignal = onSignal }
     wait(for: [SIGHUP]) { [self] _ in
@@ -52,11 +50,11 @@ final class Interruption: Sendable {
     }
   }
 
-  /// Waits for signals on a thread that is made now, as there may be none to be had later.
+  /// Waits for signals on a thread created now, because later none may be available.
   ///
-  /// Not by a source of Dispatch, which needs a new thread to tell.
+  /// A Dispatch source would need a new thread to deliver a signal.
   ///
-  /// - Parameter meanwhile: called ten times a second once a signal has asked the program to stop.
+  /// - Parameter meanwhile: called ten times a second after a signal to stop.
   private func wait(
     for numbers: [Int32], _ body: @escaping @Sendable (Int32) -> Void,
     meanwhile: @escaping @Sendable () -> Void
@@ -70,7 +68,7 @@ final class Interruption: Sendable {
         }
       }
     } catch {
-      // Without a thread a signal does what it did before: it ends the program at once.
+      // Without the thread, signals keep ending the program at once.
       return
     }
     signals.holdBack()
@@ -86,30 +84,29 @@ final class Interruption: Sendable {
     tell()
   }
 
-  /// Ends the program where it stands, as the next run can go on from anywhere; and its workers.
+  /// Ends the program and its workers immediately; the next run can recover from any point.
   private func endAtOnce() -> Never {
     ChildProcess.endAll()
     _exit(128 + received.load(ordering: .relaxed))
   }
 
-  /// Whether the configuration is to be read again; answers one request.
+  /// Whether to reload the configuration; resets the flag.
   func takeReload() -> Bool { isReloadDue.exchange(false, ordering: .relaxed) }
 
   private func tell() {
-    // Copied first: nothing is called out under a lock.
+    // Copied first, so that it is not called under the lock.
     let body = listener.withLock { $0.onSignal }
     body?()
   }
 
-  /// Whether the program was asked to stop.
   var isRequested: Bool { received.load(ordering: .relaxed) != 0 }
 
-  /// Whether the program was asked to stop, and that is at least so long ago.
+  /// Whether the program was asked to stop at least this long ago.
   func isRequested(for time: Duration) -> Bool {
     receivedAt.withLock { $0.map { ContinuousClock().now - $0 >= time } } ?? false
   }
 
-  /// The exit code that says so, or `nil`.
+  /// The exit code for the received signal, if any.
   var exitCode: ExitCode? {
     switch received.load(ordering: .relaxed) {
     case SIGINT: .interrupted

@@ -2,26 +2,26 @@ import Catalog
 import PipelineModel
 import Synchronization
 
-/// Waits for a catalog that somebody's `sqlite3` keeps locked, and says so.
+/// Waits for a catalog that another program such as `sqlite3` has locked, and warns about it.
 final class LockPatience: CatalogPatience {
   private let console: Console
   private let bound: Duration?
   private let nextWarning = Mutex<ContinuousClock.Instant?>(nil)
 
-  /// How long a wait is before it is told, and how long until it is told again.
+  /// The wait before the first warning, and the interval between warnings.
   private static let (delay, pause) = (Duration.seconds(2), Duration.seconds(300))
-  /// How long a wait may go on when the program was asked to stop: the rest of the ten
-  /// seconds is for jobs.
+  /// The longest wait after the program was asked to stop: jobs need the rest of the ten
+  /// seconds.
   private static let grace = Duration.seconds(1)
 
-  /// - Parameter bound: how long to wait; `nil` for until a signal comes.
+  /// - Parameter bound: the longest wait; `nil` to wait until a signal.
   init(_ console: Console, bound: Duration?) {
     self.console = console
     self.bound = bound
   }
 
   func goesOn(waitingFor catalog: BytePath, since waited: Duration) -> Bool {
-    // Who waits for somebody else does not hang.
+    // Waiting for another program is no hang.
     Pulse.shared.beat()
     if Interruption.shared.isRequested(for: Self.grace) { return false }
     if let bound, waited >= bound { return false }

@@ -5,18 +5,18 @@ import Glibc
 import Ingest
 import PipelineModel
 
-/// A library that this process has locked, and a configuration that is valid;
-/// nothing in the library was looked at or changed yet.
+/// A library that this process has locked, with a valid configuration; nothing
+/// in the library was read or changed yet.
 struct LockedLibrary {
   let surroundings: Surroundings
   let plan: StagePlan
   let found: LibraryFolder
   let lock: FileLock
 
-  /// Takes the lock, waiting for it as long as the command line says.
+  /// Takes the lock; waits for it as long as `--wait` allows.
   ///
-  /// - Parameter makesLibrary: whether a missing library is made.
-  /// - Throws: `IngestError` of code `locked` if another process keeps it.
+  /// - Parameter makesLibrary: whether to make a missing library.
+  /// - Throws: `IngestError` of code `locked` if another process keeps the lock.
   init(_ context: Context, makesLibrary: Bool) throws {
     let library = try ConfiguredLibrary(context, makesLibrary: makesLibrary)
     let lock = try library.found.lock(wait: try context.wait()) {
@@ -25,7 +25,6 @@ struct LockedLibrary {
     self.init(library, lock: lock)
   }
 
-  /// Takes over a lock.
   init(_ library: ConfiguredLibrary, lock: FileLock) {
     surroundings = library.surroundings
     plan = library.plan
@@ -36,14 +35,13 @@ struct LockedLibrary {
 
 /// A library with a valid configuration, not locked.
 ///
-/// Everything that can be wrong with the configuration is found before the
-/// library is touched.
+/// The configuration is fully validated before the library is touched.
 struct ConfiguredLibrary {
   let surroundings: Surroundings
   let plan: StagePlan
   let found: LibraryFolder
 
-  /// What is left of a locked library without its lock.
+  /// The same library without its lock.
   init(_ locked: LockedLibrary) {
     surroundings = locked.surroundings
     plan = locked.plan
@@ -52,7 +50,7 @@ struct ConfiguredLibrary {
 
   /// Validates the configuration and finds the library.
   ///
-  /// - Parameter makesLibrary: whether a missing library is made.
+  /// - Parameter makesLibrary: whether to make a missing library.
   init(_ context: Context, makesLibrary: Bool) throws {
     surroundings = try Surroundings(context)
     let configuration = surroundings.configuration

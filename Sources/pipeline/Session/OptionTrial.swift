@@ -4,9 +4,9 @@ import Files
 import PipelineModel
 import PipelinePlugin
 
-/// Whether plugins take the options that stages give them, by setting each up as a run would.
+/// Checks stages' options by sending them to the plugins, as a run would.
 ///
-/// A schema does not say all that a plugin asks for.
+/// A schema can't express all requirements of a plugin.
 struct OptionTrial {
   private let configuration: PipelineConfiguration
   private let plan: StagePlan
@@ -20,7 +20,7 @@ struct OptionTrial {
 
   /// Finds the stages whose plugin refuses its options.
   ///
-  /// - Throws: `FileError` where no folder for it can be made.
+  /// - Throws: `FileError` if no temporary folder can be made.
   func problems() throws(FileError) -> [ConfigurationError] {
     let folder = try CheckFolder()
     var questions: [Question] = []
@@ -30,7 +30,7 @@ struct OptionTrial {
       else { continue }
       questions.append(Question(planned, index, asked: ask(planned, number: index, in: folder)))
     }
-    // All are asked before the first answer is waited for.
+    // Start all plugins before waiting for the first answer.
     return questions.compactMap { question in
       question.refusal().map { reason in
         ConfigurationError(
@@ -65,14 +65,14 @@ struct OptionTrial {
   }
 }
 
-/// A plugin that was asked to take options.
+/// A plugin that was sent options.
 private struct Question {
   let stage: StagePlan.Stage
-  /// The stage's place in the configuration.
+  /// The stage's index in the configuration.
   let index: Int
   private let asked: Result<WorkerSession?, PluginFailure>
 
-  /// How long a plugin may take to be set up.
+  /// The time limit of an answer.
   private static let patience = TimeSpan(milliseconds: 30_000)
 
   init(
@@ -83,12 +83,12 @@ private struct Question {
     self.asked = asked
   }
 
-  /// Why the plugin can't be set up; `nil` if it can.
+  /// Why the plugin refuses its options; `nil` if it accepts them.
   func refusal() -> String? {
     let session: WorkerSession?
     do throws(PluginFailure) { session = try asked.get() } catch { return error.reason }
     guard let session else { return nil }
-    // Clean-up: its folder goes with that of all trials.
+    // Clean-up: the folder of all trials is removed in any case.
     defer { try? session.end() }
     var lastLog = ""
     while let event = session.next(within: Self.patience) {
@@ -98,7 +98,7 @@ private struct Question {
       case .log(let line), .message(.log(_, let line)): lastLog = line
       case .nonsense(let what): return "It gave an answer \(what)."
       case .ended(let how):
-        return "It ended \(how)." + (lastLog.isEmpty ? "" : " Its last words were “\(lastLog)”.")
+        return "It ended \(how)." + (lastLog.isEmpty ? "" : " It last logged “\(lastLog)”.")
       case .message: continue
       }
     }

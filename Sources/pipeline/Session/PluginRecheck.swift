@@ -4,7 +4,7 @@ import Engine
 import Ingest
 import Synchronization
 
-/// Asks plugins again that could not be used, for a program that has no end of its own.
+/// Rechecks unusable plugins while `watch` runs.
 final class PluginRecheck: Sendable {
   private struct State {
     var isAsking = false
@@ -16,14 +16,14 @@ final class PluginRecheck: Sendable {
   private let plan: StagePlan
   private let wakeup: Wakeup
 
-  /// - Parameter wakeup: woken once a plugin can be used.
+  /// - Parameter wakeup: woken when a plugin has become usable.
   init(_ plan: StagePlan, _ configuration: PipelineConfiguration, wakeup: Wakeup) {
     self.plan = plan
     self.configuration = configuration
     self.wakeup = wakeup
   }
 
-  /// Whether a plugin that could not be used can be by now, so that another plan is due.
+  /// Whether an unusable plugin has become usable, so that a new plan is due; resets the flag.
   func takeMended() -> Bool {
     state.withLock { state in
       defer { state.hasMended = false }
@@ -31,7 +31,7 @@ final class PluginRecheck: Sendable {
     }
   }
 
-  /// Asks those that could not be used; returns at once, because some may not answer for long.
+  /// Rechecks unusable plugins; returns at once, because some may take long to answer.
   func begin() {
     guard plan.stages.contains(where: { $0.fault != nil }) else { return }
     let isFirst = state.withLock { state in

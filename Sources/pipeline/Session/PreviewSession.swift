@@ -5,7 +5,7 @@ import Ingest
 import PipelineModel
 import PipelinePlugin
 
-/// `plan` and `run --dry-run`: what a run would do, without a lock and without a change.
+/// `plan` and `run --dry-run`: reports what a run would do, without locking or changing anything.
 struct PreviewSession {
   private let context: Context
   private let surroundings: Surroundings
@@ -14,7 +14,7 @@ struct PreviewSession {
   init(_ context: Context) throws {
     self.context = context
     surroundings = try Surroundings(context)
-    // Plugins and their options are checked as `run` would.
+    // Check plugins and their options like `run`.
     plan = try StagePlan(
       surroundings.configuration,
       finder: PluginFinder(configured: surroundings.configuration.plugins),
@@ -55,20 +55,20 @@ struct PreviewSession {
           "renditionBytes": JSONMembers.number(forecast.bytes),
         ])
     }
-    var line = "\(counted(files, "file")) (\(ByteSize(bytes: bytes))) would be taken, "
+    var line = "\(counted(files, "file")) (\(ByteSize(bytes: bytes))) would be ingested, "
     line += "\(counted(forecast.jobs, "job")) done"
     if forecast.jobs > 0 {
       if let seconds = forecast.seconds, let bytes = forecast.bytes {
         let rounded = Int(seconds.rounded(.up))
         line += " in about \(counted(rounded, "second")), making \(ByteSize(bytes: bytes))"
       } else {
-        line += "; how long that takes is not known before a first run"
+        line += "; the time they take is unknown before a first run"
       }
     }
     context.console.result(line + ".")
   }
 
-  /// A library that is not there yet is no error: `run` would make it.
+  /// Returns `nil` if the library does not exist yet: `run` would make it.
   private func openLibrary() throws -> ReadingSession? {
     do {
       return try ReadingSession(context)

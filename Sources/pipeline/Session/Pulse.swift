@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Signs of life for the service manager, given by the thread that takes files
-/// and nowhere else: where it hangs, the manager hears nothing and acts.
+/// Watchdog messages to the service manager, sent by the ingest thread only: if
+/// that thread hangs, the manager acts.
 final class Pulse: Sendable {
   private struct State {
     var service: ServiceManager?
@@ -11,20 +11,20 @@ final class Pulse: Sendable {
 
   private let state = Mutex(State())
 
-  /// The pulse of this process; silent until it is begun.
+  /// The pulse of this process; silent until `begin`.
   static let shared = Pulse()
 
-  /// Begins to give signs to a manager that waits for them.
+  /// Starts sending messages if the manager expects them.
   func begin(_ service: ServiceManager) {
     state.withLock { state in
       state.service = service
-      // Half of the bound, so that a sign that is a little late does no harm.
+      // Half of the interval, so that a slightly late message does no harm.
       state.interval = service.watchdogInterval.map { $0 / 2 }
     }
     beat()
   }
 
-  /// Gives a sign if it is time.
+  /// Sends a message if one is due.
   func beat() {
     let now = ContinuousClock().now
     let service = state.withLock { state -> ServiceManager? in
@@ -36,7 +36,7 @@ final class Pulse: Sendable {
     service?.ping()
   }
 
-  /// When the next sign is due, `nil` if nobody waits for one.
+  /// When the next message is due; `nil` if the manager expects none.
   var next: ContinuousClock.Instant? {
     state.withLock { state in
       guard let interval = state.interval, let last = state.last else { return nil }

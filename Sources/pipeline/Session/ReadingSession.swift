@@ -5,7 +5,7 @@ import Ingest
 import Manifest
 import PipelineModel
 
-/// A library that is only read: no lock, and nothing is written.
+/// A library opened for reading: without a lock, and nothing is written.
 struct ReadingSession {
   let surroundings: Surroundings
   let library: LibraryFolder
@@ -18,7 +18,7 @@ struct ReadingSession {
     catalog = try Self.openCatalog(of: library)
   }
 
-  /// Opens the catalog; a library that nothing was put into yet has none.
+  /// Opens the catalog; a library without imports has none.
   private static func openCatalog(of library: LibraryFolder) throws -> CatalogReader {
     do throws(CatalogError) {
       return try CatalogReader.open(
@@ -29,13 +29,13 @@ struct ReadingSession {
       else { throw error }
       throw IngestError(
         .notALibrary,
-        "“\(library.layout.root.printable)” is new, and nothing is in it yet: `pipeline run` takes "
+        "“\(library.layout.root.printable)” is new and still empty: `pipeline run` ingests "
           + "what is in the sources.", path: library.layout.root)
     }
   }
 
-  /// Whether SQLite could not even make its shared memory: the folder can't be
-  /// written, so it is a snapshot or a backup that nobody works on.
+  /// Whether SQLite can't make its shared memory file: the folder is not writable,
+  /// so it is a snapshot or a backup that no process changes.
   private static func mustBeImmutable(_ library: LibraryFolder) -> Bool {
     let path = library.layout.catalogFolder.bytes.map { CChar(bitPattern: $0) } + [0]
     return access(path, W_OK) != 0
@@ -46,7 +46,7 @@ struct ReadingSession {
     try DamageList.read(in: library).present(in: library, catalog)
   }
 
-  /// Finds the one asset that an identifier means.
+  /// Finds the only asset that matches an ID.
   ///
   /// - Parameter text: a UUID, or any unique prefix or suffix of one.
   func asset(_ text: BytePath) throws -> AssetRecord {
@@ -59,7 +59,7 @@ struct ReadingSession {
     guard matches.count == 1 else {
       let some = matches.map(\.description).joined(separator: ", ")
       throw UsageError(
-        "“\(text.printable)” means more than one asset (\(some)…); write more of the ID.",
+        "“\(text.printable)” matches more than one asset (\(some)…); write more of the ID.",
         verb: nil)
     }
     guard let asset = try catalog.asset(id) else {

@@ -6,7 +6,7 @@ import Glibc
 import Ingest
 import PipelineModel
 
-/// One execution of `run` or `import`: takes files and runs all ready jobs side by side.
+/// One execution of `run` or `import`: ingests files and runs all ready jobs concurrently.
 struct RunSession {
   private let session: WorkingSession
   private let context: Context
@@ -19,14 +19,14 @@ struct RunSession {
     session = try WorkingSession(context, locked)
   }
 
-  /// Where only sources are missing, and others were taken from, the run itself went on.
+  /// If some sources are missing but others were ingested, the run itself did not fail.
   private func exitCode(_ refused: [IngestError]) -> ExitCode {
     let isMissing = refused.allSatisfy { $0.code == .source && $0.cause is FileError }
     let sources = session.surroundings.configuration.sources.count
     return isMissing && refused.count < sources ? .someFailed : .fatal
   }
 
-  /// Waits for the stages, and for those whose requests are not answered yet.
+  /// Waits for the stages and for pending requests.
   private func drain(
     _ engine: Engine, _ control: ControlSocket, _ work: LibraryWork
   ) throws {
@@ -45,9 +45,9 @@ struct RunSession {
 
   /// Runs `taking` while the stages run, then waits for the stages.
   ///
-  /// Requests of other processes are done meanwhile, between two groups of files.
+  /// Requests of other processes are served meanwhile, between batches of files.
   ///
-  /// - Parameter taking: takes files; returns sources that were refused.
+  /// - Parameter taking: ingests files; returns errors for refused sources.
   func run(
     _ taking: (Ingest, WorkingSession) throws -> [IngestError]
   ) throws -> ExitCode {

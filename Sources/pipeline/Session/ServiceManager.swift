@@ -2,24 +2,22 @@ import Files
 import Glibc
 import PipelineModel
 
-/// Tells systemd how the program is, by its documented protocol. Source: sd_notify(3), “Notes”.
+/// Notifies systemd of the program's state. Source: sd_notify(3), “Notes”.
 ///
-/// Without `$NOTIFY_SOCKET` it is silent. It may be used from any thread. A
-/// message that can't be sent is lost: work does not depend on who watches it.
+/// It is silent without `$NOTIFY_SOCKET` and may be used from any thread. Messages that
+/// can't be sent are lost: work does not depend on the manager.
 struct ServiceManager: Sendable {
   private let sender: DatagramSender?
 
-  /// How often `ping` has to be called: half of what the manager waits for; `nil` if it
-  /// does not wait for this process.
+  /// The interval for calling `ping`: half of the manager's timeout; `nil` if it has none for
+  /// this process.
   let watchdogInterval: Duration?
 
-  /// Finds the manager.
-  ///
   /// - Parameters:
-  ///   - environment: `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID` are read.
-  ///   - process: the number of this process.
+  ///   - environment: supplies `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`.
+  ///   - process: the ID of this process.
   init(environment: [String: String], process: Int32 = getpid()) {
-    // Without a usable address nobody is there to tell of it.
+    // Without a usable address there is no manager to report the error to.
     sender = environment["NOTIFY_SOCKET"].flatMap { try? DatagramSender(to: BytePath($0)) }
     watchdogInterval =
       sender == nil ? nil : Self.watchdogInterval(environment, process: process)
@@ -36,30 +34,28 @@ struct ServiceManager: Sendable {
     return .microseconds(patience / 2)
   }
 
-  /// Says that the program has started, or has finished reading its configuration again.
+  /// Reports that the program has started or has finished reloading its configuration.
   func ready() { send("READY=1") }
 
-  /// Says in a line what the program is doing; `systemctl status` shows it.
+  /// Reports in one line what the program is doing; `systemctl status` shows it.
   func status(_ text: String) { send("STATUS=\(Self.line(text))") }
 
-  /// Says that the configuration is being read again; `ready` ends that.
+  /// Reports that the configuration is being reloaded, until `ready`.
   func reloading() {
-    // The time tells the manager that this answers its request and not an earlier one.
+    // The time shows the manager that this answers its latest request.
     send("RELOADING=1\nMONOTONIC_USEC=\(MonotonicClock.microseconds)")
   }
 
-  /// Says that the program is ending.
   func stopping() { send("STOPPING=1") }
 
-  /// Says that the program is alive.
   func ping() { send("WATCHDOG=1") }
 
   private func send(_ message: String) {
-    // Nothing can be done about a manager that does not listen.
+    // Nothing can be done if the manager does not listen.
     try? sender?.send(Array(message.utf8))
   }
 
-  /// The text without line breaks, each of which would begin another assignment.
+  /// Replaces line breaks, which would begin another assignment.
   private static func line(_ text: String) -> String {
     String(text.map { $0.isNewline ? " " : $0 })
   }

@@ -5,7 +5,7 @@ import Glibc
 import Ingest
 import PipelineModel
 
-/// The configuration of a command and what follows from it.
+/// The configuration of a command and the library layout that results from it.
 struct Surroundings {
   let configuration: PipelineConfiguration
   let layout: LibraryLayout
@@ -29,7 +29,7 @@ struct Surroundings {
       root: configuration.library, catalogFolder: configuration.catalog)
   }
 
-  /// Refuses a configured catalog folder that is not there, before anything is made.
+  /// Throws if the configured catalog folder does not exist; call it before making anything.
   func checkCatalogFolder() throws(ConfigurationErrors) {
     guard let folder = configuration.catalog else { return }
     do throws(FileError) {
@@ -38,13 +38,13 @@ struct Surroundings {
       throw ConfigurationErrors(
         ConfigurationError(
           code: .badPath,
-          message: "\(error.message) “catalog” names a folder that has to be there: make it, on a "
-            + "local disk and for its owner only.", pointer: "/catalog",
+          message: "\(error.message) “catalog” must name an existing folder: make it, on a "
+            + "local disk and accessible to its owner only.", pointer: "/catalog",
           file: configuration.file))
     }
   }
 
-  /// Refuses a library whose catalog would be on a file system without reliable locks.
+  /// Throws if the catalog would be on a file system without reliable locks.
   func checkFileSystem() throws(IngestError) {
     let network: String?
     do throws(FileError) {
@@ -60,7 +60,7 @@ struct Surroundings {
       path: layout.catalogFolder)
   }
 
-  /// The stages that the library has worked with; none where there is no library yet.
+  /// The stages recorded in the library; none if there is no library yet.
   func recordedStages() throws -> [StageDefinition] {
     do throws(CatalogError) {
       return try Catalog.stages(of: layout.catalog)
@@ -69,11 +69,11 @@ struct Surroundings {
     }
   }
 
-  /// Why there is no room for what stages make, as a sentence; `nil` while the reserve is free.
+  /// Why there is no space for stages' output, as a sentence; `nil` while the reserve is free.
   func shortage() -> String? {
     let reserve = reserve()
     for folder in [layout.root, layout.catalogFolder] {
-      // A disk that can't be asked is asked again with the next jobs.
+      // A disk that can't be queried is queried again with the next jobs.
       guard let free = try? Descriptor.openFolder(folder).fileSystem().freeBytes, free < reserve
       else { continue }
       return "Only \(ByteSize(bytes: free)) are free on the file system of "
@@ -83,10 +83,10 @@ struct Surroundings {
     return nil
   }
 
-  /// The free space that copies and stages leave alone, in bytes.
+  /// The space that copies and stages leave free, in bytes.
   func reserve() -> Int {
     if let reserve = configuration.reserve { return reserve.bytes }
-    // Without figures the smaller bound is not known; the larger one holds.
+    // If the total size is unknown, use the larger bound.
     let total = (try? Descriptor.openFolder(layout.root).fileSystem().totalBytes) ?? .max
     return min(256 << 20, total / 100)
   }

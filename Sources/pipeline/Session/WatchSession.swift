@@ -8,8 +8,8 @@ import Ingest
 import PipelineModel
 import Synchronization
 
-/// `watch` with one configuration: takes files and runs jobs until a signal comes,
-/// or another configuration.
+/// `watch` with one configuration: ingests files and runs jobs until a signal or a
+/// new configuration.
 final class WatchSession {
   private let context: Context
   private let locked: LockedLibrary
@@ -20,11 +20,11 @@ final class WatchSession {
   private let recheck: PluginRecheck
   private let ending = Ending()
   private var next: LockedLibrary?
-  /// Whether another process asked for the library.
+  /// Whether another process requested the library.
   private var isLettingGo = false
   private var lastStatus = ""
 
-  /// How long jobs get to come to their end.
+  /// How long jobs may take to finish.
   private static let patience = Duration.seconds(8)
 
   init(
@@ -40,24 +40,21 @@ final class WatchSession {
       session.plan, session.surroundings.configuration, wakeup: wakeup)
   }
 
-  /// How a session ended.
   enum End {
-    /// A signal came.
     case signal
-    /// Another configuration is to be gone on with.
+    /// Continue with a new configuration.
     case reload(LockedLibrary)
-    /// Another process is to have the library for a moment.
+    /// Release the library briefly for another process.
     case letGo(ConfiguredLibrary)
   }
 
-  /// Watches.
   func run() throws -> End {
     let engine = session.engine
     let wakeup = wakeup
     let control = try ControlSocket(in: session.library.folder) { wakeup.wake() }
     defer {
       control.close()
-      // The engine and the report know each other, and neither would ever go.
+      // Break the retain cycle between the engine and the report.
       session.report.forget()
     }
     session.report.afterCommit { engine.wake() }
@@ -74,12 +71,12 @@ final class WatchSession {
     } catch {
       control.close()
       stopEngine(isComingBack: true)
-      // Clean-up: what could not be recorded is recovered by whoever opens the library next.
+      // Clean-up: opening the library again recovers what could not be recorded.
       try? session.library.close()
       throw error
     }
     let isComingBack = next != nil || isLettingGo
-    // Who waits for the jobs of an import is answered first.
+    // First answer processes that wait for the jobs of an import.
     let end = ContinuousClock().now + Self.patience
     while isComingBack, control.isBusy, ContinuousClock().now < end { usleep(10_000) }
     if next == nil, !isLettingGo { service.stopping() }
@@ -126,7 +123,7 @@ final class WatchSession {
     try watch.run()
   }
 
-  /// Jobs that are due from earlier are a run of their own.
+  /// Begins a run if jobs are already due.
   private func beginWithBacklog() throws {
     let ready = try session.library.catalog.backlog().values.reduce(0) { sum, states in
       sum + states[.ready, default: 0]
@@ -137,16 +134,16 @@ final class WatchSession {
 
   private func stopEngine(isComingBack: Bool) {
     session.engine.stop(deadline: ContinuousClock().now + Self.patience)
-    // Workers that are still at work are past their time.
+    // Workers still busy have exceeded their time.
     session.engine.close()
-    // With another configuration to come nothing may be left that uses this catalog.
+    // Before continuing with another configuration, nothing may use this catalog any more.
     while isComingBack, !session.engine.isQuiet, !Interruption.shared.isRequested {
       Pulse.shared.beat()
       session.engine.stop(deadline: ContinuousClock().now + .seconds(1))
     }
   }
 
-  /// Whether this configuration's time is over.
+  /// Whether to end this session.
   private final class Ending: Sendable {
     let isDue = Atomic(false)
   }
@@ -160,7 +157,7 @@ final class WatchSession {
     var moment = now + .seconds(3600)
     if let end = try burst.tick() { moment = min(moment, end) }
     if retryAt <= now {
-      // Jobs that failed for want of something are tried again after a while.
+      // Stages held by environment failures are retried after a while.
       try session.engine.releaseHeldStages()
       session.engine.wake()
       recheck.begin()
@@ -177,14 +174,14 @@ final class WatchSession {
 
   private var retryAt = ContinuousClock().now
   private var silence = SilenceNotice()
-  /// The sources that are watched, polled and away, once there is a watch.
+  /// The numbers of sources watched, polled and away; `nil` before the watch begins.
   private var counts: (() -> (watched: Int, polled: Int, away: Int))?
 
   private func tellStatus() {
     guard let counts = counts?() else { return }
     var parts = ["Watching \(counted(counts.watched, "source"))"]
     if counts.polled > 0 { parts.append("polling \(counts.polled)") }
-    if counts.away > 0 { parts.append("\(counts.away) not there") }
+    if counts.away > 0 { parts.append("\(counts.away) missing") }
     let files = session.report.counts
     if burst.isOpen { parts.append("\(files[.imported]) imported in this run") }
     let status = parts.joined(separator: ", ")
@@ -195,7 +192,7 @@ final class WatchSession {
 
   // MARK: Another configuration
 
-  /// Reads the configuration again; goes on with the old one if the new one won't do.
+  /// Reloads the configuration; keeps the old one if the new one is not usable.
   private func reload() {
     service.reloading()
     do {
@@ -203,14 +200,14 @@ final class WatchSession {
       let (old, new) = (locked.surroundings.layout, library.surroundings.layout)
       guard old.root == new.root, old.catalogFolder == new.catalogFolder else {
         throw UsageError(
-          "The configuration names another library or catalog now; that takes a new start.",
+          "The configuration now names another library or catalog; that requires a restart.",
           verb: nil)
       }
       next = LockedLibrary(library, lock: locked.lock)
       ending.isDue.store(true, ordering: .relaxed)
     } catch {
       Failure(error).print(on: context.console)
-      context.console.message("The configuration is left as it was.")
+      context.console.message("The old configuration stays in use.")
       service.ready()
     }
   }

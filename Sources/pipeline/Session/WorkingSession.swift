@@ -5,7 +5,7 @@ import Files
 import Ingest
 import PipelineModel
 
-/// A library that this process works on, with its stages ready to run.
+/// A library opened for changes, with its stages ready to run.
 struct WorkingSession {
   let surroundings: Surroundings
   let plan: StagePlan
@@ -13,7 +13,7 @@ struct WorkingSession {
   let engine: Engine
   let report: RunReport
 
-  /// Opens a locked library, recovers, and loads the stages.
+  /// Opens and recovers a locked library and loads the stages.
   init(_ context: Context, _ locked: LockedLibrary) throws {
     surroundings = locked.surroundings
     plan = locked.plan
@@ -33,16 +33,16 @@ struct WorkingSession {
     try tellLimits(context.console)
     if let fault = WorkerGroups.shared.fault {
       report.warning(
-        "Workers have no control groups of their own, and are held to their memory by looks alone: "
+        "Workers have no control groups, so only periodic checks limit their memory: "
           + fault.message)
     }
   }
 
-  /// Says which limits can't be held, once for a library and again where there is one more, to who
-  /// reads it: cron would mail what is printed while all is well.
+  /// Warns about limits that can't be enforced, once per library and again for each new one. It
+  /// warns only on a terminal or with `--verbose`, because cron mails all output.
   ///
-  /// All that was told stays known, so that a service that has control groups and a terminal that
-  /// has none don't take turns with it.
+  /// Reported limits stay recorded, so that a service with control groups and a terminal without
+  /// them don't cause repeated warnings.
   private func tellLimits(_ console: Console) throws {
     guard console.isTerminal || console.isVerbose, !console.isQuiet else { return }
     let key = "limits.missing"
@@ -51,12 +51,12 @@ struct WorkingSession {
     let new = missing.filter { !known.contains($0) }
     if new.isEmpty { return }
     report.warning(
-      "Not all limits of stages can be held here. \(missing.joined(separator: " ")) "
+      "Not all limits of stages can be enforced here. \(missing.joined(separator: " ")) "
         + "See `pipeline doctor`.")
     try library.catalog.set(key, to: (known + new).joined(separator: "\n"))
   }
 
-  /// What to say if too many files are missing: only `run` may wait for an answer.
+  /// The answer if too many files are missing; only `run` may ask.
   private static func missingAnswer(_ context: Context) -> RunReport.MissingAnswer {
     if context.arguments.has(.acceptMissing) { return .yes }
     return context.arguments.verb == RunVerb.name && context.console.canAsk ? .ask : .no

@@ -3,7 +3,7 @@ import Engine
 import PipelineModel
 import PipelinePlugin
 
-/// `pipeline config`: the configuration, checked or spelled out.
+/// `pipeline config`: checks or prints the configuration.
 enum ConfigVerb: Verb {
   static let name = "config"
   static let summary = "Check the configuration, show it with all defaults, or print its schema"
@@ -39,16 +39,16 @@ enum ConfigVerb: Verb {
     case "schema":
       context.console.write(Array(ConfigurationSchema.text.utf8))
     default:
-      throw UsageError("Say check, show or schema.", verb: name)
+      throw UsageError("Name an action: check, show or schema.", verb: name)
     }
     return .success
   }
 
-  /// Loads the configuration and compares it with the plugins, without any work.
+  /// Loads the configuration and checks it against the plugins.
   ///
-  /// - Parameter setsUp: whether to see if plugins take their options, too.
-  /// - Returns: also what is wrong with plugins that can't be used at all.
-  /// - Throws: `ConfigurationErrors` for all that is wrong with the configuration itself.
+  /// - Parameter setsUp: whether to also send the options to the plugins.
+  /// - Returns: the configuration and the faults of unusable plugins.
+  /// - Throws: `ConfigurationErrors` for problems of the configuration itself.
   private static func checked(
     _ context: Context, setsUp: Bool
   ) throws -> (configuration: PipelineConfiguration, faults: [StageFault]) {
@@ -71,7 +71,7 @@ enum ConfigVerb: Verb {
 /// A stage whose plugin can't be used.
 struct StageFault: Error {
   let message: String
-  /// Where in the configuration; `nil` for a stage that is not written there.
+  /// The JSON pointer into the configuration; `nil` for an implicit stage.
   let pointer: String?
 
   /// - Returns: `nil` for a stage that can run.

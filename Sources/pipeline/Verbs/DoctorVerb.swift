@@ -1,17 +1,17 @@
 import PipelineModel
 
-/// `pipeline doctor`: is this machine fit for what the program promises?
+/// `pipeline doctor`: checks whether this machine meets the program's requirements.
 enum DoctorVerb: Verb {
   static let name = "doctor"
   static let summary = "Check whether this machine is fit: sandbox, file system, plugins, decoders"
   static let examples = [
-    ("pipeline doctor", "a line for each check, with what to do"),
+    ("pipeline doctor", "a line for each check, with advice"),
     ("pipeline doctor -q", "only what failed; exit code 3 if anything did"),
-    ("pipeline doctor --config /etc/pipeline/pipeline.json", "of that library's disk and plugins"),
+    ("pipeline doctor --config /etc/pipeline/pipeline.json", "that library's disk and plugins"),
     ("pipeline doctor --json", "a JSON object for each check, and a summary"),
   ]
 
-  /// All checks, in the order in which one builds on the other.
+  /// All checks, prerequisites first.
   private static let checks: [any DoctorCheck] = [
     KernelCheck(), SandboxCheck(), WorkerCheck(), ForkCheck(), ControlGroupCheck(),
     InotifyCheck(), LibraryCheck(), FileSystemCheck(), SpaceCheck(), PluginsCheck(), LoadersCheck(),
@@ -29,7 +29,7 @@ enum DoctorVerb: Verb {
         counts[finding.state, default: 0] += 1
         report(finding, context.console)
       }
-      // A check can take seconds, and who waits wants to see the last one.
+      // A check can take seconds, so show each result at once.
       context.console.flush()
     }
     if let code = Interruption.shared.exitCode { return code }

@@ -4,13 +4,13 @@ import Files
 import Ingest
 import PipelineModel
 
-/// `pipeline explain`: the state of one path or asset, and why.
+/// `pipeline explain`: prints the state of one path or asset, with the reason.
 enum ExplainVerb: Verb {
   static let name = "explain"
-  static let summary = "Say what became of a path or an asset, and why"
+  static let summary = "Explain the state of a path or an asset"
   static let operands = "PATH|ID"
   static let examples = [
-    ("pipeline explain inbox/photo.jpg", "a file, whether it is still there or not"),
+    ("pipeline explain inbox/photo.jpg", "a file, whether it still exists or not"),
     ("pipeline explain 0197a2c4", "an asset and its jobs"),
   ]
 
@@ -24,7 +24,7 @@ enum ExplainVerb: Verb {
       explainUnseen(typed, path, surroundings, context.console)
       return .success
     }
-    // A source may be configured by a path with links in it.
+    // A source's configured path may contain symbolic links.
     var sightings = try session.catalog.sightings(path: typed)
     if sightings.isEmpty { sightings = try session.catalog.sightings(path: path) }
     if !sightings.isEmpty {
@@ -39,7 +39,7 @@ enum ExplainVerb: Verb {
     return .success
   }
 
-  /// The asset that a word is an ID of, or `nil` if it is a path.
+  /// The asset with this ID, or `nil` if the word is a path.
   private static func asset(_ word: BytePath, _ session: ReadingSession) throws -> AssetRecord? {
     if word.bytes.contains(UInt8(ascii: "/")) { return nil }
     do {
@@ -49,7 +49,7 @@ enum ExplainVerb: Verb {
     }
   }
 
-  /// The library, or `nil` if it is a new one that nothing was taken into yet.
+  /// Opens the library; returns `nil` if it does not exist or is still empty.
   private static func open(_ context: Context) throws -> ReadingSession? {
     do {
       return try ReadingSession(context)
@@ -58,7 +58,7 @@ enum ExplainVerb: Verb {
     }
   }
 
-  /// - Parameter path: the same as what was typed, with links resolved.
+  /// - Parameter path: the typed path with symbolic links resolved.
   private static func explainUnseen(
     _ typed: BytePath, _ path: BytePath, _ surroundings: Surroundings, _ console: Console
   ) {
@@ -69,7 +69,7 @@ enum ExplainVerb: Verb {
     say(path, PathExplanation(known: nil, look: look, source: home?.source), console)
   }
 
-  /// The configured source that a path is in.
+  /// The configured source that contains a path.
   private static func home(
     of path: BytePath, in surroundings: Surroundings
   ) -> (source: SourceConfiguration, path: BytePath)? {
@@ -79,14 +79,14 @@ enum ExplainVerb: Verb {
 
   private static func libraryFolders(_ surroundings: Surroundings) -> [BytePath] {
     let layout = surroundings.layout
-    // The configured catalog folder may hold other things, but no run looks at them.
+    // The configured catalog folder may contain other files, but no run scans them.
     return layout.catalogFolder == layout.root
       ? [layout.root] : [layout.root, layout.catalogFolder]
   }
 
-  /// The path with links in its folders resolved, as far as they exist.
+  /// Resolves symbolic links in the path's folders, if they exist.
   private static func resolved(_ path: BytePath) -> BytePath {
-    // A folder that is gone can't be resolved and is taken by its name.
+    // A missing folder can't be resolved, so use the path as it is.
     guard let parent = try? FileSystem.realPath(of: path.parent) else { return path }
     return parent.appending(path.lastComponent)
   }
@@ -95,7 +95,7 @@ enum ExplainVerb: Verb {
     _ sighting: Sighting, _ session: ReadingSession, _ console: Console
   ) throws {
     var shown = sighting.source.appending(sighting.path)
-    // An ignored folder is known with a slash behind its name.
+    // Ignored folders are recorded with a trailing slash.
     if sighting.path.bytes.last == UInt8(ascii: "/") {
       shown = BytePath(bytes: shown.bytes.dropLast())
     }
@@ -118,7 +118,7 @@ enum ExplainVerb: Verb {
       members["jobs"] = .array(jobs.map { .object(JSONMembers.job($0)) })
       return console.event("asset", members)
     }
-    // A stage that does not work on a file leaves it done, which says nothing of the stage.
+    // An asset is done even if stages skipped it, so mention those.
     let skipped = jobs.count { $0.state == .skipped }
     let without = skipped == 0 ? "" : ", but \(skipped) of \(jobs.count) stages skipped it"
     console.result(
@@ -132,15 +132,15 @@ enum ExplainVerb: Verb {
     }
   }
 
-  /// What comes next for a job that did not succeed.
+  /// When a failed job will be retried.
   private static func next(_ job: JobRecord) -> String {
     if job.state == .failed {
       return
-        " (tried again when its plugin, decoder, options or limits change, or after "
+        " (retried when its plugin, decoder, options or limits change, or after "
         + "`pipeline retry`)"
     }
     guard job.failureClass != nil, let time = job.notBefore else { return "" }
-    return " (tried again after \(time.rfc3339))"
+    return " (retried after \(time.rfc3339))"
   }
 
   private static func say(_ path: BytePath, _ explanation: PathExplanation, _ console: Console) {
@@ -149,7 +149,7 @@ enum ExplainVerb: Verb {
     }
     let reason = explanation.reason.map { ": \($0)" } ?? ""
     console.result("\(path.printable) is \(explanation.state)\(reason)")
-    if explanation.hasChanged { console.result("  It is not what it was then.") }
+    if explanation.hasChanged { console.result("  It has changed since.") }
     console.result("  \(explanation.next)")
   }
 }

@@ -1,7 +1,7 @@
 import Catalog
 import PipelineModel
 
-/// `pipeline failed`: what failed, and why.
+/// `pipeline failed`: lists failed jobs.
 enum FailedVerb: Verb {
   static let name = "failed"
   static let summary = "List failed jobs with reason, class and attempts"

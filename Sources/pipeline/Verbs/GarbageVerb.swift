@@ -10,7 +10,7 @@ enum GarbageVerb: Verb {
   static let examples = [
     ("pipeline gc --dry-run", "how much it would free"),
     ("pipeline trash empty && pipeline gc", "free the space of what was deleted"),
-    ("pipeline gc --yes", "from cron, without being asked"),
+    ("pipeline gc --yes", "from cron, without confirmation"),
   ]
 
   static func run(_ context: Context) throws -> ExitCode {
@@ -39,7 +39,7 @@ enum GarbageVerb: Verb {
 
   private static func preview(_ context: Context) throws -> RequestResult {
     let session = try ReadingSession(context)
-    // Closed: the last one to close the catalog empties its log into it.
+    // Close explicitly: the last connection to close checkpoints the catalog's log.
     defer { try? session.catalog.close() }
     return RequestResult(
       try GarbageCollection.preview(library: session.library, catalog: session.catalog))

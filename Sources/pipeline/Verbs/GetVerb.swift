@@ -6,7 +6,7 @@ import Ingest
 import Originals
 import PipelineModel
 
-/// `pipeline get`: the bytes of an original or a rendition.
+/// `pipeline get`: writes the bytes of an original or a rendition.
 enum GetVerb: Verb {
   static let name = "get"
   static let summary = "Write the bytes of an original or one of its renditions"
@@ -18,7 +18,7 @@ enum GetVerb: Verb {
     help: "write to a new file, which gets the original's time; - for standard output")
   static let options = [rendition, output]
   static let examples = [
-    ("pipeline get 0197a2c4 -o photo.jpg", "the original, checked on the way"),
+    ("pipeline get 0197a2c4 -o photo.jpg", "the original, verified while copying"),
     ("pipeline get 0197a2c4 --rendition grid > grid.jpg", "a thumbnail"),
     ("pipeline get 0197a2c4 -o - | exiftool -", "to another program"),
   ]
@@ -28,7 +28,7 @@ enum GetVerb: Verb {
     let text = try context.operand(0, "ID")
     if context.arguments.path(output) == nil, isatty(STDOUT_FILENO) == 1 {
       throw UsageError(
-        "A terminal can't show these bytes: add -o FILE, or -o - if it is to have them.",
+        "A terminal can't show these bytes: add -o FILE, or -o - to write them anyway.",
         verb: name)
     }
     let session = try ReadingSession(context)
@@ -61,8 +61,8 @@ enum GetVerb: Verb {
     guard hash.finalize() == asset.digest else {
       throw FileError(
         .changed,
-        "The original “\(path.printable)” is damaged: its bytes don't hash to its name. Import "
-          + "the file again from a good copy, which heals it.", path: path)
+        "The original “\(path.printable)” is damaged: its bytes don't match its hash. Import "
+          + "the file again from a good copy to repair it.", path: path)
     }
   }
 
@@ -74,12 +74,12 @@ enum GetVerb: Verb {
       let names = asset.renditions.map { "\($0.stage)/\($0.name)" }.joined(separator: ", ")
       throw UsageError(
         names.isEmpty
-          ? "\(asset.id) has no renditions (yet); `pipeline explain \(asset.id)` says why."
+          ? "\(asset.id) has no renditions (yet); `pipeline explain \(asset.id)` tells why."
           : "\(asset.id) has no rendition “\(name)”, only \(names).", verb: Self.name)
     }
     guard found.count == 1 else {
       let names = found.map { "\($0.stage)/\($0.name)" }.joined(separator: ", ")
-      throw UsageError("“\(name)” means \(names); write one of them.", verb: Self.name)
+      throw UsageError("“\(name)” matches \(names); write one of them.", verb: Self.name)
     }
     let reader = RenditionReader(library: session.library, catalog: session.catalog)
     guard let content = try reader.content(of: rendition) else {
@@ -96,7 +96,7 @@ enum GetVerb: Verb {
       path: rendition.path.map { BytePath($0) })
   }
 
-  /// Writes to standard output, or to a new file that is there whole or not at all.
+  /// Writes to standard output, or atomically to a new file.
   private static func deliver(
     _ asset: AssetRecord, _ context: Context, _ body: (Writer) throws(FileError) -> Void
   ) throws {
@@ -119,11 +119,11 @@ enum GetVerb: Verb {
       try file.sync()
       try folder.rename(temporary, to: folder, as: path.lastComponent)
     } catch {
-      // Clean-up: the error that brought us here is the one to tell.
+      // Clean-up: report the original error.
       try? folder.remove(temporary)
       guard error.code == .exists else { throw error }
       throw FileError(
-        .exists, "“\(path.printable)” is there already; nothing was written.", path: path)
+        .exists, "“\(path.printable)” already exists; nothing was written.", path: path)
     }
   }
 }

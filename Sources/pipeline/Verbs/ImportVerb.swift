@@ -3,7 +3,7 @@ import Configuration
 import Ingest
 import PipelineModel
 
-/// `pipeline import`: copies named files in, wherever they are.
+/// `pipeline import`: copies files and folders into the library.
 enum ImportVerb: Verb {
   static let name = "import"
   static let summary = "Copy just these files or folders in; they stay where they are"
@@ -11,16 +11,16 @@ enum ImportVerb: Verb {
   static let options = [Option.wait]
   static let examples = [
     ("pipeline import photo.jpg", "one file"),
-    ("pipeline import /media/card/DCIM", "a folder with all that is in it"),
+    ("pipeline import /media/card/DCIM", "a folder and its contents"),
     ("pipeline import -- -odd-name.jpg", "a name that begins with a dash"),
   ]
 
   static func run(_ context: Context) throws -> ExitCode {
     guard !context.arguments.operands.isEmpty else {
-      throw UsageError("Say which files or folders to import.", verb: name)
+      throw UsageError("Name the files or folders to import.", verb: name)
     }
     if context.arguments.operands.contains(where: \.isEmpty) {
-      throw UsageError("An empty path means no file.", verb: name)
+      throw UsageError("An empty path names no file.", verb: name)
     }
     let paths = context.arguments.operands.map(context.path)
     return try LibraryAccess(context, makesLibrary: true).perform { locked in

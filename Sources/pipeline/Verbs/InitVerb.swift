@@ -3,18 +3,18 @@ import Files
 import Ingest
 import PipelineModel
 
-/// `pipeline init`: a folder to begin with.
+/// `pipeline init`: creates a configuration, an inbox and a library.
 enum InitVerb: Verb {
   static let name = "init"
   static let summary = "Make a configuration, an inbox and a library"
   static let operands = "[DIR]"
   static let library = Option(
     name: "--library", value: "FOLDER",
-    help: "make the library there, also on another disk; one that is there is used")
+    help: "make the library there, even on another disk; an existing library is used")
   static let options = [library]
   static let examples = [
     ("pipeline init", "in the working folder"),
-    ("pipeline init ~/pictures", "in a folder, which is made if need be"),
+    ("pipeline init ~/pictures", "in a folder, which is made if necessary"),
     ("pipeline init --library /mnt/disk/library ~/pictures", "the library on another disk"),
     (
       "pipeline init --library /mnt/disk/library --config ~/pictures/pipeline.json",
@@ -28,7 +28,7 @@ enum InitVerb: Verb {
     if let file = context.arguments.path(.config) {
       guard let library, context.arguments.operands.isEmpty else {
         throw UsageError(
-          "With --config init makes just the library that the configuration names: name it with "
+          "With --config, init makes only the library that the configuration names: name it with "
             + "--library, and no folder.", verb: name)
       }
       return try makeLibrary(library, for: context.path(file), context.console)
@@ -54,8 +54,7 @@ enum InitVerb: Verb {
       throw try taken(path, file: file)
     }
     let text = InitialConfiguration.text(library: try notation(of: library, in: root))
-    // Whatever is wrong with it, such as a library with the inbox in it, is told before
-    // anything is made.
+    // Report any problem, such as a library that contains the inbox, before making anything.
     let configuration = try PipelineConfiguration.decode(bytes: Array(text.utf8), file: file)
     try makeFolders(root)
     let folder = try Descriptor.openFolder(root)
@@ -70,7 +69,7 @@ enum InitVerb: Verb {
       let what =
         isInside
         ? "inbox/ and library/"
-        : "inbox/ and \(isNew ? "the library" : "no library, since there is one at") "
+        : "inbox/ and \(isNew ? "the library" : "no library, because there is one at") "
           + configuration.library.printable
       console.result(
         lines: """
@@ -88,20 +87,20 @@ enum InitVerb: Verb {
       try !exists(named)
     {
       advice =
-        "To make just the library that it names, run `pipeline init --library \(named.shellWord) "
+        "To make only the library that it names, run `pipeline init --library \(named.shellWord) "
         + "--config \(file.shellWord)`."
     }
     return FileError(
-      .exists, "“\(path.printable)” is there already; nothing was changed. \(advice)", path: path)
+      .exists, "“\(path.printable)” already exists; nothing was changed. \(advice)", path: path)
   }
 
-  /// The library's path as the configuration is to have it: relative where it is inside the
-  /// configuration's folder, so that the two can be moved together.
+  /// The library's path for the configuration: relative if it is inside the configuration's
+  /// folder, so that both can be moved together.
   private static func notation(of library: BytePath, in root: BytePath) throws -> String {
     if let text = (library.relative(to: root) ?? library).utf8 { return text }
     throw UsageError(
       "A configuration can't name “\(library.printable)”, which is not UTF-8. Make the library in "
-        + "the folder of the configuration, or name it by a symbolic link to the folder above it.",
+        + "the configuration's folder, or name it through a symbolic link to its parent folder.",
       verb: name)
   }
 
@@ -115,13 +114,13 @@ enum InitVerb: Verb {
     guard place(named) == place(library) else {
       throw FileError(
         .exists,
-        "“\(file.printable)” is there already and names the library “\(named.printable)”; nothing "
+        "“\(file.printable)” already exists and names the library “\(named.printable)”; nothing "
           + "was changed. Choose another folder for the configuration, or that library.",
         path: file)
     }
     guard try LibraryFolder.makeAsAsked(LibraryLayout(root: named)) else {
       throw FileError(
-        .exists, "“\(named.printable)” is a library already; nothing was changed.", path: named)
+        .exists, "“\(named.printable)” is already a library; nothing was changed.", path: named)
     }
     if console.isJSON {
       report(file.parent, file, library: named, isNew: true, console)
@@ -131,9 +130,9 @@ enum InitVerb: Verb {
     return .success
   }
 
-  /// The path with links in its folders resolved.
+  /// Resolves symbolic links in the path's folders.
   private static func place(_ path: BytePath) -> BytePath {
-    // What can't be resolved is not there, and making it says so.
+    // If the folder can't be resolved, making the library reports the error.
     ((try? FileSystem.realPath(of: path.parent)) ?? path.parent).appending(path.lastComponent)
   }
 
@@ -156,7 +155,7 @@ enum InitVerb: Verb {
     }
   }
 
-  /// Makes a folder and those above it.
+  /// Makes a folder and its ancestors.
   private static func makeFolders(_ path: BytePath) throws(FileError) {
     var folder = try Descriptor.openFolder("/")
     for part in path.components {

@@ -2,7 +2,7 @@ import Catalog
 import Ingest
 import PipelineModel
 
-/// `pipeline list`: all records, oldest first.
+/// `pipeline list`: lists all assets, oldest first.
 enum ListVerb: Verb {
   static let name = "list"
   static let summary = "List all assets, oldest first"

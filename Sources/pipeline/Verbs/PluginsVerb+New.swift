@@ -3,14 +3,14 @@ import Engine
 import Files
 import PipelineModel
 
-/// `pipeline plugins new`: a folder with a plugin that works, to be changed into another.
+/// `pipeline plugins new`: makes a folder with a working plugin as a starting point.
 extension PluginsVerb {
   static let language = Option(
     name: "--language", value: "LANGUAGE", help: "of a new plugin: \(PluginLanguage.choice)")
   static let into = Option(
-    name: "--into", value: "DIR", help: "where a new plugin's folder is made (else here)")
+    name: "--into", value: "DIR", help: "where to make a new plugin's folder (default: here)")
 
-  /// Words of this verb, which no plugin can be named by.
+  /// Subcommands of this verb, which can't be plugin names.
   private static let reserved = ["new", "test"]
 
   static func makeNew(_ context: Context) throws -> ExitCode {
@@ -23,7 +23,7 @@ extension PluginsVerb {
     guard try parent.makeFolder(BytePath(id), mode: 0o755) else {
       throw FileError(
         .exists,
-        "“\(path.printable)” is there already; nothing was changed. Choose another name, or "
+        "“\(path.printable)” already exists; nothing was changed. Choose another name, or "
           + "another folder with --into.", path: path)
     }
     try skeleton.write(into: .openFolder(BytePath(id), in: parent))
@@ -34,12 +34,12 @@ extension PluginsVerb {
   private static func identifier(_ name: BytePath) throws(UsageError) -> String {
     guard let id = name.utf8, ManifestCheck.isIdentifier(id) else {
       throw UsageError(
-        "“\(name.printable)” can't be a plugin's name; use up to 64 small letters, digits and "
-          + "dashes, a letter or digit first.", verb: self.name)
+        "“\(name.printable)” can't be a plugin's name; use up to 64 lowercase letters, digits and "
+          + "dashes, starting with a letter or digit.", verb: self.name)
     }
     guard !reserved.contains(id) else {
       throw UsageError(
-        "A plugin can't be named “\(id)”, which is a word of this verb.", verb: self.name)
+        "A plugin can't be named “\(id)”, which is a subcommand of this verb.", verb: self.name)
     }
     return id
   }
@@ -47,13 +47,13 @@ extension PluginsVerb {
   private static func chosenLanguage(_ context: Context) throws(UsageError) -> PluginLanguage {
     guard let text = context.arguments.value(language) else {
       throw UsageError(
-        "Say which language: --language \(PluginLanguage.choice).", verb: name)
+        "Name a language: --language \(PluginLanguage.choice).", verb: name)
     }
     if let language = PluginLanguage(rawValue: text) { return language }
     let known = PluginLanguage.allCases.map(\.rawValue)
     let hint = NearestName.find(text, among: known).map { "did you mean “\($0)”?" }
     throw UsageError(
-      "There is no skeleton in “\(text)”; \(hint ?? "there is one in \(PluginLanguage.choice).")",
+      "There is no skeleton in “\(text)”; \(hint ?? "choose \(PluginLanguage.choice).")",
       verb: name)
   }
 
@@ -68,7 +68,7 @@ extension PluginsVerb {
       let build = skeleton.build.map { "  \($0)\n" } ?? ""
       console.result(
         lines: """
-          Made \(path.printable). Its README.md says how to go on; in that folder:
+          Made \(path.printable). Its README.md describes the next steps; in that folder:
           \(build)  pipeline plugins test \(skeleton.product)
           """)
     }

@@ -5,16 +5,16 @@ import Glibc
 import PipelineModel
 import PipelinePlugin
 
-/// `pipeline plugins test`: whether a plugin does all that docs/plugins.md asks of it.
+/// `pipeline plugins test`: checks a plugin against the requirements in docs/plugins.md.
 extension PluginsVerb {
   static let files = Option(
-    name: "--files", value: "DIR", help: "give a tested plugin the files of this folder as well")
+    name: "--files", value: "DIR", help: "also test a plugin with the files of this folder")
   static let withOptions = Option(
-    name: "--options", value: "JSON", help: "set a tested plugin up with these options")
+    name: "--options", value: "JSON", help: "test a plugin with these options")
 
   static let allow = Option(
     name: "--allow", value: "LIST",
-    help: "let a tested plugin do what a stage would: exec, network, read=PATH, write=PATH")
+    help: "what a tested plugin may do, as in a stage: exec, network, read=PATH, write=PATH")
 
   static func test(_ context: Context) throws -> ExitCode {
     try context.expectOperands(atMost: 2)
@@ -33,7 +33,7 @@ extension PluginsVerb {
     } else if failed > 0 {
       console.message("\(counted(failed, "check")) of \(count) failed.")
     } else {
-      console.message("All is well with \(path.printable).")
+      console.message("\(path.printable) passed all checks.")
     }
     return failed == 0 ? .success : .someFailed
   }
@@ -42,7 +42,7 @@ extension PluginsVerb {
     let status = try Descriptor.openFolder(path.parent).status(of: path.lastComponent)
     guard status.kind == .regular || status.kind == .link else {
       throw FileError(
-        .other, "“\(path.printable)” is no file: name the library or the program itself.",
+        .other, "“\(path.printable)” is not a file: name the library or the program itself.",
         path: path)
     }
     let isLibrary = path.bytes.suffix(3).elementsEqual(Array(".so".utf8))
@@ -60,11 +60,11 @@ extension PluginsVerb {
     } catch let error as UsageError {
       throw error
     } catch {
-      throw UsageError("--options is no JSON: \(error)", verb: name)
+      throw UsageError("--options is not valid JSON: \(error)", verb: name)
     }
   }
 
-  /// The plain files at the top of a folder, in the order of their names.
+  /// The regular files at the top of a folder, sorted by name.
   private static func chosenFiles(_ context: Context) throws(FileError) -> [BytePath] {
     guard let place = context.arguments.path(files) else { return [] }
     let folder = try Descriptor.openFolder(context.path(place))
@@ -75,7 +75,7 @@ extension PluginsVerb {
     return found.sorted()
   }
 
-  /// What `--allow` says: words as a stage's `allow` has them, with commas between.
+  /// Parses `--allow`: the keys of a stage's `allow`, separated by commas.
   private static func chosenAllowance(_ context: Context) throws(UsageError) -> StageAllowance {
     var allowance = StageAllowance()
     let list = context.arguments.path(allow)?.bytes ?? []
@@ -98,11 +98,11 @@ extension PluginsVerb {
   }
 
   private static func secrets(_ context: Context) -> PluginSecrets {
-    // What is wrong with a configuration is told by those who need it; this is the plugin's test.
+    // The test needs no configuration, so verbs that do report its errors.
     PluginSecrets((try? configuration(context)) ?? nil)
   }
 
-  /// The plugin that finds out types; where there is none the files are of unknown type.
+  /// The plugin that determines media types; without it all files are of unknown type.
   private static func identifier(_ context: Context) -> BytePath? {
     do throws(PluginFailure) {
       return try PluginFinder().find(StagePlan.identifier)
@@ -134,7 +134,7 @@ extension PluginsVerb {
       console.result(line)
       if let advice { console.result("\(padded("", 26))\(advice)") }
     }
-    // A check can take seconds, and who waits wants to see the last one.
+    // A check can take seconds, so show each result at once.
     console.flush()
   }
 

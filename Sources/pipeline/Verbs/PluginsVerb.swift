@@ -3,18 +3,18 @@ import Engine
 import PipelineModel
 import PipelinePlugin
 
-/// `pipeline plugins`: what plugins there are, what options they have, and whether one is sound.
+/// `pipeline plugins`: lists plugins, shows their options, tests one or creates one.
 enum PluginsVerb: Verb {
   static let name = "plugins"
-  static let summary = "List plugins with versions and options; check one, or begin one"
+  static let summary = "List plugins with versions and options; test or create one"
   static let operands = "[ID] | test PATH | new NAME"
   static let options = [files, withOptions, allow, language, into]
   static let examples = [
-    ("pipeline plugins", "all that are found"),
+    ("pipeline plugins", "all plugins found"),
     ("pipeline plugins thumbnail", "one, with the schema of its options"),
-    ("pipeline plugins test colour/colour.py --files ~/Pictures", "does it do as a plugin must?"),
-    ("pipeline plugins test command.so --allow exec", "with what its stage would allow it"),
-    ("pipeline plugins new colour --language python", "a folder with a plugin that works"),
+    ("pipeline plugins test colour/colour.py --files ~/Pictures", "run all conformance checks"),
+    ("pipeline plugins test command.so --allow exec", "with the permissions of its stage"),
+    ("pipeline plugins new colour --language python", "a folder with a working plugin"),
   ]
 
   static func run(_ context: Context) throws -> ExitCode {
@@ -33,7 +33,7 @@ enum PluginsVerb: Verb {
     }
   }
 
-  /// Refuses options that belong to another of the verb's words.
+  /// Rejects options of another subcommand.
   private static func refuse(
     _ options: [Option], of word: String, _ context: Context
   ) throws(UsageError) {
@@ -65,7 +65,7 @@ enum PluginsVerb: Verb {
     return .success
   }
 
-  /// Those that are found, and those that stages start by a command.
+  /// The plugins found, and those that stages start by a command.
   private static func plugins(_ context: Context) throws -> [ListedPlugin] {
     let configuration = try configuration(context)
     do throws(PluginFailure) {
@@ -75,7 +75,7 @@ enum PluginsVerb: Verb {
     }
   }
 
-  /// Without a configuration only the standard folders are looked into.
+  /// Returns `nil` without a configuration: then only the standard folders are searched.
   static func configuration(_ context: Context) throws -> PipelineConfiguration? {
     do {
       return try Surroundings(context).configuration
@@ -84,7 +84,7 @@ enum PluginsVerb: Verb {
     }
   }
 
-  /// A plugin that can't be used is listed with the reason; the others are listed all the same.
+  /// Lists a plugin; for an unusable one, with the reason.
   private static func list(
     _ plugin: ListedPlugin, _ description: Result<WorkerDescription, PluginFailure>,
     _ console: Console
@@ -117,7 +117,7 @@ enum PluginsVerb: Verb {
     console.result("runs     \(plugin.placeOfWork)")
     for permission in plugin.permissions { console.result("may      \(permission)") }
     console.result("options")
-    // A schema came as JSON, so it can be written as such.
+    // Decoded from JSON, so it can be encoded.
     console.result(lines: (try? JSONText.encodePretty(manifest.options)) ?? "")
   }
 }

@@ -1,18 +1,18 @@
 import Ingest
 import PipelineModel
 
-/// `pipeline rebuild-catalog`: makes the catalog again from the manifest.
+/// `pipeline rebuild-catalog`: rebuilds the catalog from the manifest.
 enum RebuildCatalogVerb: Verb {
   static let name = "rebuild-catalog"
-  static let summary = "Make the catalog again from manifest and originals"
+  static let summary = "Rebuild the catalog from manifest and originals"
   static let options = [Option.wait]
   static let examples = [
-    ("pipeline rebuild-catalog", "the old catalog is kept beside the new one")
+    ("pipeline rebuild-catalog", "the old catalog is kept next to the new one")
   ]
 
   static func run(_ context: Context) throws -> ExitCode {
     try context.expectOperands(atMost: 0)
-    // A watch gets its jobs to an end before it lets the library go.
+    // `watch` finishes its jobs before it releases the library.
     let access = try LibraryAccess(context, makesLibrary: false, patience: .seconds(20))
     let isPatient = try context.wait().milliseconds > 0
     let result = try access.perform { locked in
@@ -25,7 +25,7 @@ enum RebuildCatalogVerb: Verb {
       do {
         _ = try holder.ask(.letGo, report: RunReport(console: context.console))
       } catch let failure as HolderFailure where failure.exitCode == 11 && isPatient {
-        // A run: it is waited for until it ends.
+        // A run can't release the library: wait until it ends.
       }
       return nil
     }
@@ -39,7 +39,7 @@ enum RebuildCatalogVerb: Verb {
         ])
     } else if context.console.isTerminal || context.console.isVerbose {
       context.console.message(
-        "\(counted(result.assets, "asset")) recorded again\(kept). Thumbnails are made by the next run."
+        "\(counted(result.assets, "asset")) recorded again\(kept). The next run makes thumbnails."
       )
     }
     return .success

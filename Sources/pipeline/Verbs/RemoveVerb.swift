@@ -15,7 +15,7 @@ enum RemoveVerb: Verb {
 
   static func run(_ context: Context) throws -> ExitCode {
     guard !context.arguments.operands.isEmpty else {
-      throw UsageError("Say which assets to put into the trash.", verb: name)
+      throw UsageError("Name the assets to put into the trash.", verb: name)
     }
     let reading = try ReadingSession(context)
     let assets = try context.arguments.operands.map { try reading.asset($0) }
@@ -23,7 +23,7 @@ enum RemoveVerb: Verb {
       let count = Set(assets.filter { $0.state != .trashed }.map(\.id)).count
       return report(count, "would be put into the trash", context.console, isDryRun: true)
     }
-    // Closed first: the last one to close the catalog empties its log into it.
+    // Close first: the last connection to close checkpoints the catalog's log.
     try reading.catalog.close()
     let result = try RequestSession(context).perform(.trash(assets.map(\.id)))
     return report(result.count("assets"), "put into the trash", context.console)

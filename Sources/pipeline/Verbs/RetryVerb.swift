@@ -19,7 +19,7 @@ enum RetryVerb: Verb {
     let isAll = context.arguments.has(all)
     guard isAll != !names.isEmpty else {
       throw UsageError(
-        isAll ? "Say either --all or which assets." : "Say which assets, or --all.", verb: name)
+        isAll ? "Use either --all or IDs, not both." : "Name assets, or use --all.", verb: name)
     }
     let reading = try ReadingSession(context)
     let assets = try names.map { try reading.asset($0).id }
@@ -27,7 +27,7 @@ enum RetryVerb: Verb {
       let failures = try reading.catalog.failures().filter { isAll || assets.contains($0.asset) }
       return report(failures.count, "would be ready again", context.console)
     }
-    // Closed first: the last one to close the catalog empties its log into it.
+    // Close first: the last connection to close checkpoints the catalog's log.
     try reading.catalog.close()
     let result = try RequestSession(context).perform(.retry(assets: isAll ? nil : assets))
     return report(result.count("jobs"), "ready again", context.console)

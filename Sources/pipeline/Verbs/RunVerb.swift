@@ -3,7 +3,7 @@ import Configuration
 import Ingest
 import PipelineModel
 
-/// `pipeline run`: takes what is complete and runs what is ready, once.
+/// `pipeline run`: ingests complete files and runs ready jobs, once.
 enum RunVerb: Verb {
   static let name = "run"
   static let summary = "Take everything complete in all sources, run all ready jobs, exit"
@@ -12,8 +12,8 @@ enum RunVerb: Verb {
     ("pipeline run", "with ./pipeline.json"),
     ("pipeline run --config /etc/pipeline/pipeline.json", "from cron: silent if all is well"),
     ("pipeline run --wait 5m", "let another run finish first"),
-    ("pipeline run --dry-run", "say what would be taken, change nothing"),
-    ("pipeline run --accept-missing", "the files that are missing were removed on purpose"),
+    ("pipeline run --dry-run", "report what would be ingested, change nothing"),
+    ("pipeline run --accept-missing", "the missing files were removed on purpose"),
     ("pipeline run --json", "one JSON object for each file and job, and a summary"),
   ]
 

@@ -2,7 +2,7 @@ import Catalog
 import Ingest
 import PipelineModel
 
-/// `pipeline show`: one record with all that is known of it.
+/// `pipeline show`: prints everything known about one asset.
 enum ShowVerb: Verb {
   static let name = "show"
   static let summary = "Show one asset with its paths, jobs, facts and renditions"
@@ -12,7 +12,7 @@ enum ShowVerb: Verb {
     ("pipeline show --json 3f9c", "as JSON, by the end of its ID"),
   ]
 
-  /// The most characters of a fact that are shown to people; `--json` has all of it.
+  /// The most characters of a fact shown without `--json`.
   private static let longestFact = 500
 
   static func run(_ context: Context) throws -> ExitCode {
@@ -68,7 +68,7 @@ enum ShowVerb: Verb {
     }
     for (stage, value) in facts.sorted(by: { $0.key < $1.key }) {
       for (name, fact) in (value.object ?? [:]).sorted(by: { $0.key < $1.key }) {
-        // What came as JSON can be written as such.
+        // Decoded from JSON, so it can be encoded.
         let text = ((try? JSONText.encode(fact)) ?? "").shortened(to: longestFact)
         console.result("  fact      \(stage).\(name.shortened(to: longestFact)) \(text)")
       }

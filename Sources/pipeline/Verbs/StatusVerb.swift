@@ -4,7 +4,7 @@ import Files
 import Ingest
 import PipelineModel
 
-/// `pipeline status`: counts and space.
+/// `pipeline status`: prints counts, the last run and space.
 enum StatusVerb: Verb {
   static let name = "status"
   static let summary = "Count assets, paths and jobs by state; last run, failures, space"
@@ -28,7 +28,7 @@ enum StatusVerb: Verb {
     return .success
   }
 
-  /// The process that works on the library, if one does.
+  /// The ID of the process that holds the library, if any.
   private static func holder(of library: LibraryFolder) throws -> Int? {
     try FileLock.isHeld(LibraryLayout.lock, in: library.folder)
       ? FileLock.holder(LibraryLayout.lock, in: library.folder) : nil
@@ -66,7 +66,7 @@ enum StatusVerb: Verb {
     ]
   }
 
-  /// Paths in the configured sources at which something ought to be, by state.
+  /// The number of paths in the configured sources where a file is expected, by state.
   private static func onDisk(
     _ counts: StatusCounts, _ session: ReadingSession
   ) -> [(Sighting.State, Int)] {

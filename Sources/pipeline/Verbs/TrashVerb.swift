@@ -2,20 +2,20 @@ import Catalog
 import Ingest
 import PipelineModel
 
-/// `pipeline trash`: what is in the trash, brought back or deleted for good.
+/// `pipeline trash`: lists the trash, restores assets from it or empties it.
 enum TrashVerb: Verb {
   static let name = "trash"
   static let summary = "See what is in the trash, bring it back, or delete it for good"
   static let operands = "list|restore ID…|empty"
   static let olderThan = Option(
     name: "--older-than", value: "DURATION",
-    help: "with list and empty: only what has been in the trash for that long, e.g. 30d")
+    help: "with list and empty: only what has been in the trash this long, e.g. 30d")
   static let options = [olderThan, Option.yes, Option.wait, Option.dryRun]
   static let examples = [
     ("pipeline trash list", "a line for each asset in it"),
     ("pipeline trash restore 0197a2c4", "as if it had never been there"),
     ("pipeline trash empty", "for good; `gc` then frees the space"),
-    ("pipeline trash empty --older-than 30d --yes", "from cron, without being asked"),
+    ("pipeline trash empty --older-than 30d --yes", "from cron, without confirmation"),
   ]
 
   static func run(_ context: Context) throws -> ExitCode {
@@ -29,11 +29,11 @@ enum TrashVerb: Verb {
       try context.expectOperands(atMost: 1)
       return try empty(context)
     default:
-      throw UsageError("Say list, restore or empty.", verb: name)
+      throw UsageError("Name an action: list, restore or empty.", verb: name)
     }
   }
 
-  /// What was put into the trash before is meant; `nil` for all.
+  /// Only assets trashed before this time are affected; `nil` for all.
   private static func before(_ context: Context) throws(UsageError) -> Timestamp? {
     try context.duration(olderThan).map { Timestamp.now.adding(seconds: -$0.seconds) }
   }
@@ -62,7 +62,7 @@ enum TrashVerb: Verb {
 
   private static func restore(_ context: Context) throws -> ExitCode {
     let names = context.arguments.operands.dropFirst()
-    guard !names.isEmpty else { throw UsageError("Say which assets to bring back.", verb: name) }
+    guard !names.isEmpty else { throw UsageError("Name the assets to bring back.", verb: name) }
     guard context.arguments.value(olderThan) == nil else {
       throw UsageError("\(olderThan.name) goes with list and empty.", verb: name)
     }
@@ -72,7 +72,7 @@ enum TrashVerb: Verb {
       let count = Set(assets.filter { $0.state == .trashed }.map(\.id)).count
       return report(count, "would be brought back", context.console, isDryRun: true)
     }
-    // Closed first: the last one to close the catalog empties its log into it.
+    // Close first: the last connection to close checkpoints the catalog's log.
     try reading.catalog.close()
     let result = try RequestSession(context).perform(.restore(assets.map(\.id)))
     return report(result.count("assets"), "brought back", context.console)
@@ -90,7 +90,7 @@ enum TrashVerb: Verb {
   private static func empty(_ context: Context) throws -> ExitCode {
     let isDryRun = context.arguments.has(.dryRun)
     let before = try before(context)
-    // Who is sure is not asked, and need not wait for a count.
+    // `--yes` needs no count, which takes time.
     let planned =
       isDryRun || !context.arguments.has(.yes) ? try preview(context, before: before) : nil
     if let planned, !isDryRun {
@@ -116,7 +116,7 @@ enum TrashVerb: Verb {
 
   private static func preview(_ context: Context, before: Timestamp?) throws -> RequestResult {
     let catalog = try ReadingSession(context).catalog
-    // Closed: the last one to close the catalog empties its log into it.
+    // Close explicitly: the last connection to close checkpoints the catalog's log.
     defer { try? catalog.close() }
     let trash = try catalog.trash(limit: .max, before: before ?? Timestamp(microseconds: .max))
     let trashed = Set(trash.map(\.id))

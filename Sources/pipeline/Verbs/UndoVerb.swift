@@ -4,19 +4,19 @@ import Glibc
 import Ingest
 import PipelineModel
 
-/// `pipeline undo`: gives the imports of a run back to where they came from.
+/// `pipeline undo`: returns the imports of a run to where they came from.
 enum UndoVerb: Verb {
   static let name = "undo"
-  static let summary = "Give a run's imports back to where they came from, with names and times"
+  static let summary = "Return a run's imports to where they came from, with names and times"
   static let operands = "[RUN]"
   static let options = [Option.yes, Option.wait, Option.dryRun]
   static let examples = [
     ("pipeline undo", "the last run that imported something"),
-    ("pipeline undo 0197a2c4 --dry-run", "what another run would give back"),
-    ("pipeline undo --yes", "more than 1,000 files without being asked"),
+    ("pipeline undo 0197a2c4 --dry-run", "what undoing another run would return"),
+    ("pipeline undo --yes", "more than 1,000 files without confirmation"),
   ]
 
-  /// As many files are given back without a question.
+  /// The most files returned without confirmation.
   private static let unasked = 1000
 
   static func run(_ context: Context) throws -> ExitCode {
@@ -29,7 +29,7 @@ enum UndoVerb: Verb {
     guard count > 0 else { return try nothingLeft(of: run, reading.catalog, context.console) }
     if context.arguments.has(.dryRun) { return try preview(run, count, reading, context.console) }
     guard try mayUndo(count, context) else { return .success }
-    // Closed first: the last one to close the catalog empties its log into it.
+    // Close first: the last connection to close checkpoints the catalog's log.
     try reading.catalog.close()
     let result = try RequestSession(context).perform(.undo(run: run))
     let failed = result.count("failed")
@@ -42,7 +42,7 @@ enum UndoVerb: Verb {
     return Interruption.shared.exitCode ?? (failed > 0 ? .someFailed : .success)
   }
 
-  /// The run that is meant; `nil` if none is named and there is none.
+  /// The run to undo; `nil` if none is named and none has imported anything.
   private static func run(_ text: BytePath?, in catalog: CatalogReader) throws -> AssetID? {
     guard let text else { return try catalog.lastImportingRun() }
     let matches = try catalog.runIDs(matching: text.description)
@@ -52,23 +52,23 @@ enum UndoVerb: Verb {
     guard matches.count == 1 else {
       let some = matches.prefix(3).map(\.description).joined(separator: ", ")
       throw UsageError(
-        "“\(text)” means more than one run (\(some)…); write more of it.", verb: name)
+        "“\(text)” matches more than one run (\(some)…); write more of the ID.", verb: name)
     }
     return run
   }
 
-  /// Says that nothing of a run is in the library.
+  /// Reports that the library contains nothing from a run.
   private static func nothingLeft(
     of run: AssetID, _ catalog: CatalogReader, _ console: Console
   ) throws -> ExitCode {
     let record = try catalog.run(run)
     let hasImported = record?.counters["imported"] != 0
     let before = try catalog.runWithAssets(before: run).map {
-      " The run before it of which there are assets is \($0)."
+      " The latest earlier run with assets is \($0)."
     }
     return nothing(
       hasImported
-        ? "Nothing that the run \(run) imported is in the library any more: it was undone already, "
+        ? "Nothing that the run \(run) imported is in the library any more: it was already undone, "
           + "or its assets were deleted.\(before ?? "")"
         : "The run \(run) imported nothing.\(before ?? "")", run, console)
   }
@@ -89,15 +89,15 @@ enum UndoVerb: Verb {
     return .success
   }
 
-  /// Asks where many files are concerned.
+  /// Asks for confirmation if many files are affected.
   private static func mayUndo(_ count: Int, _ context: Context) throws -> Bool {
     guard count > unasked, !context.arguments.has(.yes) else { return true }
     guard isatty(STDIN_FILENO) == 1, context.console.isTerminal else {
       throw UsageError(
-        "The run imported \(count) files, more than \(unasked): add --yes to give them all back.",
+        "The run imported \(count) files, more than \(unasked): add --yes to return them all.",
         verb: name)
     }
-    context.console.message("Give \(count) files back to where they came from? [y/N]")
+    context.console.message("Return \(count) files to where they came from? [y/N]")
     let answer = readLine()?.lowercased() ?? ""
     return answer == "y" || answer == "yes"
   }

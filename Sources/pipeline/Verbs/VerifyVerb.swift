@@ -2,21 +2,21 @@ import Catalog
 import Ingest
 import PipelineModel
 
-/// `pipeline verify`: compares manifest, catalog and disk, and rehashes everything.
+/// `pipeline verify`: rehashes all files and compares manifest, catalog and disk.
 enum VerifyVerb: Verb {
   static let name = "verify"
   static let summary = "Rehash originals and renditions; compare manifest, catalog and disk"
   static let repair = Option(
-    name: "--repair", help: "make renditions again, put damaged originals aside")
+    name: "--repair", help: "make renditions again, move damaged originals aside")
   static let limit = Option(
     name: "--time-limit", value: "DURATION",
-    help: "check for that long; the next time goes on where this one ends")
+    help: "check for this long; the next verification continues from there")
   static let options = [repair, limit, Option.wait]
   static let examples = [
     ("pipeline verify", "silent if all is well"),
     ("pipeline verify --json", "a JSON object for each problem, and a summary"),
     ("pipeline verify --time-limit 30m", "from cron: another part of the library each night"),
-    ("pipeline verify --repair", "make good what can be"),
+    ("pipeline verify --repair", "repair what can be repaired"),
   ]
 
   static func run(_ context: Context) throws -> ExitCode {
@@ -27,7 +27,7 @@ enum VerifyVerb: Verb {
     Interruption.shared.listen()
     let progress = VerificationProgress(console, total: try total(session.catalog))
     var count = 0
-    // Only what is needed is kept: there may be as many as files.
+    // Keep only what can be repaired: there may be a problem per file.
     var repairable: [VerificationProblem] = []
     let mostRepaired = context.arguments.has(repair) ? Repair.mostProblems : 0
     let outcome = try Verification(library: session.library, catalog: session.catalog).run(
@@ -39,18 +39,18 @@ enum VerifyVerb: Verb {
     }
     console.wipe()
     if limit != nil, let reason = outcome.unsaved {
-      console.warning("The next verification begins at the start again: \(reason)")
+      console.warning("The next verification starts from the beginning: \(reason)")
     }
     if let reason = outcome.unlisted {
       console.warning("`explain` and `list` won't show what was found: \(reason)")
     }
     var repaired = RequestResult(members: ["repaired": 0, "setAside": 0])
     if !repairable.isEmpty, !Interruption.shared.isRequested {
-      // Closed first: the last one to close the catalog empties its log into it.
+      // Close first: the last connection to close checkpoints the catalog's log.
       try session.catalog.close()
       repaired = try RequestSession(context).perform(.repair(repairable))
       if repairable.count == mostRepaired {
-        console.warning("No more than \(mostRepaired) problems are repaired at once; verify again.")
+        console.warning("At most \(mostRepaired) problems are repaired at once; verify again.")
       }
     }
     summarize(outcome, count, repaired, console)
@@ -58,17 +58,16 @@ enum VerifyVerb: Verb {
     return count > repaired.count("repaired") ? .someFailed : .success
   }
 
-  /// How many files there are to be read.
+  /// The number of files to read.
   private static func total(_ catalog: CatalogReader) throws -> Int {
     let counts = try catalog.status()
     return counts.originals + counts.renditions
   }
 
-  /// The names of the assets that a problem concerns.
   private static func names(
     of problem: VerificationProblem, _ catalog: CatalogReader
   ) -> [BytePath] {
-    // Of one that can't be read the problem itself is told all the same.
+    // If an asset can't be read, report the problem without its name.
     problem.assets.map { id in (try? catalog.asset(id)?.name) ?? "" }
   }
 
@@ -77,7 +76,7 @@ enum VerifyVerb: Verb {
   ) {
     guard console.isJSON else {
       let assets = zip(names, problem.assets).map { "\($0.printable) (\($1))" }
-      let concerned = assets.isEmpty ? "" : " It is of \(assets.joined(separator: ", "))."
+      let concerned = assets.isEmpty ? "" : " It affects \(assets.joined(separator: ", "))."
       return console.message("\(problem.kind.rawValue): \(problem.message)\(concerned)")
     }
     var members: [String: JSONValue] = [
@@ -101,8 +100,8 @@ enum VerifyVerb: Verb {
     members["complete"] = .bool(outcome.isComplete)
     var sentence = "\(counted(outcome.checked, "file")) checked, \(counted(problems, "problem"))"
     if repaired.count("repaired") > 0 { sentence += ", \(repaired.count("repaired")) repaired" }
-    if repaired.count("setAside") > 0 { sentence += ", \(repaired.count("setAside")) put aside" }
-    if !outcome.isComplete { sentence += "; the rest is for the next time" }
+    if repaired.count("setAside") > 0 { sentence += ", \(repaired.count("setAside")) moved aside" }
+    if !outcome.isComplete { sentence += "; the next verification continues from here" }
     console.summary("summary", members, sentence + ".")
   }
 }

@@ -3,16 +3,16 @@ import Glibc
 import Ingest
 import PipelineModel
 
-/// `pipeline watch`: takes what is complete as it comes, for ever.
+/// `pipeline watch`: ingests files as they become complete, until a signal.
 enum WatchVerb: Verb {
   static let name = "watch"
   static let summary = "Take files as they come and run their jobs, until a signal ends it"
   static let options = [Option.wait]
   static let examples = [
     ("pipeline watch", "with ./pipeline.json; Ctrl-C ends it"),
-    ("pipeline watch --verbose", "say what happens to each file"),
-    ("pipeline watch --json", "one JSON object for each file and job, and for each run a summary"),
-    ("kill -HUP PID", "read the configuration again"),
+    ("pipeline watch --verbose", "report what happens to each file"),
+    ("pipeline watch --json", "one JSON object for each file and job, and a summary for each run"),
+    ("kill -HUP PID", "reload the configuration"),
   ]
 
   static func run(_ context: Context) throws -> ExitCode {
@@ -34,7 +34,7 @@ enum WatchVerb: Verb {
         guard let locked = try regain(library) else { return exitCode }
         next = locked
       }
-      // Forgotten: letting the library go means that nothing here keeps its lock.
+      // Drop the reference: releasing the library requires that nothing keeps its lock.
       end = .signal
       do {
         end = try WatchSession(context, next, service: service, wakeup: wakeup).run()
@@ -51,7 +51,7 @@ enum WatchVerb: Verb {
 
   /// Waits until the library is free again, or a signal comes.
   private static func regain(_ library: ConfiguredLibrary) throws -> LockedLibrary? {
-    // Who asked for it gets the time to take it.
+    // Give the requesting process time to take the lock.
     let start = ContinuousClock().now + .seconds(1)
     while !Interruption.shared.isRequested {
       if ContinuousClock().now > start, let lock = try library.found.attemptLock() {

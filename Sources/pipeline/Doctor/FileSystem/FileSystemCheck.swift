@@ -1,7 +1,7 @@
 import Files
 import PipelineModel
 
-/// Whether the library's file system does what taking files relies on, by trying it.
+/// Tries the file system operations that ingest relies on.
 struct FileSystemCheck: DoctorCheck {
   static let trials: [any FileSystemTrial] = [
     SyncTrial(), RenameTrial(), ReflinkTrial(), HardLinkTrial(), LeaseTrial(),
@@ -36,8 +36,8 @@ struct FileSystemCheck: DoctorCheck {
     } catch {
       return Self.trials.map { trial in
         Finding(
-          trial.name, .unknown, "It can't be tried beside the library. \(error.message)",
-          advice: "Run `pipeline doctor` in a folder on that file system that you may write to, "
+          trial.name, .unknown, "It can't be tried next to the library. \(error.message)",
+          advice: "Run `pipeline doctor` in a writable folder on that file system, "
             + "without a configuration.")
       }
     }
@@ -49,7 +49,7 @@ struct FileSystemCheck: DoctorCheck {
     } catch {
       return Finding(
         trial.name, .failed, error.message,
-        advice: "No library can be kept on a file system that can't do this: use another one.")
+        advice: "A library needs a file system that can do this: use another one.")
     }
   }
 }

@@ -2,19 +2,17 @@ import Files
 import Glibc
 import PipelineModel
 
-/// One operation, tried on the library's file system.
+/// A trial of one operation on the library's file system.
 protocol FileSystemTrial: Sendable {
-  /// What it is called.
   var name: String { get }
 
-  /// Tries it in a folder that nobody else uses.
+  /// Tries the operation in a folder that nothing else uses.
   ///
-  /// - Throws: `FileError` where the program can't do without it.
+  /// - Throws: `FileError` if an operation that the program requires fails.
   func run(in folder: Descriptor) throws(FileError) -> Finding
 }
 
 extension FileSystemTrial {
-  /// Makes a file with some bytes in it.
   @discardableResult
   func make(
     _ name: BytePath, _ text: String, in folder: Descriptor

@@ -1,7 +1,7 @@
 import Files
 import PipelineModel
 
-/// A second name for a file, by which workers get to originals. Source: link(2).
+/// Hard links, through which workers open originals. Source: link(2).
 struct HardLinkTrial: FileSystemTrial {
   let name = "hard links"
 
@@ -15,10 +15,10 @@ struct HardLinkTrial: FileSystemTrial {
     }
     guard try folder.status(of: "second").links == 2 else {
       return Finding(
-        name, .warning, "A file with two names says that it has another number of them.",
-        advice: "Files may be taken by rename though others have names of them: set \"take\" of "
+        name, .warning, "The link count of a file with two names is not 2.",
+        advice: "Files with other hard links may be moved by rename: set \"take\" of "
           + "the sources to \"copy\".")
     }
-    return Finding(name, .ok, "Originals are handed to workers without copying them.")
+    return Finding(name, .ok, "Workers get originals without copying them.")
   }
 }

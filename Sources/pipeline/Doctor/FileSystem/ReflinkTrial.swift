@@ -1,7 +1,7 @@
 import Files
 import PipelineModel
 
-/// Copying without copying a byte. Source: ioctl_ficlone(2).
+/// Copies that share their blocks. Source: ioctl_ficlone(2).
 struct ReflinkTrial: FileSystemTrial {
   let name = "reflink"
 
@@ -12,6 +12,6 @@ struct ReflinkTrial: FileSystemTrial {
       return Finding(
         name, .ok, "This file system has none: what can't be renamed is copied byte by byte.")
     }
-    return Finding(name, .ok, "Copies share their blocks with what they are copied from.")
+    return Finding(name, .ok, "Copies share blocks with the original.")
   }
 }

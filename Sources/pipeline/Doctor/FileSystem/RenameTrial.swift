@@ -1,7 +1,7 @@
 import Files
 import PipelineModel
 
-/// Giving a name that must not be taken already. Source: renameat2(2).
+/// Renaming without replacing an existing file. Source: renameat2(2).
 struct RenameTrial: FileSystemTrial {
   let name = "rename"
 
@@ -10,11 +10,11 @@ struct RenameTrial: FileSystemTrial {
     try make("taken", "taken", in: folder)
     guard try isRefused(in: folder), try folder.readFile("taken") == Array("taken".utf8) else {
       throw FileError(
-        .other, "A file was renamed over another one, though that was forbidden.",
+        .other, "A file was renamed over another one in spite of RENAME_NOREPLACE.",
         path: folder.path)
     }
     try folder.rename("old", to: folder, as: "new")
-    return Finding(name, .ok, "A file is never renamed over another one (RENAME_NOREPLACE).")
+    return Finding(name, .ok, "A rename never replaces another file (RENAME_NOREPLACE).")
   }
 
   private func isRefused(in folder: Descriptor) throws(FileError) -> Bool {

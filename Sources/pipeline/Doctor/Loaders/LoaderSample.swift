@@ -1,15 +1,15 @@
-/// A small picture in one format, and what it takes to decode it.
+/// A small picture in one format and the packages that decode it.
 struct LoaderSample {
   let format: String
   let mediaType: String
   let bytes: [UInt8]
-  /// The libraries of Debian that decode it.
+  /// The Debian packages that decode it.
   let packages: String
 
-  /// The size of all of them, in pixels.
+  /// The size of every sample, in pixels.
   static let size = (width: 24, height: 16)
 
-  /// One of each format that is decoded.
+  /// One sample per format.
   static let all = [
     LoaderSample(
       format: "jpeg", mediaType: "image/jpeg", bytes: PackageResources.picture_jpg,
@@ -34,15 +34,15 @@ struct LoaderSample {
       packages: "libheif1 with libdav1d6 or libaom3 (since Debian 13 libheif-plugin-dav1d)"),
   ]
 
-  /// A JPEG that ends in the middle of its pixels, behind a whole header.
+  /// A JPEG with a complete header that ends in the middle of its pixels.
   static var cutJPEG: [UInt8] {
     let whole = PackageResources.upright_jpg
-    // The pixels are behind the marker “start of scan”. Source: ITU-T T.81, B.1.1.3.
+    // The pixels follow the marker “start of scan”. Source: ITU-T T.81, B.1.1.3.
     let marker = whole.indices.last { whole[$0...].starts(with: [0xFF, 0xDA]) } ?? whole.count / 2
     return Array(whole.prefix((marker + whole.count) / 2))
   }
 
-  /// A PNG that ends in the middle of its pixels, behind a whole header.
+  /// A PNG with a complete header that ends in the middle of its pixels.
   static var cutPNG: [UInt8] {
     let whole = PackageResources.picture_png
     let chunk = Array("IDAT".utf8)

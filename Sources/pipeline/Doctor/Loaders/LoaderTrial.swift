@@ -2,12 +2,12 @@ import Files
 import PipelineModel
 import PipelinePlugin
 
-/// What comes of small pictures in the bundled plugins.
+/// Runs the bundled plugins on small pictures.
 struct LoaderTrial {
   let identify: PluginTrial
   let thumbnail: PluginTrial
 
-  /// Whether a whole picture is known for what it is, and decoded.
+  /// Checks whether a complete picture is identified and decoded.
   func decoding(of sample: LoaderSample) throws(FileError) -> Finding {
     let name = "decode \(sample.format)"
     let identified = try identify.run(sample.bytes).result
@@ -17,8 +17,8 @@ struct LoaderTrial {
     let type = facts["mediaType"]?.string ?? "nothing"
     guard type == sample.mediaType else {
       return Finding(
-        name, .failed, "A picture of type \(sample.mediaType) is taken for \(type).",
-        advice: "Install libmagic1 and libmagic-mgc of this Debian again.")
+        name, .failed, "A picture of type \(sample.mediaType) was identified as \(type).",
+        advice: "Reinstall libmagic1 and libmagic-mgc of this Debian release.")
     }
     let size = LoaderSample.size
     let result = try thumbnail.run(sample.bytes, facts: facts).result
@@ -27,7 +27,7 @@ struct LoaderTrial {
       guard let made = renditions.first, made.width == size.width, made.height == size.height
       else {
         return Finding(
-          name, .failed, "A thumbnail has another size than its picture.", advice: Self.otherVips)
+          name, .failed, "A thumbnail's size differs from its picture's.", advice: Self.otherVips)
       }
       return Finding(name, .ok, "A picture was decoded in a worker.")
     case .failed(let failure) where failure.class == .transient:
@@ -35,13 +35,13 @@ struct LoaderTrial {
     case .failed, .skipped:
       return Finding(
         name, .warning, Self.reason(result),
-        advice: "Such files are kept, and have no thumbnails; install \(sample.packages).")
+        advice: "Such files are kept but have no thumbnails; install \(sample.packages).")
     }
   }
 
-  /// Whether a picture that lies on its side comes out upright.
+  /// Checks whether a rotated picture comes out upright.
   ///
-  /// Its blocks have one colour each, so that JPEG keeps all pixels, whichever way they lie.
+  /// Each of its blocks has a single colour, so JPEG keeps all pixels in any orientation.
   func orientation() throws(FileError) -> Finding {
     let name = "orientation"
     let facts = try self.facts(of: PackageResources.turned_jpg)
@@ -49,7 +49,7 @@ struct LoaderTrial {
     let upright = try thumbnail.run(PackageResources.upright_jpg)
     guard case .done = turned.result, case .done = upright.result else {
       return Finding(
-        name, .unknown, "No JPEG could be decoded for trial.", advice: "See “decode jpeg”.")
+        name, .unknown, "No sample JPEG could be decoded.", advice: "See “decode jpeg”.")
     }
     guard facts["orientation"]?.integer == 6, facts["width"]?.integer == 16,
       facts["height"]?.integer == 24, turned.rendition == upright.rendition
@@ -61,7 +61,7 @@ struct LoaderTrial {
     return Finding(name, .ok, "A JPEG with the EXIF orientation 6 comes out upright.")
   }
 
-  /// Whether half a picture is refused.
+  /// Checks whether a truncated picture is refused.
   func refusal(of bytes: [UInt8], _ format: String) throws(FileError) -> Finding {
     let name = "cut \(format.lowercased())"
     let facts = try self.facts(of: bytes)
@@ -80,7 +80,6 @@ struct LoaderTrial {
   private static let otherVips =
     "Use another version of libvips; Debian 12 has 8.14.1, which passes."
 
-  /// Why there is no result.
   private static func reason(_ result: PluginResult) -> String {
     switch result {
     case .done: "It is done."

@@ -2,13 +2,13 @@ import Files
 import PipelineModel
 import PipelinePlugin
 
-/// Whether the bundled plugins decode what they ought to, and refuse what they must.
+/// Checks whether the bundled plugins decode complete pictures and refuse truncated ones.
 struct LoadersCheck: DoctorCheck {
   func run(_ site: DoctorSite) -> [Finding] {
     do throws(PluginFailure) {
       let identify = try PluginTrial("identify", options: [:], on: site)
       defer { identify.end() }
-      // What is not enlarged is not resampled either, so that pixels can be compared.
+      // A picture that fits is not resampled, so its pixels can be compared.
       let thumbnail = try PluginTrial(
         "thumbnail", options: ["sizes": [["name": "all", "maxPixelSize": 64]]], on: site)
       defer { thumbnail.end() }
@@ -16,8 +16,8 @@ struct LoadersCheck: DoctorCheck {
     } catch {
       return [
         Finding(
-          "decode", .unknown, "No picture could be decoded for trial. \(error.reason)",
-          advice: "The plugins `identify` and `thumbnail` come with the program: install it whole.")
+          "decode", .unknown, "No sample picture could be decoded. \(error.reason)",
+          advice: "The plugins `identify` and `thumbnail` come with the program: reinstall it.")
       ]
     }
   }

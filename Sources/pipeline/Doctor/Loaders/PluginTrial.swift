@@ -7,9 +7,9 @@ import PipelineModel
 import PipelinePlugin
 import Synchronization
 
-/// A bundled plugin in a worker, as stages use it, that is given one file after the other.
+/// Runs a bundled plugin in a worker, as stages do, on one file at a time.
 final class PluginTrial {
-  /// What came of a job, with the bytes of the first rendition.
+  /// The result of a job and the bytes of its first rendition.
   struct Outcome {
     let result: PluginResult
     let rendition: [UInt8]
@@ -22,10 +22,10 @@ final class PluginTrial {
   private let id: String
   private var jobs = 0
 
-  /// How long one file may take.
+  /// The time limit of a job.
   private static let patience = TimeSpan(milliseconds: 60_000)
 
-  /// Makes a lane of the plugin; the worker is started with the first job.
+  /// Makes a lane of the plugin; the first job starts the worker.
   init(_ id: String, options: JSONValue, on site: DoctorSite) throws(PluginFailure) {
     self.id = id
     let program = WorkerProgram(.library(try site.finder.find(id)), secrets: site.secrets)
@@ -46,7 +46,7 @@ final class PluginTrial {
     return limits
   }
 
-  /// Gives it a file, and waits for what comes of it.
+  /// Processes a file and waits for the result.
   func run(_ bytes: [UInt8], facts: JSONValue = [:]) throws(FileError) -> Outcome {
     jobs += 1
     let name = "\(id)-\(jobs)"
@@ -65,7 +65,7 @@ final class PluginTrial {
     return Outcome(result: result, rendition: try output.readFile(BytePath(first.path)))
   }
 
-  /// Ends the worker, and waits until it is gone.
+  /// Ends the worker and waits until it is gone.
   func end() {
     let isGone = DispatchSemaphore(value: 0)
     lane.end { isGone.signal() }
@@ -82,7 +82,7 @@ final class PluginTrial {
         isAnswered.signal()
       }
     }
-    // The lane ends a job that is past its time, so there is an answer.
+    // The lane ends a job at its time limit, so an answer always comes.
     isAnswered.wait()
     return answer.withLock { $0 }
       ?? .failed(PluginFailure(.environment, "The plugin \(id) gave no answer."))

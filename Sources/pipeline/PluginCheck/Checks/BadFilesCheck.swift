@@ -2,16 +2,16 @@ import Files
 import PipelineModel
 import PipelinePlugin
 
-/// Damaged files get a result as well, and it is told apart who is to blame.
+/// Damaged files get a result, and failures have the right class.
 struct BadFilesCheck: PluginCheck {
   let name = "bad files"
 
-  /// The kinds of files that are damaged; more of them take longer and tell little more.
+  /// How many samples to damage; more take longer and reveal little more.
   private static let mostSamples = 4
 
   func run(_ bench: CheckBench) throws(CheckFailure) -> CheckNote {
     let samples = bench.accepted.prefix(Self.mostSamples)
-    guard !samples.isEmpty else { return .skipped("there is no file that it accepts") }
+    guard !samples.isEmpty else { return .skipped("it accepts none of the files") }
     let plugin = try bench.startReady()
     var count = 0
     for sample in samples {
@@ -23,7 +23,7 @@ struct BadFilesCheck: PluginCheck {
         {
           throw CheckFailure(
             "For \(name) it failed as \(failure.class.rawValue): \(failure.reason)",
-            advice: "What is wrong with the bytes is “permanent”: other classes are tried again, "
+            advice: "Report damaged bytes as “permanent”: other classes are retried, "
               + "or hold the stage for all files.")
         }
         count += 1
@@ -37,7 +37,7 @@ struct BadFilesCheck: PluginCheck {
       return try bench.write(bytes, as: "damaged")
     } catch {
       throw CheckFailure(
-        "A file for it can't be written. \(error.message)", advice: "Make room for it.")
+        "A file for it can't be written. \(error.message)", advice: "Free some space.")
     }
   }
 }

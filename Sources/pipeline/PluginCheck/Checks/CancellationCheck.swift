@@ -1,13 +1,13 @@
 import PipelinePlugin
 
-/// A job that is cancelled ends, whatever comes of it, and the next one is not cancelled.
+/// A cancelled job ends with any result, and the next job is not cancelled.
 struct CancellationCheck: PluginCheck {
   let name = "cancelling"
 
   func run(_ bench: CheckBench) throws(CheckFailure) -> CheckNote {
-    // The largest takes longest, so that there is something to cancel.
+    // The largest sample probably takes longest and is still running when cancelled.
     guard let sample = bench.accepted.max(by: { $0.bytes.count < $1.bytes.count }) else {
-      return .skipped("there is no file that it accepts")
+      return .skipped("it accepts none of the files")
     }
     let plugin = try bench.startReady()
     let expected = try plugin.process(sample)
@@ -17,14 +17,14 @@ struct CancellationCheck: PluginCheck {
     let start = ContinuousClock().now
     _ = try plugin.finish(request)
     let time = (ContinuousClock().now - start) / Duration.milliseconds(1)
-    // One that names a job that is done already means nothing.
+    // Cancelling a finished job must have no effect.
     plugin.cancel(request.job)
     try plugin.clear()
     guard try plugin.process(sample).result == expected.result else {
       throw CheckFailure(
-        "After a cancelled job the next one had another result.",
-        advice: "Forget that a job was cancelled when it ends, and heed only a “cancel” that "
-          + "names the job under way.")
+        "After a cancelled job the next one had a different result.",
+        advice: "Forget the cancellation when the job ends, and ignore a “cancel” that does not "
+          + "name the current job.")
     }
     return .passed("the job ended after \(Int(time)) ms")
   }

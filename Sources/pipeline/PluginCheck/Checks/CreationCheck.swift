@@ -1,10 +1,10 @@
-/// It can be set up.
+/// It accepts its options, in several processes at a time.
 struct CreationCheck: PluginCheck {
   let name = "set-up"
 
   func run(_ bench: CheckBench) throws(CheckFailure) -> CheckNote {
     _ = try bench.startReady()
-    // As many as a stage has lanes, side by side.
+    // A stage runs several lanes concurrently.
     let lanes = [try bench.startReady(), try bench.startReady()]
     return .passed("with these options and the defaults, \(lanes.count) at a time")
   }

@@ -1,6 +1,6 @@
 import PipelinePlugin
 
-/// It ends when its standard input does.
+/// It exits when its standard input ends.
 struct EndOfInputCheck: PluginCheck {
   let name = "end of input"
 
@@ -12,6 +12,6 @@ struct EndOfInputCheck: PluginCheck {
     let plugin = try bench.startReady()
     plugin.begin(try plugin.prepare(sample))
     try plugin.end()
-    return .passed("ended, in the middle of a job as well")
+    return .passed("ended, even in the middle of a job")
   }
 }

@@ -1,7 +1,7 @@
 import PipelineModel
 import PipelinePlugin
 
-/// Files that it accepts get a result, and at least one of them a good one.
+/// Accepted files get a result, and at least one is done.
 struct GoodFilesCheck: PluginCheck {
   let name = "good files"
 
@@ -10,7 +10,7 @@ struct GoodFilesCheck: PluginCheck {
     let accepts = bench.manifest?.accepts?.joined(separator: ", ") ?? ""
     guard !samples.isEmpty else {
       throw CheckFailure(
-        "It accepts \(accepts), and there is no such file to check it with.",
+        "It accepts \(accepts), but there is no such file to check it with.",
         advice: "Name a folder with files that it accepts: --files DIR.")
     }
     let plugin = try bench.startReady()
@@ -32,7 +32,7 @@ struct GoodFilesCheck: PluginCheck {
     }
     guard counts.done > 0 else {
       throw CheckFailure(
-        "Of \(counted(samples.count, "file")) that it accepts none was done. The last reason was: "
+        "None of the \(counted(samples.count, "file")) that it accepts was done. The last reason: "
           + lastReason,
         advice: "Correct it, or name a folder with files that it can work on: --files DIR.")
     }
@@ -51,7 +51,7 @@ struct GoodFilesCheck: PluginCheck {
     }
     guard renditions.isEmpty || bench.manifest?.makesRenditions == true else {
       throw CheckFailure(
-        "For \(sample.name) it made renditions, and its manifest says that it makes none.",
+        "For \(sample.name) it made renditions, but its manifest says that it makes none.",
         advice: "Set “makesRenditions” to true in the manifest.")
     }
   }
@@ -59,8 +59,8 @@ struct GoodFilesCheck: PluginCheck {
   private func check(_ failure: PluginFailure, _ sample: CheckSample) throws(CheckFailure) {
     guard failure.class == .environment else { return }
     throw CheckFailure(
-      "For \(sample.name) it says that the machine lacks something: \(failure.reason)",
-      advice: "Give it that. If the file is to blame, the class is “permanent”: “environment” "
-        + "holds the stage for all files.")
+      "For \(sample.name) it reports that the machine lacks something: \(failure.reason)",
+      advice: "Install what it lacks. If the file is to blame, use the class “permanent”: "
+        + "“environment” holds the stage for all files.")
   }
 }

@@ -1,6 +1,6 @@
 import PipelinePlugin
 
-/// It starts and says what it is.
+/// It starts and sends its manifest.
 struct HandshakeCheck: PluginCheck {
   let name = "handshake"
 
@@ -9,6 +9,6 @@ struct HandshakeCheck: PluginCheck {
     let manifest = try bench.start().hello()
     let time = (ContinuousClock().now - start) / Duration.milliseconds(1)
     bench.manifest = manifest
-    return .passed("said what it is in \(Int(time)) ms")
+    return .passed("sent its manifest in \(Int(time)) ms")
   }
 }

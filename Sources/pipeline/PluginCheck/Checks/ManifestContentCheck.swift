@@ -2,7 +2,7 @@ import Engine
 import PipelineModel
 import PipelinePlugin
 
-/// What it says of itself can be used.
+/// Its manifest is valid.
 struct ManifestContentCheck: PluginCheck {
   let name = "manifest"
 
@@ -16,8 +16,8 @@ struct ManifestContentCheck: PluginCheck {
       let wanted = BytePath("libpipeline-\(manifest.id).so")
       guard path.lastComponent == wanted else {
         throw CheckFailure(
-          "The library is named \(path.lastComponent.printable), and its id is “\(manifest.id)”.",
-          advice: "Name it \(wanted.printable): by that name the program looks for it.")
+          "The library is named \(path.lastComponent.printable), but its id is “\(manifest.id)”.",
+          advice: "Name it \(wanted.printable): the program looks for that name.")
       }
     }
     guard Set(manifest.facts).count == manifest.facts.count else {

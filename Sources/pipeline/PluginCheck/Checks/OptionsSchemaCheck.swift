@@ -2,11 +2,11 @@ import Configuration
 import PipelineModel
 import PipelinePlugin
 
-/// The schema of its options can be used, and its defaults keep to it.
+/// Its option schema is valid, and its defaults conform to it.
 struct OptionsSchemaCheck: PluginCheck {
   let name = "options"
 
-  /// A name that no plugin has an option of.
+  /// An option name that no plugin has.
   private static let unknown = "no-such-option"
 
   func run(_ bench: CheckBench) throws(CheckFailure) -> CheckNote {
@@ -18,29 +18,29 @@ struct OptionsSchemaCheck: PluginCheck {
     where property["default"] == nil && !required.contains(name) {
       throw CheckFailure(
         "The option “\(name)” is not required and has no default.",
-        advice: "Give its schema a “default”: what is the same must be seen to be the same.")
+        advice: "Give its schema a “default”, so that equal options compare as equal.")
     }
     let defaults = JSONValue.object(properties.compactMapValues { $0["default"] })
     for problem in schema.problems(with: defaults) where problem.code != .missingKey {
       throw CheckFailure(
-        "The defaults don't keep to the schema. \(problem.message)",
+        "The defaults don't conform to the schema. \(problem.message)",
         advice: "Correct the schema, or the default.")
     }
     if let problem = schema.problems(with: bench.givenOptions).first {
       throw CheckFailure(
-        "The options \(bench.givenOptions == [:] ? "(none)" : "that were given") are not allowed. "
+        "The options \(bench.givenOptions == [:] ? "(none)" : "given") are not allowed. "
           + problem.message,
-        advice: "Give options that the schema allows with --options.")
+        advice: "Pass options that the schema allows with --options.")
     }
     guard options["additionalProperties"] == false else {
-      return .passed("\(counted(properties.count, "option")); unknown ones are let pass")
+      return .passed("\(counted(properties.count, "option")); unknown ones are accepted")
     }
     guard schema.problems(with: [Self.unknown: true]).contains(where: { $0.code == .unknownKey })
     else {
       throw CheckFailure(
-        "An unknown option is not refused.", advice: "Set “additionalProperties” to false.")
+        "An unknown option is not rejected.", advice: "Set “additionalProperties” to false.")
     }
-    return .passed("\(counted(properties.count, "option")); unknown ones are refused")
+    return .passed("\(counted(properties.count, "option")); unknown ones are rejected")
   }
 
   private func usable(_ schema: JSONValue) throws(CheckFailure) -> OptionSchema {

@@ -1,6 +1,6 @@
 import PipelinePlugin
 
-/// Messages of later versions are answered, and change nothing.
+/// It answers messages of later versions and otherwise ignores them.
 struct UnknownMessageCheck: PluginCheck {
   let name = "unknown message"
 
@@ -9,6 +9,6 @@ struct UnknownMessageCheck: PluginCheck {
     try plugin.sendUnknown()
     guard let sample = bench.accepted.first else { return .passed("answered “unsupported”") }
     _ = try plugin.process(sample)
-    return .passed("answered “unsupported”, and the next job was done")
+    return .passed("answered “unsupported” and did the next job")
   }
 }

@@ -3,12 +3,12 @@ import Glibc
 import Hashing
 import PipelineModel
 
-/// It writes to its output folder only, also where nothing would keep it from more.
+/// It writes only to its output folder, even if the sandbox allows more.
 struct WritingCheck: PluginCheck {
   let name = "writing"
 
   func run(_ bench: CheckBench) throws(CheckFailure) -> CheckNote {
-    guard !bench.accepted.isEmpty else { return .skipped("there is no file that it accepts") }
+    guard !bench.accepted.isEmpty else { return .skipped("it accepts none of the files") }
     let plugin = try bench.startReady(mayChangeInput: true)
     var leftovers: [BytePath] = []
     for sample in bench.accepted.prefix(20) {
@@ -19,10 +19,10 @@ struct WritingCheck: PluginCheck {
       try compare(before, try state(of: plugin.input), sample)
       try plugin.clear()
     }
-    guard let file = leftovers.first else { return .passed("nothing but renditions") }
+    guard let file = leftovers.first else { return .passed("only renditions") }
     return .passed(
       "\(counted(leftovers.count, "file")) that no result names, such as \(file.printable), "
-        + "are thrown away")
+        + "discarded")
   }
 
   private func compare(
@@ -32,14 +32,14 @@ struct WritingCheck: PluginCheck {
     guard let name = names.first(where: { before[$0] != after[$0] }) else { return }
     let what =
       switch (before[name], after[name]) {
-      case (nil, _): "made “\(name.printable)” in the folder of its input"
-      case (_, nil): "removed “\(name.printable)” from the folder of its input"
+      case (nil, _): "made “\(name.printable)” in its input folder"
+      case (_, nil): "removed “\(name.printable)” from its input folder"
       default: "changed its input"
       }
     throw CheckFailure(
       "For \(sample.name) it \(what).",
-      advice: "Write only to the folder that the request names as output; the sandbox allows no "
-        + "other, and a plugin that tries fails.")
+      advice: "Write only to the request's output folder; in a worker, the sandbox makes other "
+        + "writes fail.")
   }
 
   private struct FileState: Equatable {
@@ -61,8 +61,8 @@ struct WritingCheck: PluginCheck {
       }
     } catch {
       throw CheckFailure(
-        "The folder of its input can't be read any more. \(error.message)",
-        advice: "Leave it as it is.")
+        "Its input folder can no longer be read. \(error.message)",
+        advice: "Don't change the input folder.")
     }
     return states
   }
