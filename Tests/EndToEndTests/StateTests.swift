@@ -63,7 +63,7 @@ struct StateTests {
     try workspace.json("run")
     let known = try explain(workspace, "inbox/a.txt")
     #expect(known["state"] == "settling" && known["settlesInSeconds"] == nil)
-    #expect(known["reason"] == "Somebody has it open for writing.")
+    #expect(known["reason"] == "A process has it open for writing.")
     try workspace.put("begun, too", as: "b.txt")
     let other = try #require(fopen(workspace.inbox.appending("b.txt").description, "ae"))
     let unseen = try explain(workspace, "inbox/b.txt")

@@ -31,7 +31,7 @@ struct Examination {
       let lease = file.takeLease()
       // Also for an empty file: its writer may only have begun.
       if lease == .refused {
-        return .ended(.settling, reason: "Somebody has it open for writing.")
+        return .ended(.settling, reason: "A process has it open for writing.")
       }
       guard status.identity.size > 0 else {
         return .ended(.rejected, reason: "The file is empty.")
