@@ -5,6 +5,7 @@ import Files
 import Originals
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 import Synchronization
 
 /// Jobs on their stages' queues, from admission to what the plugin answered.

@@ -43,3 +43,8 @@ extension String {
     return String(scalars.prefix(most - 1)) + "…"
   }
 }
+
+/// A number and what is counted, in the singular where that is right: `1 job`, `2 jobs`.
+package func counted(_ count: Int, _ noun: String) -> String {
+  count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
+}

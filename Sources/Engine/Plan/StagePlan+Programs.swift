@@ -1,5 +1,6 @@
 package import Configuration
 package import PipelinePlugin
+import PluginHost
 
 extension StagePlan {
   /// How workers of one stage are started, whether or not they are what the stage wants.

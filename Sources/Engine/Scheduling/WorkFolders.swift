@@ -1,6 +1,7 @@
 import Catalog
 import Files
 import PipelineModel
+import PluginHost
 
 /// The folders below `work/` that jobs' results come to, one for each attempt.
 struct WorkFolders: Sendable {
@@ -21,7 +22,7 @@ struct WorkFolders: Sendable {
   /// Whether a name is one that attempts, workers or an interrupted removal have.
   private static func isOurs(_ name: BytePath) -> Bool {
     var rest = name.bytes[...]
-    for prefix in [WorkerLane.namePrefix, Descriptor.removedPrefix]
+    for prefix in [WorkerFolder.namePrefix, Descriptor.removedPrefix]
     where rest.starts(with: prefix.utf8) {
       rest = rest.dropFirst(prefix.utf8.count)
       break

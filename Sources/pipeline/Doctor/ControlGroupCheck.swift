@@ -1,6 +1,6 @@
-import Engine
 import Files
 import PipelineModel
+import PluginHost
 
 /// Whether the kernel's groups hold workers to their memory, too. Source: cgroups(7).
 struct ControlGroupCheck: DoctorCheck {

@@ -1,8 +1,9 @@
 import Configuration
-import Engine
 import Files
 import Ingest
 import PipelineModel
+import PluginHost
+import PluginTesting
 
 /// What is looked at: this machine, and the place of a library.
 struct DoctorSite {

@@ -1,4 +1,4 @@
-import Engine
+import PluginHost
 
 /// Whether workers can be asked before they make threads and processes.
 struct ForkCheck: DoctorCheck {

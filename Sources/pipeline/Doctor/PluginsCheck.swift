@@ -2,6 +2,7 @@ import Configuration
 import Engine
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 
 /// Whether each plugin that is found can be used, and the stages with them.
 struct PluginsCheck: DoctorCheck {

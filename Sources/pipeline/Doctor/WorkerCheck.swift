@@ -1,6 +1,7 @@
 import Engine
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 
 /// Whether a worker really starts, locks itself in and answers.
 struct WorkerCheck: DoctorCheck {

@@ -2,6 +2,7 @@ import Configuration
 import Engine
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 
 /// A plugin that the configuration can use, or that a stage of it starts by a command.
 struct ListedPlugin {

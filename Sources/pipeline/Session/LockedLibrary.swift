@@ -4,6 +4,7 @@ import Files
 import Glibc
 import Ingest
 import PipelineModel
+import PluginHost
 
 /// A library that this process has locked, and a configuration that is valid;
 /// nothing in the library was looked at or changed yet.

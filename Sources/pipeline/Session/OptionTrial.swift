@@ -3,6 +3,8 @@ import Engine
 import Files
 import PipelineModel
 import PipelinePlugin
+import PluginHost
+import PluginTesting
 
 /// Whether plugins take the options that stages give them, by setting each up as a run would.
 ///

@@ -2,6 +2,7 @@ import Configuration
 import Dispatch
 import Engine
 import Ingest
+import PluginHost
 import Synchronization
 
 /// Asks plugins again that could not be used, for a program that has no end of its own.

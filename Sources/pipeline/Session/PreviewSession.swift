@@ -4,6 +4,7 @@ import Engine
 import Ingest
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 
 /// `plan` and `run --dry-run`: what a run would do, without a lock and without a change.
 struct PreviewSession {

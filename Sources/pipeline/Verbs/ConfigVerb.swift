@@ -2,6 +2,7 @@ import Configuration
 import Engine
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 
 /// `pipeline config`: the configuration, checked or spelled out.
 enum ConfigVerb: Verb {

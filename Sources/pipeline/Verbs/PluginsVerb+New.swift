@@ -1,7 +1,8 @@
 import Configuration
-import Engine
 import Files
 import PipelineModel
+import PluginHost
+import PluginTesting
 
 /// `pipeline plugins new`: a folder with a plugin that works, to be changed into another.
 extension PluginsVerb {

@@ -2,6 +2,8 @@ import Configuration
 import Engine
 import PipelineModel
 import PipelinePlugin
+import PluginHost
+import PluginTesting
 
 /// `pipeline plugins`: what plugins there are, what options they have, and whether one is sound.
 enum PluginsVerb: Verb {

@@ -1,6 +1,7 @@
 import Files
 import PipelineModel
 import PipelinePlugin
+import PluginTesting
 
 /// What comes of small pictures in the bundled plugins.
 struct LoaderTrial {
@@ -44,9 +45,9 @@ struct LoaderTrial {
   /// Its blocks have one colour each, so that JPEG keeps all pixels, whichever way they lie.
   func orientation() throws(FileError) -> Finding {
     let name = "orientation"
-    let facts = try self.facts(of: PackageResources.turned_jpg)
-    let turned = try thumbnail.run(PackageResources.turned_jpg, facts: facts)
-    let upright = try thumbnail.run(PackageResources.upright_jpg)
+    let facts = try self.facts(of: BuiltInSamples.turnedJPEG)
+    let turned = try thumbnail.run(BuiltInSamples.turnedJPEG, facts: facts)
+    let upright = try thumbnail.run(BuiltInSamples.uprightJPEG)
     guard case .done = turned.result, case .done = upright.result else {
       return Finding(
         name, .unknown, "No JPEG could be decoded for trial.", advice: "See “decode jpeg”.")

@@ -5,6 +5,8 @@ import Files
 import Hashing
 import PipelineModel
 import PipelinePlugin
+import PluginHost
+import PluginTesting
 import Synchronization
 
 /// A bundled plugin in a worker, as stages use it, that is given one file after the other.

@@ -4,7 +4,10 @@ import PipelineModel
 import PipelinePlugin
 
 /// A worker's folder: `in/`, which it may read, and `out/`, which it may write.
-struct WorkerFolder: Sendable {
+package struct WorkerFolder: Sendable {
+  /// What the names of workers' folders begin with, before a number.
+  package static let namePrefix = "worker-"
+
   /// The absolute path of `in/`.
   var inputPath: BytePath { input.path }
   /// The absolute path of `out/`.

@@ -1,23 +1,23 @@
-import Files
-import PipelineModel
+package import Files
+package import PipelineModel
 
 /// The files of a plugin that works, for its author to change.
-struct PluginSkeleton {
+package struct PluginSkeleton {
   /// A file of it, beside the others or in one folder among them.
-  struct File {
-    let path: BytePath
+  package struct File {
+    package let path: BytePath
     let bytes: [UInt8]
     var mode: UInt32 = 0o644
   }
 
-  let files: [File]
+  package let files: [File]
   /// The command line that builds it, in its folder; `nil` where nothing has to be built.
-  let build: String?
+  package let build: String?
   /// What `plugins test` is given, in its folder.
-  let product: String
+  package let product: String
 
   /// Makes the files of a plugin with an id.
-  init(id: String, language: PluginLanguage) {
+  package init(id: String, language: PluginLanguage) {
     switch language {
     case .c:
       files = [
@@ -54,7 +54,7 @@ struct PluginSkeleton {
   }
 
   /// Writes the files into a folder that is empty.
-  func write(into folder: Descriptor) throws(FileError) {
+  package func write(into folder: Descriptor) throws(FileError) {
     for file in files {
       var place = folder
       for part in file.path.components.dropLast() {

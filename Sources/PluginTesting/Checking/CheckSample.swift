@@ -1,4 +1,3 @@
-import Engine
 import PipelineModel
 
 /// A file that a plugin is given.
@@ -15,12 +14,12 @@ struct CheckSample {
     facts["mediaType"]?.string.map { MediaType(rawValue: $0) } ?? .unknown
   }
 
-  /// Files of common kinds, each of less than 2 KiB: one small picture, and a text.
+  /// Pictures of common formats, and a text.
   static let builtIn: [(name: String, bytes: [UInt8])] = [
-    ("picture.jpg", PackageResources.picture_jpg), ("picture.png", PackageResources.picture_png),
-    ("picture.gif", PackageResources.picture_gif), ("picture.bmp", PackageResources.picture_bmp),
-    ("picture.webp", PackageResources.picture_webp),
-    ("picture.tiff", PackageResources.picture_tiff), ("text.txt", PackageResources.text_txt),
+    ("picture.jpg", BuiltInSamples.jpeg), ("picture.png", BuiltInSamples.png),
+    ("picture.gif", BuiltInSamples.gif), ("picture.bmp", BuiltInSamples.bmp),
+    ("picture.webp", BuiltInSamples.webp), ("picture.tiff", BuiltInSamples.tiff),
+    ("text.txt", BuiltInSamples.text),
   ]
 
   /// What becomes of files on bad disks and in the hands of attackers.

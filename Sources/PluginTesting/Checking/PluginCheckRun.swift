@@ -1,14 +1,14 @@
 /// All checks, one after the other.
-struct PluginCheckRun {
+package struct PluginCheckRun {
   /// What came of one check.
-  enum Outcome {
+  package enum Outcome {
     case passed(String)
     case skipped(String)
     case failed(CheckFailure)
   }
 
   /// In the order in which a plugin is written: what a check needs was checked before.
-  static let checks: [any PluginCheck] = [
+  package static let checks: [any PluginCheck] = [
     HandshakeCheck(), ManifestContentCheck(), OptionsSchemaCheck(), CreationCheck(),
     GoodFilesCheck(), BadFilesCheck(), DeterminismCheck(), EstimateCheck(),
     UnknownMessageCheck(), CancellationCheck(), EndOfInputCheck(), WritingCheck(),
@@ -21,7 +21,9 @@ struct PluginCheckRun {
   ///
   /// - Parameter report: is told of each check at its end.
   /// - Returns: how many failed.
-  static func run(_ bench: CheckBench, report: (any PluginCheck, Outcome) -> Void) -> Int {
+  package static func run(
+    _ bench: CheckBench, report: (any PluginCheck, Outcome) -> Void
+  ) -> Int {
     var failed = 0
     for check in checks {
       let outcome = outcome(of: check, bench)

@@ -1,7 +1,7 @@
 /// A language that `plugins new` has a skeleton for.
-enum PluginLanguage: String, CaseIterable {
+package enum PluginLanguage: String, CaseIterable {
   case swift, c, python
 
   /// The names, as a sentence lists them.
-  static var choice: String { "swift, c or python" }
+  package static var choice: String { "swift, c or python" }
 }

@@ -1,12 +1,12 @@
-import Configuration
-import Files
+package import Configuration
+package import Files
 import Glibc
-import PipelineModel
+package import PipelineModel
 
 /// What is at a path now, as a run would find it.
-enum DiskLook {
+package enum DiskLook {
   /// Why a file is not complete yet.
-  enum Wait {
+  package enum Wait {
     /// It was touched within the settle window, which ends after so long.
     case quiet(Duration)
     /// Somebody has it open for writing.
@@ -27,8 +27,9 @@ enum DiskLook {
   ///   - path: absolute.
   ///   - home: the source that the path is in, and where in it; `nil` for a path in none.
   ///   - library: the library's own folders, whose files are no run's business.
-  init(_ path: BytePath, home: (source: SourceConfiguration, path: BytePath)?, library: [BytePath])
-  {
+  package init(
+    _ path: BytePath, home: (source: SourceConfiguration, path: BytePath)?, library: [BytePath]
+  ) {
     let status: FileStatus
     do throws(FileError) {
       status = try FileSystem.status(of: path)

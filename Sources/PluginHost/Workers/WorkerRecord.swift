@@ -1,10 +1,10 @@
-import Files
+package import Files
 import Glibc
-import PipelineModel
+package import PipelineModel
 
 /// Which process works in a worker's folder, written beside it, so that one that
 /// outlives the program can be found and ended by the next.
-struct WorkerRecord: Codable {
+package struct WorkerRecord: Codable {
   var process: Int32
   /// In ticks since the machine started.
   var start: Int
@@ -21,7 +21,7 @@ struct WorkerRecord: Codable {
   }
 
   /// Ends all processes of the group that worked in a folder; nothing if there are none.
-  static func endSurvivors(of folder: BytePath, in work: Descriptor) {
+  package static func endSurvivors(of folder: BytePath, in work: Descriptor) {
     // A folder without a record was no worker's.
     guard let opened = try? Descriptor.openFolder(folder, in: work, followsLinks: false),
       let bytes = try? opened.readFile(name, limit: 4096),

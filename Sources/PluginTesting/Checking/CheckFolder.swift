@@ -1,23 +1,23 @@
-import Files
+package import Files
 import Glibc
-import PipelineModel
+package import PipelineModel
 
 /// A folder for one run of the checks, which goes with the object.
-final class CheckFolder {
+package final class CheckFolder {
   /// Its absolute path, without links in it.
-  let path: BytePath
+  package let path: BytePath
   private let parent: Descriptor
   private let folder: Descriptor
 
   /// Makes it where the environment wants temporary files, else in `/tmp`.
-  convenience init() throws(FileError) {
+  package convenience init() throws(FileError) {
     try self.init(
       in: BytePath(getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"),
       named: "pipeline-check-")
   }
 
   /// Makes it in another folder, under a name with this beginning.
-  init(in place: BytePath, named prefix: String) throws(FileError) {
+  package init(in place: BytePath, named prefix: String) throws(FileError) {
     let place = try FileSystem.realPath(of: place)
     // The six letters are replaced by a name that nothing has. Source: mkdtemp(3).
     let pattern = place.appending("\(prefix)XXXXXX")
@@ -34,7 +34,7 @@ final class CheckFolder {
   }
 
   /// Writes a file, in place of one that has the name.
-  func write(_ bytes: [UInt8], as name: BytePath) throws(FileError) -> BytePath {
+  package func write(_ bytes: [UInt8], as name: BytePath) throws(FileError) -> BytePath {
     let file = try Descriptor.open(
       name, in: folder, flags: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600)
     try file.write(bytes)

@@ -1,6 +1,6 @@
-import Engine
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 
 /// What it says of itself can be used.
 struct ManifestContentCheck: PluginCheck {

@@ -1,9 +1,9 @@
-import Engine
 import Files
 import Glibc
 import Hashing
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 
 /// A look at a result and at the files that it names.
 struct ResultInspection {

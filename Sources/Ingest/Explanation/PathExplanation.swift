@@ -1,22 +1,22 @@
-import Catalog
-import Configuration
+package import Catalog
+package import Configuration
 import Files
-import PipelineModel
+package import PipelineModel
 
 /// The one state of a path, why it has it, and what happens to it next.
-struct PathExplanation {
+package struct PathExplanation {
   /// The state in the catalog; of a path that no run has seen `ignored`, `settling` or `unseen`.
-  var state: String
+  package var state: String
   /// Why, as a sentence; of an ignored path the rule.
-  var reason: String?
+  package var reason: String?
   /// What happens next, as a sentence.
-  var next: String
-  var asset: AssetID?
-  var seenAt: Timestamp?
+  package var next: String
+  package var asset: AssetID?
+  package var seenAt: Timestamp?
   /// Whether what is at the path is not what the state was given to.
-  var hasChanged = false
+  package var hasChanged = false
   /// How long the file has to be left alone to be complete.
-  var settlesIn: Duration?
+  package var settlesIn: Duration?
 
   /// A path as the catalog and the disk have it.
   ///
@@ -24,7 +24,7 @@ struct PathExplanation {
   ///   - known: what the catalog knows of it.
   ///   - look: what is there now.
   ///   - source: the configured source that it is in.
-  init(known: Sighting?, look: DiskLook, source: SourceConfiguration?) {
+  package init(known: Sighting?, look: DiskLook, source: SourceConfiguration?) {
     if let known {
       self.init(known, look, source)
     } else {
@@ -186,7 +186,7 @@ struct PathExplanation {
   }
 
   /// Seconds, rounded up to tenths.
-  static func seconds(_ duration: Duration) -> Double {
+  package static func seconds(_ duration: Duration) -> Double {
     (duration / .milliseconds(100)).rounded(.up) / 10
   }
 

@@ -56,7 +56,7 @@ package struct PluginFinder: Sendable {
   package func all() throws(PluginFailure) -> [Found] { try all(upTo: nil) }
 
   /// Whether all folders can be read, and the plugin is in none.
-  func hasNo(_ id: String) -> Bool {
+  package func hasNo(_ id: String) -> Bool {
     // Where a folder can't be read nobody knows what is in it.
     (try? all())?.contains { $0.id == id } == false
   }

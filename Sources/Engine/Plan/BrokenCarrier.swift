@@ -1,6 +1,7 @@
 import Catalog
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 
 /// Stands for a plugin that can't be used, so that its stage is known and its jobs wait.
 struct BrokenCarrier: Carrier {

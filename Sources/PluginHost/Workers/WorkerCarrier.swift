@@ -22,7 +22,7 @@ package final class WorkerCarrier: Carrier {
   }
 
   /// Makes a carrier of a plugin that has said what it is.
-  init(_ program: WorkerProgram, manifest: PluginManifest) {
+  package init(_ program: WorkerProgram, manifest: PluginManifest) {
     self.program = program
     self.manifest = manifest
     let support = SandboxSupport.probe()

@@ -1,14 +1,16 @@
-import Configuration
-import Engine
+package import Configuration
 import Files
 import Glibc
-import PipelineModel
-import PipelinePlugin
+package import PipelineModel
+package import PipelinePlugin
+package import PluginHost
 
 /// Where a plugin is checked: what it is given, and what is known of it so far.
-final class CheckBench {
+package final class CheckBench {
   /// The plugin as it is started.
   let plugin: WorkerLaunch.Plugin
+  /// What the plugin is told that it speaks to.
+  let program: String
   /// The options that were given.
   let givenOptions: JSONValue
   /// Files to give it.
@@ -32,15 +34,17 @@ final class CheckBench {
   /// Prepares a folder with files.
   ///
   /// - Parameters:
+  ///   - program: the name and version of the program.
   ///   - files: files to give it beside the built-in ones.
   ///   - identify: the plugin that finds out media types; `nil` where there is none.
   ///   - allowance: what it may do beyond the sandbox.
   ///   - secrets: what no plugin may read by being beside it.
-  init(
-    _ plugin: WorkerLaunch.Plugin, options: JSONValue, files: [BytePath], identify: BytePath?,
-    allowance: StageAllowance = StageAllowance(), secrets: PluginSecrets
+  package init(
+    _ plugin: WorkerLaunch.Plugin, program: String, options: JSONValue, files: [BytePath],
+    identify: BytePath?, allowance: StageAllowance = StageAllowance(), secrets: PluginSecrets
   ) throws {
     self.plugin = plugin
+    self.program = program
     self.allowance = allowance
     self.secrets = secrets
     givenOptions = options

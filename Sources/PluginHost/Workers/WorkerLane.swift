@@ -76,12 +76,9 @@ final class WorkerLane: Lane {
 
   private static let numbers = Atomic(0)
 
-  /// What the names of workers' folders begin with, before a number.
-  static let namePrefix = "worker-"
-
   /// A name for a folder that no lane of this process has had.
   static func newName() -> BytePath {
-    BytePath("\(namePrefix)\(numbers.wrappingAdd(1, ordering: .relaxed).newValue)")
+    BytePath("\(WorkerFolder.namePrefix)\(numbers.wrappingAdd(1, ordering: .relaxed).newValue)")
   }
 
   init(

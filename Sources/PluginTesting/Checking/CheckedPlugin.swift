@@ -1,9 +1,9 @@
-import Engine
 import Files
 import Glibc
 import Hashing
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 
 /// A started plugin that is asked one thing after the other.
 final class CheckedPlugin {
@@ -41,7 +41,7 @@ final class CheckedPlugin {
   /// Says hello, and returns its manifest.
   func hello() throws(CheckFailure) -> PluginManifest {
     let version = HostMessage.currentProtocol
-    session.send(.hello(protocol: version, program: "pipeline \(Pipeline.version)"))
+    session.send(.hello(protocol: version, program: bench.program))
     switch try answer(to: "hello") {
     case .manifest(version, let manifest): return manifest
     case .manifest(let other, _):

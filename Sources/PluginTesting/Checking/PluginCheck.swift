@@ -1,5 +1,5 @@
 /// One thing that every plugin must do, whatever it is for.
-protocol PluginCheck: Sendable {
+package protocol PluginCheck: Sendable {
   /// What is checked, in a word or two.
   var name: String { get }
 
@@ -10,7 +10,7 @@ protocol PluginCheck: Sendable {
 }
 
 /// What a check that did not fail has seen.
-enum CheckNote {
+package enum CheckNote {
   /// All is well, and how that was seen.
   case passed(String)
   /// There was nothing to check, and why.
@@ -18,11 +18,11 @@ enum CheckNote {
 }
 
 /// What a plugin does not do as it must.
-struct CheckFailure: Error {
+package struct CheckFailure: Error {
   /// What happened, as a sentence.
-  let reason: String
+  package let reason: String
   /// What its author can do.
-  let advice: String
+  package let advice: String
 
   init(_ reason: String, advice: String) {
     self.reason = reason
