@@ -96,12 +96,18 @@ let package = Package(
       [
         "Catalog", "Configuration", "Files", "Hashing", "Manifest", "Originals", "PipelineModel",
       ]),
-    // From a ledger row to facts and renditions.
+    // Plugins, loaded into this process or run in sandboxed workers; knows neither catalog nor store.
+    target(
+      "PluginHost",
+      [
+        "Configuration", "CPipelinePlugin", "Files", "PipelineModel", "PipelinePlugin", "Sandbox",
+      ]),
+    // From a ledger row to facts and renditions: which job runs when, and what becomes of it.
     target(
       "Engine",
       [
-        "Catalog", "Configuration", "CPipelinePlugin", "Files", "Hashing", "Originals",
-        "PipelineModel", "PipelinePlugin", "Sandbox",
+        "Catalog", "Configuration", "Files", "Hashing", "Originals", "PipelineModel",
+        "PipelinePlugin", "PluginHost",
       ]),
     // What files carry beside pixels, found by walking their containers; for the bundled plugins.
     target("Containers", ["CZlib"]),
@@ -113,15 +119,22 @@ let package = Package(
     target("Vips", ["Containers", "CPictureLoaders", "CVips"]),
     // zimg for the bundled plugins: resampling with the processor's vector instructions.
     target("Zimg", ["CZimg"]),
+    // What plugin authors are given: skeletons, and checks of what every plugin must do.
+    .target(
+      name: "PluginTesting",
+      dependencies: [
+        "Configuration", "Files", "Hashing", "PipelineModel", "PipelinePlugin", "PluginHost",
+      ],
+      // What `plugins new` writes, and what `plugins test` gives to a plugin.
+      resources: [.embedInCode("Templates"), .embedInCode("Samples")],
+      swiftSettings: swift),
     // The command line.
     .executableTarget(
       name: "pipeline",
       dependencies: [
         "Catalog", "Configuration", "Engine", "Files", "Hashing", "Ingest", "Manifest",
-        "Originals", "PipelineModel", "PipelinePlugin", "Sandbox",
+        "Originals", "PipelineModel", "PipelinePlugin", "PluginHost", "PluginTesting", "Sandbox",
       ],
-      // What `plugins new` writes, and what `plugins test` gives to a plugin.
-      resources: [.embedInCode("Skeletons"), .embedInCode("Samples")],
       swiftSettings: swift),
 
     // Draws pictures for `make run` and `make bench`; not installed.
@@ -158,20 +171,23 @@ let package = Package(
       "EngineTests",
       [
         "Catalog", "Configuration", "Engine", "Files", "Fixtures", "Hashing", "Originals",
-        "PipelineModel", "PipelinePlugin", "Sandbox",
+        "PipelineModel", "PipelinePlugin", "PluginHost", "Sandbox",
       ]),
     // Feeds generated sayings of plugins to what reads them; only `make fuzz` starts it.
     .executableTarget(
       name: "plugin-fuzz",
       dependencies: [
-        "Configuration", "Engine", "Files", "Fixtures", "PipelineModel", "PipelinePlugin",
+        "Configuration", "Files", "Fixtures", "PipelineModel", "PipelinePlugin", "PluginHost",
       ],
       path: "Tests/PluginFuzz", swiftSettings: swift),
     tests("CatalogTests", ["Catalog", "Fixtures", "PipelineModel"]),
     tests("ConfigurationTests", ["Configuration", "Fixtures", "PipelineModel"]),
     tests(
       "PluginTests",
-      ["Containers", "Engine", "Fixtures", "PipelineModel", "PipelinePlugin", "Vips", "Zimg"],
+      [
+        "Containers", "Engine", "Fixtures", "PipelineModel", "PipelinePlugin", "PluginHost", "Vips",
+        "Zimg",
+      ],
       defining: hasMetadata ? "METADATA" : nil),
     tests("ProgramTests", ["Files", "Fixtures", "PipelineModel", "pipeline"]),
     tests(

@@ -5,6 +5,7 @@ import Files
 import Originals
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 import Synchronization
 
 /// Runs jobs on their stages' queues, from admission to the plugin's answer.

@@ -5,6 +5,7 @@ package import Files
 package import Originals
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 import Synchronization
 
 /// Runs the stages: claims ready rows from the ledger in bounded batches, admits jobs within width

@@ -41,3 +41,8 @@ extension String {
     return String(scalars.prefix(most - 1)) + "…"
   }
 }
+
+/// Returns a count with its noun, plural unless it is 1: `1 job`, `2 jobs`.
+package func counted(_ count: Int, _ noun: String) -> String {
+  count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
+}

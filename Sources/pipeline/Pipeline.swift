@@ -1,8 +1,8 @@
 import Catalog
-import Engine
 import Files
 import Glibc
 import PipelineModel
+import PluginHost
 import Synchronization
 
 /// The program: parses the command line, runs the verb and returns its exit code.

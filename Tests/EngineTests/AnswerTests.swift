@@ -5,7 +5,7 @@ import PipelineModel
 import PipelinePlugin
 import Testing
 
-@testable import Engine
+@testable import PluginHost
 
 @Suite("Answers of a worker", .timeLimit(.minutes(1)))
 struct AnswerTests {

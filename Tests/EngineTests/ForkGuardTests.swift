@@ -6,7 +6,7 @@ import PipelineModel
 import PipelinePlugin
 import Testing
 
-@testable import Engine
+@testable import PluginHost
 @testable import Sandbox
 
 @Suite("Workers are asked before they fork", .timeLimit(.minutes(1)))

@@ -2,7 +2,7 @@ import PipelineModel
 import Synchronization
 import Testing
 
-@testable import Engine
+@testable import PluginHost
 
 @Suite("The memory that workers share")
 struct MemoryPoolTests {

@@ -8,6 +8,7 @@ import PipelinePlugin
 import Testing
 
 @testable import Engine
+@testable import PluginHost
 
 /// What a plugin may leave in its folder, and how it may name that.
 @Suite("Odd files of plugins", .timeLimit(.minutes(1)))

@@ -5,7 +5,7 @@ import Glibc
 import PipelineModel
 import Testing
 
-@testable import Engine
+@testable import PluginHost
 
 /// What of its surroundings a plugin may read.
 @Suite("What a plugin reads beside its own file", .timeLimit(.minutes(1)))

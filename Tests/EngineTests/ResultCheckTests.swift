@@ -2,7 +2,7 @@ import PipelineModel
 import PipelinePlugin
 import Testing
 
-@testable import Engine
+@testable import PluginHost
 
 @Suite("What plugins say of themselves and of files", .timeLimit(.minutes(1)))
 struct ResultCheckTests {

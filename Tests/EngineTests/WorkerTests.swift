@@ -10,7 +10,7 @@ import PipelinePlugin
 import Synchronization
 import Testing
 
-@testable import Engine
+@testable import PluginHost
 
 /// Lanes whose workers are processes, started by the program as built.
 @Suite("Workers", .timeLimit(.minutes(2)))

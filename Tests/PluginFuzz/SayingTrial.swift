@@ -1,9 +1,9 @@
 import Configuration
-import Engine
 import Files
 import Fixtures
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 
 /// Does with a line what the program does, and looks whether what comes of it keeps to its bounds.
 struct SayingTrial {

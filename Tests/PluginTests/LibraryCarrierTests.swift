@@ -1,7 +1,7 @@
-import Engine
 import Foundation
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 import Synchronization
 import Testing
 

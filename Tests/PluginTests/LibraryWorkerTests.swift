@@ -1,8 +1,8 @@
-import Engine
 import Files
 import Fixtures
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 import Testing
 
 /// A library in a worker, which is spoken to one message after the other.

@@ -1,8 +1,8 @@
-import Engine
 import Fixtures
 import Foundation
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 import Testing
 
 /// What every plugin must do, whatever it is for.

@@ -1,9 +1,9 @@
 import Dispatch
-import Engine
 import Fixtures
 import Foundation
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 import Synchronization
 import Testing
 

@@ -1,9 +1,9 @@
-import Engine
 import Fixtures
 import Foundation
 import Glibc
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 import Synchronization
 import Testing
 import Vips

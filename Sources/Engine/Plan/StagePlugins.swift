@@ -1,6 +1,7 @@
 import Configuration
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 
 /// The plugins of the configured stages, with their manifests.
 struct StagePlugins {

@@ -2,6 +2,7 @@ import Configuration
 import Dispatch
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 import Synchronization
 
 /// A running stage: its queue, and the instances of its plugin.

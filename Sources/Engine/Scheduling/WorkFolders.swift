@@ -1,6 +1,7 @@
 import Catalog
 import Files
 import PipelineModel
+import PluginHost
 
 /// The folders below `work/` that receive jobs' results, one per attempt.
 struct WorkFolders: Sendable {
@@ -20,7 +21,7 @@ struct WorkFolders: Sendable {
   /// Whether a name belongs to an attempt, a worker or an interrupted removal.
   private static func isOurs(_ name: BytePath) -> Bool {
     var rest = name.bytes[...]
-    for prefix in [WorkerLane.namePrefix, Descriptor.removedPrefix]
+    for prefix in [WorkerFolder.namePrefix, Descriptor.removedPrefix]
     where rest.starts(with: prefix.utf8) {
       rest = rest.dropFirst(prefix.utf8.count)
       break

@@ -1,6 +1,6 @@
-import Engine
 import Files
 import PipelineModel
+import PluginHost
 
 /// Checks whether control groups also enforce workers' memory limits. Source: cgroups(7).
 struct ControlGroupCheck: DoctorCheck {

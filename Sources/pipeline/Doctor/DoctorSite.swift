@@ -1,8 +1,9 @@
 import Configuration
-import Engine
 import Files
 import Ingest
 import PipelineModel
+import PluginHost
+import PluginTesting
 
 /// What `doctor` checks: this machine and the location of a library.
 struct DoctorSite {

@@ -1,4 +1,4 @@
-import Engine
+import PluginHost
 
 /// Checks whether the program can approve workers' new threads and processes.
 struct ForkCheck: DoctorCheck {

@@ -2,6 +2,7 @@ import Configuration
 import Engine
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 
 /// Checks whether each plugin found and each stage can be used.
 struct PluginsCheck: DoctorCheck {

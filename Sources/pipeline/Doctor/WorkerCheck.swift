@@ -1,6 +1,7 @@
 import Engine
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 
 /// Checks whether a worker starts, enters its sandbox and answers.
 struct WorkerCheck: DoctorCheck {

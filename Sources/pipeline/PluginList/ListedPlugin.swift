@@ -2,6 +2,7 @@ import Configuration
 import Engine
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 
 /// A plugin library that was found, or a plugin that a stage starts by a command.
 struct ListedPlugin {

@@ -4,6 +4,7 @@ import Files
 import Glibc
 import Ingest
 import PipelineModel
+import PluginHost
 
 /// A library that this process has locked, with a valid configuration; nothing
 /// in the library was read or changed yet.

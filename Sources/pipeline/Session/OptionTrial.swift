@@ -3,6 +3,8 @@ import Engine
 import Files
 import PipelineModel
 import PipelinePlugin
+import PluginHost
+import PluginTesting
 
 /// Checks stages' options by sending them to the plugins, as a run would.
 ///

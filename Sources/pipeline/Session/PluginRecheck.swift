@@ -2,6 +2,7 @@ import Configuration
 import Dispatch
 import Engine
 import Ingest
+import PluginHost
 import Synchronization
 
 /// Rechecks unusable plugins while `watch` runs.

@@ -4,6 +4,7 @@ import Engine
 import Ingest
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 
 /// `plan` and `run --dry-run`: reports what a run would do, without locking or changing anything.
 struct PreviewSession {

@@ -4,6 +4,7 @@ import Engine
 import Files
 import Ingest
 import PipelineModel
+import PluginHost
 
 /// A library opened for changes, with its stages ready to run.
 struct WorkingSession {

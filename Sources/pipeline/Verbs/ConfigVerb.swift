@@ -2,6 +2,7 @@ import Configuration
 import Engine
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 
 /// `pipeline config`: checks or prints the configuration.
 enum ConfigVerb: Verb {

@@ -1,7 +1,8 @@
 import Configuration
-import Engine
 import Files
 import PipelineModel
+import PluginHost
+import PluginTesting
 
 /// `pipeline plugins new`: makes a folder with a working plugin as a starting point.
 extension PluginsVerb {

@@ -4,6 +4,8 @@ import Files
 import Glibc
 import PipelineModel
 import PipelinePlugin
+import PluginHost
+import PluginTesting
 
 /// `pipeline plugins test`: checks a plugin against the requirements in docs/plugins.md.
 extension PluginsVerb {
@@ -21,7 +23,8 @@ extension PluginsVerb {
     let path = context.path(try context.operand(1, "The plugin's PATH"))
     let plugin = try plugin(at: path)
     let bench = try CheckBench(
-      plugin, options: try chosenOptions(context), files: try chosenFiles(context),
+      plugin, program: "pipeline \(Pipeline.version)", options: try chosenOptions(context),
+      files: try chosenFiles(context),
       identify: identifier(context), allowance: try chosenAllowance(context),
       secrets: secrets(context))
     let console = context.console

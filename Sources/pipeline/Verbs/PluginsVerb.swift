@@ -2,6 +2,8 @@ import Configuration
 import Engine
 import PipelineModel
 import PipelinePlugin
+import PluginHost
+import PluginTesting
 
 /// `pipeline plugins`: lists plugins, shows their options, tests one or creates one.
 enum PluginsVerb: Verb {

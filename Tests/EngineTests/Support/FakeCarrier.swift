@@ -6,7 +6,7 @@ import PipelineModel
 import PipelinePlugin
 import Synchronization
 
-@testable import Engine
+@testable import PluginHost
 
 /// A plugin in the test itself, behind the same protocol as every other.
 final class FakeCarrier: Carrier {

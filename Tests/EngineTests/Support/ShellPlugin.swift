@@ -4,7 +4,7 @@ import Fixtures
 import PipelineModel
 import PipelinePlugin
 
-@testable import Engine
+@testable import PluginHost
 
 /// A plugin in a few lines of shell, for workers that do what a test wants.
 struct ShellPlugin {

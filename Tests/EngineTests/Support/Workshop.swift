@@ -10,6 +10,7 @@ import Synchronization
 import Testing
 
 @testable import Engine
+@testable import PluginHost
 
 /// A library with a real catalog and originals, and engines on it.
 final class Workshop {

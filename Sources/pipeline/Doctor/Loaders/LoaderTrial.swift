@@ -1,6 +1,7 @@
 import Files
 import PipelineModel
 import PipelinePlugin
+import PluginTesting
 
 /// Runs the bundled plugins on small pictures.
 struct LoaderTrial {
@@ -44,9 +45,9 @@ struct LoaderTrial {
   /// Each of its blocks has a single colour, so JPEG keeps all pixels in any orientation.
   func orientation() throws(FileError) -> Finding {
     let name = "orientation"
-    let facts = try self.facts(of: PackageResources.turned_jpg)
-    let turned = try thumbnail.run(PackageResources.turned_jpg, facts: facts)
-    let upright = try thumbnail.run(PackageResources.upright_jpg)
+    let facts = try self.facts(of: BuiltInSamples.turnedJPEG)
+    let turned = try thumbnail.run(BuiltInSamples.turnedJPEG, facts: facts)
+    let upright = try thumbnail.run(BuiltInSamples.uprightJPEG)
     guard case .done = turned.result, case .done = upright.result else {
       return Finding(
         name, .unknown, "No sample JPEG could be decoded.", advice: "See “decode jpeg”.")

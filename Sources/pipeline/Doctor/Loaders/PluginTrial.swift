@@ -5,6 +5,8 @@ import Files
 import Hashing
 import PipelineModel
 import PipelinePlugin
+import PluginHost
+import PluginTesting
 import Synchronization
 
 /// Runs a bundled plugin in a worker, as stages do, on one file at a time.

@@ -55,7 +55,7 @@ package struct PluginFinder: Sendable {
   package func all() throws(PluginFailure) -> [Found] { try all(upTo: nil) }
 
   /// Whether all folders can be read and none has the plugin.
-  func hasNo(_ id: String) -> Bool {
+  package func hasNo(_ id: String) -> Bool {
     // A folder that can't be read might contain it.
     (try? all())?.contains { $0.id == id } == false
   }

@@ -1,5 +1,5 @@
 /// A requirement that every plugin must meet.
-protocol PluginCheck: Sendable {
+package protocol PluginCheck: Sendable {
   /// What is checked, in one or two words.
   var name: String { get }
 
@@ -8,7 +8,7 @@ protocol PluginCheck: Sendable {
 }
 
 /// The outcome of a check that did not fail.
-enum CheckNote {
+package enum CheckNote {
   /// The requirement is met, with details.
   case passed(String)
   /// There was nothing to check, with the reason.
@@ -16,11 +16,11 @@ enum CheckNote {
 }
 
 /// A requirement that the plugin does not meet.
-struct CheckFailure: Error {
+package struct CheckFailure: Error {
   /// What happened, as a sentence.
-  let reason: String
+  package let reason: String
   /// What the plugin's author can do, as a sentence.
-  let advice: String
+  package let advice: String
 
   init(_ reason: String, advice: String) {
     self.reason = reason

@@ -1,6 +1,7 @@
 import Catalog
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 
 /// Stands in for an unusable plugin, so that its stage stays in the plan and its jobs wait.
 struct BrokenCarrier: Carrier {

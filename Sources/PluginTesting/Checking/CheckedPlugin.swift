@@ -1,9 +1,9 @@
-import Engine
 import Files
 import Glibc
 import Hashing
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 
 /// A running plugin that is sent one message at a time.
 final class CheckedPlugin {
@@ -40,7 +40,7 @@ final class CheckedPlugin {
   /// Sends “hello” and returns the manifest.
   func hello() throws(CheckFailure) -> PluginManifest {
     let version = HostMessage.currentProtocol
-    session.send(.hello(protocol: version, program: "pipeline \(Pipeline.version)"))
+    session.send(.hello(protocol: version, program: bench.program))
     switch try answer(to: "hello") {
     case .manifest(version, let manifest): return manifest
     case .manifest(let other, _):

@@ -1,13 +1,13 @@
 /// Runs all checks in order.
-struct PluginCheckRun {
-  enum Outcome {
+package struct PluginCheckRun {
+  package enum Outcome {
     case passed(String)
     case skipped(String)
     case failed(CheckFailure)
   }
 
   /// In the order in which a plugin is written: prerequisites of a check come first.
-  static let checks: [any PluginCheck] = [
+  package static let checks: [any PluginCheck] = [
     HandshakeCheck(), ManifestContentCheck(), OptionsSchemaCheck(), CreationCheck(),
     GoodFilesCheck(), BadFilesCheck(), DeterminismCheck(), EstimateCheck(),
     UnknownMessageCheck(), CancellationCheck(), EndOfInputCheck(), WritingCheck(),
@@ -18,7 +18,9 @@ struct PluginCheckRun {
   ///
   /// - Parameter report: called after each check.
   /// - Returns: how many failed.
-  static func run(_ bench: CheckBench, report: (any PluginCheck, Outcome) -> Void) -> Int {
+  package static func run(
+    _ bench: CheckBench, report: (any PluginCheck, Outcome) -> Void
+  ) -> Int {
     var failed = 0
     for check in checks {
       let outcome = outcome(of: check, bench)

@@ -4,7 +4,10 @@ import PipelineModel
 import PipelinePlugin
 
 /// A worker's folder: `in/`, which it may read, and `out/`, which it may write.
-struct WorkerFolder: Sendable {
+package struct WorkerFolder: Sendable {
+  /// The prefix of the names of workers' folders; a number follows.
+  package static let namePrefix = "worker-"
+
   var inputPath: BytePath { input.path }
   var outputPath: BytePath { output.path }
 

@@ -1,13 +1,15 @@
-import Configuration
-import Engine
+package import Configuration
 import Files
 import Glibc
-import PipelineModel
-import PipelinePlugin
+package import PipelineModel
+package import PipelinePlugin
+package import PluginHost
 
 /// The environment of a plugin's conformance checks: its inputs and what is known so far.
-final class CheckBench {
+package final class CheckBench {
   let plugin: WorkerLaunch.Plugin
+  /// The program's name and version, as the plugin is told.
+  let program: String
   /// The options from the command line.
   let givenOptions: JSONValue
   private(set) var samples: [CheckSample] = []
@@ -34,11 +36,12 @@ final class CheckBench {
   ///   - identify: the plugin that determines media types; `nil` if there is none.
   ///   - allowance: what the plugin may do beyond the sandbox.
   ///   - secrets: the files no plugin may read although they are next to it.
-  init(
-    _ plugin: WorkerLaunch.Plugin, options: JSONValue, files: [BytePath], identify: BytePath?,
-    allowance: StageAllowance = StageAllowance(), secrets: PluginSecrets
+  package init(
+    _ plugin: WorkerLaunch.Plugin, program: String, options: JSONValue, files: [BytePath],
+    identify: BytePath?, allowance: StageAllowance = StageAllowance(), secrets: PluginSecrets
   ) throws {
     self.plugin = plugin
+    self.program = program
     self.allowance = allowance
     self.secrets = secrets
     givenOptions = options

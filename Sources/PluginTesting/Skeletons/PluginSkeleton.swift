@@ -1,23 +1,23 @@
-import Files
-import PipelineModel
+package import Files
+package import PipelineModel
 
 /// The files of a working plugin for its author to change.
-struct PluginSkeleton {
+package struct PluginSkeleton {
   /// A file, at the top level or in one subfolder.
-  struct File {
-    let path: BytePath
+  package struct File {
+    package let path: BytePath
     let bytes: [UInt8]
     var mode: UInt32 = 0o644
   }
 
-  let files: [File]
+  package let files: [File]
   /// The command that builds it, run in its folder; `nil` if it needs no build.
-  let build: String?
+  package let build: String?
   /// The path to pass to `plugins test`, relative to its folder.
-  let product: String
+  package let product: String
 
   /// Makes the files of a plugin.
-  init(id: String, language: PluginLanguage) {
+  package init(id: String, language: PluginLanguage) {
     switch language {
     case .c:
       files = [
@@ -54,7 +54,7 @@ struct PluginSkeleton {
   }
 
   /// Writes the files into an empty folder.
-  func write(into folder: Descriptor) throws(FileError) {
+  package func write(into folder: Descriptor) throws(FileError) {
     for file in files {
       var place = folder
       for part in file.path.components.dropLast() {

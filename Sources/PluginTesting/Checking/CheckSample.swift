@@ -1,4 +1,3 @@
-import Engine
 import PipelineModel
 
 /// A test file for a plugin.
@@ -16,10 +15,10 @@ struct CheckSample {
 
   /// One small picture in common formats, and a text; each is less than 2 KiB.
   static let builtIn: [(name: String, bytes: [UInt8])] = [
-    ("picture.jpg", PackageResources.picture_jpg), ("picture.png", PackageResources.picture_png),
-    ("picture.gif", PackageResources.picture_gif), ("picture.bmp", PackageResources.picture_bmp),
-    ("picture.webp", PackageResources.picture_webp),
-    ("picture.tiff", PackageResources.picture_tiff), ("text.txt", PackageResources.text_txt),
+    ("picture.jpg", BuiltInSamples.jpeg), ("picture.png", BuiltInSamples.png),
+    ("picture.gif", BuiltInSamples.gif), ("picture.bmp", BuiltInSamples.bmp),
+    ("picture.webp", BuiltInSamples.webp), ("picture.tiff", BuiltInSamples.tiff),
+    ("text.txt", BuiltInSamples.text),
   ]
 
   /// Variants such as bad disks and attackers produce.

@@ -1,23 +1,23 @@
-import Files
+package import Files
 import Glibc
-import PipelineModel
+package import PipelineModel
 
 /// A temporary folder for checks, removed with the object.
-final class CheckFolder {
+package final class CheckFolder {
   /// The absolute path without symbolic links.
-  let path: BytePath
+  package let path: BytePath
   private let parent: Descriptor
   private let folder: Descriptor
 
   /// Makes it in `$TMPDIR`, by default in `/tmp`.
-  convenience init() throws(FileError) {
+  package convenience init() throws(FileError) {
     try self.init(
       in: BytePath(getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"),
       named: "pipeline-check-")
   }
 
   /// Makes it in another folder, with a name prefix.
-  init(in place: BytePath, named prefix: String) throws(FileError) {
+  package init(in place: BytePath, named prefix: String) throws(FileError) {
     let place = try FileSystem.realPath(of: place)
     // mkdtemp(3) replaces the X's to make the name unique.
     let pattern = place.appending("\(prefix)XXXXXX")
@@ -34,7 +34,7 @@ final class CheckFolder {
   }
 
   /// Writes a file, replacing one of the same name.
-  func write(_ bytes: [UInt8], as name: BytePath) throws(FileError) -> BytePath {
+  package func write(_ bytes: [UInt8], as name: BytePath) throws(FileError) -> BytePath {
     let file = try Descriptor.open(
       name, in: folder, flags: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600)
     try file.write(bytes)

@@ -1,12 +1,12 @@
-import Configuration
-import Files
+package import Configuration
+package import Files
 import Glibc
-import PipelineModel
+package import PipelineModel
 
 /// What is at a path now, as a run would see it.
-enum DiskLook {
+package enum DiskLook {
   /// Why a file is not complete yet.
-  enum Wait {
+  package enum Wait {
     /// It was changed within the settle window; the remaining time.
     case quiet(Duration)
     /// A process has it open for writing.
@@ -27,8 +27,9 @@ enum DiskLook {
   ///   - path: an absolute path.
   ///   - home: the source and the path relative to it; `nil` outside all sources.
   ///   - library: the library's own folders, which no run ingests.
-  init(_ path: BytePath, home: (source: SourceConfiguration, path: BytePath)?, library: [BytePath])
-  {
+  package init(
+    _ path: BytePath, home: (source: SourceConfiguration, path: BytePath)?, library: [BytePath]
+  ) {
     let status: FileStatus
     do throws(FileError) {
       status = try FileSystem.status(of: path)

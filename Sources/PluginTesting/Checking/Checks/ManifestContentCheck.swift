@@ -1,6 +1,6 @@
-import Engine
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 
 /// Its manifest is valid.
 struct ManifestContentCheck: PluginCheck {

@@ -1,22 +1,22 @@
-import Catalog
-import Configuration
+package import Catalog
+package import Configuration
 import Files
-import PipelineModel
+package import PipelineModel
 
 /// The state of a path, its reason, and what happens next.
-struct PathExplanation {
+package struct PathExplanation {
   /// The state in the catalog; `ignored`, `settling` or `unseen` if no run has seen the path.
-  var state: String
+  package var state: String
   /// The reason, as a sentence; the rule for an ignored path.
-  var reason: String?
+  package var reason: String?
   /// What happens next, as a sentence.
-  var next: String
-  var asset: AssetID?
-  var seenAt: Timestamp?
+  package var next: String
+  package var asset: AssetID?
+  package var seenAt: Timestamp?
   /// Whether the path has changed since the state was recorded.
-  var hasChanged = false
+  package var hasChanged = false
   /// How long the file must stay unchanged to be complete.
-  var settlesIn: Duration?
+  package var settlesIn: Duration?
 
   /// Combines what the catalog and the disk say about a path.
   ///
@@ -24,7 +24,7 @@ struct PathExplanation {
   ///   - known: the path's record in the catalog.
   ///   - look: what is at the path now.
   ///   - source: the configured source that contains it.
-  init(known: Sighting?, look: DiskLook, source: SourceConfiguration?) {
+  package init(known: Sighting?, look: DiskLook, source: SourceConfiguration?) {
     if let known {
       self.init(known, look, source)
     } else {
@@ -187,7 +187,7 @@ struct PathExplanation {
   }
 
   /// Seconds, rounded up to tenths.
-  static func seconds(_ duration: Duration) -> Double {
+  package static func seconds(_ duration: Duration) -> Double {
     (duration / .milliseconds(100)).rounded(.up) / 10
   }
 

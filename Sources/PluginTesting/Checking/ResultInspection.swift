@@ -1,9 +1,9 @@
-import Engine
 import Files
 import Glibc
 import Hashing
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 
 /// Inspects a result and the files that it names.
 struct ResultInspection {

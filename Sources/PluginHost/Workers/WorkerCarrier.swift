@@ -22,7 +22,7 @@ package final class WorkerCarrier: Carrier {
   }
 
   /// Creates a carrier for a known manifest.
-  init(_ program: WorkerProgram, manifest: PluginManifest) {
+  package init(_ program: WorkerProgram, manifest: PluginManifest) {
     self.program = program
     self.manifest = manifest
     let support = SandboxSupport.probe()

@@ -77,12 +77,9 @@ final class WorkerLane: Lane {
 
   private static let numbers = Atomic(0)
 
-  /// The prefix of the names of workers' folders; a number follows.
-  static let namePrefix = "worker-"
-
   /// Returns a folder name that no lane of this process has used.
   static func newName() -> BytePath {
-    BytePath("\(namePrefix)\(numbers.wrappingAdd(1, ordering: .relaxed).newValue)")
+    BytePath("\(WorkerFolder.namePrefix)\(numbers.wrappingAdd(1, ordering: .relaxed).newValue)")
   }
 
   init(

@@ -1,10 +1,10 @@
-import Files
+package import Files
 import Glibc
-import PipelineModel
+package import PipelineModel
 
 /// Identifies the process that works in a worker's folder, so that the next program can end it if
 /// it outlives this one.
-struct WorkerRecord: Codable {
+package struct WorkerRecord: Codable {
   var process: Int32
   /// Start time in ticks since boot.
   var start: Int
@@ -21,7 +21,7 @@ struct WorkerRecord: Codable {
   }
 
   /// Kills the process group that worked in a folder, if any of it is left.
-  static func endSurvivors(of folder: BytePath, in work: Descriptor) {
+  package static func endSurvivors(of folder: BytePath, in work: Descriptor) {
     // A folder without a record belonged to no worker.
     guard let opened = try? Descriptor.openFolder(folder, in: work, followsLinks: false),
       let bytes = try? opened.readFile(name, limit: 4096),
