@@ -33,7 +33,6 @@ extension ByteReader {
     return boxes
   }
 
-  /// The boxes of the whole file.
   func boxes() -> [Box] { boxes(in: 0..<size) }
 
   /// The first box at a path of types within a range.

@@ -222,7 +222,6 @@ private struct Markup {
 }
 
 extension String {
-  /// The text without leading and trailing white space.
   var trimmed: String {
     guard let first = firstIndex(where: { !$0.isWhitespace }),
       let last = lastIndex(where: { !$0.isWhitespace })

@@ -193,7 +193,6 @@ extension Connection {
     return Int(sqlite3_changes64(handle))
   }
 
-  /// Reads all rows.
   func all<Value>(
     _ sql: String, _ values: any SQLBindable...,
     read: (Statement) throws(CatalogError) -> Value
@@ -206,7 +205,6 @@ extension Connection {
     return rows
   }
 
-  /// Reads the first row, if any.
   func first<Value>(
     _ sql: String, _ values: any SQLBindable...,
     read: (Statement) throws(CatalogError) -> Value
@@ -234,7 +232,6 @@ extension Connection {
     while try statement.step() { try body(statement) }
   }
 
-  /// Runs several statements without parameters.
   func executeScript(_ script: String) throws(CatalogError) {
     try requireOpen()
     let code = sqlite3_exec(handle, script, nil, nil, nil)

@@ -1,6 +1,5 @@
 import PipelineModel
 
-/// A value to bind to a statement.
 enum SQLValue: Sendable {
   case null
   case integer(Int64)
@@ -9,7 +8,6 @@ enum SQLValue: Sendable {
   case blob([UInt8])
 }
 
-/// A type whose values can be bound to a statement.
 protocol SQLBindable {
   var sqlValue: SQLValue { get }
 }

@@ -56,7 +56,6 @@ extension Catalog {
   }
 }
 
-/// A running row.
 struct RunningRow {
   var id: Int64
   var fingerprint: Int64

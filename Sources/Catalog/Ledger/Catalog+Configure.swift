@@ -124,7 +124,6 @@ extension CatalogWriter {
     try progress.write(connection)
   }
 
-  /// Inserts or updates the row of a stage.
   private func record(
     _ definition: StageDefinition, at position: Int, needing earlier: [String: ConfiguredStage]
   ) throws(CatalogError) -> ConfiguredStage {

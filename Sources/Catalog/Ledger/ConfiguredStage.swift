@@ -1,6 +1,5 @@
 /// A recorded stage.
 struct ConfiguredStage {
-  /// The ID of its row.
   var id: Int64
   var name: String
   /// The row ID of its fingerprint.

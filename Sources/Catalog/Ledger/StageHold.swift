@@ -1,11 +1,9 @@
 /// The effect of a held stage on its ready rows, in SQL over `stage` and `ledger`.
 enum StageHold {
-  /// The class of a row's failure.
   static let failureClass = """
     CASE WHEN ledger.state = 'ready' AND stage.held IS NOT NULL THEN 'environment' \
     ELSE ledger.class END
     """
-  /// The reason of a row's state.
   static let reason = """
     CASE WHEN ledger.state = 'ready' AND stage.held IS NOT NULL THEN stage.held \
     ELSE ledger.reason END

@@ -46,7 +46,6 @@ enum AssetLine {
     FROM page ORDER BY id
     """
 
-  /// A fact of the `identify` stage, as JSON.
   private static func fact(_ name: String) -> String { "ifnull(facts -> '\(name)', 'null')" }
 
   /// Formats milliseconds since 1970 as RFC 3339.

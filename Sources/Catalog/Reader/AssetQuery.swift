@@ -25,7 +25,6 @@ enum AssetQuery {
       WHERE job.asset = asset.id ORDER BY stage.position LIMIT 1)
     """
 
-  /// The joined tables for the columns of an asset.
   static let tables = """
     asset CROSS JOIN original ON original.digest = asset.digest
       CROSS JOIN source ON source.id = asset.source
@@ -40,7 +39,6 @@ enum AssetQuery {
     FROM \(renditionTables)
     """
 
-  /// The joined tables for the renditions of an asset.
   static let renditionTables = """
     job CROSS JOIN stage ON stage.id = job.stage AND stage.active = 1
       CROSS JOIN rendition ON rendition.ledger IN (job.ledger, job.previous_ledger)

@@ -125,14 +125,12 @@ extension CatalogReader {
 }
 
 extension Connection {
-  /// The renditions of an asset, in the order of stages and names.
   fileprivate func renditions(of id: AssetID) throws(CatalogError) -> [RenditionRecord] {
     try all(
       AssetQuery.renditions + " WHERE job.asset = ? ORDER BY stage.position, rendition.name", id
     ) { (row) throws(CatalogError) in try row.rendition(1) }
   }
 
-  /// A page of assets with their renditions.
   fileprivate func assets(
     _ query: String, after last: AssetID?
   ) throws(CatalogError) -> [AssetRecord] {

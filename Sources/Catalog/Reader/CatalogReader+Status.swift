@@ -66,7 +66,6 @@ extension Connection {
     return Dictionary(rows, uniquingKeysWith: +)
   }
 
-  /// Counts the rows of each configured stage by state.
   func backlog() throws(CatalogError) -> [String: [LedgerState: Int]] {
     let rows = try all(
       """

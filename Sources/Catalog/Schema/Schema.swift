@@ -12,7 +12,6 @@ enum Schema {
   /// The version that this program writes.
   static var version: Int { migrations.count }
 
-  /// The kind of a database file.
   enum Condition {
     /// An empty file: its creation was interrupted.
     case empty
