@@ -1,6 +1,7 @@
 extension Catalog {
-  /// Returns files of renditions that nothing refers to any more, as paths below
-  /// the library, and takes them off the list: they are the caller's to remove.
+  /// Takes the unreferenced rendition files off the list.
+  ///
+  /// - Returns: their paths below the library, for the caller to remove.
   package func takeDiscardedFiles() throws(CatalogError) -> [String] {
     try write { (writer) throws(CatalogError) in try writer.takeDiscardedFiles() }
   }

@@ -1,18 +1,18 @@
 package import PipelineModel
 
 extension Catalog {
-  /// The key of the setting that says which fact of the manifest is known.
+  /// The key of the setting that names the last applied fact of the manifest.
   package static let manifestMark = "manifest.fact"
 
-  /// Makes changes in one transaction and remembers how far the manifest is contained.
+  /// Applies changes in one transaction and records the manifest position.
   ///
-  /// Runs come first, then assets, the rest follows in its order. Making the same
-  /// changes twice does no harm, so that a replay may begin too early. A reference
-  /// to an asset or a run that is not there becomes none.
+  /// Runs are applied first, then assets, then the rest in order. Applying changes
+  /// twice is harmless, so a replay may start too early. References to missing
+  /// assets or runs become `NULL`.
   ///
-  /// - Parameter manifestPosition: the position behind the last of the changes;
-  ///   one below the recorded position is ignored.
-  /// - Parameter mark: a text that is kept under `manifestMark`; `nil` leaves that as it is.
+  /// - Parameter manifestPosition: the position after the last change; ignored if
+  ///   below the recorded position.
+  /// - Parameter mark: a text to store under `manifestMark`; `nil` keeps the old one.
   package func apply(
     _ changes: [CatalogChange], manifestPosition: Int64, mark: String? = nil
   ) throws(CatalogError) {
@@ -29,17 +29,17 @@ extension Catalog {
         }
         return withdrawn
       }
-      // Remembered only now, because the transaction might not have been kept.
+      // Only after the commit, which may fail.
       writer.withdrawn.merge(withdrawn) { $1 }
     }
   }
 
-  /// Returns the assets with these bytes, those in the trash last, else in key order.
+  /// Returns the assets with these bytes in key order, those in the trash last.
   package func assets(with digest: Digest) throws(CatalogError) -> [AssetID] {
     try read { (connection) throws(CatalogError) in try connection.assets(with: digest) }
   }
 
-  /// Returns what is known of a path, or `nil`.
+  /// Returns the sighting of a path, or `nil`.
   package func sighting(
     source: BytePath, path: BytePath
   ) throws(CatalogError) -> Sighting? {
@@ -56,12 +56,12 @@ extension Catalog {
     }
   }
 
-  /// The sightings of a source that have a row, as they are now, in the byte order of their paths.
+  /// Returns a cursor over the current sighting rows of a source, in the byte order of their paths.
   package func sightings(of source: BytePath) throws(CatalogError) -> SightingCursor {
     try SightingCursor(catalog: path, source: source, awaitingRemoval: false)
   }
 
-  /// The sightings of a source whose bytes are safe and that are still to be removed.
+  /// Returns a cursor over the sightings whose bytes are safe and whose files are still to be removed.
   package func sightingsAwaitingRemoval(
     of source: BytePath
   ) throws(CatalogError) -> SightingCursor {
@@ -70,13 +70,13 @@ extension Catalog {
 }
 
 extension CatalogWriter {
-  /// Makes changes, in the caller's transaction.
+  /// Applies changes in the caller's transaction.
   ///
-  /// - Returns: attempts whose rows went with their asset.
+  /// - Returns: attempts whose rows were deleted with their asset.
   fileprivate func make(
     _ changes: [CatalogChange]
   ) throws(CatalogError) -> [AttemptToken: WithdrawnRow] {
-    // One that an earlier transaction made may not have been kept.
+    // The earlier transaction that inserted it may have been rolled back.
     lastSource = nil
     var withdrawn: [AttemptToken: WithdrawnRow] = [:]
     for case .run(let run) in changes { try add(run) }
@@ -114,7 +114,7 @@ extension CatalogWriter {
     return withdrawn
   }
 
-  /// Records a run that only the manifest speaks of; of one that is recorded as such, its counters.
+  /// Records a run known only from the manifest; updates the counters if it is recorded as such.
   private func add(_ run: RunRecord) throws(CatalogError) {
     try connection.execute(
       """
@@ -124,7 +124,7 @@ extension CatalogWriter {
       """, run.id, run.verb, run.startedAt, run.endedAt, try Catalog.json(run.counters))
   }
 
-  /// Records a new asset with its jobs; leaves one alone that is there.
+  /// Records a new asset with its jobs, unless it exists.
   fileprivate func add(_ asset: NewAsset) throws(CatalogError) {
     let isNewOriginal =
       try connection.execute(
@@ -161,11 +161,10 @@ extension CatalogWriter {
       WHERE stage.active = 1
       ON CONFLICT DO NOTHING
       """, asset.digest, asset.id)
-    // Only bytes that were there before have rows on which new ones may wait no longer.
+    // Only known bytes have finished rows that the new rows need not wait for.
     if !isNewOriginal { try touch(asset.digest) }
   }
 
-  /// Records the state of a path.
   fileprivate func record(_ sighting: Sighting) throws(CatalogError) {
     let source = try sourceID(sighting.source)
     if try isImplied(sighting, source: source) {
@@ -189,7 +188,7 @@ extension CatalogWriter {
       sighting.awaitsRemoval)
   }
 
-  /// The row of a source, which is made on first use.
+  /// The row of a source, inserted on first use.
   private func sourceID(_ path: BytePath) throws(CatalogError) -> Int64 {
     if let lastSource, lastSource.path == path { return lastSource.id }
     let id: Int64

@@ -2,11 +2,10 @@ package import PipelineModel
 
 /// The list of originals that were deleted for good and are still to be removed.
 ///
-/// It is kept in the transactions that apply the facts of the manifest: the deletion of the last
-/// asset of some bytes puts them on it, a new asset or a file that was let go for their sake takes
-/// them off.
+/// The transactions that apply the manifest's facts maintain it: deleting the last asset with some
+/// bytes adds them; a new asset, or a duplicate discarded because of them, removes them.
 extension Catalog {
-  /// Takes originals off the list: they are removed, or not to be removed.
+  /// Takes originals off the list, because they are removed or must stay.
   package func forgetDeletions(of digests: [Digest]) throws(CatalogError) {
     guard !digests.isEmpty else { return }
     try write { (writer) throws(CatalogError) in
@@ -14,7 +13,7 @@ extension Catalog {
     }
   }
 
-  /// Whether the list is complete; not where an older version has kept the catalog.
+  /// Whether the list is complete; false in a catalog from an older version.
   package var knowsDeletions: Bool {
     get throws(CatalogError) {
       try read { (connection) throws(CatalogError) in
@@ -23,10 +22,9 @@ extension Catalog {
     }
   }
 
-  /// Compares the list with some facts of the manifest, in their order, that an older version
-  /// has applied.
+  /// Updates the list for facts of the manifest, in order, that an older version applied.
   ///
-  /// - Parameter isLast: whether the list is complete then.
+  /// - Parameter isLast: whether these facts complete the list.
   package func addDeletions(
     _ facts: [DeletionFact], isLast: Bool
   ) throws(CatalogError) {
@@ -45,16 +43,16 @@ extension Catalog {
   }
 }
 
-/// What a fact of the manifest says about the deletion of bytes.
+/// The effect of a fact of the manifest on the deletion of bytes.
 package enum DeletionFact: Hashable, Sendable {
-  /// An asset of them was deleted.
+  /// An asset with these bytes was deleted.
   case deleted(DeletedOriginal)
-  /// An asset was made of them, or a file was let go for their sake.
+  /// An asset was made from these bytes, or a duplicate of them was discarded.
   case relied(on: Digest)
 }
 
 extension CatalogReader {
-  /// Returns whether an original waits for `gc`, because it was deleted for good.
+  /// Returns whether an original was deleted for good and waits for `gc`.
   package func isDeleted(_ digest: Digest) throws(CatalogError) -> Bool {
     try read { (connection) throws(CatalogError) in
       try connection.first("SELECT 1 FROM deletion WHERE digest = ?", digest) { _ in true }
@@ -81,7 +79,7 @@ extension CatalogReader {
 }
 
 extension CatalogWriter {
-  /// Puts bytes on the list of deleted ones.
+  /// Adds an original to the list.
   func note(_ original: DeletedOriginal) throws(CatalogError) {
     try connection.execute(
       """
@@ -90,7 +88,7 @@ extension CatalogWriter {
       """, original.digest, original.asset, original.sequence)
   }
 
-  /// Takes bytes off the list of deleted ones.
+  /// Removes an original from the list.
   func keep(_ digest: Digest) throws(CatalogError) {
     try connection.execute("DELETE FROM deletion WHERE digest = ?", digest)
   }

@@ -1,11 +1,10 @@
 import PipelineModel
 
 extension Catalog {
-  /// Removes, in one transaction, some of the sightings that assets imply and that an older version
-  /// of the program has kept; this one makes none.
+  /// Removes, in one transaction, sightings from an older version that assets imply.
   ///
-  /// - Parameter limit: among how many rows to look.
-  /// - Returns: whether there are more rows to look at.
+  /// - Parameter limit: how many rows to check.
+  /// - Returns: whether more rows remain to be checked.
   package func removeImpliedSightings(among limit: Int) throws(CatalogError) -> Bool {
     try write { (writer) throws(CatalogError) in try writer.removeImplied(among: limit) }
   }
@@ -36,7 +35,7 @@ extension CatalogWriter {
     return end != nil
   }
 
-  /// Returns whether the newest asset from a path says all that a sighting of it does.
+  /// Returns whether the newest asset from its path implies a sighting.
   func isImplied(_ sighting: Sighting, source: Int64) throws(CatalogError) -> Bool {
     guard sighting.state == .imported, sighting.identity == nil, sighting.reason == nil,
       !sighting.awaitsRemoval, let asset = sighting.asset
@@ -50,7 +49,7 @@ extension CatalogWriter {
     } ?? false
   }
 
-  /// Removes the row of a path if the newest asset from there says all that it says.
+  /// Removes the row of a path if the newest asset from there implies it.
   func removeImplied(source: BytePath, path: BytePath) throws(CatalogError) {
     try connection.execute(
       """
@@ -59,7 +58,7 @@ extension CatalogWriter {
       """, source, path)
   }
 
-  /// Gives the path of an asset that is to be deleted a row of its own, where it has none.
+  /// Inserts the implied row for the path of an asset that is about to be deleted.
   func keepImplied(by asset: AssetID) throws(CatalogError) {
     try connection.execute(
       """
@@ -70,7 +69,7 @@ extension CatalogWriter {
   }
 }
 
-/// The key of a row of `sighting`, and its text in a setting.
+/// The key of a row of `sighting`, stored as text in a setting.
 private struct SightingPlace {
   var source: Int64
   var path: BytePath
@@ -82,7 +81,7 @@ private struct SightingPlace {
     self.path = path
   }
 
-  /// Reads what `text` wrote; anything else is the place before all rows.
+  /// Parses `text`; invalid text is the place before all rows.
   init(_ text: String) {
     let parts = text.split(separator: " ")
     self.init(

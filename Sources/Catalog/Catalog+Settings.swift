@@ -1,14 +1,14 @@
 package import PipelineModel
 
 extension Catalog {
-  /// How far the manifest is contained in the catalog; 0 in a new one.
+  /// The manifest position up to which the catalog has applied facts; 0 in a new catalog.
   package var manifestPosition: Int64 {
     get throws(CatalogError) {
       try read { (connection) throws(CatalogError) in try connection.manifestPosition() }
     }
   }
 
-  /// Returns the newest key, after which the next ones are to sort.
+  /// Returns the newest asset key, after which new keys must sort.
   package func newestAssetID() throws(CatalogError) -> AssetID? {
     try read { (connection) throws(CatalogError) in
       try connection.first("SELECT max(id) FROM asset WHERE true") {
@@ -17,14 +17,14 @@ extension Catalog {
     }
   }
 
-  /// Returns what was kept under a key, or `nil`.
+  /// Returns the text stored under a key, or `nil`.
   package func setting(_ key: String) throws(CatalogError) -> String? {
     try read { (connection) throws(CatalogError) in
       try connection.first(Setting.read, "user." + key) { $0.text(0) }
     }
   }
 
-  /// Keeps a text under a key; `nil` forgets it.
+  /// Stores a text under a key; `nil` removes it.
   package func set(_ key: String, to value: String?) throws(CatalogError) {
     try write { (writer) throws(CatalogError) in
       if let value {
@@ -35,7 +35,7 @@ extension Catalog {
     }
   }
 
-  /// Returns the keys that begin with a text and have something kept under them.
+  /// Returns the stored keys that begin with a prefix.
   package func settings(beginningWith prefix: String) throws(CatalogError) -> [String] {
     let whole = "user." + prefix
     return try read { (connection) throws(CatalogError) in
@@ -46,7 +46,7 @@ extension Catalog {
     }
   }
 
-  /// Records that a run begins.
+  /// Records the start of a run.
   package func beginRun(_ run: RunRecord) throws(CatalogError) {
     let counters = try Self.json(run.counters)
     try write { (writer) throws(CatalogError) in
@@ -58,7 +58,7 @@ extension Catalog {
     }
   }
 
-  /// Records that a run ended, with the counters of its summary.
+  /// Records the end of a run, with the counters of its summary.
   package func endRun(
     _ id: AssetID, counters: [String: Int], at time: Timestamp
   ) throws(CatalogError) {
@@ -69,7 +69,7 @@ extension Catalog {
     }
   }
 
-  /// Writes a value as one line of JSON.
+  /// Encodes a value as one line of JSON.
   static func json(_ value: some Encodable) throws(CatalogError) -> String {
     do {
       return try JSONText.encode(value)
@@ -80,7 +80,7 @@ extension Catalog {
 }
 
 extension Connection {
-  /// How far the manifest is contained in the catalog.
+  /// The manifest position up to which the catalog has applied facts.
   func manifestPosition() throws(CatalogError) -> Int64 {
     try first(Setting.read, Setting.manifestPosition) { Int64($0.text(0)) ?? 0 } ?? 0
   }

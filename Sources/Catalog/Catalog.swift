@@ -1,12 +1,11 @@
 import CSQLite
 package import PipelineModel
 
-/// The records and the ledger in SQLite: the one connection that writes.
+/// The records and the ledger in SQLite, on the only writing connection.
 ///
-/// All work is done on one serial queue, and each method is one transaction
-/// that is durable when it returns. A method called from within another traps.
-/// Whoever opens a catalog holds the library's lock: there is never a second
-/// writer.
+/// All work runs on one serial queue. Each method is one transaction that is
+/// durable when it returns. Calling a method from within another traps.
+/// The caller must hold the library's lock, so there is never a second writer.
 package final class Catalog: Ledger, Sendable {
   let access: SerialAccess<CatalogWriter>
   /// The catalog's file.
@@ -18,22 +17,20 @@ package final class Catalog: Ledger, Sendable {
       label: "pipeline.catalog", try CatalogWriter(connection))
   }
 
-  /// Makes a new catalog for a library.
-  ///
-  /// A file that an interrupted `create` left is taken over.
+  /// Creates a catalog for a library, reusing an empty file from an interrupted `create`.
   ///
   /// - Parameters:
-  ///   - libraryID: the library's identity; `open` must be given the same.
-  ///   - isDraft: whether nobody needs the file if the process ends before `finishDraft`: then
-  ///     nothing of it is durable before, and after an error it is of no use.
-  /// - Throws: `.database` if there is a catalog already.
+  ///   - libraryID: the library's identity; pass the same to `open`.
+  ///   - isDraft: whether the file is useless until `finishDraft`: nothing is durable before,
+  ///     and after an error the file must be discarded.
+  /// - Throws: `.database` if a catalog exists.
   package static func create(
     at file: BytePath, libraryID: String, isDraft: Bool = false
   ) throws(CatalogError) -> Catalog {
     try Catalog(connectNew(file, libraryID: libraryID, isDraft: isDraft))
   }
 
-  /// Makes a catalog of a draft and closes it; its file is the caller's to flush.
+  /// Turns a draft into a catalog and closes it; the caller flushes the file.
   package func finishDraft() throws(CatalogError) {
     try access.sync { (writer) throws(CatalogError) in
       try writer.connection.execute("PRAGMA locking_mode = NORMAL")
@@ -42,44 +39,44 @@ package final class Catalog: Ledger, Sendable {
     }
   }
 
-  /// Opens the catalog of a library and brings an older one up to date.
+  /// Opens the catalog of a library and migrates an older one.
   ///
   /// - Throws: `.missing`, `.corrupt` (also if it belongs to another library)
-  ///   and `.newerVersion`; none of these has written anything.
+  ///   and `.newerVersion`, without having written anything.
   package static func open(
     at file: BytePath, libraryID: String
   ) throws(CatalogError) -> Catalog {
     try Catalog(connect(file, libraryID: libraryID))
   }
 
-  /// Returns the library that a catalog says it belongs to; changes nothing in it.
+  /// Returns the ID of the library that a catalog belongs to; does not change the file.
   ///
   /// - Throws: `.missing`, `.corrupt` and `.newerVersion`.
   package static func libraryID(of file: BytePath) throws(CatalogError) -> String? {
     try setting(Setting.library, of: file)
   }
 
-  /// Returns the stages as they were configured last, in their order; changes nothing.
+  /// Returns the last configured stages, in order; does not change the file.
   ///
   /// - Throws: `.missing`, `.corrupt` and `.newerVersion`.
   package static func stages(of file: BytePath) throws(CatalogError) -> [StageDefinition] {
     StageDefinition.all(json: try setting(Setting.stages, of: file) ?? "[]")
   }
 
-  /// Reads a setting of a catalog, whatever its version.
+  /// Reads a setting of a catalog of any version.
   private static func setting(
     _ key: String, of file: BytePath
   ) throws(CatalogError) -> String? {
-    // Without a log nobody writes, and reading with locks would leave one.
+    // Without a log nobody is writing, and reading with locks would leave one.
     let isLogged = CatalogReader.hasLog(file)
     let connection = try Connection(file, mode: isLogged ? .read : .readImmutable)
-    // Left as it is, its log included.
+    // Leave the file and its log unchanged.
     pipeline_sqlite_configure(connection.handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     _ = try Schema.check(connection)
     return try connection.first(Setting.read, key) { $0.text(0) }
   }
 
-  /// Closes the file; the catalog must not be used again.
+  /// Closes the file; do not use the catalog afterwards.
   package func close() throws(CatalogError) {
     try access.sync { (writer) throws(CatalogError) in writer.connection.close() }
   }
@@ -94,7 +91,7 @@ package final class Catalog: Ledger, Sendable {
     }
   }
 
-  /// Runs a body that only reads on the catalog's queue.
+  /// Runs a read-only body on the catalog's queue.
   func read<Value>(
     _ body: (Connection) throws(CatalogError) -> Value
   ) throws(CatalogError) -> Value {
@@ -109,7 +106,7 @@ extension Catalog {
     let connection = try Connection(file, mode: .create)
     guard case .empty = try Schema.condition(of: connection) else {
       throw CatalogError(
-        .database, "There is a file “\(file)” already, and it is not empty.", path: file)
+        .database, "The file “\(file)” already exists and is not empty.", path: file)
     }
     if isDraft { try connection.prepareDraft() } else { try connection.prepareWriting() }
     try connection.transaction { () throws(CatalogError) in
@@ -137,7 +134,7 @@ extension Catalog {
           path: file)
       }
     } catch {
-      // A file that is refused is left as it was, its log included.
+      // Leave a refused file and its log unchanged.
       pipeline_sqlite_configure(connection.handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
       throw error
     }
@@ -146,8 +143,10 @@ extension Catalog {
     return connection
   }
 
-  /// Brings an older file up to date. An index over all assets is sorted in a temporary file, because
-  /// there may be too many for the memory; or there, where no such file can be made.
+  /// Migrates an older file.
+  ///
+  /// Sorts the new index over all assets in a temporary file, since they may not fit into memory;
+  /// in memory if no such file can be made.
   private static func update(
     _ connection: Connection, from version: Int
   ) throws(CatalogError) {

@@ -2,11 +2,11 @@ package import PipelineModel
 
 /// Why the catalog could not be read or written.
 package struct CatalogError: Error, Hashable, Sendable {
-  /// What kind of trouble it is.
+  /// The kind of error.
   package enum Code: Hashable, Sendable {
-    /// There is no catalog.
+    /// The catalog does not exist.
     case missing
-    /// The file is damaged or no catalog.
+    /// The file is damaged or not a catalog.
     case corrupt
     /// A later version of the program made it.
     case newerVersion
@@ -14,15 +14,15 @@ package struct CatalogError: Error, Hashable, Sendable {
     case noSpace
     /// The file or folder can't be written.
     case readOnly
-    /// An attempt that has ended, or a rendition that was replaced, already.
+    /// The attempt has already ended, or the rendition was already replaced.
     case staleToken
-    /// Anything else that SQLite says.
+    /// Any other SQLite error.
     case database
   }
 
-  /// What kind of trouble it is.
+  /// The kind of error.
   package var code: Code
-  /// A sentence with the operation, and what to do where that is known.
+  /// A sentence that names the operation and, if known, the remedy.
   package var message: String
   /// The catalog's file.
   package var path: BytePath?

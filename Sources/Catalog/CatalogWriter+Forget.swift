@@ -1,21 +1,21 @@
 import PipelineModel
 
-/// What an attempt was about whose row is gone.
+/// The subject of an attempt whose row was deleted.
 struct WithdrawnRow {
-  /// The row of the fingerprint.
+  /// The ID of the fingerprint's row.
   var fingerprint: Int64
   var digest: Digest
   var asset: AssetID?
 }
 
-/// Deleting assets, with all that is about them alone.
+/// Deleting assets and everything that belongs to them alone.
 extension CatalogWriter {
-  /// Deletes an asset, and what is known of its bytes if no other asset has them.
+  /// Deletes an asset, and all records of its bytes if no other asset has them.
   ///
-  /// Files of renditions are put on the list of those to be removed. Attempts
-  /// that are under way go with their rows; what comes of them is passed over.
+  /// Adds rendition files to the list of files to remove. Deletes running attempts
+  /// with their rows; their results will be ignored.
   ///
-  /// - Parameter sequence: the place in the manifest of the fact that deletes the asset.
+  /// - Parameter sequence: the manifest sequence number of the fact that deletes the asset.
   /// - Returns: those attempts.
   func forget(
     _ id: AssetID, sequence: Int64?
@@ -46,7 +46,7 @@ extension CatalogWriter {
     return withdrawn
   }
 
-  /// The attempts that are under way at doomed rows which no job refers to.
+  /// The running attempts at doomed rows that no job refers to.
   private func withdrawDoomed() throws(CatalogError) -> [AttemptToken: WithdrawnRow] {
     let rows = try connection.all(
       """
@@ -66,7 +66,7 @@ extension CatalogWriter {
     return Dictionary(rows, uniquingKeysWith: { $1 })
   }
 
-  /// Passes over what came of an attempt whose row is gone; its files are to be removed.
+  /// Ignores the result of an attempt whose row was deleted, and lists its files for removal.
   ///
   /// - Returns: whether it is such an attempt.
   func passOver(
@@ -85,10 +85,10 @@ extension CatalogWriter {
     return true
   }
 
-  /// Says of the paths of an asset that is to be deleted what became of it.
+  /// Records on an asset's paths that it was deleted.
   ///
-  /// Where one awaits its removal, the next scan looks whether the file is there: without an asset it
-  /// is neither taken again nor removed.
+  /// If a path awaits removal, the next scan checks whether the file exists: without an asset, it
+  /// is neither imported again nor removed.
   func settlePaths(ofPurged asset: AssetID) throws(CatalogError) {
     try connection.execute(
       """
@@ -96,18 +96,17 @@ extension CatalogWriter {
       """, asset)
   }
 
-  /// Lets go of files that stay in their folders as duplicates of an asset that
-  /// is returned.
+  /// Updates the paths of files that stay in place as duplicates of a returned asset.
   ///
-  /// Those that the same run came across are returned with it. What a later run
-  /// saw is looked at again: nobody undid that run, and the bytes go.
+  /// Duplicates from the same run are returned with it. The next run checks those
+  /// from later runs again: these runs were not undone, and the bytes leave the library.
   func letGoOfDuplicates(of asset: AssetID) throws(CatalogError) {
     try connection.execute(
       """
       UPDATE sighting SET awaits_removal = 0,
         state = iif(later.run IS NULL, 'returned', 'settling'),
         reason = iif(later.run IS NULL, 'The run that saw it was undone.',
-          'The file that it was a duplicate of was returned; the next run looks at it again.')
+          'The original of this duplicate was returned; the next run checks this file again.')
       FROM (
         SELECT seen.source AS source, seen.path AS path,
           (SELECT min(run.id) FROM run

@@ -1,18 +1,18 @@
 import PipelineModel
 
-/// What the catalog's queue owns: the connection and what is remembered of its rows.
+/// The state owned by the catalog's queue: the connection, and data cached from its rows.
 final class CatalogWriter {
   let connection: Connection
-  /// The configured stages in topological order, as they are recorded.
+  /// The recorded stages, in topological order.
   var stages: [ConfiguredStage]
-  /// Attempts of this process whose rows went with their asset.
+  /// Attempts of this process whose rows were deleted with their asset.
   var withdrawn: [AttemptToken: WithdrawnRow] = [:]
-  /// The source that was asked for last in this transaction, as all changes of a group have one.
+  /// The last source used in this transaction; all changes of a group share one.
   var lastSource: (path: BytePath, id: Int64)?
-  /// The first attempt of this process: an older open one was interrupted.
+  /// The first attempt of this process; older open ones were interrupted.
   let firstAttempt: Int64
 
-  /// Tables of this connection alone, in memory, empty between transactions.
+  /// In-memory tables of this connection, empty between transactions.
   private static let temporaryTables = """
     CREATE TEMP TABLE touched (digest BLOB PRIMARY KEY) WITHOUT ROWID;
     CREATE TEMP TABLE claimed (position INTEGER PRIMARY KEY, ledger INTEGER NOT NULL UNIQUE);

@@ -1,17 +1,17 @@
-/// A box of an ISO base media file, or an atom of QuickTime's, which is the same.
+/// A box of an ISO base media file, or a QuickTime atom, which has the same layout.
 ///
 /// Source: ISO/IEC 14496-12, section 4.2.
 struct Box {
-  /// Four letters, in ISO 8859-1.
+  /// The four-character code, in ISO 8859-1.
   var type: String
-  /// Where its content is, without the header.
+  /// The range of its content, without the header.
   var content: Range<Int>
 }
 
 extension ByteReader {
-  /// The boxes of a range, in their order, up to the first that can't be one.
+  /// The boxes in a range, in order, up to the first invalid one.
   ///
-  /// Only headers are read, so a box behind any number of bytes is found.
+  /// Reads only headers, so it finds boxes after any number of bytes.
   func boxes(in range: Range<Int>) -> [Box] {
     var boxes: [Box] = []
     var at = range.lowerBound
@@ -19,7 +19,7 @@ extension ByteReader {
       guard var size = number(at: at, 4), let type = code(at: at + 4) else { break }
       var header = 8
       if size == 1 {
-        // Seven bytes are enough for any file; the eighth would overflow.
+        // Seven bytes suffice for any file; eight could overflow.
         guard number(at: at + 8, 1) == 0, let large = number(at: at + 9, 7) else { break }
         size = large
         header = 16
@@ -33,10 +33,9 @@ extension ByteReader {
     return boxes
   }
 
-  /// The boxes of the whole file.
   func boxes() -> [Box] { boxes(in: 0..<size) }
 
-  /// The first box of a path of types below a range.
+  /// The first box at a path of types within a range.
   func box(_ path: String..., in range: Range<Int>) -> Box? {
     var found: Box?
     for type in path {

@@ -1,9 +1,9 @@
-/// Bytes of a file or of memory, read by offset.
+/// A reader of bytes by offset, from a file or memory.
 ///
-/// What a file's structure asks for is read through a small window, and all
-/// of it together is bounded, so that no file makes a walk through it long.
+/// Reads through a small window and bounds the total, so that no file makes a
+/// walk through it long.
 package final class ByteReader {
-  /// The number of bytes that there are.
+  /// The total number of bytes.
   package let size: Int
   private let fetch: (_ offset: Int, _ count: Int) -> [UInt8]
   private var allowance: Int
@@ -12,12 +12,12 @@ package final class ByteReader {
 
   private static let windowLength = 4096
 
-  /// Makes a reader.
+  /// Creates a reader.
   ///
   /// - Parameters:
-  ///   - size: the number of bytes that there are.
-  ///   - limit: the number of bytes that may be fetched; beyond it nothing is there.
-  ///   - fetch: returns up to so many bytes (second) at an offset (first).
+  ///   - size: the total number of bytes.
+  ///   - limit: the number of bytes that may be fetched; reads beyond it fail.
+  ///   - fetch: returns up to `count` bytes at `offset`.
   package init(
     size: Int, limit: Int = 64 << 20, fetch: @escaping (_ offset: Int, _ count: Int) -> [UInt8]
   ) {
@@ -26,12 +26,12 @@ package final class ByteReader {
     allowance = limit
   }
 
-  /// Makes a reader of bytes in memory.
+  /// Creates a reader of bytes in memory.
   package convenience init(_ bytes: [UInt8]) {
     self.init(size: bytes.count) { Array(bytes[$0..<min($0 + $1, bytes.count)]) }
   }
 
-  /// Reads all bytes of a range, or returns `nil` if one of them is not there.
+  /// Reads all bytes of a range, or returns `nil` if any is missing.
   package func bytes(_ range: Range<Int>) -> [UInt8]? {
     guard range.lowerBound >= 0, range.upperBound <= size else { return nil }
     if range.isEmpty { return [] }
@@ -45,13 +45,13 @@ package final class ByteReader {
     return Array(window[start..<(start + range.count)])
   }
 
-  /// Reads a whole number without a sign of 1 to 7 bytes.
+  /// Reads an unsigned integer of 1 to 7 bytes.
   package func number(at offset: Int, _ count: Int, littleEndian: Bool = false) -> Int? {
     guard offset >= 0, offset <= size else { return nil }
     return bytes(offset..<(offset + count))?.number(littleEndian: littleEndian)
   }
 
-  /// Reads bytes as text, each byte a character, which is how four-letter codes are written.
+  /// Reads bytes as ISO 8859-1 text, such as a four-character code.
   package func code(at offset: Int, _ count: Int = 4) -> String? {
     guard offset >= 0, offset <= size else { return nil }
     return bytes(offset..<(offset + count)).map { String(latin1: $0) }
@@ -66,7 +66,7 @@ package final class ByteReader {
 }
 
 extension Collection where Element == UInt8 {
-  /// The whole number without a sign that these bytes write, at most 7 of them.
+  /// The unsigned integer in these bytes, at most 7.
   func number(littleEndian: Bool = false) -> Int {
     let add: (Int, UInt8) -> Int = { $0 << 8 | Int($1) }
     return littleEndian ? reversed().reduce(0, add) : reduce(0, add)
@@ -74,7 +74,7 @@ extension Collection where Element == UInt8 {
 }
 
 extension String {
-  /// Makes text of bytes in ISO 8859-1.
+  /// Decodes bytes in ISO 8859-1.
   init(latin1 bytes: some Sequence<UInt8>) {
     self = String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
   }

@@ -1,13 +1,13 @@
-/// The calendar, as far as numbers in files need it.
+/// Calendar calculations for times in files.
 package enum CivilTime {
   /// Seconds from 1904 to 1970.
   static let unixEpoch = 2_082_844_800
 
-  /// The date and time of a number of seconds since 1904, in UTC: `2020-05-01T12:00:00Z`.
+  /// Formats seconds since 1904 in UTC, such as `2020-05-01T12:00:00Z`.
   static func text(secondsSince1904 seconds: Int) -> String? {
-    // Beyond the year 2999 it is no date but damage.
+    // After the year 2999 it is damage, not a date.
     guard seconds < 34_588_944_000 else { return nil }
-    // Days since 1 March of the year 0, of which a leap day is the last of its year.
+    // Days since 1 March of the year 0, so that a leap day ends its year.
     // Source: Howard Hinnant, “chrono-Compatible Low-Level Date Algorithms”, `civil_from_days`.
     let days = seconds / 86_400 + 695_361
     let era = days / 146_097
@@ -23,7 +23,7 @@ package enum CivilTime {
     return "\(date)T\(clock)Z"
   }
 
-  /// The days of a month.
+  /// The number of days in a month.
   package static func days(_ month: Int, _ year: Int) -> Int {
     switch month {
     case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28

@@ -1,5 +1,5 @@
 extension EmbeddedMetadata {
-  /// Walks the boxes of a HEIF, JPEG 2000, JPEG XL, QuickTime or MP4 file, or of Canon's CR3.
+  /// Walks the boxes of a HEIF, JPEG 2000, JPEG XL, QuickTime, MP4 or Canon CR3 file.
   ///
   /// Source: ISO/IEC 14496-12; ISO/IEC 15444-1, annex I; ISO/IEC 18181-2, section 9; Apple's QuickTime File
   /// Format; XMP part 3, section 1.2.
@@ -16,14 +16,14 @@ extension EmbeddedMetadata {
       case "uuid": readOwn(box.content, reader)
       case "jp2h":
         let header = reader.box("ihdr", in: box.content)
-        // 255 stands for depths that differ.
+        // 255 means that depths differ.
         if let depth = header.flatMap({ reader.number(at: $0.content.lowerBound + 10, 1) }),
           depth != 255
         {
           bitDepth = (depth & 0x7F) + 1
         }
       case "Exif":
-        // Four bytes say where in the content TIFF's header is.
+        // The first four bytes are the offset of the TIFF header after them.
         guard let block = Self.bytes(box.content, reader), block.count > 12 else { break }
         addEXIF(Array(block.dropFirst(4 + block[..<4].number())))
       case "xml ":
@@ -39,7 +39,7 @@ extension EmbeddedMetadata {
     range.count <= blockLimit ? reader.bytes(range) : nil
   }
 
-  /// Boxes whose type is a number of 16 bytes.
+  /// Reads a box whose type is a UUID.
   private mutating func readOwn(_ content: Range<Int>, _ reader: ByteReader) {
     guard content.count > 16,
       let id = reader.bytes(content.lowerBound..<(content.lowerBound + 16))
@@ -65,7 +65,7 @@ extension EmbeddedMetadata {
     0x85, 0xC0, 0xB6, 0x87, 0x82, 0x0F, 0x11, 0xE0, 0x81, 0x11, 0xF4, 0xCE, 0x46, 0x2B, 0x6A, 0x48,
   ]
 
-  /// Canon's raw file has each directory in a TIFF of its own. Source: lclevy/canon_cr3.
+  /// Reads Canon's raw format, which has each directory in its own TIFF. Source: lclevy/canon_cr3.
   private mutating func readCanon(_ content: Range<Int>, _ reader: ByteReader) {
     var directories = ExifDirectories()
     for box in reader.boxes(in: content) where ["CMT1", "CMT2", "CMT4"].contains(box.type) {
@@ -97,10 +97,10 @@ extension EmbeddedMetadata {
     if let header { moments.append(header) }
   }
 
-  /// The moment in a film's header, in seconds since 1904; cameras mean UTC or their own time.
+  /// The creation time in a film's header, in seconds since 1904, in UTC or the camera's local time.
   ///
-  /// What would be before 1970 was counted from then: programs take the wrong epoch, and no
-  /// film of that age was made by one. ExifTool assumes the same.
+  /// A time before 1970 was counted from 1970: some programs use the wrong epoch, and no digital
+  /// film is that old. ExifTool assumes the same.
   private static func created(_ content: Range<Int>, _ reader: ByteReader) -> Text? {
     guard let version = reader.number(at: content.lowerBound, 1),
       let seconds = version == 1
@@ -113,7 +113,7 @@ extension EmbeddedMetadata {
     return Text(name: "quicktime:mvhd", text: text)
   }
 
-  /// QuickTime's metadata: a list of names, and values that refer to it by number.
+  /// Reads QuickTime metadata: a list of names, and values that refer to it by index.
   private mutating func readKeys(_ content: Range<Int>, _ reader: ByteReader) {
     guard let keys = reader.box("keys", in: content), let list = reader.box("ilst", in: content)
     else { return }
@@ -134,12 +134,12 @@ extension EmbeddedMetadata {
     }
   }
 
-  /// A film's user data: the day that cameras and iTunes write, and XMP.
+  /// Reads a film's user data: the day, as cameras and iTunes write it, and XMP.
   private mutating func readUserData(_ content: Range<Int>, _ reader: ByteReader) {
     for box in reader.boxes(in: content) {
       switch box.type {
       case "\u{A9}day":
-        // A length and a language, then text.
+        // Length, language, text.
         guard let length = reader.number(at: box.content.lowerBound, 2),
           let text = reader.code(at: box.content.lowerBound + 4, min(length, 64))
         else { break }
@@ -156,7 +156,7 @@ extension EmbeddedMetadata {
     }
   }
 
-  /// The text of a `data` box, behind its type and its place.
+  /// The text of a `data` box, after its type and locale.
   private static func value(_ box: Box?, _ reader: ByteReader) -> String? {
     guard let box, box.content.count > 8 else { return nil }
     let end = min(box.content.upperBound, box.content.lowerBound + 72)

@@ -2,7 +2,7 @@ extension EmbeddedMetadata {
   /// Walks the blocks of a GIF.
   ///
   /// Source: GIF89a, sections 18 to 26; XMP part 3, section 1.1.2, for the packet, which is not
-  /// cut into sub-blocks: a tail of numbers makes any reader of sub-blocks find their end.
+  /// divided into sub-blocks: a trailer of numbers leads any reader of sub-blocks to their end.
   mutating func readGIF(_ reader: ByteReader) {
     guard let flags = reader.number(at: 10, 1) else { return }
     var at = 13 + Self.tableSize(flags)
@@ -14,7 +14,7 @@ extension EmbeddedMetadata {
         let label = reader.number(at: at + 1, 1)
         at = Self.end(of: reader, blocksAt: start)
         if isXMP, at - start <= Self.blockLimit, let bytes = reader.bytes(start..<max(start, at)) {
-          // The tail has each number from 255 to 0 between a 1 and a 0.
+          // The trailer is 1, the numbers from 255 to 0, and 0.
           let end = bytes.dropLast(258).lastIndex(of: UInt8(ascii: ">")).map { $0 + 1 } ?? 0
           xmp = xmp ?? Array(bytes[..<end])
         } else if label == 0xFE, texts.count < 256 {
@@ -42,7 +42,7 @@ extension EmbeddedMetadata {
     return reader.size
   }
 
-  /// The first kilobytes of a comment, which is in the encoding of its writer.
+  /// The first kilobytes of a comment, whose encoding is unspecified.
   private static func text(_ reader: ByteReader, blocksAt start: Int) -> String {
     var at = start
     var bytes: [UInt8] = []

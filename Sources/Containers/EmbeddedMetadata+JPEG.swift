@@ -1,5 +1,5 @@
 extension EmbeddedMetadata {
-  /// Walks the segments of a JPEG up to its pixels.
+  /// Walks the segments of a JPEG up to its image data.
   ///
   /// Source: ITU T.81, annex B; XMP part 3, section 1.1.3.
   mutating func readJPEG(_ reader: ByteReader, at start: Int) {
@@ -9,7 +9,7 @@ extension EmbeddedMetadata {
       guard reader.number(at: at, 1) == 0xFF, let marker = reader.number(at: at + 1, 1) else {
         break
       }
-      // Any number of these may stand before a marker.
+      // Any number of fill bytes may precede a marker.
       if marker == 0xFF {
         at += 1
         continue
@@ -27,7 +27,7 @@ extension EmbeddedMetadata {
         } else if bytes.starts(with: Self.photoshopPrefix) {
           photoshop += bytes.dropFirst(Self.photoshopPrefix.count)
         }
-      // All frames but DHT, JPG and DAC, which have numbers between them.
+      // All frame headers; DHT, JPG and DAC have numbers between theirs.
       case 0xC0...0xCF where ![0xC4, 0xC8, 0xCC].contains(marker):
         bitDepth = bitDepth ?? reader.number(at: content.lowerBound, 1)
       default: break
@@ -41,7 +41,7 @@ extension EmbeddedMetadata {
   private static let xmpPrefix = Array("http://ns.adobe.com/xap/1.0/\0".utf8)
   private static let photoshopPrefix = Array("Photoshop 3.0\0".utf8)
 
-  /// Walks a Photoshop file's image resources.
+  /// Walks the image resources of a Photoshop file.
   ///
   /// Source: Adobe's Photoshop File Formats Specification, “Image Resources Section”.
   mutating func readPhotoshop(_ reader: ByteReader) {
@@ -52,7 +52,7 @@ extension EmbeddedMetadata {
       reader, in: (34 + colors)..<min(34 + colors + length, max(34 + colors, reader.size)))
   }
 
-  /// Walks image resources, which JPEG and TIFF have as well.
+  /// Walks image resources, which JPEG and TIFF contain as well.
   mutating func readResources(_ reader: ByteReader, in range: Range<Int>) {
     var at = range.lowerBound
     for _ in 0..<10_000 {
@@ -60,7 +60,7 @@ extension EmbeddedMetadata {
         let number = reader.number(at: at + 4, 2), let name = reader.number(at: at + 6, 1),
         let length = reader.number(at: at + 8 + name / 2 * 2, 4)
       else { break }
-      // Name and content are filled up to an even number of bytes.
+      // Name and content are padded to an even number of bytes.
       let start = at + 12 + name / 2 * 2
       guard start + length <= range.upperBound else { break }
       if [0x0404, 0x0422, 0x0424].contains(number), length <= Self.blockLimit {

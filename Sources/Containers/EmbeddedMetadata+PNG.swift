@@ -1,7 +1,7 @@
 internal import CZlib
 
 extension EmbeddedMetadata {
-  /// Walks the chunks of a PNG, those behind its pixels as well.
+  /// Walks the chunks of a PNG, including those after its image data.
   ///
   /// Source: PNG (W3C, third edition), sections 5.3 and 11.3.
   mutating func readPNG(_ reader: ByteReader) {
@@ -24,7 +24,7 @@ extension EmbeddedMetadata {
         guard length >= 7, let bytes = reader.bytes(content) else { break }
         let year = bytes[..<2].number()
         let parts = bytes[2..<7].map { ($0 < 10 ? "0" : "") + "\($0)" }
-        // The standard says that it is in universal time.
+        // The standard requires UTC.
         modified = Text(
           name: "png:tIME",
           text: "\(year)-\(parts[0])-\(parts[1])T\(parts[2...].joined(separator: ":"))Z")
@@ -32,7 +32,7 @@ extension EmbeddedMetadata {
       default: break
       }
     }
-    // The standard's keyword has a space, which some programs leave out.
+    // The standard's keyword has a space, which some programs omit.
     if let created = texts.first(where: {
       $0.name.lowercased().filter { $0 != " " } == "creationtime"
     }) {
@@ -46,7 +46,7 @@ extension EmbeddedMetadata {
     guard parts.count == 2, !parts[0].isEmpty, parts[0].count <= 79 else { return }
     let keyword = String(latin1: parts[0])
     let isBlock = keyword == "XML:com.adobe.xmp" || keyword.hasPrefix("Raw profile type")
-    // Of texts as many as anybody reads; of blocks one of each kind, which is what is kept.
+    // A reasonable number of texts, and one block of each kind, as only the first is kept.
     guard isBlock ? blocks.insert(keyword).inserted : texts.count < 256 else { return }
     let most = min(inflatable, isBlock ? 4 << 20 : 64 << 10)
     var text: [UInt8]?
@@ -55,7 +55,7 @@ extension EmbeddedMetadata {
     case "tEXt": text = Array(parts[1])
     case "zTXt": text = inflated(parts[1].dropFirst(), atMost: most)
     default:
-      // A flag, a method, a language, the keyword in that language.
+      // Compression flag and method, language, translated keyword, text.
       isUTF8 = true
       let rest = parts[1].dropFirst(2)
         .split(separator: 0, maxSplits: 2, omittingEmptySubsequences: false)
@@ -83,7 +83,7 @@ extension EmbeddedMetadata {
     }
   }
 
-  /// The bytes of ImageMagick's profiles: a name, a length, and hexadecimal digits, on lines.
+  /// Decodes an ImageMagick profile: lines with a name, a length, and hexadecimal digits.
   private static func profile(_ text: [UInt8]) -> [UInt8]? {
     let lines = text.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D })
     guard lines.count > 2, let count = Int(String(latin1: lines[1]).filter { $0 != " " }) else {
@@ -94,22 +94,22 @@ extension EmbeddedMetadata {
     return (0..<count).map { UInt8(digits[$0 * 2] << 4 | digits[$0 * 2 + 1]) }
   }
 
-  /// Undoes zlib's compression, and takes what it costs from what may be spent on a file.
+  /// Inflates zlib data, and deducts the cost from the file's allowance.
   private mutating func inflated(
     _ bytes: some Collection<UInt8>, atMost greatest: Int
   ) -> [UInt8]? {
     guard greatest > 0 else { return nil }
     let text = Self.inflated(bytes, atMost: greatest)
-    // What is too long has cost as much as what is not.
+    // Text that is too long has cost as much as the longest permitted.
     inflatable -= text?.count ?? greatest
     return text
   }
 
-  /// Undoes zlib's compression; `nil` for more than so many bytes.
+  /// Inflates zlib data; returns `nil` beyond the limit.
   static func inflated(_ bytes: some Collection<UInt8>, atMost greatest: Int) -> [UInt8]? {
     let source = Array(bytes)
     var isWhole = false
-    // Grown by steps, because most texts are short.
+    // Grow in steps, because most texts are short.
     var room = min(greatest, max(4096, source.count * 8))
     while true {
       let text = [UInt8](unsafeUninitializedCapacity: room) { buffer, count in

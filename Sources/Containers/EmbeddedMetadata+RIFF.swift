@@ -21,7 +21,7 @@ extension EmbeddedMetadata {
       at = start + (length + 1) / 2 * 2
       switch type {
       case "LIST" where depth < 4:
-        // Frames of a film: there is nothing else in them.
+        // Contains only a film's frames.
         guard reader.code(at: start) != "movi", start + 4 <= end else { continue }
         walkRIFF(reader, in: (start + 4)..<end, depth: depth + 1)
       case "EXIF" where length <= Self.blockLimit: addEXIF(reader.bytes(start..<end))
@@ -30,7 +30,7 @@ extension EmbeddedMetadata {
       case "ANMF": frames = (frames ?? 0) + 1
       case "IDIT", "ICRD": addMoment(type, reader.bytes(start..<min(end, start + 64)))
       case "bext" where length >= 338:
-        // The day and the time stand behind description, originator and its reference.
+        // Date and time follow the description, the originator and its reference.
         let text = reader.bytes((start + 320)..<(start + 338))
         addMoment(type, text.map { $0[..<10] + [0x20] + $0[10...] })
       default: break

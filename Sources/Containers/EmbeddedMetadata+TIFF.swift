@@ -1,5 +1,5 @@
 extension EmbeddedMetadata {
-  /// Reads the directories of a TIFF file, or of a raw file that is made like one.
+  /// Reads the directories of a TIFF file, or of a raw file based on TIFF.
   mutating func readTIFF(_ reader: ByteReader) {
     let tags = TagReader { offset, count in
       guard offset >= 0, offset < reader.size else { return [] }
@@ -8,7 +8,7 @@ extension EmbeddedMetadata {
     guard let tags, let directories = ExifDirectories(tags), let (_, main) = directories.image
     else { return }
     exif = directories
-    // TIFF 6.0, section 8: 1 where it is absent.
+    // TIFF 6.0, section 8: the default is 1.
     if tags.magic == 42 || tags.magic == 43 {
       bitDepth = tags.integer(0x0102, in: main) ?? 1
     }
@@ -19,7 +19,7 @@ extension EmbeddedMetadata {
     }
   }
 
-  /// Reads Minolta's raw file: a header, then blocks, of which one is EXIF's directories.
+  /// Reads Minolta's raw format: a header, then blocks, one of them with the EXIF directories.
   ///
   /// Source: LibRaw, `parse_minolta`.
   mutating func readMinolta(_ reader: ByteReader) {

@@ -1,43 +1,43 @@
-/// The metadata that a file carries, found by walking its container.
+/// The metadata embedded in a file, found by walking its container.
 ///
-/// Nothing is decoded that a container doesn't have to say itself: EXIF stays
-/// directories, XMP a packet, IPTC its datasets. What is damaged is absent.
+/// Decodes only the container itself: EXIF stays directories, XMP a packet, IPTC
+/// datasets. Damaged parts are absent.
 package struct EmbeddedMetadata {
-  /// A text under the name that the file gives it.
+  /// A named text.
   package struct Text: Hashable, Sendable {
-    /// PNG's keyword, or the name of a chunk, an atom or a box.
+    /// The PNG keyword, or the name of a chunk, an atom or a box.
     package var name: String
     /// The text, as written.
     package var text: String
   }
 
-  /// EXIF's directories.
+  /// The EXIF directories.
   package internal(set) var exif: ExifDirectories?
-  /// The packet of XMP.
+  /// The XMP packet.
   package internal(set) var xmp: [UInt8]?
-  /// IPTC's datasets (IIM).
+  /// The IPTC datasets (IIM).
   package internal(set) var iptc: [UInt8]?
-  /// PNG's and GIF's texts for people.
+  /// The texts of PNG and GIF.
   package internal(set) var texts: [Text] = []
-  /// The blocks of PNG that were read, by their keywords.
+  /// The keywords of the PNG blocks already read.
   var blocks: Set<String> = []
-  /// How many bytes compressed texts may still have together, in bytes.
+  /// The remaining allowance for inflated texts together, in bytes.
   var inflatable = 16 << 20
-  /// Moments that the container names itself, the better ones first: `riff:IDIT` and the like.
+  /// Times that the container itself records, the better ones first: `riff:IDIT` and the like.
   package internal(set) var moments: [Text] = []
-  /// How many frames an animation says it has.
+  /// The number of frames that an animation declares.
   package internal(set) var frames: Int?
-  /// Whether the file is of a kind that is walked here.
+  /// Whether the file has a known container format.
   package private(set) var isKnown = true
-  /// Bits of a channel as stored.
+  /// Bits per channel as stored.
   package internal(set) var bitDepth: Int?
-  /// Whether the container of a HEIF picture says itself how it is turned.
+  /// Whether a HEIF container itself specifies the picture's rotation or mirroring.
   package internal(set) var turnsPicture = false
 
-  /// Bytes of a block beyond which it is not read.
+  /// The maximum size of a block to read, in bytes.
   static let blockLimit = 16 << 20
 
-  /// Walks a file of any format; what is no container that is known has nothing.
+  /// Walks a file of any format; an unknown one has no metadata.
   package init(_ reader: ByteReader) {
     guard let head = reader.bytes(0..<min(16, reader.size)), head.count >= 8 else {
       isKnown = false
@@ -57,7 +57,7 @@ package struct EmbeddedMetadata {
     } else if has("8BPS") {
       readPhotoshop(reader)
     } else if has("FUJIFILMCCD-RAW"), let start = reader.number(at: 84, 4) {
-      // A photograph of the usual kind is where the header says. Source: LibRaw, `parse_fuji`.
+      // The header has the offset of an embedded JPEG. Source: LibRaw, `parse_fuji`.
       readJPEG(reader, at: start)
     } else if has("\0MRM") {
       readMinolta(reader)
@@ -74,13 +74,13 @@ package struct EmbeddedMetadata {
     }
   }
 
-  /// Types of the first box of files that are made of boxes.
+  /// Possible types of the first box of a file.
   private static let boxTypes = [
     "ftyp", "moov", "mdat", "wide", "pnot", "skip", "free", "jP  ", "JXL ",
   ]
 
-  /// Looks for a packet by its beginning and its end, as XMP is meant to be found in files whose
-  /// structure is nobody's business. Source: XMP part 3, section 1.4.
+  /// Searches for a packet by its start and end, as the standard intends for files of unknown
+  /// structure. Source: XMP part 3, section 1.4.
   private static func scannedPacket(_ reader: ByteReader) -> [UInt8]? {
     let whole = reader.bytes(0..<min(reader.size, blockLimit)) ?? []
     return whole.withUnsafeBufferPointer { bytes in
@@ -100,7 +100,7 @@ package struct EmbeddedMetadata {
     }
   }
 
-  /// Takes a block of EXIF, with or without what formats put before its header.
+  /// Adds an EXIF block, with or without the prefix of some formats.
   mutating func addEXIF(_ block: [UInt8]?) {
     guard exif == nil, let block, let reader = TagReader(exif: block) else { return }
     exif = ExifDirectories(reader)

@@ -1,8 +1,8 @@
-/// Text whose encoding its first bytes tell.
+/// Text whose first bytes determine its encoding.
 ///
 /// Source: XML 1.0, appendix F; XMP part 1, section 7.3.
 package enum EncodedText {
-  /// Decodes UTF-8, UTF-16 or UTF-32, with or without a byte order mark, of text that begins with ASCII.
+  /// Decodes text in UTF-8, UTF-16 or UTF-32 that begins with ASCII or a byte order mark.
   package static func decode(_ bytes: [UInt8]) -> String {
     let head = Array(bytes.prefix(4)) + [UInt8](repeating: 1, count: max(0, 4 - bytes.count))
     let (width, isLittle): (Int, Bool)

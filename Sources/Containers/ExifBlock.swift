@@ -1,41 +1,41 @@
-/// What EXIF says that matters here.
+/// The EXIF values that plugins use.
 package struct ExifBlock: Hashable, Sendable {
-  /// 1 to 8 as EXIF has it, or `nil` where it is absent or nonsense.
+  /// The EXIF orientation, 1 to 8; `nil` if absent or invalid.
   package var orientation: Int?
-  /// When the picture was taken: `2024:05:06 07:08:09`, with digits behind the second and the zone.
+  /// When the picture was taken, with fraction and zone: `2024:05:06 07:08:09`.
   package var original: Moment?
-  /// When the picture became digital.
+  /// When the picture was digitized.
   package var digitized: Moment?
-  /// The satellites' time, which is UTC.
+  /// The GPS time, in UTC.
   package var satellites: String?
-  /// The width that the camera says the picture has.
+  /// The width recorded by the camera, in pixels.
   package var width: Int?
-  /// The height that the camera says the picture has.
+  /// The height recorded by the camera, in pixels.
   package var height: Int?
-  /// 1 for sRGB, 2 for Adobe RGB, 65535 for neither.
+  /// 1 for sRGB, 2 for Adobe RGB, 65535 for others.
   package var colorSpace: Int?
   /// `R98` for sRGB, `R03` for Adobe RGB.
   package var interoperability: String?
-  /// The maker of the camera.
+  /// The camera maker.
   package var make: String?
 
-  /// A moment as EXIF writes it, in three tags.
+  /// A time in three EXIF tags.
   package struct Moment: Hashable, Sendable {
     /// `2024:05:06 07:08:09`, as written.
     package var text: String
-    /// Digits behind the second, as written.
+    /// The digits of the fractional second, as written.
     package var fraction: String?
     /// The zone, such as `+02:00`, as written.
     package var offset: String?
   }
 
-  /// Reads a block as it stands in a picture.
+  /// Reads a block as embedded in a picture.
   package init?(_ bytes: [UInt8]) {
     guard let reader = TagReader(exif: bytes) else { return nil }
     self.init(reader)
   }
 
-  /// Reads the first directory and what hangs on it.
+  /// Reads the first directory and those it points to.
   package init?(_ reader: TagReader) {
     guard let directories = ExifDirectories(reader) else { return nil }
     self.init(directories)
@@ -46,7 +46,7 @@ package struct ExifBlock: Hashable, Sendable {
     if let (reader, main) = directories.image {
       orientation = reader.integer(0x0112, in: main).flatMap { (1...8).contains($0) ? $0 : nil }
       make = reader.text(0x010F, in: main)
-      // Files by TIFF/EP have them here.
+      // TIFF/EP files have these tags here.
       original = reader.text(0x9003, in: main).map { Moment(text: $0) }
       digitized = reader.text(0x9004, in: main).map { Moment(text: $0) }
     }

@@ -1,25 +1,25 @@
-/// The directories of EXIF: the first one, EXIF's own, that of the place, and interoperability's.
+/// The EXIF directories of an EXIF block or a TIFF file: image, photo, GPS and interoperability.
 ///
-/// A TIFF file has them like any EXIF block. Source: EXIF 2.32, section 4.6.3.
+/// Source: EXIF 2.32, section 4.6.3.
 package struct ExifDirectories {
-  /// A directory, and what reads its values.
+  /// A directory, and the reader of its values.
   package typealias Part = (reader: TagReader, directory: TagReader.Directory)
 
   /// The first directory.
   package var image: Part?
-  /// EXIF's own.
+  /// The EXIF directory.
   package var photo: Part?
-  /// That of the place.
+  /// The GPS directory.
   package var gps: Part?
-  /// That of interoperability.
+  /// The interoperability directory.
   package var interoperability: Part?
 
-  /// Pointers to further directories, by tag.
+  /// The tags that point to other directories.
   private static let pointers: [UInt16] = [0x8769, 0x8825, 0xA005]
 
   init() {}
 
-  /// Reads the first directory and what hangs on it.
+  /// Reads the first directory and those it points to.
   package init?(_ reader: TagReader) {
     guard let image = reader.directory(at: reader.first) else { return nil }
     self.image = (reader, image)
@@ -33,14 +33,14 @@ package struct ExifDirectories {
 
   // MARK: - Writing
 
-  /// A block of these directories in TIFF's own form, for a library that reads nothing else.
+  /// These directories as a classic TIFF, for a library that reads nothing else.
   ///
-  /// What says where something is in the old file, and makers' notes, which do too, are left out,
-  /// and so are values of more than 64 KiB.
+  /// Omits offsets into the old file, including maker notes, which contain some, and values of more
+  /// than 64 KiB.
   package var block: [UInt8] {
     guard let littleEndian = (image ?? photo ?? gps)?.reader.isLittleEndian else { return [] }
     var block = TagBlock(littleEndian: littleEndian)
-    // Directories of one file have one byte order.
+    // A TIFF has one byte order for all directories.
     func usable(_ part: Part?) -> Part? {
       part?.reader.isLittleEndian == littleEndian ? part : nil
     }
@@ -63,7 +63,7 @@ package struct ExifDirectories {
     return block.bytes
   }
 
-  /// Tags of offsets and lengths in the file, of large blocks, and of makers.
+  /// Tags of offsets and lengths in the file, of large blocks, and of maker notes.
   private static let left: Set<UInt16> = [
     0x0111, 0x0117, 0x0120, 0x0121, 0x0144, 0x0145, 0x014A, 0x015B, 0x0201, 0x0202, 0x02BC, 0x83BB,
     0x8649, 0x8773, 0x927C, 0xC634,
@@ -71,14 +71,14 @@ package struct ExifDirectories {
 
   private static func values(_ part: Part?) -> [TagBlock.Value] {
     guard let part else { return [] }
-    // Values may lie about where they are and overlap, so that all together are more than the file.
+    // Values with false offsets may overlap, and add up to more than the file.
     var room = 4 << 20
     return part.directory.entries.sorted { $0.key < $1.key }.compactMap { tag, entry in
       guard !left.contains(tag), !pointers.contains(tag),
         let bytes = part.reader.bytes(tag, in: part.directory, limit: min(1 << 16, room))
       else { return nil }
       room -= bytes.count
-      // Whole numbers of eight bytes are BigTIFF's own.
+      // Only BigTIFF has integers of eight bytes.
       guard [16, 17, 18].contains(entry.type) else {
         return TagBlock.Value(tag: tag, type: entry.type, count: entry.count, bytes: bytes)
       }
@@ -92,7 +92,7 @@ package struct ExifDirectories {
   }
 }
 
-/// A TIFF header and directories that are written behind it.
+/// A writer of a TIFF header and directories.
 private struct TagBlock {
   struct Value {
     var tag: UInt16
@@ -115,12 +115,12 @@ private struct TagBlock {
     return littleEndian ? big.reversed() : big
   }
 
-  /// Makes the four bytes at a place say where the next directory begins.
+  /// Sets the pointer at an offset to the next directory to append.
   mutating func point(at place: Int) {
     bytes.replaceSubrange(place..<(place + 4), with: number(bytes.count, 4))
   }
 
-  /// Appends a directory; returns where the value of each pointer stands.
+  /// Appends a directory; returns the offset of each pointer.
   @discardableResult
   mutating func append(_ values: [Value], pointers: [UInt16]) -> [UInt16: Int] {
     let all = values + pointers.map { Value(tag: $0, type: 4, count: 1, bytes: [0, 0, 0, 0]) }

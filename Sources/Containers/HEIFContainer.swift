@@ -1,23 +1,23 @@
-/// What the container of a HEIC or AVIF picture says of its primary picture.
+/// Properties and metadata of the primary picture in a HEIC or AVIF container.
 ///
-/// libheif applies a container's own `irot` and `imir`; EXIF's orientation
-/// is then only a copy of them. Where the container has neither, EXIF's is all
-/// there is, and libheif leaves it alone (libvips#4143).
+/// libheif applies the container's `irot` and `imir`; the EXIF orientation then
+/// only repeats them. If the container has neither, only the EXIF orientation
+/// remains, which libheif ignores (libvips#4143).
 /// Source: ISO/IEC 23008-12, section 6.5; ISO/IEC 14496-12, section 8.11.
 package struct HEIFContainer: Hashable, Sendable {
   /// Whether the primary picture has an `irot` or `imir` property.
   package private(set) var turnsPicture = false
-  /// Bits of a channel, from the `pixi` property of the primary picture.
+  /// Bits per channel, from the `pixi` property of the primary picture.
   package private(set) var bitDepth: Int?
-  /// The EXIF block, without what stands before its header.
+  /// The EXIF block, without the prefix before its header.
   package private(set) var exif: [UInt8]?
   /// The XMP packet.
   package private(set) var xmp: [UInt8]?
 
-  /// Items that are looked at, and bytes of one that are read.
+  /// The maximum number of items, and of bytes per item.
   private static let limits = (items: 10_000, bytes: 16 << 20)
 
-  /// Reads the `meta` box, wherever in the file it is, or returns `nil` if there is none.
+  /// Reads the `meta` box anywhere in the file, or returns `nil` if there is none.
   package init?(_ reader: ByteReader) {
     guard let meta = reader.boxes().first(where: { $0.type == "meta" }), meta.content.count > 4
     else { return nil }
@@ -85,9 +85,9 @@ package struct HEIFContainer: Hashable, Sendable {
       Self.content(of: item, reader, locations.content, data: data)
     }
     let items = Self.items(reader, information.content).filter { $0.type == "Exif" || $0.isXMP }
-    // Each is looked up in a list that is as long as the file wants.
+    // Bounded, because each lookup searches a list whose length the file determines.
     for item in items.prefix(16) {
-      // A metadata item of EXIF begins with the offset of the header behind these four bytes.
+      // An EXIF item begins with the offset of the header after these four bytes.
       if item.type == "Exif", exif == nil, let bytes = content(item.id), bytes.count > 12 {
         let start = 4 + bytes[..<4].number()
         if start < bytes.count { exif = Array(bytes[start...]) }
@@ -118,7 +118,7 @@ package struct HEIFContainer: Hashable, Sendable {
     }
   }
 
-  /// The bytes of an item, in one piece.
+  /// The concatenated bytes of an item.
   private static func content(
     of item: Int, _ reader: ByteReader, _ content: Range<Int>, data: Range<Int>?
   ) -> [UInt8]? {
@@ -145,7 +145,7 @@ package struct HEIFContainer: Hashable, Sendable {
         guard next(indexSize) != nil, let offset = next(offsetSize), let length = next(lengthSize),
           method & 15 < 2, bytes.count + length <= limits.bytes
         else { return nil }
-        // The first method counts from the beginning of the file, the second from that of `idat`.
+        // Offsets of method 0 are relative to the file, those of method 1 to `idat`.
         guard let origin = method & 15 == 0 ? 0 : data?.lowerBound,
           let start = origin.adding(base)?.adding(offset), let end = start.adding(length),
           let part = reader.bytes(start..<end)
@@ -159,7 +159,7 @@ package struct HEIFContainer: Hashable, Sendable {
 }
 
 extension Int {
-  /// The sum, or `nil` where it is more than any file has bytes.
+  /// The sum, or `nil` on overflow.
   func adding(_ other: Int) -> Int? {
     let (sum, overflow) = addingReportingOverflow(other)
     return overflow ? nil : sum

@@ -1,37 +1,37 @@
-/// A reader of TIFF's directories of tags, which EXIF blocks and many raw files are made of.
+/// A reader of TIFF directories, as in EXIF blocks and many raw files.
 ///
-/// BigTIFF's are read as well, whose counts and offsets have eight bytes. Every
-/// offset is checked against what can be read, and no structure is followed
-/// twice. Source: TIFF 6.0, section 2; EXIF 2.32, section 4.6; libtiff's page on BigTIFF.
+/// Also reads BigTIFF, with counts and offsets of eight bytes. Checks every offset
+/// against the readable range, and follows no structure twice.
+/// Source: TIFF 6.0, section 2; EXIF 2.32, section 4.6; libtiff's page on BigTIFF.
 package struct TagReader {
   /// One tag with its values.
   package struct Entry: Hashable, Sendable {
-    /// The type of its values by TIFF's number.
+    /// The TIFF number of the values' type.
     package var type: UInt16
-    /// How many values there are.
+    /// The number of values.
     package var count: Int
     var offset: Int
   }
 
-  /// The tags of one directory, and where the next one is (0 if there is none).
+  /// The tags of one directory.
   package struct Directory: Hashable, Sendable {
     /// The tags by number.
     package var entries: [UInt16: Entry]
-    /// Where the next directory is.
+    /// The offset of the next directory; 0 if there is none.
     package var next: Int
   }
 
-  /// Where the first directory is.
+  /// The offset of the first directory.
   package let first: Int
   /// The two bytes after the byte order: 42 for TIFF and EXIF, 43 for BigTIFF.
   package let magic: Int
-  /// Whether the first byte of a number is its least.
+  /// Whether numbers are little-endian.
   package let isLittleEndian: Bool
   private let read: (Int, Int) -> [UInt8]
 
-  /// Makes a reader, or returns `nil` if there is no TIFF header.
+  /// Creates a reader, or returns `nil` if there is no TIFF header.
   ///
-  /// - Parameter read: returns up to so many bytes (second) at an offset (first).
+  /// - Parameter read: returns up to `count` bytes at `offset`.
   package init?(read: @escaping (_ offset: Int, _ count: Int) -> [UInt8]) {
     let header = read(0, 16)
     guard header.count >= 8 else { return nil }
@@ -52,7 +52,7 @@ package struct TagReader {
     first = offset
   }
 
-  /// Makes a reader of an EXIF block, with or without its `Exif` prefix.
+  /// Creates a reader of an EXIF block, with or without its `Exif` prefix.
   package init?(exif: [UInt8]) {
     let start = exif.starts(with: Array("Exif\0\0".utf8)) ? 6 : 0
     self.init { offset, count in
@@ -64,7 +64,7 @@ package struct TagReader {
   /// Reads the directory at an offset, or returns `nil` if there is none.
   package func directory(at offset: Int) -> Directory? {
     guard offset >= 8 else { return nil }
-    // Bytes of the number of entries, of an entry, and of a count, an offset or the values in place.
+    // Sizes of the number of entries, of an entry, and of a count, an offset or inline values.
     let (countSize, entrySize, field) = magic == 43 ? (8, 20, 8) : (2, 12, 4)
     let head = read(offset, countSize)
     guard head.count == countSize, let count = value(head[...]), count > 0, count <= 1024 else {
@@ -90,7 +90,7 @@ package struct TagReader {
     return entries.isEmpty ? nil : Directory(entries: entries, next: next)
   }
 
-  /// Reads whole numbers of a tag, at most `limit` of them.
+  /// Reads up to `limit` integers of a tag.
   package func integers(_ tag: UInt16, in directory: Directory, limit: Int = 8) -> [Int] {
     guard let entry = directory.entries[tag], let size = Self.size(of: entry.type),
       [1, 3, 4, 13, 16, 18].contains(entry.type)
@@ -101,19 +101,19 @@ package struct TagReader {
     return (0..<count).compactMap { value(bytes[($0 * size)..<(($0 + 1) * size)]) }
   }
 
-  /// Reads the first whole number of a tag.
+  /// Reads the first integer of a tag.
   package func integer(_ tag: UInt16, in directory: Directory) -> Int? {
     integers(tag, in: directory, limit: 1).first
   }
 
-  /// Reads the text of a tag up to its first NUL, at most 256 bytes of it.
+  /// Reads the text of a tag up to its first NUL, at most 256 bytes.
   package func text(_ tag: UInt16, in directory: Directory) -> String? {
     guard let entry = directory.entries[tag], entry.type == 2 else { return nil }
     let bytes = read(entry.offset, min(entry.count, 256)).prefix { $0 != 0 }
     return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Reads fractions of a tag, at most `limit` of them; one over nought is `nil`.
+  /// Reads up to `limit` fractions of a tag; one with a zero denominator is `nil`.
   package func fractions(
     _ tag: UInt16, in directory: Directory, limit: Int = 3
   ) -> [Double?] {
@@ -127,9 +127,9 @@ package struct TagReader {
     }
   }
 
-  /// Reads the bytes of a tag's values as they stand, or `nil` if they are not all there.
+  /// Reads the raw bytes of a tag's values, or returns `nil` if any is missing.
   ///
-  /// - Parameter limit: bytes beyond which a value is as good as absent.
+  /// - Parameter limit: the maximum size in bytes; larger values count as absent.
   package func bytes(_ tag: UInt16, in directory: Directory, limit: Int) -> [UInt8]? {
     guard let entry = directory.entries[tag], let size = Self.size(of: entry.type),
       let total = entry.count.multiplying(by: size), total > 0, total <= limit
@@ -138,7 +138,7 @@ package struct TagReader {
     return bytes.count == total ? bytes : nil
   }
 
-  /// A number of the width that this file gives counts and offsets; `nil` beyond any file.
+  /// An integer of any width up to eight bytes; `nil` if too large for any file.
   private func value(_ bytes: ArraySlice<UInt8>) -> Int? {
     bytes.count == 8 ? Self.offset(bytes, isLittleEndian) : number(bytes)
   }
@@ -157,13 +157,13 @@ package struct TagReader {
     bytes.number(littleEndian: littleEndian)
   }
 
-  /// Bytes of a value of a type.
+  /// The size of a value of a type, in bytes.
   static func size(of type: UInt16) -> Int? {
     switch type {
     case 1, 2, 6, 7: 1
     case 3, 8: 2
     case 4, 9, 11, 13: 4
-    // The last three are BigTIFF's.
+    // The last three are from BigTIFF.
     case 5, 10, 12, 16, 17, 18: 8
     default: nil
     }
@@ -171,7 +171,7 @@ package struct TagReader {
 }
 
 extension Int {
-  /// The product, or `nil` where it is more than any file has bytes.
+  /// The product, or `nil` on overflow.
   fileprivate func multiplying(by other: Int) -> Int? {
     let (product, overflow) = multipliedReportingOverflow(by: other)
     return overflow ? nil : product

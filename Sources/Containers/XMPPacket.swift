@@ -1,22 +1,22 @@
-/// Properties of a picture in a packet of XMP.
+/// The simple properties of a picture in an XMP packet.
 ///
-/// A reader of just this: elements and attributes with their namespaces, of which the
-/// simple properties of the resource itself are kept. Source: XMP part 1 (ISO 16684-1), section 7.
+/// Reads only elements and attributes with namespaces, and keeps simple properties of the resource
+/// itself. Source: XMP part 1 (ISO 16684-1), section 7.
 package struct XMPPacket {
-  /// The namespaces of which properties are kept, with the prefixes that everybody uses.
+  /// The namespaces whose properties are kept, with their usual prefixes.
   private static let namespaces = [
     "http://ns.adobe.com/exif/1.0/": "exif", "http://ns.adobe.com/photoshop/1.0/": "photoshop",
     "http://ns.adobe.com/xap/1.0/": "xmp", "http://ns.adobe.com/tiff/1.0/": "tiff",
   ]
   private static let rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
-  /// Simple properties by name: `xmp:CreateDate`.
+  /// Simple properties by name, such as `xmp:CreateDate`.
   package private(set) var properties: [String: String] = [:]
 
-  /// Reads a packet in UTF-8, UTF-16 or UTF-32; what is no XML has no properties.
+  /// Reads a packet in UTF-8, UTF-16 or UTF-32; invalid XML has no properties.
   package init(_ bytes: [UInt8]) {
     var markup = Markup(EncodedText.decode(bytes))
-    // Of each open element: its name with its namespace, and the prefixes within it.
+    // For each open element, its name with namespace, and its prefixes.
     var open: [(name: String, prefixes: [String: String])] = []
     var text = ""
     for _ in 0..<200_000 {
@@ -27,7 +27,7 @@ package struct XMPPacket {
         text = ""
         var prefixes = open.last?.prefixes ?? [:]
         for (name, value) in tag.attributes where name.hasPrefix("xmlns:") {
-          // Others say nothing, and only a few can be carried from element to element.
+          // Others are irrelevant, and the number of inherited prefixes is bounded.
           let isKnown = Self.namespaces[value] != nil || value == Self.rdf
           prefixes[String(name.dropFirst(6))] = isKnown ? value : nil
         }
@@ -67,10 +67,10 @@ package struct XMPPacket {
 
   // MARK: - Sidecars
 
-  /// Whether a file's first bytes are those of XMP alone: a sidecar, or a packet.
+  /// Returns whether a file's first bytes are pure XMP: a sidecar, or a packet.
   ///
-  /// It begins as XML does, and its first element is XMP's or RDF's. A picture with a packet
-  /// begins otherwise, wherever the packet is.
+  /// Such a file begins like XML, with an XMP or RDF element first. A picture with an embedded
+  /// packet does not.
   package static func isPacket(_ head: [UInt8]) -> Bool {
     var markup = Markup(EncodedText.decode(Array(head.prefix(8192))))
     for _ in 0..<64 {
@@ -90,7 +90,7 @@ package struct XMPPacket {
 }
 
 extension EmbeddedMetadata {
-  /// The whole of a file that is XMP and nothing else.
+  /// The content of a file that is pure XMP.
   static func packet(in reader: ByteReader) -> [UInt8]? {
     guard let head = reader.bytes(0..<min(8192, reader.size)), XMPPacket.isPacket(head),
       reader.size <= blockLimit
@@ -99,12 +99,12 @@ extension EmbeddedMetadata {
   }
 }
 
-/// XML taken apart into tags and text, of which nothing is checked.
+/// A non-validating parser of XML tags and text.
 private struct Markup {
   struct Tag {
     var name: String
     var attributes: [(String, String)] = []
-    /// Whether it ends itself.
+    /// Whether the tag is self-closing.
     var isEmpty = false
   }
 
@@ -222,7 +222,6 @@ private struct Markup {
 }
 
 extension String {
-  /// Without white space at both ends.
   var trimmed: String {
     guard let first = firstIndex(where: { !$0.isWhitespace }),
       let last = lastIndex(where: { !$0.isWhitespace })

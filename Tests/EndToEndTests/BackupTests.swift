@@ -102,7 +102,7 @@ struct BackupTests {
     try #require(try place.run(quickStart).status == 0)
     var blocks = ""
     for section in [
-      "Backing up while nothing runs", "Backing up beside `watch`", "Checking a backup",
+      "Backing up while nothing runs", "Backing up while `watch` runs", "Checking a backup",
       "Restoring", "Moving a library", "A library on another disk",
     ] {
       let script = try DocumentPlace.blocks("sh", of: "docs/backup.md", section: section)

@@ -1,9 +1,9 @@
 package import PipelineModel
 import Synchronization
 
-/// How long to wait for a catalog that another program keeps locked.
+/// A policy for waiting on a catalog that another program has locked.
 package protocol CatalogPatience: Sendable {
-  /// Whether to try again; asked before each try, on the queue that needs the catalog.
+  /// Returns whether to try again; called before each retry, on the queue that needs the catalog.
   ///
   /// - Parameters:
   ///   - catalog: the catalog's file.
@@ -11,7 +11,7 @@ package protocol CatalogPatience: Sendable {
   func goesOn(waitingFor catalog: BytePath, since waited: Duration) -> Bool
 }
 
-/// Locks of other programs on the catalogs of this process.
+/// The process-wide policy for catalogs locked by other programs.
 package enum CatalogLocks {
   private struct State {
     var patience: any CatalogPatience = BoundedPatience(bound: .seconds(5))
@@ -19,14 +19,14 @@ package enum CatalogLocks {
 
   private static let state = Mutex(State())
 
-  /// How long to wait for them; by default 5 s.
+  /// How long to wait; by default 5 s.
   package static var patience: any CatalogPatience {
     get { state.withLock { $0.patience } }
     set { state.withLock { $0.patience = newValue } }
   }
 }
 
-/// Waits for some time, and says nothing.
+/// Waits silently for a fixed time.
 private struct BoundedPatience: CatalogPatience {
   let bound: Duration
 

@@ -3,13 +3,11 @@ import PipelineModel
 
 /// One connection to the database with its prepared statements.
 ///
-/// Not thread-safe: it lives on the queue of a `ConnectionQueue`, or with the
-/// one owner of a cursor.
+/// Not thread-safe: it belongs to the queue of a `SerialAccess`, or to a cursor.
 final class Connection {
-  /// How a file is opened.
   enum Mode {
     case create, write, read
-    /// Without locks and without looking at `-wal`: nobody writes.
+    /// Without locks and without the `-wal` file; only while nobody writes.
     case readImmutable
   }
 
@@ -17,11 +15,12 @@ final class Connection {
   let handle: OpaquePointer
   private var cache: [String: [Statement]] = [:]
   private var isOpen = true
-  /// When the wait for another connection's lock began.
+  /// When the current wait for another connection's lock began.
   private var waitStart: ContinuousClock.Instant?
 
-  /// Counting its memory takes SQLite a mutex for each allocation, and nobody asks. Where something
-  /// else in the process has begun with SQLite before, it goes on counting.
+  /// Turns off SQLite's memory statistics, which take a mutex for each allocation.
+  ///
+  /// Has no effect if other code in the process has initialized SQLite before.
   private static let withoutStatistics: Void = { _ = pipeline_sqlite_keep_no_statistics() }()
 
   init(_ path: BytePath, mode: Mode) throws(CatalogError) {
@@ -33,7 +32,7 @@ final class Connection {
       case .read, .readImmutable: SQLITE_OPEN_READONLY
       }
     var handle: OpaquePointer?
-    // The queue is the mutex.
+    // NOMUTEX, because the queue serializes access.
     let code = sqlite3_open_v2(
       Self.uri(path, immutable: mode == .readImmutable), &handle,
       flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE, nil)
@@ -55,7 +54,7 @@ final class Connection {
   }
 
   private func prepare(_ mode: Mode) throws(CatalogError) {
-    // The file may come from anywhere: its schema runs no function that could do harm.
+    // The file may be untrusted: its schema must not run harmful functions.
     for (option, value) in [
       (SQLITE_DBCONFIG_DEFENSIVE, 1), (SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
       (SQLITE_DBCONFIG_DQS_DDL, 0), (SQLITE_DBCONFIG_DQS_DML, 0),
@@ -63,7 +62,7 @@ final class Connection {
       pipeline_sqlite_configure(handle, option, value)
     }
     waitForLocks()
-    // No mmap: an I/O error would be a signal, and SQLite 3.40 has a bug with it and WAL.
+    // No mmap: an I/O error would raise a signal, and SQLite 3.40 has a bug with mmap and WAL.
     try execute("PRAGMA mmap_size = 0")
     try execute("PRAGMA cell_size_check = ON")
     try execute("PRAGMA temp_store = MEMORY")
@@ -82,9 +81,9 @@ final class Connection {
 
   deinit { close() }
 
-  /// Has SQLite ask each time that another connection's lock is in the way. Source: sqlite3_busy_handler.
+  /// Installs a busy handler. Source: sqlite3_busy_handler.
   private func waitForLocks() {
-    // Unretained because the handle is closed before this object goes.
+    // Unretained because the handle is closed before this object is freed.
     let context = Unmanaged.passUnretained(self).toOpaque()
     sqlite3_busy_handler(
       handle,
@@ -101,70 +100,71 @@ final class Connection {
     guard CatalogLocks.patience.goesOn(waitingFor: path, since: now - (waitStart ?? now)) else {
       return false
     }
-    // Most locks are held for a moment only.
+    // Most locks are held only briefly.
     sqlite3_sleep(tries < 7 ? 1 << tries : 100)
     return true
   }
 
-  /// The memory for pages between transactions of the connection that writes, in KiB.
+  /// The page cache of the writing connection between transactions, in KiB.
   static let cacheKibibytes = 2048
 
-  /// Makes this the connection that writes: durable commits to a write-ahead log.
+  /// Configures this as the writing connection, with durable commits to a write-ahead log.
   func prepareWriting() throws(CatalogError) {
     let mode = try first("PRAGMA journal_mode = WAL") { $0.text(0) }
     guard mode == "wal" else {
       throw CatalogError(
         .database,
-        "The catalog “\(path)” can't have a write-ahead log here. Use a local file system.",
+        "The catalog “\(path)” can't use a write-ahead log here. Use a local file system.",
         path: path)
     }
-    // FULL flushes the log at each commit: a commit that was returned survives a power failure.
-    // NORMAL would keep the file whole but lose the newest commits, and with them the knowledge
-    // that files may be removed.
+    // FULL flushes the log at each commit, so a completed commit survives a power failure. NORMAL
+    // would keep the file consistent but lose the latest commits, and with them the knowledge that
+    // files may be removed.
     try execute("PRAGMA synchronous = FULL")
     try execute("PRAGMA secure_delete = OFF")
-    // A watch runs for months: its memory is to be full soon, and small. What is not here is in the
-    // kernel's cache. One transaction may have more all the same, up to 8192 pages (32 MiB): a page
-    // that makes room before the commit is written to the log twice.
+    // `watch` runs for months, so its cache should be small and fill early; the kernel caches the
+    // rest. A transaction may use up to 8192 pages (32 MiB), because a page spilled before the
+    // commit is written to the log twice.
     try execute("PRAGMA cache_size = -\(Self.cacheKibibytes)")
     try execute("PRAGMA cache_spill = 8192")
-    // A longer log: digests are spread over all pages, and a page that several commits change is
-    // written back once.
+    // A long log, because digests touch pages all over the file: a page changed by several commits
+    // is written back once.
     try execute("PRAGMA wal_autocheckpoint = 8192")
     try execute("PRAGMA journal_size_limit = 67108864")
   }
 
-  /// Makes this the one connection to a file that is thrown away unless it is finished: each page
-  /// is written once, to its place, and no flush is waited for.
+  /// Configures this as the only connection to a file that is discarded unless finished.
+  ///
+  /// Each page is written once, in place, without waiting for a flush.
   func prepareDraft() throws(CatalogError) {
     try execute("PRAGMA journal_mode = OFF")
     try execute("PRAGMA synchronous = OFF")
     try execute("PRAGMA locking_mode = EXCLUSIVE")
-    // Digests are spread over all pages: what is kept here is written less often.
+    // Digests touch pages all over the file; cached pages are written less often.
     try execute("PRAGMA cache_size = -32768")
   }
 
-  /// Closes the file; asserts that no statement is in use.
+  /// Closes the file; no statement may be in use.
   func close() {
     guard isOpen else { return }
     isOpen = false
     for statement in cache.values.joined() {
-      assert(!statement.isBusy, "A statement is still in use while its connection is closed.")
+      assert(!statement.isBusy, "A statement is in use while its connection is being closed.")
       statement.finalize()
     }
     cache = [:]
     let code = sqlite3_close(handle)
-    assert(code == SQLITE_OK, "A statement was not finalised before its connection was closed.")
+    assert(code == SQLITE_OK, "A statement was not finalized before its connection was closed.")
   }
 
-  /// Makes an error of what SQLite said last.
+  /// Creates an error from SQLite's last message.
   func error(_ code: Int32, during sql: String) -> CatalogError {
     CatalogError(
       sqlite: code, systemError: sqlite3_system_errno(handle),
       detail: String(cString: sqlite3_errmsg(handle)), path: path, sql: sql)
   }
 
-  /// The file as a URI, so that any byte may be in its name.
+  /// The file as a URI, which allows any byte in its name.
   private static func uri(_ path: BytePath, immutable: Bool) -> String {
     let plain = Set("/-._~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8)
     let name = path.bytes.map { byte in
@@ -176,15 +176,14 @@ final class Connection {
 }
 
 extension Connection {
-  /// Runs a statement for its effect.
+  /// Executes a statement.
   ///
-  /// - Returns: how many rows it changed.
+  /// - Returns: the number of changed rows.
   @discardableResult
   func execute(_ sql: String, _ values: any SQLBindable...) throws(CatalogError) -> Int {
     try execute(sql, values: values)
   }
 
-  /// Runs a statement for its effect, with a list of values.
   @discardableResult
   func execute(_ sql: String, values: [any SQLBindable]) throws(CatalogError) -> Int {
     let statement = try take(sql)
@@ -194,7 +193,6 @@ extension Connection {
     return Int(sqlite3_changes64(handle))
   }
 
-  /// Reads all rows.
   func all<Value>(
     _ sql: String, _ values: any SQLBindable...,
     read: (Statement) throws(CatalogError) -> Value
@@ -207,7 +205,6 @@ extension Connection {
     return rows
   }
 
-  /// Reads the first row, or returns `nil` if there is none.
   func first<Value>(
     _ sql: String, _ values: any SQLBindable...,
     read: (Statement) throws(CatalogError) -> Value
@@ -215,7 +212,6 @@ extension Connection {
     try first(sql, values: values, read: read)
   }
 
-  /// Reads the first row for a list of values.
   func first<Value>(
     _ sql: String, values: [any SQLBindable], read: (Statement) throws(CatalogError) -> Value
   ) throws(CatalogError) -> Value? {
@@ -225,7 +221,7 @@ extension Connection {
     return try statement.step() ? try read(statement) : nil
   }
 
-  /// Gives rows one by one; the body may read more.
+  /// Calls a body for each row; the body may run other statements.
   func each(
     _ sql: String, _ values: any SQLBindable...,
     body: (Statement) throws(CatalogError) -> Void
@@ -236,14 +232,13 @@ extension Connection {
     while try statement.step() { try body(statement) }
   }
 
-  /// Runs several statements that have no parameters.
   func executeScript(_ script: String) throws(CatalogError) {
     try requireOpen()
     let code = sqlite3_exec(handle, script, nil, nil, nil)
     guard code == SQLITE_OK else { throw error(code, during: "a script") }
   }
 
-  /// A statement from the cache, or a new one while that is in use.
+  /// An idle cached statement, or a new one.
   func take(_ sql: String) throws(CatalogError) -> Statement {
     try requireOpen()
     if let statement = cache[sql]?.first(where: { !$0.isBusy }) { return statement }
@@ -252,7 +247,7 @@ extension Connection {
     return statement
   }
 
-  /// Runs a body in a transaction that is undone if it throws.
+  /// Runs a body in a transaction, rolled back if the body throws.
   func transaction<Value>(
     _ begin: String = "BEGIN IMMEDIATE", _ body: () throws(CatalogError) -> Value
   ) throws(CatalogError) -> Value {
@@ -267,21 +262,18 @@ extension Connection {
     }
   }
 
-  /// The statements that were prepared so far.
+  /// The SQL of all statements prepared so far.
   var statements: [String] { Array(cache.keys) }
 
-  /// Whether a transaction is open.
   var isInTransaction: Bool { isOpen && sqlite3_get_autocommit(handle) == 0 }
 
   private func requireOpen() throws(CatalogError) {
     guard isOpen else {
-      throw CatalogError(.database, "The catalog “\(path)” is closed already.", path: path)
+      throw CatalogError(.database, "The catalog “\(path)” is already closed.", path: path)
     }
   }
 
-  /// Undoes the open transaction, if SQLite has not done so itself.
-  ///
-  /// A full disk or an I/O error may have ended it already.
+  /// Rolls back the open transaction, unless SQLite has done so after a full disk or an I/O error.
   func rollBack() {
     guard isInTransaction else { return }
     sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)

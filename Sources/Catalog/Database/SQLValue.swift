@@ -1,6 +1,5 @@
 import PipelineModel
 
-/// A value to be bound to a statement.
 enum SQLValue: Sendable {
   case null
   case integer(Int64)
@@ -9,9 +8,7 @@ enum SQLValue: Sendable {
   case blob([UInt8])
 }
 
-/// What can be bound to a statement.
 protocol SQLBindable {
-  /// The value as SQLite knows it.
   var sqlValue: SQLValue { get }
 }
 
@@ -64,6 +61,6 @@ extension Timestamp: SQLBindable {
 }
 
 extension Optional: SQLBindable where Wrapped: SQLBindable {
-  // Not by a key path: it would be looked up for each value that is bound.
+  // Not a key path, which would be looked up for each bound value.
   var sqlValue: SQLValue { if let self { self.sqlValue } else { .null } }
 }

@@ -1,10 +1,10 @@
 import Dispatch
 
-/// A value that is used on one serial queue only.
+/// A value confined to one serial queue.
 final class SerialAccess<Value>: Sendable {
   private let queue: DispatchQueue
   private let key = DispatchSpecificKey<Bool>()
-  // Unsafe only in name, because `value` is touched by blocks of the serial queue alone.
+  // Safe because only blocks on the serial queue access `value`.
   private nonisolated(unsafe) let value: Value
 
   init(label: String, _ value: sending Value) {
@@ -13,20 +13,19 @@ final class SerialAccess<Value>: Sendable {
     queue.setSpecific(key: key, value: true)
   }
 
-  /// Whether the caller is on the queue.
   private var isInside: Bool { DispatchQueue.getSpecific(key: key) == true }
 
-  /// Runs a body on the queue and waits for it; traps if the caller is on the queue already.
+  /// Runs a body on the queue and waits for it; traps if the caller is on the queue.
   func sync<Output>(
     _ body: (Value) throws(CatalogError) -> Output
   ) throws(CatalogError) -> Output {
-    // No input leads here, only a mistake in this program, which would wait for itself for ever.
-    // Not `precondition`, whose sentence is left out of release builds.
+    // Only a programming error leads here, and would deadlock. `fatalError`, because release builds
+    // omit the message of `precondition`.
     if isInside { fatalError("The catalog's methods can't be called from within one another.") }
     return try run(body)
   }
 
-  /// Runs a body on the queue, at once if the caller is there already.
+  /// Runs a body on the queue, directly if the caller is on it.
   func syncReentrantly<Output>(
     _ body: (Value) throws(CatalogError) -> Output
   ) throws(CatalogError) -> Output {

@@ -1,14 +1,12 @@
 import CSQLite
 import PipelineModel
 
-/// A prepared statement; its owner is the connection's cache.
-///
-/// Stays on the queue of its connection.
+/// A prepared statement, owned by its connection's cache and confined to the connection's queue.
 final class Statement {
   // Unowned, because the connection owns its statements.
   private unowned let connection: Connection
   private let handle: OpaquePointer
-  /// Whether somebody is between its first row and its end.
+  /// Whether it has been bound or stepped since the last `reset`.
   private(set) var isBusy = false
 
   init(_ sql: String, on connection: Connection) throws(CatalogError) {
@@ -22,10 +20,8 @@ final class Statement {
     handle = statement
   }
 
-  /// Frees the statement; it must not be used again.
   func finalize() { sqlite3_finalize(handle) }
 
-  /// Binds values to the parameters, beginning with the first.
   func bind(_ values: [any SQLBindable]) throws(CatalogError) {
     isBusy = true
     for (index, value) in values.enumerated() {
@@ -41,7 +37,7 @@ final class Statement {
     case .real(let number): sqlite3_bind_double(handle, index, number)
     case .text(var text):
       text.withUTF8 {
-        // An empty buffer may have no address, and none would be NULL.
+        // An empty buffer may have no address, which would bind NULL.
         $0.withMemoryRebound(to: CChar.self) { characters in
           characters.baseAddress.map {
             pipeline_sqlite_bind_text(handle, index, $0, UInt64(characters.count))
@@ -55,7 +51,7 @@ final class Statement {
     }
   }
 
-  /// Goes to the next row; `false` at the end.
+  /// Advances to the next row; returns `false` at the end.
   func step() throws(CatalogError) -> Bool {
     let code = sqlite3_step(handle)
     switch code {
@@ -65,7 +61,7 @@ final class Statement {
     }
   }
 
-  /// Makes the statement ready to be used again; what failed was said by `step`.
+  /// Prepares the statement for reuse; ignores the result code, which `step` has reported.
   func reset() {
     sqlite3_reset(handle)
     sqlite3_clear_bindings(handle)
@@ -76,7 +72,6 @@ final class Statement {
 }
 
 extension Statement {
-  /// Whether a column is `NULL`.
   func isNull(_ column: Int) -> Bool {
     sqlite3_column_type(handle, Int32(column)) == SQLITE_NULL
   }
@@ -139,7 +134,7 @@ extension Statement {
     }
   }
 
-  /// The JSON of a column, `nil` (and not JSON's null) for `NULL`.
+  /// The JSON of a column; `nil`, not JSON's null, for `NULL`.
   func optionalJSON(_ column: Int) throws(CatalogError) -> JSONValue? {
     if isNull(column) { return nil }
     return try json(column)
@@ -148,7 +143,7 @@ extension Statement {
   private func unreadable(_ what: String) -> CatalogError {
     CatalogError(
       .corrupt,
-      "The catalog “\(connection.path)” holds \(what) that can't be read. \(CatalogError.advice)",
+      "The catalog “\(connection.path)” contains \(what) that can't be read. \(CatalogError.advice)",
       path: connection.path)
   }
 }

@@ -1,7 +1,7 @@
-/// The name of one attempt; a completed or abandoned one is refused.
+/// Identifies one attempt; the ledger refuses the token once the attempt has ended.
 package struct AttemptToken: Hashable, Sendable {
   /// The number of the attempt.
   package let rawValue: Int64
-  /// Makes it from its parts.
+  /// Creates a token.
   package init(rawValue: Int64) { self.rawValue = rawValue }
 }

@@ -28,7 +28,7 @@ extension Catalog {
         try writer.touch(row.digest)
         fingerprints.insert(row.fingerprint)
       }
-      // A needed row may have been made ready again meanwhile.
+      // A needed row may have become ready again in the meantime.
       try writer.settleTouched(writer.stages.filter { fingerprints.contains($0.fingerprint) })
     }
   }
@@ -56,7 +56,6 @@ extension Catalog {
   }
 }
 
-/// A row that is running.
 struct RunningRow {
   var id: Int64
   var fingerprint: Int64
@@ -78,7 +77,7 @@ extension CatalogWriter {
     guard let row else {
       throw CatalogError(
         .staleToken,
-        "The attempt \(token.rawValue) has ended already, so its outcome was not recorded.",
+        "The attempt \(token.rawValue) has already ended, so its outcome was not recorded.",
         path: connection.path)
     }
     return row
@@ -90,9 +89,9 @@ extension CatalogWriter {
       WHERE job.ledger = ledger.id AND asset.trashed_at IS NULL)
     """
 
-  /// Puts ready rows on the list of those to be claimed.
+  /// Adds ready rows to the rows to claim.
   ///
-  /// - Returns: how many there were.
+  /// - Returns: the number of rows.
   @discardableResult
   fileprivate func choose(
     _ stage: ConfiguredStage, limit: Int, suspects: Bool
@@ -108,7 +107,7 @@ extension CatalogWriter {
       """, stage.fingerprint, Timestamp.now, stage.attempts, limit)
   }
 
-  /// Records an attempt for each chosen row and reads what its job needs.
+  /// Records an attempt for each chosen row and reads the inputs of its job.
   fileprivate func claimChosen(_ stage: ConfiguredStage) throws(CatalogError) -> [ClaimedJob] {
     let count = try connection.execute(
       """

@@ -33,7 +33,7 @@ extension Catalog {
 }
 
 extension CatalogWriter {
-  /// Ends an attempt and gives its row the outcome.
+  /// Ends an attempt and records the outcome in its row.
   fileprivate func record(
     _ completion: Completion, of row: RunningRow
   ) throws(CatalogError) {
@@ -42,7 +42,7 @@ extension CatalogWriter {
       (LedgerState.done, String?.none, String?.none, String?.none)
     var notBefore = Timestamp(microseconds: 0)
     var outcome = AttemptRecord.Outcome.done
-    // Counted when it was claimed, so that a crash has its suspect.
+    // Attempts are counted when claimed, so that a crash leaves a suspect.
     var uncounted = 0
     switch completion.outcome {
     case .done(let value, let renditions):
@@ -54,7 +54,7 @@ extension CatalogWriter {
     case .failed(let kind, let sentence, let retryAt):
       (state, outcome, reason, failure) = (.failed, .failed, sentence, kind)
       if let retryAt { (state, notBefore) = (.ready, retryAt) }
-      // The file is not to blame, and keeps the tries that it has.
+      // The file is not to blame, and keeps its remaining attempts.
       if kind == "environment" { uncounted = 1 }
     }
     try connection.execute(
@@ -72,7 +72,7 @@ extension CatalogWriter {
       try connection.execute(
         "INSERT INTO temp.finished (ledger) VALUES (?) ON CONFLICT DO NOTHING", row.id)
     }
-    // Whoever referred to the row may have been given another one while it was running.
+    // Its jobs may have been assigned another row while it was running.
     try connection.execute(
       "INSERT INTO temp.doomed (ledger) VALUES (?) ON CONFLICT DO NOTHING", row.id)
   }
@@ -110,7 +110,7 @@ extension CatalogWriter {
     }
   }
 
-  /// Lets go of the rows that were served until the finished ones replaced them.
+  /// Discards the stale rows that the finished rows replace.
   fileprivate func discardReplaced() throws(CatalogError) {
     let replaced = try connection.execute(
       """
@@ -130,10 +130,10 @@ extension CatalogWriter {
     try discardDoomed()
   }
 
-  /// Deletes those of the doomed rows that no job refers to and nobody works on.
+  /// Deletes the doomed rows that no job refers to.
   ///
-  /// - Parameter withRunning: whether rows that somebody works on go as well.
-  /// - Returns: the renditions that went with them.
+  /// - Parameter withRunning: whether to delete running rows, too.
+  /// - Returns: the number and bytes of the deleted renditions.
   @discardableResult
   func discardDoomed(
     withRunning: Bool = false
@@ -168,10 +168,10 @@ extension CatalogWriter {
     return renditions ?? (0, 0)
   }
 
-  /// Takes the files that may be removed off the list.
+  /// Empties the list of discarded files and returns those to remove.
   ///
-  /// A file whose row was made again is left out: a new attempt writes, or has
-  /// written, to the same path.
+  /// Omits a file whose row exists again: a new attempt writes, or has written,
+  /// to the same path.
   func takeDiscardedFiles() throws(CatalogError) -> [String] {
     let paths = try connection.all(
       """

@@ -15,7 +15,7 @@ extension Catalog {
         for stage in stages { try writer.hold(stage.name, because: stage.held) }
         return try ConfiguredStage.all(writer.connection)
       }
-      // Remembered only now, because the transaction might not have been kept.
+      // Only after the commit, which may fail.
       writer.stages = configured
     }
     try write { (writer) throws(CatalogError) in
@@ -31,7 +31,7 @@ extension Catalog {
 }
 
 extension StageDefinition {
-  /// All definitions as one text, by which a change is noticed.
+  /// Encodes all definitions as one text, to detect changes.
   static func json(_ stages: [StageDefinition]) throws(CatalogError) -> String {
     try Catalog.json(
       JSONValue.array(
@@ -47,7 +47,7 @@ extension StageDefinition {
         }))
   }
 
-  /// Reads what `json` wrote; what can't be read is as good as not known.
+  /// Decodes the text of `json`, skipping what can't be decoded.
   static func all(json text: String) -> [StageDefinition] {
     let stages = (try? JSONText.decode(JSONValue.self, from: text))?.array ?? []
     return stages.compactMap { stage in
@@ -68,9 +68,9 @@ extension StageDefinition {
     accepts.map { .array($0.sorted().map { .string($0) }) } ?? .null
   }
 
-  /// Whether the stage has worked on other types, or that is not known.
+  /// Whether the stage last accepted other types, or its last types are unknown.
   ///
-  /// - Parameter known: all definitions of the last time, as `json` wrote them.
+  /// - Parameter known: the last definitions, as encoded by `json`.
   fileprivate func acceptsOther(than known: JSONValue?) -> Bool {
     let last = known?.array?.first {
       $0["name"]?.string == name && $0["fingerprint"]?.string == fingerprint.digest.hex
@@ -86,19 +86,19 @@ extension Catalog {
 }
 
 extension CatalogWriter {
-  /// Says why no job of a stage can run; `nil` for that they can.
+  /// Records why no job of a stage can run; `nil` if jobs can run.
   fileprivate func hold(_ stage: String, because reason: String?) throws(CatalogError) {
     try connection.execute(
       "UPDATE stage SET held = ?1 WHERE name = ?2 AND held IS NOT ?1", reason, stage)
   }
 
-  /// Records the stages, and what is to be done then for assets and rows that are there.
+  /// Records the stages, and the work that follows for existing assets and rows.
   ///
-  /// - Parameter known: the definitions of the last time, as they were written then.
+  /// - Parameter known: the last definitions, as stored.
   fileprivate func replaceStages(
     _ definitions: [StageDefinition], known: String?
   ) throws(CatalogError) {
-    // What can't be read is as good as not known.
+    // Treat unreadable definitions as unknown.
     let known = known.flatMap { try? JSONText.decode(JSONValue.self, from: $0) }
     let before = Dictionary(
       try ConfiguredStage.all(connection).map { ($0.name, $0) }, uniquingKeysWith: { $1 })
@@ -115,7 +115,7 @@ extension CatalogWriter {
       let old = before[stage.name]
       let isOther =
         old?.fingerprint != stage.fingerprint || old?.isAssetScoped != stage.isAssetScoped
-      // Where the last change was not finished, nobody knows how far it came for which stage.
+      // After an unfinished change, the progress of each stage is unknown.
       if unfinished || isOther { progress.assigned.append(stage.name) }
       if unfinished || definition.acceptsOther(than: known) {
         progress.reconsidered.append(stage.name)
@@ -124,7 +124,6 @@ extension CatalogWriter {
     try progress.write(connection)
   }
 
-  /// Makes or changes the row of a stage.
   private func record(
     _ definition: StageDefinition, at position: Int, needing earlier: [String: ConfiguredStage]
   ) throws(CatalogError) -> ConfiguredStage {
@@ -137,7 +136,7 @@ extension CatalogWriter {
       }
       needs.append(need)
     }
-    // What needs something of an asset belongs to the asset, whatever its plugin says.
+    // A stage that needs an asset-scoped one is asset-scoped, whatever its plugin says.
     let isAssetScoped = definition.isAssetScoped || needs.contains(where: \.isAssetScoped)
     let fingerprint = try rowID(
       "SELECT id FROM fingerprint WHERE value = ?",
@@ -179,9 +178,9 @@ extension CatalogWriter {
 
   /// Ends attempts that an earlier process left open.
   ///
-  /// They don't count as attempts, because the row may be innocent of a kill
-  /// or a reboot. A row that was interrupted as often as it may be tried is a
-  /// suspect; only if it is interrupted again while it runs alone is it failed.
+  /// They don't count as attempts, because a kill or a reboot may have caused
+  /// them. A row with as many interruptions as allowed attempts is a suspect; it
+  /// fails only if it is interrupted again while it runs alone.
   fileprivate func endInterruptedAttempts(
     _ stages: [ConfiguredStage]
   ) throws(CatalogError) {

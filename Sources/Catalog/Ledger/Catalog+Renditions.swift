@@ -67,7 +67,7 @@ extension Catalog {
       }
       guard let row else { return }
       try writer.connection.execute("DELETE FROM rendition WHERE id = ?", rendition)
-      // What was only served until it is replaced is replaced in any case.
+      // A stale row will be replaced anyway.
       try writer.connection.execute(
         "UPDATE job SET previous_ledger = NULL WHERE previous_ledger = ?", row.id)
       try writer.connection.execute(

@@ -7,7 +7,7 @@ extension Catalog {
     for fingerprint in try read({ (connection) throws(CatalogError) in
       try connection.all("SELECT DISTINCT fingerprint FROM stage WHERE active = 1") { $0.int64(0) }
     }) {
-      // A page a transaction: everything may have failed.
+      // One page per transaction, because everything may have failed.
       var place: LedgerPlace? = LedgerPlace()
       while let last = place {
         place = try write { (writer) throws(CatalogError) in

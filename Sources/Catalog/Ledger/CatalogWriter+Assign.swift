@@ -1,13 +1,13 @@
 import PipelineModel
 
-/// What a change of the stages means for the assets and rows that are there, a page at a time.
+/// Applying a change of stages to existing assets and rows, one page at a time.
 extension CatalogWriter {
-  /// How many assets or originals one transaction takes: some 20 ms of work.
+  /// The number of assets or originals per transaction: some 20 ms of work.
   static let configurationPage = 512
 
-  /// Does the next page, in the caller's transaction.
+  /// Processes the next page in the caller's transaction.
   ///
-  /// - Returns: whether there is more to do.
+  /// - Returns: whether more pages may follow.
   func takeConfigurationStep() throws(CatalogError) -> Bool {
     guard var progress = try ConfigurationProgress.read(connection) else { return false }
     if !progress.hasAssigned {
@@ -30,7 +30,7 @@ extension CatalogWriter {
     return true
   }
 
-  /// The last key of the page behind another one, in hexadecimal; `nil` behind the last.
+  /// The last key of the page after a key, in hexadecimal; `nil` after the last page.
   private func lastKey(
     _ table: String, _ column: String, after key: String
   ) throws(CatalogError) -> String? {
@@ -46,14 +46,14 @@ extension CatalogWriter {
     .blob(Hexadecimal.decode(Array(hexadecimal.utf8)) ?? [])
   }
 
-  /// Points the jobs of some assets to the rows of the stage's fingerprint.
+  /// Points the jobs of a range of assets to the rows of the stage's fingerprint.
   ///
-  /// A row that is done and now replaced is kept as the one that is served.
+  /// Keeps a done row that this replaces as the stale one to serve.
   private func assignJobs(
     of stage: ConfiguredStage, after first: String, through last: String
   ) throws(CatalogError) {
     let (first, last) = (Self.blob(first), Self.blob(last))
-    // In the order of assets, which is that of the work.
+    // In the order of assets, which is the order of the work.
     try connection.execute(
       """
       INSERT INTO ledger (fingerprint, digest, asset, state)
@@ -91,7 +91,7 @@ extension CatalogWriter {
       """, stage.id, stage.fingerprint, stage.isAssetScoped, first, last)
   }
 
-  /// Makes the rows of some originals what they are to be under the stages as they are now.
+  /// Updates the rows of a range of originals to the current stages.
   private func renew(
     _ progress: ConfigurationProgress, through last: String
   ) throws(CatalogError) {
@@ -105,7 +105,7 @@ extension CatalogWriter {
           AND state = 'failed' AND runtime IS NOT ?4
         """, first, last, stage.fingerprint, stage.runtime)
       guard progress.reconsidered.contains(stage.name) else { continue }
-      // Those that were never handed to the plugin, which a plugin's own skip was.
+      // Only rows skipped without calling the plugin.
       try connection.execute(
         """
         UPDATE ledger INDEXED BY ledger_key SET state = 'waiting', not_before = 0, attempts = 0,

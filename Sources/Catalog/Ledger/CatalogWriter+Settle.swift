@@ -1,13 +1,13 @@
 import PipelineModel
 
 extension CatalogWriter {
-  /// Marks the rows of some bytes to be settled.
+  /// Marks the rows of an original to be settled.
   func touch(_ digest: Digest) throws(CatalogError) {
     try connection.execute(
       "INSERT INTO temp.touched (digest) VALUES (?) ON CONFLICT DO NOTHING", digest)
   }
 
-  /// Settles the rows of all touched bytes, then forgets what was touched.
+  /// Settles the rows of all touched originals and clears the marks.
   ///
   /// - Parameter stages: the stages concerned, in topological order.
   func settleTouched(_ stages: [ConfiguredStage]) throws(CatalogError) {
@@ -22,10 +22,10 @@ extension CatalogWriter {
     try connection.execute("DELETE FROM temp.touched")
   }
 
-  /// Makes rows waiting, ready or skipped as the rows that they need are.
+  /// Makes rows waiting, ready or skipped, depending on the rows that they need.
   ///
-  /// What is running, done, failed or was skipped by its own plugin stays as
-  /// it is. There are no edges between rows: a needed row is found by the
+  /// Rows that are running, done, failed or were skipped by their own plugin stay
+  /// unchanged. There are no edges between rows: a needed row is found by the
   /// digest or asset of the row and the fingerprint of the needed stage.
   private func settle(_ stage: ConfiguredStage, rows: String) throws(CatalogError) {
     // `max` takes the other columns from the row that has the maximum:

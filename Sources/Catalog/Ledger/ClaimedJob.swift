@@ -1,12 +1,12 @@
 package import PipelineModel
 
-/// A row that was claimed, with what its job needs.
+/// A claimed row, with the inputs of its job.
 package struct ClaimedJob: Hashable, Sendable {
   /// The attempt.
   package var token: AttemptToken
-  /// The stage by its name.
+  /// The name of the stage.
   package var stage: String
-  /// An asset that refers to the row: the oldest one.
+  /// The oldest asset outside the trash that refers to the row.
   package var asset: AssetID
   /// The name.
   package var name: BytePath
@@ -25,7 +25,7 @@ package struct ClaimedJob: Hashable, Sendable {
   /// Whether earlier attempts ended with the process, so that this one runs alone.
   package var isSuspect: Bool
 
-  /// Makes it from its parts.
+  /// Creates a claimed job.
   package init(
     token: AttemptToken, stage: String, asset: AssetID, name: BytePath, digest: Digest, size: Int,
     fingerprint: Fingerprint, isAssetScoped: Bool, facts: [String: JSONValue], attempt: Int,

@@ -6,7 +6,7 @@ package struct Completion: Sendable {
     case done(facts: JSONValue, renditions: [NewRendition])
     case skipped(reason: String)
     /// `class` is `permanent`, `transient` or `environment`. With `retryAt` the
-    /// row becomes ready again for then; without it, it is failed. One of class
+    /// row becomes ready again at that time; without it, the row is failed.
     /// `environment` does not count as an attempt.
     case failed(class: String, reason: String, retryAt: Timestamp?)
   }
@@ -15,10 +15,10 @@ package struct Completion: Sendable {
   package var token: AttemptToken
   /// How it ended.
   package var outcome: Outcome
-  /// Seconds that the work took; exactly 0 where the plugin was not asked.
+  /// The duration in seconds; exactly 0 if the plugin was not called.
   package var seconds: Double
 
-  /// Makes it from its parts.
+  /// Creates a completion.
   package init(token: AttemptToken, outcome: Outcome, seconds: Double) {
     self.token = token
     self.outcome = outcome

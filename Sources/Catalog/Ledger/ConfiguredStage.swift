@@ -1,18 +1,17 @@
-/// A stage as it is recorded.
+/// A recorded stage.
 struct ConfiguredStage {
-  /// Its row.
   var id: Int64
   var name: String
-  /// The row of its fingerprint.
+  /// The row ID of its fingerprint.
   var fingerprint: Int64
-  /// The row of its versions and limits.
+  /// The row ID of its versions and limits.
   var runtime: Int64
   var isAssetScoped: Bool
   var attempts: Int
-  /// The rows of needed stages.
+  /// The row IDs of needed stages.
   var needs: Set<Int64>
 
-  /// The stages that are configured, in topological order.
+  /// Reads the configured stages, in topological order.
   static func all(_ connection: Connection) throws(CatalogError) -> [ConfiguredStage] {
     var stages = try connection.all(
       """
@@ -35,7 +34,7 @@ struct ConfiguredStage {
 }
 
 extension [ConfiguredStage] {
-  /// The stages that need, at whatever distance, one with one of these
+  /// The stages that depend, directly or not, on one with one of these
   /// fingerprints, in topological order.
   func dependents(ofFingerprints fingerprints: Set<Int64>) -> [ConfiguredStage] {
     var reached = Set(filter { fingerprints.contains($0.fingerprint) }.map(\.id))

@@ -1,23 +1,22 @@
-/// Lets go of what stages made that are no longer configured, a page of rows at a time.
+/// Drops the jobs and results of stages that are no longer configured, one page of rows at a time.
 ///
-/// What a configured stage shares with them stays. A stage that is configured again does its work
-/// again.
+/// Results shared with a configured stage stay. A stage that is configured again redoes its work.
 package struct FormerStages {
   private let catalog: Catalog
-  /// The fingerprints whose rows are still to be looked at, the next one last.
+  /// The fingerprints whose rows are still to be checked, the next one last.
   private var fingerprints: [Int64]
   private var place = LedgerPlace()
 
-  /// A stage of which nothing is left is marked, so that its jobs are not looked for again.
+  /// Marks a stage of which nothing is left, so that its jobs are not searched again.
   private static let dropped = -1
   private static let isFormer = "active = 0 AND position <> \(dropped)"
 
-  /// Finds the stages; none in most libraries.
+  /// Finds the former stages; most libraries have none.
   package init(_ catalog: Catalog) throws(CatalogError) {
     self.catalog = catalog
     fingerprints = try catalog.read { (connection) throws(CatalogError) in
-      // A change of the stages that was not finished may have left jobs at other rows than those
-      // of their stage's fingerprint, but never at rows of one that was configured then.
+      // An unfinished change of stages may have left jobs at rows of another fingerprint than
+      // their stage's, but never at rows of a fingerprint that was configured then.
       try connection.all(
         """
         SELECT id FROM fingerprint
@@ -29,9 +28,9 @@ package struct FormerStages {
     }
   }
 
-  /// Drops the next page, in one transaction.
+  /// Drops the next page in one transaction.
   ///
-  /// - Returns: the renditions that went, or `nil` behind the last page.
+  /// - Returns: the number and bytes of dropped renditions, or `nil` after the last page.
   package mutating func dropNext() throws(CatalogError) -> (count: Int, bytes: Int)? {
     guard let fingerprint = fingerprints.last else { return nil }
     let place = place
@@ -51,7 +50,7 @@ package struct FormerStages {
     return dropped
   }
 
-  /// What `dropNext` would drop in all.
+  /// The number and bytes of renditions that `dropNext` would drop in total.
   static func renditions(
     _ connection: Connection
   ) throws(CatalogError) -> (count: Int, bytes: Int) {
@@ -73,8 +72,8 @@ package struct FormerStages {
 }
 
 extension CatalogWriter {
-  /// Deletes the jobs of former stages at the rows of `temp.page`, and the rows that nobody has
-  /// then.
+  /// Deletes the jobs of former stages at the rows of `temp.page`, and the rows that lose their last
+  /// job.
   fileprivate func dropFormerJobs() throws(CatalogError) -> (count: Int, bytes: Int) {
     try connection.execute(
       """

@@ -1,10 +1,10 @@
-/// A place among the rows of one fingerprint, in the order of the index by which they are claimed.
+/// A position among the rows of one fingerprint, in the order of the index for claims.
 struct LedgerPlace {
   private var state = ""
   private var notBefore: Int64 = 0
   private var row: Int64 = 0
 
-  /// The place before all rows.
+  /// Creates the position before all rows.
   init() {}
 
   private init(state: String, notBefore: Int64, row: Int64) {
@@ -13,9 +13,9 @@ struct LedgerPlace {
     self.row = row
   }
 
-  /// Puts the rows behind this place into `temp.page`, some hundreds at most.
+  /// Fills `temp.page` with a page of rows after this position.
   ///
-  /// - Returns: the place of the last one, or `nil` if there are none.
+  /// - Returns: the position of the last one, or `nil` if there are none.
   func fillPage(
     ofFingerprint fingerprint: Int64, _ connection: Connection
   ) throws(CatalogError) -> LedgerPlace? {

@@ -1,8 +1,8 @@
 /// The state of a row.
 package enum LedgerState: String, Hashable, Sendable, CaseIterable {
-  /// Some needed row is not done yet.
+  /// A needed row is not done yet.
   case waiting
-  /// May be claimed, perhaps not before a given time.
+  /// May be claimed, possibly not before a given time.
   case ready
   /// Claimed by an attempt.
   case running

@@ -1,10 +1,10 @@
 package import PipelineModel
 
-/// A rendition to be recorded.
+/// A rendition to record.
 package struct NewRendition: Hashable, Sendable {
   /// The name.
   package var name: String
-  /// The type, such as `image/jpeg`.
+  /// The media type, such as `image/jpeg`.
   package var mediaType: String
   /// The width in pixels.
   package var width: Int
@@ -14,12 +14,13 @@ package struct NewRendition: Hashable, Sendable {
   package var bytes: Int
   /// The SHA-256 of the bytes.
   package var digest: Digest
-  /// `image` when made from the picture itself, `preview` when from an embedded one.
+  /// `image` for one made from the picture itself, `preview` from an embedded preview, `damaged`
+  /// from a picture with damaged data.
   package var from: String?
   /// Where the bytes are.
   package var content: RenditionContent
 
-  /// Makes it from its parts.
+  /// Creates a new rendition.
   package init(
     name: String, mediaType: String, width: Int, height: Int, bytes: Int, digest: Digest,
     from: String?, content: RenditionContent

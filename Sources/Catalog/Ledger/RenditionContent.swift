@@ -2,6 +2,6 @@
 package enum RenditionContent: Hashable, Sendable {
   /// In the catalog.
   case database([UInt8])
-  /// In a file, already durable, at this path below the library.
+  /// In a durable file at this path below the library.
   case file(path: String)
 }

@@ -1,6 +1,6 @@
 package import PipelineModel
 
-/// A stage as the ledger needs to know it.
+/// A configured stage, as the ledger needs it.
 package struct StageDefinition: Hashable, Sendable {
   /// The name.
   package var name: String
@@ -8,23 +8,23 @@ package struct StageDefinition: Hashable, Sendable {
   package var plugin: String
   /// What the result depends on besides the bytes.
   package var fingerprint: Fingerprint
-  /// Whether rows belong to an asset rather than to the bytes.
+  /// Whether a row belongs to an asset rather than to the bytes.
   package var isAssetScoped: Bool
   /// Names of needed stages, implicit ones included.
   package var needs: [String]
-  /// How often a transient failure or an interruption is tried.
+  /// The maximum number of attempts after transient failures or interruptions.
   package var attempts: Int
-  /// Plugin and decoder versions; a change makes permanent failures ready again.
+  /// Plugin and decoder versions; a change makes failures ready again.
   package var runtime: String
-  /// The limits as sorted-key JSON; a change makes permanent failures ready again.
+  /// The limits as JSON with sorted keys; a change makes failures ready again.
   package var limits: String
-  /// The types that the plugin works on, `nil` for all; a change makes what was
-  /// skipped for its type ready again.
+  /// The accepted media types, `nil` for all; a change makes rows that were
+  /// skipped because of their type ready again.
   package var accepts: [String]?
-  /// Why no job of the stage can run at the moment; `nil` if they can.
+  /// Why no job of the stage can run at the moment; `nil` if jobs can run.
   package var held: String?
 
-  /// Makes it from its parts.
+  /// Creates a definition.
   package init(
     name: String, plugin: String, fingerprint: Fingerprint, isAssetScoped: Bool, needs: [String],
     attempts: Int, runtime: String, limits: String, accepts: [String]? = nil,

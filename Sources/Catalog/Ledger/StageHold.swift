@@ -1,16 +1,14 @@
-/// What a stage that can't run means for its ready rows, in SQL over `stage` and `ledger`.
+/// The effect of a held stage on its ready rows, in SQL over `stage` and `ledger`.
 enum StageHold {
-  /// The class of a row's failure.
   static let failureClass = """
     CASE WHEN ledger.state = 'ready' AND stage.held IS NOT NULL THEN 'environment' \
     ELSE ledger.class END
     """
-  /// The reason of a row's state.
   static let reason = """
     CASE WHEN ledger.state = 'ready' AND stage.held IS NOT NULL THEN stage.held \
     ELSE ledger.reason END
     """
-  /// Whether a row counts as failed: for good, for now, or because its stage can't run.
+  /// Whether a row counts as failed: permanently, for now, or because its stage is held.
   static let isFailure = """
     (ledger.state = 'failed' OR ledger.state = 'ready' \
     AND (ledger.class IS NOT NULL OR stage.held IS NOT NULL))

@@ -1,10 +1,10 @@
-/// An asset as a line of JSON that SQLite writes: as `JSONMembers.asset` says, with its keys in order.
+/// An asset as a line of JSON written by SQLite, with the members of `JSONMembers.asset` in key order.
 ///
-/// Reading values, and encoding them again, costs several times as much as the list itself.
+/// Decoding values and encoding them again costs several times as much as the list itself.
 enum AssetLine {
-  /// The key and the line of a page of assets; `NULL` for a line that SQL can't write.
+  /// The key and the line of each asset of a page; `NULL` for a line that SQL can't write.
   ///
-  /// A name that is not UTF-8 is in the line as it is.
+  /// Names that are not UTF-8 are copied unchanged.
   static let page = """
     WITH page AS MATERIALIZED (
       SELECT asset.id AS id, lower(hex(asset.id)) AS digits, asset.digest AS digest,
@@ -46,10 +46,9 @@ enum AssetLine {
     FROM page ORDER BY id
     """
 
-  /// A fact of the stage that identifies, as JSON.
   private static func fact(_ name: String) -> String { "ifnull(facts -> '\(name)', 'null')" }
 
-  /// RFC 3339 of milliseconds since 1970.
+  /// Formats milliseconds since 1970 as RFC 3339.
   private static func time(_ milliseconds: String) -> String {
     "strftime('%Y-%m-%dT%H:%M:%S', \(milliseconds) / 1000, 'unixepoch')"
       + " || '.' || substr(1000 + \(milliseconds) % 1000, 2) || 'Z'"

@@ -1,11 +1,11 @@
 import PipelineModel
 
-/// The statements that read assets with their renditions.
+/// SQL that reads assets with their renditions.
 enum AssetQuery {
-  /// All columns of `Statement.asset()`; more conditions and an order may follow.
+  /// All assets with the columns of `Statement.asset()`; conditions and an order may follow.
   static let assets = columns + " WHERE true"
 
-  /// The same of the assets that are in the trash.
+  /// The same for assets in the trash.
   static let trashedAssets = columns + " WHERE asset.trashed_at IS NOT NULL"
 
   private static let columns = """
@@ -15,7 +15,7 @@ enum AssetQuery {
     FROM \(tables)
     """
 
-  /// The facts of the stage that identifies.
+  /// The facts of the `identify` stage.
   static let identity = """
     (SELECT coalesce(ledger.facts, previous.facts)
       FROM job CROSS JOIN stage
@@ -32,14 +32,13 @@ enum AssetQuery {
       WHERE job.asset = asset.id)
     """
 
-  /// What is joined for the columns of an asset.
   static let tables = """
     asset CROSS JOIN original ON original.digest = asset.digest
       CROSS JOIN source ON source.id = asset.source
       CROSS JOIN asset_state ON asset_state.id = asset.id
     """
 
-  /// An asset's key and the columns of `Statement.rendition(_:)`; more may follow.
+  /// An asset's key and the columns of `Statement.rendition(_:)`; conditions may follow.
   static let renditions = """
     SELECT job.asset, rendition.id, stage.name, rendition.name, rendition.media_type,
       rendition.width, rendition.height, rendition.bytes, rendition.digest, rendition.made_from,
@@ -47,7 +46,6 @@ enum AssetQuery {
     FROM \(renditionTables)
     """
 
-  /// What is joined for the renditions of an asset.
   static let renditionTables = """
     job CROSS JOIN stage ON stage.id = job.stage AND stage.active = 1
       CROSS JOIN rendition ON rendition.ledger IN (job.ledger, job.previous_ledger)
@@ -55,7 +53,7 @@ enum AssetQuery {
 }
 
 extension Statement {
-  /// The asset of a row of `AssetQuery.assets`, without renditions.
+  /// Reads an asset without renditions from a row of `AssetQuery.assets`.
   func asset() throws(CatalogError) -> AssetRecord {
     AssetRecord(
       id: try assetID(0), digest: try digest(1), size: int(2), name: path(3), source: path(4),
@@ -65,7 +63,7 @@ extension Statement {
       skipped: int(12), renditions: [])
   }
 
-  /// The rendition whose columns begin at `first`.
+  /// Reads a rendition from the columns starting at `first`.
   func rendition(_ first: Int) throws(CatalogError) -> RenditionRecord {
     RenditionRecord(
       id: int64(first), stage: text(first + 1), name: text(first + 2),

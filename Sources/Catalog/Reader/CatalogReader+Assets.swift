@@ -1,27 +1,26 @@
 package import PipelineModel
 
 extension CatalogReader {
-  /// Gives all assets in key order, one at a time.
+  /// Calls a body for each asset, in key order.
   ///
-  /// No snapshot is held while a body runs. What is recorded meanwhile is given if its key lies
-  /// behind the page, and what is deleted from the page is given all the same.
+  /// Holds no snapshot while the body runs. Includes assets recorded in the meantime if their key
+  /// follows the current page, and assets deleted from the current page.
   ///
-  /// - Throws: what the body throws, or a `CatalogError`.
+  /// - Throws: errors of the body, or a `CatalogError`.
   package func assets(_ body: (AssetRecord) throws -> Void) throws {
     try forEachPage(of: AssetQuery.assets, body)
   }
 
-  /// Gives the assets that are in the trash, as `assets` does.
+  /// Calls a body for each asset in the trash, as `assets` does.
   package func trashedAssets(_ body: (AssetRecord) throws -> Void) throws {
     try forEachPage(of: AssetQuery.trashedAssets, body)
   }
 
-  /// Gives all assets in key order as `assets` does, each as a line of JSON with the keys that
-  /// `list --json` prints, in order.
+  /// Calls a body for each asset as `assets` does, with its line of `list --json`.
   ///
-  /// A name that is not UTF-8 is in the line as it is, and no damage is: that is kept elsewhere.
+  /// Names that are not UTF-8 are copied unchanged; `damage` is empty, because it is kept elsewhere.
   ///
-  /// - Parameter body: is given `nil` for a line that has to be written otherwise.
+  /// - Parameter body: gets `nil` for a line that SQL can't write.
   package func assetLines(_ body: (AssetID, [UInt8]?) throws -> Void) throws {
     var last: AssetID?
     while true {
@@ -61,12 +60,12 @@ extension CatalogReader {
     }
   }
 
-  /// Returns the keys that begin or end with some digits.
+  /// Returns the asset keys with a prefix or suffix.
   ///
   /// - Parameters:
-  ///   - text: digits of a UUID of either case, with or without its dashes;
+  ///   - text: digits of a UUID in either case, with or without dashes;
   ///     anything else matches nothing.
-  ///   - limit: how many to return at most; 2 tell whether one is meant.
+  ///   - limit: the maximum number to return; 2 suffice to detect ambiguity.
   package func assetIDs(
     matching text: String, limit: Int
   ) throws(CatalogError) -> [AssetID] {
@@ -80,7 +79,7 @@ extension CatalogReader {
         SQLValue.blob(range.first), SQLValue.blob(range.last), limit
       ) { (row) throws(CatalogError) in try row.assetID(0) }
       guard beginning.count < limit, digits.count < 32 else { return beginning }
-      // Through the smallest index that has the keys.
+      // With the smallest index that has the keys.
       let ending = try connection.all(
         """
         SELECT id FROM asset INDEXED BY asset_digest WHERE digest IS NOT NULL
@@ -111,11 +110,11 @@ extension CatalogReader {
     }
   }
 
-  /// Gives the digest and size of all originals in the order of their digests.
+  /// Calls a body with the digest and size of each original, in the order of digests.
   ///
-  /// No snapshot is held while a body runs.
+  /// Holds no snapshot while the body runs.
   ///
-  /// - Throws: what the body throws, or a `CatalogError`.
+  /// - Throws: errors of the body, or a `CatalogError`.
   package func originals(_ body: (Digest, Int) throws -> Void) throws {
     var last: Digest?
     while true {
@@ -126,7 +125,7 @@ extension CatalogReader {
     }
   }
 
-  /// The least and the greatest key that begin with some digits.
+  /// The least and the greatest key with a prefix.
   private static func keys(
     beginningWith digits: [UInt8]
   ) -> (first: [UInt8], last: [UInt8])? {
@@ -140,14 +139,12 @@ extension CatalogReader {
 }
 
 extension Connection {
-  /// The renditions of an asset, in the order of stages and names.
   fileprivate func renditions(of id: AssetID) throws(CatalogError) -> [RenditionRecord] {
     try all(
       AssetQuery.renditions + " WHERE job.asset = ? ORDER BY stage.position, rendition.name", id
     ) { (row) throws(CatalogError) in try row.rendition(1) }
   }
 
-  /// The assets of a page with their renditions.
   fileprivate func assets(
     _ query: String, after last: AssetID?
   ) throws(CatalogError) -> [AssetRecord] {
@@ -155,7 +152,7 @@ extension Connection {
       "\(query) AND asset.id > ? ORDER BY asset.id LIMIT \(CatalogReader.pageSize)",
       SQLValue.blob(last?.bytes ?? [])
     ) { (row) throws(CatalogError) in try row.asset() }
-    // One by one: between two assets of the trash there may be all others.
+    // One by one, because all other assets may lie between two assets in the trash.
     for index in page.indices { page[index].renditions = try renditions(of: page[index].id) }
     return page
   }

@@ -1,6 +1,6 @@
 package import PipelineModel
 
-/// What the care of a library asks for: runs to undo, the trash, and pages to verify.
+/// Queries for maintenance: runs to undo, the trash, and pages to verify.
 extension CatalogReader {
   /// Returns a run, or `nil` if there is none with this key.
   package func run(_ id: AssetID) throws(CatalogError) -> RunRecord? {
@@ -11,10 +11,10 @@ extension CatalogReader {
     }
   }
 
-  /// Returns the keys of runs that begin or end with some digits.
+  /// Returns the run keys with a prefix or suffix.
   ///
-  /// - Parameter text: digits of a UUID of either case, with or without its
-  ///   dashes; anything else matches nothing.
+  /// - Parameter text: digits of a UUID in either case, with or without dashes;
+  ///   anything else matches nothing.
   package func runIDs(matching text: String) throws(CatalogError) -> [AssetID] {
     let digits = String(text.filter { $0 != "-" }).lowercased()
     guard !digits.isEmpty else { return [] }
@@ -29,7 +29,7 @@ extension CatalogReader {
     }
   }
 
-  /// Returns the last run that imported something, whether that is still there or not.
+  /// Returns the last run that imported something, even if its assets are deleted.
   package func lastImportingRun() throws(CatalogError) -> AssetID? {
     try read { (connection) throws(CatalogError) in
       try connection.first(
@@ -43,7 +43,7 @@ extension CatalogReader {
     }
   }
 
-  /// Returns the last run before another one of which there are assets.
+  /// Returns the last run before a given one that still has assets.
   package func runWithAssets(before run: AssetID) throws(CatalogError) -> AssetID? {
     try read { (connection) throws(CatalogError) in
       try connection.first("SELECT max(run) FROM asset WHERE run < ?", run) {
@@ -52,16 +52,16 @@ extension CatalogReader {
     }
   }
 
-  /// Counts the assets that a run made.
+  /// Counts the assets of a run.
   package func assetCount(of run: AssetID) throws(CatalogError) -> Int {
     try read { (connection) throws(CatalogError) in
       try connection.first("SELECT count(*) FROM asset WHERE run = ?", run) { $0.int(0) } ?? 0
     }
   }
 
-  /// Returns assets that a run made, the newest first.
+  /// Returns assets of a run, the newest first.
   ///
-  /// - Parameter before: only those older than this one; `nil` for all.
+  /// - Parameter before: return only assets older than this one; `nil` for all.
   package func origins(
     of run: AssetID, before: AssetID?, limit: Int
   ) throws(CatalogError) -> [AssetOrigin] {
@@ -75,9 +75,9 @@ extension CatalogReader {
     }
   }
 
-  /// Returns assets that are in the trash, the oldest first.
+  /// Returns assets in the trash, the oldest asset first.
   ///
-  /// - Parameter time: only what was put there before.
+  /// - Parameter time: return only assets trashed before.
   package func trash(
     limit: Int, before time: Timestamp = Timestamp(microseconds: .max)
   ) throws(CatalogError) -> [AssetOrigin] {
@@ -91,7 +91,7 @@ extension CatalogReader {
     }
   }
 
-  /// Returns originals behind a digest, in the order of their digests.
+  /// Returns originals after a digest, in the order of digests.
   package func originals(
     after digest: Digest?, limit: Int
   ) throws(CatalogError) -> [(digest: Digest, size: Int)] {
@@ -112,10 +112,10 @@ extension CatalogReader {
     }
   }
 
-  /// A blob that sorts behind all keys, which have sixteen bytes.
+  /// A blob that sorts after all keys, which have 16 bytes.
   private static let behindAllKeys = [UInt8](repeating: 0xFF, count: 17)
 
-  /// Whether a job is under way or is to come.
+  /// Returns whether a job is running or due.
   package func hasDueJobs() throws(CatalogError) -> Bool {
     try read { (connection) throws(CatalogError) in
       try connection.first(
@@ -129,7 +129,7 @@ extension CatalogReader {
     }
   }
 
-  /// Counts the renditions that only stages made which are no longer configured.
+  /// Counts the renditions that belong only to stages no longer configured.
   package func formerRenditions() throws(CatalogError) -> (count: Int, bytes: Int) {
     try read { (connection) throws(CatalogError) in
       try FormerStages.renditions(connection)

@@ -1,15 +1,15 @@
 import PipelineModel
 
-/// What a stage has still to do, and what its work has cost so far.
+/// The remaining work of a stage, and its average cost so far.
 package struct StageForecast: Hashable, Sendable {
-  /// Rows that have no result with the stage's present fingerprint.
+  /// The number of rows without a result under the stage's current fingerprint.
   package var due: Int
-  /// Seconds that a row took on average, results without work included; `nil` without history.
+  /// Average seconds per row, including results without work; `nil` without history.
   package var seconds: Double?
-  /// Bytes of renditions that a row made on average; `nil` without history.
+  /// Average bytes of renditions per row; `nil` without history.
   package var bytes: Double?
 
-  /// Makes it from its parts; without the last two, of a stage without history.
+  /// Creates a forecast; omit the averages for a stage without history.
   package init(due: Int, seconds: Double? = nil, bytes: Double? = nil) {
     self.due = due
     self.seconds = seconds
@@ -18,10 +18,10 @@ package struct StageForecast: Hashable, Sendable {
 }
 
 extension CatalogReader {
-  /// How many ended rows an average is taken of: the newest ones.
+  /// The number of newest ended rows to average.
   private static let sample = 1000
 
-  /// The newest ended rows of a stage, each state's through the index, so that no others are read.
+  /// The newest ended rows of a stage, one index search per state, so that no other rows are read.
   private static let newest: String = {
     let each = ["done", "skipped", "failed"].map { state in
       """
@@ -34,9 +34,9 @@ extension CatalogReader {
     return "SELECT id FROM (\(all)) ORDER BY id DESC LIMIT \(sample)"
   }()
 
-  /// Looks at a stage as it is configured now, whether the ledger knows of it yet or not.
+  /// Forecasts a stage as configured now, even if the ledger does not know it yet.
   ///
-  /// The history is that of the stage of this name with whatever options it had last.
+  /// The history is that of the stage with this name, with its last options.
   package func forecast(_ stage: StageDefinition) throws(CatalogError) -> StageForecast {
     try read { (connection) throws(CatalogError) in
       let due = try connection.first(

@@ -1,7 +1,7 @@
 package import PipelineModel
 
 extension CatalogReader {
-  /// Returns the jobs of an asset for the configured stages, in their order.
+  /// Returns the jobs of an asset for the configured stages, in stage order.
   package func jobs(of asset: AssetID) throws(CatalogError) -> [JobRecord] {
     try read { (connection) throws(CatalogError) in
       try connection.all(
@@ -24,7 +24,7 @@ extension CatalogReader {
     }
   }
 
-  /// Returns the attempts at a job of an asset, the oldest first.
+  /// Returns the attempts at an asset's job, the oldest first.
   package func attempts(
     of asset: AssetID, stage: String
   ) throws(CatalogError) -> [AttemptRecord] {
@@ -49,12 +49,12 @@ extension CatalogReader {
     }
   }
 
-  /// Gives the failed jobs of all assets outside the trash, by asset and stage; those that wait for
-  /// another attempt, or because their stage can't run, are among them.
+  /// Calls a body for each failed job of assets outside the trash, by asset and stage.
   ///
-  /// What is no failure any more when its turn comes is left out.
+  /// Includes jobs that wait for another attempt, or because their stage is held. Omits jobs that
+  /// are no longer failures when their page is read.
   ///
-  /// - Throws: what the body throws, or a `CatalogError`.
+  /// - Throws: errors of the body, or a `CatalogError`.
   package func failures(_ body: (FailureRecord) throws -> Void) throws {
     var rest = try read { (connection) throws(CatalogError) in
       try connection.all(
@@ -95,14 +95,14 @@ extension CatalogReader {
     }
   }
 
-  /// Returns the failed jobs of all assets outside the trash, as `failures(_:)` gives them.
+  /// Returns the failed jobs of `failures(_:)`.
   package func failures() throws -> [FailureRecord] {
     var failures: [FailureRecord] = []
     try self.failures { failures.append($0) }
     return failures
   }
 
-  /// Counts what `failures` gives.
+  /// Counts the failed jobs of `failures(_:)`.
   package func failureCount() throws(CatalogError) -> Int {
     try read { (connection) throws(CatalogError) in
       try connection.first("SELECT count(*) \(Self.failedJobs)") { $0.int(0) } ?? 0
@@ -118,12 +118,12 @@ extension CatalogReader {
     WHERE stage.active = 1 AND asset.trashed_at IS NULL
     """
 
-  /// Gives all renditions that are recorded, those of former stages included.
+  /// Calls a body for each recorded rendition, including those of former stages.
   ///
-  /// One that no configured stage has is stale. The stage is the first one that
-  /// refers to it.
+  /// Renditions that no configured stage refers to are stale. The stage is the first
+  /// that refers to the rendition.
   ///
-  /// - Throws: what the body throws, or a `CatalogError`.
+  /// - Throws: errors of the body, or a `CatalogError`.
   package func allRenditions(_ body: (RenditionRecord) throws -> Void) throws {
     var last: Int64 = 0
     while true {
@@ -134,7 +134,7 @@ extension CatalogReader {
     }
   }
 
-  /// Returns renditions behind a key, as `allRenditions` gives them.
+  /// Returns the renditions of `allRenditions` after a key.
   package func renditions(
     after id: Int64, limit: Int
   ) throws(CatalogError) -> [RenditionRecord] {
@@ -166,7 +166,7 @@ extension CatalogReader {
     FROM rendition
     """
 
-  /// Returns the bytes of a rendition that is kept in the catalog, or `nil`.
+  /// Returns the bytes of a rendition that is stored in the catalog, or `nil`.
   package func renditionBytes(_ id: Int64) throws(CatalogError) -> [UInt8]? {
     try read { (connection) throws(CatalogError) in
       try connection.first("SELECT content FROM rendition_bytes WHERE rendition = ?", id) {

@@ -1,12 +1,12 @@
 package import PipelineModel
 
 extension CatalogReader {
-  /// The sightings of a source that have a row, as they are now, in the byte order of their paths.
+  /// Returns a cursor over the current sighting rows of a source, in the byte order of their paths.
   package func sightings(of source: BytePath) throws(CatalogError) -> SightingCursor {
     try SightingCursor(catalog: path, source: source, awaitingRemoval: false)
   }
 
-  /// Returns the paths that an asset's bytes were seen at.
+  /// Returns the paths where an asset's bytes were seen.
   package func sightings(of asset: AssetID) throws(CatalogError) -> [Sighting] {
     try read { (connection) throws(CatalogError) in
       try connection.all(
@@ -24,8 +24,8 @@ extension CatalogReader {
     }
   }
 
-  /// Returns a path of which a later run than the asset's own let the file go, because its bytes
-  /// were the asset's; `nil` if there is none.
+  /// Returns a path whose file a later run than the asset's own discarded as a duplicate of the
+  /// asset; `nil` if there is none.
   package func pathLetGo(for asset: AssetID) throws(CatalogError) -> BytePath? {
     try read { (connection) throws(CatalogError) in
       try connection.first(
@@ -43,7 +43,7 @@ extension CatalogReader {
     }
   }
 
-  /// Returns what is known of a path of a source, or `nil`.
+  /// Returns the sighting of a path of a source, or `nil`.
   package func sighting(
     source: BytePath, path: BytePath
   ) throws(CatalogError) -> Sighting? {
@@ -52,9 +52,9 @@ extension CatalogReader {
     }
   }
 
-  /// Returns what is known of an absolute path, in whatever sources it lies.
+  /// Returns the sightings of an absolute path in all sources that contain it.
   ///
-  /// An ignored folder is found with and without its slash.
+  /// Finds an ignored folder with or without its trailing slash.
   package func sightings(path absolute: BytePath) throws(CatalogError) -> [Sighting] {
     let slash = UInt8(ascii: "/")
     let plain = BytePath(

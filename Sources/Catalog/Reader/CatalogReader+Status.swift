@@ -1,7 +1,7 @@
 import PipelineModel
 
 extension CatalogReader {
-  /// Counts everything at one moment.
+  /// Counts everything in one snapshot.
   package func status() throws(CatalogError) -> StatusCounts {
     try read { (connection) throws(CatalogError) in
       let originals = try connection.pair("SELECT count(*), coalesce(sum(size), 0) FROM original")
@@ -25,9 +25,9 @@ extension CatalogReader {
 }
 
 extension Connection {
-  /// Counts the jobs of each configured stage by state, of assets outside the trash.
+  /// Counts the jobs of assets outside the trash by configured stage and state.
   ///
-  /// Rows are shared by assets with the same bytes, so there may be fewer of these.
+  /// Assets with the same bytes share rows, so there may be fewer rows than jobs.
   fileprivate func jobCounts() throws(CatalogError) -> [String: [LedgerState: Int]] {
     let stages = try all(
       "SELECT id, name FROM stage WHERE active = 1"
@@ -52,7 +52,7 @@ extension Connection {
       ) { (row) throws(CatalogError) in
         (try row.value(0, as: LedgerState.self), row.int(1))
       }
-      // All others are done; these are too many to be looked at one by one.
+      // All others are done; they are too many to count individually.
       let done =
         all[stage, default: 0] - trashed[stage, default: 0] - unfinished.reduce(0) { $0 + $1.1 }
       counts[name] = Dictionary(unfinished, uniquingKeysWith: +)
@@ -61,13 +61,11 @@ extension Connection {
     return counts
   }
 
-  /// Reads pairs of a stage and a count.
   private func jobsOfStages(_ query: String) throws(CatalogError) -> [Int64: Int] {
     let rows = try all(query) { ($0.int64(0), $0.int(1)) }
     return Dictionary(rows, uniquingKeysWith: +)
   }
 
-  /// Counts the rows of each configured stage by state.
   func backlog() throws(CatalogError) -> [String: [LedgerState: Int]] {
     let rows = try all(
       """
@@ -84,8 +82,8 @@ extension Connection {
     }.mapValues { $0.filter { $0.value > 0 } }
   }
 
-  /// Counts paths by source and state, and those of them where something ought to be:
-  /// what `Sighting.isExpected` says, in SQL.
+  /// Counts paths by source and state, and those at which a file is expected:
+  /// `Sighting.isExpected` in SQL.
   fileprivate func sightingCounts() throws(CatalogError) -> [SightingCount] {
     try all(
       """
@@ -104,7 +102,7 @@ extension Connection {
     }
   }
 
-  /// Counts paths by state: those that have a row, and those of which an asset implies it.
+  /// Counts paths by state: those with a row, and those whose state an asset implies.
   fileprivate func pathCounts(
     _ stored: [SightingCount]
   ) throws(CatalogError) -> [Sighting.State: Int] {
@@ -135,7 +133,7 @@ extension Connection {
 }
 
 extension Statement {
-  /// The run of a row of `runColumns`.
+  /// Reads a run from a row of `runColumns`.
   func run() throws(CatalogError) -> RunRecord {
     RunRecord(
       id: try assetID(0), verb: text(1), startedAt: timestamp(2),
@@ -144,13 +142,13 @@ extension Statement {
   }
 }
 
-/// How many paths of a source have a row with a state.
+/// The number of sighting rows of a source in a state.
 private struct SightingCount {
   let source: BytePath
   let state: Sighting.State
   let all: Int
-  /// How many of them ought to have something there.
+  /// How many of them have an expected file.
   let expected: Int
-  /// From how many of them an asset came.
+  /// How many of them are the origin of an asset.
   let origins: Int
 }

@@ -1,10 +1,10 @@
 package import PipelineModel
 
-/// What a comparison of the catalog with manifest and disk asks for, part by part.
+/// Queries for comparing the catalog with manifest and disk in parts.
 extension CatalogReader {
-  /// Gives the digests of the originals that begin with a byte.
+  /// Calls a body for each digest of an original that begins with a byte.
   ///
-  /// - Throws: what the body throws, or a `CatalogError`.
+  /// - Throws: errors of the body, or a `CatalogError`.
   package func originals(
     beginningWith byte: UInt8, _ body: (Digest) throws -> Void
   ) throws {
@@ -18,10 +18,10 @@ extension CatalogReader {
     }
   }
 
-  /// Gives the keys and digests of all assets, in no order, in one snapshot.
+  /// Calls a body with the key and digest of each asset, unordered, in one snapshot.
   ///
-  /// - Returns: how far the manifest is contained in that snapshot.
-  /// - Throws: what the body throws, or a `CatalogError`.
+  /// - Returns: the manifest position of that snapshot.
+  /// - Throws: errors of the body, or a `CatalogError`.
   package func assetDigests(_ body: (AssetID, Digest) throws -> Void) throws -> Int64 {
     var position: Int64 = 0
     try stream { connection in
@@ -33,13 +33,13 @@ extension CatalogReader {
     return position
   }
 
-  /// Gives the paths below the library of files that some record names in a folder: those of
-  /// renditions, and those that are to be removed when the next batch of jobs is complete.
+  /// Calls a body with the path below the library of each recorded file in a folder: renditions,
+  /// and discarded files that the next completed batch of jobs removes.
   ///
   /// - Parameter folder: its path below the library.
-  /// - Throws: what the body throws, or a `CatalogError`.
+  /// - Throws: errors of the body, or a `CatalogError`.
   package func renditionFiles(below folder: String, _ body: (String) throws -> Void) throws {
-    // The sign behind the slash.
+    // “0” is the character after the slash.
     let (first, end) = ("\(folder)/", "\(folder)0")
     try stream { connection in
       try connection.forEachRow(
@@ -51,7 +51,7 @@ extension CatalogReader {
     }
   }
 
-  /// Returns whether some record names a file, as `renditionFiles` does.
+  /// Returns whether `renditionFiles` includes a path.
   package func namesRenditionFile(_ path: String) throws(CatalogError) -> Bool {
     try read { (connection) throws(CatalogError) in
       try connection.first(
@@ -63,11 +63,11 @@ extension CatalogReader {
     }
   }
 
-  /// Returns whether a job makes a rendition of an owner, or is about to.
+  /// Returns whether a job that makes renditions of an owner is running or due.
   ///
   /// - Parameters:
-  ///   - owner: the bytes of a digest or of an asset's key, as `RenditionLayout` has them.
-  ///   - fingerprint: the first bytes of the stage's.
+  ///   - owner: the bytes of a digest or of an asset's key, as in `RenditionLayout`.
+  ///   - fingerprint: the first bytes of the stage's fingerprint.
   package func isRenditionDue(
     owner: [UInt8], fingerprint: [UInt8]
   ) throws(CatalogError) -> Bool {
@@ -85,9 +85,9 @@ extension CatalogReader {
 }
 
 extension CatalogReader {
-  /// Runs a body that may throw anything within one snapshot.
+  /// Runs a body within one snapshot.
   ///
-  /// While a snapshot is held the write-ahead log can't be emptied, so the body waits for nobody.
+  /// The body must not wait: the write-ahead log can't be emptied while a snapshot is held.
   private func stream(_ body: (Connection) throws -> Void) throws {
     var failure: (any Error)?
     try read { (connection) throws(CatalogError) in
@@ -102,7 +102,7 @@ extension CatalogReader {
 }
 
 extension Connection {
-  /// Gives rows one by one to a body that may throw anything.
+  /// Calls a body that may throw any error for each row.
   fileprivate func forEachRow(
     _ sql: String, _ values: any SQLBindable..., body: (Statement) throws -> Void
   ) throws {

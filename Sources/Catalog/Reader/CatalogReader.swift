@@ -1,16 +1,15 @@
 import CSQLite
 package import PipelineModel
 
-/// Reading the catalog, beside the writer or without one.
+/// A reader of the catalog, concurrent with the writer or without one.
 ///
-/// Methods may be called from any queue, and from within the body of another one.
-/// Each sees one snapshot; those that give rows to a body read a page at a time, and
-/// hold none while the body runs: somebody who stalls in the middle of a list would
-/// else keep the write-ahead log from being emptied.
+/// Methods may be called from any queue, and from within the body of another method.
+/// Each sees one snapshot. Those that call a body for each row read a page at a time,
+/// and hold no snapshot while the body runs; otherwise a stalled body would keep the
+/// write-ahead log from being emptied.
 package final class CatalogReader: Sendable {
   let access: SerialAccess<Connection>
   let path: BytePath
-  /// How many rows are read together.
   static let pageSize = 512
 
   private init(_ connection: sending Connection, path: BytePath) {
@@ -20,18 +19,18 @@ package final class CatalogReader: Sendable {
 
   /// Opens a catalog for reading.
   ///
-  /// Beside a writer, or where files can be made beside the catalog, it is read
-  /// with SQLite's locks; that may leave an empty `-wal` and a `-shm` file.
+  /// Reads with SQLite's locks unless `immutable`, which may leave an empty `-wal`
+  /// and a `-shm` file.
   ///
-  /// - Parameter immutable: for a folder that can't be written, and only while
-  ///   nobody holds the library's lock: reads without locks and makes no files.
-  /// - Throws: `.missing`, `.corrupt`, `.newerVersion`, and `.readOnly` where
-  ///   the folder would have to be written.
+  /// - Parameter immutable: reads without locks and creates no files; only for a
+  ///   folder that can't be written, and while nobody holds the library's lock.
+  /// - Throws: `.missing`, `.corrupt`, `.newerVersion`, and `.readOnly` if
+  ///   reading requires a writable folder.
   package static func open(
     at file: BytePath, immutable: Bool
   ) throws(CatalogError) -> CatalogReader {
-    // Immutable mode does not see what is in the log only: then the log's own
-    // index, which a copy of a living library has too, must serve.
+    // Immutable mode ignores the log. If there is one, use its index, which a copy
+    // of a library in use also has.
     let isLogged = immutable && hasLog(file)
     let mode: Connection.Mode = immutable && !isLogged ? .readImmutable : .read
     do throws(CatalogError) {
@@ -48,30 +47,30 @@ package final class CatalogReader: Sendable {
       throw CatalogError(
         .readOnly,
         "The catalog “\(file)” was not closed: part of it is in “\(file)-wal”, which can be read "
-          + "only where files can be made. Copy both to such a folder.",
+          + "only in a writable folder. Copy both to one.",
         path: file, sqliteCode: error.sqliteCode)
     }
   }
 
-  /// Closes the file; the reader must not be used again.
+  /// Closes the file; do not use the reader afterwards.
   package func close() throws(CatalogError) {
     try access.sync { (connection) throws(CatalogError) in connection.close() }
   }
 
-  /// Whether there is a write-ahead log that is not empty.
+  /// Returns whether a non-empty write-ahead log exists.
   static func hasLog(_ file: BytePath) -> Bool {
     guard let system = sqlite3_vfs_find(nil) else { return false }
     let log = file.bytes + Array("-wal".utf8) + [0]
     var exists: Int32 = 0
     log.withUnsafeBytes { bytes in
       let name = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
-      // For an existing file of no bytes, too, SQLite's answer is no.
+      // SQLite reports an empty file as missing.
       _ = system.pointee.xAccess?(system, name, SQLITE_ACCESS_EXISTS, &exists)
     }
     return exists != 0
   }
 
-  /// Runs a body that reads within one snapshot.
+  /// Runs a read-only body within one snapshot.
   func read<Value>(
     _ body: (Connection) throws(CatalogError) -> Value
   ) throws(CatalogError) -> Value {
@@ -85,7 +84,7 @@ package final class CatalogReader: Sendable {
 }
 
 extension CatalogReader {
-  /// How far the manifest is contained in the catalog.
+  /// The manifest position up to which the catalog has applied facts.
   package var lastManifestPosition: Int64 {
     get throws(CatalogError) {
       try read { (connection) throws(CatalogError) in try connection.manifestPosition() }

@@ -1,18 +1,18 @@
 import PipelineModel
 
 extension Connection {
-  /// The columns that `Statement.sighting(source:)` reads, from the first.
+  /// The columns that `Statement.sighting(source:)` reads.
   static let sightingColumns = """
     sighting.path, sighting.state, sighting.inode, sighting.size, sighting.modified,
     sighting.changed, sighting.asset, sighting.reason, sighting.seen_at, sighting.awaits_removal
     """
 
-  /// The row of a source, or `nil`.
+  /// The row ID of a source, or `nil`.
   func sourceID(_ path: BytePath) throws(CatalogError) -> Int64? {
     try first("SELECT id FROM source WHERE path = ?", path) { $0.int64(0) }
   }
 
-  /// What is known of a path of a source: its row, or what an asset implies.
+  /// The sighting of a path: its row, or what an asset implies.
   func sighting(source: BytePath, path: BytePath) throws(CatalogError) -> Sighting? {
     let stored = try first(
       """
@@ -33,7 +33,7 @@ extension Connection {
 }
 
 extension Statement {
-  /// The sighting of a row of `sightingColumns`.
+  /// Reads a sighting from a row of `sightingColumns`.
   func sighting(source: BytePath) throws(CatalogError) -> Sighting {
     let identity = optional(2) { column in
       FileIdentity(

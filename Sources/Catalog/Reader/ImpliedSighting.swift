@@ -1,18 +1,18 @@
 import PipelineModel
 
-/// What an asset says of the path that its file came from: `imported`, when the asset was made, and
-/// nothing is left there.
+/// The state that an asset implies for the path it came from: `imported` when the asset was made,
+/// with no file left.
 ///
-/// A sighting that says just that has no row. Where files are moved, that is every file that was
-/// ever taken, and each look through the source would read them all.
+/// Such a sighting has no row. Otherwise each scan of a `move` source would read a row for every file
+/// ever imported.
 enum ImpliedSighting {
-  /// The columns of `Connection.sightingColumns`, of a row of `asset`.
+  /// The columns of `Connection.sightingColumns`, from a row of `asset`.
   static let columns = """
     asset.path, 'imported', NULL, NULL, NULL, NULL, asset.id, NULL, asset.imported_at, 0
     """
 
-  /// Whether a row of `asset` implies the state of its path: the path has no row of its own, and
-  /// no newer asset came from there.
+  /// Whether a row of `asset` implies the state of its path: the path has no row, and no newer asset
+  /// came from there.
   static let condition = """
     NOT EXISTS (SELECT 1 FROM sighting AS known
         WHERE known.source = asset.source AND known.path = asset.path)
@@ -20,7 +20,7 @@ enum ImpliedSighting {
         WHERE newer.source = asset.source AND newer.path = asset.path AND newer.id > asset.id)
     """
 
-  /// Whether a row of `sighting` says no more than the newest asset from its path does.
+  /// Whether the newest asset from its path implies a row of `sighting`.
   static let isRedundant = """
     sighting.state = 'imported' AND sighting.inode IS NULL AND sighting.reason IS NULL
       AND sighting.awaits_removal = 0
@@ -31,9 +31,9 @@ enum ImpliedSighting {
 }
 
 extension Connection {
-  /// What the newest asset from a path implies of it, or `nil` if none came from there.
+  /// The sighting that the newest asset from a path implies, or `nil` if no asset came from there.
   ///
-  /// It holds where the path has no row.
+  /// Valid only if the path has no row.
   func impliedSighting(source: BytePath, path: BytePath) throws(CatalogError) -> Sighting? {
     try first(
       """

@@ -1,11 +1,11 @@
 package import PipelineModel
 
-/// The sightings of a source that have a row, in the byte order of their paths, one at a time.
+/// A cursor over the sighting rows of a source, in the byte order of their paths.
 ///
-/// It reads a page at a time on a connection of its own, and holds no snapshot
-/// between pages: a scan may take hours, and a snapshot that old would keep the
-/// write-ahead log from being emptied. What is recorded meanwhile is seen if its
-/// path lies behind the page. For one thread at a time.
+/// Reads a page at a time on its own connection, and holds no snapshot between
+/// pages: a scan may take hours, and a snapshot that old would keep the
+/// write-ahead log from being emptied. Includes rows recorded in the meantime if
+/// their path follows the current page. Not thread-safe.
 package final class SightingCursor {
   private enum Phase {
     case open(Connection, Statement)
@@ -16,9 +16,9 @@ package final class SightingCursor {
 
   private let source: BytePath
   private var phase: Phase
-  /// What is left of the page, the next one last.
+  /// The rest of the page in reverse order.
   private var page: [Sighting] = []
-  /// The last path that was read; no path is empty, so all lie behind that.
+  /// The last path read; initially empty, which sorts before all paths.
   private var last = BytePath(bytes: [])
   private var isAtEnd = false
 
@@ -36,7 +36,7 @@ package final class SightingCursor {
 
   deinit { close() }
 
-  /// The statement that reads a page, given the source and the last path.
+  /// The statement that reads a page; parameters are the source and the last path.
   static func page(awaitingRemoval: Bool) -> String {
     """
     SELECT \(Connection.sightingColumns) FROM sighting
@@ -46,7 +46,7 @@ package final class SightingCursor {
     """
   }
 
-  /// Returns the next sighting, or `nil` behind the last one.
+  /// Returns the next sighting, or `nil` at the end.
   package func next() throws(CatalogError) -> Sighting? {
     if let sighting = page.popLast() { return sighting }
     guard !isAtEnd, case .open(_, let statement) = phase else { return nil }
@@ -67,7 +67,7 @@ package final class SightingCursor {
     return page.popLast()
   }
 
-  /// Returns what an asset implies of a path that has no row.
+  /// Returns the sighting that an asset implies for a path without a row.
   package func impliedSighting(_ path: BytePath) throws(CatalogError) -> Sighting? {
     guard case .open(let connection, _) = phase else { return nil }
     return try connection.impliedSighting(source: source, path: path)

@@ -1,6 +1,6 @@
 package import PipelineModel
 
-/// Where an asset's bytes came from, with all that the file had there.
+/// An asset's original file: its path and attributes.
 package struct AssetOrigin: Hashable, Sendable {
   /// The key.
   package var id: AssetID

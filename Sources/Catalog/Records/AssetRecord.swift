@@ -1,8 +1,8 @@
 package import PipelineModel
 
-/// An asset as `list` and `show` give it.
+/// An asset, for `list` and `show`.
 package struct AssetRecord: Hashable, Sendable {
-  /// What is going on with an asset's jobs.
+  /// The state of an asset, derived from the trash and its jobs.
   package enum State: String, Hashable, Sendable {
     case ready, processing, done, failed, trashed
   }
@@ -21,22 +21,22 @@ package struct AssetRecord: Hashable, Sendable {
   package var path: BytePath
   /// The file's modification time in nanoseconds since 1970.
   package var modified: Int64
-  /// When its bytes were safe.
+  /// When its bytes became durable.
   package var importedAt: Timestamp
-  /// The asset that was known at the same path before.
+  /// The previous asset at the same path.
   package var supersedes: AssetID?
-  /// What is going on with it.
+  /// The state.
   package var state: State
-  /// The facts of the stage whose plugin is `identify`; `nil` until that is done.
+  /// The facts of the stage with the plugin `identify`; `nil` until it is done.
   package var identity: JSONValue?
-  /// When it was put into the trash; `nil` if it is not there.
+  /// When it was put into the trash; `nil` if it is not in the trash.
   package var trashedAt: Timestamp?
-  /// How many of the configured stages don't work on such files.
+  /// The number of configured stages that skipped it.
   package var skipped: Int
-  /// Renditions of the configured stages, in the order of stages and names.
+  /// Renditions of the configured stages, ordered by stage and name.
   package var renditions: [RenditionRecord]
 
-  /// Makes it from its parts.
+  /// Creates a record.
   package init(
     id: AssetID, digest: Digest, size: Int, name: BytePath, source: BytePath, path: BytePath,
     modified: Int64, importedAt: Timestamp, supersedes: AssetID? = nil, state: State,

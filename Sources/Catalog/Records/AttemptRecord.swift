@@ -2,7 +2,7 @@ package import PipelineModel
 
 /// One attempt at a job, for `show`.
 package struct AttemptRecord: Hashable, Sendable {
-  /// How an attempt ended.
+  /// The outcome of an attempt.
   package enum Outcome: String, Hashable, Sendable, CaseIterable {
     case done, skipped, failed
     /// The process ended while the attempt was running.
@@ -19,16 +19,16 @@ package struct AttemptRecord: Hashable, Sendable {
   package var failureClass: String?
   /// Why it failed or was skipped.
   package var reason: String?
-  /// Seconds that the work took.
+  /// The duration in seconds.
   package var seconds: Double?
-  /// Plugin and decoder versions it ran with.
+  /// The plugin and decoder versions.
   package var runtime: String
-  /// The limits it ran under, as JSON.
+  /// The limits, as JSON.
   package var limits: String
-  /// Whether it ran alone because earlier ones were interrupted.
+  /// Whether it ran alone because earlier attempts were interrupted.
   package var isSuspect: Bool
 
-  /// Makes it from its parts.
+  /// Creates a record.
   package init(
     startedAt: Timestamp, endedAt: Timestamp? = nil, outcome: Outcome? = nil,
     failureClass: String? = nil, reason: String? = nil, seconds: Double? = nil, runtime: String,

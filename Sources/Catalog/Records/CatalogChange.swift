@@ -1,29 +1,29 @@
 package import PipelineModel
 
-/// One change that taking files, and the care of the library, make to the catalog.
+/// One change to the catalog, from an import or from maintenance.
 package enum CatalogChange: Hashable, Sendable {
-  /// A new asset: makes the original's row if it is missing, the asset, and its
-  /// jobs for all configured stages. An asset that is there already is left alone.
+  /// A new asset: inserts the asset, its jobs for all configured stages and, if
+  /// missing, the original. Does not change an existing asset.
   case asset(NewAsset)
-  /// A path's state; replaces an earlier one.
+  /// The state of a path; replaces its previous state.
   case sighting(Sighting)
-  /// The source of a sighting was removed after its bytes were safe.
+  /// The source file of a sighting was removed after its bytes became durable.
   case sourceRemoved(source: BytePath, path: BytePath)
-  /// A run that the manifest speaks of; one that is recorded is left alone.
+  /// A run known from the manifest; does not change a run recorded by `beginRun`.
   case run(RunRecord)
-  /// An asset is in the trash since a moment; one that was there before stays there.
+  /// An asset was put into the trash; one already there keeps its time.
   case trashed(AssetID, at: Timestamp)
-  /// An asset is out of the trash.
+  /// An asset was restored from the trash.
   case restored(AssetID)
-  /// An asset is deleted for good: its row goes, and what is known of its bytes
-  /// goes with the last asset that has them. Its paths stay settled.
+  /// An asset was deleted for good: deletes its row and, with the last asset that has
+  /// the bytes, their records. Its paths stay settled.
   ///
-  /// `sequence` is the place of the fact in the manifest. Without it, the bytes are
-  /// not listed as deleted, because `gc` could not find the fact.
+  /// `sequence` is the fact's sequence number in the manifest. Without it, the bytes
+  /// are not listed as deleted, because `gc` could not find the fact.
   case purged(AssetID, sequence: Int64? = nil)
-  /// An asset's bytes are at a path again, and the asset goes as if it were purged.
+  /// An asset's bytes were returned to a path; the asset is deleted as if purged.
   case returned(AssetID, Sighting, sequence: Int64? = nil)
-  /// A file was let go for the sake of these bytes: they are not to be deleted, whatever
-  /// came before.
+  /// A duplicate of these bytes was discarded, so they must not be deleted, despite
+  /// any earlier deletion.
   case relied(on: Digest)
 }

@@ -1,21 +1,21 @@
 package import PipelineModel
 
-/// A failure as `failed` gives it.
+/// A failed job, for `failed`.
 package struct FailureRecord: Hashable, Sendable {
-  /// The asset that it is about.
+  /// The asset.
   package var asset: AssetID
   /// The name.
   package var name: BytePath
-  /// The stage by its name.
+  /// The name of the stage.
   package var stage: String
-  /// `permanent`, `transient` or `environment`; `nil` unless it failed.
+  /// `permanent`, `transient` or `environment`.
   package var failureClass: String
-  /// Why, as a sentence.
+  /// The reason, as a sentence.
   package var reason: String
-  /// How many attempts there were.
+  /// The number of attempts, including interrupted ones.
   package var attempts: Int
 
-  /// Makes it from its parts.
+  /// Creates a record.
   package init(
     asset: AssetID, name: BytePath, stage: String, failureClass: String, reason: String,
     attempts: Int

@@ -2,26 +2,26 @@ package import PipelineModel
 
 /// A job of an asset, for `show` and `explain`.
 package struct JobRecord: Hashable, Sendable {
-  /// The stage by its name.
+  /// The name of the stage.
   package var stage: String
-  /// What is going on with it.
+  /// The state.
   package var state: LedgerState
-  /// How many attempts there were.
+  /// The number of attempts, including interrupted ones.
   package var attempts: Int
   /// `permanent`, `transient` or `environment`; `nil` unless it failed.
   package var failureClass: String?
-  /// Why, as a sentence.
+  /// The reason for the state, as a sentence.
   package var reason: String?
-  /// What was found out, as JSON.
+  /// The facts, as JSON.
   package var facts: JSONValue?
-  /// Seconds that the last attempt took.
+  /// The duration of the last attempt in seconds.
   package var seconds: Double?
   /// When the last attempt ended.
   package var finishedAt: Timestamp?
-  /// When a transient failure is tried again.
+  /// When a transient failure is due for retry.
   package var notBefore: Timestamp?
 
-  /// Makes it from its parts.
+  /// Creates a record.
   package init(
     stage: String, state: LedgerState, attempts: Int, failureClass: String? = nil,
     reason: String? = nil, facts: JSONValue? = nil, seconds: Double? = nil,

@@ -1,6 +1,6 @@
 package import PipelineModel
 
-/// A record to be made for a file that was taken.
+/// An asset to record for an imported file.
 package struct NewAsset: Hashable, Sendable {
   /// The key.
   package var id: AssetID
@@ -8,7 +8,7 @@ package struct NewAsset: Hashable, Sendable {
   package var digest: Digest
   /// The number of bytes.
   package var size: Int
-  /// The file's name when it was taken, raw.
+  /// The file's raw name at import.
   package var name: BytePath
   /// The absolute path of the source.
   package var source: BytePath
@@ -18,14 +18,14 @@ package struct NewAsset: Hashable, Sendable {
   package var modified: Int64
   /// The file's permission bits.
   package var permissions: UInt32
-  /// When its bytes were safe.
+  /// When its bytes became durable.
   package var importedAt: Timestamp
-  /// The run that took it.
+  /// The run that imported it.
   package var run: AssetID?
-  /// The asset that was known at the same path before.
+  /// The previous asset at the same path.
   package var supersedes: AssetID?
 
-  /// Makes it from its parts.
+  /// Creates a new asset.
   package init(
     id: AssetID, digest: Digest, size: Int, name: BytePath, source: BytePath, path: BytePath,
     modified: Int64, permissions: UInt32, importedAt: Timestamp, run: AssetID? = nil,

@@ -1,14 +1,14 @@
 package import PipelineModel
 
-/// A rendition as it is recorded.
+/// A recorded rendition.
 package struct RenditionRecord: Hashable, Sendable {
   /// The key.
   package var id: Int64
-  /// The stage by its name.
+  /// The name of the stage.
   package var stage: String
   /// The name.
   package var name: String
-  /// The type, such as `image/jpeg`.
+  /// The media type, such as `image/jpeg`.
   package var mediaType: String
   /// The width in pixels.
   package var width: Int
@@ -18,14 +18,14 @@ package struct RenditionRecord: Hashable, Sendable {
   package var bytes: Int
   /// The SHA-256 of the bytes.
   package var digest: Digest
-  /// `image` or `preview`.
+  /// `image`, `preview` or `damaged`.
   package var from: String?
   /// The path below the library, or `nil` if the bytes are in the database.
   package var path: String?
-  /// Whether a newer one is due: this one was made with other options.
+  /// Whether it was made with other options, and a newer one is due.
   package var isStale: Bool
 
-  /// Makes it from its parts.
+  /// Creates a record.
   package init(
     id: Int64, stage: String, name: String, mediaType: String, width: Int, height: Int,
     bytes: Int, digest: Digest, from: String? = nil, path: String? = nil, isStale: Bool

@@ -8,15 +8,15 @@ package struct RunRecord: Hashable, Sendable {
   package var verb: String
   /// When it began.
   package var startedAt: Timestamp
-  /// When it ended; `nil` while it is under way.
+  /// When it ended; `nil` while it is running.
   package var endedAt: Timestamp?
   /// The counters of its summary.
   package var counters: [String: Int]
 
-  /// The verb of a run of which only the manifest speaks.
+  /// The verb of a run known only from the manifest.
   package static let unknownVerb = "unknown"
 
-  /// Makes it from its parts.
+  /// Creates a record.
   package init(
     id: AssetID, verb: String, startedAt: Timestamp, endedAt: Timestamp? = nil,
     counters: [String: Int] = [:]

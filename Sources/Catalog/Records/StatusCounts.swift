@@ -12,16 +12,16 @@ package struct StatusCounts: Hashable, Sendable {
   package var renditions: Int
   /// The bytes of all renditions.
   package var renditionBytes: Int
-  /// Paths by state.
+  /// The number of paths by state.
   package var sightings: [Sighting.State: Int]
-  /// Paths at which something ought to be, by source and state.
+  /// The number of paths with an expected file, by source and state.
   package var pathsOnDisk: [BytePath: [Sighting.State: Int]]
-  /// Jobs of configured stages: stage name → state → number of ledger rows.
+  /// The number of jobs of configured stages, by stage name and state.
   package var jobs: [String: [LedgerState: Int]]
-  /// The last run that ended.
+  /// The run that ended last.
   package var lastRun: RunRecord?
 
-  /// Makes it from its parts.
+  /// Creates counts.
   package init(
     assets: Int, originals: Int, originalBytes: Int, renditions: Int, renditionBytes: Int,
     sightings: [Sighting.State: Int], pathsOnDisk: [BytePath: [Sighting.State: Int]],

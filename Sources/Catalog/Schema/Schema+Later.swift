@@ -1,8 +1,8 @@
 extension Schema {
-  /// Version 2: the view `metadata`. No table changes; views are made anew with every migration.
+  /// Version 2: the view `metadata`. No table changes; every migration recreates all views.
   static let version2 = "SELECT 1"
 
-  /// Version 3: the list of deleted originals, and the trash without a look at every asset.
+  /// Version 3: the list of deleted originals, and an index of the trash.
   static let version3 = """
     CREATE TABLE deletion (
       digest BLOB PRIMARY KEY CHECK (length(digest) = 32),
@@ -13,8 +13,8 @@ extension Schema {
     CREATE INDEX asset_trashed ON asset (id) WHERE trashed_at IS NOT NULL;
     """
 
-  /// Version 4: assets by where they came from, so that they can speak for the paths of moved files.
-  /// The rows that older versions kept of those are removed bit by bit.
+  /// Version 4: an index of assets by origin, so that assets imply the state of moved files' paths.
+  /// `removeImpliedSightings` removes the rows that older versions kept for these paths.
   static let version4 = """
     DROP INDEX asset_source;
     CREATE INDEX asset_origin ON asset (source, path);
@@ -22,7 +22,7 @@ extension Schema {
       SELECT '\(Setting.impliedSightings)', '' WHERE EXISTS (SELECT 1 FROM sighting);
     """
 
-  /// Version 5: why a stage can't run, so that its jobs say so without a change of each.
+  /// Version 5: why a stage is held, without changing each of its jobs.
   static let version5 = """
     ALTER TABLE stage ADD COLUMN held TEXT;
     """

@@ -1,9 +1,9 @@
 extension Schema {
   /// Version 1. Never edited once released: later versions add a migration.
   ///
-  /// `docs/schema.md` says what the tables mean and why each relationship has
-  /// its delete rule. “Deny” is SQLite's `NO ACTION`: unlike `RESTRICT` it lets
-  /// one statement delete a parent together with all that refers to it.
+  /// `docs/schema.md` describes the tables and the reason for each delete rule.
+  /// “Deny” is SQLite's `NO ACTION`: unlike `RESTRICT` it lets one statement
+  /// delete a parent together with everything that refers to it.
   static let version1 = """
     CREATE TABLE setting (
       key TEXT PRIMARY KEY CHECK (key <> ''),

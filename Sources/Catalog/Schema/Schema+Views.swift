@@ -1,8 +1,8 @@
 extension Schema {
-  /// Views for people with `sqlite3`, made anew with every migration.
+  /// Views for use with `sqlite3`, recreated by every migration.
   ///
-  /// They use built-in functions only, so that any SQLite shell from 3.37 on
-  /// can read them.
+  /// They use only built-in functions, so that any SQLite shell from 3.37 on can
+  /// read them.
   static let views = """
     CREATE VIEW asset_state AS
       SELECT asset.id AS id,
@@ -150,25 +150,25 @@ extension Schema {
       FROM run;
     """
 
-  /// The text of a UUID, `NULL` for `NULL`.
+  /// Formats a UUID as text; `NULL` for `NULL`.
   static func uuid(_ key: String) -> String {
     "CASE WHEN \(key) IS NOT NULL THEN lower(\(dashed("hex(\(key))"))) END"
   }
 
-  /// The 32 digits of a UUID with its dashes.
+  /// Inserts the dashes into the 32 digits of a UUID.
   static func dashed(_ digits: String) -> String {
     [(1, 8), (9, 4), (13, 4), (17, 4), (21, 12)]
       .map { "substr(\(digits), \($0.0), \($0.1))" }.joined(separator: " || '-' || ")
   }
 
-  /// RFC 3339 of microseconds since 1970.
+  /// Formats microseconds since 1970 as RFC 3339.
   private static func microseconds(_ column: String) -> String {
     "strftime('%Y-%m-%dT%H:%M:%fZ', \(column) / 1000000.0, 'unixepoch')"
   }
 
-  /// RFC 3339 of nanoseconds since 1970.
+  /// Formats nanoseconds since 1970 as RFC 3339.
   private static func nanoseconds(_ column: String) -> String {
-    // In whole numbers: as a fraction SQLite would round the milliseconds.
+    // With integers, because SQLite would round the milliseconds of a fraction.
     "strftime('%Y-%m-%dT%H:%M:%S', \(column) / 1000000000, 'unixepoch')"
       + " || printf('.%03dZ', \(column) / 1000000 % 1000)"
   }

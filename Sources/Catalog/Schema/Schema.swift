@@ -1,28 +1,27 @@
-/// The tables, and how an older file comes to have them.
+/// The schema and its migrations.
 ///
-/// `user_version` counts the migrations that a file has had; `application_id`
-/// tells it from other people's databases.
+/// `user_version` counts the migrations of a file; `application_id` distinguishes
+/// catalogs from other databases.
 enum Schema {
   /// “Pipe” in ASCII.
   static let applicationID: Int64 = 0x5069_7065
 
-  /// Each step takes a file from the version that is its index to the next.
+  /// Each step migrates a file from the version equal to its index to the next.
   static let migrations = [version1, version2, version3, version4, version5]
 
   /// The version that this program writes.
   static var version: Int { migrations.count }
 
-  /// What a file says about itself.
   enum Condition {
-    /// A file without anything in it: its making was interrupted.
+    /// An empty file: its creation was interrupted.
     case empty
-    /// Somebody else's database.
+    /// Another program's database.
     case foreign
     /// A catalog of this version.
     case version(Int)
   }
 
-  /// Reads what kind of file this is; writes nothing.
+  /// Determines the kind of a file without writing to it.
   static func condition(of connection: Connection) throws(CatalogError) -> Condition {
     let application = try connection.first("PRAGMA application_id") { $0.int64(0) } ?? 0
     let version = try connection.first("PRAGMA user_version") { $0.int(0) } ?? 0
@@ -31,7 +30,7 @@ enum Schema {
     return application == 0 && version == 0 && tables == 0 ? .empty : .foreign
   }
 
-  /// Throws unless a file is a catalog that this program can read.
+  /// Checks that a file is a catalog that this program can read.
   ///
   /// - Returns: its version.
   static func check(_ connection: Connection) throws(CatalogError) -> Int {
@@ -42,7 +41,7 @@ enum Schema {
         .missing, "The catalog “\(path)” is empty. \(CatalogError.advice)", path: path)
     case .foreign:
       throw CatalogError(
-        .corrupt, "“\(path)” is a database, but no catalog. \(CatalogError.advice)", path: path)
+        .corrupt, "“\(path)” is a database, but not a catalog. \(CatalogError.advice)", path: path)
     case .version(let version) where version > Self.version:
       throw CatalogError(
         .newerVersion,
@@ -53,7 +52,7 @@ enum Schema {
     }
   }
 
-  /// Brings a file to the newest version, in the caller's transaction.
+  /// Migrates a file to the newest version in the caller's transaction.
   static func migrate(
     _ connection: Connection, from version: Int, through migrations: [String] = migrations
   ) throws(CatalogError) {

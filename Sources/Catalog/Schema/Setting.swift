@@ -3,13 +3,13 @@ enum Setting {
   static let library = "library"
   static let manifestPosition = "manifest.position"
   static let stages = "ledger.stages"
-  /// There once the table `deletion` has all deletions of the manifest.
+  /// Present once the table `deletion` has all deletions of the manifest.
   static let deletions = "deletions.complete"
 
-  /// What is still to be done for stages that were changed: `ConfigurationProgress`.
+  /// The `ConfigurationProgress` after a change of stages.
   static let progress = "ledger.progress"
 
-  /// How far `sighting` was searched for rows that assets imply; gone once that is done.
+  /// How far `sighting` was searched for rows that assets imply; removed when done.
   static let impliedSightings = "sightings.implied"
 
   static let read = "SELECT value FROM setting WHERE key = ?"
