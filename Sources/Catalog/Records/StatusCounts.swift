@@ -2,7 +2,7 @@ package import PipelineModel
 
 /// Counts for `status`.
 package struct StatusCounts: Hashable, Sendable {
-  /// The number of assets.
+  /// The number of assets outside the trash.
   package var assets: Int
   /// The number of originals.
   package var originals: Int
