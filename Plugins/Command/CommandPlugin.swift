@@ -56,7 +56,7 @@ final class CommandPlugin: Plugin {
     "The program “\(options.program.split(separator: "/").last.map(String.init) ?? "/")”"
   }
 
-  private static func value(_ place: Template.Place, _ request: PluginRequest) -> String {
+  private static func value(_ place: Template.Placeholder, _ request: PluginRequest) -> String {
     switch place {
     case .input: request.input
     case .output: request.output

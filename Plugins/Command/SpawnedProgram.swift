@@ -5,7 +5,7 @@ import Glibc
 ///
 /// It stays in this process's group, so that killing the group kills it, too.
 final class SpawnedProgram {
-  enum Ending: Equatable {
+  enum ExitStatus: Equatable {
     case exit(Int)
     case signal(Int32)
     /// Somebody else reaped the process.
@@ -72,7 +72,7 @@ final class SpawnedProgram {
   ///
   /// - Parameter isCancelled: called several times a second; `true` ends the program with SIGTERM,
   ///   and with SIGKILL after a second.
-  func wait(isCancelled: () -> Bool) -> Ending {
+  func wait(isCancelled: () -> Bool) -> ExitStatus {
     var deadline: ContinuousClock.Instant?
     var pause: Int32 = 1
     while true {
@@ -103,7 +103,7 @@ final class SpawnedProgram {
   }
 
   /// Returns how it ended, or `nil` while it runs.
-  private func ending() -> Ending? {
+  private func ending() -> ExitStatus? {
     var status: Int32 = 0
     let found = waitpid(id, &status, WNOHANG)
     let number = errno

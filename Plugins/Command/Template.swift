@@ -3,11 +3,13 @@ import PipelinePlugin
 /// One argument with placeholders for what differs from job to job.
 struct Template: Hashable, Sendable {
   /// A placeholder, as written between braces.
-  enum Place: String, CaseIterable, Sendable { case input, output, name, id, digest, mediaType }
+  enum Placeholder: String, CaseIterable, Sendable {
+    case input, output, name, id, digest, mediaType
+  }
 
   private enum Part: Hashable, Sendable {
     case text(String)
-    case place(Place)
+    case place(Placeholder)
   }
 
   private let parts: [Part]
@@ -28,9 +30,10 @@ struct Template: Hashable, Sendable {
         rest = rest.dropFirst()
         continue
       }
-      guard let end = rest.firstIndex(of: "}"), let place = Place(rawValue: String(rest[..<end]))
+      guard let end = rest.firstIndex(of: "}"),
+        let place = Placeholder(rawValue: String(rest[..<end]))
       else {
-        let known = Place.allCases.map { "{\($0.rawValue)}" }.joined(separator: ", ")
+        let known = Placeholder.allCases.map { "{\($0.rawValue)}" }.joined(separator: ", ")
         throw Mistake(
           message: "“\(argument)” has an unknown placeholder; known are \(known), "
             + "and {{ stands for a brace")
@@ -47,7 +50,7 @@ struct Template: Hashable, Sendable {
     parts.allSatisfy { if case .text = $0 { true } else { false } }
   }
 
-  func filled(_ value: (Place) -> String) -> String {
+  func filled(_ value: (Placeholder) -> String) -> String {
     parts.map { part in
       switch part {
       case .text(let text): text

@@ -19,7 +19,7 @@ extension Catalog {
     try access.sync { (writer) throws(CatalogError) in
       let withdrawn = try writer.connection.transaction { () throws(CatalogError) in
         let withdrawn = try writer.make(changes)
-        try writer.settleTouched(writer.stages)
+        try writer.updateTouchedRows(writer.stages)
         if try writer.connection.manifestPosition() < manifestPosition {
           try writer.connection.execute(
             Setting.write, Setting.manifestPosition, String(manifestPosition))
@@ -61,7 +61,8 @@ extension Catalog {
     try SightingCursor(catalog: path, source: source, awaitingRemoval: false)
   }
 
-  /// Returns a cursor over the sightings whose bytes are safe and whose files are still to be removed.
+  /// Returns a cursor over the sightings whose bytes are safe and whose files are still to be
+  /// removed.
   package func sightingsAwaitingRemoval(
     of source: BytePath
   ) throws(CatalogError) -> SightingCursor {
@@ -100,11 +101,11 @@ extension CatalogWriter {
         try connection.execute("UPDATE asset SET trashed_at = NULL WHERE id = ?", asset)
       case .purged(let asset, let sequence):
         try keepImplied(by: asset)
-        try settlePaths(ofPurged: asset)
+        try explainPaths(ofPurged: asset)
         withdrawn.merge(try forget(asset, sequence: sequence)) { $1 }
       case .returned(let asset, let sighting, let sequence):
         try keepImplied(by: asset)
-        try letGoOfDuplicates(of: asset)
+        try releaseDuplicates(of: asset)
         withdrawn.merge(try forget(asset, sequence: sequence)) { $1 }
         try record(sighting)
       case .relied(let digest):

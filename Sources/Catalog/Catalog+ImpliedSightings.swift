@@ -14,13 +14,13 @@ extension CatalogWriter {
   fileprivate func removeImplied(among limit: Int) throws(CatalogError) -> Bool {
     let text = try connection.first(Setting.read, Setting.impliedSightings) { $0.text(0) }
     guard let text else { return false }
-    let place = SightingPlace(text)
+    let place = SightingKey(text)
     let end = try connection.first(
       """
       SELECT source, path FROM sighting WHERE (source, path) > (?, ?)
       ORDER BY source, path LIMIT 1 OFFSET ?
       """, place.source, place.path, limit - 1
-    ) { SightingPlace(source: $0.int64(0), path: $0.path(1)) }
+    ) { SightingKey(source: $0.int64(0), path: $0.path(1)) }
     let last = end ?? .behindAll
     try connection.execute(
       """
@@ -70,11 +70,11 @@ extension CatalogWriter {
 }
 
 /// The key of a row of `sighting`, stored as text in a setting.
-private struct SightingPlace {
+private struct SightingKey {
   var source: Int64
   var path: BytePath
 
-  static let behindAll = SightingPlace(source: .max, path: BytePath(bytes: []))
+  static let behindAll = SightingKey(source: .max, path: BytePath(bytes: []))
 
   init(source: Int64, path: BytePath) {
     self.source = source

@@ -89,7 +89,7 @@ extension CatalogWriter {
   ///
   /// If a path awaits removal, the next scan checks whether the file exists: without an asset, it
   /// is neither imported again nor removed.
-  func settlePaths(ofPurged asset: AssetID) throws(CatalogError) {
+  func explainPaths(ofPurged asset: AssetID) throws(CatalogError) {
     try connection.execute(
       """
       UPDATE sighting SET reason = 'Its asset was deleted for good.' WHERE asset = ?
@@ -100,7 +100,7 @@ extension CatalogWriter {
   ///
   /// Duplicates from the same run are returned with it. The next run checks those
   /// from later runs again: these runs were not undone, and the bytes leave the library.
-  func letGoOfDuplicates(of asset: AssetID) throws(CatalogError) {
+  func releaseDuplicates(of asset: AssetID) throws(CatalogError) {
     try connection.execute(
       """
       UPDATE sighting SET awaits_removal = 0,

@@ -38,7 +38,7 @@ extension PipelineConfiguration {
     do {
       document = try JSONReader.read(bytes, depth: greatestDepth, recordsPlaces: true)
     } catch {
-      var place = TextPlace()
+      var place = TextPosition()
       place.advance(to: error.offset, in: bytes)
       throw ConfigurationErrors(
         ConfigurationError(

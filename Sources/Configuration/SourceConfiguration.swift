@@ -31,7 +31,7 @@ package struct SourceConfiguration: Sendable, Hashable {
   }
 
   /// How to transfer bytes from the source into the library.
-  package enum Taking: String, Sendable, Hashable, CaseIterable {
+  package enum TransferMode: String, Sendable, Hashable, CaseIterable {
     /// By rename if that is safe, otherwise by reflink or copy.
     case auto
     /// Always by copy.
@@ -63,7 +63,7 @@ package struct SourceConfiguration: Sendable, Hashable {
   /// What to do with content that is already stored; by default `discard`.
   package var duplicates = Duplicates.discard
   /// How to transfer bytes; by default `auto`.
-  package var take = Taking.auto
+  package var take = TransferMode.auto
   /// What to do with emptied folders; by default `keep`.
   package var emptyFolders = EmptyFolders.keep
   /// The share of known files, from 0 to 1, that may be missing at once without confirmation; by

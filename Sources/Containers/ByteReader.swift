@@ -35,10 +35,12 @@ package final class ByteReader {
   package func bytes(_ range: Range<Int>) -> [UInt8]? {
     guard range.lowerBound >= 0, range.upperBound <= size else { return nil }
     if range.isEmpty { return [] }
-    if range.count > Self.windowLength { return take(range.lowerBound, range.count) }
+    if range.count > Self.windowLength {
+      return fetchWithinAllowance(range.lowerBound, range.count)
+    }
     if range.lowerBound < windowStart || range.upperBound > windowStart + window.count {
       let count = min(Self.windowLength, size - range.lowerBound)
-      guard let bytes = take(range.lowerBound, count) else { return nil }
+      guard let bytes = fetchWithinAllowance(range.lowerBound, count) else { return nil }
       (window, windowStart) = (bytes, range.lowerBound)
     }
     let start = range.lowerBound - windowStart
@@ -57,7 +59,7 @@ package final class ByteReader {
     return bytes(offset..<(offset + count)).map { String(latin1: $0) }
   }
 
-  private func take(_ offset: Int, _ count: Int) -> [UInt8]? {
+  private func fetchWithinAllowance(_ offset: Int, _ count: Int) -> [UInt8]? {
     guard count <= allowance else { return nil }
     allowance -= count
     let bytes = fetch(offset, count)

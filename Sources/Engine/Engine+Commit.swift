@@ -8,7 +8,7 @@ import Synchronization
 /// Commits finished jobs in groups, then reports them.
 extension Engine {
   func commit(_ all: [FinishedJob]) throws(EngineError) {
-    let finished = try giveBackGivenUp(all)
+    let finished = try requeueGivenUp(all)
     guard !finished.isEmpty else { return }
     let outcomes = try store(finished)
     var completions: [Completion] = []
@@ -29,8 +29,8 @@ extension Engine {
     }
     state.withLock { state in
       // Prerequisites are done now, so dependents may be ready.
-      for index in state.admission.stages.indices {
-        state.admission.stages[index].isExhausted = false
+      for index in state.jobs.stages.indices {
+        state.jobs.stages[index].isExhausted = false
       }
     }
     for (job, outcome) in zip(finished, outcomes) where !withdrawn.contains(job.job.token) {
@@ -42,14 +42,14 @@ extension Engine {
   /// Returns cancelled jobs to the ready state, as if they had never started.
   ///
   /// - Returns: the other jobs.
-  private func giveBackGivenUp(_ finished: [FinishedJob]) throws(EngineError) -> [FinishedJob] {
+  private func requeueGivenUp(_ finished: [FinishedJob]) throws(EngineError) -> [FinishedJob] {
     var tokens: [AttemptToken] = []
     var others: [FinishedJob] = []
     for job in finished {
       if case .givenUp = job.result { tokens.append(job.job.token) } else { others.append(job) }
     }
     guard !tokens.isEmpty else { return finished }
-    try inLedger { () throws(CatalogError) in try ledger.giveBack(tokens) }
+    try inLedger { () throws(CatalogError) in try ledger.requeue(tokens) }
     for token in tokens {
       warnIfFailing { () throws(FileError) in try work.remove(token) }
     }
@@ -64,7 +64,7 @@ extension Engine {
   private func holdStages(after finished: [FinishedJob]) throws(EngineError) {
     for job in finished {
       guard case .failed(let failure) = job.result, failure.class == .environment,
-        !state.withLock({ $0.admission.stages[job.stage].isHeld })
+        !state.withLock({ $0.jobs.stages[job.stage].isHeld })
       else { continue }
       try hold(job.stage, [], because: failure.reason)
     }
@@ -84,7 +84,7 @@ extension Engine {
       case (.failed(let failure), _):
         outcomes.append(outcome(failure, of: job))
       case (.givenUp, _):
-        // `giveBackGivenUp` has already dealt with these.
+        // `requeueGivenUp` has already dealt with these.
         continue
       }
     }
@@ -107,7 +107,7 @@ extension Engine {
     case .permanent:
       break
     case .transient:
-      let most = lanes[job.stage].plan.configuration.attempts
+      let most = stages[job.stage].plan.configuration.attempts
       if job.job.attempt < most {
         let delay = 30.0 * Double(1 << min(2 * (job.job.attempt - 1), 16))
         retryAt = Timestamp.now.adding(seconds: delay)

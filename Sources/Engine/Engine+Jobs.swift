@@ -13,10 +13,10 @@ extension Engine {
   /// Starts every admissible job; called on any queue.
   func begin() {
     let admitted = state.withLock { state in
-      state.finished.count < Self.mostUncommitted ? state.admission.admit() : []
+      state.finished.count < Self.mostUncommitted ? state.jobs.admit() : []
     }
     for (index, waiting) in admitted {
-      lanes[index].queue.async { [self] in run(waiting, stage: index) }
+      stages[index].queue.async { [self] in run(waiting, stage: index) }
     }
   }
 
@@ -24,13 +24,13 @@ extension Engine {
   private static let patience = DispatchTimeInterval.seconds(2)
 
   private func run(
-    _ waiting: Admission.Waiting, stage index: Int, isSecondLook: Bool = false
+    _ waiting: JobQueue.Waiting, stage index: Int, isSecondLook: Bool = false
   ) {
-    let stage = lanes[index]
+    let stage = stages[index]
     let start = ContinuousClock().now
     let name = stage.plan.name
     let control = JobControl { [report] _, message in report.log(stage: name, message: message) }
-    guard let lane = stage.take() else {
+    guard let instance = stage.checkOut() else {
       let failure = PluginFailure(.environment, "No instance of the plugin is free.")
       return end(waiting, stage: index, .failed(failure), since: start)
     }
@@ -42,18 +42,18 @@ extension Engine {
         stage: name, name: waiting.job.name, since: start,
         limit: stage.plan.configuration.limits.time ?? StageLimits.standardTime)
       state.withLock { $0.running[waiting.job.token] = (running, control) }
-      lane.process(
+      instance.process(
         request(waiting.job, stage: stage, input: paths.input, output: paths.output), job: control
       ) { [self] result in
         withExtendedLifetime(paths) {}
-        stage.giveBack(lane)
+        stage.checkIn(instance)
         var outcome = collect(result, from: output, stage: stage) { control.isGivenUp }
         if case .failed = outcome, control.isGivenUp { outcome = .givenUp }
         state.withLock { $0.running[waiting.job.token] = nil }
         end(waiting, stage: index, outcome, since: start)
       }
     } catch {
-      stage.giveBack(lane)
+      stage.checkIn(instance)
       if error.code == .notFound, !isSecondLook {
         // The original may be moving back to its folder or being repaired. The ledger will know
         // soon, or the file will be back.
@@ -70,12 +70,12 @@ extension Engine {
   }
 
   private func end(
-    _ waiting: Admission.Waiting, stage index: Int, _ result: FinishedJob.Result,
+    _ waiting: JobQueue.Waiting, stage index: Int, _ result: FinishedJob.Result,
     since start: ContinuousClock.Instant
   ) {
     let took = (ContinuousClock().now - start) / .seconds(1)
     state.withLock { state in
-      state.admission.end(waiting, stage: index)
+      state.jobs.end(waiting, stage: index)
       state.finished.append(
         FinishedJob(job: waiting.job, stage: index, result: result, seconds: took))
     }
@@ -84,7 +84,7 @@ extension Engine {
   }
 
   private func request(
-    _ job: ClaimedJob, stage: StageLanes, input: MessagePath, output: MessagePath
+    _ job: ClaimedJob, stage: StageRunner, input: MessagePath, output: MessagePath
   ) -> PluginRequest {
     PluginRequest(
       job: "\(job.token.rawValue)",
@@ -99,14 +99,14 @@ extension Engine {
   /// that plugins find them whatever the stage is called.
   func aliased(_ facts: [String: JSONValue]) -> [String: JSONValue] {
     var facts = facts
-    for stage in lanes where stage.plan.configuration.plugin == StagePlan.identifier {
+    for stage in stages where stage.plan.configuration.plugin == StagePlan.identifier {
       if let found = facts[stage.plan.name] { facts[StagePlan.identifier] = found }
     }
     return facts
   }
 
   private func collect(
-    _ result: PluginResult, from output: Descriptor, stage: StageLanes,
+    _ result: PluginResult, from output: Descriptor, stage: StageRunner,
     isStopped: @escaping () -> Bool
   ) -> FinishedJob.Result {
     switch result {

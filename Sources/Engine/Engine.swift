@@ -17,7 +17,7 @@ import Synchronization
 /// group.
 package final class Engine: Sendable {
   struct State {
-    var admission: Admission
+    var jobs: JobQueue
     var finished: [FinishedJob] = []
     /// Whether a pass over the ledger is already scheduled.
     var isPassDue = false
@@ -29,7 +29,7 @@ package final class Engine: Sendable {
   }
 
   let ledger: any Ledger
-  let lanes: [StageLanes]
+  let stages: [StageRunner]
   let renditions: RenditionStore
   let report: any EngineReport
   let originals: any OriginalStore
@@ -67,10 +67,10 @@ package final class Engine: Sendable {
       throw EngineError(.file, error.message, path: error.path, cause: error)
     }
     let workPath = work.path
-    let pool = MemoryPool(most: ByteSize(bytes: memoryBudget))
-    lanes = plan.stages.map { StageLanes($0, work: workPath, pool: pool) }
+    let budget = WorkerMemoryBudget(most: ByteSize(bytes: memoryBudget))
+    stages = plan.stages.map { StageRunner($0, work: workPath, budget: budget) }
     let widths = plan.stages.map(\.configuration.concurrency)
-    state = Mutex(State(admission: Admission(widths: widths, memoryBudget: memoryBudget)))
+    state = Mutex(State(jobs: JobQueue(widths: widths, memoryBudget: memoryBudget)))
     do throws(CatalogError) {
       try ledger.configure(plan.stages.map(\.definition), isStopped: isStopped)
     } catch {
@@ -78,7 +78,7 @@ package final class Engine: Sendable {
     }
     for (index, stage) in plan.stages.enumerated() {
       guard let fault = stage.fault else { continue }
-      state.withLock { $0.admission.stages[index].isHeld = true }
+      state.withLock { $0.jobs.stages[index].isHeld = true }
       tellHeld(index, because: fault.reason)
     }
   }
@@ -86,8 +86,8 @@ package final class Engine: Sendable {
   /// Announces that the ledger may have ready rows; returns at once.
   package func wake() {
     state.withLock { state in
-      for index in state.admission.stages.indices {
-        state.admission.stages[index].isExhausted = false
+      for index in state.jobs.stages.indices {
+        state.jobs.stages[index].isExhausted = false
       }
     }
     schedulePass()
@@ -97,11 +97,11 @@ package final class Engine: Sendable {
   /// once.
   package func warmUp() {
     serial.async { [self] in
-      for index in lanes.indices {
-        let active = state.withLock { $0.admission.stages[index].active }
+      for index in stages.indices {
+        let active = state.withLock { $0.jobs.stages[index].active }
         // `claim` reports a plugin that can't be created, once there is work for it.
-        try? lanes[index].prepare(active: active)
-        lanes[index].warmUp()
+        try? stages[index].prepare(active: active)
+        stages[index].warmUp()
       }
     }
   }
@@ -129,7 +129,7 @@ package final class Engine: Sendable {
   /// deadline.
   package func stop(deadline: ContinuousClock.Instant) {
     let controls = state.withLock { state in
-      state.admission.isStopped = true
+      state.jobs.isStopped = true
       return state.running.values.map(\.control)
     }
     for control in controls { control.giveUp() }
@@ -137,13 +137,13 @@ package final class Engine: Sendable {
     serial.sync { [self] in
       let waiting = state.withLock { state in
         var tokens: [AttemptToken] = []
-        for index in state.admission.stages.indices {
-          tokens += state.admission.stages[index].waiting.map(\.job.token)
-          state.admission.stages[index].waiting = []
+        for index in state.jobs.stages.indices {
+          tokens += state.jobs.stages[index].waiting.map(\.job.token)
+          state.jobs.stages[index].waiting = []
         }
         return tokens
       }
-      giveBack(waiting)
+      requeue(waiting)
     }
     schedulePass()
     while ContinuousClock().now < deadline, !isQuiet {
@@ -156,7 +156,7 @@ package final class Engine: Sendable {
   /// Must not be called on a Dispatch worker thread; takes at most a few seconds.
   package func close() {
     let group = DispatchGroup()
-    for stage in lanes { stage.end(in: group) }
+    for stage in stages { stage.end(in: group) }
     // The kernel ends the remaining workers together with this process.
     _ = group.wait(timeout: .now() + .seconds(10))
   }
@@ -164,10 +164,10 @@ package final class Engine: Sendable {
   /// Releases stages held for something that the machine lacked: it may be available by now.
   package func releaseHeldStages() throws(EngineError) {
     // A plugin that was unusable when the plan was made needs a new plan.
-    for index in lanes.indices where lanes[index].plan.fault == nil {
+    for index in stages.indices where stages[index].plan.fault == nil {
       let wasHeld = state.withLock { state in
-        defer { state.admission.stages[index].isHeld = false }
-        return state.admission.stages[index].isHeld
+        defer { state.jobs.stages[index].isHeld = false }
+        return state.jobs.stages[index].isHeld
       }
       if wasHeld { try record(index, heldBecause: nil) }
     }
@@ -181,22 +181,22 @@ package final class Engine: Sendable {
   /// Names of stages that are held because the machine lacks something.
   package var heldStages: Set<String> {
     state.withLock { state in
-      Set(lanes.indices.filter { state.admission.stages[$0].isHeld }.map { lanes[$0].plan.name })
+      Set(stages.indices.filter { state.jobs.stages[$0].isHeld }.map { stages[$0].plan.name })
     }
   }
 
   private var isIdle: Bool {
     state.withLock { state in
-      state.admission.active == 0 && state.admission.waiting == 0 && state.finished.isEmpty
+      state.jobs.active == 0 && state.jobs.waiting == 0 && state.finished.isEmpty
         && !state.isPassDue && !state.isPassing
-        && state.admission.stages.allSatisfy { $0.isExhausted || $0.isHeld }
+        && state.jobs.stages.allSatisfy { $0.isExhausted || $0.isHeld }
     }
   }
 
   /// Whether no job runs and no result waits to be recorded.
   package var isQuiet: Bool {
     state.withLock {
-      $0.admission.active == 0 && $0.admission.estimating == 0 && $0.finished.isEmpty
+      $0.jobs.active == 0 && $0.jobs.estimating == 0 && $0.finished.isEmpty
         && !$0.isPassDue && !$0.isPassing
     }
   }
@@ -226,7 +226,7 @@ package final class Engine: Sendable {
     } catch {
       state.withLock { state in
         state.error = error
-        state.admission.isStopped = true
+        state.jobs.isStopped = true
       }
       report.failed()
     }
@@ -236,11 +236,11 @@ package final class Engine: Sendable {
   }
 
   private func claim() throws(EngineError) {
-    for index in lanes.indices {
+    for index in stages.indices {
       let room = state.withLock { state in
-        let stage = state.admission.stages[index]
-        guard !state.admission.isStopped, !stage.isExhausted, !stage.isHeld else { return 0 }
-        // Two rounds ahead, so that lanes don't wait for the ledger.
+        let stage = state.jobs.stages[index]
+        guard !state.jobs.isStopped, !stage.isExhausted, !stage.isHeld else { return 0 }
+        // Two rounds ahead, so that instances don't wait for the ledger.
         let wanted = stage.width * 4
         let waiting = stage.waiting.count + stage.estimating
         return waiting <= wanted / 2 ? wanted - waiting : 0
@@ -252,31 +252,31 @@ package final class Engine: Sendable {
   /// Claims one suspect when there is no other work.
   private func claimSuspects() throws(EngineError) {
     let isOnlyWork = state.withLock { state in
-      state.admission.active == 0 && state.admission.waiting == 0 && state.finished.isEmpty
-        && !state.isPassDue && !state.admission.isStopped
-        && state.admission.stages.allSatisfy { $0.isExhausted || $0.isHeld }
+      state.jobs.active == 0 && state.jobs.waiting == 0 && state.finished.isEmpty
+        && !state.isPassDue && !state.jobs.isStopped
+        && state.jobs.stages.allSatisfy { $0.isExhausted || $0.isHeld }
     }
     guard isOnlyWork else { return }
-    for index in lanes.indices where !state.withLock({ $0.admission.stages[index].isHeld }) {
+    for index in stages.indices where !state.withLock({ $0.jobs.stages[index].isHeld }) {
       try claim(upTo: 1, stage: index, suspects: true)
-      if state.withLock({ $0.admission.waiting }) > 0 { return }
+      if state.withLock({ $0.jobs.waiting }) > 0 { return }
     }
   }
 
   private func claim(upTo limit: Int, stage index: Int, suspects: Bool) throws(EngineError) {
-    let stage = lanes[index]
+    let stage = stages[index]
     // Set before the claim, so that a concurrent `wake` is not lost.
-    state.withLock { $0.admission.stages[index].isExhausted = true }
+    state.withLock { $0.jobs.stages[index].isExhausted = true }
     let claimed = try inLedger { () throws(CatalogError) in
       try ledger.claim(stage: stage.plan.name, limit: limit, suspects: suspects)
     }
     if claimed.count == limit {
-      state.withLock { $0.admission.stages[index].isExhausted = false }
+      state.withLock { $0.jobs.stages[index].isExhausted = false }
     }
     guard !claimed.isEmpty else { return }
     if let reason = shortage() { return try hold(index, claimed, because: reason) }
     do throws(PluginFailure) {
-      let active = state.withLock { $0.admission.stages[index].active }
+      let active = state.withLock { $0.jobs.stages[index].active }
       try stage.prepare(active: active)
     } catch {
       return try hold(index, claimed, because: error.reason)
@@ -284,7 +284,7 @@ package final class Engine: Sendable {
     warmUpDependents(of: index, jobs: claimed.count)
     let accepted = claimed.filter { isAccepted($0, stage: index) }
     guard !accepted.isEmpty else { return }
-    state.withLock { $0.admission.stages[index].estimating += accepted.count }
+    state.withLock { $0.jobs.stages[index].estimating += accepted.count }
     stage.memory(facts: accepted.map { aliased($0.facts) }) { [self] bytes in
       // Ledger access belongs on the serial queue.
       serial.async { [self] in queue(Array(zip(accepted, bytes)), stage: index) }
@@ -294,8 +294,8 @@ package final class Engine: Sendable {
   /// Prepares stages that depend on this one; otherwise their first job would wait for the plugin
   /// to load while processors idle.
   private func warmUpDependents(of index: Int, jobs: Int) {
-    let name = lanes[index].plan.name
-    for dependent in lanes where dependent.isUnused {
+    let name = stages[index].plan.name
+    for dependent in stages where dependent.isUnused {
       guard dependent.plan.definition.needs.contains(name) else { continue }
       // `claim` reports a plugin that can't be created, once there is work for it.
       try? dependent.prepare(active: 0)
@@ -305,9 +305,9 @@ package final class Engine: Sendable {
 
   /// Whether the stage accepts the job's media type; if not, skips the job.
   private func isAccepted(_ job: ClaimedJob, stage index: Int) -> Bool {
-    let stage = lanes[index]
+    let stage = stages[index]
     let text = aliased(job.facts)[StagePlan.identifier]?["mediaType"]?.string ?? ""
-    if stage.plan.carrier.manifest.accepts == nil { return true }
+    if stage.plan.backend.manifest.accepts == nil { return true }
     if stage.plan.accepts(MediaType(rawValue: text)) { return true }
     let reason =
       "The plugin \(stage.plan.configuration.plugin) does not work on "
@@ -318,8 +318,8 @@ package final class Engine: Sendable {
 
   /// Queues jobs, or fails those that exceed a limit.
   private func queue(_ jobs: [(job: ClaimedJob, memory: Int)], stage index: Int) {
-    let limits = JobLimits(limits: lanes[index].plan.configuration.limits)
-    var admitted: [Admission.Waiting] = []
+    let limits = JobLimits(limits: stages[index].plan.configuration.limits)
+    var admitted: [JobQueue.Waiting] = []
     for (job, memory) in jobs {
       let identity = aliased(job.facts)[StagePlan.identifier]
       if let refusal = limits.refusal(of: job, identity: identity, memory: memory) {
@@ -329,21 +329,21 @@ package final class Engine: Sendable {
       }
     }
     let isLate = state.withLock { state in
-      state.admission.stages[index].estimating -= jobs.count
-      if state.admission.isStopped || state.admission.stages[index].isHeld { return true }
-      state.admission.stages[index].waiting += admitted
+      state.jobs.stages[index].estimating -= jobs.count
+      if state.jobs.isStopped || state.jobs.stages[index].isHeld { return true }
+      state.jobs.stages[index].waiting += admitted
       return false
     }
-    if isLate { giveBack(admitted.map(\.job.token)) }
+    if isLate { requeue(admitted.map(\.job.token)) }
     begin()
     // Wakes `drain` if there is no work left.
     schedulePass()
   }
 
   /// Returns jobs that have not started to the ready state.
-  private func giveBack(_ tokens: [AttemptToken]) {
+  private func requeue(_ tokens: [AttemptToken]) {
     do throws(CatalogError) {
-      try ledger.giveBack(tokens)
+      try ledger.requeue(tokens)
     } catch {
       report.warning(error.message)
     }
@@ -363,26 +363,26 @@ package final class Engine: Sendable {
     _ index: Int, _ claimed: [ClaimedJob], because reason: String
   ) throws(EngineError) {
     let tokens = state.withLock { state in
-      let waiting = state.admission.stages[index].waiting.map(\.job.token)
-      state.admission.stages[index].waiting = []
-      state.admission.stages[index].isHeld = true
+      let waiting = state.jobs.stages[index].waiting.map(\.job.token)
+      state.jobs.stages[index].waiting = []
+      state.jobs.stages[index].isHeld = true
       let tokens = Set(waiting + claimed.map(\.token))
       state.finished.removeAll { tokens.contains($0.job.token) }
       return Array(tokens)
     }
-    try inLedger { () throws(CatalogError) in try ledger.giveBack(tokens) }
+    try inLedger { () throws(CatalogError) in try ledger.requeue(tokens) }
     try record(index, heldBecause: reason)
     tellHeld(index, because: reason)
   }
 
   private func record(_ index: Int, heldBecause reason: String?) throws(EngineError) {
     try inLedger { () throws(CatalogError) in
-      try ledger.hold(stage: lanes[index].plan.name, because: reason)
+      try ledger.hold(stage: stages[index].plan.name, because: reason)
     }
   }
 
   private func tellHeld(_ index: Int, because reason: String) {
-    let stage = lanes[index].plan.configuration
+    let stage = stages[index].plan.configuration
     report.held(stage: stage.name, plugin: stage.plugin, reason: reason)
   }
 

@@ -8,7 +8,7 @@ import Synchronization
 /// Until it is reaped, its ID can't be reused, so signals never reach a stranger.
 package final class ChildProcess: Sendable {
   /// How a process ended. Source: wait(2).
-  package enum Ending: Hashable, Sendable {
+  package enum ExitStatus: Hashable, Sendable {
     /// It returned this code.
     case exit(Int32)
     /// This signal ended it.
@@ -43,7 +43,7 @@ package final class ChildProcess: Sendable {
   }
 
   private struct State {
-    var ending: Ending?
+    var ending: ExitStatus?
     var endedAt: ContinuousClock.Instant?
     /// Whether no process of the group is left.
     var isGroupGone = false
@@ -72,7 +72,7 @@ package final class ChildProcess: Sendable {
   /// must therefore outlive it.
   package static func start(_ start: Start) throws(FileError) -> ChildProcess {
     // Orphans of an ended process become this program's children, to be reaped.
-    OwnProcess.adoptOrphans()
+    CurrentProcess.adoptOrphans()
     let id = try spawn(start)
     do throws(FileError) {
       let number = try systemCall("watch", start.program) { pipeline_open_process(id) }
@@ -106,8 +106,8 @@ package final class ChildProcess: Sendable {
   /// Reaps ended processes of the group without blocking; kills the others after the leader.
   ///
   /// - Returns: how the leader ended; `nil` while it or another process of the group is left.
-  package func reap() -> Ending? {
-    let ending = state.withLock { state -> Ending? in
+  package func reap() -> ExitStatus? {
+    let ending = state.withLock { state -> ExitStatus? in
       if state.isGroupGone { return state.ending }
       if state.ending == nil { reapHead(&state) }
       guard state.ending != nil, let endedAt = state.endedAt else { return nil }

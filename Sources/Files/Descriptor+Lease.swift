@@ -15,7 +15,7 @@ extension Descriptor {
   }
 
   /// Requests a read lease.
-  package func takeLease() -> Lease {
+  package func acquireLease() -> Lease {
     // The kernel announces a waiting writer by SIGIO, which by default ends the process;
     // `holdsLease` polls instead.
     signal(SIGIO, SIG_IGN)

@@ -36,7 +36,7 @@ package struct LineBuffer {
   }
 
   /// Returns and removes the bytes without a newline.
-  package mutating func takeRest() -> [UInt8] {
+  package mutating func consumeRest() -> [UInt8] {
     defer {
       bytes = []
       start = 0

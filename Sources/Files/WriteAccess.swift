@@ -25,7 +25,7 @@ package struct WriteAccess: Sendable {
   private let user: UInt32
   private let users: IDMap
   private let groups: IDMap
-  private let facts: @Sendable (UInt32) throws(GroupFacts.Unknown) -> GroupFacts
+  private let facts: @Sendable (UInt32) throws(GroupMembership.Unknown) -> GroupMembership
 
   /// Creates it for this process's user.
   package init() { self.init(user: geteuid(), users: .users, groups: .groups) }
@@ -35,8 +35,8 @@ package struct WriteAccess: Sendable {
   /// - Parameter facts: returns who can be in a group.
   init(
     user: UInt32, users: IDMap, groups: IDMap,
-    facts: @escaping @Sendable (UInt32) throws(GroupFacts.Unknown) -> GroupFacts = {
-      (id) throws(GroupFacts.Unknown) in try GroupFacts.ofSystem(id)
+    facts: @escaping @Sendable (UInt32) throws(GroupMembership.Unknown) -> GroupMembership = {
+      (id) throws(GroupMembership.Unknown) in try GroupMembership.ofSystem(id)
     }
   ) {
     self.user = user
@@ -78,7 +78,7 @@ package struct WriteAccess: Sendable {
     if groups.isOutside(group) {
       return "others (its group has no ID in this user namespace)"
     }
-    do throws(GroupFacts.Unknown) {
+    do throws(GroupMembership.Unknown) {
       let facts = try facts(group)
       return facts.stranger(besides: user).map {
         "others (“\($0)” is in its group “\(facts.name)”)"

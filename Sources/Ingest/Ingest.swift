@@ -8,19 +8,19 @@ package struct Ingest {
   private let library: IngestLibrary
   private let report: any IngestReport
   /// The thread's other work, between groups.
-  private let interlude: Interlude
+  private let interleaved: InterleavedWork
   /// Whether the user asked to stop; called between groups.
   private let isStopped: @Sendable () -> Bool
   /// Transactions per run for what an older version left: about 100,000 rows.
   private static let tidyingTransactions = 25
 
   package init(
-    into library: IngestLibrary, report: any IngestReport, interlude: Interlude = .none,
+    into library: IngestLibrary, report: any IngestReport, interleaved: InterleavedWork = .none,
     isStopped: @escaping @Sendable () -> Bool
   ) {
     self.library = library
     self.report = report
-    self.interlude = interlude
+    self.interleaved = interleaved
     self.isStopped = isStopped
   }
 
@@ -29,11 +29,12 @@ package struct Ingest {
   ///
   /// - Returns: why sources were skipped; or, last and of code `noSpace`, why nothing more could be
   ///   imported.
-  package func take(_ sources: [SourceConfiguration]) throws(IngestError) -> [IngestError] {
+  package func importSources(_ sources: [SourceConfiguration]) throws(IngestError) -> [IngestError]
+  {
     var refused: [IngestError] = []
     do throws(IngestError) {
       try MountGuard(library: library).forget(allBut: sources)
-      try take(sources, refused: &refused)
+      try importSources(sources, refused: &refused)
       try tidy()
     } catch let error where error.code == .noSpace {
       refused.append(error)
@@ -41,14 +42,14 @@ package struct Ingest {
     return refused
   }
 
-  private func take(
+  private func importSources(
     _ sources: [SourceConfiguration], refused: inout [IngestError]
   ) throws(IngestError) {
     var visits: [SourceVisit] = []
     for configuration in sources {
       do throws(IngestError) {
         let visit = try SourceVisit(
-          configuration, library: library, report: report, interlude: interlude,
+          configuration, library: library, report: report, interleaved: interleaved,
           isStopped: isStopped)
         try visit.scan(isStopped: isStopped)
         if let refusal = visit.refusal { refused.append(refusal) }
@@ -58,14 +59,14 @@ package struct Ingest {
       }
     }
     for visit in visits.sorted(by: { $0.settledAt < $1.settledAt }) {
-      try visit.takeSettled(isStopped: isStopped)
+      try visit.importSettled(isStopped: isStopped)
     }
   }
 
   private func tidy() throws(IngestError) {
     for _ in 0..<Self.tidyingTransactions where !isStopped() {
       guard try library.removeImpliedSightings() else { return }
-      if interlude.isDue() { try interlude.run() }
+      if interleaved.isDue() { try interleaved.run() }
     }
   }
 
@@ -80,8 +81,8 @@ package struct Ingest {
       if isStopped() { return }
       let visit = try ImportVisit(
         path, sources: sources, library: library, report: report, isStopped: isStopped)
-      try visit?.take(isStopped: isStopped)
-      if interlude.isDue() { try interlude.run() }
+      try visit?.run(isStopped: isStopped)
+      if interleaved.isDue() { try interleaved.run() }
     }
   }
 }

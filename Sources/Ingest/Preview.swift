@@ -48,14 +48,14 @@ package struct Preview {
       let source = try IngestSource(configuration)
       let scan = try SourceScan(
         source.folder, rules: SourceRules(configuration), isRecursive: configuration.recursive,
-        fence: LibraryFence(library.map { [$0.folder] } ?? []))
+        exclusion: LibraryExclusion(library.map { [$0.folder] } ?? []))
       return try SourceComparison(
         scan: scan, cursor: try catalog?.sightings(of: configuration.path), source: source,
         now: .now)
     }
     while let finding = try comparison.next() {
       switch finding {
-      case .settled, .restored:
+      case .unchanged, .restored:
         break
       case .candidate(let candidate) where candidate.mayBeUnchanged:
         body(

@@ -16,9 +16,9 @@ extension JSONReader {
   ) throws(JSONError) {
     var reader = JSONReader(bytes, depth: 512, recordsPlaces: false)
     reader.skipSpace()
-    guard reader.take("{") else { throw reader.failure("Expected an object") }
+    guard reader.accept("{") else { throw reader.failure("Expected an object") }
     reader.skipSpace()
-    if !reader.take("}") { try reader.readMembers(body) }
+    if !reader.accept("}") { try reader.readMembers(body) }
     reader.skipSpace()
     guard reader.index == bytes.count else {
       throw reader.failure("Expected nothing after the value")
@@ -35,12 +35,12 @@ extension JSONReader {
       }
       let key = try string()
       skipSpace()
-      guard take(":") else { throw failure("Expected a colon after the key \(quoted(key))") }
+      guard accept(":") else { throw failure("Expected a colon after the key \(quoted(key))") }
       skipSpace()
       body(key, try member())
       skipSpace()
-      if take("}") { return }
-      guard take(",") else { throw failure("Expected a comma or “}”") }
+      if accept("}") { return }
+      guard accept(",") else { throw failure("Expected a comma or “}”") }
     }
   }
 
@@ -54,7 +54,7 @@ extension JSONReader {
   /// Reads an integer of 64 bits and a sign; consumes nothing else.
   private mutating func wholeNumber() -> JSONMember? {
     let start = index
-    let isNegative = take("-")
+    let isNegative = accept("-")
     var magnitude: UInt64 = 0
     let first = index
     while index < bytes.count, (0x30...0x39).contains(bytes[index]) {

@@ -2,16 +2,16 @@ extension JSONReader {
   mutating func number() throws(JSONError) -> JSONValue {
     let start = index
     var isWhole = true
-    _ = take("-")
+    _ = accept("-")
     // A number starts with a single zero or with another digit.
-    if !take("0") { try digits() }
-    if take(".") {
+    if !accept("0") { try digits() }
+    if accept(".") {
       isWhole = false
       try digits()
     }
-    if take("e") || take("E") {
+    if accept("e") || accept("E") {
       isWhole = false
-      if !take("+") { _ = take("-") }
+      if !accept("+") { _ = accept("-") }
       try digits()
     }
     let text = String(decoding: bytes[start..<index], as: UTF8.self)

@@ -3,7 +3,7 @@ extension JSONReader {
     let start = index
     index += 1
     var text = try plain(in: start)
-    while take("\\") {
+    while accept("\\") {
       text.unicodeScalars.append(try escape())
       text += try plain(in: start)
     }
@@ -57,7 +57,7 @@ extension JSONReader {
     let start = index - 2
     let lead = try codeUnit()
     if let scalar = Unicode.Scalar(lead) { return scalar }
-    if UTF16.isLeadSurrogate(UInt16(lead)), take("\\"), take("u") {
+    if UTF16.isLeadSurrogate(UInt16(lead)), accept("\\"), accept("u") {
       let trail = try codeUnit()
       if (0xDC00...0xDFFF).contains(trail),
         let scalar = Unicode.Scalar(0x10000 + (lead - 0xD800) << 10 + (trail - 0xDC00))

@@ -69,7 +69,7 @@ public struct JSONReader {
   }
 
   /// Consumes a character if it is the next one.
-  mutating func take(_ character: Unicode.Scalar) -> Bool {
+  mutating func accept(_ character: Unicode.Scalar) -> Bool {
     guard index < bytes.count, bytes[index] == UInt8(ascii: character) else { return false }
     index += 1
     return true
@@ -109,7 +109,7 @@ public struct JSONReader {
     index += 1
     var members: [String: JSONValue] = [:]
     skipSpace()
-    if take("}") { return members }
+    if accept("}") { return members }
     while true {
       let start = index
       guard index < bytes.count, bytes[index] == UInt8(ascii: "\"") else {
@@ -117,7 +117,7 @@ public struct JSONReader {
       }
       let key = try string()
       skipSpace()
-      guard take(":") else { throw failure("Expected a colon after the key \(quoted(key))") }
+      guard accept(":") else { throw failure("Expected a colon after the key \(quoted(key))") }
       skipSpace()
       let place = recordsPlaces ? JSONPointer.appending(key, to: pointer) : ""
       let previous = members.updateValue(try value(at: place, depth: depth), forKey: key)
@@ -125,8 +125,8 @@ public struct JSONReader {
         duplicates.append(JSONDocument.Duplicate(pointer: place, key: key, offset: start))
       }
       skipSpace()
-      if take("}") { return members }
-      guard take(",") else { throw failure("Expected a comma or “}”") }
+      if accept("}") { return members }
+      guard accept(",") else { throw failure("Expected a comma or “}”") }
       skipSpace()
     }
   }
@@ -136,13 +136,13 @@ public struct JSONReader {
     index += 1
     var elements: [JSONValue] = []
     skipSpace()
-    if take("]") { return elements }
+    if accept("]") { return elements }
     while true {
       let place = recordsPlaces ? JSONPointer.appending(elements.count, to: pointer) : ""
       elements.append(try value(at: place, depth: depth))
       skipSpace()
-      if take("]") { return elements }
-      guard take(",") else { throw failure("Expected a comma or “]”") }
+      if accept("]") { return elements }
+      guard accept(",") else { throw failure("Expected a comma or “]”") }
       skipSpace()
     }
   }

@@ -26,7 +26,7 @@ struct PrivateRoot {
   }
 
   private var parts: [Part] = []
-  private var links: Set<PathTrail.Link> = []
+  private var links: Set<PathResolution.Link> = []
 
   /// Moves this process to a private root if possible; otherwise leaves it where it is.
   ///
@@ -36,18 +36,18 @@ struct PrivateRoot {
   /// - Parameters:
   ///   - places: the places to show.
   ///   - names: further paths by which these are called; may contain links.
-  static func enter(showing places: AllowedPlaces, names: [BytePath]) {
+  static func enter(showing places: AllowedPaths, names: [BytePath]) {
     var folder: BytePath = "/"
     do {
       // If everything is allowed, there is nothing to hide.
-      if places.all.contains(where: { PathTrail($0.path).end == "/" }) { return }
+      if places.all.contains(where: { PathResolution($0.path).end == "/" }) { return }
       folder = try FileSystem.workingFolder()
       try leaveMounts()
       var root = PrivateRoot()
       for path in shown { root.add(path) }
       for place in places.all { try root.add(place) }
       for path in names + places.libraryLinks + Self.links {
-        root.links.formUnion(PathTrail(path).links)
+        root.links.formUnion(PathResolution(path).links)
       }
       try root.enter()
       if folder.withCString({ chdir($0) }) < 0 { chdir("/") }
@@ -111,7 +111,7 @@ struct PrivateRoot {
     parts.append(Part(path: end, isWritable: false, status: nil))
   }
 
-  private mutating func add(_ place: AllowedPlaces.Place) throws(SandboxError) {
+  private mutating func add(_ place: AllowedPaths.Place) throws(SandboxError) {
     guard let end = follow(place.path) else {
       throw SandboxError("find “\(place.path.printable)”", errno: ENOENT)
     }
@@ -121,7 +121,7 @@ struct PrivateRoot {
 
   /// Records the links along a path, and returns its target.
   private mutating func follow(_ path: BytePath) -> BytePath? {
-    let trail = PathTrail(path)
+    let trail = PathResolution(path)
     links.formUnion(trail.links)
     return trail.end
   }

@@ -120,7 +120,7 @@ package enum Sandbox {
     let filter = try SystemCallFilter.make(
       policy, execution: execution, keepsSignals: version >= 6)
     let landlock = version < 1 ? nil : try Landlock(version: version, network: policy.network)
-    let places = try AllowedPlaces(policy, landlock, reading: reading, executing: executing)
+    let places = try AllowedPaths(policy, landlock, reading: reading, executing: executing)
     try systemCall("set no_new_privs") { pipeline_no_new_privileges() }
     // Keep the right to read any file if the user has it: an original that was moved here may
     // belong to somebody else, and Landlock limits what is read. All others go, because a new
@@ -130,7 +130,7 @@ package enum Sandbox {
     if policy.hidesOthers { PrivateRoot.enter(showing: places, names: names) }
     try systemCall("drop capabilities") { pipeline_keep_capabilities(kept) }
     try landlock?.restrict()
-    if policy.asksBeforeForking { ForkQuestions.begin(by: ForkQuestions.workerNumber) }
+    if policy.asksBeforeForking { ForkRequests.begin(by: ForkRequests.workerNumber) }
     try filter.enter()
   }
 

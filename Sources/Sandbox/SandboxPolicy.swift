@@ -24,7 +24,7 @@ package struct SandboxPolicy: Hashable, Codable, Sendable {
   /// Personal folders, which do not become readable because a program is in or next to them; unlike
   /// secrets, they may be in places that all plugins may read. Paths without links.
   package var personal: [BytePath] = []
-  /// Whether it asks before creating a thread or a process; default no. See `ForkQuestions`.
+  /// Whether it asks before creating a thread or a process; default no. See `ForkRequests`.
   package var asksBeforeForking = false
   /// Whether to hide everything that the policy does not allow; default yes. Requires namespaces:
   /// see `SandboxSupport`.

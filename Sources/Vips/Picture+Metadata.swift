@@ -33,7 +33,7 @@ extension Picture {
     var start: UnsafeRawPointer?
     var length = 0
     guard vips_image_get_blob(pointer, name, &start, &length) == 0, let start else {
-      _ = VipsError.takeBuffer()
+      _ = VipsError.drainBuffer()
       return nil
     }
     return Array(UnsafeRawBufferPointer(start: start, count: length))
@@ -44,7 +44,7 @@ extension Picture {
     guard vips_image_get_typeof(pointer, name) != 0 else { return nil }
     var value: Int32 = 0
     guard vips_image_get_int(pointer, name, &value) == 0 else {
-      _ = VipsError.takeBuffer()
+      _ = VipsError.drainBuffer()
       return nil
     }
     return Int(value)
@@ -55,7 +55,7 @@ extension Picture {
     guard vips_image_get_typeof(pointer, name) != 0 else { return nil }
     var value: UnsafeMutablePointer<CChar>?
     guard vips_image_get_as_string(pointer, name, &value) == 0, let value else {
-      _ = VipsError.takeBuffer()
+      _ = VipsError.drainBuffer()
       return nil
     }
     defer { g_free(value) }

@@ -28,7 +28,7 @@ extension Picture {
     }
     guard let memory = vips_image_copy_memory(copy.pointer) else {
       if isCancelled() {
-        _ = VipsError.takeBuffer()
+        _ = VipsError.drainBuffer()
         throw VipsError(.cancelled, "The job was cancelled")
       }
       throw .current("The \(loader?.title ?? "picture") can't be decoded", loader: loader)

@@ -52,7 +52,7 @@ package final class PictureSource {
     {
       return loader
     }
-    _ = VipsError.takeBuffer()
+    _ = VipsError.drainBuffer()
     // Loaders take unreadable bytes for another format.
     let head = head()
     guard !head.isEmpty || size < Self.headLength, !isPlain(head) else {

@@ -13,7 +13,7 @@ enum TIFFMessages {
 
   /// The number of messages so far, and the last one as a clause.
   static func heard() -> (count: Int, last: String) {
-    _ = VipsError.takeBuffer()
+    _ = VipsError.drainBuffer()
     return state.withLock { $0 }
   }
 

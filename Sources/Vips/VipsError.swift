@@ -40,7 +40,7 @@ package struct VipsError: Error, Hashable, Sendable, CustomStringConvertible {
   /// pictures. So this uses only the latest lines that this format can have caused, and names the
   /// operation itself.
   static func current(_ operation: String, loader: PictureLoader? = nil) -> VipsError {
-    let text = takeBuffer()
+    let text = drainBuffer()
     let lines = VipsMessage.lines(of: text, from: loader)
     let told = VipsMessage.clause(lines) ?? "it is damaged or ends too early"
     let message = "\(operation): \(told)"
@@ -65,7 +65,7 @@ package struct VipsError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Empties the buffer and returns what was in it.
-  static func takeBuffer() -> String {
+  static func drainBuffer() -> String {
     guard let buffer = vips_error_buffer_copy() else { return "" }
     defer { g_free(buffer) }
     let text = String(

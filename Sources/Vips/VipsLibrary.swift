@@ -10,7 +10,7 @@ package enum VipsLibrary {
 
   private static let started: VipsError? = {
     guard pipeline_vips_init("pipeline") == 0 else {
-      return VipsError(.missing, "libvips can't be started: \(VipsError.takeBuffer())")
+      return VipsError(.missing, "libvips can't be started: \(VipsError.drainBuffer())")
     }
     // Files are processed in parallel; each decode uses one thread.
     vips_concurrency_set(1)
@@ -54,7 +54,7 @@ package enum VipsLibrary {
   package static func endJob() {
     vips_thread_shutdown()
     // Otherwise, warnings about a decoded picture would be reported for the next one.
-    _ = VipsError.takeBuffer()
+    _ = VipsError.drainBuffer()
   }
 
   /// Bytes that libvips currently allocates for pixels.

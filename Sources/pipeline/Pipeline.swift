@@ -81,16 +81,16 @@ enum Pipeline {
       let context = Context(
         arguments: arguments, environment: environment,
         workingFolder: try FileSystem.workingFolder(), console: console)
-      CatalogLocks.patience = LockPatience(
+      CatalogLocks.busyHandler = ReportingBusyHandler(
         console, bound: try context.duration(.wait)?.duration ?? .seconds(30))
       return try verb.run(context)
-    } catch is ReaderGone {
+    } catch is BrokenPipe {
       // A reader such as `head` has what it wanted.
       return .success
     } catch {
       let failure = Failure(error)
       failure.print(on: console)
-      return Interruption.shared.exitCode ?? failure.exitCode
+      return SignalHandler.shared.exitCode ?? failure.exitCode
     }
   }
 

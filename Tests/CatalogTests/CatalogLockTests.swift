@@ -5,11 +5,11 @@ import Testing
 
 @testable import Catalog
 
-/// Serialized because there is one patience in a process.
+/// Serialized because there is one busy handler in a process.
 @Suite("Locks of other connections", .serialized, .timeLimit(.minutes(1)))
 struct CatalogLockTests {
   /// Ends another connection's transaction at the third try, or gives up there.
-  private final class Patience: CatalogPatience {
+  private final class Patience: CatalogBusyHandler {
     let catalog: BytePath
     let tries = Mutex(0)
     let free: @Sendable () -> Void
@@ -19,7 +19,7 @@ struct CatalogLockTests {
       self.free = free
     }
 
-    func goesOn(waitingFor catalog: BytePath, since waited: Duration) -> Bool {
+    func shouldRetry(waitingFor catalog: BytePath, since waited: Duration) -> Bool {
       // Tests of other files run at the same time.
       guard catalog == self.catalog else { return waited < .seconds(5) }
       let count = tries.withLock { tries in
@@ -37,8 +37,8 @@ struct CatalogLockTests {
     let file = folder.appending("catalog.sqlite")
     let catalog = try Catalog.create(at: file, libraryID: "x")
     let other = SerialAccess(label: "other", try Connection(file, mode: .write))
-    let before = CatalogLocks.patience
-    defer { CatalogLocks.patience = before }
+    let before = CatalogLocks.busyHandler
+    defer { CatalogLocks.busyHandler = before }
 
     try other.sync { (other) throws(CatalogError) in _ = try other.execute("BEGIN IMMEDIATE") }
     let patient = Patience(file) {
@@ -46,12 +46,12 @@ struct CatalogLockTests {
         try other.sync { (other) throws(CatalogError) in _ = try other.execute("ROLLBACK") }
       }
     }
-    CatalogLocks.patience = patient
+    CatalogLocks.busyHandler = patient
     try catalog.set("key", to: "value")
     #expect(patient.tries.withLock { $0 } >= 3)
 
     try other.sync { (other) throws(CatalogError) in _ = try other.execute("BEGIN IMMEDIATE") }
-    CatalogLocks.patience = Patience(file) {}
+    CatalogLocks.busyHandler = Patience(file) {}
     let error = try #require(throws: CatalogError.self) { try catalog.set("key", to: "other") }
     #expect(error.code == .database && error.message.contains("holds a transaction"))
     #expect(try catalog.setting("key") == "value")

@@ -6,7 +6,7 @@ import Testing
 /// Sightings without a row: what the newest asset from a path says of it.
 @Suite("Implied sightings", .timeLimit(.minutes(2)))
 struct ImpliedSightingTests {
-  /// What the hand-off records of a file that was moved.
+  /// What the import records of a file that was moved.
   private func moved(_ asset: NewAsset) -> Sighting {
     Sighting(
       source: asset.source, path: asset.path, state: .imported, asset: asset.id,
@@ -20,7 +20,7 @@ struct ImpliedSightingTests {
     return asset
   }
 
-  private func take(_ assets: [NewAsset], in library: Library) throws {
+  private func addAssets(_ assets: [NewAsset], in library: Library) throws {
     try library.catalog.apply(
       assets.map { .asset($0) } + assets.map { .sighting(moved($0)) }, manifestPosition: 1)
   }
@@ -34,7 +34,7 @@ struct ImpliedSightingTests {
     let library = try Library()
     let asset = asset(1)
     let expected = moved(asset)
-    try take([asset], in: library)
+    try addAssets([asset], in: library)
     #expect(try rows(library) == 0)
     #expect(try library.catalog.sighting(source: asset.source, path: asset.path) == expected)
     #expect(try library.catalog.sighting(source: asset.source, path: "a") == nil)
@@ -71,7 +71,7 @@ struct ImpliedSightingTests {
   func kept(index: Int) throws {
     let library = try Library()
     let one = asset(1)
-    try take([one, asset(2)], in: library)
+    try addAssets([one, asset(2)], in: library)
     var sighting = moved(one)
     Self.differences[index](&sighting)
     try library.catalog.apply([.sighting(sighting)], manifestPosition: 2)
@@ -108,7 +108,7 @@ struct ImpliedSightingTests {
   func newest() throws {
     let library = try Library()
     let assets = [asset(1, from: "same"), asset(2, from: "same"), asset(3)]
-    for asset in assets { try take([asset], in: library) }
+    for asset in assets { try addAssets([asset], in: library) }
     let newest = moved(assets[1])
     try library.catalog.apply(
       [.trashed(assets[1].id, at: Samples.start)], manifestPosition: 2)
@@ -132,7 +132,7 @@ struct ImpliedSightingTests {
   func purged() throws {
     let library = try Library()
     let assets = [asset(1, from: "same"), asset(2, from: "same")]
-    for asset in assets { try take([asset], in: library) }
+    for asset in assets { try addAssets([asset], in: library) }
     var settled = moved(assets[1])
     settled.asset = nil
     settled.reason = "Its asset was deleted for good."
@@ -150,7 +150,7 @@ struct ImpliedSightingTests {
     for place in ["a", "b"] as [BytePath] {
       let library = try Library()
       let asset = asset(1, from: "a")
-      try take([asset], in: library)
+      try addAssets([asset], in: library)
       let back = Sighting(
         source: asset.source, path: place, state: .returned, seenAt: Samples.start)
       try library.catalog.apply([.returned(asset.id, back, sequence: 2)], manifestPosition: 2)

@@ -86,7 +86,7 @@ struct QueryPlanTests {
         token: identified[4].token,
         outcome: .failed(class: "transient", reason: "Why.", retryAt: .now), seconds: 1)
     ])
-    try catalog.giveBack([identified[5].token])
+    try catalog.requeue([identified[5].token])
     let made = try catalog.claim(stage: "thumbnails", limit: 9, suspects: false)
     _ = try catalog.complete(made.map { Self.done($0, path: "renditions/\($0.digest.hex)") })
     _ = try catalog.withdrawn(among: made.map(\.token))
@@ -130,7 +130,7 @@ struct QueryPlanTests {
     try catalog.configure(Samples.stages(thumbnails: 22))
     var former = try FormerStages(catalog)
     while try former.dropNext() != nil {}
-    _ = try catalog.takeDiscardedFiles()
+    _ = try catalog.consumeDiscardedFiles()
   }
 
   private static func done(_ job: ClaimedJob, path: String?) -> Completion {

@@ -144,7 +144,7 @@ struct ShellTests {
     let library = try makeLibrary()
     for (query, rows) in zip(Self.queries, Self.rows) {
       let found = try library.catalog.read { (connection) throws(CatalogError) in
-        let statement = try connection.take(query)
+        let statement = try connection.preparedStatement(query)
         let columns = rows.prefix { $0 != "\n" }.split(separator: "|").count
         defer { statement.reset() }
         var lines: [String] = []

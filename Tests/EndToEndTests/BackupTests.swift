@@ -88,7 +88,7 @@ struct BackupTests {
 
   @Test("Every command of docs/backup.md works, one after the other, also on another disk")
   func page() throws {
-    let place = try DocumentPlace()
+    let place = try DocumentFolder()
     // In memory, where it can be: another file system.
     let disk = BytePath("/dev/shm/pipeline-tests-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(atPath: disk.description) }
@@ -98,21 +98,21 @@ struct BackupTests {
     } else {
       try place.makeFolder("mnt/photos")
     }
-    let quickStart = try DocumentPlace.blocks("sh", of: "README.md", section: "Quick start")
+    let quickStart = try DocumentFolder.blocks("sh", of: "README.md", section: "Quick start")
     try #require(try place.run(quickStart).status == 0)
     var blocks = ""
     for section in [
       "Backing up while nothing runs", "Backing up while `watch` runs", "Checking a backup",
       "Restoring", "Moving a library", "A library on another disk",
     ] {
-      let script = try DocumentPlace.blocks("sh", of: "docs/backup.md", section: section)
+      let script = try DocumentFolder.blocks("sh", of: "docs/backup.md", section: section)
       blocks += script
       let isBeside = section.contains("watch")
       let outcome = try place.run(isBeside ? Self.besideWatch(script) : script)
       #expect(outcome.status == 0, "\(section): \(outcome.text)")
       #expect(!outcome.text.contains("pipeline:"), "\(section): \(outcome.text)")
     }
-    #expect(blocks == (try DocumentPlace.blocks("sh", of: "docs/backup.md", section: nil)))
+    #expect(blocks == (try DocumentFolder.blocks("sh", of: "docs/backup.md", section: nil)))
     let lists = ["pictures", "restored", "other", "archive"].map {
       "pipeline list --config ~/\($0)/pipeline.json | wc -l"
     }

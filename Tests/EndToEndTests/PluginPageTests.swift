@@ -10,12 +10,12 @@ struct PluginPageTests {
 
   /// The fenced blocks of one language in a section of the page.
   private func block(_ language: String, _ section: String) throws -> String {
-    try DocumentPlace.blocks(language, of: Self.page, section: section)
+    try DocumentFolder.blocks(language, of: Self.page, section: section)
   }
 
   @Test("The plugin in C is what `plugins new` writes, has at most 60 lines, builds and runs")
   func pluginInC() throws {
-    let place = try DocumentPlace()
+    let place = try DocumentFolder()
     let source = try block("c", "A plugin in C")
     #expect(source.split(separator: "\n", omittingEmptySubsequences: false).count <= 61)
     try place.makeFolder("try-c")
@@ -28,7 +28,7 @@ struct PluginPageTests {
 
   @Test("The plugin in Swift is what `plugins new` writes, builds and is found")
   func pluginInSwift() throws {
-    let place = try DocumentPlace()
+    let place = try DocumentFolder()
     let script = """
       pipeline plugins new size --language swift
       cd size
@@ -56,7 +56,7 @@ struct PluginPageTests {
 
   @Test("The plugin in Python has less than 40 lines and finds the average colour")
   func pluginInPython() throws {
-    let place = try DocumentPlace()
+    let place = try DocumentFolder()
     let source = try block("python", "A plugin in Python")
     #expect(source.split(separator: "\n", omittingEmptySubsequences: false).count < 40)
     let outcome = try place.run(try block("sh", "A plugin in Python"))
@@ -78,7 +78,7 @@ struct PluginPageTests {
 
   @Test("The plugin without an SDK counts lines, and passes the checks")
   func plainPlugin() throws {
-    let place = try DocumentPlace()
+    let place = try DocumentFolder()
     try place.write(try block("python", "In any language"), to: "lines.py")
     let checks = try place.run("chmod +x lines.py; pipeline plugins test lines.py")
     #expect(checks.status == 0, "\(checks.text)")
@@ -90,7 +90,7 @@ struct PluginPageTests {
 
   /// Lets a plugin in Python do one job.
   private func talk(
-    _ script: String, about file: String, in place: DocumentPlace
+    _ script: String, about file: String, in place: DocumentFolder
   ) throws -> (manifest: JSONValue, result: JSONValue) {
     let home = BytePath(place.home.path)
     let plugin = try LineProcess(

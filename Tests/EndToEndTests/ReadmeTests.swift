@@ -7,8 +7,8 @@ import Testing
 struct ReadmeTests {
   @Test("The quick start of the README takes pictures and makes thumbnails")
   func quickStart() throws {
-    let place = try DocumentPlace()
-    let script = try DocumentPlace.blocks("sh", of: "README.md", section: "Quick start")
+    let place = try DocumentFolder()
+    let script = try DocumentFolder.blocks("sh", of: "README.md", section: "Quick start")
     try #require(script.contains("pipeline init"))
     let outcome = try place.run(script)
     #expect(outcome.status == 0, "\(outcome.text)")
@@ -21,9 +21,9 @@ struct ReadmeTests {
 
   @Test("What the README says of deleting works, one command after the other")
   func deleting() throws {
-    let place = try DocumentPlace()
+    let place = try DocumentFolder()
     let script = try ["Quick start", "Deleting, and changing your mind"].map {
-      try DocumentPlace.blocks("sh", of: "README.md", section: $0)
+      try DocumentFolder.blocks("sh", of: "README.md", section: $0)
     }.joined(separator: "\n")
     try #require(script.contains("pipeline undo") && script.contains("trash restore"))
     let outcome = try place.run(script)
@@ -33,10 +33,10 @@ struct ReadmeTests {
 
   @Test("The recipes of docs/format.md check a library without the program")
   func formatRecipes() throws {
-    let place = try DocumentPlace()
-    let quickStart = try DocumentPlace.blocks("sh", of: "README.md", section: "Quick start")
+    let place = try DocumentFolder()
+    let quickStart = try DocumentFolder.blocks("sh", of: "README.md", section: "Quick start")
     try #require(try place.run(quickStart).status == 0)
-    let recipes = try DocumentPlace.blocks("sh", of: "docs/format.md", section: nil)
+    let recipes = try DocumentFolder.blocks("sh", of: "docs/format.md", section: nil)
     try #require(recipes.contains("sha256sum") && recipes.contains("sqlite3"))
     let whole = try place.run("cd ~/pictures/library\n" + recipes)
     #expect(whole.status == 0, "\(whole.text)")

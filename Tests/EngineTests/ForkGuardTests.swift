@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Workers are asked before they fork", .timeLimit(.minutes(1)))
 struct ForkGuardTests {
-  private func count(_ questions: ForkQuestions) -> ForkCount {
+  private func count(_ questions: ForkRequests) -> ForkCount {
     let limits = WorkerLimits(
       StageLimits(), allowance: StageAllowance(), memoryShare: ByteSize(bytes: 1 << 30))
     // One that is there, as its process is for a moment after its streams are closed.
@@ -20,7 +20,7 @@ struct ForkGuardTests {
 
   @Test("One that ends without a word says nothing of the machine", arguments: [true, false])
   func early(hasQuestion: Bool) throws {
-    var ends: (ForkQuestions, workerEnd: Descriptor)? = try ForkQuestions.make()
+    var ends: (ForkRequests, workerEnd: Descriptor)? = try ForkRequests.make()
     let count = count(try #require(ends?.0))
     ends = nil
     #expect(!count.answer(hasQuestion: hasQuestion))
@@ -30,9 +30,9 @@ struct ForkGuardTests {
 
   @Test("One whose machine refuses it says so, and is not listened to")
   func refused() throws {
-    let (questions, workerEnd) = try ForkQuestions.make()
+    let (questions, workerEnd) = try ForkRequests.make()
     let count = count(questions)
-    try workerEnd.write([ForkQuestions.refusal])
+    try workerEnd.write([ForkRequests.refusal])
     #expect(count.answer(hasQuestion: true))
     #expect(count.descriptor == nil)
   }
@@ -45,29 +45,30 @@ struct ForkGuardTests {
       let program = WorkerProgram(
         .executable([folder.appending("nothing")]), host: BuiltProgram.path,
         allowance: StageAllowance())
-      _ = try? WorkerDescription(program).manifest()
+      _ = try? ManifestQuery(program).manifest()
     }
     #expect(ForkGuard.shared.isRefused == isRefused)
-    #expect(HeldLimits.forks == nil || isRefused || !SandboxSupport.probe().asksBeforeForking)
+    #expect(LimitEnforcement.forks == nil || isRefused || !SandboxSupport.probe().asksBeforeForking)
   }
 
   @Test("Without Landlock it is told what a plugin may reach")
   func landlock() {
-    let missing = HeldLimits.files(SandboxSupport(landlockABI: 0, seccomp: true))
+    let missing = LimitEnforcement.files(SandboxSupport(landlockABI: 0, seccomp: true))
     #expect(missing?.contains("no Landlock: files outside of a job can't be kept") == true)
-    #expect(HeldLimits.files(SandboxSupport(landlockABI: 1, seccomp: true)) == nil)
+    #expect(LimitEnforcement.files(SandboxSupport(landlockABI: 1, seccomp: true)) == nil)
     let hiding = SandboxSupport(landlockABI: 0, seccomp: true, hidesOthers: true)
     #expect(
-      (HeldLimits.files(hiding) == nil) == (geteuid() != 0) && HeldLimits.sight(hiding) == nil)
+      (LimitEnforcement.files(hiding) == nil) == (geteuid() != 0)
+        && LimitEnforcement.sight(hiding) == nil)
     let seeing = SandboxSupport(landlockABI: 7, seccomp: true)
-    #expect(HeldLimits.sight(seeing)?.contains("whose path it guesses") == true)
+    #expect(LimitEnforcement.sight(seeing)?.contains("whose path it guesses") == true)
   }
 
   @Test("That memory is hidden counts once it lasts")
   func hiddenMemory() {
     var memory = HiddenMemory()
     #expect(
-      [true, true, false, true, true, true, true].map { memory.look(isHidden: $0) }
+      [true, true, false, true, true, true, true].map { memory.note(isHidden: $0) }
         == [false, false, false, false, false, true, true])
   }
 

@@ -13,16 +13,16 @@ import Testing
 
 @Suite("Renditions", .timeLimit(.minutes(1)))
 struct RenditionTests {
-  let workshop: Workshop
+  let fixture: EngineFixture
 
-  init() throws { workshop = try Workshop() }
+  init() throws { fixture = try EngineFixture() }
 
   private static let small = [UInt8](repeating: 1, count: 100)
   private static let large = [UInt8](repeating: 2, count: RenditionStore.threshold + 1)
 
   /// A plugin that makes a small and a large rendition.
-  private func both() -> FakeCarrier {
-    FakeCarrier(FakeCarrier.manifest("both")) { request, _ in
+  private func both() -> FakeBackend {
+    FakeBackend(FakeBackend.manifest("both")) { request, _ in
       writeOutput(Self.small, "small.jpg", request)
       writeOutput(Self.large, "large.jpg", request)
       return .done(
@@ -35,13 +35,13 @@ struct RenditionTests {
   }
 
   private func bytes(_ record: RenditionRecord) throws -> [UInt8]? {
-    guard let path = record.path else { return try workshop.reader.renditionBytes(record.id) }
-    return try Descriptor.open(workshop.temporary.appending(BytePath(path)), flags: O_RDONLY)
+    guard let path = record.path else { return try fixture.reader.renditionBytes(record.id) }
+    return try Descriptor.open(fixture.temporary.appending(BytePath(path)), flags: O_RDONLY)
       .readToEnd()
   }
 
   private func check(_ asset: AssetID, inFiles names: Set<String>) throws {
-    let records = try workshop.renditions(of: asset)
+    let records = try fixture.renditions(of: asset)
     #expect(records.map(\.name).sorted() == ["large", "small"])
     #expect(Set(records.filter { $0.path != nil }.map(\.name)) == names)
     for record in records {
@@ -50,7 +50,7 @@ struct RenditionTests {
       #expect(record.digest == SHA256.digest(of: expected) && record.bytes == expected.count)
     }
     #expect(
-      Set(try workshop.files("renditions").map(\.description))
+      Set(try fixture.files("renditions").map(\.description))
         == Set(records.compactMap(\.path)))
   }
 
@@ -60,11 +60,11 @@ struct RenditionTests {
 
   @Test("Bytes are kept where the policy wants them", arguments: policies)
   func storage(policy: StageConfiguration.Storage, files: Set<String>) throws {
-    let asset = try workshop.add("x")
-    try workshop.run([stage(policy)], [both()])
+    let asset = try fixture.add("x")
+    try fixture.run([stage(policy)], [both()])
     try check(asset, inFiles: files)
-    for path in try workshop.files("renditions") {
-      let status = try Descriptor.open(workshop.temporary.appending(path), flags: O_RDONLY).status()
+    for path in try fixture.files("renditions") {
+      let status = try Descriptor.open(fixture.temporary.appending(path), flags: O_RDONLY).status()
       #expect(status.permissions & 0o077 == 0)
     }
   }
@@ -74,38 +74,38 @@ struct RenditionTests {
   func relocation(
     from: (StageConfiguration.Storage, Set<String>), to: (StageConfiguration.Storage, Set<String>)
   ) throws {
-    let asset = try workshop.add("x")
-    try workshop.run([stage(from.0)], [both()])
-    let carrier = both()
-    let plan = try workshop.plan([stage(to.0)], [carrier])
-    let engine = try workshop.engine(plan)
-    try RenditionRelocation(engine: engine, plan: plan).run(settings: workshop.catalog) { false }
+    let asset = try fixture.add("x")
+    try fixture.run([stage(from.0)], [both()])
+    let backend = both()
+    let plan = try fixture.plan([stage(to.0)], [backend])
+    let engine = try fixture.engine(plan)
+    try RenditionRelocation(engine: engine, plan: plan).run(settings: fixture.catalog) { false }
     try check(asset, inFiles: to.1)
     try engine.drain { false }
-    #expect(carrier.jobs == 0)
+    #expect(backend.jobs == 0)
   }
 
   @Test("Who asks it to stop waits for one rendition at most; the rest is moved the next time")
   func stoppedRelocation() throws {
-    for index in 0..<3 { try workshop.add("\(index)") }
-    try workshop.run([stage(.database)], [both()])
-    let plan = try workshop.plan([stage(.file)], [both()])
-    let relocation = RenditionRelocation(engine: try workshop.engine(plan), plan: plan)
+    for index in 0..<3 { try fixture.add("\(index)") }
+    try fixture.run([stage(.database)], [both()])
+    let plan = try fixture.plan([stage(.file)], [both()])
+    let relocation = RenditionRelocation(engine: try fixture.engine(plan), plan: plan)
     var asked = 0
-    try relocation.run(settings: workshop.catalog) {
+    try relocation.run(settings: fixture.catalog) {
       asked += 1
       return asked > 2
     }
-    #expect(try workshop.files("renditions").count == 2)
-    try relocation.run(settings: workshop.catalog) { false }
-    #expect(try workshop.files("renditions").count == 6)
+    #expect(try fixture.files("renditions").count == 2)
+    try relocation.run(settings: fixture.catalog) { false }
+    #expect(try fixture.files("renditions").count == 6)
   }
 
   @Test("Who still has a file open for writing does not change the rendition that was made of it")
   func openForWriting() throws {
-    let asset = try workshop.add("x")
+    let asset = try fixture.add("x")
     let kept = Mutex<[Descriptor]>([])
-    let carrier = FakeCarrier(FakeCarrier.manifest("both")) { request, _ in
+    let backend = FakeBackend(FakeBackend.manifest("both")) { request, _ in
       for (name, content) in [("small.jpg", Self.small), ("large.jpg", Self.large)] {
         writeOutput(content, name, request)
         let path = BytePath(request.output).appending(BytePath(name))
@@ -116,23 +116,23 @@ struct RenditionTests {
       return .done(
         renditions: [rendition("small", at: "small.jpg"), rendition("large", at: "large.jpg")])
     }
-    try workshop.run([stage(.file)], [carrier])
+    try fixture.run([stage(.file)], [backend])
     let writers = kept.withLock { $0 }
     try #require(writers.count == 2)
     for writer in writers { try writer.write(Array("something else".utf8)) }
     try check(asset, inFiles: ["small", "large"])
-    #expect(try workshop.files("work").isEmpty)
-    for path in try workshop.files("renditions") {
-      let status = try Descriptor.open(workshop.temporary.appending(path), flags: O_RDONLY).status()
+    #expect(try fixture.files("work").isEmpty)
+    for path in try fixture.files("renditions") {
+      let status = try Descriptor.open(fixture.temporary.appending(path), flags: O_RDONLY).status()
       #expect(status.permissions == 0o600)
     }
   }
 
   @Test("A file that nobody writes any more is moved, not copied")
   func moved() throws {
-    try workshop.add("x")
+    try fixture.add("x")
     let made = Mutex<UInt64?>(nil)
-    let carrier = FakeCarrier(FakeCarrier.manifest("one")) { request, _ in
+    let backend = FakeBackend(FakeBackend.manifest("one")) { request, _ in
       writeOutput(Self.large, "large.jpg", request)
       let path = BytePath(request.output).appending("large.jpg")
       let file = try? Descriptor.open(path, flags: O_RDONLY)
@@ -140,9 +140,9 @@ struct RenditionTests {
       made.withLock { $0 = inode }
       return .done(renditions: [rendition("large", at: "large.jpg")])
     }
-    try workshop.run([.stage("o", "one")], [carrier])
-    let path = try #require(try workshop.files("renditions").first)
-    let file = try Descriptor.open(workshop.temporary.appending(path), flags: O_RDONLY)
+    try fixture.run([.stage("o", "one")], [backend])
+    let path = try #require(try fixture.files("renditions").first)
+    let file = try Descriptor.open(fixture.temporary.appending(path), flags: O_RDONLY)
     let inode = try #require(made.withLock { $0 })
     #expect(try file.status().identity.inode == inode)
   }
@@ -151,56 +151,57 @@ struct RenditionTests {
     "What is too large for the database is a file, and stays one, whatever the policy wants",
     arguments: [StageConfiguration.Storage.database, .auto])
   func greatest(policy: StageConfiguration.Storage) throws {
-    let asset = try workshop.add("x")
-    let carrier = FakeCarrier(FakeCarrier.manifest("both")) { request, _ in
+    let asset = try fixture.add("x")
+    let backend = FakeBackend(FakeBackend.manifest("both")) { request, _ in
       // One with a hole, which is quick to write.
       writeOutput([1], "huge.jpg", request)
       truncate("\(request.output)/huge.jpg", RenditionStore.greatestInDatabase + 1)
       return .done(renditions: [rendition("huge", at: "huge.jpg")])
     }
-    try workshop.run([stage(policy)], [carrier])
-    let record = try #require(try workshop.renditions(of: asset).first)
+    try fixture.run([stage(policy)], [backend])
+    let record = try #require(try fixture.renditions(of: asset).first)
     #expect(record.path != nil && record.bytes == RenditionStore.greatestInDatabase + 1)
-    let kept = try workshop.files("renditions").map(\.description)
+    let kept = try fixture.files("renditions").map(\.description)
     #expect(kept == [record.path])
-    let plan = try workshop.plan([stage(policy)], [carrier])
+    let plan = try fixture.plan([stage(policy)], [backend])
     // No policy of an earlier time is known, so all that lies elsewhere than it should is moved.
-    try RenditionRelocation(engine: try workshop.engine(plan), plan: plan)
-      .run(settings: workshop.catalog) { false }
-    #expect(try workshop.files("renditions").map(\.description) == kept)
+    try RenditionRelocation(engine: try fixture.engine(plan), plan: plan)
+      .run(settings: fixture.catalog) { false }
+    #expect(try fixture.files("renditions").map(\.description) == kept)
   }
 
   @Test("Who asks the program to end does not wait until a large file is read, and fails nothing")
   func stoppedCollecting() throws {
-    let asset = try workshop.add("x")
+    let asset = try fixture.add("x")
     let isMade = Atomic(false)
-    let carrier = FakeCarrier(FakeCarrier.manifest("both")) { request, _ in
+    let backend = FakeBackend(FakeBackend.manifest("both")) { request, _ in
       writeOutput([1], "huge.jpg", request)
       // With a hole: to read it takes an hour.
       truncate("\(request.output)/huge.jpg", 1 << 40)
       isMade.store(true, ordering: .relaxed)
       return .done(renditions: [rendition("huge", at: "huge.jpg")])
     }
-    let engine = try workshop.engine(try workshop.plan([stage(.file)], [carrier]))
+    let engine = try fixture.engine(try fixture.plan([stage(.file)], [backend]))
     defer { engine.close() }
     try engine.drain { isMade.load(ordering: .relaxed) }
     engine.stop(deadline: .now + .seconds(20))
     #expect(engine.isQuiet)
-    let job = try #require(try workshop.jobs(of: asset)["b"])
+    let job = try #require(try fixture.jobs(of: asset)["b"])
     #expect(job.state == .ready && job.failureClass == nil && job.attempts == 0)
-    #expect(try workshop.files("renditions").isEmpty && workshop.files("work").isEmpty)
+    #expect(try fixture.files("renditions").isEmpty && fixture.files("work").isEmpty)
   }
 
   @Test("A file that grows while it is copied is told as that, and not as the user's wish")
   func growing() throws {
-    let store = RenditionStore(library: try Descriptor.openFolder(workshop.temporary.path))
-    let output = try Descriptor.openFolder(workshop.temporary.appending("work"))
+    let store = RenditionStore(library: try Descriptor.openFolder(fixture.temporary.path))
+    let output = try Descriptor.openFolder(fixture.temporary.appending("work"))
     let writer = try Descriptor.open("a", in: output, flags: O_WRONLY | O_CREAT, mode: 0o600)
     let piece = [UInt8](repeating: 1, count: 2 << 20)
     try writer.write(piece)
     let error = #expect(throws: FileError.self) {
       try store.collect(rendition("a", at: "a"), from: output, storage: .file) {
-        // It is asked before each mebibyte is copied. Without more it would not grow, which is seen.
+        // It is asked before each mebibyte is copied. Without more it would not grow, which is
+        // seen.
         try? writer.write(piece)
         return false
       }
@@ -218,72 +219,72 @@ struct RenditionTests {
 
   @Test("Bytes that are missing when they are to be moved are made again")
   func missingBytes() throws {
-    let asset = try workshop.add("x")
-    try workshop.run([stage(.file)], [both()])
-    for path in try workshop.files("renditions") {
-      try #require(unlink("\(workshop.temporary.appending(path))") == 0)
+    let asset = try fixture.add("x")
+    try fixture.run([stage(.file)], [both()])
+    for path in try fixture.files("renditions") {
+      try #require(unlink("\(fixture.temporary.appending(path))") == 0)
     }
-    let carrier = both()
-    let plan = try workshop.plan([stage(.database)], [carrier])
-    let engine = try workshop.engine(plan)
-    try RenditionRelocation(engine: engine, plan: plan).run(settings: workshop.catalog) { false }
-    #expect(try workshop.jobs(of: asset)["b"]?.state == .ready)
+    let backend = both()
+    let plan = try fixture.plan([stage(.database)], [backend])
+    let engine = try fixture.engine(plan)
+    try RenditionRelocation(engine: engine, plan: plan).run(settings: fixture.catalog) { false }
+    #expect(try fixture.jobs(of: asset)["b"]?.state == .ready)
     try engine.drain { false }
-    #expect(carrier.jobs == 1)
+    #expect(backend.jobs == 1)
     try check(asset, inFiles: [])
   }
 
   @Test("Bytes that can't be read when they are to be moved are made again, the others moved")
   func unreadableBytes() throws {
-    let assets = try ["x", "y", "z"].map { try workshop.add($0) }
-    try workshop.run([stage(.file)], [both()])
-    let paths = try workshop.files("renditions").map { workshop.temporary.appending($0) }
+    let assets = try ["x", "y", "z"].map { try fixture.add($0) }
+    try fixture.run([stage(.file)], [both()])
+    let paths = try fixture.files("renditions").map { fixture.temporary.appending($0) }
     try #require(paths.count == 6)
     try #require(unlink("\(paths[0])") == 0 && symlink("\(paths[1])", "\(paths[0])") == 0)
     try #require(truncate("\(paths[3])", 1) == 0)
-    let carrier = both()
-    let plan = try workshop.plan([stage(.database)], [carrier])
-    let engine = try workshop.engine(plan)
-    try RenditionRelocation(engine: engine, plan: plan).run(settings: workshop.catalog) { false }
+    let backend = both()
+    let plan = try fixture.plan([stage(.database)], [backend])
+    let engine = try fixture.engine(plan)
+    try RenditionRelocation(engine: engine, plan: plan).run(settings: fixture.catalog) { false }
     try engine.drain { false }
-    #expect(carrier.jobs == 2)
+    #expect(backend.jobs == 2)
     for asset in assets {
-      #expect(try workshop.renditions(of: asset).allSatisfy { $0.path == nil })
+      #expect(try fixture.renditions(of: asset).allSatisfy { $0.path == nil })
     }
   }
 
   @Test("Where renditions can't be moved to, they stay and the next run moves them")
   func blockedMove() throws {
-    let asset = try workshop.add("x")
-    try workshop.run([stage(.database)], [both()])
-    let folder = "\(workshop.temporary.appending("renditions/b"))"
-    try Descriptor.openFolder(workshop.temporary.path).writeDurably([1], as: "file")
+    let asset = try fixture.add("x")
+    try fixture.run([stage(.database)], [both()])
+    let folder = "\(fixture.temporary.appending("renditions/b"))"
+    try Descriptor.openFolder(fixture.temporary.path).writeDurably([1], as: "file")
     _ = rmdir(folder)
-    try #require(symlink("\(workshop.temporary.appending("file"))", folder) == 0)
-    let carrier = both()
-    let plan = try workshop.plan([stage(.file)], [carrier])
-    let relocation = RenditionRelocation(engine: try workshop.engine(plan), plan: plan)
-    try relocation.run(settings: workshop.catalog) { false }
-    #expect(try workshop.renditions(of: asset).allSatisfy { $0.path == nil })
-    #expect(workshop.report.warnings.count == 1)
+    try #require(symlink("\(fixture.temporary.appending("file"))", folder) == 0)
+    let backend = both()
+    let plan = try fixture.plan([stage(.file)], [backend])
+    let relocation = RenditionRelocation(engine: try fixture.engine(plan), plan: plan)
+    try relocation.run(settings: fixture.catalog) { false }
+    #expect(try fixture.renditions(of: asset).allSatisfy { $0.path == nil })
+    #expect(fixture.report.warnings.count == 1)
     try #require(unlink(folder) == 0)
-    try relocation.run(settings: workshop.catalog) { false }
-    #expect(try workshop.renditions(of: asset).allSatisfy { $0.path != nil })
-    #expect(carrier.jobs == 0)
+    try relocation.run(settings: fixture.catalog) { false }
+    #expect(try fixture.renditions(of: asset).allSatisfy { $0.path != nil })
+    #expect(backend.jobs == 0)
   }
 
   @Test("A new rendition replaces the old one, whose file goes")
   func replaced() throws {
-    let asset = try workshop.add("x")
-    try workshop.run([stage(.file)], [both()])
-    let before = try workshop.files("renditions")
+    let asset = try fixture.add("x")
+    try fixture.run([stage(.file)], [both()])
+    let before = try fixture.files("renditions")
     var changed = stage(.file)
     changed.options = ["size": 1]
-    try workshop.run([changed], [both()])
-    let after = try workshop.files("renditions")
+    try fixture.run([changed], [both()])
+    let after = try fixture.files("renditions")
     #expect(after.count == 2 && Set(after).isDisjoint(with: before))
     try check(asset, inFiles: ["small", "large"])
-    #expect(try workshop.renditions(of: asset).allSatisfy { !$0.isStale })
+    #expect(try fixture.renditions(of: asset).allSatisfy { !$0.isStale })
   }
 
   /// Ways of a plugin to hand over what is not its own.
@@ -294,11 +295,11 @@ struct RenditionTests {
   @Test(
     "What is outside the output folder, or no plain file, is refused", arguments: Trick.allCases)
   func outside(trick: Trick) throws {
-    let asset = try workshop.add("x")
-    let root = try Descriptor.openFolder(workshop.temporary.path)
+    let asset = try fixture.add("x")
+    let root = try Descriptor.openFolder(fixture.temporary.path)
     try root.writeDurably([9, 9, 9], as: "secret")
-    let secret = "\(workshop.temporary.appending("secret"))"
-    let carrier = FakeCarrier(FakeCarrier.manifest("trick")) { request, _ in
+    let secret = "\(fixture.temporary.appending("secret"))"
+    let backend = FakeBackend(FakeBackend.manifest("trick")) { request, _ in
       let output = request.output
       let path: String
       switch trick {
@@ -329,29 +330,29 @@ struct RenditionTests {
       return .done(renditions: [rendition("grid", at: path)])
     }
     for storage in [StageConfiguration.Storage.database, .file] {
-      try workshop.run(
-        [.stage("t\(storage.rawValue)", "trick") { $0.storage = storage }], [carrier])
-      let job = try #require(try workshop.jobs(of: asset)["t\(storage.rawValue)"])
+      try fixture.run(
+        [.stage("t\(storage.rawValue)", "trick") { $0.storage = storage }], [backend])
+      let job = try #require(try fixture.jobs(of: asset)["t\(storage.rawValue)"])
       #expect(job.state == .failed && job.failureClass == "permanent")
       #expect(job.reason?.contains("unusable") == true)
     }
-    #expect(try workshop.renditions(of: asset).isEmpty)
+    #expect(try fixture.renditions(of: asset).isEmpty)
     #expect(try root.readFile("secret") == [9, 9, 9])
-    #expect(try workshop.files("work").isEmpty && workshop.files("renditions").isEmpty)
+    #expect(try fixture.files("work").isEmpty && fixture.files("renditions").isEmpty)
   }
 
   @Test("A file in a folder of the output folder is as good as any")
   func inner() throws {
-    let asset = try workshop.add("x")
-    let carrier = FakeCarrier(FakeCarrier.manifest("inner")) { request, _ in
+    let asset = try fixture.add("x")
+    let backend = FakeBackend(FakeBackend.manifest("inner")) { request, _ in
       mkdir("\(request.output)/a", 0o700)
       writeOutput([5], "a/b.jpg", request)
       return .done(renditions: [rendition("grid", at: "a/b.jpg")])
     }
-    try workshop.run([.stage("i", "inner") { $0.storage = .file }], [carrier])
-    let record = try #require(try workshop.renditions(of: asset).first)
+    try fixture.run([.stage("i", "inner") { $0.storage = .file }], [backend])
+    let record = try #require(try fixture.renditions(of: asset).first)
     #expect(try bytes(record) == [5])
-    #expect(try workshop.files("work").isEmpty)
+    #expect(try fixture.files("work").isEmpty)
   }
 
   @Test("A file is found by stage, original, fingerprint and name")
@@ -370,13 +371,13 @@ struct RenditionTests {
 
   @Test("What a killed job left in work/ is removed at the start, and links are not followed")
   func leftovers() throws {
-    let root = try Descriptor.openFolder(workshop.temporary.path)
+    let root = try Descriptor.openFolder(fixture.temporary.path)
     try root.writeDurably([1], as: "precious")
     let work = try Descriptor.openFolder("work", in: root)
     try work.makeFolder("7")
     try Descriptor.openFolder("7", in: work).makeFolder("out")
-    try #require(symlink("../..", "\(workshop.temporary.appending("work/7/up"))") == 0)
-    _ = try workshop.engine(try workshop.plan([], []))
+    try #require(symlink("../..", "\(fixture.temporary.appending("work/7/up"))") == 0)
+    _ = try fixture.engine(try fixture.plan([], []))
     #expect(try work.entries().isEmpty)
     #expect(try root.readFile("precious") == [1])
   }

@@ -70,7 +70,7 @@ struct ResultCheckTests {
       ("options", ["type": "object", "properties": .object([long: [:]])], "128 bytes"),
     ] as [(String, JSONValue, String)])
   func manifests(key: String, value: JSONValue, words: String) throws {
-    let sound = FakeCarrier.manifest("sound", accepts: ["image/*", "*/*", "text/x-C.d+e"])
+    let sound = FakeBackend.manifest("sound", accepts: ["image/*", "*/*", "text/x-C.d+e"])
     #expect(ManifestCheck.fault(in: sound) == nil)
     let written = try JSONText.decode(JSONValue.self, from: JSONText.encode(sound))
     let members = (written.object ?? [:]).merging([key: value]) { $1 }

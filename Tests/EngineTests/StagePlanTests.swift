@@ -8,16 +8,16 @@ import Testing
 
 @Suite("Plans of stages", .timeLimit(.minutes(1)))
 struct StagePlanTests {
-  let workshop: Workshop
+  let fixture: EngineFixture
 
-  init() throws { workshop = try Workshop() }
+  init() throws { fixture = try EngineFixture() }
 
-  private func carrier(
+  private func backend(
     _ id: String, accepts: [String]? = nil, version: Int = 1,
     scope: PluginManifest.Scope = .original
-  ) -> FakeCarrier {
-    FakeCarrier(
-      FakeCarrier.manifest(id, accepts: accepts, outputVersion: version, scope: scope)
+  ) -> FakeBackend {
+    FakeBackend(
+      FakeBackend.manifest(id, accepts: accepts, outputVersion: version, scope: scope)
     ) { _, _ in .done() }
   }
 
@@ -33,11 +33,11 @@ struct StagePlanTests {
       .stage("other", "thumb", needs: ["identify"]) { $0.options = other },
     ]
     change(&stages)
-    let plan = try workshop.plan(
+    let plan = try fixture.plan(
       stages,
       [
-        carrier("identify"), carrier("thumb", accepts: ["image/*"], version: version),
-        carrier("sheet"),
+        backend("identify"), backend("thumb", accepts: ["image/*"], version: version),
+        backend("sheet"),
       ])
     return Dictionary(
       uniqueKeysWithValues: plan.stages.map { ($0.name, $0.definition.fingerprint) })
@@ -104,36 +104,36 @@ struct StagePlanTests {
 
   @Test("A stage whose plugin says what it accepts needs identify, which is added where it lacks")
   func implicitIdentify() throws {
-    let carriers = [
-      carrier("identify"), carrier("thumb", accepts: ["image/*"]), carrier("sheet"),
+    let backends = [
+      backend("identify"), backend("thumb", accepts: ["image/*"]), backend("sheet"),
     ]
-    let plan = try workshop.plan([.stage("t", "thumb"), .stage("s", "sheet")], carriers)
+    let plan = try fixture.plan([.stage("t", "thumb"), .stage("s", "sheet")], backends)
     #expect(plan.stages.map(\.name) == ["identify", "t", "s"])
     #expect(plan.stages.map(\.definition.needs) == [[], ["identify"], []])
     // One that is configured serves, whatever its name.
-    let named = try workshop.plan([.stage("t", "thumb"), .stage("look", "identify")], carriers)
+    let named = try fixture.plan([.stage("t", "thumb"), .stage("look", "identify")], backends)
     #expect(named.stages.map(\.name) == ["look", "t"])
     #expect(named.stages[1].definition.needs == ["look"])
     // Named or not, the need is the same one.
-    let spelled = try workshop.plan(
-      [.stage("look", "identify"), .stage("t", "thumb", needs: ["look"])], carriers)
+    let spelled = try fixture.plan(
+      [.stage("look", "identify"), .stage("t", "thumb", needs: ["look"])], backends)
     #expect(
       spelled.stages[1].definition.fingerprint == named.stages[1].definition.fingerprint)
     #expect(spelled.stages[1].definition.needs == ["look"])
     // Where another stage has its name, the added one gets another.
-    let taken = try workshop.plan(
-      [.stage("identify", "sheet"), .stage("t", "thumb")], carriers)
+    let taken = try fixture.plan(
+      [.stage("identify", "sheet"), .stage("t", "thumb")], backends)
     #expect(taken.stages.map(\.name) == ["identify-implicit", "identify", "t"])
     // Nobody needs it.
-    let none = try workshop.plan([.stage("s", "sheet")], carriers)
+    let none = try fixture.plan([.stage("s", "sheet")], backends)
     #expect(none.stages.map(\.name) == ["s"])
   }
 
   @Test("What needs something of an asset belongs to the asset itself")
   func scopes() throws {
-    let plan = try workshop.plan(
+    let plan = try fixture.plan(
       [.stage("b", "sheet", needs: ["a"]), .stage("a", "name"), .stage("c", "sheet")],
-      [carrier("sheet"), carrier("name", scope: .asset)])
+      [backend("sheet"), backend("name", scope: .asset)])
     let scopes = plan.stages.map { ($0.name, $0.definition.isAssetScoped) }
     #expect(scopes.map(\.0) == ["a", "b", "c"])
     #expect(scopes.map(\.1) == [true, true, false])
@@ -141,21 +141,21 @@ struct StagePlanTests {
 
   @Test("An option that makes results an asset's does so where it differs from its default")
   func assetOptions() throws {
-    var manifest = FakeCarrier.manifest("name")
+    var manifest = FakeBackend.manifest("name")
     manifest.options = [
       "type": "object", "additionalProperties": false,
       "properties": ["pattern": ["type": "string", "default": ""]],
     ]
     manifest.assetOptions = ["pattern"]
-    let carrier = FakeCarrier(manifest) { _, _ in .done() }
-    let plan = try workshop.plan(
+    let backend = FakeBackend(manifest) { _, _ in .done() }
+    let plan = try fixture.plan(
       [
         .stage("a", "name") { $0.options = ["pattern": ""] },
         .stage("b", "name") { $0.options = ["pattern": "x"] },
       ],
-      [carrier])
+      [backend])
     #expect(plan.stages.map(\.definition.isAssetScoped) == [false, true])
-    let plain = try workshop.plan([.stage("a", "name")], [carrier])
+    let plain = try fixture.plan([.stage("a", "name")], [backend])
     #expect(plain.stages.map(\.definition.isAssetScoped) == [false])
   }
 
@@ -167,7 +167,7 @@ struct StagePlanTests {
       $0.limits.memory = ByteSize(bytes: 1 << 30)
     }
     let definition = try #require(
-      try workshop.plan([stage], [carrier("sheet")]).stages.first?.definition)
+      try fixture.plan([stage], [backend("sheet")]).stages.first?.definition)
     #expect(definition.attempts == 7 && definition.plugin == "sheet")
     #expect(definition.runtime.contains("sheet 1") && definition.runtime.contains("fake 1"))
     let limits = try JSONText.decode(JSONValue.self, from: definition.limits)
@@ -179,8 +179,8 @@ struct StagePlanTests {
     func memory(_ budget: Int, _ change: (inout StageConfiguration) -> Void = { _ in }) throws
       -> String?
     {
-      let plan = try workshop.plan(
-        [.stage("s", "sheet") { change(&$0) }], [carrier("sheet")], budget: budget)
+      let plan = try fixture.plan(
+        [.stage("s", "sheet") { change(&$0) }], [backend("sheet")], budget: budget)
       let definition = try #require(plan.stages.first?.definition)
       return try JSONText.decode(JSONValue.self, from: definition.limits)["memory"]?.string
     }
@@ -198,17 +198,17 @@ struct StagePlanTests {
   @Test("A plugin or an option that is not known is refused with its place")
   func unknown() throws {
     let plugin = try #require(throws: ConfigurationErrors.self) {
-      try workshop.plan([.stage("s", "shet")], [carrier("sheet")])
+      try fixture.plan([.stage("s", "shet")], [backend("sheet")])
     }
     #expect(plugin.errors.first?.pointer == "/stages/0/plugin")
     #expect(plugin.errors.first?.message.contains("“shet”") == true)
     let option = try #require(throws: ConfigurationErrors.self) {
-      try workshop.plan(
-        [.stage("s", "sheet") { $0.options = ["sise": 1] }], [carrier("sheet")])
+      try fixture.plan(
+        [.stage("s", "sheet") { $0.options = ["sise": 1] }], [backend("sheet")])
     }
     #expect(option.errors.first?.pointer == "/stages/0/options/sise")
     #expect(throws: EngineError.self) {
-      try workshop.plan([.stage("t", "thumb")], [carrier("thumb", accepts: ["image/*"])])
+      try fixture.plan([.stage("t", "thumb")], [backend("thumb", accepts: ["image/*"])])
     }
   }
 }

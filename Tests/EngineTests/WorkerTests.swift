@@ -12,12 +12,12 @@ import Testing
 
 @testable import PluginHost
 
-/// Lanes whose workers are processes, started by the program as built.
+/// Instances whose workers are processes, started by the program as built.
 @Suite("Workers", .timeLimit(.minutes(2)))
 final class WorkerTests {
   private let folder: TemporaryFolder
   private let queue = DispatchQueue(label: "test", attributes: .concurrent)
-  private var lanes: [WorkerLane] = []
+  private var instances: [WorkerInstance] = []
   private var requests = 0
 
   init() throws {
@@ -30,27 +30,27 @@ final class WorkerTests {
   }
 
   deinit {
-    for lane in lanes {
+    for instance in instances {
       let isOver = DispatchSemaphore(value: 0)
-      lane.end { isOver.signal() }
+      instance.end { isOver.signal() }
       isOver.wait()
     }
   }
 
-  private func lane(
-    _ plugin: ShellPlugin, care: WorkerCare = WorkerCare(), pool: MemoryPool? = nil,
+  private func instance(
+    _ plugin: ShellPlugin, policy: WorkerPolicy = WorkerPolicy(), budget: WorkerMemoryBudget? = nil,
     limits change: (inout StageLimits) -> Void = { _ in }
-  ) -> WorkerLane {
+  ) -> WorkerInstance {
     var limits = StageLimits()
     change(&limits)
-    let site = LaneSite(
+    let context = InstanceContext(
       queue: queue, limits: limits, allowance: plugin.program.allowance,
-      memoryShare: ByteSize(bytes: 1 << 30), pool: pool,
+      memoryShare: ByteSize(bytes: 1 << 30), budget: budget,
       work: folder.appending("work"))
-    let lane = WorkerLane(
-      plugin.carrier, program: plugin.program, options: [:], site: site, care: care)
-    lanes.append(lane)
-    return lane
+    let instance = WorkerInstance(
+      plugin.backend, program: plugin.program, options: [:], context: context, policy: policy)
+    instances.append(instance)
+    return instance
   }
 
   /// A job on its way.
@@ -60,7 +60,7 @@ final class WorkerTests {
 
     var isThere: Bool { result.withLock { $0 != nil } }
 
-    func take(_ result: PluginResult) {
+    func receive(_ result: PluginResult) {
       self.result.withLock { $0 = result }
       arrived.signal()
     }
@@ -88,7 +88,8 @@ final class WorkerTests {
     }
   }
 
-  private func begin(_ lane: WorkerLane, facts: [String: JSONValue] = [:]) throws -> Answer {
+  private func begin(_ instance: WorkerInstance, facts: [String: JSONValue] = [:]) throws -> Answer
+  {
     requests += 1
     let output = BytePath("\(requests)")
     try Descriptor.openFolder(folder.appending("results")).makeFolder(output)
@@ -101,7 +102,7 @@ final class WorkerTests {
       output: folder.appending("results").appending(output).description, options: [:],
       facts: facts)
     let answer = Answer()
-    lane.process(request, job: JobControl()) { answer.take($0) }
+    instance.process(request, job: JobControl()) { answer.receive($0) }
     return answer
   }
 
@@ -117,11 +118,11 @@ final class WorkerTests {
     let result = #"{"name":"a","path":"a","mediaType":"image/png","width":1,"height":1}"#
     let plugin = try ShellPlugin(
       process: #": > a; \#(deed); members=',"renditions":[\#(result)]'"#, in: folder.path)
-    let lane = lane(plugin) {
+    let instance = instance(plugin) {
       $0.files = 4
       $0.outputBytes = ByteSize(bytes: 10 << 10)
     }
-    let failure = try begin(lane).failure()
+    let failure = try begin(instance).failure()
     #expect(failure.class == .permanent)
     #expect(failure.reason.contains(limit), "\(failure.reason)")
     #expect(try Descriptor.openFolder(folder.appending("results/1")).entries().isEmpty)
@@ -133,11 +134,11 @@ final class WorkerTests {
       // 128 MiB, which it keeps; it waits for a line that does not come.
       process: "x=a; while [ ${#x} -lt 134217728 ]; do x=$x$x; done; read -r line",
       in: folder.path)
-    let lane = lane(plugin) {
+    let instance = instance(plugin) {
       $0.memory = ByteSize(bytes: 96 << 20)
       $0.time = TimeSpan(milliseconds: 50_000)
     }
-    let failure = try begin(lane).failure()
+    let failure = try begin(instance).failure()
     #expect(failure.class == .permanent)
     #expect(
       failure.reason.contains("of memory, and may use 96 MiB at most. For more, set limits.memory"),
@@ -150,12 +151,12 @@ final class WorkerTests {
       // Each of them is short, and the one that starts them does nothing itself.
       process: "while :; do (i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done); done",
       mayExecute: true, in: folder.path)
-    let lane = lane(plugin) {
+    let instance = instance(plugin) {
       $0.processes = 8
       $0.cpu = TimeSpan(milliseconds: 250)
       $0.time = TimeSpan(milliseconds: 10_000)
     }
-    let failure = try begin(lane).failure()
+    let failure = try begin(instance).failure()
     #expect(failure.class == .permanent)
     #expect(failure.reason.contains("processor"), "\(failure.reason)")
   }
@@ -163,7 +164,7 @@ final class WorkerTests {
   @Test("A plugin that closed its output can't answer, and is ended at once")
   func closedOutput() throws {
     let plugin = try ShellPlugin(process: "exec >&-; read -r line", in: folder.path)
-    let failure = try begin(lane(plugin)).failure()
+    let failure = try begin(instance(plugin)).failure()
     #expect(failure.class == .transient)
     #expect(failure.reason.contains("closed its output"), "\(failure.reason)")
   }
@@ -176,11 +177,11 @@ final class WorkerTests {
         printf %0600000d 0 >&3; printf %0600000d 0 >&4
         read -r line
         """, mayExecute: true, in: folder.path)
-    let lane = lane(plugin) {
+    let instance = instance(plugin) {
       $0.outputBytes = ByteSize(bytes: 1 << 20)
       $0.time = TimeSpan(milliseconds: 20_000)
     }
-    let failure = try begin(lane).failure()
+    let failure = try begin(instance).failure()
     #expect(failure.reason.contains("more than 1 MiB"), "\(failure.reason)")
   }
 
@@ -189,22 +190,22 @@ final class WorkerTests {
     let plugin = try ShellPlugin(
       process: "mkdir -m 0300 h; for i in 1 2 3 4 5; do : > h/$i; done; read -r line",
       mayExecute: true, in: folder.path)
-    let lane = lane(plugin) {
+    let instance = instance(plugin) {
       $0.files = 4
       $0.time = TimeSpan(milliseconds: 20_000)
     }
-    let failure = try begin(lane).failure()
+    let failure = try begin(instance).failure()
     #expect(failure.reason.contains("4 files"), "\(failure.reason)")
   }
 
   @Test("Workers that use too much together are ended until they don't")
   func sharedMemory() throws {
-    let pool = MemoryPool(most: ByteSize(bytes: 96 << 20))
+    let budget = WorkerMemoryBudget(most: ByteSize(bytes: 96 << 20))
     let plugin = try ShellPlugin(
       process: "x=a; while [ ${#x} -lt 67108864 ]; do x=$x$x; done; read -r line",
       in: folder.path)
-    let lanes = [lane(plugin, pool: pool), lane(plugin, pool: pool)]
-    let answers = try lanes.map { try begin($0) }
+    let instances = [instance(plugin, budget: budget), instance(plugin, budget: budget)]
+    let answers = try instances.map { try begin($0) }
     let end = ContinuousClock.now + .seconds(40)
     while answers.allSatisfy({ !$0.isThere }), ContinuousClock.now < end { usleep(10_000) }
     let ended = try #require(answers.first { $0.isThere })
@@ -223,7 +224,7 @@ final class WorkerTests {
     allowance.read = [folder.appending(name)]
     var limits = StageLimits()
     change(&allowance, &limits)
-    let manifest = BytePath(try JSONText.encode(FakeCarrier.manifest(id)))
+    let manifest = BytePath(try JSONText.encode(FakeBackend.manifest(id)))
     return WorkerProgram(
       .executable(["/usr/bin/python3", folder.appending(name), manifest]), host: BuiltProgram.path,
       allowance: allowance, limits: limits)
@@ -250,7 +251,7 @@ final class WorkerTests {
       allowance.exec = true
       limits.processes = 8
     }
-    let version = try WorkerDescription(program).manifest().version
+    let version = try ManifestQuery(program).manifest().version
     #expect(version.hasPrefix("made 7, refused 33"), "\(version)")
   }
 
@@ -273,7 +274,7 @@ final class WorkerTests {
       sys.stdin.read()
       """
     let program = try python(script, as: "memory") { _, _ in }
-    let version = try WorkerDescription(program).manifest().version
+    let version = try ManifestQuery(program).manifest().version
     let refused = try #require(version.split(separator: " ").dropFirst(3).first)
     // Its interpreter has some, too.
     #expect((8...10).contains(try #require(Int(refused.prefix { $0.isNumber }))), "\(version)")
@@ -323,9 +324,9 @@ final class WorkerTests {
     let plugin = try ShellPlugin(
       process: "sleep 600 > /dev/null 2>&1 & more=',\"left\":'$!", mayExecute: true,
       in: folder.path)
-    let lane = lane(plugin) { $0.processes = 8 }
-    let left = try #require(try begin(lane).facts()["left"]?.integer)
-    #expect(try begin(lane).facts()["count"] == 1)
+    let instance = instance(plugin) { $0.processes = 8 }
+    let left = try #require(try begin(instance).facts()["left"]?.integer)
+    #expect(try begin(instance).facts()["count"] == 1)
     // A process that nobody has reaped yet has no words any more.
     let words = URL(filePath: "/proc/\(left)/cmdline")
     #expect((try? Data(contentsOf: words))?.isEmpty ?? true)
@@ -333,8 +334,8 @@ final class WorkerTests {
 
   @Test("A worker is replaced after a number of jobs")
   func replacedAfterJobs() throws {
-    let lane = lane(try ShellPlugin(in: folder.path), care: WorkerCare(mostJobs: 2))
-    let counts = try (1...5).map { _ in try begin(lane).facts()["count"] }
+    let instance = instance(try ShellPlugin(in: folder.path), policy: WorkerPolicy(mostJobs: 2))
+    let counts = try (1...5).map { _ in try begin(instance).facts()["count"] }
     #expect(counts == [1, 2, 1, 2, 1])
   }
 
@@ -342,49 +343,50 @@ final class WorkerTests {
   func replacedForMemory() throws {
     // A megabyte of text more with each job.
     let grow = "text=$text$(printf %01000000d 0)"
-    let lane = lane(
+    let instance = instance(
       try ShellPlugin(process: grow, mayExecute: true, in: folder.path),
-      care: WorkerCare(mostIdleMemory: 8 << 20))
-    let counts = try (1...12).map { _ in try #require(try begin(lane).facts()["count"]?.integer) }
+      policy: WorkerPolicy(mostIdleMemory: 8 << 20))
+    let counts = try (1...12).map { _ in try #require(try begin(instance).facts()["count"]?.integer)
+    }
     let restart = try #require(counts.dropFirst().firstIndex(of: 1))
     #expect(restart > 2 && counts[..<restart] == Array(1...restart)[...])
   }
 
   @Test("A worker that has had nothing to do for long is ended, and the next job starts another")
   func idle() throws {
-    let lane = lane(
-      try ShellPlugin(in: folder.path), care: WorkerCare(idleInterval: 0.05, mostIdleTime: 0.2))
-    #expect(try begin(lane).facts()["count"] == 1)
+    let instance = instance(
+      try ShellPlugin(in: folder.path), policy: WorkerPolicy(idleInterval: 0.05, mostIdleTime: 0.2))
+    #expect(try begin(instance).facts()["count"] == 1)
     let deadline = ContinuousClock.now + .seconds(20)
-    while lane.state.withLock({ $0.worker != nil }), ContinuousClock.now < deadline {
+    while instance.state.withLock({ $0.worker != nil }), ContinuousClock.now < deadline {
       usleep(10_000)
     }
-    #expect(lane.state.withLock { $0.worker == nil })
-    #expect(try begin(lane).facts()["count"] == 1)
+    #expect(instance.state.withLock { $0.worker == nil })
+    #expect(try begin(instance).facts()["count"] == 1)
   }
 
   @Test("One that may fork and does so without end is stopped at its number of processes")
   func forks() throws {
     let plugin = try ShellPlugin(
       process: "while :; do sleep 600 > /dev/null 2>&1 & done", mayExecute: true, in: folder.path)
-    let lane = lane(plugin) {
+    let instance = instance(plugin) {
       $0.processes = 8
       $0.time = TimeSpan(milliseconds: 20_000)
     }
-    let failure = try begin(lane).failure()
+    let failure = try begin(instance).failure()
     #expect(failure.class == .permanent)
     #expect(failure.reason.contains("may run 8"), "\(failure.reason)")
   }
 
   @Test("A request that is too long to be sent fails its job, and the worker goes on")
   func longRequest() throws {
-    let lane = lane(try ShellPlugin(in: folder.path))
-    #expect(try begin(lane).facts()["count"] == 1)
+    let instance = instance(try ShellPlugin(in: folder.path))
+    #expect(try begin(instance).facts()["count"] == 1)
     let long = String(repeating: "x", count: HostMessage.longestLine)
-    let failure = try begin(lane, facts: ["other": ["text": .string(long)]]).failure()
+    let failure = try begin(instance, facts: ["other": ["text": .string(long)]]).failure()
     #expect(failure.class == .permanent)
     #expect(failure.reason.contains("16 MiB"), "\(failure.reason)")
-    #expect(try begin(lane).facts()["count"] == 2)
+    #expect(try begin(instance).facts()["count"] == 2)
   }
 
   // MARK: Questions
@@ -396,15 +398,15 @@ final class WorkerTests {
       #"echo '{"type":"estimates","bytes":[]}'; echo nonsense"#,
     ])
   func badAnswer(deed: String) throws {
-    let lane = lane(
-      try ShellPlugin(estimate: deed, in: folder.path), care: WorkerCare(patience: 0.3))
-    #expect(try begin(lane).facts()["count"] == 1)
+    let instance = instance(
+      try ShellPlugin(estimate: deed, in: folder.path), policy: WorkerPolicy(patience: 0.3))
+    #expect(try begin(instance).facts()["count"] == 1)
     let bytes = Mutex<[[Int?]]>([])
     // Held back, so that both are sent before the worker can answer.
     queue.suspend()
     let answer = Result {
-      lane.estimate(facts: [[:]]) { answer in bytes.withLock { $0.append(answer) } }
-      return try begin(lane)
+      instance.estimate(facts: [[:]]) { answer in bytes.withLock { $0.append(answer) } }
+      return try begin(instance)
     }
     queue.resume()
     #expect(try answer.get().facts()["count"] == 1)
@@ -413,15 +415,15 @@ final class WorkerTests {
 
   @Test("A plugin whose questions end its worker costs no job an attempt")
   func attempts() throws {
-    let workshop = try Workshop()
-    let assets = try (0..<8).map { try workshop.add("content \($0)") }
+    let fixture = try EngineFixture()
+    let assets = try (0..<8).map { try fixture.add("content \($0)") }
     // All takes its time, so that a question waits behind a job, and the next job behind that.
     let spin = "i=0; while [ $i -lt 40000 ]; do i=$((i + 1)); done"
     let plugin = try ShellPlugin(
       process: spin, estimate: "\(spin); kill -SEGV $$", in: folder.path)
-    let events = try workshop.run([.stage("s", "shell", width: 1)], [plugin.carrier])
+    let events = try fixture.run([.stage("s", "shell", width: 1)], [plugin.backend])
     #expect(events.count == 8 && events.allSatisfy { $0.outcome == .done })
-    for asset in assets { #expect(try workshop.jobs(of: asset)["s"]?.attempts == 1) }
+    for asset in assets { #expect(try fixture.jobs(of: asset)["s"]?.attempts == 1) }
   }
 
   // MARK: The machine
@@ -433,16 +435,16 @@ final class WorkerTests {
       (BuiltProgram.path, "echo nonsense"), (BuiltProgram.path, #"echo '{"type":"unsupported"}'"#),
     ] as [(BytePath, String)])
   func notStarted(host: BytePath, create: String) throws {
-    let workshop = try Workshop()
-    let assets = try (0..<5).map { try workshop.add("content \($0)") }
+    let fixture = try EngineFixture()
+    let assets = try (0..<5).map { try fixture.add("content \($0)") }
     let stages: [StageConfiguration] = [.stage("s", "shell", width: 1) { $0.attempts = 1 }]
     let broken = try ShellPlugin(create: create, host: host, in: folder.path)
-    let events = try workshop.run(stages, [broken.carrier])
+    let events = try fixture.run(stages, [broken.backend])
     #expect(events.allSatisfy { $0.failureClass == "environment" }, "\(events)")
-    #expect(workshop.report.held.count == 1)
-    #expect(try workshop.catalog.backlog()["s"] == [.ready: 5])
+    #expect(fixture.report.held.count == 1)
+    #expect(try fixture.catalog.backlog()["s"] == [.ready: 5])
     let whole = try ShellPlugin(in: folder.path)
-    #expect(try workshop.run(stages, [whole.carrier]).map(\.outcome).count { $0 == .done } == 5)
-    for asset in assets { #expect(try workshop.jobs(of: asset)["s"]?.state == .done) }
+    #expect(try fixture.run(stages, [whole.backend]).map(\.outcome).count { $0 == .done } == 5)
+    for asset in assets { #expect(try fixture.jobs(of: asset)["s"]?.state == .done) }
   }
 }

@@ -27,7 +27,7 @@ struct DescriptorEventsTests {
   }
 
   /// Takes what is in a pipe, and says whether there may be more.
-  private func take(_ descriptor: Descriptor) -> Bool {
+  private func drain(_ descriptor: Descriptor) -> Bool {
     withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) {
       (try? descriptor.read(into: $0)) ?? 0 > 0
     }
@@ -40,7 +40,7 @@ struct DescriptorEventsTests {
     var writing: Descriptor? = pipe.writing
     DescriptorEvents.shared.read(reading, on: queue) {
       defer { told.tell() }
-      return take(reading)
+      return drain(reading)
     }
     for count in 1...3 {
       try writing?.write([1])

@@ -23,7 +23,7 @@ struct LeaseTests {
   func granted() throws {
     let file = try open()
     #expect(!file.holdsLease)
-    #expect(file.takeLease() == .granted)
+    #expect(file.acquireLease() == .granted)
     #expect(file.holdsLease)
     try folder.rename("a", to: folder, as: "b")
     #expect(file.holdsLease)
@@ -35,11 +35,11 @@ struct LeaseTests {
   func writerIsThere() throws {
     var writer: Descriptor? = try open("a", O_WRONLY)
     let file = try open()
-    #expect(file.takeLease() == .refused)
+    #expect(file.acquireLease() == .refused)
     #expect(!file.holdsLease)
     withExtendedLifetime(writer) {}
     writer = nil
-    #expect(file.takeLease() == .granted)
+    #expect(file.acquireLease() == .granted)
   }
 
   @Test("A file that is mapped writable is refused although its descriptor is closed")
@@ -49,15 +49,15 @@ struct LeaseTests {
       nil, 3, PROT_READ | PROT_WRITE, MAP_SHARED, try #require(writer?.number), 0)
     try #require(address != MAP_FAILED)
     writer = nil
-    #expect(try open().takeLease() == .refused)
+    #expect(try open().acquireLease() == .refused)
     munmap(address, 3)
-    #expect(try open().takeLease() == .granted)
+    #expect(try open().acquireLease() == .granted)
   }
 
   @Test("A writer that comes later breaks the lease, and is let in when it goes")
   func writerComes() throws {
     let file = try open()
-    #expect(file.takeLease() == .granted)
+    #expect(file.acquireLease() == .granted)
     // Without O_NONBLOCK the writer would wait for the lease to go.
     let refused = try #require(throws: FileError.self) {
       try open("a", O_WRONLY | O_NONBLOCK)
@@ -77,7 +77,7 @@ struct LeaseTests {
     try #require(chmod("\(temporary.appending("a"))", 0o644) == 0)
     let path = temporary.appending("a")
     let lease = try Unprivileged.run {
-      try Descriptor.open(path, flags: O_RDONLY).takeLease()
+      try Descriptor.open(path, flags: O_RDONLY).acquireLease()
     }
     #expect(lease == .unavailable)
   }
@@ -89,14 +89,14 @@ struct LeaseTests {
     let leases = try Unprivileged.run { () -> [Descriptor.Lease] in
       var writer: Descriptor? = try .open(path, flags: O_WRONLY | O_CREAT, mode: 0o600)
       let file = try Descriptor.open(path, flags: O_RDONLY)
-      let first = file.takeLease()
+      let first = file.acquireLease()
       withExtendedLifetime(writer) {}
       writer = nil
-      return [first, file.takeLease()]
+      return [first, file.acquireLease()]
     }
     #expect(leases == [.refused, .granted])
   }
 
   @Test("A folder has no lease to give")
-  func noFile() { #expect(folder.takeLease() == .unavailable) }
+  func noFile() { #expect(folder.acquireLease() == .unavailable) }
 }

@@ -122,7 +122,7 @@ struct ProcessUsageTests {
   }
 
   private func seconds(_ looks: [[ProcessStat]], reaped: Double = 0) -> Double {
-    var meter = GroupMeter(group: 7)
+    var meter = ProcessGroupMeter(group: 7)
     var usage = ProcessUsage()
     for look in looks {
       usage = meter.count(look, reapedSeconds: look == looks.last ? reaped : 0)
@@ -155,7 +155,7 @@ struct ProcessUsageTests {
     let folder = try TemporaryFolder()
     let place = try Descriptor.openFolder(folder.path)
     let device = try place.status().device
-    func bytes() -> Int { NamelessFiles(of: [getpid()], on: device).bytes }
+    func bytes() -> Int { UnlinkedFiles(of: [getpid()], on: device).bytes }
     let before = bytes()
     let size = 3 << 20
     var file: Descriptor? = try Descriptor.open(

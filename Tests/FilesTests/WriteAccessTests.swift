@@ -8,13 +8,13 @@ import Testing
 @Suite("Who may write a file or folder", .timeLimit(.minutes(1)))
 struct WriteAccessTests {
   private static let whole = IDMap("         0          0 4294967295\n", overflow: 65534)
-  private static let users: [GroupFacts.User] = [
+  private static let users: [GroupMembership.User] = [
     .init(name: "root", id: 0, group: 0), .init(name: "me", id: 1000, group: 1000),
     .init(name: "other", id: 1001, group: 1001),
   ]
 
   private func access(
-    _ facts: GroupFacts, ids: IDMap = Self.whole
+    _ facts: GroupMembership, ids: IDMap = Self.whole
   ) -> WriteAccess {
     WriteAccess(user: 1000, users: ids, groups: ids) { _ in facts }
   }
@@ -24,16 +24,16 @@ struct WriteAccessTests {
   @Test(
     "Nobody else is in a group of the user's own, of root, or of nobody",
     arguments: [
-      GroupFacts(id: 1000, name: "me", members: [], users: users),
-      GroupFacts(id: 1000, name: "me", members: ["me", "root"], users: users),
-      GroupFacts(id: 0, name: "root", members: [], users: users),
-      GroupFacts(id: 50, name: "staff", members: [], users: users),
+      GroupMembership(id: 1000, name: "me", members: [], users: users),
+      GroupMembership(id: 1000, name: "me", members: ["me", "root"], users: users),
+      GroupMembership(id: 0, name: "root", members: [], users: users),
+      GroupMembership(id: 50, name: "staff", members: [], users: users),
       // The user by another name.
-      GroupFacts(
+      GroupMembership(
         id: 1000, name: "me", members: ["i"],
         users: users + [.init(name: "i", id: 1000, group: 1000)]),
     ])
-  func harmless(_ facts: GroupFacts) {
+  func harmless(_ facts: GroupMembership) {
     #expect(access(facts).others(ofGroup: facts.id) == nil)
   }
 
@@ -46,14 +46,14 @@ struct WriteAccessTests {
   func harmful(_ members: [String], _ groupOfOther: UInt32, _ name: String) {
     var users = Self.users
     users[2].group = groupOfOther
-    let facts = GroupFacts(id: 1000, name: "me", members: members, users: users)
+    let facts = GroupMembership(id: 1000, name: "me", members: members, users: users)
     #expect(access(facts).others(ofGroup: 1000) == "others (“\(name)” is in its group “me”)")
   }
 
   @Test("A group of which nothing can be known counts as that of others")
   func unknown() {
     let access = WriteAccess(user: 1000, users: Self.whole, groups: Self.whole) {
-      (_) throws(GroupFacts.Unknown) in throw GroupFacts.Unknown(reason: "it rains")
+      (_) throws(GroupMembership.Unknown) in throw GroupMembership.Unknown(reason: "it rains")
     }
     #expect(
       access.others(ofGroup: 7) == "others (who is in its group 7 can't be known: it rains)")
@@ -61,7 +61,7 @@ struct WriteAccessTests {
 
   @Test("Only what the machine itself knows of users and groups is whole")
   func sources() {
-    func other(_ text: String) -> String? { GroupFacts.otherSource(in: text) }
+    func other(_ text: String) -> String? { GroupMembership.otherSource(in: text) }
     #expect(other("") == nil)
     #expect(other("passwd: files systemd\ngroup: files [SUCCESS=merge] systemd # ldap\n") == nil)
     #expect(other("hosts: files dns\npasswd:files\n") == nil)
@@ -72,15 +72,15 @@ struct WriteAccessTests {
 
   @Test("The machine tells who is in root's group")
   func system() throws {
-    let facts = try GroupFacts.ofSystem(0)
+    let facts = try GroupMembership.ofSystem(0)
     #expect(facts.id == 0 && !facts.name.isEmpty)
     #expect(facts.users.contains { $0.id == 0 && $0.group == 0 })
-    #expect(throws: GroupFacts.Unknown.self) { try GroupFacts.ofSystem(4_294_967_123) }
+    #expect(throws: GroupMembership.Unknown.self) { try GroupMembership.ofSystem(4_294_967_123) }
   }
 
   // MARK: Modes
 
-  private func others(mode: UInt32, _ facts: GroupFacts) throws -> String? {
+  private func others(mode: UInt32, _ facts: GroupMembership) throws -> String? {
     let folder = try TemporaryFolder()
     try #require(chmod("\(folder.path)", mode) == 0)
     let place = try Descriptor.openFolder(folder.path)
@@ -89,8 +89,8 @@ struct WriteAccessTests {
 
   @Test("All may write what the world may; what the group may write is a matter of who is in it")
   func modes() throws {
-    let own = GroupFacts(id: 1000, name: "me", members: [], users: Self.users)
-    let shared = GroupFacts(id: 1000, name: "me", members: ["other"], users: Self.users)
+    let own = GroupMembership(id: 1000, name: "me", members: [], users: Self.users)
+    let shared = GroupMembership(id: 1000, name: "me", members: ["other"], users: Self.users)
     #expect(try others(mode: 0o755, shared) == nil)
     #expect(try others(mode: 0o775, own) == nil)
     #expect(try others(mode: 0o775, shared)?.contains("“other”") == true)
@@ -116,7 +116,7 @@ struct WriteAccessTests {
     let isSet = setAttribute("\(folder.path)", "system.posix_acl_access", list)
     // A file system without such lists has no such danger.
     if !isSet { return }
-    let own = GroupFacts(id: 1000, name: "me", members: [], users: Self.users)
+    let own = GroupMembership(id: 1000, name: "me", members: [], users: Self.users)
     let status = try place.status()
     #expect(status.permissions & 0o20 != 0)
     #expect(try access(own).others(status, at: place)?.contains("access list") == true)
@@ -150,7 +150,7 @@ struct WriteAccessTests {
   func owner() throws {
     let folder = try TemporaryFolder()
     var status = try Descriptor.openFolder(folder.path).status()
-    let facts = GroupFacts(id: 0, name: "", members: [], users: [])
+    let facts = GroupMembership(id: 0, name: "", members: [], users: [])
     func owner(_ id: UInt32, user: UInt32, _ map: String) -> WriteAccess.Owner {
       status.owner = id
       let ids = IDMap(map, overflow: 65534)

@@ -1,4 +1,4 @@
-/// Feeds generated sayings of plugins to what reads them in the program; run by `make fuzz`, under
+/// Feeds generated messages of plugins to what reads them in the program; run by `make fuzz`, under
 /// the address sanitizer.
 ///
 /// usage: plugin-fuzz SEED FIRST COUNT
@@ -12,8 +12,8 @@ guard numbers.count == 3, CommandLine.arguments.count == 4 else {
   print("usage: plugin-fuzz SEED FIRST COUNT")
   exit(2)
 }
-/// The longest that one input may take, in seconds on a processor: nothing here waits, and what else
-/// the machine does is not counted.
+/// The longest that one input may take, in seconds on a processor: nothing here waits, and what
+/// else the machine does is not counted.
 let patience = 1.0
 
 func processorSeconds() -> Double {
@@ -23,7 +23,7 @@ func processorSeconds() -> Double {
 }
 
 let start = processorSeconds()
-var trial = SayingTrial()
+var trial = MessageTrial()
 var slowest = (input: UInt64(0), seconds: 0.0)
 var isSound = true
 for input in numbers[1]..<(numbers[1] + numbers[2]) {
@@ -34,9 +34,9 @@ for input in numbers[1]..<(numbers[1] + numbers[2]) {
     fflush(nil)
   }
   var random = SeededRandom(seed: numbers[0], input: input)
-  let line = SayingGenerator.next(&random)
+  let line = MessageGenerator.next(&random)
   let begin = processorSeconds()
-  trial.take(line, &random)
+  trial.check(line, &random)
   let seconds = processorSeconds() - begin
   if seconds > slowest.seconds { slowest = (input, seconds) }
   if seconds > patience || trial.fault != nil {

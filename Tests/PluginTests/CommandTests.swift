@@ -179,9 +179,9 @@ struct CommandTests {
       (#"{"command":["true"],"fact":"json"}"#, "“fact” is not an option"),
     ])
   func refused(options: String, words: String) throws {
-    let carrier = try PluginRun("command").carrier
+    let backend = try PluginRun("command").backend
     let value = try JSONText.decode(JSONValue.self, from: options)
-    let failure = #expect(throws: PluginFailure.self) { try carrier.makeLane(options: value) }
+    let failure = #expect(throws: PluginFailure.self) { try backend.makeInstance(options: value) }
     #expect(failure?.class == .environment)
     #expect(failure?.reason.contains(words) == true, "\(failure?.reason ?? "")")
   }

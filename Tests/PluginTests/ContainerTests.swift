@@ -173,7 +173,7 @@ struct ContainerTests {
       try facts(dated, "IMG_20200506_070809.jpg", options)["capturedFrom"]
         == "exif:DateTimeOriginal")
     let failure = #expect(throws: PluginFailure.self) {
-      try run.carrier.makeLane(options: ["capturedFromName": ["{yyyy}-{MM}"]])
+      try run.backend.makeInstance(options: ["capturedFromName": ["{yyyy}-{MM}"]])
     }
     #expect(failure?.class == .environment)
     // Digits that are no date are passed over.

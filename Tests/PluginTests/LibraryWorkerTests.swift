@@ -27,7 +27,7 @@ struct LibraryWorkerTests {
       switch event {
       case .message(.log), .message(.progress), .log: continue
       case .message(let answer): return answer
-      case .nonsense, .ended: throw Unexpected("\(event)")
+      case .malformed, .ended: throw Unexpected("\(event)")
       }
     }
     throw Unexpected("no answer")

@@ -164,7 +164,7 @@
           "gps": ["latitude": 48, "longitude": 11]
         ])
       let failure = #expect(throws: PluginFailure.self) {
-        try PluginRun("metadata").carrier.makeLane(options: ["families": ["exif", "mp3"]])
+        try PluginRun("metadata").backend.makeInstance(options: ["families": ["exif", "mp3"]])
       }
       #expect(failure?.class == .environment && failure?.reason.contains("mp3") == true)
     }

@@ -24,7 +24,7 @@ struct PluginConformanceTests {
     "The id is the library's name, and the schema gives each optional option a default",
     arguments: bundled)
   func manifest(id: String) throws {
-    let manifest = try PluginRun(id).carrier.manifest
+    let manifest = try PluginRun(id).backend.manifest
     #expect(manifest.id == id)
     #expect(!manifest.runtime.isEmpty)
     #expect(manifest.options["additionalProperties"] == false)
@@ -40,7 +40,7 @@ struct PluginConformanceTests {
   )
   func defaults(id: String) throws {
     let run = try PluginRun(id)
-    let properties = run.carrier.manifest.options["properties"]?.object ?? [:]
+    let properties = run.backend.manifest.options["properties"]?.object ?? [:]
     let defaults = Self.options(id, properties.compactMapValues { $0["default"] })
     let picture = try Pictures.jpeg(width: 300, height: 200)
     let options = Self.options(id)
@@ -49,9 +49,9 @@ struct PluginConformanceTests {
 
   @Test("Unknown options are refused by name", arguments: bundled)
   func unknownOption(id: String) throws {
-    let carrier = try PluginRun(id).carrier
+    let backend = try PluginRun(id).backend
     let failure = #expect(throws: PluginFailure.self) {
-      try carrier.makeLane(options: Self.options(id, ["qualty": 3]))
+      try backend.makeInstance(options: Self.options(id, ["qualty": 3]))
     }
     #expect(failure?.class == .environment)
     #expect(failure?.reason.contains("qualty") == true)
@@ -111,7 +111,7 @@ struct PluginConformanceTests {
   }
 
   @Test("Four lanes at once give what one lane gives", arguments: bundled)
-  func lanes(id: String) async throws {
+  func instances(id: String) async throws {
     let picture = try Pictures.jpeg(width: 500, height: 400, exif: PicturesExif(orientation: 6))
     let reference = try PluginRun(id).process(picture, options: Self.options(id))
     try await withThrowingTaskGroup(of: PluginResult.self) { group in
@@ -129,14 +129,14 @@ struct PluginConformanceTests {
     try Data().write(to: run.output)
     let input = run.folder.appending(path: "in.jpg")
     try Data(try Pictures.jpeg()).write(to: input)
-    let lane = try run.carrier.makeLane(options: [:])
+    let instance = try run.backend.makeInstance(options: [:])
     let request = PluginRequest(
       job: "1",
       asset: .init(
         id: try #require(AssetID("018f0000-0000-7000-8000-000000000001")), name: "in.jpg",
         digest: try #require(Digest(bytes: [UInt8](repeating: 7, count: 32))), size: 1),
       input: input.path, output: run.output.path, options: [:], facts: [:])
-    lane.process(request, job: JobControl()) { result in
+    instance.process(request, job: JobControl()) { result in
       guard case .failed(let failure) = result else {
         Issue.record("\(result)")
         return

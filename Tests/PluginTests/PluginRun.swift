@@ -7,16 +7,16 @@ import PluginHost
 import Synchronization
 import Testing
 
-/// A plugin as built, called through its carrier with one file in a folder of its own.
+/// A plugin as built, called through its backend with one file in a folder of its own.
 final class PluginRun {
   let folder: URL
-  let carrier: LibraryCarrier
+  let backend: LibraryBackend
 
   /// The folder with the built libraries: that of the running test program.
   static var built: BytePath { PluginFinder.ownExecutable?.parent ?? BytePath("/nowhere") }
 
   init(_ id: String) throws {
-    carrier = try LibraryCarrier(path: Self.built.appending("libpipeline-\(id).so"))
+    backend = try LibraryBackend(path: Self.built.appending("libpipeline-\(id).so"))
     folder = FileManager.default.temporaryDirectory.appending(
       path: "pipeline-plugin-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: output, withIntermediateDirectories: true)
@@ -55,9 +55,9 @@ final class PluginRun {
       digest: try #require(Digest(bytes: [UInt8](repeating: 7, count: 32))), size: size)
     let request = PluginRequest(
       job: "1", asset: subject, input: path, output: output.path, options: options, facts: [:])
-    let lane = try carrier.makeLane(options: options)
+    let instance = try backend.makeInstance(options: options)
     let answer = Mutex<PluginResult?>(nil)
-    lane.process(request, job: job) { result in answer.withLock { $0 = result } }
+    instance.process(request, job: job) { result in answer.withLock { $0 = result } }
     return try #require(answer.withLock { $0 })
   }
 
@@ -115,17 +115,17 @@ final class PluginRun {
   }
 }
 
-extension Carrier {
-  /// Makes a lane without limits.
-  func makeLane(options: JSONValue) throws(PluginFailure) -> any Lane {
-    let site = LaneSite(
+extension PluginBackend {
+  /// Makes an instance without limits.
+  func makeInstance(options: JSONValue) throws(PluginFailure) -> any PluginInstance {
+    let context = InstanceContext(
       queue: DispatchQueue(label: "test", attributes: .concurrent),
       memoryShare: ByteSize(bytes: 1 << 30), work: "/nowhere")
-    return try makeLane(options: options, site: site)
+    return try makeInstance(options: options, context: context)
   }
 }
 
-extension Lane {
+extension PluginInstance {
   /// Asks what one job will need, of a plugin that answers at once.
   func estimate(facts: [String: JSONValue]) -> Int? {
     let answer = Mutex<Int?>(nil)

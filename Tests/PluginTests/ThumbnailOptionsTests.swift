@@ -31,14 +31,16 @@ struct ThumbnailOptionsTests {
     ])
   func refused(options: String, words: String) throws {
     let value = try JSONText.decode(JSONValue.self, from: options)
-    let carrier = run.carrier
-    let failure = try #require(throws: PluginFailure.self) { try carrier.makeLane(options: value) }
+    let backend = run.backend
+    let failure = try #require(throws: PluginFailure.self) {
+      try backend.makeInstance(options: value)
+    }
     #expect(failure.reason.contains(words), "\(failure.reason)")
   }
 
   @Test("The schema says what the decoder accepts")
   func schema() throws {
-    let properties = run.carrier.manifest.options["properties"]
+    let properties = run.backend.manifest.options["properties"]
     #expect(
       properties?.object?.keys.sorted() == [
         "colorSpace", "format", "fromImage", "quality", "scaling", "sizes", "strip", "transform",
@@ -54,9 +56,9 @@ struct ThumbnailOptionsTests {
     }
     for name in ["minimum", "maximum"] {
       let quality = try #require(properties?["quality"]?[name])
-      _ = try run.carrier.makeLane(options: ["quality": quality])
+      _ = try run.backend.makeInstance(options: ["quality": quality])
       let size = try #require(properties?["sizes"]?["items"]?["properties"]?["maxPixelSize"]?[name])
-      _ = try run.carrier.makeLane(options: ["sizes": [["name": "a", "maxPixelSize": size]]])
+      _ = try run.backend.makeInstance(options: ["sizes": [["name": "a", "maxPixelSize": size]]])
     }
   }
 
@@ -65,7 +67,7 @@ struct ThumbnailOptionsTests {
     let identify = try PluginRun("identify")
     func estimate(_ bytes: [UInt8], _ options: JSONValue) throws -> Int {
       let facts = ["identify": try identify.facts(bytes)]
-      return try #require(try run.carrier.makeLane(options: options).estimate(facts: facts))
+      return try #require(try run.backend.makeInstance(options: options).estimate(facts: facts))
     }
     let large: JSONValue = ["sizes": [["name": "a", "maxPixelSize": 2000]]]
     let small: JSONValue = ["sizes": [["name": "a", "maxPixelSize": 200]]]
@@ -73,7 +75,7 @@ struct ThumbnailOptionsTests {
     let progressive = try Pictures.jpeg(width: 1000, height: 800, progressive: true)
     #expect(try estimate(baseline, large) > estimate(baseline, small))
     #expect(try estimate(progressive, small) > estimate(baseline, small))
-    #expect(try run.carrier.makeLane(options: [:]).estimate(facts: [:]) == nil)
+    #expect(try run.backend.makeInstance(options: [:]).estimate(facts: [:]) == nil)
   }
 
   @Test("A job that was given up before it began leaves nothing")

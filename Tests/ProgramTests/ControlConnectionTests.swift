@@ -25,9 +25,9 @@ struct ControlConnectionTests {
     try verb.setNonBlocking()
     var lines = LineBuffer()
     lines.add(try verb.descriptor.readToEnd())
-    var answers: [ControlMessage.Answer] = []
+    var answers: [ControlMessage.Response] = []
     while let line = lines.next() {
-      answers.append(try JSONText.decode(ControlMessage.Answer.self, from: line))
+      answers.append(try JSONText.decode(ControlMessage.Response.self, from: line))
     }
     try #require(answers.count == 2)
     guard case .warning("first") = answers[0], case .failure(let failure) = answers[1] else {

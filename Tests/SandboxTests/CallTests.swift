@@ -46,7 +46,7 @@ struct CallTests {
     "No connection can be made, not even by a socket that was there", arguments: Kernel.allCases)
   func network(_ kernel: Kernel) throws {
     let server = try Server()
-    let cell = try Cell()
+    let fixture = try SandboxFixture()
     let calls = [
       Self.connecting(server.address, to: 0), Self.socket,
       Call("socket", .number(1), .number(1), .number(0)),
@@ -56,37 +56,37 @@ struct CallTests {
       Call("sendto", .result(0), .path("x"), .number(1), .number(0), .number(0), .number(0)),
       Call("socketpair", .number(1), .number(2), .number(0), .bytes(Data(count: 8))),
     ]
-    let errors = try cell.errors(cell.policy(kernel), before: [Self.socket], calls)
+    let errors = try fixture.errors(fixture.policy(kernel), before: [Self.socket], calls)
     #expect(errors.dropLast() == [EPERM, EPERM, EPERM, EPERM, EPERM, EPERM, EPERM])
     // Pairs of datagram sockets would take any address; they are as good as not there.
     #expect(errors.last == ENOSYS)
-    let free = try cell.errors(nil, before: [Self.socket], [calls[0], calls[1]])
+    let free = try fixture.errors(nil, before: [Self.socket], [calls[0], calls[1]])
     #expect(free == [0, 0])
   }
 
   @Test("With the network allowed it can, but not to Unix sockets", arguments: Kernel.allCases)
   func networkAllowed(_ kernel: Kernel) throws {
     let server = try Server()
-    let cell = try Cell()
-    var policy = cell.policy(kernel)
+    let fixture = try SandboxFixture()
+    var policy = fixture.policy(kernel)
     policy.network = true
     let calls = [
       Self.socket, Self.connecting(server.address, to: 0),
       Call("socket", .number(1), .number(1), .number(0)), Call("fork"),
     ]
-    #expect(try cell.errors(policy, calls) == [0, 0, EPERM, EPERM])
+    #expect(try fixture.errors(policy, calls) == [0, 0, EPERM, EPERM])
   }
 
   @Test("A pair of sockets is a pipe, and allowed")
   func pairs() throws {
-    let cell = try Cell()
+    let fixture = try SandboxFixture()
     let pair = Call("socketpair", .number(1), .number(1), .number(0), .bytes(Data(count: 8)))
-    #expect(try cell.errors(cell.policy(), [pair]) == [0])
+    #expect(try fixture.errors(fixture.policy(), [pair]) == [0])
   }
 
   @Test("Nothing can be kept in pipes and sockets beyond what they hold at first")
   func kernelMemory() throws {
-    let cell = try Cell()
+    let fixture = try SandboxFixture()
     let socket = Call("socket", .number(2), .number(1), .number(0))
     let size = Call.Argument.bytes(Data([0, 0, 16, 0]))
     func option(_ number: Int, level: Int = 1) -> Call {
@@ -101,20 +101,20 @@ struct CallTests {
     ]
     let before = [socket, Call("pipe2", .bytes(Data(count: 8)), .number(0))]
     for network in [false, true] {
-      var policy = cell.policy()
+      var policy = fixture.policy()
       policy.network = network
       #expect(
-        try cell.errors(policy, before: before, calls)
+        try fixture.errors(policy, before: before, calls)
           == Array(repeating: EPERM, count: calls.count))
-      #expect(try cell.errors(policy, before: before, [option(Int(SO_KEEPALIVE))]) == [0])
+      #expect(try fixture.errors(policy, before: before, [option(Int(SO_KEEPALIVE))]) == [0])
     }
     let noDelay = option(1, level: 6)
-    #expect(try cell.errors(cell.policy(), before: before, [noDelay]) == [ENOSYS])
+    #expect(try fixture.errors(fixture.policy(), before: before, [noDelay]) == [ENOSYS])
   }
 
   @Test("No other program or process is started", arguments: Kernel.allCases)
   func processes(_ kernel: Kernel) throws {
-    let cell = try Cell()
+    let fixture = try SandboxFixture()
     let list = Call.Argument.list(["true"])
     var calls = [
       Call("execve", .path("/bin/true"), list, list),
@@ -126,7 +126,7 @@ struct CallTests {
     #if arch(x86_64)
       calls += [Call("fork"), Call("vfork")]
     #endif
-    let errors = try cell.errors(cell.policy(kernel), calls)
+    let errors = try fixture.errors(fixture.policy(kernel), calls)
     // The C library makes threads by the older call if this one is not there.
     #expect(errors[4] == ENOSYS)
     #expect(Set(errors[..<4] + errors[5...]) == [EPERM])
@@ -134,8 +134,8 @@ struct CallTests {
 
   @Test("With processes allowed it forks, but starts no program", arguments: Kernel.allCases)
   func forks(_ kernel: Kernel) throws {
-    let cell = try Cell()
-    var policy = cell.policy(kernel)
+    let fixture = try SandboxFixture()
+    var policy = fixture.policy(kernel)
     policy.processes = true
     let list = Call.Argument.list(["true"])
     let calls = [
@@ -145,12 +145,12 @@ struct CallTests {
       Call("execve", .path("/bin/true"), list, list),
       Call("setsid"), Call("setpgid", .number(0), .number(0)),
     ]
-    #expect(try cell.errors(policy, calls) == [0, EPERM, EPERM, EPERM, EPERM, EPERM])
+    #expect(try fixture.errors(policy, calls) == [0, EPERM, EPERM, EPERM, EPERM, EPERM])
   }
 
   @Test("No signal leaves it, whatever way it is sent", arguments: Kernel.allCases)
   func signals(_ kernel: Kernel) throws {
-    let cell = try Cell()
+    let fixture = try SandboxFixture()
     let me = Call.Argument.number(Int(getpid()))
     let none = Call.Argument.number(0)
     let pipe = Call("eventfd2", .number(0), .number(0))
@@ -168,11 +168,11 @@ struct CallTests {
       Call("sched_setaffinity", me, .number(8), .bytes(Data(count: 8))),
       Call("setpriority", none, none, none),
     ]
-    let errors = try cell.errors(cell.policy(kernel), before: [pipe], calls)
+    let errors = try fixture.errors(fixture.policy(kernel), before: [pipe], calls)
     for (call, error) in zip(calls, errors) { #expect(error == EPERM, "\(call): \(error)") }
     #expect(
-      try cell.errors(
-        cell.policy(kernel),
+      try fixture.errors(
+        fixture.policy(kernel),
         [Call("prlimit64", none, .number(7), none, .bytes(Data(count: 16)))]) == [0])
   }
 
@@ -180,23 +180,23 @@ struct CallTests {
     "A newer kernel keeps signals within, so what was started can be ended",
     .enabled(if: SandboxSupport.probe().landlockABI >= 6, "Needs Landlock of version 6."))
   func scoped() throws {
-    let cell = try Cell()
-    var policy = cell.policy()
+    let fixture = try SandboxFixture()
+    var policy = fixture.policy()
     policy.processes = true
     let me = Call.Argument.number(Int(getpid()))
     let calls = [
       Call("clone", .number(Int(SIGCHLD))), Call("kill", .result(0), .number(0)),
       Call("kill", me, .number(0)),
     ]
-    #expect(try cell.errors(policy, calls) == [0, 0, EPERM])
+    #expect(try fixture.errors(policy, calls) == [0, 0, EPERM])
     policy.greatestLandlockABI = 5
-    #expect(try cell.errors(policy, calls) == [0, EPERM, EPERM])
+    #expect(try fixture.errors(policy, calls) == [0, EPERM, EPERM])
   }
 
   @Test("Space is taken by writing alone", arguments: Kernel.allCases)
   func reservedSpace(_ kernel: Kernel) throws {
-    let cell = try Cell()
-    let file = cell.output.appending("file")
+    let fixture = try SandboxFixture()
+    let file = fixture.output.appending("file")
     let calls =
       [
         Call(
@@ -205,22 +205,22 @@ struct CallTests {
       + [0, 1].map { mode in
         Call("fallocate", .result(0), .number(mode), .number(0), .number(1 << 20))
       }
-    #expect(try cell.errors(cell.policy(kernel), calls) == [0, EOPNOTSUPP, EOPNOTSUPP])
+    #expect(try fixture.errors(fixture.policy(kernel), calls) == [0, EOPNOTSUPP, EOPNOTSUPP])
     #expect(try FileSystem.status(of: file).allocatedBytes == 0)
   }
 
   @Test("A thread can't have open files of its own, which nobody would count")
   func ownTable() throws {
-    let cell = try Cell()
+    let fixture = try SandboxFixture()
     let calls = [2, 6, 4].map { flags in
       Call("close_range", .number(900), .number(900), .number(flags))
     }
-    #expect(try cell.errors(cell.policy(), calls) == [EPERM, EPERM, 0])
+    #expect(try fixture.errors(fixture.policy(), calls) == [EPERM, EPERM, 0])
   }
 
   @Test("The system and other processes are out of reach", arguments: Kernel.allCases)
   func system(_ kernel: Kernel) throws {
-    let cell = try Cell()
+    let fixture = try SandboxFixture()
     let none = Call.Argument.number(0)
     let me = Call.Argument.number(Int(getpid()))
     let names = [
@@ -233,13 +233,13 @@ struct CallTests {
     let calls =
       names.map { Call($0, none, none, none, none) }
       + [Call("ptrace", .number(16), me, none, none), Call("unshare", .number(0x1000_0000))]
-    let errors = try cell.errors(cell.policy(kernel), calls)
+    let errors = try fixture.errors(fixture.policy(kernel), calls)
     for (call, error) in zip(calls, errors) { #expect(error == EPERM, "\(call): \(error)") }
     // What is on no list does not exist.
     let unknown = ["io_uring_setup", "memfd_create", "shmget", "openat2", "seccomp"].map {
       Call($0, none, none, none, none)
     }
-    let missing = try cell.errors(cell.policy(kernel), unknown)
+    let missing = try fixture.errors(fixture.policy(kernel), unknown)
     #expect(missing == unknown.map { _ in ENOSYS })
   }
 }

@@ -9,15 +9,15 @@ import Testing
 
 @Suite("The limits of a worker", .timeLimit(.minutes(2)))
 struct LimitTests {
-  private func run(_ limits: ProcessLimits, _ text: String) throws -> (Cell, [String]) {
-    let cell = try Cell()
-    let script = try cell.script("limits.py", "#!/usr/bin/env python3\n" + text)
-    var request = ProbeRequest(policy: cell.policy())
+  private func run(_ limits: ProcessLimits, _ text: String) throws -> (SandboxFixture, [String]) {
+    let fixture = try SandboxFixture()
+    let script = try fixture.script("limits.py", "#!/usr/bin/env python3\n" + text)
+    var request = ProbeRequest(policy: fixture.policy())
     request.limits = limits
-    request.program = [script, cell.output]
-    let outcome = try cell.start(request)
+    request.program = [script, fixture.output]
+    let outcome = try fixture.start(request)
     #expect(outcome.exitCode == 0, "\(outcome.output)\(outcome.errors)")
-    return (cell, outcome.output.split(separator: "\n").map(String.init))
+    return (fixture, outcome.output.split(separator: "\n").map(String.init))
   }
 
   @Test("Hold within the sandbox, and can't be raised again")
@@ -57,15 +57,15 @@ struct LimitTests {
 
   @Test("A crash leaves no core file")
   func core() throws {
-    let cell = try Cell()
-    var request = ProbeRequest(policy: cell.policy())
+    let fixture = try SandboxFixture()
+    var request = ProbeRequest(policy: fixture.policy())
     request.limits = ProcessLimits()
     request.program = [
-      "python3", "-c", "import os, sys; os.chdir(sys.argv[1]); os.abort()", cell.output,
+      "python3", "-c", "import os, sys; os.chdir(sys.argv[1]); os.abort()", fixture.output,
     ]
-    let outcome = try cell.start(request)
+    let outcome = try fixture.start(request)
     #expect(outcome.signal == SIGABRT)
-    #expect(try FileManager.default.contentsOfDirectory(atPath: cell.output.description) == [])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.output.description) == [])
   }
 
   @Test("Nothing but core files is limited where nothing is said")

@@ -18,13 +18,13 @@ struct ReachTests {
 
   @Test("Its folders are its own, and a thread can be made", arguments: Kernel.allCases)
   func allowed(_ kernel: Kernel) throws {
-    let cell = try Cell()
+    let fixture = try SandboxFixture()
     let here = Call.Argument.number(-100)
-    let file = cell.output.appending("file")
-    let folder = cell.output.appending("folder")
+    let file = fixture.output.appending("file")
+    let folder = fixture.output.appending("folder")
     // Before its second version Landlock could not allow to move between folders.
     let calls = [
-      Self.open(cell.original), Self.open(cell.folder.appending("in"), O_DIRECTORY),
+      Self.open(fixture.original), Self.open(fixture.folder.appending("in"), O_DIRECTORY),
       Self.open(file, O_CREAT | O_EXCL | O_RDWR), Self.open(file, O_WRONLY | O_TRUNC),
       Call("mkdirat", here, .path(folder), .number(0o700)),
       Call("renameat2", here, .path(file), here, .path(folder.appending("file")), .number(0)),
@@ -37,50 +37,50 @@ struct ReachTests {
       Self.open("/dev/null", O_RDWR), Self.open("/dev/urandom"),
       Self.open("/usr/lib", O_DIRECTORY), Self.open("/usr/share", O_DIRECTORY),
     ]
-    let errors = try cell.errors(cell.policy(kernel), calls)
+    let errors = try fixture.errors(fixture.policy(kernel), calls)
     for (call, error) in zip(calls, errors) { #expect(error == 0, "\(call)") }
   }
 
   @Test(
     "What is outside can be neither read nor made", arguments: Kernel.withLandlock, [true, false])
   func outside(_ kernel: Kernel, hidesOthers: Bool) throws {
-    let cell = try Cell()
+    let fixture = try SandboxFixture()
     let here = Call.Argument.number(-100)
-    let other = cell.folder.appending("outside/new")
-    let secret = Self.open(cell.secret)
+    let other = fixture.folder.appending("outside/new")
+    let secret = Self.open(fixture.secret)
     let calls = [
-      secret, Self.open(cell.secret, O_WRONLY), Self.open("/etc/passwd"),
+      secret, Self.open(fixture.secret, O_WRONLY), Self.open("/etc/passwd"),
       Self.open("/proc/self/environ"), Self.open("/proc/1/environ"),
-      Self.open("/", O_DIRECTORY), Self.open(cell.folder.path, O_DIRECTORY),
-      Self.open(cell.output.appending("../outside/secret")), Self.open("/bin/sh"),
+      Self.open("/", O_DIRECTORY), Self.open(fixture.folder.path, O_DIRECTORY),
+      Self.open(fixture.output.appending("../outside/secret")), Self.open("/bin/sh"),
       Self.open(other, O_CREAT | O_WRONLY), Self.open("/dev/shm/x", O_CREAT | O_WRONLY),
       Self.open("/tmp", O_DIRECTORY),
       Call("mkdirat", here, .path(other), .number(0o700)),
-      Call("unlinkat", here, .path(cell.secret), .number(0)),
+      Call("unlinkat", here, .path(fixture.secret), .number(0)),
       Self.open("/proc/self/fd/3"),
     ]
-    let before = try Appearance(of: cell.secret)
-    var policy = cell.policy(kernel)
+    let before = try Appearance(of: fixture.secret)
+    var policy = fixture.policy(kernel)
     policy.hidesOthers = hidesOthers
-    let errors = try cell.errors(policy, before: [secret], calls)
+    let errors = try fixture.errors(policy, before: [secret], calls)
     let refusals = hidesOthers ? [EACCES, ENOTDIR, ENOENT, EROFS] : [EACCES, ENOTDIR]
     for (call, error) in zip(calls, errors) {
       #expect(refusals.contains(error), "\(call): \(error)")
     }
-    #expect(try Appearance(of: cell.secret) == before)
+    #expect(try Appearance(of: fixture.secret) == before)
     #expect(access(other.description, F_OK) != 0)
-    #expect(try cell.errors(nil, [secret, Self.open("/etc/passwd")]) == [0, 0])
+    #expect(try fixture.errors(nil, [secret, Self.open("/etc/passwd")]) == [0, 0])
   }
 
   @Test("A path of the policy that is missing is an error with its name")
   func missing() throws {
-    let cell = try Cell()
+    let fixture = try SandboxFixture()
     for change: @Sendable (inout SandboxPolicy, BytePath) -> Void in [
       { $0.read.append($1) }, { $0.write.append($1) }, { $0.execute.append($1) },
     ] {
-      var policy = cell.policy()
-      change(&policy, cell.folder.appending("nowhere"))
-      let outcome = try cell.start(ProbeRequest(policy: policy))
+      var policy = fixture.policy()
+      change(&policy, fixture.folder.appending("nowhere"))
+      let outcome = try fixture.start(ProbeRequest(policy: policy))
       #expect(outcome.exitCode == 3)
       #expect(outcome.output.contains("nowhere") && outcome.output.contains("No such file"))
     }
@@ -88,10 +88,10 @@ struct ReachTests {
 
   @Test("A process with another thread is refused, because that would stay free")
   func threads() throws {
-    let cell = try Cell()
-    var request = ProbeRequest(policy: cell.policy())
+    let fixture = try SandboxFixture()
+    var request = ProbeRequest(policy: fixture.policy())
     request.startsThread = true
-    let outcome = try cell.start(request)
+    let outcome = try fixture.start(request)
     #expect(outcome.exitCode == 3)
     #expect(outcome.output.contains("2 threads"))
   }
@@ -115,16 +115,16 @@ struct ReachTests {
 
   @Test("Of a folder with libraries that also holds a secret, the libraries alone are there")
   func librariesBesideSecret() throws {
-    let cell = try Cell()
-    let folder = cell.folder.appending("outside")
+    let fixture = try SandboxFixture()
+    let folder = fixture.folder.appending("outside")
     try Descriptor.openFolder(folder).writeDurably([], as: "libx.so.1")
     setenv("LD_LIBRARY_PATH", "\(folder)", 1)
     defer { unsetenv("LD_LIBRARY_PATH") }
     var policy = SandboxPolicy()
     #expect(Sandbox.systemPlaces(policy).contains(folder))
-    policy.secrets = [cell.secret]
+    policy.secrets = [fixture.secret]
     let places = Sandbox.systemPlaces(policy)
     #expect(!places.contains(folder) && places.contains(folder.appending("libx.so.1")))
-    #expect(!places.contains(cell.secret))
+    #expect(!places.contains(fixture.secret))
   }
 }

@@ -2,33 +2,33 @@ package import PipelineModel
 import Synchronization
 
 /// A policy for waiting on a catalog that another program has locked.
-package protocol CatalogPatience: Sendable {
+package protocol CatalogBusyHandler: Sendable {
   /// Returns whether to try again; called before each retry, on the queue that needs the catalog.
   ///
   /// - Parameters:
   ///   - catalog: the catalog's file.
   ///   - waited: the time since the first try.
-  func goesOn(waitingFor catalog: BytePath, since waited: Duration) -> Bool
+  func shouldRetry(waitingFor catalog: BytePath, since waited: Duration) -> Bool
 }
 
 /// The process-wide policy for catalogs locked by other programs.
 package enum CatalogLocks {
   private struct State {
-    var patience: any CatalogPatience = BoundedPatience(bound: .seconds(5))
+    var busyHandler: any CatalogBusyHandler = BusyTimeout(bound: .seconds(5))
   }
 
   private static let state = Mutex(State())
 
   /// How long to wait; by default 5 s.
-  package static var patience: any CatalogPatience {
-    get { state.withLock { $0.patience } }
-    set { state.withLock { $0.patience = newValue } }
+  package static var busyHandler: any CatalogBusyHandler {
+    get { state.withLock { $0.busyHandler } }
+    set { state.withLock { $0.busyHandler = newValue } }
   }
 }
 
 /// Waits silently for a fixed time.
-private struct BoundedPatience: CatalogPatience {
+private struct BusyTimeout: CatalogBusyHandler {
   let bound: Duration
 
-  func goesOn(waitingFor catalog: BytePath, since waited: Duration) -> Bool { waited < bound }
+  func shouldRetry(waitingFor catalog: BytePath, since waited: Duration) -> Bool { waited < bound }
 }

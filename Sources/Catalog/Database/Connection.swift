@@ -97,7 +97,8 @@ final class Connection {
   private func isWorthAnotherTry(after tries: Int32) -> Bool {
     let now = ContinuousClock().now
     if tries == 0 { waitStart = now }
-    guard CatalogLocks.patience.goesOn(waitingFor: path, since: now - (waitStart ?? now)) else {
+    guard CatalogLocks.busyHandler.shouldRetry(waitingFor: path, since: now - (waitStart ?? now))
+    else {
       return false
     }
     // Most locks are held only briefly.
@@ -186,7 +187,7 @@ extension Connection {
 
   @discardableResult
   func execute(_ sql: String, values: [any SQLBindable]) throws(CatalogError) -> Int {
-    let statement = try take(sql)
+    let statement = try preparedStatement(sql)
     defer { statement.reset() }
     try statement.bind(values)
     while try statement.step() {}
@@ -197,7 +198,7 @@ extension Connection {
     _ sql: String, _ values: any SQLBindable...,
     read: (Statement) throws(CatalogError) -> Value
   ) throws(CatalogError) -> [Value] {
-    let statement = try take(sql)
+    let statement = try preparedStatement(sql)
     defer { statement.reset() }
     try statement.bind(values)
     var rows: [Value] = []
@@ -215,7 +216,7 @@ extension Connection {
   func first<Value>(
     _ sql: String, values: [any SQLBindable], read: (Statement) throws(CatalogError) -> Value
   ) throws(CatalogError) -> Value? {
-    let statement = try take(sql)
+    let statement = try preparedStatement(sql)
     defer { statement.reset() }
     try statement.bind(values)
     return try statement.step() ? try read(statement) : nil
@@ -226,7 +227,7 @@ extension Connection {
     _ sql: String, _ values: any SQLBindable...,
     body: (Statement) throws(CatalogError) -> Void
   ) throws(CatalogError) {
-    let statement = try take(sql)
+    let statement = try preparedStatement(sql)
     defer { statement.reset() }
     try statement.bind(values)
     while try statement.step() { try body(statement) }
@@ -239,7 +240,7 @@ extension Connection {
   }
 
   /// An idle cached statement, or a new one.
-  func take(_ sql: String) throws(CatalogError) -> Statement {
+  func preparedStatement(_ sql: String) throws(CatalogError) -> Statement {
     try requireOpen()
     if let statement = cache[sql]?.first(where: { !$0.isBusy }) { return statement }
     let statement = try Statement(sql, on: self)

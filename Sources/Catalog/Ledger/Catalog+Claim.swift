@@ -15,7 +15,7 @@ extension Catalog {
     }
   }
 
-  package func giveBack(_ tokens: [AttemptToken]) throws(CatalogError) {
+  package func requeue(_ tokens: [AttemptToken]) throws(CatalogError) {
     try write { (writer) throws(CatalogError) in
       var fingerprints: Set<Int64> = []
       for token in tokens {
@@ -29,7 +29,7 @@ extension Catalog {
         fingerprints.insert(row.fingerprint)
       }
       // A needed row may have become ready again in the meantime.
-      try writer.settleTouched(writer.stages.filter { fingerprints.contains($0.fingerprint) })
+      try writer.updateTouchedRows(writer.stages.filter { fingerprints.contains($0.fingerprint) })
     }
   }
 

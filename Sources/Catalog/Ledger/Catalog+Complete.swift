@@ -14,10 +14,10 @@ extension Catalog {
         if case .failed = completion.outcome { tried.insert(row.fingerprint) }
       }
       let dependents = writer.stages.dependents(ofFingerprints: fingerprints).map(\.id)
-      try writer.settleTouched(
+      try writer.updateTouchedRows(
         writer.stages.filter { dependents.contains($0.id) || tried.contains($0.fingerprint) })
       try writer.discardReplaced()
-      return try writer.takeDiscardedFiles()
+      return try writer.consumeDiscardedFiles()
     }
   }
 }
@@ -172,7 +172,7 @@ extension CatalogWriter {
   ///
   /// Omits a file whose row exists again: a new attempt writes, or has written,
   /// to the same path.
-  func takeDiscardedFiles() throws(CatalogError) -> [String] {
+  func consumeDiscardedFiles() throws(CatalogError) -> [String] {
     let paths = try connection.all(
       """
       SELECT path FROM discarded_file

@@ -24,7 +24,7 @@ extension Catalog {
     // Others may use the catalog between the steps.
     while !isStopped(),
       try write({ (writer) throws(CatalogError) in
-        try writer.takeConfigurationStep()
+        try writer.runConfigurationStep()
       })
     {}
   }
@@ -220,6 +220,6 @@ extension CatalogWriter {
     let own = stages.filter { fingerprints.contains($0.fingerprint) }.map(\.id)
     let dependents = stages.dependents(ofFingerprints: fingerprints).map(\.id)
     let concerned = Set(own + dependents)
-    try settleTouched(stages.filter { concerned.contains($0.id) })
+    try updateTouchedRows(stages.filter { concerned.contains($0.id) })
   }
 }

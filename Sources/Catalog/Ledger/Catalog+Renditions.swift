@@ -79,7 +79,7 @@ extension Catalog {
       try writer.touch(row.digest)
       let own = writer.stages.filter { $0.fingerprint == row.fingerprint }.map(\.id)
       let dependents = writer.stages.dependents(ofFingerprints: [row.fingerprint]).map(\.id)
-      try writer.settleTouched(
+      try writer.updateTouchedRows(
         writer.stages.filter { own.contains($0.id) || dependents.contains($0.id) })
       try writer.connection.execute("INSERT INTO temp.doomed (ledger) VALUES (?)", row.id)
       try writer.discardDoomed()

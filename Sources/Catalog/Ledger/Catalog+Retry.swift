@@ -8,7 +8,7 @@ extension Catalog {
       try connection.all("SELECT DISTINCT fingerprint FROM stage WHERE active = 1") { $0.int64(0) }
     }) {
       // One page per transaction, because everything may have failed.
-      var place: LedgerPlace? = LedgerPlace()
+      var place: LedgerPosition? = LedgerPosition()
       while let last = place {
         place = try write { (writer) throws(CatalogError) in
           let next = try last.fillPage(ofFingerprint: fingerprint, writer.connection)
@@ -63,7 +63,7 @@ extension CatalogWriter {
       WHERE id IN (SELECT ledger FROM temp.retried)
       """)
     try connection.execute("DELETE FROM temp.retried")
-    try settleTouched(stages)
+    try updateTouchedRows(stages)
     return count
   }
 }

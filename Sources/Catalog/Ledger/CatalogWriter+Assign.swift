@@ -8,7 +8,7 @@ extension CatalogWriter {
   /// Processes the next page in the caller's transaction.
   ///
   /// - Returns: whether more pages may follow.
-  func takeConfigurationStep() throws(CatalogError) -> Bool {
+  func runConfigurationStep() throws(CatalogError) -> Bool {
     guard var progress = try ConfigurationProgress.read(connection) else { return false }
     if !progress.hasAssigned {
       let stages = stages.filter { progress.assigned.contains($0.name) }
@@ -119,7 +119,7 @@ extension CatalogWriter {
       INSERT INTO temp.touched (digest)
       SELECT digest FROM original WHERE digest > ? AND digest <= ?
       """, first, last)
-    try settleTouched(stages)
+    try updateTouchedRows(stages)
     try connection.execute(
       """
       INSERT INTO temp.doomed (ledger)

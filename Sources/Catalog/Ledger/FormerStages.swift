@@ -5,7 +5,7 @@ package struct FormerStages {
   private let catalog: Catalog
   /// The fingerprints whose rows are still to be checked, the next one last.
   private var fingerprints: [Int64]
-  private var place = LedgerPlace()
+  private var place = LedgerPosition()
 
   /// Marks a stage of which nothing is left, so that its jobs are not searched again.
   private static let dropped = -1
@@ -35,11 +35,11 @@ package struct FormerStages {
     guard let fingerprint = fingerprints.last else { return nil }
     let place = place
     let (next, dropped) = try catalog.write {
-      (writer) throws(CatalogError) -> (LedgerPlace?, (count: Int, bytes: Int)) in
+      (writer) throws(CatalogError) -> (LedgerPosition?, (count: Int, bytes: Int)) in
       let next = try place.fillPage(ofFingerprint: fingerprint, writer.connection)
       return (next, try next == nil ? (0, 0) : writer.dropFormerJobs())
     }
-    self.place = next ?? LedgerPlace()
+    self.place = next ?? LedgerPosition()
     if next == nil { fingerprints.removeLast() }
     if fingerprints.isEmpty {
       try catalog.write { (writer) throws(CatalogError) in
@@ -72,8 +72,8 @@ package struct FormerStages {
 }
 
 extension CatalogWriter {
-  /// Deletes the jobs of former stages at the rows of `temp.page`, and the rows that lose their last
-  /// job.
+  /// Deletes the jobs of former stages at the rows of `temp.page`, and the rows that lose their
+  /// last job.
   fileprivate func dropFormerJobs() throws(CatalogError) -> (count: Int, bytes: Int) {
     try connection.execute(
       """

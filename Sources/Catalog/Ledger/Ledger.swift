@@ -59,7 +59,7 @@ package protocol Ledger: Sendable {
   func withdrawn(among tokens: [AttemptToken]) throws(CatalogError) -> Set<AttemptToken>
 
   /// Gives back attempts that never started; they don't count.
-  func giveBack(_ tokens: [AttemptToken]) throws(CatalogError)
+  func requeue(_ tokens: [AttemptToken]) throws(CatalogError)
 
   /// Counts the rows of each configured stage by state.
   func backlog() throws(CatalogError) -> [String: [LedgerState: Int]]

@@ -106,7 +106,7 @@ extension Connection {
   fileprivate func forEachRow(
     _ sql: String, _ values: any SQLBindable..., body: (Statement) throws -> Void
   ) throws {
-    let statement = try take(sql)
+    let statement = try preparedStatement(sql)
     defer { statement.reset() }
     try statement.bind(values)
     while try statement.step() { try body(statement) }

@@ -26,7 +26,7 @@ package final class SightingCursor {
     self.source = source
     let connection = try Connection(catalog, mode: .read)
     do throws(CatalogError) {
-      let statement = try connection.take(Self.page(awaitingRemoval: awaitingRemoval))
+      let statement = try connection.preparedStatement(Self.page(awaitingRemoval: awaitingRemoval))
       phase = .open(connection, statement)
     } catch {
       connection.close()

@@ -17,7 +17,9 @@ extension ConfigurationDecoder {
     if let duplicates = choice(fields[.duplicates], as: SourceConfiguration.Duplicates.self) {
       source.duplicates = duplicates
     }
-    if let take = choice(fields[.take], as: SourceConfiguration.Taking.self) { source.take = take }
+    if let take = choice(fields[.take], as: SourceConfiguration.TransferMode.self) {
+      source.take = take
+    }
     if let folders = choice(fields[.emptyFolders], as: SourceConfiguration.EmptyFolders.self) {
       source.emptyFolders = folders
     }

@@ -53,7 +53,7 @@ struct ConfigurationDecoder {
     let order = placed.indices.sorted { (placed[$0].offset, $0) < (placed[$1].offset, $1) }
     placed = order.map { placed[$0] }
     // They are in file order, so one pass through the text finds all places.
-    var place = TextPlace()
+    var place = TextPosition()
     return placed.map { offset, error in
       place.advance(to: offset, in: bytes)
       var error = error

@@ -5,19 +5,19 @@ extension SchemaPattern {
   /// - Returns: `nil` if the budget is exhausted.
   func isFound(in text: String, budget: inout Int) -> Bool? {
     let text = Array(text.unicodeScalars)
-    var ways = Ways(steps)
+    var ways = ActiveStates(steps)
     for place in 0...text.count {
       ways.begin(at: place, of: text)
       budget -= ways.cost
       if ways.hasArrived { return true }
       if budget < 0 { return nil }
-      if place < text.count { ways.take(text[place], at: place + 1, of: text) }
+      if place < text.count { ways.advance(text[place], at: place + 1, of: text) }
     }
     return false
   }
 
   /// The active paths through a pattern at a position in a text.
-  private struct Ways {
+  private struct ActiveStates {
     let steps: [Step]
     /// The steps waiting for a character, in any order.
     private var open: [Int] = []
@@ -46,7 +46,7 @@ extension SchemaPattern {
     }
 
     /// Consumes a character and advances to the next position.
-    mutating func take(_ scalar: Unicode.Scalar, at place: Int, of text: [Unicode.Scalar]) {
+    mutating func advance(_ scalar: Unicode.Scalar, at place: Int, of text: [Unicode.Scalar]) {
       let before = open
       open.removeAll(keepingCapacity: true)
       taken += before.count
@@ -78,7 +78,7 @@ extension SchemaPattern {
     }
 
     private static func `is`(
-      _ place: Int, _ wanted: SchemaPattern.Place, of text: [Unicode.Scalar]
+      _ place: Int, _ wanted: SchemaPattern.Assertion, of text: [Unicode.Scalar]
     ) -> Bool {
       switch wanted {
       case .start: return place == 0

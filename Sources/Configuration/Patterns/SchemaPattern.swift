@@ -21,7 +21,7 @@ struct SchemaPattern: Sendable, Hashable {
   /// An instruction of the compiled pattern.
   enum Step: Sendable, Hashable {
     case scalar(ScalarSet)
-    case place(Place)
+    case place(Assertion)
     /// Continues both at the next step and at another.
     case fork(Int)
     case jump(Int)
@@ -29,7 +29,7 @@ struct SchemaPattern: Sendable, Hashable {
   }
 
   /// A condition on a position between two characters.
-  enum Place: Sendable, Hashable { case start, end, wordBoundary, notWordBoundary }
+  enum Assertion: Sendable, Hashable { case start, end, wordBoundary, notWordBoundary }
 
   let steps: [Step]
 

@@ -1,7 +1,7 @@
 /// A node of a parsed pattern.
 indirect enum SchemaPatternNode {
   case scalar(ScalarSet)
-  case place(SchemaPattern.Place)
+  case place(SchemaPattern.Assertion)
   case sequence([SchemaPatternNode])
   case choice([SchemaPatternNode])
   case repeated(SchemaPatternNode, least: Int, most: Int?)

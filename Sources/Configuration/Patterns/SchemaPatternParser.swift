@@ -16,7 +16,7 @@ struct SchemaPatternParser {
 
   private var next: Unicode.Scalar? { index < text.count ? text[index] : nil }
 
-  private mutating func take(_ word: String) -> Bool {
+  private mutating func accept(_ word: String) -> Bool {
     let word = Array(word.unicodeScalars)
     guard text[index...].starts(with: word) else { return false }
     index += word.count
@@ -25,7 +25,7 @@ struct SchemaPatternParser {
 
   private mutating func choice() throws(SchemaPatternError) -> SchemaPatternNode {
     var parts = [try sequence()]
-    while take("|") { parts.append(try sequence()) }
+    while accept("|") { parts.append(try sequence()) }
     return parts.count == 1 ? parts[0] : .choice(parts)
   }
 
@@ -53,8 +53,8 @@ struct SchemaPatternParser {
     case "(": return try group()
     case "[": return .scalar(try scalarClass())
     case "\\":
-      if take("b") { return .place(.wordBoundary) }
-      if take("B") { return .place(.notWordBoundary) }
+      if accept("b") { return .place(.wordBoundary) }
+      if accept("B") { return .place(.notWordBoundary) }
       return .scalar(try escapedSet(inClass: false))
     case "*", "+", "?": throw SchemaPatternError("“\(scalar)” has nothing to repeat")
     case "{", "}", "]": throw SchemaPatternError("“\(scalar)” stands alone; write “\\\(scalar)”")
@@ -69,7 +69,7 @@ struct SchemaPatternParser {
       throw SchemaPatternError(
         "its groups are nested more than \(SchemaPattern.greatestDepth) deep")
     }
-    if take("?"), !take(":") {
+    if accept("?"), !accept(":") {
       guard next == "<", index + 1 < text.count, !"=!".unicodeScalars.contains(text[index + 1]),
         let end = text[index...].firstIndex(of: ">")
       else { throw SchemaPatternError("lookahead and lookbehind are not supported") }
@@ -77,7 +77,7 @@ struct SchemaPatternParser {
       index = end + 1
     }
     let node = try choice()
-    guard take(")") else { throw SchemaPatternError("a group has no end") }
+    guard accept(")") else { throw SchemaPatternError("a group has no end") }
     return node
   }
 
@@ -85,27 +85,27 @@ struct SchemaPatternParser {
 
   private mutating func quantifier() throws(SchemaPatternError) -> (least: Int, most: Int?)? {
     let range: (Int, Int?)
-    if take("*") {
+    if accept("*") {
       range = (0, nil)
-    } else if take("+") {
+    } else if accept("+") {
       range = (1, nil)
-    } else if take("?") {
+    } else if accept("?") {
       range = (0, 1)
-    } else if take("{") {
+    } else if accept("{") {
       range = try counts()
     } else {
       return nil
     }
     // Laziness does not affect whether the pattern matches.
-    _ = take("?")
+    _ = accept("?")
     return range
   }
 
   private mutating func counts() throws(SchemaPatternError) -> (Int, Int?) {
     guard let least = count() else { throw SchemaPatternError("a “{” is not followed by a number") }
     var most: Int? = least
-    if take(",") { most = count() }
-    guard take("}") else { throw SchemaPatternError("a “{” has no “}”") }
+    if accept(",") { most = count() }
+    guard accept("}") else { throw SchemaPatternError("a “{” has no “}”") }
     if let most, most < least {
       throw SchemaPatternError("a repetition's numbers are out of order")
     }
@@ -126,9 +126,9 @@ struct SchemaPatternParser {
   // MARK: Classes
 
   private mutating func scalarClass() throws(SchemaPatternError) -> ScalarSet {
-    let isNegated = take("^")
+    let isNegated = accept("^")
     var ranges: [ClosedRange<UInt32>] = []
-    while !take("]") {
+    while !accept("]") {
       let first = try classMember()
       // A dash at the end of the class stands for itself.
       let isRange = next == "-" && index + 1 < text.count && text[index + 1] != "]"
@@ -152,7 +152,7 @@ struct SchemaPatternParser {
     guard let scalar = next else { throw SchemaPatternError("a class has no end") }
     index += 1
     switch scalar {
-    case "\\": return take("b") ? ScalarSet("\u{8}") : try escapedSet(inClass: true)
+    case "\\": return accept("b") ? ScalarSet("\u{8}") : try escapedSet(inClass: true)
     // Some engines start a nested class here, others take it literally.
     case "[": throw SchemaPatternError("a class contains “[”; write “\\[”")
     default: return ScalarSet(scalar)
@@ -189,13 +189,13 @@ struct SchemaPatternParser {
   }
 
   private mutating func unicodeEscape() throws(SchemaPatternError) -> Unicode.Scalar {
-    if take("{") {
+    if accept("{") {
       var value: UInt32 = 0
-      while !take("}") { value = min(value << 4 | (try digit()), 0x1FFFFF) }
+      while !accept("}") { value = min(value << 4 | (try digit()), 0x1FFFFF) }
       return try makeScalar(value)
     }
     let lead = try hexadecimal(4)
-    guard (0xD800...0xDBFF).contains(lead), take("\\u") else { return try makeScalar(lead) }
+    guard (0xD800...0xDBFF).contains(lead), accept("\\u") else { return try makeScalar(lead) }
     let trail = try hexadecimal(4)
     guard (0xDC00...0xDFFF).contains(trail) else { return try makeScalar(lead) }
     return try makeScalar(0x10000 + (lead - 0xD800) << 10 + (trail - 0xDC00))

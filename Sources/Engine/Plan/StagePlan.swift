@@ -11,32 +11,32 @@ package struct StagePlan: Sendable {
   /// One stage, ready to run.
   package struct Stage: Sendable {
     package let configuration: StageConfiguration
-    package let carrier: any Carrier
+    package let backend: any PluginBackend
     package let definition: StageDefinition
     /// The memory limit of a job if the configuration sets none.
     let memoryShare: ByteSize
 
     /// Why the plugin is unusable, so that the stage's jobs can't run; otherwise `nil`.
-    package var fault: PluginFailure? { (carrier as? BrokenCarrier)?.failure }
+    package var fault: PluginFailure? { (backend as? BrokenBackend)?.failure }
 
     package var name: String { configuration.name }
 
     /// The options, with defaults from the plugin's schema filled in.
     package var options: JSONValue {
-      configuration.options.fillingDefaults(carrier.manifest.options)
+      configuration.options.fillingDefaults(backend.manifest.options)
     }
 
     /// Creates a plugin instance as for a job, and discards it.
     ///
     /// - Parameter work: a folder to work in.
     package func tryOptions(work: BytePath) throws(PluginFailure) {
-      let site = LaneSite(
+      let context = InstanceContext(
         queue: DispatchQueue(label: "pipeline.options"), memoryShare: memoryShare, work: work)
-      _ = try carrier.makeLane(options: options, site: site)
+      _ = try backend.makeInstance(options: options, context: context)
     }
 
     func accepts(_ mediaType: MediaType) -> Bool {
-      carrier.manifest.accepts?.contains { mediaType.matches($0) } ?? true
+      backend.manifest.accepts?.contains { mediaType.matches($0) } ?? true
     }
   }
 
@@ -84,18 +84,18 @@ package struct StagePlan: Sendable {
       ).filter { $0.code == .unknownPlugin }
       if let errors = ConfigurationErrors(problems) { throw errors }
     }
-    var carriers = plugins.carriers
+    var backends = plugins.backends
     for stage in configuration.stages {
       guard let failure = plugins.faults[stage.name] else { continue }
-      carriers[stage.name] = BrokenCarrier(
+      backends[stage.name] = BrokenBackend(
         plugin: stage.plugin, recorded: definition(stage.name, stage.plugin), failure: failure)
     }
-    try self.init(configuration, carriers: carriers) {
+    try self.init(configuration, backends: backends) {
       do throws(PluginFailure) {
         return try plugins.identify()
       } catch {
         let known = try recorded().first { $0.plugin == Self.identifier }
-        return BrokenCarrier(plugin: Self.identifier, recorded: known, failure: error)
+        return BrokenBackend(plugin: Self.identifier, recorded: known, failure: error)
       }
     }
   }
@@ -103,41 +103,41 @@ package struct StagePlan: Sendable {
   /// Derives needs, scopes and fingerprints of stages whose plugins are known.
   ///
   /// - Parameters:
-  ///   - carriers: the plugins of the configured stages, by stage name.
+  ///   - backends: the plugins of the configured stages, by stage name.
   ///   - identify: returns the identifying plugin, if one is needed.
   init(
-    _ configuration: PipelineConfiguration, carriers: [String: any Carrier],
-    identify load: () throws -> any Carrier
+    _ configuration: PipelineConfiguration, backends: [String: any PluginBackend],
+    identify load: () throws -> any PluginBackend
   ) throws {
-    var carriers = carriers
+    var backends = backends
     let identifying = Self.identifyingStage(configuration.stages)
     // A plugin that is broken in one stage may work in another, and has a schema there.
     let schemas = Dictionary(
       configuration.stages.compactMap { stage in
-        carriers[stage.name].map { (stage.plugin, $0) }
-      }, uniquingKeysWith: { $0 is BrokenCarrier ? $1 : $0 }
+        backends[stage.name].map { (stage.plugin, $0) }
+      }, uniquingKeysWith: { $0 is BrokenBackend ? $1 : $0 }
     ).mapValues { $0.manifest.options }
     let problems = configuration.problems(plugins: schemas) {
-      [carriers] in Self.needs(of: $0, carriers: carriers, identify: identifying)
+      [backends] in Self.needs(of: $0, backends: backends, identify: identifying)
     }
     if let errors = ConfigurationErrors(problems) { throw errors }
     var listed = configuration.stages
-    let identify = try Self.ensureIdentify(&listed, carriers: &carriers, load: load)
+    let identify = try Self.ensureIdentify(&listed, backends: &backends, load: load)
     let needs = Dictionary(
       uniqueKeysWithValues: listed.map {
-        ($0.name, Self.needs(of: $0, carriers: carriers, identify: identify))
+        ($0.name, Self.needs(of: $0, backends: backends, identify: identify))
       })
     let graph = try StageGraph(listed.map { .init(name: $0.name, needs: needs[$0.name] ?? []) })
     var made: [String: Stage] = [:]
     var stages: [Stage] = []
     for name in graph.order {
-      guard let stage = listed.first(where: { $0.name == name }), let carrier = carriers[name]
+      guard let stage = listed.first(where: { $0.name == name }), let backend = backends[name]
       else { continue }
       let needed = (needs[name] ?? []).compactMap { made[$0] }
       let prepared = Stage(
-        configuration: stage, carrier: carrier,
+        configuration: stage, backend: backend,
         definition: try Self.define(
-          stage, carrier, needed: needed,
+          stage, backend, needed: needed,
           memory: PipelineConfiguration.memoryShare(
             of: Self.recorded(configuration.memoryBudget), stages: configuration.stages.count)),
         memoryShare: configuration.memoryShare)
@@ -178,33 +178,33 @@ package struct StagePlan: Sendable {
   ///
   /// - Returns: the name of the identifying stage.
   private static func ensureIdentify(
-    _ stages: inout [StageConfiguration], carriers: inout [String: any Carrier],
-    load: () throws -> any Carrier
+    _ stages: inout [StageConfiguration], backends: inout [String: any PluginBackend],
+    load: () throws -> any PluginBackend
   ) throws -> String? {
     let name = identifyingStage(stages)
     if stages.contains(where: { $0.name == name }) { return name }
-    guard stages.contains(where: { carriers[$0.name]?.manifest.accepts != nil }) else {
+    guard stages.contains(where: { backends[$0.name]?.manifest.accepts != nil }) else {
       return nil
     }
-    carriers[name] = try load()
+    backends[name] = try load()
     stages.insert(StageConfiguration(name: name, plugin: identifier), at: 0)
     return name
   }
 
   private static func needs(
-    of stage: StageConfiguration, carriers: [String: any Carrier], identify: String?
+    of stage: StageConfiguration, backends: [String: any PluginBackend], identify: String?
   ) -> [String] {
     guard let identify, identify != stage.name, !stage.needs.contains(identify),
-      carriers[stage.name]?.manifest.accepts != nil
+      backends[stage.name]?.manifest.accepts != nil
     else { return stage.needs }
     return [identify] + stage.needs
   }
 
   private static func define(
-    _ stage: StageConfiguration, _ carrier: any Carrier, needed: [Stage], memory: ByteSize
+    _ stage: StageConfiguration, _ backend: any PluginBackend, needed: [Stage], memory: ByteSize
   ) throws -> StageDefinition {
-    let manifest = carrier.manifest
-    let broken = carrier as? BrokenCarrier
+    let manifest = backend.manifest
+    let broken = backend as? BrokenBackend
     var limits = stage.limits
     // A worker without its own limit may use the stage's share.
     if stage.isolation == .process { limits.memory = limits.memory ?? memory }

@@ -6,7 +6,7 @@ import PluginHost
 /// The plugins of the configured stages, with their manifests.
 struct StagePlugins {
   /// The usable plugins, by stage name.
-  private(set) var carriers: [String: any Carrier] = [:]
+  private(set) var backends: [String: any PluginBackend] = [:]
   /// Why the others are unusable, by stage name.
   private(set) var faults: [String: PluginFailure] = [:]
   /// Stages whose plugin can't be found.
@@ -19,14 +19,14 @@ struct StagePlugins {
     self.finder = finder
     self.configuration = configuration
     let secrets = PluginSecrets(configuration)
-    var descriptions: [WorkerLaunch.Plugin: WorkerDescription] = [:]
+    var queries: [WorkerLaunch.Plugin: ManifestQuery] = [:]
     var programs: [String: WorkerProgram] = [:]
     for stage in configuration.stages where stage.isolation == .process {
       do throws(PluginFailure) {
         let program = try Self.program(of: stage, finder: finder, secrets: secrets)
         programs[stage.name] = program
-        if descriptions[program.plugin] == nil {
-          descriptions[program.plugin] = WorkerDescription(program)
+        if queries[program.plugin] == nil {
+          queries[program.plugin] = ManifestQuery(program)
         }
       } catch {
         note(error, of: stage)
@@ -34,17 +34,17 @@ struct StagePlugins {
     }
     for stage in configuration.stages where faults[stage.name] == nil {
       do throws(PluginFailure) {
-        let carrier: any Carrier
-        if let program = programs[stage.name], let description = descriptions[program.plugin] {
-          carrier = try Self.carrier(of: stage, program, description)
+        let backend: any PluginBackend
+        if let program = programs[stage.name], let query = queries[program.plugin] {
+          backend = try Self.backend(of: stage, program, query)
         } else {
-          carrier = try LibraryCarrier(path: try finder.find(stage.plugin))
+          backend = try LibraryBackend(path: try finder.find(stage.plugin))
         }
-        let schema = carrier.manifest.options
+        let schema = backend.manifest.options
         if let fault = OptionSchema.fault(in: schema, ofPlugin: stage.plugin) {
           throw PluginFailure(.environment, fault)
         }
-        carriers[stage.name] = carrier
+        backends[stage.name] = backend
       } catch {
         note(error, of: stage)
       }
@@ -57,8 +57,8 @@ struct StagePlugins {
   }
 
   /// The identifying plugin, if no stage names it.
-  func identify() throws(PluginFailure) -> any Carrier {
-    try WorkerCarrier(
+  func identify() throws(PluginFailure) -> any PluginBackend {
+    try WorkerBackend(
       WorkerProgram(
         .library(try finder.find(StagePlan.identifier)), secrets: PluginSecrets(configuration)))
   }
@@ -77,16 +77,16 @@ struct StagePlugins {
       .executable(words), allowance: stage.allow, limits: stage.limits, secrets: secrets)
   }
 
-  private static func carrier(
-    of stage: StageConfiguration, _ program: WorkerProgram, _ description: WorkerDescription
-  ) throws(PluginFailure) -> WorkerCarrier {
-    let carrier = WorkerCarrier(program, manifest: try description.manifest())
-    guard carrier.manifest.id == stage.plugin else {
+  private static func backend(
+    of stage: StageConfiguration, _ program: WorkerProgram, _ query: ManifestQuery
+  ) throws(PluginFailure) -> WorkerBackend {
+    let backend = WorkerBackend(program, manifest: try query.manifest())
+    guard backend.manifest.id == stage.plugin else {
       throw PluginFailure(
         .environment,
-        "The plugin of the stage \(stage.name) says that it is “\(carrier.manifest.id)”, not "
+        "The plugin of the stage \(stage.name) says that it is “\(backend.manifest.id)”, not "
           + "“\(stage.plugin)”: correct “plugin” in the configuration.")
     }
-    return carrier
+    return backend
   }
 }

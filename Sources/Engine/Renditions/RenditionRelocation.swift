@@ -44,7 +44,7 @@ package struct RenditionRelocation {
     }
   }
 
-  private enum Ending {
+  private enum Outcome {
     case done, stopped
     /// Some can't be moved now.
     case failed(FileError)
@@ -52,7 +52,7 @@ package struct RenditionRelocation {
 
   private func move(
     _ stage: String, threshold: Int, isStopped: () -> Bool
-  ) throws(EngineError) -> Ending {
+  ) throws(EngineError) -> Outcome {
     while true {
       let misplaced = try engine.inLedger { () throws(CatalogError) in
         try engine.ledger.misplacedRenditions(stage: stage, threshold: threshold, limit: 64)

@@ -76,7 +76,7 @@ struct RenditionStore: Sendable {
     _ file: Descriptor, named name: BytePath, in folder: Descriptor, size: Int,
     isStopped: @escaping () -> Bool
   ) throws(FileError) -> Descriptor {
-    if file.takeLease() == .granted {
+    if file.acquireLease() == .granted {
       file.releaseLease()
       return file
     }

@@ -14,7 +14,7 @@ struct WorkFolders: Sendable {
     root = try Descriptor.openFolder("work", in: library, followsLinks: false)
     try root.requireOwn("The library's folder")
     let entries = try root.entries().filter { Self.isOurs($0.name) }
-    for entry in entries { WorkerRecord.endSurvivors(of: entry.name, in: root) }
+    for entry in entries { WorkerPIDFile.endSurvivors(of: entry.name, in: root) }
     for entry in entries { try root.removeTree(entry) }
   }
 

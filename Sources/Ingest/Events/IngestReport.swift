@@ -10,7 +10,7 @@ package protocol IngestReport: AnyObject {
   /// The user should know something that is no path's outcome.
   func warning(_ message: String)
   /// Long work continues without an outcome; called every few thousand facts. By default nothing.
-  func goesOn()
+  func stillWorking()
   /// Whether the user confirms that so many files are missing; `false` by default.
   func acceptsMissing(_ description: String) -> Bool
 }
@@ -21,5 +21,5 @@ extension IngestReport {
 
 extension IngestReport {
   package func willRecord() throws(IngestError) {}
-  package func goesOn() {}
+  package func stillWorking() {}
 }

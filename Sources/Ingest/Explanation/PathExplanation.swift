@@ -22,13 +22,13 @@ package struct PathExplanation {
   ///
   /// - Parameters:
   ///   - known: the path's record in the catalog.
-  ///   - look: what is at the path now.
+  ///   - found: what is at the path now.
   ///   - source: the configured source that contains it.
-  package init(known: Sighting?, look: DiskLook, source: SourceConfiguration?) {
+  package init(known: Sighting?, found: PathOnDisk, source: SourceConfiguration?) {
     if let known {
-      self.init(known, look, source)
+      self.init(known, found, source)
     } else {
-      self.init(unseen: look, source)
+      self.init(unseen: found, source)
     }
   }
 
@@ -40,8 +40,8 @@ package struct PathExplanation {
 
   // MARK: Paths that no run has seen
 
-  private init(unseen look: DiskLook, _ source: SourceConfiguration?) {
-    switch look {
+  private init(unseen found: PathOnDisk, _ source: SourceConfiguration?) {
+    switch found {
     case .missing(let reason), .unreadable(let reason):
       self.init(state: "unseen", reason: reason, next: "Nothing, until there is a file.")
     case .ignored(let rule):
@@ -66,11 +66,11 @@ package struct PathExplanation {
 
   // MARK: Known paths
 
-  private init(_ known: Sighting, _ look: DiskLook, _ source: SourceConfiguration?) {
+  private init(_ known: Sighting, _ found: PathOnDisk, _ source: SourceConfiguration?) {
     self.init(state: known.state.rawValue, reason: known.reason, next: "")
     asset = known.asset
     seenAt = known.seenAt
-    switch look {
+    switch found {
     case .missing:
       nextOfMissing(known, isWatched: source != nil)
     case .unreadable(let reason):
@@ -116,7 +116,7 @@ package struct PathExplanation {
   }
 
   private mutating func nextOfFile(
-    _ known: Sighting, _ identity: FileIdentity, _ wait: DiskLook.Wait?,
+    _ known: Sighting, _ identity: FileIdentity, _ wait: PathOnDisk.Wait?,
     _ source: SourceConfiguration?
   ) {
     let isSame = known.identity?.isSameFile(as: identity) ?? false
@@ -166,7 +166,7 @@ package struct PathExplanation {
   // MARK: Waiting
 
   /// Explains what a file waits for, if anything.
-  private mutating func delay(by wait: DiskLook.Wait?, _ source: SourceConfiguration?) {
+  private mutating func delay(by wait: PathOnDisk.Wait?, _ source: SourceConfiguration?) {
     switch wait {
     case nil:
       break

@@ -4,7 +4,7 @@ package import Manifest
 package import Originals
 package import PipelineModel
 
-/// A locked library, open for importing: everything that a hand-off writes to.
+/// A locked library, open for importing: everything that an import writes to.
 package final class IngestLibrary {
   package let layout: LibraryLayout
   package let marker: LibraryMarker
@@ -100,13 +100,13 @@ package final class IngestLibrary {
   var folders: [Descriptor] { [folder, catalogFolder] }
 
   /// The fence that keeps sources away from this library and, on request, from all others.
-  func fence(keepsOffOthers: Bool = true) throws(FileError) -> LibraryFence {
+  func exclusion(keepsOffOthers: Bool = true) throws(FileError) -> LibraryExclusion {
     var parts = folders
     for path in [layout.originals, layout.incoming, layout.manifest, layout.renditions] {
       parts.append(
         try Descriptor.openFolder(path.lastComponent, in: folder, followsLinks: false))
     }
-    return try LibraryFence(parts, keepsOffOthers: keepsOffOthers)
+    return try LibraryExclusion(parts, keepsOffOthers: keepsOffOthers)
   }
 
   /// Refuses a path inside a library, after resolving links.
@@ -114,7 +114,7 @@ package final class IngestLibrary {
     _ path: BytePath, isOutsideFor what: String, keepsOffOthers: Bool = true
   ) throws(IngestError) {
     let found = try translating {
-      try fence(keepsOffOthers: keepsOffOthers).folder(around: FileSystem.realPath(of: path))
+      try exclusion(keepsOffOthers: keepsOffOthers).folder(around: FileSystem.realPath(of: path))
     }
     guard let found else { return }
     throw IngestError(
@@ -146,7 +146,7 @@ package final class IngestLibrary {
   }
 
   /// Whether an import or return could not be completed yet.
-  var hasOpenWork: Bool { heldPosition != nil }
+  var hasInterruptedWork: Bool { heldPosition != nil }
 
   /// The position that the catalog may record after a commit.
   func committed(_ position: Int64) -> Int64 { min(position, heldPosition ?? position) }

@@ -27,7 +27,7 @@ struct Recovery {
     let open = try replay().run()
     var unresolved: Set<BytePath> = []
     var stop: IngestError?
-    var resolved = end(open.takings, unresolved: &unresolved, stop: &stop)
+    var resolved = end(open.imports, unresolved: &unresolved, stop: &stop)
     if stop == nil { resolved += end(open.returns, stop: &stop) }
     if !resolved.isEmpty {
       try translating { try library.manifest.append(resolved) }
@@ -38,7 +38,7 @@ struct Recovery {
   }
 
   private func replay() -> Replay {
-    Replay(catalog: library.catalog, manifest: library.manifest) { _ in report.goesOn() }
+    Replay(catalog: library.catalog, manifest: library.manifest) { _ in report.stillWorking() }
   }
 
   /// Ends imports; one that can't be ended yet does not hold up the others.
@@ -47,31 +47,31 @@ struct Recovery {
   ///   - unresolved: receives the names of those in `incoming/`.
   ///   - stop: receives the error if the program was asked to stop, which skips the rest.
   private func end(
-    _ takings: [OpenTaking], unresolved: inout Set<BytePath>, stop: inout IngestError?
+    _ imports: [InterruptedImport], unresolved: inout Set<BytePath>, stop: inout IngestError?
   ) -> [ManifestFact] {
-    let recovery = TakingRecovery(
-      library: library, report: report, takings: takings.map(\.intent))
+    let recovery = ImportRecovery(
+      library: library, report: report, intents: imports.map(\.intent))
     var ended: [ManifestFact] = []
-    for taking in takings {
+    for interrupted in imports {
       do throws(IngestError) {
-        ended.append(try recovery.resolve(taking.intent))
+        ended.append(try recovery.resolve(interrupted.intent))
       } catch {
-        library.hold(position: taking.sequence - 1)
+        library.hold(position: interrupted.sequence - 1)
         if error.isStopped {
           stop = error
           break
         }
-        let names = IncomingNames(taking: taking.intent.taking)
+        let names = IncomingNames(taking: interrupted.intent.taking)
         unresolved.formUnion([names.itself, names.copy, names.second])
         report.warning(
-          "The import of “\(SourcePlace(taking.intent).path.printable)” was interrupted and can't "
+          "The import of “\(SourceFile(interrupted.intent).path.printable)” was interrupted and can't "
             + "be completed yet: \(error.message)")
       }
     }
     return ended
   }
 
-  private func end(_ returns: [OpenReturn], stop: inout IngestError?) -> [ManifestFact] {
+  private func end(_ returns: [InterruptedReturn], stop: inout IngestError?) -> [ManifestFact] {
     let recovery = ReturnRecovery(library: library, report: report)
     var ended: [ManifestFact] = []
     for open in returns {
@@ -84,7 +84,7 @@ struct Recovery {
           break
         }
         report.warning(
-          "The return of “\(SourcePlace(open.back.place).path.printable)” was interrupted and "
+          "The return of “\(SourceFile(open.back.place).path.printable)” was interrupted and "
             + "can't be completed yet: \(error.message)")
       }
     }
@@ -93,11 +93,11 @@ struct Recovery {
 
   /// Stores a renamed file of an import unknown to the manifest; a partial copy does not qualify.
   private func adopt(_ file: Descriptor, _ name: BytePath, _ digest: Digest) throws -> Bool {
-    guard let text = name.utf8, AssetID(text) != nil, !library.hasOpenWork,
-      file.takeLease() != .refused
+    guard let text = name.utf8, AssetID(text) != nil, !library.hasInterruptedWork,
+      file.acquireLease() != .refused
     else { return false }
     defer { file.releaseLease() }
-    try file.setPermissions(Landing.flushedPermissions)
+    try file.setPermissions(IncomingTransfer.flushedPermissions)
     try file.sync()
     let item = IncomingOriginal(folder: library.incoming, name: name, digest: digest)
     guard try library.originals.put(item) else { return false }

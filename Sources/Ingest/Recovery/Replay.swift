@@ -3,26 +3,26 @@ package import Manifest
 import PipelineModel
 
 /// An import that was begun and not ended.
-package struct OpenTaking: Hashable, Sendable {
+package struct InterruptedImport: Hashable, Sendable {
   /// The position of its intent in the manifest.
   package let sequence: Int64
   package let intent: ManifestFact.Intent
 }
 
 /// A return that was begun and not ended.
-package struct OpenReturn: Hashable, Sendable {
+package struct InterruptedReturn: Hashable, Sendable {
   /// The position of its fact in the manifest.
   package let sequence: Int64
   package let back: ManifestFact.Return
 }
 
 /// What a manifest's facts leave open, in order.
-package struct OpenWork: Hashable, Sendable {
-  package var takings: [OpenTaking] = []
-  package var returns: [OpenReturn] = []
+package struct InterruptedWork: Hashable, Sendable {
+  package var imports: [InterruptedImport] = []
+  package var returns: [InterruptedReturn] = []
 
   /// Whether nothing is open.
-  package var isEmpty: Bool { takings.isEmpty && returns.isEmpty }
+  package var isEmpty: Bool { imports.isEmpty && returns.isEmpty }
 }
 
 /// Applies the manifest's facts that the catalog lacks.
@@ -47,14 +47,14 @@ package struct Replay {
   /// - Returns: what was begun and not ended. The catalog's position stays before the first of it
   ///   until it is ended.
   @discardableResult
-  package func run() throws(IngestError) -> OpenWork {
+  package func run() throws(IngestError) -> InterruptedWork {
     try translating { try replay() }
   }
 
-  private func replay() throws -> OpenWork {
+  private func replay() throws -> InterruptedWork {
     let start = try catalog.manifestPosition
-    var takings: [AssetID: OpenTaking] = [:]
-    var returns: [AssetID: OpenReturn] = [:]
+    var imports: [AssetID: InterruptedImport] = [:]
+    var returns: [AssetID: InterruptedReturn] = [:]
     var changes: [CatalogChange] = []
     var last: Int64 = start
     var runs = ReplayedRuns()
@@ -63,11 +63,11 @@ package struct Replay {
       last = entry.sequence
       switch entry.fact {
       case .intent(let intent):
-        takings[intent.taking] = OpenTaking(sequence: entry.sequence, intent: intent)
+        imports[intent.taking] = InterruptedImport(sequence: entry.sequence, intent: intent)
       case .returning(let back):
-        returns[back.place.taking] = OpenReturn(sequence: entry.sequence, back: back)
+        returns[back.place.taking] = InterruptedReturn(sequence: entry.sequence, back: back)
       case .stored, .duplicate, .abandoned, .returned:
-        takings[entry.fact.taking] = nil
+        imports[entry.fact.taking] = nil
         returns[entry.fact.taking] = nil
       case .trashed, .restored, .purged:
         break
@@ -81,10 +81,10 @@ package struct Replay {
         changes = []
       }
     }
-    let open = OpenWork(
-      takings: takings.values.sorted { $0.sequence < $1.sequence },
+    let open = InterruptedWork(
+      imports: imports.values.sorted { $0.sequence < $1.sequence },
       returns: returns.values.sorted { $0.sequence < $1.sequence })
-    let firsts = [open.takings.first?.sequence, open.returns.first?.sequence]
+    let firsts = [open.imports.first?.sequence, open.returns.first?.sequence]
     let position = firsts.compactMap { $0.map { $0 - 1 } }.min() ?? last
     if last > start { try catalog.apply(changes, manifestPosition: max(start, position)) }
     return open

@@ -28,7 +28,7 @@ struct ReturnRecovery {
     if try isInStore(back.digest) { return abandoned(back) }
     guard let (folder, file) = try open(back), try library.digest(of: file) == back.digest else {
       report.warning(
-        "The return of “\(SourcePlace(back.place).path.printable)” was interrupted. Its original "
+        "The return of “\(SourceFile(back.place).path.printable)” was interrupted. Its original "
           + "\(back.digest) is no longer in the library, and its place now holds something else, "
           + "or nothing.")
       // It was there, and its owner has moved or changed it since.

@@ -28,12 +28,12 @@ final class UnrecordedOriginals {
   private let library: IngestLibrary
   private var entries: [Entry]?
   /// The number of open imports of files with the same size and time.
-  private let takings: [Trait: Int]
+  private let intents: [Trait: Int]
 
-  /// - Parameter takings: all open imports.
-  init(_ library: IngestLibrary, takings: [ManifestFact.Intent]) {
+  /// - Parameter intents: all open imports.
+  init(_ library: IngestLibrary, intents: [ManifestFact.Intent]) {
     self.library = library
-    self.takings = Dictionary(takings.map { (Trait($0.identity), 1) }, uniquingKeysWith: +)
+    self.intents = Dictionary(intents.map { (Trait($0.identity), 1) }, uniquingKeysWith: +)
   }
 
   /// Takes the original that an import stored out of the list.
@@ -47,7 +47,7 @@ final class UnrecordedOriginals {
   ///   - source: the source, if it is in its place unchanged.
   ///   - recorded: what recovery recorded so far, and the catalog gets later.
   /// - Returns: its digest; `nil` if there is none, or it is not whole.
-  func take(
+  func claim(
     for intent: ManifestFact.Intent, source: Descriptor?, except recorded: [Digest: AssetID]
   ) throws(IngestError) -> Digest? {
     let ofSize = try all().filter {
@@ -76,7 +76,7 @@ final class UnrecordedOriginals {
     if let same = ofTime.first(where: { $0.identity.inode == intent.identity.inode }) {
       return same.digest
     }
-    let isOnlyOne = ofTime.count == 1 && takings[Trait(intent.identity), default: 0] <= 1
+    let isOnlyOne = ofTime.count == 1 && intents[Trait(intent.identity), default: 0] <= 1
     return isOnlyOne ? ofTime.first?.digest : nil
   }
 

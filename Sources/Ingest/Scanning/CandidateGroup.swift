@@ -17,15 +17,15 @@ struct CandidateGroup {
   ///
   /// - Returns: how each ended.
   @discardableResult
-  mutating func take(by handOff: HandOff) throws(IngestError) -> [Group.Ending] {
+  mutating func importFiles(by importer: Importer) throws(IngestError) -> [ImportGroup.Outcome] {
     let clock = ContinuousClock()
     let start = clock.now
     let wasFull = candidates.count >= size.files
     let taken = candidates
     candidates = []
     bytes = 0
-    let endings = try handOff.take(taken)
+    let outcomes = try importer.importFiles(taken)
     size.learn(wasFull: wasFull, duration: clock.now - start)
-    return endings
+    return outcomes
   }
 }

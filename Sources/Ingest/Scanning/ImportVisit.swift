@@ -9,7 +9,7 @@ final class ImportVisit {
   private let library: IngestLibrary
   private let report: any IngestReport
   private let source: IngestSource
-  private let handOff: HandOff
+  private let importer: Importer
   /// The path relative to the source; empty for the source itself.
   private let path: BytePath
   private let rules: SourceRules
@@ -38,7 +38,7 @@ final class ImportVisit {
       configuration.duplicates = .keep
       source = try IngestSource(configuration)
       rules = SourceRules(configuration)
-      handOff = try HandOff(
+      importer = try Importer(
         library: library, source: source, report: report, isStopped: isStopped)
     } catch {
       report.file(FileEvent(path: path, outcome: .failed, reason: error.message))
@@ -70,17 +70,17 @@ final class ImportVisit {
   }
 
   /// Imports the file, or all files in the folder that the rules accept.
-  func take(isStopped: () -> Bool) throws(IngestError) {
+  func run(isStopped: () -> Bool) throws(IngestError) {
     if path.isEmpty {
       try walk(isStopped: isStopped)
     } else {
-      try takeNamed(isStopped: isStopped)
+      try importNamed(isStopped: isStopped)
     }
-    try group.take(by: handOff)
-    try handOff.finish()
+    try group.importFiles(by: importer)
+    try importer.finish()
   }
 
-  private func takeNamed(isStopped: () -> Bool) throws(IngestError) {
+  private func importNamed(isStopped: () -> Bool) throws(IngestError) {
     let status: FileStatus
     do throws(FileError) {
       status = try source.folder.openParent(of: path).status(of: path.lastComponent)
@@ -92,9 +92,9 @@ final class ImportVisit {
     case .regular: try add(path, status.identity, isWalked: false)
     case .folder: try walk(isStopped: isStopped)
     case .link:
-      try handOff.note(failed(path, "It is a symbolic link: name the file that it points to."))
+      try importer.note(failed(path, "It is a symbolic link: name the file that it points to."))
     case .fifo, .socket, .device:
-      try handOff.note(failed(path, "It is not a regular file."))
+      try importer.note(failed(path, "It is not a regular file."))
     }
   }
 
@@ -103,17 +103,17 @@ final class ImportVisit {
     do throws(FileError) {
       scan = try SourceScan(
         folderToWalk(), rules: rules, isRecursive: true,
-        fence: library.fence(keepsOffOthers: false))
+        exclusion: library.exclusion(keepsOffOthers: false))
     } catch {
-      return try handOff.note(failed(path, error.message))
+      return try importer.note(failed(path, error.message))
     }
     while !isStopped(), let entry = scan.next() {
       let inner = path.appending(entry.path)
       switch entry {
       case .file(_, let identity): try add(inner, identity, isWalked: true)
-      case .ignored(_, let rule): try handOff.note(ignored(inner, rule))
+      case .ignored(_, let rule): try importer.note(ignored(inner, rule))
       case .unreadable(_, let error):
-        try handOff.note(failed(inner, error.message))
+        try importer.note(failed(inner, error.message))
       }
     }
   }
@@ -137,7 +137,7 @@ final class ImportVisit {
     var candidate = Candidate(path: path, identity: identity, known: known, isNamed: true)
     candidate.verifiesOriginal = !isWalked
     group.add(candidate)
-    if group.isFull { try group.take(by: handOff) }
+    if group.isFull { try group.importFiles(by: importer) }
   }
 
   private func ignored(_ path: BytePath, _ rule: String) -> Sighting {

@@ -10,7 +10,7 @@ enum Finding {
   /// Its bytes are safe, but a kill came before its source was removed.
   case awaitsRemoval(Sighting, Candidate)
   /// Unchanged; nothing to report.
-  case settled
+  case unchanged
   /// Known and no longer there; has the state to record if that is believed.
   case missing(Sighting)
   /// Changed; to be recorded and reported.
@@ -90,7 +90,7 @@ struct SourceComparison {
       return Self.finding(path, identity, known, now: now)
     case .ignored(let path, let rule):
       if path.bytes.last == UInt8(ascii: "/") { blindFolder = path }
-      if known?.state == .ignored { return .settled }
+      if known?.state == .ignored { return .unchanged }
       return .changed(sighting(path, .ignored, asset: known?.asset, reason: rule))
     case .unreadable(let path, let error):
       if path.bytes.last == UInt8(ascii: "/") { blindFolder = path }
@@ -111,13 +111,13 @@ struct SourceComparison {
     switch known.state {
     case .imported, .duplicate:
       // Its asset was deleted permanently; nobody asked for its file.
-      guard known.asset != nil else { return .settled }
+      guard known.asset != nil else { return .unchanged }
       if known.awaitsRemoval { return .awaitsRemoval(known, candidate) }
-      return isTouched ? .candidate(candidate) : .settled
+      return isTouched ? .candidate(candidate) : .unchanged
     case .rejected:
-      return isTouched ? .candidate(candidate) : .settled
+      return isTouched ? .candidate(candidate) : .unchanged
     case .returned:
-      return .settled
+      return .unchanged
     case .gone where known.asset != nil:
       if isTouched { return .candidate(candidate) }
       // Back unchanged, for example on a disk that was away.
@@ -188,7 +188,7 @@ extension SourceComparison {
     do throws(FileError) {
       scan = try SourceScan(
         source.folder, rules: SourceRules(configuration), isRecursive: configuration.recursive,
-        fence: library.fence())
+        exclusion: library.exclusion())
     } catch {
       throw IngestError(.source, error.message, path: source.root, cause: error)
     }

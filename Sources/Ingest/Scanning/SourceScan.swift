@@ -34,18 +34,18 @@ struct SourceScan {
   private let rules: SourceRules
   private let isRecursive: Bool
   /// Libraries are never walked into.
-  private let fence: LibraryFence
+  private let exclusion: LibraryExclusion
   private var levels: [Level] = []
   /// Entries found while a folder was opened, returned first.
   private var pending: [ScannedEntry] = []
 
   /// Starts at a folder of the source.
   ///
-  /// - Parameter fence: what to skip.
+  /// - Parameter exclusion: what to skip.
   init(
-    _ folder: Descriptor, rules: SourceRules, isRecursive: Bool, fence: LibraryFence
+    _ folder: Descriptor, rules: SourceRules, isRecursive: Bool, exclusion: LibraryExclusion
   ) throws(FileError) {
-    self.fence = fence
+    self.exclusion = exclusion
     self.rules = rules
     self.isRecursive = isRecursive
     levels = [try Self.level(folder, path: BytePath(bytes: []))]
@@ -81,7 +81,7 @@ struct SourceScan {
           return .ignored(shown, rule: "a folder, and the source is not recursive")
         }
         let inner = try Descriptor.openFolder(name, in: folder, followsLinks: false)
-        guard try !fence.contains(inner) else { return .ignored(shown, rule: "a library") }
+        guard try !exclusion.contains(inner) else { return .ignored(shown, rule: "a library") }
         levels.append(try Self.level(inner, path: path))
         return nil
       case .link: return .ignored(path, rule: "a symbolic link")

@@ -10,8 +10,8 @@ final class SourceVisit {
   private let library: IngestLibrary
   private let report: any IngestReport
   private let source: IngestSource
-  private let handOff: HandOff
-  private let interlude: Interlude
+  private let importer: Importer
+  private let interleaved: InterleavedWork
   private var group = CandidateGroup()
   /// Complete only if unchanged until `settledAt`, one settle window after the last was seen.
   private var fresh: [Candidate] = []
@@ -24,15 +24,15 @@ final class SourceVisit {
   /// - Throws: `IngestError` of code `source` if it is missing or not what it was.
   init(
     _ configuration: SourceConfiguration, library: IngestLibrary, report: any IngestReport,
-    interlude: Interlude = .none, isStopped: @escaping @Sendable () -> Bool
+    interleaved: InterleavedWork = .none, isStopped: @escaping @Sendable () -> Bool
   ) throws(IngestError) {
     self.configuration = configuration
     self.library = library
     self.report = report
-    self.interlude = interlude
+    self.interleaved = interleaved
     source = try IngestSource.open(configuration, for: library)
     do throws(FileError) {
-      handOff = try HandOff(
+      importer = try Importer(
         library: library, source: source, report: report, isStopped: isStopped)
     } catch {
       throw IngestSource.missing(configuration, error)
@@ -45,10 +45,10 @@ final class SourceVisit {
     let now = Timestamp.now
     var comparison = try SourceComparison(
       of: source, configuration: configuration, with: library, now: now)
-    var missing = MissingShare(allowed: configuration.maxMissing, renames: handOff.renames)
+    var missing = MissingFiles(allowed: configuration.maxMissing, renames: importer.renames)
     while !isStopped(), let finding = try comparison.next() {
       switch finding {
-      case .settled:
+      case .unchanged:
         break
       case .candidate(let candidate):
         if isFresh(candidate, now: now) {
@@ -56,49 +56,49 @@ final class SourceVisit {
           settledAt = ContinuousClock().now + configuration.settle.duration
         } else {
           group.add(candidate)
-          if group.isFull { try takeGroup() }
+          if group.isFull { try importGroup() }
         }
       case .awaitsRemoval(let sighting, let candidate):
-        if try !handOff.finishRemoval(of: sighting) { group.add(candidate) }
+        if try !importer.finishRemoval(of: sighting) { group.add(candidate) }
       case .missing(let sighting):
         missing.add(sighting.path)
       case .changed(let sighting):
-        try handOff.note(sighting)
+        try importer.note(sighting)
       case .restored(let sighting):
-        try handOff.noteRestored(sighting)
+        try importer.recordRestored(sighting)
       }
     }
-    if !isStopped() { try group.take(by: handOff) }
+    if !isStopped() { try group.importFiles(by: importer) }
     // An interrupted scan does not know how many files there should be.
     if !isStopped() {
-      refusal = try handOff.settle(
+      refusal = try importer.recordMissing(
         missing, of: comparison.expected, configuration: configuration)
     }
-    try handOff.finish()
+    try importer.finish()
   }
 
   /// Waits for the end of the settle window and imports files unchanged in it.
-  func takeSettled(isStopped: @Sendable () -> Bool) throws(IngestError) {
+  func importSettled(isStopped: @Sendable () -> Bool) throws(IngestError) {
     guard !fresh.isEmpty else { return }
     while ContinuousClock().now < settledAt, !isStopped() {
-      if interlude.isDue() { try interlude.run() }
+      if interleaved.isDue() { try interleaved.run() }
       usleep(20_000)
     }
     for candidate in fresh {
       if isStopped() { break }
-      group.add(settled(candidate))
-      if group.isFull { try takeGroup() }
+      group.add(requiringQuiet(candidate))
+      if group.isFull { try importGroup() }
     }
-    if !isStopped() { try group.take(by: handOff) }
-    try handOff.finish()
+    if !isStopped() { try group.importFiles(by: importer) }
+    try importer.finish()
   }
 
   /// Imports the collected files; then, with the catalog up to date, other work may run.
-  private func takeGroup() throws(IngestError) {
-    try group.take(by: handOff)
-    guard interlude.isDue() else { return }
-    try handOff.finish()
-    try interlude.run()
+  private func importGroup() throws(IngestError) {
+    try group.importFiles(by: importer)
+    guard interleaved.isDue() else { return }
+    try importer.finish()
+    try interleaved.run()
   }
 
   /// Whether a file's ctime is within the settle window, or in the future.
@@ -110,7 +110,7 @@ final class SourceVisit {
 
   /// Prepares a candidate for its second look: its whole identity must be unchanged, which
   /// `Examination` checks by size, inode and both times.
-  private func settled(_ candidate: Candidate) -> Candidate {
+  private func requiringQuiet(_ candidate: Candidate) -> Candidate {
     var candidate = candidate
     candidate.mustBeQuiet = true
     return candidate

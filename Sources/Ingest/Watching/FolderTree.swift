@@ -11,21 +11,21 @@ struct FolderTree {
   private let node: FileStatus
   private let rules: SourceRules
   private let isRecursive: Bool
-  private let fence: LibraryFence
+  private let exclusion: LibraryExclusion
   private let inotify: Inotify
   private var paths: [Inotify.Watch: BytePath] = [:]
   private var watches: [BytePath: Inotify.Watch] = [:]
   private static let top = BytePath(bytes: [])
 
   init(
-    _ source: Descriptor, configuration: SourceConfiguration, fence: LibraryFence,
+    _ source: Descriptor, configuration: SourceConfiguration, exclusion: LibraryExclusion,
     inotify: Inotify
   ) throws(FileError) {
     root = configuration.path
     node = try source.status()
     rules = SourceRules(configuration)
     isRecursive = configuration.recursive
-    self.fence = fence
+    self.exclusion = exclusion
     self.inotify = inotify
   }
 
@@ -67,7 +67,7 @@ struct FolderTree {
     rest: inout [(parent: Descriptor, path: BytePath)], into dirty: inout DirtyPaths
   ) throws(FileError) {
     let status = try folder.status()
-    if try fence.contains(folder) { return }
+    if try exclusion.contains(folder) { return }
     if status.device != node.device || path.isEmpty,
       let name = try folder.fileSystem().networkName
     {

@@ -6,7 +6,7 @@ struct SourceRescan {
   /// Whether it has a reason other than the interval.
   let isSpecial: Bool
   var spent = Duration.zero
-  var missing: MissingShare
+  var missing: MissingFiles
   /// Whether files were skipped because too many wait.
   var isCut = false
 

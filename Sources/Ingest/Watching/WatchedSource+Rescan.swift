@@ -8,7 +8,7 @@ extension WatchedSource {
   /// Does a piece of a scan of the source, if one is due.
   ///
   /// - Returns: whether more of it is left.
-  func lookThrough(_ now: Instant) throws(IngestError) -> Bool {
+  func continueRescan(_ now: Instant) throws(IngestError) -> Bool {
     if scan == nil {
       guard now >= schedule.next, try begin(now) else { return false }
     }
@@ -46,8 +46,8 @@ extension WatchedSource {
         of: opened.source, configuration: configuration, with: library, now: .now)
       scan = SourceRescan(
         comparison: comparison, isFull: isFull, isSpecial: isSpecial,
-        missing: MissingShare(
-          allowed: configuration.maxMissing, renames: opened.handOff.renames))
+        missing: MissingFiles(
+          allowed: configuration.maxMissing, renames: opened.importer.renames))
       return true
     } catch let error where error.code == .source {
       try leave(error.message)
@@ -56,12 +56,12 @@ extension WatchedSource {
   }
 
   private func end(_ scan: SourceRescan, in opened: Opened) throws(IngestError) {
-    let refusal = try opened.handOff.settle(
+    let refusal = try opened.importer.recordMissing(
       scan.missing, of: scan.comparison.expected, configuration: configuration)
     if let refusal, !isRefusalTold { report.warning(refusal.message) }
     isRefusalTold = refusal != nil
-    try opened.handOff.flush()
-    opened.handOff.removeEmptyFolders(unchangedFor: Self.folderRest)
+    try opened.importer.flush()
+    opened.importer.removeEmptyFolders(unchangedFor: Self.folderRest)
     let now = ContinuousClock().now
     schedule.end(now, duration: scan.spent)
     if scan.isCut { schedule.demand(now + .seconds(2), isSpecial: false) }
@@ -74,7 +74,7 @@ extension WatchedSource {
     _ finding: Finding, _ scan: inout SourceRescan, in opened: Opened, now: Instant
   ) throws(IngestError) {
     switch finding {
-    case .settled:
+    case .unchanged:
       break
     case .candidate(let candidate), .awaitsRemoval(_, let candidate):
       if !scan.isFull, hasFailed(candidate) { break }
@@ -92,7 +92,7 @@ extension WatchedSource {
       try note(sighting, scan, in: opened, now: now)
     case .restored(let sighting):
       if sighting.identity != nil || !isThere(sighting.path, in: opened) {
-        try opened.handOff.noteRestored(sighting)
+        try opened.importer.recordRestored(sighting)
       }
     }
   }
@@ -112,7 +112,7 @@ extension WatchedSource {
       }
       if known?.state == .failed, known?.reason == sighting.reason { return }
     }
-    try opened.handOff.note(sighting)
+    try opened.importer.note(sighting)
   }
 
   private func isThere(_ path: BytePath, in opened: Opened) -> Bool {

@@ -11,7 +11,7 @@ extension WatchedSource {
   ) throws(IngestError) {
     guard let status = try status(of: path, in: opened) else { return }
     guard status.kind == .regular else { return try noteIgnored(path, status.kind, in: opened) }
-    if table.isFull, table[path] == nil { return crowd(now) }
+    if table.isFull, table[path] == nil { return noteTooManyPaths(now) }
     let entry = table.arm(
       path, change, status.identity, age: Self.age(status.identity), now: now)
     if table.isLate(entry, now: now) {
@@ -63,11 +63,11 @@ extension WatchedSource {
     }
     let known = try known(path)
     if known?.state == .ignored { return }
-    try opened.handOff.note(
+    try opened.importer.note(
       Sighting(
         source: configuration.path, path: path, state: .ignored, asset: known?.asset,
         reason: rule, seenAt: .now))
-    try opened.handOff.flush()
+    try opened.importer.flush()
   }
 
   /// Reports once that a file takes longer than one window.
@@ -76,17 +76,17 @@ extension WatchedSource {
   ) throws(IngestError) {
     let known = try known(path)
     if known?.state == .settling { return }
-    try opened.handOff.note(
+    try opened.importer.note(
       Sighting(
         source: configuration.path, path: path, state: .settling, identity: identity,
         asset: known?.asset, reason: "It keeps changing.", seenAt: .now))
-    try opened.handOff.flush()
+    try opened.importer.flush()
   }
 
   private func noteGone(_ path: BytePath, in opened: Opened) throws(IngestError) {
     guard let sighting = try known(path), sighting.state == .settling else { return }
-    try opened.handOff.note(sighting.gone(at: .now))
-    try opened.handOff.flush()
+    try opened.importer.note(sighting.gone(at: .now))
+    try opened.importer.flush()
   }
 
   // MARK: Importing
@@ -94,22 +94,22 @@ extension WatchedSource {
   /// Imports one group of files whose wait is over.
   ///
   /// - Returns: whether more are due.
-  func takeDue(_ now: Instant) throws(IngestError) -> Bool {
+  func importDue(_ now: Instant) throws(IngestError) -> Bool {
     var taken: [BytePath: SettlingTable.Entry] = [:]
     while !group.isFull, let (path, entry) = table.popDue(now: now) {
       guard let opened = try open() else { return false }
       if try look(path, entry, in: opened, now: now) { taken[path] = entry }
     }
     guard !taken.isEmpty, let opened else { return table.hasReady }
-    let endings = try group.take(by: opened.handOff)
+    let outcomes = try group.importFiles(by: opened.importer)
     let later = ContinuousClock().now
-    for ending in endings where ending.state == .settling {
-      let path = ending.candidate.path
+    for outcome in outcomes where outcome.state == .settling {
+      let path = outcome.candidate.path
       // A change in the meantime has already armed it with its new state.
       guard let entry = taken[path], table[path] == nil,
         let status = try status(of: path, in: opened)
       else { continue }
-      table.rearm(path, entry, status.identity, isTold: ending.isNews, now: later)
+      table.rearm(path, entry, status.identity, isTold: outcome.isNews, now: later)
     }
     return true
   }
@@ -123,17 +123,17 @@ extension WatchedSource {
     let finding = SourceComparison.finding(
       path, entry.identity, try known(path), now: .now)
     switch finding {
-    case .settled, .changed, .missing:
+    case .unchanged, .changed, .missing:
       return false
     case .restored(let sighting):
-      opened.handOff.noteQuietly(sighting)
+      opened.importer.recordSilently(sighting)
       return false
     case .awaitsRemoval(let sighting, let candidate):
-      if try opened.handOff.finishRemoval(of: sighting) { return false }
+      if try opened.importer.finishRemoval(of: sighting) { return false }
       add(candidate, entry)
       return true
     case .candidate(let candidate):
-      if isGivenBack(candidate, entry) { return false }
+      if wasPutBack(candidate, entry) { return false }
       add(candidate, entry)
       return true
     }
@@ -154,7 +154,7 @@ extension WatchedSource {
   }
 
   /// Whether this program failed to import a file and renamed it back: only rescans retry it.
-  private func isGivenBack(_ candidate: Candidate, _ entry: SettlingTable.Entry) -> Bool {
+  private func wasPutBack(_ candidate: Candidate, _ entry: SettlingTable.Entry) -> Bool {
     guard entry.change == .movedIn, let known = candidate.known, known.state == .failed
     else { return false }
     return known.identity?.isSameFile(as: candidate.identity) == true

@@ -3,7 +3,7 @@ import Configuration
 import Files
 import PipelineModel
 
-/// One source of a watch, from kernel events to the hand-off.
+/// One source of a watch, from kernel events to the import.
 ///
 /// Confined to one thread, which calls `work` whenever something may be due. The source is kept
 /// open only while there is work: an open folder prevents unmounting.
@@ -15,14 +15,14 @@ final class WatchedSource {
     /// The source is missing; when to look for it again.
     case away(Instant)
     /// By kernel events.
-    case watched(FolderWatch)
+    case watched(FolderWatcher)
     /// By scanning it.
     case polled
   }
 
   struct Opened {
     let source: IngestSource
-    let handOff: HandOff
+    let importer: Importer
   }
 
   let configuration: SourceConfiguration
@@ -80,9 +80,9 @@ final class WatchedSource {
       if now >= moment { try look(now) }
       if case .away = phase { return false }
     }
-    try hear(now)
-    var isBusy = try takeDue(now)
-    if try lookThrough(now) { isBusy = true }
+    try drainEvents(now)
+    var isBusy = try importDue(now)
+    if try continueRescan(now) { isBusy = true }
     if isBusy { lastWork = ContinuousClock().now } else { try rest(now) }
     return isBusy
   }
@@ -99,13 +99,13 @@ final class WatchedSource {
   }
 
   /// Requests a scan, because what was due when the disk was full is forgotten.
-  func lookAgain() { schedule.demand(ContinuousClock().now, isSpecial: true) }
+  func requestRescan() { schedule.demand(ContinuousClock().now, isSpecial: true) }
 
   /// Commits everything to the catalog.
-  func flush() throws(IngestError) { try opened?.handOff.flush() }
+  func flush() throws(IngestError) { try opened?.importer.flush() }
 
   func finish() throws(IngestError) {
-    try opened?.handOff.finish()
+    try opened?.importer.finish()
     opened = nil
   }
 
@@ -115,9 +115,9 @@ final class WatchedSource {
     lastRest = now
     // The kernel does not report the removal of an open folder.
     guard isInPlace(opened.source) else { return try leave(Self.removed(configuration)) }
-    try opened.handOff.flush()
+    try opened.importer.flush()
     guard now - lastWork >= idleTime else { return }
-    opened.handOff.removeEmptyFolders(unchangedFor: Self.folderRest)
+    opened.importer.removeEmptyFolders(unchangedFor: Self.folderRest)
     self.opened = nil
   }
 
@@ -155,7 +155,7 @@ final class WatchedSource {
   private func open(_ source: IngestSource) throws(FileError) -> Opened {
     let opened = Opened(
       source: source,
-      handOff: try HandOff(
+      importer: try Importer(
         library: library, source: source, report: report, isStopped: isStopped))
     self.opened = opened
     lastWork = ContinuousClock().now
@@ -193,12 +193,12 @@ final class WatchedSource {
   }
 
   private func watch(_ source: IngestSource) throws(IngestError) {
-    let fence = try translating { try library.fence() }
+    let exclusion = try translating { try library.exclusion() }
     do throws(FileError) {
       if let name = try source.folder.fileSystem().networkName { return poll(.silent(name)) }
       let wakeup = wakeup
-      let watch = try FolderWatch(
-        source.folder, configuration: configuration, fence: fence,
+      let watch = try FolderWatcher(
+        source.folder, configuration: configuration, exclusion: exclusion,
         onChange: { wakeup.wake() })
       phase = .watched(watch)
       report.watch(.watched(source: configuration.path, folders: watch.count))
@@ -225,7 +225,7 @@ final class WatchedSource {
 
   /// Gives up a missing source: nothing is inferred about its files.
   func leave(_ reason: String) throws(IngestError) {
-    try opened?.handOff.flush()
+    try opened?.importer.flush()
     opened = nil
     scan = nil
     table.removeAll()
@@ -238,15 +238,15 @@ final class WatchedSource {
   // MARK: Events
 
   /// Makes files wait that the kernel reports.
-  private func hear(_ now: Instant) throws(IngestError) {
+  private func drainEvents(_ now: Instant) throws(IngestError) {
     guard case .watched(let watch) = phase else { return }
-    let dirty = watch.take()
+    let dirty = watch.consumeChanges()
     if dirty.overflows > 0 {
       overflows += dirty.overflows
       report.watch(.overflowed(source: configuration.path, times: overflows))
       schedule.demand(now, isSpecial: true)
     }
-    if dirty.isCut { crowd(now) }
+    if dirty.isCut { noteTooManyPaths(now) }
     switch dirty.end {
     case nil: break
     case .rootIsGone:
@@ -261,7 +261,7 @@ final class WatchedSource {
   }
 
   /// Handles more paths than can be kept.
-  func crowd(_ now: Instant) {
+  func noteTooManyPaths(_ now: Instant) {
     report.watch(.crowded(source: configuration.path))
     schedule.demand(now, isSpecial: true)
   }

@@ -64,12 +64,12 @@ final class HostInbox: Sendable {
       let count = try input.read(into: buffer)
       if count == 0 { return }
       lines.add(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-      while let line = lines.next() { take(line) }
+      while let line = lines.next() { receive(line) }
       if lines.count > HostMessage.longestLine { return }
     }
   }
 
-  private func take(_ line: [UInt8]) {
+  private func receive(_ line: [UInt8]) {
     // Undecodable lines are answered like unknown messages.
     let message = (try? JSONText.decode(HostMessage.self, from: line)) ?? .unknown("")
     guard case .cancel(let job) = message else {

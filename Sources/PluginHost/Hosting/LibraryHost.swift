@@ -14,8 +14,8 @@ struct LibraryHost {
   /// Reserves standard output for the protocol; what the library prints goes to standard error.
   init() throws(FileError) {
     let name = BytePath("standard output")
-    answers = AnswerWriter(try OwnProcess.duplicate(STDOUT_FILENO, path: name))
-    try OwnProcess.replace(STDOUT_FILENO, by: STDERR_FILENO)
+    answers = AnswerWriter(try CurrentProcess.duplicate(STDOUT_FILENO, path: name))
+    try CurrentProcess.replace(STDOUT_FILENO, by: STDERR_FILENO)
   }
 
   /// Serves a plugin until the host is gone.
@@ -25,7 +25,7 @@ struct LibraryHost {
   func run(library path: BytePath, refusal: PluginFailure?) throws(FileError) -> Never {
     let loaded = refusal.map { .failure($0) } ?? load(path)
     try inbox.read(from: Descriptor(takingOver: STDIN_FILENO, path: "standard input"))
-    var instance: PluginInstance?
+    var instance: LibraryInstance?
     while true { serveNext(loaded, &instance) }
   }
 
@@ -33,33 +33,33 @@ struct LibraryHost {
   // github.com/swiftlang/swift/pull/86644.
   @inline(never)
   private func serveNext(
-    _ loaded: Result<LibraryCarrier, PluginFailure>, _ instance: inout PluginInstance?
+    _ loaded: Result<LibraryBackend, PluginFailure>, _ instance: inout LibraryInstance?
   ) {
     let message = inbox.next()
     switch loaded {
     case .failure(let failure): answers.write(.failed(failure))
-    case .success(let carrier): serve(message, carrier, &instance)
+    case .success(let backend): serve(message, backend, &instance)
     }
     inbox.isDone()
   }
 
-  private func load(_ path: BytePath) -> Result<LibraryCarrier, PluginFailure> {
+  private func load(_ path: BytePath) -> Result<LibraryBackend, PluginFailure> {
     do throws(PluginFailure) {
-      return .success(try LibraryCarrier(checked: path))
+      return .success(try LibraryBackend(checked: path))
     } catch {
       return .failure(error)
     }
   }
 
   private func serve(
-    _ message: HostMessage, _ carrier: LibraryCarrier, _ instance: inout PluginInstance?
+    _ message: HostMessage, _ backend: LibraryBackend, _ instance: inout LibraryInstance?
   ) {
     switch message {
     case .hello:
-      answers.write(.manifest(protocol: HostMessage.currentProtocol, carrier.manifest))
+      answers.write(.manifest(protocol: HostMessage.currentProtocol, backend.manifest))
     case .create(let options):
       do throws(PluginFailure) {
-        instance = try carrier.makeInstance(options: options)
+        instance = try backend.makeLibraryInstance(options: options)
         answers.write(.created)
       } catch {
         answers.write(.failed(error))
@@ -76,7 +76,7 @@ struct LibraryHost {
     }
   }
 
-  private func process(_ request: PluginRequest, on instance: PluginInstance?) {
+  private func process(_ request: PluginRequest, on instance: LibraryInstance?) {
     guard let instance else {
       let failure = PluginFailure(.environment, "A job was sent before “create”.")
       return answers.write(.result(job: request.job, .failed(failure)))

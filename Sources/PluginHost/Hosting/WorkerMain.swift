@@ -26,11 +26,11 @@ package enum WorkerMain {
 
   private static func run(_ launch: WorkerLaunch) -> Never {
     do {
-      OwnProcess.endWithParent(launch.parent)
+      CurrentProcess.endWithParent(launch.parent)
       if let group = launch.group { try ControlGroup.enter(group) }
       // If this fails, as with a read-only /proc, the limits still hold.
-      try? OwnProcess.offerToBeEnded()
-      try OwnProcess.enter(launch.folder)
+      try? CurrentProcess.offerToBeEnded()
+      try CurrentProcess.enter(launch.folder)
       try launch.limits.apply()
       switch launch.plugin {
       case .library(let path):

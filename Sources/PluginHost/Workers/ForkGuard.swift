@@ -54,8 +54,8 @@ final class ForkGuard: Sendable {
 final class ForkCount: Sendable {
   private enum Stage {
     /// The worker has not sent its listener yet.
-    case waiting(ForkQuestions)
-    case asking(ForkQuestions)
+    case waiting(ForkRequests)
+    case asking(ForkRequests)
     /// The worker can't be listened to.
     case over
   }
@@ -76,7 +76,7 @@ final class ForkCount: Sendable {
   /// No recount for this long after a refusal, so that endless requests cost nothing.
   private static let pause = Duration.milliseconds(10)
 
-  init(_ worker: Int32, _ limits: WorkerLimits, _ questions: ForkQuestions) {
+  init(_ worker: Int32, _ limits: WorkerLimits, _ questions: ForkRequests) {
     self.worker = worker
     self.limits = limits
     state = Mutex(State(stage: .waiting(questions)))
@@ -91,7 +91,7 @@ final class ForkCount: Sendable {
   }
 
   /// Returns and clears whether threads or processes were refused since the last call.
-  func takeRefusals() -> (threads: Bool, processes: Bool) {
+  func consumeRefusals() -> (threads: Bool, processes: Bool) {
     state.withLock { state in
       defer { state.hasRefused = (false, false) }
       return state.hasRefused
@@ -105,7 +105,7 @@ final class ForkCount: Sendable {
   func answer(hasQuestion: Bool) -> Bool {
     switch state.withLock({ $0.stage }) {
     case .waiting(let questions):
-      let word = hasQuestion ? questions.takeWord() : nil
+      let word = hasQuestion ? questions.receiveMessage() : nil
       state.withLock { state in
         if case .listener(let listener)? = word {
           state.stage = .asking(listener)
@@ -127,8 +127,8 @@ final class ForkCount: Sendable {
     }
   }
 
-  private func allows(_ kind: ForkQuestions.Kind) -> Bool {
-    if take(kind) { return true }
+  private func allows(_ kind: ForkRequests.Kind) -> Bool {
+    if reserve(kind) { return true }
     let now = ContinuousClock().now
     if let refusedAt = state.withLock({ $0.refusedAt }), now - refusedAt < Self.pause {
       return false
@@ -138,7 +138,7 @@ final class ForkCount: Sendable {
       state.room.threads = max(0, limits.threads - usage.threads)
       state.room.processes = max(0, limits.processes - usage.processes)
     }
-    if take(kind) { return true }
+    if reserve(kind) { return true }
     state.withLock { state in
       state.refusedAt = now
       switch kind {
@@ -150,7 +150,7 @@ final class ForkCount: Sendable {
   }
 
   /// Takes room for a thread, or for a process and its first thread.
-  private func take(_ kind: ForkQuestions.Kind) -> Bool {
+  private func reserve(_ kind: ForkRequests.Kind) -> Bool {
     state.withLock { state in
       guard state.room.threads > 0, kind == .thread || state.room.processes > 0 else {
         return false

@@ -10,7 +10,7 @@ struct HiddenMemory {
   /// Records a sample.
   ///
   /// - Returns: whether memory was hidden in this and enough preceding samples.
-  mutating func look(isHidden: Bool) -> Bool {
+  mutating func note(isHidden: Bool) -> Bool {
     looks = isHidden ? looks + 1 : 0
     return looks >= Self.enough
   }

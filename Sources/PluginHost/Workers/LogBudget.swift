@@ -5,7 +5,7 @@ struct LogBudget {
   private var bytes = 64 << 10
 
   /// Whether to pass a line on; each costs its length and a little.
-  mutating func take(_ line: String) -> Bool {
+  mutating func spend(_ line: String) -> Bool {
     guard bytes > 0 else { return false }
     bytes -= line.utf8.count + 64
     return true

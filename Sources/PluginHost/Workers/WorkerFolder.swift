@@ -30,11 +30,11 @@ package struct WorkerFolder: Sendable {
   }
 
   func record(_ process: Int32) throws(FileError) {
-    guard let record = WorkerRecord(process), let text = try? JSONText.encode(record) else {
+    guard let record = WorkerPIDFile(process), let text = try? JSONText.encode(record) else {
       return
     }
     let file = try Descriptor.open(
-      WorkerRecord.name, in: folder, flags: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600)
+      WorkerPIDFile.name, in: folder, flags: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600)
     try file.write(Array(text.utf8))
   }
 

@@ -15,11 +15,11 @@ final class WorkerProcess: Sendable {
     /// A line of standard error.
     case log(String)
     /// Output that is not a message; worded to follow “returned an answer”.
-    case nonsense(String)
+    case malformed(String)
     /// Its standard output was closed; its end may follow.
     case closed
     /// The worker and its whole group are gone; the last event.
-    case ended(ChildProcess.Ending)
+    case ended(ChildProcess.ExitStatus)
   }
 
   private struct State {
@@ -44,7 +44,7 @@ final class WorkerProcess: Sendable {
   private let limits: WorkerLimits
   private let mayFork: Bool
   private let forks: ForkCount
-  private let meter: Mutex<GroupMeter>
+  private let meter: Mutex<ProcessGroupMeter>
   private let hiddenMemory = Mutex(HiddenMemory())
   private let queue: DispatchQueue
   private let output: Descriptor
@@ -78,7 +78,7 @@ final class WorkerProcess: Sendable {
       throw FileError(.other, "A worker's launch can't be encoded.", path: nil)
     }
     // Divide the group, if possible, before any worker is in it.
-    _ = WorkerGroups.shared
+    _ = WorkerControlGroups.shared
     child = try Spawner.shared.start(
       ChildProcess.Start(
         program: program, arguments: ["pipeline", "worker", BytePath(text)],
@@ -89,7 +89,7 @@ final class WorkerProcess: Sendable {
     self.group = group
     self.limits = limits
     mayFork = launch.policy.processes
-    meter = Mutex(GroupMeter(group: child.id))
+    meter = Mutex(ProcessGroupMeter(group: child.id))
     self.queue = queue
     self.output = output.reading
     self.error = error.reading
@@ -97,9 +97,9 @@ final class WorkerProcess: Sendable {
     state = Mutex(State(input: input.writing))
   }
 
-  private static func questions() throws(FileError) -> (ForkQuestions, workerEnd: Descriptor) {
+  private static func questions() throws(FileError) -> (ForkRequests, workerEnd: Descriptor) {
     do throws(SandboxError) {
-      return try ForkQuestions.make()
+      return try ForkRequests.make()
     } catch {
       throw FileError(.other, error.message, path: nil)
     }
@@ -148,14 +148,14 @@ final class WorkerProcess: Sendable {
   /// - Parameter countsRefused: whether refused threads and processes count as one above the limit.
   func usage(countsRefused: Bool = true) -> ProcessUsage? {
     guard var usage = usageNow() else { return nil }
-    usage.hidesMemory = hiddenMemory.withLock { $0.look(isHidden: usage.hidesMemory) }
+    usage.hidesMemory = hiddenMemory.withLock { $0.note(isHidden: usage.hidesMemory) }
     return countsRefused ? addingRefused(to: usage) : usage
   }
 
   /// Raises threads or processes above the limit if any were refused since the last call.
   func addingRefused(to usage: ProcessUsage) -> ProcessUsage {
     var usage = usage
-    let refused = forks.takeRefusals()
+    let refused = forks.consumeRefusals()
     if refused.threads { usage.threads = max(usage.threads, limits.threads + 1) }
     if refused.processes { usage.processes = max(usage.processes, limits.processes + 1) }
     return usage
@@ -170,9 +170,9 @@ final class WorkerProcess: Sendable {
   }
 
   /// The bytes of deleted files on a folder's file system that it keeps open.
-  func namelessBytes(besides folder: WorkerFolder) throws(FileError) -> Int {
+  func unlinkedBytes(besides folder: WorkerFolder) throws(FileError) -> Int {
     let processes = mayFork ? ProcessStat.all(inGroup: child.id).map(\.id) : [child.id]
-    return NamelessFiles(of: processes, on: try folder.device()).bytes
+    return UnlinkedFiles(of: processes, on: try folder.device()).bytes
   }
 
   /// Writes as much as fits.
@@ -206,12 +206,12 @@ final class WorkerProcess: Sendable {
 
   private func readOutput() -> Bool {
     if state.withLock({ $0.hasEnded }) { return false }
-    let taken = take(from: output, \.output)
-    for line in taken.lines { tell(line) }
-    if taken.isAtEnd { handler(.closed) }
-    guard taken.isOverlong else { return !taken.isAtEnd }
+    let result = readLines(from: output, \.output)
+    for line in result.lines { tell(line) }
+    if result.isAtEnd { handler(.closed) }
+    guard result.isOverlong else { return !result.isAtEnd }
     // Stop reading: the pipe fills, but no memory here does.
-    handler(.nonsense("longer than \(ByteSize(bytes: PluginMessage.longestLine))"))
+    handler(.malformed("longer than \(ByteSize(bytes: PluginMessage.longestLine))"))
     return false
   }
 
@@ -220,20 +220,20 @@ final class WorkerProcess: Sendable {
       handler(.message(try PluginMessage(line: line)))
     } catch {
       let start = quoted(String(decoding: line.prefix(80), as: UTF8.self))
-      handler(.nonsense("that can't be decoded: \(start): \(error.message)"))
+      handler(.malformed("that can't be decoded: \(start): \(error.message)"))
     }
   }
 
   private func readLog() -> Bool {
     if state.withLock({ $0.hasEnded }) { return false }
-    let taken = take(from: error, \.log)
-    var lines = taken.lines
+    let result = readLines(from: error, \.log)
+    var lines = result.lines
     state.withLock { state in
       // An endless line is reported in pieces.
-      if state.log.count > Self.longestLogLine { lines.append(state.log.takeRest()) }
+      if state.log.count > Self.longestLogLine { lines.append(state.log.consumeRest()) }
     }
     for line in lines { tellLog(line) }
-    return !taken.isAtEnd
+    return !result.isAtEnd
   }
 
   private func tellLog(_ line: [UInt8]) {
@@ -242,7 +242,7 @@ final class WorkerProcess: Sendable {
   }
 
   /// The data of one read.
-  private struct Taken {
+  private struct ReadResult {
     var bytes = 0
     var lines: [[UInt8]] = []
     var isOverlong = false
@@ -250,19 +250,19 @@ final class WorkerProcess: Sendable {
   }
 
   /// Reads a bounded amount and splits it into lines.
-  private func take(
+  private func readLines(
     from descriptor: Descriptor, _ buffer: any WritableKeyPath<State, LineBuffer> & Sendable
-  ) -> Taken {
+  ) -> ReadResult {
     withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 16) { bytes in
       // The only error known on an open pipe is that it is empty now.
       let count = (try? descriptor.readSome(into: bytes)) ?? nil
-      guard let count, count > 0 else { return Taken(isAtEnd: count == 0) }
+      guard let count, count > 0 else { return ReadResult(isAtEnd: count == 0) }
       return state.withLock { state in
         state[keyPath: buffer].add(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
-        var taken = Taken(bytes: count)
-        while let line = state[keyPath: buffer].next() { taken.lines.append(line) }
-        taken.isOverlong = state[keyPath: buffer].count > PluginMessage.longestLine
-        return taken
+        var result = ReadResult(bytes: count)
+        while let line = state[keyPath: buffer].next() { result.lines.append(line) }
+        result.isOverlong = state[keyPath: buffer].count > PluginMessage.longestLine
+        return result
       }
     }
   }
@@ -278,13 +278,13 @@ final class WorkerProcess: Sendable {
     var rounds = 0
     while rounds < 1024, readMore() { rounds += 1 }
     let ranOutOfMemory = group?.hasRunOutOfMemory == true
-    if let group { WorkerGroups.shared.remove(group) }
+    if let group { WorkerControlGroups.shared.remove(group) }
     ForkGuard.shared.remove(forks)
     let rest = state.withLock { state -> [UInt8] in
       state.ranOutOfMemory = ranOutOfMemory
       state.input = nil
       state.hasEnded = true
-      return state.log.takeRest()
+      return state.log.consumeRest()
     }
     tellLog(rest)
     handler(.ended(ending))
@@ -293,9 +293,9 @@ final class WorkerProcess: Sendable {
 
   /// Reads more; `false` if nothing is left.
   private func readMore() -> Bool {
-    let said = take(from: output, \.output)
+    let said = readLines(from: output, \.output)
     for line in said.lines { tell(line) }
-    let logged = take(from: error, \.log)
+    let logged = readLines(from: error, \.log)
     for line in logged.lines { tellLog(line) }
     return said.bytes + logged.bytes > 0
   }

@@ -128,7 +128,7 @@ package struct WorkerProgram: Sendable {
   ///   - isSetUp: whether the plugin had been set up.
   ///   - log: the last line of its log.
   func failure(
-    _ ending: ChildProcess.Ending, isSetUp: Bool, outputBytes: ByteSize?, log: String
+    _ ending: ChildProcess.ExitStatus, isSetUp: Bool, outputBytes: ByteSize?, log: String
   ) -> PluginFailure {
     let last = log.isEmpty ? "" : " Its last words were “\(BytePath(log).printable)”."
     guard isSetUp else {
@@ -160,7 +160,7 @@ package struct WorkerProgram: Sendable {
   }
 
   /// How it ended, worded to follow “ended”.
-  static func words(_ ending: ChildProcess.Ending) -> String {
+  static func words(_ ending: ChildProcess.ExitStatus) -> String {
     switch ending {
     case .exit(let code): "with exit code \(code)"
     case .signal(let number): "by \(name(ofSignal: number))"

@@ -7,7 +7,7 @@ import Synchronization
 
 /// A worker driven one message at a time, for checking a plugin.
 ///
-/// Unlike a lane, it does not judge what the plugin sends.
+/// Unlike an instance, it does not judge what the plugin sends.
 package final class WorkerSession: Sendable {
   /// An event from a worker.
   package enum Event: Sendable {
@@ -15,7 +15,7 @@ package final class WorkerSession: Sendable {
     /// A line of standard error.
     case log(String)
     /// A line of standard output that is not a message; worded to follow “returned an answer”.
-    case nonsense(String)
+    case malformed(String)
     /// The worker is gone; worded to follow “ended”. The last event.
     case ended(String)
   }
@@ -28,7 +28,7 @@ package final class WorkerSession: Sendable {
   private let folder: WorkerFolder
   private let worker: WorkerProcess
   private let events: EventQueue
-  private let timer = LaneTimer(.processes)
+  private let timer = WatchdogTimer(.processes)
 
   /// Starts a worker in a new folder.
   ///
@@ -54,7 +54,7 @@ package final class WorkerSession: Sendable {
       events.add(.log(failure.reason))
       worker.signal(SIGKILL)
     }
-    timer.start(every: JobWatch.interval)
+    timer.start(every: JobMonitor.interval)
     worker.begin()
   }
 
@@ -111,7 +111,7 @@ private final class EventQueue: Sendable {
       switch event {
       case .message(let message): .message(message)
       case .log(let line): .log(line)
-      case .nonsense(let what): .nonsense(what)
+      case .malformed(let what): .malformed(what)
       case .closed: nil
       case .ended(let ending): .ended(WorkerProgram.words(ending))
       }
@@ -143,7 +143,7 @@ extension WorkerSession.Event {
   fileprivate var isChatter: Bool {
     switch self {
     case .log, .message(.log), .message(.progress): true
-    case .message, .nonsense, .ended: false
+    case .message, .malformed, .ended: false
     }
   }
 }

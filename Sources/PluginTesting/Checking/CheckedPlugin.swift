@@ -184,7 +184,7 @@ final class CheckedPlugin {
       case .message(.log(_, let line)), .log(let line): lastLog = line
       case .message(.progress): break
       case .message(let message): return message
-      case .nonsense(let what): bench.noise.append("to “\(question)”\(whereabouts) \(what)")
+      case .malformed(let what): bench.noise.append("to “\(question)”\(whereabouts) \(what)")
       case .ended(let how):
         let last = lastLog.isEmpty ? "" : " It last logged “\(BytePath(lastLog).printable)”."
         throw CheckFailure(

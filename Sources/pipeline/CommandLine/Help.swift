@@ -4,8 +4,8 @@ enum Help {
     let width = verbs.map { $0.name.count }.max() ?? 0
     let list = verbs.map { "  \(pad($0.name, width))  \($0.summary)" }.joined(separator: "\n")
     return """
-      pipeline ingests pictures from watch folders into a content-addressed library,
-      records each under a UUID, and makes thumbnails and other renditions.
+      pipeline keeps pictures: takes files from watch folders into a content-addressed
+      library, records each under a UUID, and makes thumbnails and more of them.
 
       Usage: pipeline VERB [OPTIONS] [ARGUMENTS]
 
@@ -16,11 +16,11 @@ enum Help {
       \(describe(Option.common))
 
       Examples:
-        pipeline init ~/pictures     create a configuration, an inbox and a library
-        pipeline run                 ingest what is in the inbox and make thumbnails
-        pipeline run --help          more about one verb
+        pipeline init ~/pictures     make a configuration, an inbox and a library
+        pipeline run                 take what is in the inbox and make thumbnails
+        pipeline run --help          more on one verb
 
-      Exit codes: 0 success, 1 fatal, 2 usage or configuration, 3 something failed in
+      Exit codes: 0 all well, 1 fatal, 2 usage or configuration, 3 something failed in
       this run, 11 another instance holds the library, 130 and 143 ended by a signal.
       """
   }

@@ -10,11 +10,11 @@ struct Option: Hashable, Sendable {
 
   static let config = Option(
     name: "--config", value: "FILE",
-    help: "use this configuration (default: $PIPELINE_CONFIG, ./pipeline.json, …)")
-  static let json = Option(name: "--json", help: "print one JSON object per line")
+    help: "use this configuration (else $PIPELINE_CONFIG, ./pipeline.json, …)")
+  static let json = Option(name: "--json", help: "print one JSON object a line")
   static let quiet = Option(name: "--quiet", short: "-q", help: "print errors only")
   static let verbose = Option(
-    name: "--verbose", short: "-v", help: "report what happens to each file")
+    name: "--verbose", short: "-v", help: "say what happens to each file")
   static let noColor = Option(name: "--no-color", help: "no colours on a terminal")
   static let help = Option(name: "--help", short: "-h", help: "print this help")
   static let version = Option(name: "--version", help: "print the version")

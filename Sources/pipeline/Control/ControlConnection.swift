@@ -65,7 +65,7 @@ final class ControlConnection: Sendable {
       if state.withLock({ $0.lines.count }) > ControlMessage.longestLine { finish() }
       return true
     }
-    guard let question = try? JSONText.decode(ControlMessage.Question.self, from: line),
+    guard let question = try? JSONText.decode(ControlMessage.Request.self, from: line),
       question.protocolVersion == ControlMessage.protocolVersion
     else {
       fail(
@@ -82,7 +82,7 @@ final class ControlConnection: Sendable {
   /// Performs the request on the ingest thread.
   ///
   /// - Returns: the error, if it failed; the peer has already received it.
-  func serve(_ work: LibraryWork) -> (any Error)? {
+  func serve(_ handler: RequestHandler) -> (any Error)? {
     let request = state.withLock { state -> LibraryRequest? in
       guard !state.isOver else { return nil }
       state.isBegun = true
@@ -90,18 +90,18 @@ final class ControlConnection: Sendable {
     }
     guard let request else { return nil }
     send(.begun)
-    let engine = work.session.engine
+    let engine = handler.session.engine
     let report = RequestReport(to: self) { engine.wake() }
     do {
-      let result = try work.perform(request, report: report) { [self] in
-        Pulse.shared.beat()
-        return isOver || Interruption.shared.isRequested
+      let result = try handler.perform(request, report: report) { [self] in
+        Heartbeat.shared.beat()
+        return isOver || SignalHandler.shared.isStopRequested
       }
       // Jobs may have become ready although no file was ingested.
       engine.wake()
-      let catalog = work.session.library.catalog
+      let catalog = handler.session.library.catalog
       let jobs = ImportedJobs(
-        of: report, reader: work.session.library.reader, engine: engine,
+        of: report, reader: handler.session.library.reader, engine: engine,
         queue: queue)
       jobs.follow { [self] in
         end(result.run, report, in: catalog)
@@ -129,7 +129,7 @@ final class ControlConnection: Sendable {
   }
 
   /// Sends an answer; ends the connection if that takes longer than a few seconds.
-  func send(_ answer: ControlMessage.Answer) {
+  func send(_ answer: ControlMessage.Response) {
     guard !isOver else { return }
     let line: [UInt8]
     do {
@@ -167,7 +167,7 @@ final class ControlConnection: Sendable {
   }
 
   private func fail(code: String, message: String, _ exitCode: ExitCode) {
-    send(.failure(HolderFailure(code: code, message: message, exitCode: exitCode.rawValue)))
+    send(.failure(RequestFailure(code: code, message: message, exitCode: exitCode.rawValue)))
     finish()
   }
 

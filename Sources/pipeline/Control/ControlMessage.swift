@@ -9,21 +9,21 @@ enum ControlMessage {
   static let protocolVersion = 1
 
   /// The only message from the verb.
-  struct Question: Codable, Sendable {
+  struct Request: Codable, Sendable {
     var protocolVersion = ControlMessage.protocolVersion
     var version = Pipeline.version
     var request: LibraryRequest
   }
 
   /// A message from the holder; the last one is `result`, `failure` or `refused`.
-  enum Answer: Codable, Sendable {
+  enum Response: Codable, Sendable {
     /// Work on the request has begun.
     case begun
     case file(FileEvent)
     case job(JobEvent)
     case warning(String)
     case result(RequestResult)
-    case failure(HolderFailure)
+    case failure(RequestFailure)
     /// The request was not begun: the holder is about to end.
     case refused
   }

@@ -61,12 +61,12 @@ final class ControlSocket: Sendable {
   ///
   /// - Throws: if a request failed after writing the manifest but before the
   ///   catalog; the library must be recovered before any further work.
-  func serve(_ work: LibraryWork) throws(IngestError) {
+  func serve(_ handler: RequestHandler) throws(IngestError) {
     while let connection = state.withLock({ state in
       state.waiting.isEmpty ? nil : state.waiting.removeFirst()
     }) {
-      guard let failure = connection.serve(work) else { continue }
-      if try work.session.library.isBehind() {
+      guard let failure = connection.serve(handler) else { continue }
+      if try handler.session.library.isBehind() {
         throw failure as? IngestError
           ?? IngestError(.catalog, "A request failed half-way: \(failure)", cause: failure)
       }

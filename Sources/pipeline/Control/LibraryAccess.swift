@@ -25,18 +25,18 @@ struct LibraryAccess {
   /// Performs work on the library.
   ///
   /// - Parameters:
-  ///   - here: performs it in this process, which has the lock.
-  ///   - there: hands it to the holder; returns `nil` if it was not begun.
+  ///   - locally: performs it in this process, which has the lock.
+  ///   - remotely: hands it to the holder; returns `nil` if it was not begun.
   /// - Throws: `IngestError` of code `locked` if another process keeps the lock and
   ///   accepts no requests.
   func perform<Result>(
-    here: (LockedLibrary) throws -> Result, there: (Holder) throws -> Result?
+    locally: (LockedLibrary) throws -> Result, remotely: (ControlClient) throws -> Result?
   ) throws -> Result {
     while true {
       if let lock = try library.found.attemptLock() {
-        return try here(LockedLibrary(library, lock: lock))
+        return try locally(LockedLibrary(library, lock: lock))
       }
-      if let holder = try Holder(of: library.found), let result = try there(holder) {
+      if let client = try ControlClient(of: library.found), let result = try remotely(client) {
         return result
       }
       guard ContinuousClock().now < deadline else { throw library.found.lockedError }

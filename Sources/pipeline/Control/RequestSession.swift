@@ -11,23 +11,23 @@ struct RequestSession {
   func perform(_ request: LibraryRequest) throws -> RequestResult {
     try LibraryAccess(context, makesLibrary: false).perform { locked in
       let session = try WorkingSession(context, locked)
-      Interruption.shared.listen()
-      let result = try LibraryWork(session).perform(request, report: session.report) {
-        Interruption.shared.isRequested
+      SignalHandler.shared.listen()
+      let result = try RequestHandler(session).perform(request, report: session.report) {
+        SignalHandler.shared.isStopRequested
       }
       if case .repair = request { try makeAgain(session) }
       try session.library.close()
       return result
-    } there: { holder in
-      try holder.ask(request, report: RunReport(console: context.console))
+    } remotely: { client in
+      try client.ask(request, report: RunReport(console: context.console))
     }
   }
 
   /// Runs the jobs that a repair made due; a holder runs them anyway.
   private func makeAgain(_ session: WorkingSession) throws {
     defer { session.engine.close() }
-    try session.engine.drain { Interruption.shared.isRequested }
-    guard Interruption.shared.isRequested else { return }
+    try session.engine.drain { SignalHandler.shared.isStopRequested }
+    guard SignalHandler.shared.isStopRequested else { return }
     session.engine.stop(deadline: ContinuousClock().now + .seconds(8))
   }
 }

@@ -9,7 +9,7 @@ struct ControlGroupCheck: DoctorCheck {
     let instead =
       "Workers' memory is limited by checks 50 times a second and by rlimits; what the kernel "
       + "allocates for them, such as file locks, is not bounded."
-    switch WorkerGroups.shared.whole {
+    switch WorkerControlGroups.shared.whole {
     case .success(let group):
       return [
         Finding(

@@ -8,7 +8,7 @@ import PluginTesting
 /// What `doctor` checks: this machine and the location of a library.
 struct DoctorSite {
   /// `nil` without a configuration.
-  let surroundings: Surroundings?
+  let setup: LibrarySetup?
   /// The library; without a configuration, where `init` would make it.
   let library: BytePath
   let finder: PluginFinder
@@ -21,8 +21,8 @@ struct DoctorSite {
   ///
   /// - Throws: `ConfigurationErrors` if it is invalid, `FileError` if no folder can be made.
   init(_ context: Context) throws {
-    surroundings = try Self.surroundings(context)
-    let configuration = surroundings?.configuration
+    setup = try Self.setup(context)
+    let configuration = setup?.configuration
     library = configuration?.library ?? context.workingFolder.appending("library")
     finder = PluginFinder(configured: configuration?.plugins ?? [])
     beside = Self.folder(beside: library)
@@ -30,11 +30,11 @@ struct DoctorSite {
     work = try (try? beside.get()) ?? CheckFolder()
   }
 
-  var configuration: PipelineConfiguration? { surroundings?.configuration }
+  var configuration: PipelineConfiguration? { setup?.configuration }
 
   /// The library's folder, and the catalog's if it is a different one.
   var folders: [BytePath] {
-    guard let catalog = surroundings?.layout.catalogFolder, catalog != library else {
+    guard let catalog = setup?.layout.catalogFolder, catalog != library else {
       return [library]
     }
     return [library, catalog]
@@ -56,9 +56,9 @@ struct DoctorSite {
     }
   }
 
-  private static func surroundings(_ context: Context) throws -> Surroundings? {
+  private static func setup(_ context: Context) throws -> LibrarySetup? {
     do {
-      return try Surroundings(context)
+      return try LibrarySetup(context)
     } catch is UsageError {
       return nil
     }

@@ -3,7 +3,7 @@ import PluginHost
 /// Checks whether the program can approve workers' new threads and processes.
 struct ForkCheck: DoctorCheck {
   func run(_ site: DoctorSite) -> [Finding] {
-    guard let missing = HeldLimits.forks else {
+    guard let missing = LimitEnforcement.forks else {
       return [Finding("forks", .ok, "Workers need permission to start threads and processes.")]
     }
     return [

@@ -22,7 +22,7 @@ struct PluginsCheck: DoctorCheck {
   }
 
   private func finding(
-    _ plugin: ListedPlugin, _ answer: Result<WorkerDescription, PluginFailure>, _ site: DoctorSite
+    _ plugin: ListedPlugin, _ answer: Result<ManifestQuery, PluginFailure>, _ site: DoctorSite
   ) -> Finding {
     let name = "plugin \(plugin.id)"
     do throws(PluginFailure) {
@@ -62,7 +62,7 @@ struct PluginsCheck: DoctorCheck {
     guard let configuration = site.configuration else { return [] }
     do {
       let plan = try StagePlan(configuration, finder: site.finder) {
-        try site.surroundings?.recordedStages() ?? []
+        try site.setup?.recordedStages() ?? []
       }
       let faults = plan.stages.compactMap { StageFault($0, in: configuration) }
       if !faults.isEmpty {

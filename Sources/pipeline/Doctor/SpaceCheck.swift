@@ -11,7 +11,7 @@ struct SpaceCheck: DoctorCheck {
     do throws(FileError) {
       let facts = try DoctorSite.openNearest(path).fileSystem()
       let reserve =
-        site.surroundings?.configuration.reserve?.bytes
+        site.setup?.configuration.reserve?.bytes
         ?? min(256 << 20, facts.totalBytes / 100)
       guard facts.freeBytes != .max else {
         return Finding(name, .ok, "The file system reports no limit.")

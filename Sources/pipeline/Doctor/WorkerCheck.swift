@@ -9,7 +9,7 @@ struct WorkerCheck: DoctorCheck {
     do throws(PluginFailure) {
       let path = try site.finder.find(StagePlan.identifier)
       let start = ContinuousClock.now
-      _ = try WorkerCarrier(WorkerProgram(.library(path), secrets: site.secrets))
+      _ = try WorkerBackend(WorkerProgram(.library(path), secrets: site.secrets))
       let time = ContinuousClock.now - start
       return [
         Finding(

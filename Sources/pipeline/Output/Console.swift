@@ -69,8 +69,8 @@ final class Console: Sendable {
   }
 
   /// Throws if the reader of standard output has gone.
-  func expectReader() throws(ReaderGone) {
-    if !hasReader { throw ReaderGone() }
+  func expectReader() throws(BrokenPipe) {
+    if !hasReader { throw BrokenPipe() }
   }
 
   /// Whether standard output may still have a reader.
@@ -203,4 +203,4 @@ final class Console: Sendable {
 }
 
 /// The reader of standard output has gone, for example `head`.
-struct ReaderGone: Error {}
+struct BrokenPipe: Error {}

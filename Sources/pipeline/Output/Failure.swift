@@ -32,7 +32,7 @@ struct Failure {
       self.init("plugin", error.reason, .fatal)
     case let error as CatalogError:
       self.init("\(error.code)", error.message, .fatal)
-    case let error as HolderFailure:
+    case let error as RequestFailure:
       // The holder sends one message per line.
       let lines = error.message.split(separator: "\n").map { (String($0), nil as String?) }
       self.init(error.code, lines, ExitCode(rawValue: error.exitCode) ?? .fatal)

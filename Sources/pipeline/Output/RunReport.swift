@@ -78,7 +78,7 @@ final class RunReport: IngestReport, EngineReport {
   var lastEventAt: ContinuousClock.Instant? { lastEvent.withLock { $0 } }
 
   /// Returns the counts and resets them.
-  func takeCounts() -> Counts {
+  func consumeCounts() -> Counts {
     state.withLock { counts in
       defer { counts = Counts() }
       return counts
@@ -113,14 +113,14 @@ final class RunReport: IngestReport, EngineReport {
     body?()
   }
 
-  func goesOn() { Pulse.shared.beat() }
+  func stillWorking() { Heartbeat.shared.beat() }
 
   func acceptsMissing(_ description: String) -> Bool {
     switch missing {
     case .yes: true
     case .no: false
     case .ask:
-      console.ask("\(description) Record them as gone?") { Interruption.shared.isRequested }
+      console.ask("\(description) Record them as gone?") { SignalHandler.shared.isStopRequested }
     }
   }
 

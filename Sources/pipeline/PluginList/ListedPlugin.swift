@@ -86,7 +86,7 @@ struct ListedPlugin {
   }
 
   /// Starts querying the manifest; the caller waits later, so that queries run concurrently.
-  func ask() -> Result<WorkerDescription, PluginFailure> { program.map { WorkerDescription($0) } }
+  func ask() -> Result<ManifestQuery, PluginFailure> { program.map { ManifestQuery($0) } }
 
   func line(_ manifest: PluginManifest) -> String {
     ([manifest.id, manifest.version, place, manifest.runtime, placeOfWork] + permissions)

@@ -16,7 +16,7 @@ struct Confirmation {
   func mayRemove(_ count: Int, _ question: String) throws(UsageError) -> Bool {
     guard count > 0, !context.arguments.has(.yes) else { return true }
     if context.console.canAsk {
-      return context.console.ask(question) { Interruption.shared.isRequested }
+      return context.console.ask(question) { SignalHandler.shared.isStopRequested }
     }
     guard count > Self.unasked else { return true }
     throw UsageError(

@@ -30,19 +30,19 @@ enum FullDisk {
   static func wait(for library: LockedLibrary) -> Bool {
     repeat {
       for _ in 0..<50 {
-        if Interruption.shared.isRequested { return false }
-        Pulse.shared.beat()
+        if SignalHandler.shared.isStopRequested { return false }
+        Heartbeat.shared.beat()
         usleep(100_000)
       }
-    } while !hasRoom(library.surroundings)
+    } while !hasRoom(library.setup)
     return true
   }
 
-  private static func hasRoom(_ surroundings: Surroundings) -> Bool {
-    [surroundings.layout.root, surroundings.layout.catalogFolder].allSatisfy { folder in
+  private static func hasRoom(_ setup: LibrarySetup) -> Bool {
+    [setup.layout.root, setup.layout.catalogFolder].allSatisfy { folder in
       // If a disk can't be queried, try again later.
       guard let facts = try? Descriptor.openFolder(folder).fileSystem() else { return false }
-      return facts.freeBytes > surroundings.reserve()
+      return facts.freeBytes > setup.reserve()
     }
   }
 }

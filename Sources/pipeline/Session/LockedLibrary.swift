@@ -9,7 +9,7 @@ import PluginHost
 /// A library that this process has locked, with a valid configuration; nothing
 /// in the library was read or changed yet.
 struct LockedLibrary {
-  let surroundings: Surroundings
+  let setup: LibrarySetup
   let plan: StagePlan
   let found: LibraryFolder
   let lock: FileLock
@@ -21,13 +21,13 @@ struct LockedLibrary {
   init(_ context: Context, makesLibrary: Bool) throws {
     let library = try ConfiguredLibrary(context, makesLibrary: makesLibrary)
     let lock = try library.found.lock(wait: try context.wait()) {
-      Interruption.shared.isRequested
+      SignalHandler.shared.isStopRequested
     }
     self.init(library, lock: lock)
   }
 
   init(_ library: ConfiguredLibrary, lock: FileLock) {
-    surroundings = library.surroundings
+    setup = library.setup
     plan = library.plan
     found = library.found
     self.lock = lock
@@ -38,13 +38,13 @@ struct LockedLibrary {
 ///
 /// The configuration is fully validated before the library is touched.
 struct ConfiguredLibrary {
-  let surroundings: Surroundings
+  let setup: LibrarySetup
   let plan: StagePlan
   let found: LibraryFolder
 
   /// The same library without its lock.
   init(_ locked: LockedLibrary) {
-    surroundings = locked.surroundings
+    setup = locked.setup
     plan = locked.plan
     found = locked.found
   }
@@ -53,16 +53,16 @@ struct ConfiguredLibrary {
   ///
   /// - Parameter makesLibrary: whether to make a missing library.
   init(_ context: Context, makesLibrary: Bool) throws {
-    surroundings = try Surroundings(context)
-    let configuration = surroundings.configuration
+    setup = try LibrarySetup(context)
+    let configuration = setup.configuration
     plan = try StagePlan(
       configuration, finder: PluginFinder(configured: configuration.plugins),
-      recorded: surroundings.recordedStages)
-    try surroundings.checkCatalogFolder()
+      recorded: setup.recordedStages)
+    try setup.checkCatalogFolder()
     found =
       makesLibrary
-      ? try LibraryFolder.openOrMake(surroundings.layout, configuration: configuration.file)
-      : try LibraryFolder.open(surroundings.layout)
-    try surroundings.checkFileSystem()
+      ? try LibraryFolder.openOrMake(setup.layout, configuration: configuration.file)
+      : try LibraryFolder.open(setup.layout)
+    try setup.checkFileSystem()
   }
 }

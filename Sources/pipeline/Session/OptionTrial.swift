@@ -98,7 +98,7 @@ private struct Question {
       case .message(.created): return nil
       case .message(.failed(let failure)): return failure.kept.reason
       case .log(let line), .message(.log(_, let line)): lastLog = line
-      case .nonsense(let what): return "It gave an answer \(what)."
+      case .malformed(let what): return "It gave an answer \(what)."
       case .ended(let how):
         return "It ended \(how)." + (lastLog.isEmpty ? "" : " It last logged “\(lastLog)”.")
       case .message: continue

@@ -25,7 +25,7 @@ final class PluginRecheck: Sendable {
   }
 
   /// Whether an unusable plugin has become usable, so that a new plan is due; resets the flag.
-  func takeMended() -> Bool {
+  func consumeMended() -> Bool {
     state.withLock { state in
       defer { state.hasMended = false }
       return state.hasMended

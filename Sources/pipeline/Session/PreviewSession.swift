@@ -9,17 +9,17 @@ import PluginHost
 /// `plan` and `run --dry-run`: reports what a run would do, without locking or changing anything.
 struct PreviewSession {
   private let context: Context
-  private let surroundings: Surroundings
+  private let setup: LibrarySetup
   private let plan: StagePlan
 
   init(_ context: Context) throws {
     self.context = context
-    surroundings = try Surroundings(context)
+    setup = try LibrarySetup(context)
     // Check plugins and their options like `run`.
     plan = try StagePlan(
-      surroundings.configuration,
-      finder: PluginFinder(configured: surroundings.configuration.plugins),
-      recorded: surroundings.recordedStages)
+      setup.configuration,
+      finder: PluginFinder(configured: setup.configuration.plugins),
+      recorded: setup.recordedStages)
   }
 
   func run() throws -> ExitCode {
@@ -32,7 +32,7 @@ struct PreviewSession {
     let preview = Preview(library: reading?.library, catalog: reading?.catalog)
     var paths = 0
     var bytes = 0
-    for source in surroundings.configuration.sources {
+    for source in setup.configuration.sources {
       try preview.look(at: source) { path in
         if path.action == .take {
           paths += 1

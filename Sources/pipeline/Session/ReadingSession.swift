@@ -7,13 +7,13 @@ import PipelineModel
 
 /// A library opened for reading: without a lock, and nothing is written.
 struct ReadingSession {
-  let surroundings: Surroundings
+  let setup: LibrarySetup
   let library: LibraryFolder
   let catalog: CatalogReader
 
   init(_ context: Context) throws {
-    surroundings = try Surroundings(context)
-    library = try LibraryFolder.open(surroundings.layout)
+    setup = try LibrarySetup(context)
+    library = try LibraryFolder.open(setup.layout)
     try CatalogFolder(of: library).check()
     catalog = try Self.openCatalog(of: library)
   }

@@ -16,9 +16,9 @@ final class WatchSession {
   private let session: WorkingSession
   private let service: ServiceManager
   private let wakeup: Wakeup
-  private let burst: Burst
+  private let runs: WatchRuns
   private let recheck: PluginRecheck
-  private let ending = Ending()
+  private let stopFlag = StopFlag()
   private var next: LockedLibrary?
   /// Whether another process requested the library.
   private var isLettingGo = false
@@ -35,12 +35,12 @@ final class WatchSession {
     self.service = service
     self.wakeup = wakeup
     session = try WorkingSession(context, locked)
-    burst = Burst(library: session.library, report: session.report, console: context.console)
+    runs = WatchRuns(library: session.library, report: session.report, console: context.console)
     recheck = PluginRecheck(
-      session.plan, session.surroundings.configuration, wakeup: wakeup)
+      session.plan, session.setup.configuration, wakeup: wakeup)
   }
 
-  enum End {
+  enum Outcome {
     case signal
     /// Continue with a new configuration.
     case reload(LockedLibrary)
@@ -48,7 +48,7 @@ final class WatchSession {
     case letGo(ConfiguredLibrary)
   }
 
-  func run() throws -> End {
+  func run() throws -> Outcome {
     let engine = session.engine
     let wakeup = wakeup
     let control = try ControlSocket(in: session.library.folder) { wakeup.wake() }
@@ -62,8 +62,8 @@ final class WatchSession {
     do {
       try RenditionRelocation(engine: engine, plan: session.plan)
         .run(settings: session.library.catalog) {
-          Pulse.shared.beat()
-          return Interruption.shared.isRequested
+          Heartbeat.shared.beat()
+          return SignalHandler.shared.isStopRequested
         }
       engine.warmUp()
       try beginWithBacklog()
@@ -82,29 +82,29 @@ final class WatchSession {
     if next == nil, !isLettingGo { service.stopping() }
     control.close()
     stopEngine(isComingBack: isComingBack)
-    try burst.end()
+    try runs.end()
     try session.library.close()
     if let next { return .reload(next) }
     return isLettingGo ? .letGo(ConfiguredLibrary(locked)) : .signal
   }
 
   private func watch(_ control: ControlSocket) throws {
-    let configuration = session.surroundings.configuration
-    let ending = ending
-    let work = LibraryWork(session) { [unowned self] in
+    let configuration = session.setup.configuration
+    let stopFlag = stopFlag
+    let handler = RequestHandler(session) { [unowned self] in
       isLettingGo = true
-      ending.isDue.store(true, ordering: .relaxed)
+      stopFlag.isDue.store(true, ordering: .relaxed)
     }
-    let watch = Watch(
+    let watch = SourceWatcher(
       configuration.sources, rescan: configuration.rescan.duration, library: session.library,
-      report: burst, wakeup: wakeup,
+      report: runs, wakeup: wakeup,
       hooks: .init(
         isStopped: {
-          Pulse.shared.beat()
-          return Interruption.shared.isRequested || ending.isDue.load(ordering: .relaxed)
+          Heartbeat.shared.beat()
+          return SignalHandler.shared.isStopRequested || stopFlag.isDue.load(ordering: .relaxed)
         },
-        interlude: Interlude(isDue: { control.hasRequests }) { () throws(IngestError) in
-          try control.serve(work)
+        interleaved: InterleavedWork(isDue: { control.hasRequests }) { () throws(IngestError) in
+          try control.serve(handler)
         },
         tick: { [unowned self] in try tick() }))
     try watch.begin()
@@ -128,7 +128,7 @@ final class WatchSession {
     let ready = try session.library.catalog.backlog().values.reduce(0) { sum, states in
       sum + states[.ready, default: 0]
     }
-    if ready > 0 { try burst.begin() }
+    if ready > 0 { try runs.begin() }
     session.engine.wake()
   }
 
@@ -137,14 +137,14 @@ final class WatchSession {
     // Workers still busy have exceeded their time.
     session.engine.close()
     // Before continuing with another configuration, nothing may use this catalog any more.
-    while isComingBack, !session.engine.isQuiet, !Interruption.shared.isRequested {
-      Pulse.shared.beat()
+    while isComingBack, !session.engine.isQuiet, !SignalHandler.shared.isStopRequested {
+      Heartbeat.shared.beat()
       session.engine.stop(deadline: ContinuousClock().now + .seconds(1))
     }
   }
 
   /// Whether to end this session.
-  private final class Ending: Sendable {
+  private final class StopFlag: Sendable {
     let isDue = Atomic(false)
   }
 
@@ -152,22 +152,22 @@ final class WatchSession {
 
   private func tick() throws -> ContinuousClock.Instant {
     if let failure = session.engine.failure { throw failure }
-    if Interruption.shared.takeReload() || recheck.takeMended() { reload() }
+    if SignalHandler.shared.consumeReload() || recheck.consumeMended() { reload() }
     let now = ContinuousClock().now
     var moment = now + .seconds(3600)
-    if let end = try burst.tick() { moment = min(moment, end) }
+    if let end = try runs.tick() { moment = min(moment, end) }
     if retryAt <= now {
       // Stages held by environment failures are retried after a while.
       try session.engine.releaseHeldStages()
       session.engine.wake()
       recheck.begin()
-      retryAt = now + session.surroundings.configuration.rescan.duration
+      retryAt = now + session.setup.configuration.rescan.duration
     }
     moment = min(moment, retryAt)
     silence.look(context.console, session.report, session.engine)
     if !session.engine.isQuiet { moment = min(moment, now + SilenceNotice.patience) }
-    Pulse.shared.beat()
-    if let next = Pulse.shared.next { moment = min(moment, next) }
+    Heartbeat.shared.beat()
+    if let next = Heartbeat.shared.next { moment = min(moment, next) }
     tellStatus()
     return moment
   }
@@ -183,7 +183,7 @@ final class WatchSession {
     if counts.polled > 0 { parts.append("polling \(counts.polled)") }
     if counts.away > 0 { parts.append("\(counts.away) missing") }
     let files = session.report.counts
-    if burst.isOpen { parts.append("\(files[.imported]) imported in this run") }
+    if runs.isOpen { parts.append("\(files[.imported]) imported in this run") }
     let status = parts.joined(separator: ", ")
     if status == lastStatus { return }
     lastStatus = status
@@ -197,14 +197,14 @@ final class WatchSession {
     service.reloading()
     do {
       let library = try ConfiguredLibrary(context, makesLibrary: false)
-      let (old, new) = (locked.surroundings.layout, library.surroundings.layout)
+      let (old, new) = (locked.setup.layout, library.setup.layout)
       guard old.root == new.root, old.catalogFolder == new.catalogFolder else {
         throw UsageError(
           "The configuration now names another library or catalog; that requires a restart.",
           verb: nil)
       }
       next = LockedLibrary(library, lock: locked.lock)
-      ending.isDue.store(true, ordering: .relaxed)
+      stopFlag.isDue.store(true, ordering: .relaxed)
     } catch {
       Failure(error).print(on: context.console)
       context.console.message("The old configuration stays in use.")

@@ -8,7 +8,7 @@ import PluginHost
 
 /// A library opened for changes, with its stages ready to run.
 struct WorkingSession {
-  let surroundings: Surroundings
+  let setup: LibrarySetup
   let plan: StagePlan
   let library: IngestLibrary
   let engine: Engine
@@ -16,23 +16,23 @@ struct WorkingSession {
 
   /// Opens and recovers a locked library and loads the stages.
   init(_ context: Context, _ locked: LockedLibrary) throws {
-    surroundings = locked.surroundings
+    setup = locked.setup
     plan = locked.plan
     report = RunReport(console: context.console, missing: Self.missingAnswer(context))
     library = try IngestLibrary(
-      locked.found, lock: locked.lock, reserve: surroundings.reserve(), report: report
-    ) { Interruption.shared.isRequested }
+      locked.found, lock: locked.lock, reserve: setup.reserve(), report: report
+    ) { SignalHandler.shared.isStopRequested }
     engine = try Engine(
       plan, ledger: library.catalog, originals: library.originals,
       library: library.folder,
-      memoryBudget: surroundings.configuration.memoryBudget.bytes, report: report,
-      shortage: { [surroundings] in surroundings.shortage() }
+      memoryBudget: setup.configuration.memoryBudget.bytes, report: report,
+      shortage: { [setup] in setup.shortage() }
     ) {
-      Pulse.shared.beat()
-      return Interruption.shared.isRequested
+      Heartbeat.shared.beat()
+      return SignalHandler.shared.isStopRequested
     }
     try tellLimits(context.console)
-    if let fault = WorkerGroups.shared.fault {
+    if let fault = WorkerControlGroups.shared.fault {
       report.warning(
         "Workers have no control groups, so only periodic checks limit their memory: "
           + fault.message)
@@ -47,7 +47,7 @@ struct WorkingSession {
   private func tellLimits(_ console: Console) throws {
     guard console.isTerminal || console.isVerbose, !console.isQuiet else { return }
     let key = "limits.missing"
-    let missing = HeldLimits.missing
+    let missing = LimitEnforcement.missing
     let known = try library.catalog.setting(key)?.split(separator: "\n").map(String.init) ?? []
     let new = missing.filter { !known.contains($0) }
     if new.isEmpty { return }

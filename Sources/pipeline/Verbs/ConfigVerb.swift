@@ -53,11 +53,11 @@ enum ConfigVerb: Verb {
   private static func checked(
     _ context: Context, setsUp: Bool
   ) throws -> (configuration: PipelineConfiguration, faults: [StageFault]) {
-    let surroundings = try Surroundings(context)
-    let configuration = surroundings.configuration
+    let setup = try LibrarySetup(context)
+    let configuration = setup.configuration
     let finder = PluginFinder(configured: configuration.plugins)
     let plan = try StagePlan(
-      configuration, finder: finder, recorded: surroundings.recordedStages)
+      configuration, finder: finder, recorded: setup.recordedStages)
     let faults = plan.stages.compactMap { StageFault($0, in: configuration) }
     let trial = OptionTrial(plan, configuration, finder: finder)
     let problems = setsUp ? try trial.problems() : []

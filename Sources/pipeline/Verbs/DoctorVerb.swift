@@ -20,11 +20,11 @@ enum DoctorVerb: Verb {
   static func run(_ context: Context) throws -> ExitCode {
     try context.expectOperands(atMost: 0)
     // A signal must not leave a folder behind.
-    Interruption.shared.listen()
+    SignalHandler.shared.listen()
     let site = try DoctorSite(context)
     var counts: [Finding.State: Int] = [:]
     for check in checks {
-      if let code = Interruption.shared.exitCode { return code }
+      if let code = SignalHandler.shared.exitCode { return code }
       for finding in check.run(site) {
         counts[finding.state, default: 0] += 1
         report(finding, context.console)
@@ -32,7 +32,7 @@ enum DoctorVerb: Verb {
       // A check can take seconds, so show each result at once.
       context.console.flush()
     }
-    if let code = Interruption.shared.exitCode { return code }
+    if let code = SignalHandler.shared.exitCode { return code }
     summarize(counts, context.console)
     return counts[.failed, default: 0] == 0 ? .success : .someFailed
   }

@@ -7,7 +7,7 @@ import PipelineModel
 /// `pipeline explain`: prints the state of one path or asset, with the reason.
 enum ExplainVerb: Verb {
   static let name = "explain"
-  static let summary = "Explain the state of a path or an asset"
+  static let summary = "Say what became of a path or an asset, and why"
   static let operands = "PATH|ID"
   static let examples = [
     ("pipeline explain inbox/photo.jpg", "a file, whether it still exists or not"),
@@ -20,8 +20,8 @@ enum ExplainVerb: Verb {
     let typed = context.path(operand)
     let path = resolved(typed)
     guard let session = try open(context) else {
-      let surroundings = try Surroundings(context)
-      explainUnseen(typed, path, surroundings, context.console)
+      let setup = try LibrarySetup(context)
+      explainUnseen(typed, path, setup, context.console)
       return .success
     }
     // A source's configured path may contain symbolic links.
@@ -35,7 +35,7 @@ enum ExplainVerb: Verb {
       try explain(asset, session, context.console)
       return .success
     }
-    explainUnseen(typed, path, session.surroundings, context.console)
+    explainUnseen(typed, path, session.setup, context.console)
     return .success
   }
 
@@ -60,25 +60,25 @@ enum ExplainVerb: Verb {
 
   /// - Parameter path: the typed path with symbolic links resolved.
   private static func explainUnseen(
-    _ typed: BytePath, _ path: BytePath, _ surroundings: Surroundings, _ console: Console
+    _ typed: BytePath, _ path: BytePath, _ setup: LibrarySetup, _ console: Console
   ) {
-    let home = home(of: typed, in: surroundings) ?? home(of: path, in: surroundings)
-    let look = DiskLook(
+    let home = home(of: typed, in: setup) ?? home(of: path, in: setup)
+    let found = PathOnDisk(
       home.map { $0.source.path.appending($0.path) } ?? path, home: home,
-      library: libraryFolders(surroundings))
-    say(path, PathExplanation(known: nil, look: look, source: home?.source), console)
+      library: libraryFolders(setup))
+    say(path, PathExplanation(known: nil, found: found, source: home?.source), console)
   }
 
   /// The configured source that contains a path.
   private static func home(
-    of path: BytePath, in surroundings: Surroundings
+    of path: BytePath, in setup: LibrarySetup
   ) -> (source: SourceConfiguration, path: BytePath)? {
-    surroundings.configuration.sources.lazy
+    setup.configuration.sources.lazy
       .compactMap { source in path.relative(to: source.path).map { (source, $0) } }.first
   }
 
-  private static func libraryFolders(_ surroundings: Surroundings) -> [BytePath] {
-    let layout = surroundings.layout
+  private static func libraryFolders(_ setup: LibrarySetup) -> [BytePath] {
+    let layout = setup.layout
     // The configured catalog folder may contain other files, but no run scans them.
     return layout.catalogFolder == layout.root
       ? [layout.root] : [layout.root, layout.catalogFolder]
@@ -99,10 +99,10 @@ enum ExplainVerb: Verb {
     if sighting.path.bytes.last == UInt8(ascii: "/") {
       shown = BytePath(bytes: shown.bytes.dropLast())
     }
-    let home = home(of: shown, in: session.surroundings)
-    let look = DiskLook(shown, home: home, library: libraryFolders(session.surroundings))
+    let home = home(of: shown, in: session.setup)
+    let found = PathOnDisk(shown, home: home, library: libraryFolders(session.setup))
     say(
-      shown, PathExplanation(known: sighting, look: look, source: home?.source), console)
+      shown, PathExplanation(known: sighting, found: found, source: home?.source), console)
     if let id = sighting.asset, let asset = try session.catalog.asset(id) {
       try explain(asset, session, console)
     }

@@ -27,7 +27,7 @@ enum GarbageVerb: Verb {
       "garbage", result.members,
       "\(what) \(isDryRun ? "would be removed" : "removed"), "
         + "\(ByteSize(bytes: result.count("bytes"))).", isDryRun: isDryRun)
-    return Interruption.shared.exitCode ?? .success
+    return SignalHandler.shared.exitCode ?? .success
   }
 
   private static func mayCollect(_ context: Context) throws -> Bool {

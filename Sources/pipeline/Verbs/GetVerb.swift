@@ -49,7 +49,7 @@ enum GetVerb: Verb {
   private static func writeOriginal(
     _ asset: AssetRecord, of session: ReadingSession, to write: Writer
   ) throws(FileError) {
-    let path = session.surroundings.layout.originals.appending(
+    let path = session.setup.layout.originals.appending(
       OriginalLayout.path(of: asset.digest))
     let file = try Descriptor.openRegular(
       path.lastComponent, in: Descriptor.openFolder(path.parent, followsLinks: false))
@@ -68,7 +68,7 @@ enum GetVerb: Verb {
 
   private static func content(
     ofRendition name: String, of asset: AssetRecord, in session: ReadingSession
-  ) throws -> WholeRendition {
+  ) throws -> VerifiedRendition {
     let found = asset.renditions.filter { $0.name == name || "\($0.stage)/\($0.name)" == name }
     guard let rendition = found.first else {
       let names = asset.renditions.map { "\($0.stage)/\($0.name)" }.joined(separator: ", ")

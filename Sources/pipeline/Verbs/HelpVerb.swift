@@ -3,7 +3,7 @@ import PipelineModel
 /// `pipeline help`: prints the same as `--help`.
 enum HelpVerb: Verb {
   static let name = "help"
-  static let summary = "Print this help or the help of a verb"
+  static let summary = "Print this, or the help of a verb"
   static let operands = "[VERB]"
   static let examples = [
     ("pipeline help", "all verbs"),

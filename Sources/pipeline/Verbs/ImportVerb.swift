@@ -24,14 +24,14 @@ enum ImportVerb: Verb {
     }
     let paths = context.arguments.operands.map(context.path)
     return try LibraryAccess(context, makesLibrary: true).perform { locked in
-      Interruption.shared.listen()
-      CatalogLocks.patience = LockPatience(context.console, bound: nil)
+      SignalHandler.shared.listen()
+      CatalogLocks.busyHandler = ReportingBusyHandler(context.console, bound: nil)
       return try RunSession(context, verb: name, locked).run { ingest, session in
-        try ingest.copyIn(paths, sources: session.surroundings.configuration.sources)
+        try ingest.copyIn(paths, sources: session.setup.configuration.sources)
         return []
       }
-    } there: { holder in
-      try holder.importPaths(paths, console: context.console)
+    } remotely: { client in
+      try client.importPaths(paths, console: context.console)
     }
   }
 }

@@ -1,7 +1,7 @@
 /// `pipeline plan`: reports what a run would do.
 enum PlanVerb: Verb {
   static let name = "plan"
-  static let summary = "Show what run would do: files, bytes, jobs, time and space"
+  static let summary = "Say what run would do: files, bytes, jobs, time and space"
   static let examples = [
     ("pipeline plan", "a line for each file, and the totals"),
     ("pipeline plan -q", "only the totals"),

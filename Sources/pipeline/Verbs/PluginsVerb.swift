@@ -8,7 +8,7 @@ import PluginTesting
 /// `pipeline plugins`: lists plugins, shows their options, tests one or creates one.
 enum PluginsVerb: Verb {
   static let name = "plugins"
-  static let summary = "List plugins with versions and options; test or create one"
+  static let summary = "List plugins with versions and options; check one, or begin one"
   static let operands = "[ID] | test PATH | new NAME"
   static let options = [files, withOptions, allow, language, into]
   static let examples = [
@@ -80,7 +80,7 @@ enum PluginsVerb: Verb {
   /// Returns `nil` without a configuration: then only the standard folders are searched.
   static func configuration(_ context: Context) throws -> PipelineConfiguration? {
     do {
-      return try Surroundings(context).configuration
+      return try LibrarySetup(context).configuration
     } catch is UsageError {
       return nil
     }
@@ -88,7 +88,7 @@ enum PluginsVerb: Verb {
 
   /// Lists a plugin; for an unusable one, with the reason.
   private static func list(
-    _ plugin: ListedPlugin, _ description: Result<WorkerDescription, PluginFailure>,
+    _ plugin: ListedPlugin, _ description: Result<ManifestQuery, PluginFailure>,
     _ console: Console
   ) {
     do throws(PluginFailure) {

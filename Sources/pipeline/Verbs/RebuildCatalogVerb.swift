@@ -4,7 +4,7 @@ import PipelineModel
 /// `pipeline rebuild-catalog`: rebuilds the catalog from the manifest.
 enum RebuildCatalogVerb: Verb {
   static let name = "rebuild-catalog"
-  static let summary = "Rebuild the catalog from manifest and originals"
+  static let summary = "Make the catalog again from manifest and originals"
   static let options = [Option.wait]
   static let examples = [
     ("pipeline rebuild-catalog", "the old catalog is kept next to the new one")
@@ -21,10 +21,10 @@ enum RebuildCatalogVerb: Verb {
       return try withExtendedLifetime(locked.lock) {
         try CatalogRebuild(locked.found).run(progress: progress.draw)
       }
-    } there: { holder in
+    } remotely: { client in
       do {
-        _ = try holder.ask(.letGo, report: RunReport(console: context.console))
-      } catch let failure as HolderFailure where failure.exitCode == 11 && isPatient {
+        _ = try client.ask(.letGo, report: RunReport(console: context.console))
+      } catch let failure as RequestFailure where failure.exitCode == 11 && isPatient {
         // A run can't release the library: wait until it ends.
       }
       return nil

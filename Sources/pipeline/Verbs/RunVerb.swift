@@ -20,11 +20,11 @@ enum RunVerb: Verb {
   static func run(_ context: Context) throws -> ExitCode {
     try context.expectOperands(atMost: 0)
     if context.arguments.has(.dryRun) { return try PreviewSession(context).run() }
-    Interruption.shared.listen()
-    CatalogLocks.patience = LockPatience(context.console, bound: nil)
+    SignalHandler.shared.listen()
+    CatalogLocks.busyHandler = ReportingBusyHandler(context.console, bound: nil)
     let locked = try LockedLibrary(context, makesLibrary: true)
     return try RunSession(context, verb: name, locked).run { ingest, session in
-      try ingest.take(session.surroundings.configuration.sources)
+      try ingest.importSources(session.setup.configuration.sources)
     }
   }
 }

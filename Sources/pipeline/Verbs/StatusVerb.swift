@@ -49,7 +49,7 @@ enum StatusVerb: Verb {
           }))
     }
     return [
-      "library": .string(session.surroundings.layout.root.description),
+      "library": .string(session.setup.layout.root.description),
       "assets": .integer(counts.assets),
       "originals": .integer(counts.originals),
       "originalBytes": .integer(counts.originalBytes),
@@ -70,7 +70,7 @@ enum StatusVerb: Verb {
   private static func onDisk(
     _ counts: StatusCounts, _ session: ReadingSession
   ) -> [(Sighting.State, Int)] {
-    let sources = session.surroundings.configuration.sources.map(\.path)
+    let sources = session.setup.configuration.sources.map(\.path)
     return Sighting.State.allCases.map { state in
       (state, sources.reduce(0) { $0 + (counts.pathsOnDisk[$1]?[state] ?? 0) })
     }
@@ -89,7 +89,7 @@ enum StatusVerb: Verb {
     _ counts: StatusCounts, _ failures: Int, _ free: Int, _ holder: Int?,
     _ session: ReadingSession, _ console: Console
   ) {
-    console.result("library     \(session.surroundings.layout.root.printable)")
+    console.result("library     \(session.setup.layout.root.printable)")
     console.result("assets      \(counts.assets)")
     console.result(
       "originals   \(counts.originals), \(ByteSize(bytes: counts.originalBytes))")

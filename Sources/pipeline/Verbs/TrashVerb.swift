@@ -111,7 +111,7 @@ enum TrashVerb: Verb {
       "emptied", result.members,
       "\(counted(result.count("assets"), "asset")) \(what) for good; `pipeline gc` then frees "
         + "\(bytes).", isDryRun: isDryRun)
-    return Interruption.shared.exitCode ?? .success
+    return SignalHandler.shared.exitCode ?? .success
   }
 
   private static func preview(_ context: Context, before: Timestamp?) throws -> RequestResult {

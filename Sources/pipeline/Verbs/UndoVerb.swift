@@ -7,7 +7,7 @@ import PipelineModel
 /// `pipeline undo`: returns the imports of a run to where they came from.
 enum UndoVerb: Verb {
   static let name = "undo"
-  static let summary = "Return a run's imports to where they came from, with names and times"
+  static let summary = "Give a run's imports back to where they came from, with names and times"
   static let operands = "[RUN]"
   static let options = [Option.yes, Option.wait, Option.dryRun]
   static let examples = [
@@ -39,7 +39,7 @@ enum UndoVerb: Verb {
       "undone", members,
       "\(counted(result.count("returned"), "file")) returned"
         + (failed > 0 ? ", \(failed) not" : "") + " (run \(run)).")
-    return Interruption.shared.exitCode ?? (failed > 0 ? .someFailed : .success)
+    return SignalHandler.shared.exitCode ?? (failed > 0 ? .someFailed : .success)
   }
 
   /// The run to undo; `nil` if none is named and none has imported anything.

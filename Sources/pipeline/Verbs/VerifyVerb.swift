@@ -24,14 +24,14 @@ enum VerifyVerb: Verb {
     let limit = try context.duration(limit)
     let session = try ReadingSession(context)
     let console = context.console
-    Interruption.shared.listen()
+    SignalHandler.shared.listen()
     let progress = VerificationProgress(console, total: try total(session.catalog))
     var count = 0
     // Keep only what can be repaired: there may be a problem per file.
     var repairable: [VerificationProblem] = []
     let mostRepaired = context.arguments.has(repair) ? Repair.mostProblems : 0
     let outcome = try Verification(library: session.library, catalog: session.catalog).run(
-      limit: limit, isStopped: { Interruption.shared.isRequested }, progress: progress.draw
+      limit: limit, isStopped: { SignalHandler.shared.isStopRequested }, progress: progress.draw
     ) { problem in
       count += 1
       if problem.kind.isRepairable, repairable.count < mostRepaired { repairable.append(problem) }
@@ -45,7 +45,7 @@ enum VerifyVerb: Verb {
       console.warning("`explain` and `list` won't show what was found: \(reason)")
     }
     var repaired = RequestResult(members: ["repaired": 0, "setAside": 0])
-    if !repairable.isEmpty, !Interruption.shared.isRequested {
+    if !repairable.isEmpty, !SignalHandler.shared.isStopRequested {
       // Close first: the last connection to close checkpoints the catalog's log.
       try session.catalog.close()
       repaired = try RequestSession(context).perform(.repair(repairable))
@@ -54,7 +54,7 @@ enum VerifyVerb: Verb {
       }
     }
     summarize(outcome, count, repaired, console)
-    if let code = Interruption.shared.exitCode { return code }
+    if let code = SignalHandler.shared.exitCode { return code }
     return count > repaired.count("repaired") ? .someFailed : .success
   }
 

@@ -20,11 +20,11 @@ enum WatchVerb: Verb {
     let service = ServiceManager(environment: context.environment.mapValues(\.description))
     let wakeup = Wakeup()
     context.console.sendAtOnce()
-    Interruption.shared.listen()
-    CatalogLocks.patience = LockPatience(context.console, bound: nil)
-    Interruption.shared.listenForReload { wakeup.wake() }
-    var end = WatchSession.End.reload(try LockedLibrary(context, makesLibrary: true))
-    Pulse.shared.begin(service)
+    SignalHandler.shared.listen()
+    CatalogLocks.busyHandler = ReportingBusyHandler(context.console, bound: nil)
+    SignalHandler.shared.listenForReload { wakeup.wake() }
+    var end = WatchSession.Outcome.reload(try LockedLibrary(context, makesLibrary: true))
+    Heartbeat.shared.begin(service)
     repeat {
       let next: LockedLibrary
       switch end {
@@ -43,21 +43,21 @@ enum WatchVerb: Verb {
         guard FullDisk.wait(for: next) else { return exitCode }
         end = .reload(next)
       }
-    } while !Interruption.shared.isRequested
+    } while !SignalHandler.shared.isStopRequested
     return exitCode
   }
 
-  private static var exitCode: ExitCode { Interruption.shared.exitCode ?? .success }
+  private static var exitCode: ExitCode { SignalHandler.shared.exitCode ?? .success }
 
   /// Waits until the library is free again, or a signal comes.
   private static func regain(_ library: ConfiguredLibrary) throws -> LockedLibrary? {
     // Give the requesting process time to take the lock.
     let start = ContinuousClock().now + .seconds(1)
-    while !Interruption.shared.isRequested {
+    while !SignalHandler.shared.isStopRequested {
       if ContinuousClock().now > start, let lock = try library.found.attemptLock() {
         return LockedLibrary(library, lock: lock)
       }
-      Pulse.shared.beat()
+      Heartbeat.shared.beat()
       usleep(100_000)
     }
     return nil

@@ -47,7 +47,7 @@ extension LedgerCheck {
       try harness.ledger.configure(Samples.stages())
       try harness.add([Samples.asset(1), Samples.asset(2)])
       let jobs = try harness.claim("identify")
-      try harness.ledger.giveBack(jobs.map(\.token))
+      try harness.ledger.requeue(jobs.map(\.token))
       #expect(try harness.states("identify") == [.ready: 2])
       let again = try harness.claim("identify")
       #expect(again.map(\.attempt) == [1, 1])
@@ -59,13 +59,13 @@ extension LedgerCheck {
       let jobs = try harness.claim("identify")
       let done = Completion.Outcome.done(facts: [:], renditions: [])
       try harness.complete([jobs[0]]) { _ in done }
-      try harness.ledger.giveBack([jobs[1].token])
+      try harness.ledger.requeue([jobs[1].token])
       for stale in [jobs[0], jobs[1]] {
         let error = #expect(throws: CatalogError.self) {
           try harness.complete([jobs[2], stale]) { _ in done }
         }
         #expect(error?.code == .staleToken)
-        #expect(throws: CatalogError.self) { try harness.ledger.giveBack([stale.token]) }
+        #expect(throws: CatalogError.self) { try harness.ledger.requeue([stale.token]) }
       }
       // Nothing of a refused batch is kept.
       #expect(try harness.states("identify") == [.done: 1, .ready: 1, .running: 1])

@@ -9,7 +9,7 @@ struct JournalTests {
   typealias Moment = MomentShim.Moment
 
   /// How a file comes into `incoming/`.
-  enum Take: String, CaseIterable, Sendable { case rename, copy }
+  enum Transfer: String, CaseIterable, Sendable { case rename, copy }
 
   private static let intent = #""fact":"intent""#
   private static let stored = #""fact":"stored""#
@@ -32,7 +32,7 @@ struct JournalTests {
   ]
 
   /// The moments at which the source goes.
-  private static func leaving(_ take: Take) -> [Moment] {
+  private static func leaving(_ take: Transfer) -> [Moment] {
     Moment.Side.allCases.map { side in
       take == .rename
         ? Moment(side, .rename, of: "/incoming/") : Moment(side, .unlink, of: "/inbox/")
@@ -41,8 +41,8 @@ struct JournalTests {
 
   @Test(
     "A kill right before or behind each call around the journal loses nothing",
-    arguments: Take.allCases.flatMap { take in (leaving(take) + common).map { (take, $0) } })
-  func kill(take: Take, moment: Moment) throws {
+    arguments: Transfer.allCases.flatMap { take in (leaving(take) + common).map { (take, $0) } })
+  func kill(take: Transfer, moment: Moment) throws {
     let undisturbed = try makeWorkspace(take)
     try undisturbed.json("run")
     let workspace = try makeWorkspace(take)
@@ -59,7 +59,7 @@ struct JournalTests {
   }
 
   /// A library to be without stages, and files to be taken.
-  private func makeWorkspace(_ take: Take) throws -> Workspace {
+  private func makeWorkspace(_ take: Transfer) throws -> Workspace {
     let workspace = try Workspace(
       sources: [
         [

@@ -33,7 +33,7 @@ struct BombTests {
       let name = BytePath("\(Array("acegij")[number]) harmless.jpg")
       try workspace.put(try Pictures.jpeg(width: 90 + number, height: 60), as: name)
     }
-    var memory = MemoryWatch()
+    var memory = MemoryMonitor()
     let outcome = try memory.wait(
       for: workspace.program.start(["run", "--json"]), within: 300)
     try #require(outcome.exitCode == exit, "\(outcome.output) \(outcome.errors)")

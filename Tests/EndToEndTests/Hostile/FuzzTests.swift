@@ -50,7 +50,7 @@ struct FuzzTests {
       "/bin/sh", "-c", "ulimit -Sc \"$(ulimit -Hc)\"; exec \"$@\"", "sh",
     ]
     let start = ContinuousClock.now
-    var memory = MemoryWatch()
+    var memory = MemoryMonitor()
     let outcome = try memory.wait(
       for: workspace.program.start(["run", "--json"]), within: Self.patience)
     let seconds = (ContinuousClock.now - start) / .seconds(1)
@@ -146,7 +146,7 @@ struct FuzzTests {
     { FaultSelection.progress("fuzz, \(line)") }
   }
 
-  private static func tell(_ count: Int, _ seconds: Double, _ memory: MemoryWatch) {
+  private static func tell(_ count: Int, _ seconds: Double, _ memory: MemoryMonitor) {
     func mebibytes(_ size: Int) -> String { "\((size + 512) >> 10) MiB" }
     FaultSelection.progress(
       "fuzz, seed \(RunSeed.value): \(count) files in \(Int(seconds)) s; resident memory of the program: "

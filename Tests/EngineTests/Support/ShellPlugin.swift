@@ -11,8 +11,8 @@ struct ShellPlugin {
   let manifest: PluginManifest
   let program: WorkerProgram
 
-  /// A carrier of it that need not ask what it is.
-  var carrier: WorkerCarrier { WorkerCarrier(program, manifest: manifest) }
+  /// A backend of it that need not ask what it is.
+  var backend: WorkerBackend { WorkerBackend(program, manifest: manifest) }
 
   /// Writes the script.
   ///
@@ -30,7 +30,7 @@ struct ShellPlugin {
     estimate: String = #"echo '{"type":"estimates","bytes":[4096]}'"#,
     mayExecute: Bool = false, host: BytePath = BuiltProgram.path, in folder: BytePath
   ) throws {
-    manifest = FakeCarrier.manifest("shell", estimates: true)
+    manifest = FakeBackend.manifest("shell", estimates: true)
     let script = """
       count=0
       while read -r line; do

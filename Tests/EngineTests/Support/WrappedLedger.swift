@@ -24,7 +24,7 @@ extension WrappedLedger {
   func withdrawn(among tokens: [AttemptToken]) throws(CatalogError) -> Set<AttemptToken> {
     try ledger.withdrawn(among: tokens)
   }
-  func giveBack(_ tokens: [AttemptToken]) throws(CatalogError) { try ledger.giveBack(tokens) }
+  func requeue(_ tokens: [AttemptToken]) throws(CatalogError) { try ledger.requeue(tokens) }
   func backlog() throws(CatalogError) -> [String: [LedgerState: Int]] { try ledger.backlog() }
   func nextDue() throws(CatalogError) -> Timestamp? { try ledger.nextDue() }
   func misplacedRenditions(

@@ -30,7 +30,8 @@ struct CatalogFolderTests {
 
   private func open(_ library: LibraryFolder) throws -> IngestLibrary {
     try IngestLibrary(
-      library, lock: library.lock(wait: Scene.patience), reserve: 0, report: RecordingReport())
+      library, lock: library.lock(wait: IngestFixture.patience), reserve: 0,
+      report: RecordingReport())
   }
 
   /// What is in the catalog's folder, with the bytes.
@@ -47,7 +48,7 @@ struct CatalogFolderTests {
     let opening = try #require(throws: IngestError.self) { try open(library) }
     #expect(opening.code == .notALibrary && opening.message.contains(what), "\(opening.message)")
     #expect(throws: IngestError.self) {
-      let lock = try library.lock(wait: Scene.patience)
+      let lock = try library.lock(wait: IngestFixture.patience)
       try withExtendedLifetime(lock) { _ = try CatalogRebuild(library).run() }
     }
     #expect(throws: IngestError.self) { try CatalogFolder(of: library).check() }

@@ -76,7 +76,7 @@ struct LibraryFolderTests {
 
   @Test(
     "A new library is not made on another file system",
-    .enabled(if: TakingTests.otherDisk, "needs another file system in /dev/shm"))
+    .enabled(if: ImporterTests.otherDisk, "needs another file system in /dev/shm"))
   func otherFileSystem() throws {
     let elsewhere = "/dev/shm/pipeline-tests-\(UUID().uuidString)"
     try FileManager.default.createDirectory(
@@ -103,6 +103,6 @@ struct LibraryFolderTests {
     #expect(waited >= .milliseconds(200))
     withExtendedLifetime(held) {}
     held = nil
-    withExtendedLifetime(try library.lock(wait: Scene.patience)) {}
+    withExtendedLifetime(try library.lock(wait: IngestFixture.patience)) {}
   }
 }

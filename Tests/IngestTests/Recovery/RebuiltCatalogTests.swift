@@ -10,67 +10,67 @@ import Testing
 @Suite("The first run after a rebuild", .timeLimit(.minutes(1)))
 struct RebuiltCatalogTests {
   /// More than may always be missing.
-  private static let many = MissingShare.alwaysAllowed + 10
+  private static let many = MissingFiles.alwaysAllowed + 10
 
-  private func scene(_ mode: SourceConfiguration.Mode) throws -> Scene {
-    let scene = try Scene(mode)
-    for number in 0..<Self.many { try scene.write("file \(number)", to: BytePath("\(number)")) }
-    try scene.run()
-    return scene
+  private func fixture(_ mode: SourceConfiguration.Mode) throws -> IngestFixture {
+    let fixture = try IngestFixture(mode)
+    for number in 0..<Self.many { try fixture.write("file \(number)", to: BytePath("\(number)")) }
+    try fixture.run()
+    return fixture
   }
 
   @Test("Files of assets that were deleted for good are not missed")
   func purged() throws {
-    let scene = try scene(.move)
-    try scene.purge(try scene.assets().map(\.id))
-    _ = try scene.rebuild()
-    #expect(try scene.run().isEmpty)
-    #expect(try scene.problems(unlocked: true).isEmpty)
+    let fixture = try fixture(.move)
+    try fixture.purge(try fixture.assets().map(\.id))
+    _ = try fixture.rebuild()
+    #expect(try fixture.run().isEmpty)
+    #expect(try fixture.problems(unlocked: true).isEmpty)
   }
 
   @Test("A file that is there although its asset was deleted is neither taken nor removed")
   func purgedAndThere() throws {
-    let scene = try Scene(.copy)
-    try scene.write("bytes", to: "a")
-    try scene.run()
-    try scene.purge(try scene.assets().map(\.id))
+    let fixture = try IngestFixture(.copy)
+    try fixture.write("bytes", to: "a")
+    try fixture.run()
+    try fixture.purge(try fixture.assets().map(\.id))
     for mode in SourceConfiguration.Mode.allCases {
-      scene.source.mode = mode
-      _ = try scene.rebuild()
-      #expect(try scene.run().isEmpty)
-      #expect(scene.exists("a"))
+      fixture.source.mode = mode
+      _ = try fixture.rebuild()
+      #expect(try fixture.run().isEmpty)
+      #expect(fixture.exists("a"))
     }
   }
 
   @Test("Files that had gone from a copied source are recorded as gone, once without a question")
   func goneBefore() throws {
-    let scene = try scene(.copy)
-    for number in 0..<Self.many { try scene.remove(BytePath("\(number)")) }
+    let fixture = try fixture(.copy)
+    for number in 0..<Self.many { try fixture.remove(BytePath("\(number)")) }
     // They were recorded as gone one by one; the manifest knows nothing of it.
-    _ = try scene.rebuild()
-    #expect(Set(try scene.outcomes().values) == [.gone])
-    for number in 0..<Self.many { try scene.write("new \(number)", to: BytePath("n\(number)")) }
-    try scene.run()
-    for number in 0..<Self.many { try scene.remove(BytePath("n\(number)")) }
-    let error = try #require(throws: IngestError.self) { try scene.run() }
+    _ = try fixture.rebuild()
+    #expect(Set(try fixture.outcomes().values) == [.gone])
+    for number in 0..<Self.many { try fixture.write("new \(number)", to: BytePath("n\(number)")) }
+    try fixture.run()
+    for number in 0..<Self.many { try fixture.remove(BytePath("n\(number)")) }
+    let error = try #require(throws: IngestError.self) { try fixture.run() }
     #expect(error.message.contains("--accept-missing"))
   }
 
   @Test("A duplicate that a later run kept is taken when the first run is undone, rebuilt or not")
   func keptDuplicate() throws {
     for isRebuilt in [false, true] {
-      let scene = try Scene(duplicates: .keep)
-      try scene.write("bytes", to: "a")
-      let first = try scene.recordedRun()
-      try scene.write("bytes", to: "b")
-      let second = try scene.recordedRun()
-      try scene.undo(first)
-      if isRebuilt { _ = try scene.rebuild() }
-      #expect(try scene.outcomes() == ["b": .imported])
-      #expect(try scene.assets().map(\.name) == ["b"])
+      let fixture = try IngestFixture(duplicates: .keep)
+      try fixture.write("bytes", to: "a")
+      let first = try fixture.recordedRun()
+      try fixture.write("bytes", to: "b")
+      let second = try fixture.recordedRun()
+      try fixture.undo(first)
+      if isRebuilt { _ = try fixture.rebuild() }
+      #expect(try fixture.outcomes() == ["b": .imported])
+      #expect(try fixture.assets().map(\.name) == ["b"])
       // The run that imported nothing is not taken for the last one that did.
       if isRebuilt {
-        #expect(try scene.library().reader.run(second)?.counters == ["imported": 0])
+        #expect(try fixture.library().reader.run(second)?.counters == ["imported": 0])
       }
     }
   }

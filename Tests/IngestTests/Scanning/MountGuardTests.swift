@@ -16,42 +16,42 @@ struct MountGuardTests {
   }
 
   /// A table that asks for a disk at a path.
-  private func table(_ scene: Scene, _ point: BytePath) throws -> MountTable {
+  private func table(_ fixture: IngestFixture, _ point: BytePath) throws -> MountTable {
     let line = "UUID=1-2 \(point) ext4 nofail 0 2\n"
-    try Descriptor.openFolder(scene.temporary.path).writeDurably(
+    try Descriptor.openFolder(fixture.temporary.path).writeDurably(
       Array(line.utf8), as: "fstab")
-    return MountTable(fstab: scene.temporary.appending("fstab"))
+    return MountTable(fstab: fixture.temporary.appending("fstab"))
   }
 
   @Test("A source that was a mount point, or lay on a disk, and does not now is refused")
   func unmounted() throws {
-    let scene = try Scene(.copy)
-    try scene.write("one", to: "a")
-    try scene.run()
-    let library = try scene.library()
-    let key = Self.key(scene.source.path)
-    let path = try FileSystem.realPath(of: scene.source.path)
+    let fixture = try IngestFixture(.copy)
+    try fixture.write("one", to: "a")
+    try fixture.run()
+    let library = try fixture.library()
+    let key = Self.key(fixture.source.path)
+    let path = try FileSystem.realPath(of: fixture.source.path)
     // What earlier runs have remembered of the source, whose disk is away now.
     let texts = ["1"] + [path, path.parent].map { "at:" + Hexadecimal.encode($0.bytes) }
-    try scene.remove("a")
+    try fixture.remove("a")
     for text in texts {
       try library.catalog.set(key, to: text)
-      let error = try #require(throws: IngestError.self) { try scene.run() }
+      let error = try #require(throws: IngestError.self) { try fixture.run() }
       #expect(error.code == .source && error.message.contains("mount it"), "\(text)")
       #expect(try library.catalog.setting(key) == text)
-      #expect(try scene.sighting("a")?.state == .imported)
+      #expect(try fixture.sighting("a")?.state == .imported)
     }
     // Taken out of the configuration for a run it is a folder like others.
-    _ = try Ingest(into: library, report: scene.report, isStopped: { false }).take([])
+    _ = try Ingest(into: library, report: fixture.report, isStopped: { false }).importSources([])
     #expect(try library.catalog.setting(key) == nil)
-    #expect(try scene.outcomes() == ["a": .gone])
+    #expect(try fixture.outcomes() == ["a": .gone])
   }
 
   @Test("The mount point that a source lies in is remembered, and a nearer one replaces it")
   func mounted() throws {
     // Every Linux has /proc mounted, wherever the tests run.
-    let scene = try Scene(.copy)
-    let library = try scene.library()
+    let fixture = try IngestFixture(.copy)
+    let library = try fixture.library()
     let source = try IngestSource(SourceConfiguration(path: "/proc/sys/kernel"))
     let proc = "at:" + Hexadecimal.encode(BytePath("/proc").bytes)
     for text in [nil, "at:" + Hexadecimal.encode(BytePath("/").bytes), proc] {
@@ -67,37 +67,37 @@ struct MountGuardTests {
 
   @Test("A source below a mount point of the table where nothing is mounted is refused")
   func table() throws {
-    let scene = try Scene(.copy)
-    try scene.write("one", to: "a")
-    for point in [scene.source.path, scene.temporary.path] {
-      scene.mounts = try table(scene, point)
-      let error = try #require(throws: IngestError.self) { try scene.run() }
+    let fixture = try IngestFixture(.copy)
+    try fixture.write("one", to: "a")
+    for point in [fixture.source.path, fixture.temporary.path] {
+      fixture.mounts = try table(fixture, point)
+      let error = try #require(throws: IngestError.self) { try fixture.run() }
       #expect(error.code == .source && error.message.contains("/etc/fstab"))
       #expect(error.message.contains("“\(point)”"))
-      #expect(try scene.sighting("a") == nil && scene.report.events == [])
-      scene.close()
+      #expect(try fixture.sighting("a") == nil && fixture.report.events == [])
+      fixture.close()
     }
-    scene.mounts = try table(scene, "/proc")
-    #expect(try scene.outcomes() == ["a": .imported])
+    fixture.mounts = try table(fixture, "/proc")
+    #expect(try fixture.outcomes() == ["a": .imported])
   }
 
   @Test("No library is made below a mount point of the table where nothing is mounted")
   func library() throws {
-    let scene = try Scene(.copy)
-    let folder = try Descriptor.openFolder(scene.temporary.path)
+    let fixture = try IngestFixture(.copy)
+    let folder = try Descriptor.openFolder(fixture.temporary.path)
     try folder.makeFolder("disk")
-    let layout = LibraryLayout(root: scene.temporary.appending("disk/library"))
-    let mounts = try table(scene, scene.temporary.appending("disk"))
+    let layout = LibraryLayout(root: fixture.temporary.appending("disk/library"))
+    let mounts = try table(fixture, fixture.temporary.appending("disk"))
     let error = try #require(throws: IngestError.self) {
       _ = try LibraryFolder.openOrMake(
-        layout, configuration: scene.temporary.appending("pipeline.json"), mounts: mounts)
+        layout, configuration: fixture.temporary.appending("pipeline.json"), mounts: mounts)
     }
     #expect(error.message.contains("/etc/fstab") && error.message.contains("none is made"))
     #expect(try Descriptor.openFolder("disk", in: folder).entries().isEmpty)
     _ = try LibraryFolder.openOrMake(
-      layout, configuration: scene.temporary.appending("pipeline.json"))
+      layout, configuration: fixture.temporary.appending("pipeline.json"))
     // One that is there is not made, so it may be used.
     _ = try LibraryFolder.openOrMake(
-      layout, configuration: scene.temporary.appending("pipeline.json"), mounts: mounts)
+      layout, configuration: fixture.temporary.appending("pipeline.json"), mounts: mounts)
   }
 }

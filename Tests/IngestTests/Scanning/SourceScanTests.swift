@@ -39,7 +39,7 @@ struct SourceScanTests {
     change(&configuration)
     var scan = try SourceScan(
       root, rules: SourceRules(configuration), isRecursive: recursive,
-      fence: LibraryFence(library.map { [$0] } ?? []))
+      exclusion: LibraryExclusion(library.map { [$0] } ?? []))
     var entries: [ScannedEntry] = []
     while let entry = scan.next() { entries.append(entry) }
     return entries
@@ -146,7 +146,7 @@ struct SourceScanTests {
     let found = try Unprivileged.run { () -> [String] in
       var scan = try SourceScan(
         Descriptor.openFolder(path), rules: SourceRules(), isRecursive: true,
-        fence: LibraryFence([]))
+        exclusion: LibraryExclusion([]))
       var found: [String] = []
       while let entry = scan.next() {
         if case .unreadable(let path, let error) = entry {

@@ -34,7 +34,9 @@ final class RenderedLibrary {
     let found = try LibraryFolder.open(layout)
     let report = SilentReport()
     let library = try IngestLibrary(found, lock: try found.lock(), reserve: 0, report: report)
-    let refused = try Ingest(into: library, report: report, isStopped: { false }).take([source])
+    let refused = try Ingest(into: library, report: report, isStopped: { false }).importSources([
+      source
+    ])
     try #require(refused.isEmpty)
     try library.close()
     catalog = try Catalog.open(at: layout.catalog, libraryID: found.marker.library)

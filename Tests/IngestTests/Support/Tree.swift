@@ -39,19 +39,19 @@ struct LibraryState: Equatable {
   var incoming: [BytePath]
   var problems: Set<String>
 
-  init(_ scene: Scene) throws {
-    let originals = try filesBelow(scene.layout.originals)
-    assets = try scene.assets().map { asset in
+  init(_ fixture: IngestFixture) throws {
+    let originals = try filesBelow(fixture.layout.originals)
+    assets = try fixture.assets().map { asset in
       let content = originals[OriginalLayout.path(of: asset.digest)]
       return "\(asset.name) at \(asset.path): \(content.map(Self.text) ?? "lost")"
     }.sorted()
     self.originals = Set(originals.values.map(Self.text))
-    source = try filesBelow(scene.source.path).mapValues(Self.text)
-    duplicates = try filesBelow(scene.layout.duplicates)
+    source = try filesBelow(fixture.source.path).mapValues(Self.text)
+    duplicates = try filesBelow(fixture.layout.duplicates)
       .map { "\($0.lastComponent): \(Self.text($1))" }.sorted()
-    incoming = try filesBelow(scene.layout.incoming).keys.sorted()
+    incoming = try filesBelow(fixture.layout.incoming).keys.sorted()
     problems = Set(
-      try scene.problems().filter { $0.kind != .incomingLeftover }.map(\.message))
+      try fixture.problems().filter { $0.kind != .incomingLeftover }.map(\.message))
   }
 
   private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }

@@ -10,7 +10,7 @@ import Testing
 struct EmptiedFolderTests {
   @Test("While files come, an emptied folder goes only when nothing changed in it for a while")
   func rest() throws {
-    let scene = try Scene()
+    let fixture = try IngestFixture()
     let temporary = try TemporaryFolder()
     let root = try Descriptor.openFolder(temporary.path)
     try root.makeFolder("a")
@@ -21,8 +21,9 @@ struct EmptiedFolderTests {
     configuration.mode = .move
     configuration.emptyFolders = .remove
     let removal = SourceRemoval(
-      source: try IngestSource(configuration), library: try scene.library(), report: scene.report)
-    removal.noteTaken(from: inner.path)
+      source: try IngestSource(configuration), library: try fixture.library(),
+      report: fixture.report)
+    removal.noteRemoved(from: inner.path)
     removal.removeEmptyFolders(unchangedFor: .seconds(60))
     #expect(try root.entries().map(\.name) == ["a"])
     let past = (Timestamp.now.microseconds - 120_000_000) * 1000

@@ -29,7 +29,7 @@ struct FolderTreeTests {
       inotify = try Inotify()
       tree = try FolderTree(
         root, configuration: configuration,
-        fence: LibraryFence([Descriptor.openFolder("library", in: root)]), inotify: inotify)
+        exclusion: LibraryExclusion([Descriptor.openFolder("library", in: root)]), inotify: inotify)
       #expect(watchAll().end == nil)
     }
 

@@ -5,7 +5,7 @@ struct CreationCheck: PluginCheck {
   func run(_ bench: CheckBench) throws(CheckFailure) -> CheckNote {
     _ = try bench.startReady()
     // A stage runs several lanes concurrently.
-    let lanes = [try bench.startReady(), try bench.startReady()]
-    return .passed("with these options and the defaults, \(lanes.count) at a time")
+    let instances = [try bench.startReady(), try bench.startReady()]
+    return .passed("with these options and the defaults, \(instances.count) at a time")
   }
 }

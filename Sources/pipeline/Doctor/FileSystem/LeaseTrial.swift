@@ -9,7 +9,7 @@ struct LeaseTrial: FileSystemTrial {
   func run(in folder: Descriptor) throws(FileError) -> Finding {
     let writer = try make("written", "written", in: folder)
     let lease = try withExtendedLifetime(writer) { () throws(FileError) in
-      try Descriptor.open("written", in: folder, flags: O_RDONLY).takeLease()
+      try Descriptor.open("written", in: folder, flags: O_RDONLY).acquireLease()
     }
     guard lease == .refused else {
       return Finding(
@@ -21,7 +21,7 @@ struct LeaseTrial: FileSystemTrial {
     }
     try make("quiet", "quiet", in: folder)
     let reader = try Descriptor.open("quiet", in: folder, flags: O_RDONLY)
-    guard reader.takeLease() == .granted, reader.holdsLease else {
+    guard reader.acquireLease() == .granted, reader.holdsLease else {
       return Finding(
         name, .warning, "A lease is refused although nobody has the file open for writing.",
         advice: "Files are copied rather than renamed, which takes longer but is as safe.")

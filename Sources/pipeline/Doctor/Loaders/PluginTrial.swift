@@ -17,7 +17,7 @@ final class PluginTrial {
     let rendition: [UInt8]
   }
 
-  private let lane: any Lane
+  private let instance: any PluginInstance
   private let queue: DispatchQueue
   private let options: JSONValue
   private let work: CheckFolder
@@ -27,17 +27,17 @@ final class PluginTrial {
   /// The time limit of a job.
   private static let patience = TimeSpan(milliseconds: 60_000)
 
-  /// Makes a lane of the plugin; the first job starts the worker.
+  /// Makes an instance of the plugin; the first job starts the worker.
   init(_ id: String, options: JSONValue, on site: DoctorSite) throws(PluginFailure) {
     self.id = id
     let program = WorkerProgram(.library(try site.finder.find(id)), secrets: site.secrets)
-    let carrier = try WorkerCarrier(program)
+    let backend = try WorkerBackend(program)
     queue = DispatchQueue(label: "pipeline.doctor.\(id)")
     work = site.work
-    self.options = options.fillingDefaults(carrier.manifest.options)
-    lane = try carrier.makeLane(
+    self.options = options.fillingDefaults(backend.manifest.options)
+    instance = try backend.makeInstance(
       options: self.options,
-      site: LaneSite(
+      context: InstanceContext(
         queue: queue, limits: Self.limits, memoryShare: ByteSize(bytes: 1 << 30),
         work: site.work.path))
   }
@@ -70,21 +70,21 @@ final class PluginTrial {
   /// Ends the worker and waits until it is gone.
   func end() {
     let isGone = DispatchSemaphore(value: 0)
-    lane.end { isGone.signal() }
+    instance.end { isGone.signal() }
     isGone.wait()
   }
 
   private func wait(for request: PluginRequest) -> PluginResult {
     let answer = Mutex<PluginResult?>(nil)
     let isAnswered = DispatchSemaphore(value: 0)
-    let lane = lane
+    let instance = instance
     queue.async {
-      lane.process(request, job: JobControl()) { result in
+      instance.process(request, job: JobControl()) { result in
         answer.withLock { $0 = result }
         isAnswered.signal()
       }
     }
-    // The lane ends a job at its time limit, so an answer always comes.
+    // The instance ends a job at its time limit, so an answer always comes.
     isAnswered.wait()
     return answer.withLock { $0 }
       ?? .failed(PluginFailure(.environment, "The plugin \(id) gave no answer."))

@@ -1,0 +1,141 @@
+package import Configuration
+import PipelineModel
+
+/// Imports complete files from sources until it is stopped.
+///
+/// All of it runs on the calling thread; only kernel events are read elsewhere. One round visits
+/// every source and imports at most one group from each, so that requests and signals are handled
+/// between two groups.
+package final class SourceWatcher {
+  /// What the owner of a watch adds to it.
+  package struct Hooks {
+    /// Whether to end the watch; called from any thread, also for each mebibyte.
+    package var isStopped: @Sendable () -> Bool
+    /// Requests of others to the library; run when the catalog is up to date.
+    package var interleaved: InterleavedWork
+    /// Called each round; returns when to call it again.
+    package var tick: () throws -> ContinuousClock.Instant
+
+    package init(
+      isStopped: @escaping @Sendable () -> Bool, interleaved: InterleavedWork,
+      tick: @escaping () throws -> ContinuousClock.Instant
+    ) {
+      self.isStopped = isStopped
+      self.interleaved = interleaved
+      self.tick = tick
+    }
+  }
+
+  private let sources: [WatchedSource]
+  private let wakeup: Wakeup
+  private let hooks: Hooks
+  private let library: IngestLibrary
+  private let report: any WatchReport
+  /// When to check for free space again, while there is none.
+  private var nextRoom: ContinuousClock.Instant?
+  private static let roomInterval = Duration.seconds(5)
+
+  /// Creates a watch without starting it.
+  ///
+  /// - Parameters:
+  ///   - rescan: the interval of full scans, whatever the kernel reports.
+  ///   - wakeup: woken by kernel events, and by anyone who wants a round.
+  package init(
+    _ sources: [SourceConfiguration], rescan: Duration, library: IngestLibrary,
+    report: any WatchReport, wakeup: Wakeup, hooks: Hooks
+  ) {
+    self.wakeup = wakeup
+    self.hooks = hooks
+    self.library = library
+    self.report = report
+    self.sources = sources.map {
+      WatchedSource(
+        $0, library: library, rescan: rescan, report: report, wakeup: wakeup,
+        isStopped: hooks.isStopped)
+    }
+  }
+
+  /// Watches all existing sources.
+  package func begin() throws(IngestError) {
+    for source in sources where !hooks.isStopped() { try source.begin() }
+  }
+
+  /// Works and waits until the watch is stopped.
+  package func run() throws {
+    while !hooks.isStopped() {
+      let deadline = try round()
+      if let deadline, !hooks.isStopped() { wakeup.sleep(until: deadline) }
+    }
+    for source in sources { try source.finish() }
+  }
+
+  /// Does one round.
+  ///
+  /// - Returns: when the next one is due; `nil` for at once.
+  func round() throws -> ContinuousClock.Instant? {
+    let next = try hooks.tick()
+    if hooks.interleaved.isDue() {
+      for source in sources { try source.flush() }
+      try hooks.interleaved.run()
+    }
+    if let moment = try roomDeadline() { return min(next, moment) }
+    return try workOrPause(next)
+  }
+
+  /// Lets each source do what is due; pauses while the disk is full.
+  private func workOrPause(_ next: ContinuousClock.Instant) throws(IngestError)
+    -> ContinuousClock.Instant?
+  {
+    do throws(IngestError) {
+      return try work(next)
+    } catch {
+      guard error.code == .noSpace else { throw error }
+      report.watch(.full(reason: error.message))
+      let moment = ContinuousClock().now + Self.roomInterval
+      nextRoom = moment
+      return min(next, moment)
+    }
+  }
+
+  /// - Returns: when a source is due again; `nil` for at once.
+  private func work(_ deadline: ContinuousClock.Instant) throws(IngestError)
+    -> ContinuousClock.Instant?
+  {
+    var next = deadline
+    var isBusy = false
+    for source in sources where !hooks.isStopped() {
+      isBusy = try source.work() || isBusy
+      next = min(next, source.nextDeadline)
+    }
+    if !isBusy, !hooks.isStopped() { isBusy = try library.removeImpliedSightings() }
+    return isBusy ? nil : next
+  }
+
+  /// When to check for free space; `nil` if there is some.
+  private func roomDeadline() throws(IngestError) -> ContinuousClock.Instant? {
+    guard let moment = nextRoom else { return nil }
+    let now = ContinuousClock().now
+    if now < moment { return moment }
+    guard try library.hasRoom() else {
+      nextRoom = now + Self.roomInterval
+      return nextRoom
+    }
+    nextRoom = nil
+    report.watch(.hasRoom)
+    for source in sources { source.requestRescan() }
+    return nil
+  }
+
+  /// The number of sources watched, polled and away.
+  package var counts: (watched: Int, polled: Int, away: Int) {
+    var counts = (watched: 0, polled: 0, away: 0)
+    for source in sources {
+      switch source.phase {
+      case .watched: counts.watched += 1
+      case .polled: counts.polled += 1
+      case .away: counts.away += 1
+      }
+    }
+    return counts
+  }
+}
