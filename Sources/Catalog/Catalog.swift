@@ -129,8 +129,8 @@ extension Catalog {
       guard owner == libraryID else {
         throw CatalogError(
           .corrupt,
-          "The catalog “\(file)” belongs to the library \(owner ?? "“”"), not to \(libraryID). "
-            + CatalogError.advice,
+          "The catalog “\(file)” belongs to \(owner.map { "the library \($0)" } ?? "no library"), "
+            + "not to \(libraryID). \(CatalogError.advice)",
           path: file)
       }
     } catch {

@@ -83,7 +83,7 @@ package final class ChildProcess: Sendable {
     } catch {
       // A process that can't be watched can't be ended in time, so end it now.
       kill(-id, SIGKILL)
-      waitpid(id, nil, 0)
+      while waitpid(id, nil, 0) < 0, errno == EINTR {}
       throw error
     }
   }

@@ -86,7 +86,7 @@ enum ManifestSegment {
     of number: Int, in folder: Descriptor
   ) throws(ManifestError) -> Int64? {
     do throws(FileError) {
-      let file = try Descriptor.open(name(of: number), in: folder, flags: O_RDONLY)
+      let file = try Descriptor.open(name(of: number), in: folder, flags: O_RDONLY | O_NOFOLLOW)
       let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
       defer { buffer.deallocate() }
       let count = try file.read(into: buffer)

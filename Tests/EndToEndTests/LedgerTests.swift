@@ -139,7 +139,10 @@ struct LedgerTests {
     try workspace.put(half, as: "half.jpg")
     try workspace.json("run", exit: 3)
     #expect(try workspace.json("run").of("job") == [])
-    #expect(try workspace.json("retry", "--all", "--dry-run").first?["jobs"] == 1)
+    let planned = try workspace.json("retry", "--all", "--dry-run").first
+    #expect(planned?["jobs"] == 1 && planned?["dryRun"] == true)
+    let told = try workspace.run("retry", "--all", "--dry-run").output
+    #expect(told == "1 job would be ready again.\n", "\(told)")
     #expect(try workspace.json("failed").count == 1)
     #expect(try workspace.json("retry", "--all").first?["jobs"] == 1)
     #expect(try workspace.json("failed") == [])

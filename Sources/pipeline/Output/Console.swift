@@ -188,7 +188,11 @@ final class Console: Sendable {
       } else if errno == EPIPE, descriptor == STDOUT_FILENO {
         isReaderGone.store(true, ordering: .relaxed)
         return
-      } else if errno != EINTR && errno != EAGAIN {
+      } else if errno == EAGAIN {
+        // Somebody made the terminal or pipe non-blocking: wait for room.
+        var output = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        poll(&output, 1, -1)
+      } else if errno != EINTR {
         if descriptor == STDOUT_FILENO { writeError.store(errno, ordering: .relaxed) }
         return
       }

@@ -25,7 +25,7 @@ enum RetryVerb: Verb {
     let assets = try names.map { try reading.asset($0).id }
     if context.arguments.has(.dryRun) {
       let failures = try reading.catalog.failures().filter { isAll || assets.contains($0.asset) }
-      return report(failures.count, "would be ready again", context.console)
+      return report(failures.count, "would be ready again", context.console, isDryRun: true)
     }
     // Close first: the last connection to close checkpoints the catalog's log.
     try reading.catalog.close()
@@ -33,12 +33,12 @@ enum RetryVerb: Verb {
     return report(result.count("jobs"), "ready again", context.console)
   }
 
-  private static func report(_ count: Int, _ what: String, _ console: Console) -> ExitCode {
-    if console.isJSON {
-      console.event("retried", ["jobs": .integer(count)])
-    } else if console.isTerminal || console.isVerbose {
-      console.message("\(counted(count, "job")) \(what).")
-    }
+  private static func report(
+    _ count: Int, _ what: String, _ console: Console, isDryRun: Bool = false
+  ) -> ExitCode {
+    console.summary(
+      "retried", ["jobs": .integer(count)], "\(counted(count, "job")) \(what).",
+      isDryRun: isDryRun)
     return .success
   }
 }

@@ -1,6 +1,5 @@
 import Catalog
 import Files
-import Glibc
 import Ingest
 import PipelineModel
 
@@ -92,14 +91,14 @@ enum UndoVerb: Verb {
   /// Asks for confirmation if many files are affected.
   private static func mayUndo(_ count: Int, _ context: Context) throws -> Bool {
     guard count > unasked, !context.arguments.has(.yes) else { return true }
-    guard isatty(STDIN_FILENO) == 1, context.console.isTerminal else {
+    guard context.console.canAsk else {
       throw UsageError(
         "The run imported \(count) files, more than \(unasked): add --yes to return them all.",
         verb: name)
     }
-    context.console.message("Return \(count) files to where they came from? [y/N]")
-    let answer = readLine()?.lowercased() ?? ""
-    return answer == "y" || answer == "yes"
+    return context.console.ask("Return \(count) files to where they came from?") {
+      SignalHandler.shared.isStopRequested
+    }
   }
 
   // MARK: Without doing it
