@@ -7,6 +7,7 @@ import Glibc
 import Originals
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 import Synchronization
 import Testing
 

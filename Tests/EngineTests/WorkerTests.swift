@@ -1,6 +1,7 @@
 import Catalog
 import Configuration
 import Dispatch
+import Engine
 import Files
 import Fixtures
 import Foundation

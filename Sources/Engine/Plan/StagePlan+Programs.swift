@@ -1,6 +1,6 @@
 package import Configuration
 package import PipelinePlugin
-import PluginHost
+package import PluginHost
 
 extension StagePlan {
   /// Returns how to start a stage's workers, without asking the plugin for its manifest.

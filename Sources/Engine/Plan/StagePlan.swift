@@ -4,7 +4,7 @@ import Dispatch
 import Hashing
 package import PipelineModel
 package import PipelinePlugin
-import PluginHost
+package import PluginHost
 
 /// The configured stages with their plugins, in execution order.
 package struct StagePlan: Sendable {

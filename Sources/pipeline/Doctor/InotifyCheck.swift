@@ -1,5 +1,6 @@
 import Files
 import PipelineModel
+import PluginTesting
 
 /// Checks the kernel's limits for `watch`. Source: inotify(7).
 struct InotifyCheck: DoctorCheck {

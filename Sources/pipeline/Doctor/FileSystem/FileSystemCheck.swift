@@ -1,5 +1,6 @@
 import Files
 import PipelineModel
+import PluginTesting
 
 /// Tries the file system operations that ingest relies on.
 struct FileSystemCheck: DoctorCheck {
