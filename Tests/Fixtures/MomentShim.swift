@@ -1,7 +1,7 @@
 package import PipelineModel
 
-/// A library to be preloaded that kills a process right before or behind one call, chosen by what
-/// the call is about instead of by its number.
+/// A library to be preloaded that kills a process right before or after one call, or lets the call
+/// fail, chosen by what the call is about instead of by its number.
 package struct MomentShim: Sendable {
   /// The compiled library.
   package let path: BytePath
@@ -68,6 +68,11 @@ package struct MomentShim: Sendable {
     moment.variables.merging(["LD_PRELOAD": path.description]) { $1 }
   }
 
+  /// Lets the first call that fits fail with EIO, except a write; whatever the moment's side.
+  package func failing(_ moment: Moment) -> [String: String] {
+    killing(moment).merging(["PIPELINE_MOMENT_SIDE": "fail"]) { $1 }
+  }
+
   private static let source = """
     #define _GNU_SOURCE
     #include <dlfcn.h>
@@ -82,7 +87,7 @@ package struct MomentShim: Sendable {
     #include <unistd.h>
 
     static const char *side, *call, *place, *wanted, *preceding;
-    static atomic_int is_behind;
+    static atomic_int is_behind, has_failed;
 
     __attribute__((constructor)) static void begin(void) {
       side = getenv("PIPELINE_MOMENT_SIDE");
@@ -125,6 +130,10 @@ package struct MomentShim: Sendable {
 
     #define STRUCK(type, chosen, arguments) \\
       int is_the_one = chosen; \\
+      if (is_the_one && strcmp(side, "fail") == 0 && !atomic_exchange(&has_failed, 1)) { \\
+        errno = EIO; \\
+        return -1; \\
+      } \\
       if (is_the_one) die_on("before"); \\
       type result = real arguments; \\
       if (is_the_one) die_on("after"); \\

@@ -10,7 +10,8 @@ extension Importer {
   /// Follows the source's policy; the file is in `incoming/`, and its source may be gone.
   func resolveDuplicate(_ file: IncomingFile, in group: ImportGroup) throws(IngestError) {
     guard let asset = try knownAsset(of: file, in: group) else {
-      return recordAsset(file, in: group)
+      // The file of this group that had the same bytes could not be stored.
+      return try put([file], in: group)
     }
     if try noteTouch(file, of: asset, in: group) { return }
     if try noteRename(file, of: asset, in: group) { return }

@@ -216,7 +216,8 @@ final class Importer {
     }
   }
 
-  private func put(_ files: [IncomingFile], in group: ImportGroup) throws(IngestError) {
+  /// Stores files and records their assets; a file that can't be stored is put back.
+  func put(_ files: [IncomingFile], in group: ImportGroup) throws(IngestError) {
     guard !files.isEmpty else { return }
     let outcomes = try translating {
       try library.originals.put(

@@ -58,13 +58,37 @@ struct JournalTests {
     #expect(try workspace.origins() == undisturbed.origins())
   }
 
+  @Test(
+    "A file is stored itself if the equal one before it could not be stored",
+    arguments: Transfer.allCases, ["discard", "keep", "file", "asset"])
+  func equalFiles(take: Transfer, duplicates: String) throws {
+    let workspace = try makeWorkspace(take, duplicates: duplicates)
+    for name: BytePath in ["1.txt", "2.txt"] { try workspace.put("the same", as: name) }
+    let shimFolder = try TemporaryFolder()
+    let clean = workspace.program.environment
+    let shim = try MomentShim(in: shimFolder.path)
+    workspace.program.environment.merge(
+      shim.failing(Moment(.before, .rename, of: "/originals/"))
+    ) { $1 }
+    let events = try workspace.json("run", exit: 3)
+    workspace.program.environment = clean
+    #expect(events.outcome("1.txt") == "failed" && events.outcome("2.txt") == "imported")
+    #expect(try workspace.files(below: "inbox") == ["1.txt"])
+    try workspace.expectSound("\(take), \(duplicates)")
+    #expect(try workspace.json("run").outcome("1.txt") != "failed")
+    try workspace.expectSound("\(take), \(duplicates)")
+    #expect(try workspace.files(below: "library/originals").count == 3)
+  }
+
   /// A library to be without stages, and files to be taken.
-  private func makeWorkspace(_ take: Transfer) throws -> Workspace {
+  private func makeWorkspace(
+    _ take: Transfer, duplicates: String = "discard"
+  ) throws -> Workspace {
     let workspace = try Workspace(
       sources: [
         [
           "path": "inbox", "settle": "0ms", "mode": "move",
-          "take": take == .rename ? "auto" : "copy",
+          "take": take == .rename ? "auto" : "copy", "duplicates": .string(duplicates),
         ]
       ], stages: [])
     try workspace.makeFolder("inbox/folder")
