@@ -33,14 +33,23 @@ RELEASE = .build/release
 FOUND = $(shell for name in gexiv2; do ! pkg-config --exists $$name || printf '%s ' $$name; done)
 export PIPELINE_FOUND_LIBRARIES = $(FOUND)
 
+# The targets whose tests start neither the program nor a worker, but for these suites. A test holds it.
+UNIT_TESTS = ^(PipelineModel|Files|Manifest|Catalog|Configuration|Ingest|Engine|Program)Tests\.
+WORKER_TESTS = \.(WorkerTests|ForkGuardTests)/
+# Which tests `make test` runs, as a regular expression; all by default.
+ONLY ?=
+export ONLY
+
+SWIFT_FILES = Package.swift Sources Plugins Tests
+
 SHELL = /bin/bash
 .SHELLFLAGS = -eu -o pipefail -c
 .DEFAULT_GOAL = help
 MAKEFLAGS += --no-print-directory
 # Builds share one folder, so concurrent ones would only wait for each other.
 .NOTPARALLEL:
-.PHONY: help run test build check lint warnings install uninstall faults fuzz corpus damaged bench quality sanitize \
-	clean packages test-packages toolchain
+.PHONY: help run test unit build check lint format install uninstall faults fuzz corpus damaged bench quality \
+	sanitize clean packages test-packages toolchain
 
 help: ## List the targets
 	@echo 'make TARGET, where TARGET is'
@@ -65,22 +74,24 @@ run: packages build ## Install what is missing, build, make samples, and run the
 	@echo '  library/originals/                                           the bytes as they came'
 	@echo '(ID is any unique prefix or suffix of an ID that list prints.)'
 
-test: packages test-packages toolchain ## Install what is missing, build, and run all tests
-	@umask 022; Tests/all '$(SWIFT)'
+# Builds for tests turn warnings into errors (see Package.swift), so `check` needs no build of its own.
+test: packages test-packages toolchain ## Build, and run all tests; with ONLY=NAME those whose target, suite or function matches
+	@umask 022; if [ -n "$$ONLY" ]; then Tests/some '$(SWIFT)' "$$ONLY"; else Tests/all '$(SWIFT)'; fi
+
+unit: packages test-packages toolchain ## Build, and run the tests that start neither the program nor a worker
+	@umask 022; Tests/some '$(SWIFT)' '$(UNIT_TESTS)' --skip '$(WORKER_TESTS)'
 
 build: packages toolchain ## Build a release: .build/release/pipeline and its plugins
 	@umask 022; $(SWIFT) build -c release < /dev/null
 	@Packaging/left-out-plugins '$(RELEASE)' $(FOUND)
 
-check: lint warnings test ## What CI runs: format, no warnings, import boundaries, all tests
+check: lint test ## What CI runs: format, and in one build no warnings, import boundaries, all tests
 
 lint: toolchain
-	$(SWIFT) format lint --strict --recursive Package.swift Sources Plugins Tests
+	$(SWIFT) format lint --strict --recursive $(SWIFT_FILES)
 
-# In a separate folder: different flags in .build would rebuild everything each time.
-warnings: packages toolchain
-	@umask 022; $(SWIFT) build --build-tests --scratch-path .build/warnings \
-	  -Xswiftc -warnings-as-errors < /dev/null
+format: toolchain ## Format all Swift files in place
+	$(SWIFT) format --in-place --recursive $(SWIFT_FILES)
 
 clean: ## Remove what was built; inbox/ and library/ stay
 	rm -rf .build

@@ -17,12 +17,22 @@ func isInstalled(_ library: String) -> Bool {
   return process.terminationStatus == 0
 }
 
+/// Warnings are errors in debug builds, whoever starts them: were it a flag of some commands, each
+/// change between these and others would build everything anew.
+///
+/// Not in release builds, so that a compiler that warns of more keeps nobody from installing; with
+/// `PIPELINE_WARNINGS=allow` in the environment not at all.
+let warnings: [SwiftSetting] =
+  Context.environment["PIPELINE_WARNINGS"] == "allow"
+  ? [] : [.treatAllWarnings(as: .error, .when(configuration: .debug))]
+
 /// Settings of every Swift target.
-let swift: [SwiftSetting] = [
-  .enableUpcomingFeature("ExistentialAny"),
-  .enableUpcomingFeature("InternalImportsByDefault"),
-  .enableUpcomingFeature("MemberImportVisibility"),
-]
+let swift: [SwiftSetting] =
+  [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+  ] + warnings
 
 func target(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: swift)

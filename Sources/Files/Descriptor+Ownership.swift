@@ -1,5 +1,5 @@
 import Glibc
-package import PipelineModel
+import PipelineModel
 
 extension Descriptor {
   /// Refuses a folder in which another user could put files where this program writes or removes.

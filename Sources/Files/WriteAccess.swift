@@ -1,6 +1,6 @@
 import CLinux
 import Glibc
-package import PipelineModel
+import PipelineModel
 
 /// Who may write a file or folder.
 package struct WriteAccess: Sendable {

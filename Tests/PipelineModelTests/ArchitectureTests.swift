@@ -49,18 +49,29 @@ struct ArchitectureTests {
     return found
   }
 
-  /// The dependencies that the manifest gives each target.
+  private func text(_ path: String) throws -> String {
+    try String(contentsOf: Self.root.appending(path: path), encoding: .utf8)
+  }
+
+  /// The dependencies that the manifest gives each target whose sources are not in `Tests`.
   private func declared() throws -> [String: Set<String>] {
-    let text = try String(
-      contentsOf: Self.root.appending(path: "Package.swift"), encoding: .utf8)
-    let pattern =
-      /(?:target|plugin)\(\s*"(\w+)",\s*\[([^\]]*)\]|(?:executableT|\.t)arget\(\s*name:\s*"(\w+)",\s*dependencies:\s*\[([^\]]*)\]/
+    let text = try text("Package.swift")
+    let beginning =
+      /(\w+)\(\s*(?:name:\s*)?"([\w-]+)"(?=,|\))/
+    let kinds: Set = [
+      "target", "executableTarget", "testTarget", "systemLibrary", "plugin", "tests", "system",
+    ]
+    let matches = text.matches(of: beginning).filter { kinds.contains(String($0.output.1)) }
     var found: [String: Set<String>] = [:]
-    for match in text.matches(of: pattern) {
-      guard let name = match.output.1 ?? match.output.3,
-        let list = match.output.2 ?? match.output.4
-      else { continue }
-      found[String(name)] = Set(list.matches(of: /"(\w+)"/).map { String($0.output.1) })
+    for (index, match) in matches.enumerated() {
+      let end = index + 1 < matches.count ? matches[index + 1].range.lowerBound : text.endIndex
+      let rest = text[match.range.upperBound..<end]
+      if ["tests", "testTarget"].contains(match.output.1) || rest.contains(#"path: "Tests/"#) {
+        continue
+      }
+      let list = rest.firstMatch(of: /^,\s*(?:dependencies:\s*)?\[([^\]]*)\]/)?.output.1 ?? ""
+      found[String(match.output.2)] = Set(
+        list.matches(of: /"([\w-]+)"/).map { String($0.output.1) })
     }
     return found
   }
@@ -117,6 +128,37 @@ struct ArchitectureTests {
       let inner = modules.intersection(Self.order + Self.owners.keys + Self.beside)
       #expect(inner.isSubset(of: Self.pluginModules), "\(plugin) imports \(inner.sorted())")
     }
+  }
+
+  @Test("The picture has every target and every dependency, and nothing else")
+  func picture() throws {
+    let declared = try declared()
+    try #require(declared.count > 30 && declared["Engine"]?.contains("PluginHost") == true)
+    let shown = try text("docs/architecture.svg")
+      .matches(of: /<(?:g|path)(?: class="\w+")? id="([^"]+)"/).map { String($0.output.1) }
+    let expected =
+      declared.keys + declared.flatMap { user, needs in needs.map { "\(user)--\($0)" } }
+    #expect(shown.sorted() == expected.sorted(), "\(Self.advice)")
+  }
+
+  @Test("The picture is what its script draws")
+  func drawing() throws {
+    #expect(try draw() == text("docs/architecture.svg"), "\(Self.advice)")
+    #expect(try draw() == draw())
+  }
+
+  private static let advice = "docs/target-graph > docs/architecture.svg"
+
+  private func draw() throws -> String {
+    let script = Process()
+    script.executableURL = Self.root.appending(path: "docs/target-graph")
+    let output = Pipe()
+    script.standardOutput = output
+    try script.run()
+    let bytes = output.fileHandleForReading.readDataToEndOfFile()
+    script.waitUntilExit()
+    try #require(script.terminationStatus == 0)
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   @Test("Only FoundationEssentials is used of Foundation")

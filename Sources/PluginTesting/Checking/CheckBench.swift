@@ -2,7 +2,7 @@ package import Configuration
 import Files
 import Glibc
 package import PipelineModel
-package import PipelinePlugin
+import PipelinePlugin
 package import PluginHost
 
 /// The environment of a plugin's conformance checks: its inputs and what is known so far.
