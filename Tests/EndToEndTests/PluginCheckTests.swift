@@ -142,7 +142,7 @@ struct PluginCheckTests {
         work: "if 'lost' in state: return {'outcome': 'skipped', 'reason': 'Lost.'}",
         cancel: "state['lost'] = True"), "had a different result"
     ),
-    ("end of input", Sample(end: "time.sleep(60)"), "goes on"),
+    ("end of input", Sample(end: "time.sleep(60)"), "still runs"),
     ("writing", Sample(work: "open(path + '.bak', 'w').write('x')"), "made “1.bak”"),
     ("standard output", Sample(work: "print('hello', flush=True)"), "“hello”"),
   ]
@@ -201,7 +201,7 @@ struct PluginCheckTests {
   @Test(
     "What can't be checked is refused",
     arguments: [
-      (["nowhere.py"], Int32(1), "nowhere.py"), (["."], 1, "is no file"),
+      (["nowhere.py"], Int32(1), "nowhere.py"), (["."], 1, "is not a file"),
       (["x.py", "y.py"], 2, "one argument too many"), ([], 2, "PATH is missing"),
       (["x.py", "--into", "y"], 2, "plugins new"),
     ] as [([BytePath], Int32, String)])
