@@ -212,7 +212,7 @@ import Testing
     try expect(#"{"library": ""}"#, .badValue, "/library", "is empty")
     try expect(#"{"library": "l", "plugins": ["a\u0000"]}"#, .badPath, "/plugins/0", "NUL")
     try expect(withStage(#""command": ["a", "\u0000"]"#), .badPath, "/stages/0/command", "NUL")
-    try expect(withStage(#""command": ["", "a"]"#), .badPath, "/stages/0/command", "no program")
+    try expect(withStage(#""command": ["", "a"]"#), .badPath, "/stages/0/command", "empty string")
     try expect(withStage(#""command": []"#), .badValue, "/stages/0/command", "at least 1")
   }
 

@@ -18,7 +18,7 @@ import Testing
     let inside = try error(sources(["a", "a/b"]))
     #expect(inside.code == .overlap && inside.message.contains("is inside another source"))
     let around = try error(sources(["a/b", "a"]))
-    #expect(around.code == .overlap && around.message.contains("has another source"))
+    #expect(around.code == .overlap && around.message.contains("contains another source"))
     #expect(errors(sources(["a", "ab", "b/a"])).isEmpty)
   }
 

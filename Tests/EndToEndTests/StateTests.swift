@@ -68,7 +68,7 @@ struct StateTests {
     let other = try #require(fopen(workspace.inbox.appending("b.txt").description, "ae"))
     let unseen = try explain(workspace, "inbox/b.txt")
     #expect(unseen["state"] == "settling" && unseen["seenAt"] == .null)
-    #expect(unseen["next"]?.string?.contains("closed it") == true)
+    #expect(unseen["next"]?.string?.contains("no process has it open") == true)
     fclose(other)
     fclose(writer)
     #expect(try explain(workspace, "inbox/b.txt")["state"] == "unseen")
