@@ -41,7 +41,8 @@ struct SchemaPatternTests {
   @Test(
     "What is no pattern, or not supported, is refused with what is wrong",
     arguments: [
-      ("(", "no end"), (")", "no “(”"), ("[a", "no end"), ("a{2", "no “}”"), ("a{", "not followed by a number"),
+      ("(", "no end"), (")", "no “(”"), ("[a", "no end"), ("a{2", "no “}”"),
+      ("a{", "not followed by a number"),
       ("{", "stands alone"), ("a**", "nothing to repeat"), ("*a", "nothing to repeat"),
       ("^*", "can't be repeated"), ("a{3,2}", "out of order"), ("[z-a]", "out of order"),
       ("[\\d-z]", "not characters"), ("[[a]]", "contains “[”"), ("\\", "ends with"),
