@@ -1,6 +1,7 @@
 import Catalog
 import Engine
 import Ingest
+import PipelineModel
 
 /// The progress line of a run.
 struct RunProgress: Sendable {
@@ -29,13 +30,13 @@ struct RunProgress: Sendable {
     let ended = counts[.done] + counts[.skipped] + counts[JobEvent.Outcome.failed]
     let jobs = max(ended, backlog + counts[.imported] * stages)
     let files = counts.files.values.reduce(0, +)
-    guard jobs > 0 else { return "\(files) files looked at" }
+    guard jobs > 0 else { return "\(counted(files, "file")) looked at" }
     let rate = Double(ended) / max(seconds, 0.001)
     let width = 24
     let filled = width * ended / jobs
     let bar =
       String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
-    var line = "\(bar) \(ended)/\(jobs) jobs · \(files) files"
+    var line = "\(bar) \(ended)/\(jobs) jobs · \(counted(files, "file"))"
     if ended == jobs {
       // The run is not over: files may have to settle, or last results await writing.
       line += " · waiting for more files"
