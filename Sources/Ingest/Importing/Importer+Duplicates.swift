@@ -8,11 +8,9 @@ import PipelineModel
 /// Handling of files whose bytes are already stored.
 extension Importer {
   /// Follows the source's policy; the file is in `incoming/`, and its source may be gone.
-  func resolveDuplicate(_ file: IncomingFile, in group: ImportGroup) throws(IngestError) {
-    guard let asset = try knownAsset(of: file, in: group) else {
-      // The file of this group that had the same bytes could not be stored.
-      return try put([file], in: group)
-    }
+  func resolveDuplicate(
+    _ file: IncomingFile, of asset: AssetID, in group: ImportGroup
+  ) throws(IngestError) {
     if try noteTouch(file, of: asset, in: group) { return }
     if try noteRename(file, of: asset, in: group) { return }
     switch source.duplicates {
@@ -32,7 +30,8 @@ extension Importer {
     }
   }
 
-  private func knownAsset(of file: IncomingFile, in group: ImportGroup) throws(IngestError)
+  /// Returns the asset with a file's bytes, or `nil`.
+  func knownAsset(of file: IncomingFile, in group: ImportGroup) throws(IngestError)
     -> AssetID?
   {
     if let asset = group.assets[file.digest] { return asset }

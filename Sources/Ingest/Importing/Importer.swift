@@ -198,8 +198,13 @@ final class Importer {
     }
     try put(fresh, in: group)
     for file in later {
+      guard let asset = try knownAsset(of: file, in: group) else {
+        // The file of this group that had the same bytes could not be stored.
+        try put([file], in: group)
+        continue
+      }
       try withdrawingOnFailure(file, in: group) { () throws(IngestError) in
-        try resolveDuplicate(file, in: group)
+        try resolveDuplicate(file, of: asset, in: group)
       }
     }
   }
@@ -217,7 +222,7 @@ final class Importer {
   }
 
   /// Stores files and records their assets; a file that can't be stored is put back.
-  func put(_ files: [IncomingFile], in group: ImportGroup) throws(IngestError) {
+  private func put(_ files: [IncomingFile], in group: ImportGroup) throws(IngestError) {
     guard !files.isEmpty else { return }
     let outcomes = try translating {
       try library.originals.put(

@@ -3,29 +3,29 @@ import Files
 import Originals
 package import PipelineModel
 
-/// Originals and renditions that `verify` found missing or damaged, as `damage.json` keeps them.
+/// Originals and renditions that `verify` found missing or damaged, kept in `damage.json`.
 ///
-/// A file stays in the list until a verification reads it whole. An entry counts for nothing once
-/// another file has taken the place of the one that was read.
+/// A file stays listed until a verification reads it whole. An entry no longer applies once another
+/// file has replaced the one that was read.
 package struct DamageList {
-  /// How many files are kept at most.
+  /// The most files listed.
   static let most = 10_000
   private static let name = BytePath("damage.json")
   /// More than the longest list takes.
   private static let longest = 64 << 20
 
-  /// A file, and what is wrong with it.
+  /// A file and what is wrong with it.
   package struct Entry: Hashable, Codable, Sendable {
     package var kind: VerificationProblem.Kind
     /// A sentence for people.
     package var message: String
     /// In microseconds since 1970.
     var time: Int64
-    /// What its bytes ought to hash to.
+    /// The expected hash.
     var digest: Digest
     /// The key of a rendition; `nil` for an original.
     package var rendition: Int64?
-    /// Inode, size, and the times of modification and of change of the file that was read.
+    /// Inode, size and modification time of the file that was read; `nil` if there was none.
     var file: [Int64]?
 
     /// When it was found.
@@ -38,10 +38,10 @@ package struct DamageList {
   }
 
   private var entries: [Subject: Entry] = [:]
-  /// Whether the list differs from what is kept.
-  private var hasChanged = false
+  /// New entries, and `nil` for removed ones, since the list was read or saved.
+  private var changes: [Subject: Entry?] = [:]
 
-  /// Reads the list; an empty one where none is kept, or it can't be read.
+  /// Reads the list; it is empty if there is none or it can't be read.
   package static func read(in library: LibraryFolder) -> DamageList {
     var list = DamageList()
     // The next verification finds everything again.
@@ -58,61 +58,69 @@ package struct DamageList {
 
   // MARK: Writing
 
-  /// Forgets what was found of an original.
+  /// Removes an original, which was read whole.
   mutating func forget(_ original: Digest) { forget(.original(original)) }
 
-  /// Forgets what was found of a rendition.
+  /// Removes a rendition, which was read whole.
   mutating func forget(_ rendition: Int64) { forget(.rendition(rendition)) }
 
   private mutating func forget(_ subject: Subject) {
-    if entries.removeValue(forKey: subject) != nil { hasChanged = true }
+    if entries.removeValue(forKey: subject) != nil { changes[subject] = .some(nil) }
   }
 
-  /// Forgets renditions that no longer are.
+  /// Removes files that the catalog no longer names.
   mutating func forgetFormer(in catalog: CatalogReader) throws(CatalogError) {
-    for entry in entries.values {
-      guard let id = entry.rendition else { continue }
-      if try catalog.rendition(id)?.digest != entry.digest { forget(id) }
+    for (subject, entry) in entries {
+      let isNamed =
+        switch subject {
+        case .original(let digest): try catalog.hasOriginal(digest)
+        case .rendition(let id): try catalog.rendition(id)?.digest == entry.digest
+        }
+      if !isNamed { forget(subject) }
     }
   }
 
-  /// Adds a problem of an original or a rendition; any other is passed over.
+  /// Adds a problem with an original or a rendition; ignores any other.
   mutating func note(_ problem: VerificationProblem) {
     switch problem.kind {
     case .originalMissing, .originalDamaged, .renditionMissing, .renditionDamaged: break
     default: return
     }
-    guard let digest = problem.digest, entries.count < Self.most else { return }
+    guard let digest = problem.digest else { return }
     let entry = Entry(
       kind: problem.kind, message: problem.message, time: Timestamp.now.microseconds,
       digest: digest, rendition: problem.rendition, file: problem.path.flatMap(Self.file))
     entries[Self.subject(entry)] = entry
-    hasChanged = true
+    changes[Self.subject(entry)] = entry
   }
 
-  /// Keeps the list, if it has changed.
+  /// Saves what has changed, on top of what another verification may have saved meanwhile.
   ///
-  /// - Returns: why it could not be kept, or `nil`.
+  /// - Returns: why that failed or is incomplete, or `nil`.
   mutating func save(in library: LibraryFolder) -> String? {
-    guard hasChanged else { return nil }
+    guard !changes.isEmpty else { return nil }
+    entries = Self.read(in: library).entries
+    for (subject, entry) in changes { entries[subject] = entry }
+    let sorted = entries.values.sorted { ($0.time, $0.digest.hex) < ($1.time, $1.digest.hex) }
     do throws(FileError) {
-      if entries.isEmpty {
+      if sorted.isEmpty {
         try library.folder.removeIfThere(Self.name)
       } else {
-        let sorted = entries.values.sorted { ($0.time, $0.digest.hex) < ($1.time, $1.digest.hex) }
-        guard let text = try? JSONText.encode(sorted) else { return "It can't be written as JSON." }
+        guard let text = try? JSONText.encode(Array(sorted.prefix(Self.most))) else {
+          return "It can't be written as JSON."
+        }
         try library.folder.writeDurably(Array((text + "\n").utf8), as: Self.name)
       }
-      hasChanged = false
-      return nil
     } catch {
       return error.message
     }
+    changes = [:]
+    return sorted.count > Self.most ? "It holds no more than \(Self.most) files." : nil
   }
 
   // MARK: Reading
 
-  /// The damage that nothing has changed since, by the assets that it concerns.
+  /// Returns the damage that still applies, by the assets concerned.
   package func present(
     in library: LibraryFolder, _ catalog: CatalogReader
   ) throws(CatalogError) -> [AssetID: [Entry]] {
@@ -140,21 +148,20 @@ package struct DamageList {
     guard let rendition = try catalog.rendition(id), rendition.digest == entry.digest else {
       return false
     }
-    // One in the database that is made again has another key.
+    // A rendition in the database gets another key when it is made again.
     return rendition.path.map { isUnchanged(library.layout.root.appending($0), entry) } ?? true
   }
 
-  /// Whether there is the file that was read, or none: it may have been put aside.
+  /// Whether the file that was read is still there, or none is: it may have been moved aside.
   private func isUnchanged(_ path: BytePath, _ entry: Entry) -> Bool {
     let file = Self.file(path)
     return file == nil || file == entry.file
   }
 
-  /// What tells a file from another one that has its place; `nil` where there is none.
+  /// Tells a file from a replacement; not by its change time, which each link to it for a worker
+  /// changes. `nil` if there is no file.
   private static func file(_ path: BytePath) -> [Int64]? {
     guard let identity = try? FileSystem.status(of: path).identity else { return nil }
-    return [
-      Int64(bitPattern: identity.inode), Int64(identity.size), identity.modified, identity.changed,
-    ]
+    return [Int64(bitPattern: identity.inode), Int64(identity.size), identity.modified]
   }
 }

@@ -20,12 +20,13 @@ extension Verification {
       for (digest, size) in page {
         if pass.isOver { return }
         let problem = try problem(with: digest, size, pass.isStopped)
-        pass.damage.forget(digest)
         // If the lock can't be tested, it is reported at once.
         if problem?.kind == .originalMissing, (try? isLocked) == true {
           pass.doubtful.append((digest, size))
         } else if let problem {
           report(problem)
+        } else {
+          pass.damage.forget(digest)
         }
         if pass.doubtful.count > Self.mostDoubtful {
           try recheck(pass.doubtful.prefix(Self.mostDoubtful / 2), pass, report)
@@ -47,7 +48,11 @@ extension Verification {
     _ report: (VerificationProblem) -> Void
   ) throws {
     for (digest, size) in doubtful {
-      if let problem = try problem(with: digest, size, pass.isStopped) { report(problem) }
+      if let problem = try problem(with: digest, size, pass.isStopped) {
+        report(problem)
+      } else {
+        pass.damage.forget(digest)
+      }
     }
   }
 

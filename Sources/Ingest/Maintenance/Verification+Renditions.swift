@@ -12,7 +12,7 @@ extension Verification {
       for rendition in page {
         if pass.isOver { return }
         let condition = try reader.condition(of: rendition, isStopped: pass.isStopped)
-        pass.damage.forget(rendition.id)
+        if condition == .whole { pass.damage.forget(rendition.id) }
         try tell(of: rendition, condition, report)
         advance(pass, to: .renditions(after: rendition.id))
       }

@@ -101,6 +101,7 @@ package struct Verification {
         pass.damage.note(problem)
         report(problem)
       }
+      var failure: (any Error)?
       do {
         try checkOriginals(pass, report)
         try checkRenditions(pass, report)
@@ -114,27 +115,29 @@ package struct Verification {
         }
       } catch let error as FileError where error.code == .stopped {
         // The next verification resumes after the files read, and compares from the start.
+      } catch {
+        failure = error
       }
+      // Even if the disk is too damaged to go on, what was found so far is kept.
+      pass.outcome.unlisted = pass.damage.save(in: library)
+      if let failure { throw failure }
       if pass.outcome.isComplete {
         pass.outcome.unsaved = VerificationResumePoint.forget(in: library)
       } else {
         pass.outcome.unsaved = pass.place.save(in: library)
       }
-      pass.outcome.unlisted = pass.damage.save(in: library)
       return pass.outcome
     }
   }
 
-  /// Counts a file and saves the position regularly, so that a kill does not lose all of it.
+  /// Counts a file, and saves damage and position regularly, so that a kill does not lose them.
   func advance(_ pass: Pass, to next: VerificationResumePoint.Next) {
     pass.place.next = next
     pass.count()
-    guard pass.deadline != nil, ContinuousClock().now - pass.lastSave > Self.saveInterval else {
-      return
-    }
+    guard ContinuousClock().now - pass.lastSave > Self.saveInterval else { return }
     pass.lastSave = ContinuousClock().now
     _ = pass.damage.save(in: library)
-    _ = pass.place.save(in: library)
+    if pass.deadline != nil { _ = pass.place.save(in: library) }
   }
 
   /// Whether another process works on the library.

@@ -42,7 +42,7 @@ enum VerifyVerb: Verb {
       console.warning("The next verification starts from the beginning: \(reason)")
     }
     if let reason = outcome.unlisted {
-      console.warning("`explain` and `list` won't show what was found: \(reason)")
+      console.warning("The list of damage that `explain` and `list` show is incomplete: \(reason)")
     }
     var repaired = RequestResult(members: ["repaired": 0, "setAside": 0])
     if !repairable.isEmpty, !SignalHandler.shared.isStopRequested {

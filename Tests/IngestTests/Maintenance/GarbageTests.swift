@@ -301,6 +301,11 @@ struct GarbageTests {
       try verification.run(limit: TimeSpan(milliseconds: 0)) { _ in }
     }
     #expect(try known() == [asset: [.originalDamaged]])
+    // A worker gets a link to the original, which changes its change time.
+    let spoiled = fixture.original("three")
+    #expect(link(spoiled.description, spoiled.description + ".link") == 0)
+    #expect(unlink(spoiled.description + ".link") == 0)
+    #expect(try known() == [asset: [.originalDamaged]])
     // A file that was changed since is no longer the one that was read.
     let stored = fixture.original("three")
     let whole = try Descriptor.open(stored, flags: O_WRONLY | O_TRUNC)
