@@ -13,7 +13,7 @@ package enum LimitEnforcement {
     guard case .failure = WorkerControlGroups.shared.whole else { return nil }
     return
       "Without a control group of its own, such as systemd gives the service, kernel memory used for "
-      + "a worker, such as file locks, is not limited, and its own memory is measured "
+      + "a worker, such as pipe buffers, is not limited, and its own memory is measured "
       + "\(JobMonitor.checksEachSecond) times a second."
   }
 

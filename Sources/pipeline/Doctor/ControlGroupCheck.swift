@@ -8,7 +8,7 @@ struct ControlGroupCheck: DoctorCheck {
     let name = "cgroup"
     let instead =
       "Workers' memory is limited by checks 50 times a second and by rlimits; what the kernel "
-      + "allocates for them, such as file locks, is not bounded."
+      + "allocates for them, such as pipe buffers, is not bounded."
     switch WorkerControlGroups.shared.whole {
     case .success(let group):
       return [
