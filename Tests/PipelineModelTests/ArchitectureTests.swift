@@ -111,9 +111,9 @@ struct ArchitectureTests {
   @Test("The program neither imports nor links libvips, libmagic or gexiv2")
   func host() throws {
     let declared = try declared()
+    let imports = try imports(in: "Sources")
     for target in Self.order {
-      let reached = declared[target, default: []].union(
-        try imports(in: "Sources")[target, default: []])
+      let reached = declared[target, default: []].union(imports[target, default: []])
       #expect(
         reached.isDisjoint(with: Self.beside + ["CVips", "CZimg", "CMagic", "CGexiv2"]), "\(target)"
       )
@@ -138,13 +138,14 @@ struct ArchitectureTests {
       .matches(of: /<(?:g|path)(?: class="\w+")? id="([^"]+)"/).map { String($0.output.1) }
     let expected =
       declared.keys + declared.flatMap { user, needs in needs.map { "\(user)--\($0)" } }
-    #expect(shown.sorted() == expected.sorted(), "\(Self.advice)")
+    let different = Set(shown).symmetricDifference(expected)
+    #expect(different.isEmpty, "\(Self.advice)")
+    #expect(shown.count == expected.count)
   }
 
   @Test("The picture is what its script draws")
   func drawing() throws {
     #expect(try draw() == text("docs/architecture.svg"), "\(Self.advice)")
-    #expect(try draw() == draw())
   }
 
   private static let advice = "docs/target-graph > docs/architecture.svg"
