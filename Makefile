@@ -33,10 +33,7 @@ RELEASE = .build/release
 FOUND = $(shell for name in gexiv2; do ! pkg-config --exists $$name || printf '%s ' $$name; done)
 export PIPELINE_FOUND_LIBRARIES = $(FOUND)
 
-# The targets whose tests start neither the program nor a worker, but for these suites. A test holds it.
-UNIT_TESTS = ^(PipelineModel|Files|Manifest|Catalog|Configuration|Ingest|Engine|Program)Tests\.
-WORKER_TESTS = \.(WorkerTests|ForkGuardTests)/
-# Which tests `make test` runs, as a regular expression; all by default.
+# Which tests `make test` runs: see Tests/some; all by default.
 ONLY ?=
 export ONLY
 
@@ -75,11 +72,11 @@ run: packages build ## Install what is missing, build, make samples, and run the
 	@echo '(ID is any unique prefix or suffix of an ID that list prints.)'
 
 # Builds for tests turn warnings into errors (see Package.swift), so `check` needs no build of its own.
-test: packages test-packages toolchain ## Build, and run all tests; with ONLY=NAME those whose target, suite or function matches
+test: packages test-packages toolchain ## Build, and run all tests; with ONLY=NAME those of a target, suite, function or sentence
 	@umask 022; if [ -n "$$ONLY" ]; then Tests/some '$(SWIFT)' "$$ONLY"; else Tests/all '$(SWIFT)'; fi
 
 unit: packages test-packages toolchain ## Build, and run the tests that start neither the program nor a worker
-	@umask 022; Tests/some '$(SWIFT)' '$(UNIT_TESTS)' --skip '$(WORKER_TESTS)'
+	@umask 022; Tests/unit '$(SWIFT)'
 
 build: packages toolchain ## Build a release: .build/release/pipeline and its plugins
 	@umask 022; $(SWIFT) build -c release < /dev/null
