@@ -7,7 +7,7 @@
 
 # To build: headers of the C libraries, and pkg-config to find them.
 BUILD_PACKAGES = libvips-dev libjpeg-dev libtiff-dev zlib1g-dev libzimg-dev libsqlite3-dev \
-	libmagic-dev libssl-dev libseccomp-dev libgexiv2-dev pkg-config
+	libmagic-dev libssl-dev libseccomp-dev libgexiv2-dev libutf8proc-dev pkg-config
 # To test: tests compile plugins in C, run plugins in Python, read the database with sqlite3 and
 # trace workers.
 TEST_PACKAGES = gcc libc6-dev make python3 python3-pil sqlite3 strace util-linux libjpeg-turbo-progs
@@ -73,7 +73,7 @@ run: packages build ## Install what is missing, build, make samples, and run the
 
 # Builds for tests turn warnings into errors (see Package.swift), so `check` needs no build of its own.
 test: packages test-packages toolchain ## Build, and run all tests; with ONLY=NAME those of a target, suite, function or sentence
-	@umask 022; if [ -n "$$ONLY" ]; then Tests/some '$(SWIFT)' "$$ONLY"; else Tests/all '$(SWIFT)'; fi
+	@umask 022; if [ -n "$$ONLY" ]; then Tests/some '$(SWIFT)' "$$ONLY"; else Tests/side-by-side '$(SWIFT)'; fi
 
 unit: packages test-packages toolchain ## Build, and run the tests that start neither the program nor a worker
 	@umask 022; Tests/unit '$(SWIFT)'

@@ -34,8 +34,12 @@ let swift: [SwiftSetting] =
     .enableUpcomingFeature("MemberImportVisibility"),
   ] + warnings
 
-func target(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: swift)
+func target(
+  _ name: String, _ dependencies: [Target.Dependency], in folder: String
+) -> Target {
+  .target(
+    name: name, dependencies: dependencies, path: "Sources/\(folder)/\(name)",
+    swiftSettings: swift)
 }
 
 func plugin(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -52,7 +56,8 @@ func tests(
 }
 
 func system(_ name: String, pkgConfig: String? = nil, apt: String) -> Target {
-  .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([apt])])
+  .systemLibrary(
+    name: name, path: "Sources/CLibraries/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])
 }
 
 let hasMetadata = isInstalled("gexiv2")
@@ -77,90 +82,112 @@ let package = Package(
     system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
     system("CZimg", pkgConfig: "zimg", apt: "libzimg-dev"),
     system("CSpawn", apt: "libc6-dev"),
+    system("CUtf8proc", apt: "libutf8proc-dev"),
     system("CMagic", pkgConfig: "libmagic", apt: "libmagic-dev"),
     system("CSandbox", pkgConfig: "libseccomp", apt: "libseccomp-dev"),
     // The C ABI of a plugin: one header, and the name of the Swift toolchain.
-    .target(name: "CPipelinePlugin"),
+    .target(name: "CPipelinePlugin", path: "Sources/PluginKit/CPipelinePlugin"),
 
     // Values without I/O.
-    target("PipelineModel", []),
+    target("PipelineModel", [], in: "Base"),
     // The SDK of plugin authors, and the messages that host and plugin exchange.
-    target("PipelinePlugin", ["CPipelinePlugin", "PipelineModel"]),
+    target("PipelinePlugin", ["CPipelinePlugin", "PipelineModel"], in: "PluginKit"),
     // SHA-256 by libcrypto.
-    target("Hashing", ["CCrypto", "PipelineModel"]),
+    target("Hashing", ["CCrypto", "PipelineModel"], in: "Base"),
+    // Starting programs, for the program and the plugin that runs them.
+    target("Spawn", ["CSpawn", "PipelineModel"], in: "Base"),
     // The edge to the kernel.
-    target("Files", ["CLinux", "Hashing", "PipelineModel"]),
+    target("Files", ["CLinux", "Hashing", "PipelineModel", "Spawn"], in: "Base"),
     // What a worker gives up before it loads a plugin.
-    target("Sandbox", ["CSandbox", "Files", "PipelineModel"]),
+    target("Sandbox", ["CSandbox", "Files", "PipelineModel"], in: "Stages"),
     // The content-addressed tree.
-    target("Originals", ["Files", "Hashing", "PipelineModel"]),
+    target("Originals", ["Files", "Hashing", "PipelineModel"], in: "Library"),
     // The append-only journal of taking and deleting.
-    target("Manifest", ["Files", "Hashing", "PipelineModel"]),
+    target("Manifest", ["Files", "Hashing", "PipelineModel"], in: "Library"),
+    // What users ask for: the words of queries, and which assets they find.
+    target("Query", ["CUtf8proc", "PipelineModel"], in: "Library"),
     // Records and ledger in SQLite.
-    target("Catalog", ["CSQLite", "PipelineModel"]),
+    target("Catalog", ["CSQLite", "PipelineModel", "Query"], in: "Library"),
     // pipeline.json.
-    target("Configuration", ["Files", "PipelineModel"]),
+    target("Configuration", ["Files", "PipelineModel"], in: "Base"),
     // From a source to a stored, recorded original.
     target(
       "Ingest",
       [
         "Catalog", "Configuration", "Files", "Hashing", "Manifest", "Originals", "PipelineModel",
-      ]),
+      ], in: "Library"),
     // Plugins, loaded into this process or run in sandboxed workers; knows neither catalog nor store.
     target(
       "PluginHost",
       [
         "Configuration", "CPipelinePlugin", "Files", "PipelineModel", "PipelinePlugin", "Sandbox",
-      ]),
+      ], in: "Stages"),
     // From a ledger row to facts and renditions: which job runs when, and what becomes of it.
     target(
       "Engine",
       [
         "Catalog", "Configuration", "Files", "Hashing", "Originals", "PipelineModel",
         "PipelinePlugin", "PluginHost",
-      ]),
+      ], in: "Stages"),
     // What files carry beside pixels, found by walking their containers; for the bundled plugins.
-    target("Containers", ["CZlib"]),
+    target("Containers", ["CZlib"], in: "Pictures"),
     // What libvips' loaders don't tell or don't read, by libjpeg, libtiff and zlib.
     .target(
-      name: "CPictureLoaders", dependencies: ["CVips"],
+      name: "CPictureLoaders", dependencies: ["CVips"], path: "Sources/Pictures/CPictureLoaders",
       linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("tiff"), .linkedLibrary("z")]),
     // libvips for the bundled plugins; the program itself does not link it.
-    target("Vips", ["Containers", "CPictureLoaders", "CVips"]),
+    target("Vips", ["Containers", "CPictureLoaders", "CVips"], in: "Pictures"),
     // zimg for the bundled plugins: resampling with the processor's vector instructions.
-    target("Zimg", ["CZimg"]),
+    target("Zimg", ["CZimg"], in: "Pictures"),
     // What plugin authors are given: skeletons, and checks of what every plugin must do.
     .target(
       name: "PluginTesting",
       dependencies: [
         "Configuration", "Files", "Hashing", "PipelineModel", "PipelinePlugin", "PluginHost",
       ],
+      path: "Sources/Stages/PluginTesting",
       // What `plugins new` writes, and what `plugins test` gives to a plugin.
       resources: [.embedInCode("Templates"), .embedInCode("Samples")],
       swiftSettings: swift),
+    // A library at work, for the command line or another program: its lock, runs and watches, and
+    // requests of other processes.
+    target(
+      "LibrarySession",
+      [
+        "Catalog", "Configuration", "Engine", "Files", "Hashing", "Ingest", "Manifest", "Originals",
+        "PipelineModel", "PipelinePlugin", "PluginHost", "Query",
+      ], in: "Program"),
+    // Whether this machine and the configured plugins are fit.
+    target(
+      "Doctor",
+      [
+        "Configuration", "Engine", "Files", "Hashing", "LibrarySession",
+        "PipelineModel", "PipelinePlugin", "PluginHost", "PluginTesting", "Sandbox",
+      ], in: "Program"),
     // The command line.
     .executableTarget(
       name: "pipeline",
       dependencies: [
-        "Catalog", "Configuration", "Engine", "Files", "Hashing", "Ingest", "Manifest",
-        "Originals", "PipelineModel", "PipelinePlugin", "PluginHost", "PluginTesting", "Sandbox",
+        "Catalog", "Configuration", "Doctor", "Engine", "Files", "Ingest", "LibrarySession",
+        "PipelineModel", "PipelinePlugin", "PluginHost", "PluginTesting", "Query",
       ],
+      path: "Sources/Program/pipeline",
       swiftSettings: swift),
 
     // Draws pictures for `make run` and `make bench`; not installed.
     .executableTarget(
       name: "sample-pictures", dependencies: ["Files", "PipelineModel", "Vips"],
-      path: "Sources/SamplePictures", swiftSettings: swift),
+      path: "Sources/Pictures/SamplePictures", swiftSettings: swift),
 
     // Bundled plugins.
     plugin(
       "Identify", ["CMagic", "Containers", "PipelineModel", "PipelinePlugin", "Vips"]),
-    plugin("Command", ["CSpawn", "PipelineModel", "PipelinePlugin"]),
+    plugin("Command", ["PipelineModel", "PipelinePlugin", "Spawn"]),
     plugin("Thumbnail", ["Containers", "PipelineModel", "PipelinePlugin", "Vips", "Zimg"]),
 
     // Tests. `Fixtures` makes pictures, folders and runs of the built program.
     .target(
-      name: "Fixtures", dependencies: ["Containers", "Files", "PipelineModel", "Vips"],
+      name: "Fixtures", dependencies: ["Containers", "Files", "PipelineModel", "Spawn", "Vips"],
       path: "Tests/Fixtures",
       swiftSettings: swift),
     tests("PipelineModelTests", ["PipelineModel", "PipelinePlugin"]),
@@ -183,13 +210,14 @@ let package = Package(
         "Catalog", "Configuration", "Engine", "Files", "Fixtures", "Hashing", "Originals",
         "PipelineModel", "PipelinePlugin", "PluginHost", "Sandbox",
       ]),
-    // Feeds generated sayings of plugins to what reads them; only `make fuzz` starts it.
+    // Feeds generated messages of plugins to what reads them; only `make fuzz` starts it.
     .executableTarget(
       name: "plugin-fuzz",
       dependencies: [
         "Configuration", "Files", "Fixtures", "PipelineModel", "PipelinePlugin", "PluginHost",
       ],
       path: "Tests/PluginFuzz", swiftSettings: swift),
+    tests("QueryTests", ["PipelineModel", "Query"]),
     tests("CatalogTests", ["Catalog", "Fixtures", "PipelineModel"]),
     tests("ConfigurationTests", ["Configuration", "Fixtures", "PipelineModel"]),
     tests(
@@ -199,7 +227,16 @@ let package = Package(
         "Zimg",
       ],
       defining: hasMetadata ? "METADATA" : nil),
-    tests("ProgramTests", ["Files", "Fixtures", "PipelineModel", "pipeline"]),
+    tests(
+      "LibrarySessionTests",
+      [
+        "Catalog", "Configuration", "Engine", "Files", "Fixtures", "Ingest", "LibrarySession",
+        "Originals", "PipelineModel",
+      ]),
+    tests("ProgramTests", ["PipelineModel", "pipeline"]),
+    tests(
+      "DoctorTests",
+      ["Doctor", "Files", "Fixtures", "LibrarySession", "PipelineModel"]),
     tests(
       "EndToEndTests", ["Files", "Fixtures", "Hashing", "PipelineModel", "Vips"],
       defining: hasMetadata ? "METADATA" : nil),

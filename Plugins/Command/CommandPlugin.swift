@@ -1,6 +1,8 @@
+public import CPipelinePlugin
 import Glibc
 import PipelineModel
 import PipelinePlugin
+import Spawn
 
 /// Runs a user's program for each asset.
 ///
@@ -22,9 +24,7 @@ final class CommandPlugin: Plugin {
     path = try Self.find(options.program)
   }
 
-  func process(
-    _ request: PluginRequest, host: PluginHost
-  ) throws(PluginFailure) -> PluginResult {
+  func process(_ request: PluginRequest, host: PluginHost) throws(PluginFailure) -> PluginResult {
     let arguments = options.arguments.map { $0.filled { Self.value($0, request) } }
     let program: SpawnedProgram
     do throws(SpawnError) {
@@ -152,4 +152,12 @@ final class CommandPlugin: Plugin {
     let text = lines.joined(separator: " / ").suffix(200)
     return text.isEmpty ? "." : ": \(text)" + (text.hasSuffix(".") ? "" : ".")
   }
+}
+
+/// The function that this library exports.
+@c(pipeline_plugin_v1)
+public func pipelinePlugin(
+  _ host: UnsafePointer<pipeline_host>?
+) -> UnsafePointer<pipeline_plugin>? {
+  exportPlugin(CommandPlugin.self, to: host)
 }

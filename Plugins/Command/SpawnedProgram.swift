@@ -1,5 +1,6 @@
-import CSpawn
 import Glibc
+import PipelineModel
+import Spawn
 
 /// A program that is started without a shell.
 ///
@@ -16,10 +17,7 @@ final class SpawnedProgram {
   let errors: OutputPipe
   private let id: pid_t
 
-  /// Starts a program in a folder.
-  ///
-  /// It gets only descriptors 0 to 2, default signal handling, and none of this process's
-  /// environment.
+  /// Starts a program in a folder; it gets none of this process's environment.
   init(
     _ path: String, _ arguments: [String], in folder: String, outputLimit: Int
   ) throws(SpawnError) {
@@ -28,40 +26,10 @@ final class SpawnedProgram {
     let environment = [
       "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=\(folder)", "TMPDIR=\(folder)", "LANG=C.UTF-8",
     ]
-    var actions = posix_spawn_file_actions_t()
-    var attributes = posix_spawnattr_t()
-    posix_spawn_file_actions_init(&actions)
-    posix_spawnattr_init(&attributes)
-    defer {
-      posix_spawn_file_actions_destroy(&actions)
-      posix_spawnattr_destroy(&attributes)
-    }
-    var signals = sigset_t()
-    sigfillset(&signals)
-    var none = sigset_t()
-    sigemptyset(&none)
-    let flags = Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF)
-    let steps = [
-      posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0),
-      posix_spawn_file_actions_adddup2(&actions, output.writing, STDOUT_FILENO),
-      posix_spawn_file_actions_adddup2(&actions, errors.writing, STDERR_FILENO),
-      pipeline_spawn_closing_from(&actions, 3),
-      pipeline_spawn_in_folder(&actions, folder),
-      posix_spawnattr_setsigmask(&attributes, &none),
-      posix_spawnattr_setsigdefault(&attributes, &signals),
-      posix_spawnattr_setflags(&attributes, flags),
-    ]
-    if let number = steps.first(where: { $0 != 0 }) {
-      throw SpawnError("prepare the program", number)
-    }
-    var id: pid_t = 0
-    let words = CStrings([path] + arguments)
-    let variables = CStrings(environment)
-    let number = withExtendedLifetime((words, variables)) {
-      posix_spawn(&id, path, &actions, &attributes, words.pointers, variables.pointers)
-    }
-    guard number == 0 else { throw SpawnError("start the program", number) }
-    self.id = id
+    id = try Program.start(
+      BytePath(path), arguments: ([path] + arguments).map { BytePath($0) },
+      environment: environment.map { BytePath($0) },
+      descriptors: [nil, output.writing, errors.writing], folder: BytePath(folder))
     output.closeWriting()
     errors.closeWriting()
   }
@@ -114,11 +82,72 @@ final class SpawnedProgram {
   }
 }
 
-/// A null-terminated list of C strings that live as long as this object.
-private final class CStrings {
-  private(set) var pointers: [UnsafeMutablePointer<CChar>?]
+/// A pipe that a program writes to; keeps a bounded part of the output.
+///
+/// Reads and discards everything beyond the bound, so that the program never blocks.
+final class OutputPipe {
+  /// The end of the output to keep.
+  enum Kept { case beginning, end }
 
-  init(_ texts: [String]) { pointers = texts.map { strdup($0) } + [nil] }
+  private(set) var bytes: [UInt8] = []
+  /// Whether there was more output than is kept.
+  private(set) var isCut = false
+  private let limit: Int
+  private let kept: Kept
+  /// The reading end; -1 once closed.
+  private(set) var reading: Int32 = -1
+  /// The program's end; -1 once closed.
+  private(set) var writing: Int32 = -1
 
-  deinit { for pointer in pointers { free(pointer) } }
+  init(limit: Int, keeping kept: Kept) throws(SpawnError) {
+    (self.limit, self.kept) = (limit, kept)
+    (reading, writing) = try Program.makePipe()
+    // Reads must not block, so that a job can be cancelled while nobody writes.
+    let flags = fcntl(reading, F_GETFL)
+    guard flags >= 0, fcntl(reading, F_SETFL, flags | O_NONBLOCK) == 0 else {
+      throw SpawnError("prepare a pipe", errno)
+    }
+  }
+
+  deinit {
+    closeWriting()
+    closeReading()
+  }
+
+  /// Closes the end that only the program should have.
+  func closeWriting() {
+    if writing >= 0 { close(writing) }
+    writing = -1
+  }
+
+  private func closeReading() {
+    if reading >= 0 { close(reading) }
+    reading = -1
+  }
+
+  /// Reads what is available, up to a mebibyte so that nothing else waits long.
+  func drain() {
+    var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    for _ in 0..<16 where reading >= 0 {
+      let count = read(reading, &buffer, buffer.count)
+      let number = errno
+      if count > 0 {
+        keep(buffer[..<count])
+      } else if count == 0 || ![EINTR, EAGAIN].contains(number) {
+        closeReading()
+      } else if number == EAGAIN {
+        return
+      }
+    }
+  }
+
+  private func keep(_ more: ArraySlice<UInt8>) {
+    bytes += more
+    guard bytes.count > limit else { return }
+    isCut = true
+    switch kept {
+    case .beginning: bytes.removeLast(bytes.count - limit)
+    case .end: bytes.removeFirst(bytes.count - limit)
+    }
+  }
 }

@@ -66,3 +66,120 @@ enum PictureFacts {
     return ColorProfile.Known.srgb.rawValue
   }
 }
+
+/// Estimates of the memory that decoding a picture takes.
+///
+/// Measured with libvips 8.14.1 on 64 megapixels, beyond the library's own use: JPEG 11 MB,
+/// progressive 190 MB; PNG 39 MB, interlaced 210 MB; TIFF with LZW 41 MB; HEIC 396 MB.
+struct DecodeMemory {
+  /// Bytes for decoding from top to bottom, keeping only some rows.
+  let streamed: Int
+  /// Bytes for decoding that keeps all pixels.
+  let whole: Int
+
+  /// What libvips and its libraries use for the smallest picture.
+  private static let base = 48 << 20
+  /// The rows that loader, resampler and sink buffer.
+  private static let rows = 512
+
+  init(_ opened: OpenedPicture) {
+    let header = opened.header
+    let pixels = header.width * header.height
+    let bytes = header.bands * header.bitsPerValue / 8
+    let all = pixels * bytes
+    let some = header.width * bytes * min(Self.rows, header.height)
+    let needed: Int
+    switch opened.loader {
+    case .jpeg:
+      // Progressive files keep all coefficients, two bytes each; 4:2:0 has half as many.
+      let halves = header.text("jpeg-chroma-subsample") == "4:2:0" ? 1 : 2
+      needed = header.isInterlaced ? pixels * header.bands * halves + some : some
+    case .png: needed = header.isInterlaced ? all + some : some
+    // A raster of four bytes per pixel, and the strip from which it is made.
+    case .tiff: needed = opened.isConverted ? pixels * 8 : some * 2
+    // The canvas, and the previous one for restoring.
+    case .gif: needed = pixels * 8
+    case .webp: needed = pixels * 4 + all
+    // Planes of the codec, pixels of libheif, then pixels of libvips.
+    case .heif: needed = pixels * 4 + all
+    }
+    streamed = Self.base + needed
+    whole = Self.base + max(needed, 0) + all
+  }
+}
+
+/// Facts about raw files that consist of TIFF tags.
+enum RawFacts {
+  /// Reads the tags; returns nothing if there are none.
+  static func read(_ file: PictureFile, _ exif: ExifBlock?) throws(VipsError) -> [String: JSONValue]
+  {
+    let size = try file.withTags { reader in
+      reader.directory(at: reader.first).flatMap { largest(reader, $0, exif) }
+    }
+    guard case let size?? = size else { return [:] }
+    let orientation = exif?.orientation ?? 1
+    let swaps = orientation > 4
+    return [
+      "width": .integer(swaps ? size.height : size.width),
+      "height": .integer(swaps ? size.width : size.height),
+      "orientation": .integer(orientation),
+    ]
+  }
+
+  /// The largest picture that any directory describes.
+  private static func largest(
+    _ reader: TagReader, _ main: TagReader.Directory, _ exif: ExifBlock?
+  ) -> (width: Int, height: Int)? {
+    var directories = [main] + reader.integers(0x014A, in: main).compactMap(reader.directory)
+    var next = main.next
+    for _ in 0..<8 {
+      guard next > 0, let directory = reader.directory(at: next) else { break }
+      directories.append(directory)
+      next = directory.next
+    }
+    var sizes: [(width: Int, height: Int)] = directories.compactMap { directory in
+      guard let width = reader.integer(0x0100, in: directory),
+        let height = reader.integer(0x0101, in: directory)
+      else { return nil }
+      return (width, height)
+    }
+    if let width = exif?.width, let height = exif?.height { sizes.append((width, height)) }
+    let sane = sizes.filter {
+      (1...100_000).contains($0.width) && (1...100_000).contains($0.height)
+    }
+    return sane.max { $0.width * $0.height < $1.width * $1.height }
+  }
+}
+
+/// Facts about formats that are not decoded but have their size at a fixed offset.
+enum PlainHeaders {
+  /// Reads width and height; returns nothing for other formats and invalid sizes.
+  static func read(
+    _ type: MediaType, head: [UInt8], _ embedded: EmbeddedMetadata
+  ) -> [String: JSONValue] {
+    func number(_ offset: Int, _ size: Int, little: Bool = false) -> Int? {
+      guard offset + size <= head.count else { return nil }
+      let bytes = head[offset..<(offset + size)]
+      let add: (Int, UInt8) -> Int = { $0 << 8 | Int($1) }
+      return little ? bytes.reversed().reduce(0, add) : bytes.reduce(0, add)
+    }
+    let width: Int?
+    let height: Int?
+    switch type.rawValue {
+    case "image/vnd.adobe.photoshop":
+      (width, height) = (number(18, 4), number(14, 4))
+    case "image/bmp":
+      // A negative height, in two's complement, means rows from top to bottom.
+      let rows = number(22, 4, little: true).map { Int(Int32(truncatingIfNeeded: $0)).magnitude }
+      (width, height) = (number(18, 4, little: true), rows.map { Int($0) })
+    default: return [:]
+    }
+    guard let width, let height, (1...1_000_000).contains(width), (1...1_000_000).contains(height)
+    else { return [:] }
+    var facts: [String: JSONValue] = [
+      "width": .integer(width), "height": .integer(height), "orientation": 1,
+    ]
+    facts["bitDepth"] = embedded.bitDepth.map { .integer($0) }
+    return facts
+  }
+}

@@ -102,7 +102,7 @@ struct WrittenMoment {
       rest = rest.dropFirst(digits.count)
     }
     parts.hasBadClock = false
-    parts.clock = [hour, minute, second].map { pad($0) }.joined(separator: ":")
+    parts.clock = [hour, minute, second].map { CivilTime.pad($0) }.joined(separator: ":")
     parts.zone = String(decoding: rest.drop { $0 == 0x20 }, as: UTF8.self)
   }
 
@@ -143,7 +143,7 @@ struct WrittenMoment {
     guard year > 0, (1...12).contains(month), day >= 1, day <= CivilTime.days(month, year) else {
       return nil
     }
-    return "\(pad(year, 4))-\(pad(month))-\(pad(day))"
+    return "\(CivilTime.pad(year, 4))-\(CivilTime.pad(month))-\(CivilTime.pad(day))"
   }
 
   /// Returns `Z` or `+02:00`, or `nil` if there is no such offset.
@@ -157,13 +157,8 @@ struct WrittenMoment {
     let hours = digits[0] * 10 + digits[1]
     let minutes = digits.count == 4 ? digits[2] * 10 + digits[3] : 0
     guard hours <= 14, minutes < 60 else { return nil }
-    return "\(sign == 0x2B ? "+" : "-")\(pad(hours)):\(pad(minutes))"
+    return "\(sign == 0x2B ? "+" : "-")\(CivilTime.pad(hours)):\(CivilTime.pad(minutes))"
   }
 
   private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
-
-  private static func pad(_ value: Int, _ width: Int = 2) -> String {
-    let text = String(value)
-    return String(repeating: "0", count: max(0, width - text.count)) + text
-  }
 }

@@ -1,3 +1,4 @@
+import Containers
 import PipelineModel
 
 /// The place where a picture was taken, and EXIF's other tags about it.
@@ -84,8 +85,8 @@ enum GPSFacts {
       (0...59).contains(minutes), (0..<61).contains(second)
     else { return nil }
     let milliseconds = Int((second * 1000).rounded(.down))
-    let fraction = milliseconds % 1000 == 0 ? "" : "." + TagDate.pad(milliseconds % 1000, 3)
-    let clock = [hours, minutes, milliseconds / 1000].map { TagDate.pad($0) }
+    let fraction = milliseconds % 1000 == 0 ? "" : "." + CivilTime.pad(milliseconds % 1000, 3)
+    let clock = [hours, minutes, milliseconds / 1000].map { CivilTime.pad($0) }
     return "\(date)T\(clock.joined(separator: ":"))\(fraction)Z"
   }
 

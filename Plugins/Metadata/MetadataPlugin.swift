@@ -1,3 +1,4 @@
+public import CPipelinePlugin
 import Containers
 import PipelineModel
 import PipelinePlugin
@@ -10,9 +11,25 @@ import PipelinePlugin
 final class MetadataPlugin: Plugin {
   static let manifest = PluginManifest(
     id: "metadata", version: "1.0.0", outputVersion: 2, scope: .original,
-    options: MetadataOptions.schema, accepts: MetadataKinds.all,
+    options: MetadataOptions.schema, accepts: kinds,
     facts: ["exif", "iptc", "xmp", "gps", "text", "problem", "leftOut"],
     runtime: MetadataLibrary.runtime)
+
+  /// The media types whose metadata is read.
+  ///
+  /// Exiv2 distinguishes types only by their first bytes, and mistakes an SVG or an icon for a
+  /// damaged file of another type. Source: exiv2's table of supported formats. XMP in GIFs and
+  /// sidecars is found without exiv2.
+  private static let kinds = [
+    "image/jpeg", "image/png", "image/webp", "image/tiff", "image/heic", "image/heif",
+    "image/heic-sequence", "image/heif-sequence", "image/avif", "image/jxl", "image/jp2",
+    "image/jpx", "image/gif", "application/rdf+xml",
+    "image/vnd.adobe.photoshop", "image/x-adobe-dng", "image/x-canon-cr2", "image/x-canon-cr3",
+    "image/x-canon-crw", "image/x-epson-erf", "image/x-fuji-raf", "image/x-hasselblad-3fr",
+    "image/x-kodak-dcr", "image/x-leaf-mos", "image/x-mamiya-mef", "image/x-minolta-mrw",
+    "image/x-nikon-nef", "image/x-olympus-orf", "image/x-panasonic-rw2", "image/x-pentax-pef",
+    "image/x-phaseone-iiq", "image/x-raw", "image/x-samsung-srw", "image/x-sony-arw",
+  ]
 
   private enum Outcome: Sendable {
     case read([String: JSONValue])
@@ -26,9 +43,7 @@ final class MetadataPlugin: Plugin {
     try MetadataLibrary.start()
   }
 
-  func process(
-    _ request: PluginRequest, host: PluginHost
-  ) throws(PluginFailure) -> PluginResult {
+  func process(_ request: PluginRequest, host: PluginHost) throws(PluginFailure) -> PluginResult {
     let (path, families) = (request.input, families)
     let embedded = try InputFile(path: path).embeddedMetadata()
     switch MetadataLibrary.use({ errors in Self.read(path, embedded, families, errors) }) {
@@ -95,5 +110,57 @@ final class MetadataPlugin: Plugin {
     let text = TagText.decode(Array(words.utf8)) ?? "no reason given"
     let line = text.split { $0.isNewline }.joined(separator: " ").prefix(250)
     return line.hasSuffix(".") ? String(line) : line + "."
+  }
+}
+
+/// The function that this library exports.
+@c(pipeline_plugin_v1)
+public func pipelinePlugin(
+  _ host: UnsafePointer<pipeline_host>?
+) -> UnsafePointer<pipeline_plugin>? {
+  exportPlugin(MetadataPlugin.self, to: host)
+}
+
+/// The options of a metadata stage.
+struct MetadataOptions: Hashable, Sendable {
+  /// A kind of metadata; also the name of its fact.
+  enum Family: String, CaseIterable, Decodable { case exif, iptc, xmp, gps, text }
+
+  /// The kinds to read; all by default.
+  var families = Set(Family.allCases)
+
+  static let schema: JSONValue = [
+    "type": "object",
+    "additionalProperties": false,
+    "properties": [
+      "families": [
+        "type": "array", "minItems": 1, "uniqueItems": true,
+        "items": ["enum": .array(names)],
+        "default": .array(names),
+        "description": """
+        The kinds of metadata to record. Without gps, coordinates are left out, even where XMP \
+        repeats them.
+        """,
+      ]
+    ],
+  ]
+
+  private static let names: [JSONValue] = Family.allCases.map { .string($0.rawValue) }
+}
+
+extension MetadataOptions: Decodable {
+  private enum Key: String, CodingKey, CaseIterable { case families }
+
+  init(from decoder: any Decoder) throws {
+    try decoder.refuseUnknownOptions(known: Key.allCases.map(\.rawValue))
+    let values = try decoder.container(keyedBy: Key.self)
+    guard values.contains(.families) else { return }
+    let chosen = try values.decode([Family].self, forKey: .families)
+    families = Set(chosen)
+    guard !chosen.isEmpty, families.count == chosen.count else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .families, in: values,
+        debugDescription: "families must name at least one family, and none twice")
+    }
   }
 }

@@ -34,10 +34,12 @@ struct PlaneReduction {
         try Plane(width: averaged.width, height: averaged.height)
       })
     else { return nil }
-    try fill(planes, from: averaged)
+    try averaged.forEachRow(isCancelled: isCancelled) { index, values in
+      Self.separate(values, into: planes.map { $0.row(index) })
+    }
     let small: [Plane]
     do throws(ZimgError) {
-      small = try resample(planes, by: resampler)
+      small = try planes.map { plane throws(ZimgError) in try resampler.resample(plane) }
     } catch {
       throw VipsError(.inputOutput, "The picture can't be made smaller: \(error.message)")
     }
@@ -53,26 +55,11 @@ struct PlaneReduction {
     if max(horizontal, vertical) < Self.muchLarger, Self.bytes(of: picture) <= Self.mostBytes {
       return picture
     }
-    return try picture.averaged(
-      horizontal: max(1, horizontal / 2), vertical: max(1, vertical / 2))
+    return try picture.averaged(horizontal: max(1, horizontal / 2), vertical: max(1, vertical / 2))
   }
 
   private static func bytes(of picture: Picture) -> Int {
     picture.width * picture.height * picture.bands
-  }
-
-  private func fill(_ planes: [Plane], from picture: Picture) throws(VipsError) {
-    try picture.forEachRow(isCancelled: isCancelled) { index, values in
-      Self.separate(values, into: planes.map { $0.row(index) })
-    }
-  }
-
-  private func resample(
-    _ planes: [Plane], by resampler: PlaneResampler
-  ) throws(ZimgError) -> [Plane] {
-    var small: [Plane] = []
-    for plane in planes { small.append(try resampler.resample(plane)) }
-    return small
   }
 
   /// Separates the bands of a row of pixels.
@@ -129,5 +116,36 @@ struct PlaneReduction {
       }
       index &+= 1
     }
+  }
+}
+
+/// A cache of resamplers: one camera's pictures have one size, and preparing takes as long as
+/// resampling.
+///
+/// Used by one thread at a time.
+final class PlaneResamplers {
+  private struct Sizes: Hashable {
+    let width, height, newWidth, newHeight: Int
+  }
+
+  /// A camera's two orientations in four sizes.
+  private static let most = 8
+  private static let mostBytesOfOne = 1 << 20
+
+  private var prepared: [Sizes: PlaneResampler] = [:]
+
+  /// Returns a resampler for planes of one size, from the cache if possible.
+  func resampler(
+    from size: (width: Int, height: Int), to newSize: (width: Int, height: Int)
+  ) throws(ZimgError) -> PlaneResampler {
+    let sizes = Sizes(
+      width: size.width, height: size.height, newWidth: newSize.width, newHeight: newSize.height)
+    if let resampler = prepared[sizes] { return resampler }
+    let resampler = try PlaneResampler(from: size, to: newSize)
+    // A resampler for a very large thumbnail would hold memory that no job accounts for.
+    guard resampler.bytes <= Self.mostBytesOfOne else { return resampler }
+    if prepared.count >= Self.most { prepared = [:] }
+    prepared[sizes] = resampler
+    return resampler
   }
 }

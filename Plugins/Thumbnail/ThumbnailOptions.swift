@@ -1,3 +1,6 @@
+import PipelineModel
+import PipelinePlugin
+
 /// The options of a thumbnail stage, in ImageIO's terms.
 struct ThumbnailOptions: Hashable, Sendable {
   /// Whether an embedded preview may be used (`kCGImageSourceCreateThumbnailFromImage…`).
@@ -53,5 +56,162 @@ struct ThumbnailOptions: Hashable, Sendable {
       return false
     }
     return name.utf8.allSatisfy { letters.contains($0) || others.contains($0) }
+  }
+}
+
+extension ThumbnailOptions: Decodable {
+  private enum Key: String, CodingKey, CaseIterable {
+    case transform, fromImage, sizes, format, quality, strip, colorSpace, scaling
+  }
+
+  init(from decoder: any Decoder) throws {
+    try decoder.refuseUnknownOptions(known: Key.allCases.map(\.rawValue))
+    let values = try decoder.container(keyedBy: Key.self)
+    func set<Value: Decodable>(_ path: WritableKeyPath<Self, Value>, _ key: Key) throws {
+      if values.contains(key) { self[keyPath: path] = try values.decode(Value.self, forKey: key) }
+    }
+    try set(\.transform, .transform)
+    try set(\.fromImage, .fromImage)
+    try set(\.sizes, .sizes)
+    try set(\.format, .format)
+    try set(\.quality, .quality)
+    try set(\.strip, .strip)
+    try set(\.colorSpace, .colorSpace)
+    try set(\.scaling, .scaling)
+    try check(quality, in: Self.qualities, "quality", decoder)
+    guard !sizes.isEmpty, sizes.count <= Self.maximumSizes else {
+      throw invalid(
+        "sizes has \(sizes.count) entries; 1 to \(Self.maximumSizes) are allowed", decoder)
+    }
+    var names: Set<String> = []
+    for size in sizes where !names.insert(size.name).inserted {
+      throw invalid("sizes has two entries named “\(size.name)”", decoder)
+    }
+  }
+}
+
+extension ThumbnailOptions.Size: Decodable {
+  private enum Key: String, CodingKey, CaseIterable { case name, maxPixelSize, format, quality }
+
+  init(from decoder: any Decoder) throws {
+    try decoder.refuseUnknownOptions(known: Key.allCases.map(\.rawValue))
+    let values = try decoder.container(keyedBy: Key.self)
+    name = try values.decode(String.self, forKey: .name)
+    maxPixelSize = try values.decode(Int.self, forKey: .maxPixelSize)
+    format =
+      values.contains(.format)
+      ? try values.decode(ThumbnailOptions.Format.self, forKey: .format) : nil
+    quality = values.contains(.quality) ? try values.decode(Int.self, forKey: .quality) : nil
+    guard ThumbnailOptions.isName(name) else {
+      throw invalid(
+        "“\(name)” is not a name: letters, digits, “-” and “_”, at most 64, not beginning with a sign",
+        decoder)
+    }
+    try check(maxPixelSize, in: ThumbnailOptions.pixelSizes, "maxPixelSize", decoder)
+    if let quality { try check(quality, in: ThumbnailOptions.qualities, "quality", decoder) }
+  }
+}
+
+private func check(
+  _ value: Int, in range: ClosedRange<Int>, _ name: String, _ decoder: any Decoder
+) throws {
+  guard range.contains(value) else {
+    throw invalid(
+      "\(name) is \(value); it must be \(range.lowerBound) to \(range.upperBound)", decoder)
+  }
+}
+
+private func invalid(_ text: String, _ decoder: any Decoder) -> DecodingError {
+  .dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: text))
+}
+
+extension ThumbnailOptions {
+  static let schema: JSONValue = [
+    "type": "object",
+    "additionalProperties": false,
+    "properties": [
+      "transform": [
+        "type": "boolean", "default": true,
+        "description": "Rotate the picture upright according to its EXIF orientation.",
+      ],
+      "fromImage": [
+        "enum": names(FromImage.self), "default": "always",
+        "description": """
+        always: decode the picture itself. ifAbsent: use the preview inside the file if it is \
+        large enough, has the picture's shape within 1 %, and the file is whole.
+        """,
+      ],
+      "sizes": [
+        "type": "array", "minItems": 1, "maxItems": .integer(maximumSizes), "uniqueItems": true,
+        "items": size,
+        "default": [
+          ["name": "grid", "maxPixelSize": 256], ["name": "preview", "maxPixelSize": 1024],
+        ],
+        "description": "The thumbnails to make, all from one decode, with distinct names.",
+      ],
+      "format": format("The file format.", default: "jpeg"),
+      "quality": quality("The compression quality; PNG does not use it.", default: 80),
+      "strip": [
+        "type": "boolean", "default": true,
+        "description": """
+        Leave out EXIF (camera, place), XMP, IPTC and comments. A colour profile that is needed \
+        stays.
+        """,
+      ],
+      "colorSpace": [
+        "enum": names(ColorSpace.self), "default": "srgb",
+        "description": """
+        srgb: convert, no profile needed. p3: convert to Display P3 and embed its profile. keep: \
+        keep the colours and embed the picture's own profile.
+        """,
+      ],
+      "scaling": [
+        "enum": names(Scaling.self), "default": "fast",
+        "description": """
+        fast: let the decoder shrink to just above the largest size. exact: decode each size as \
+        libvips' own thumbnailer does.
+        """,
+      ],
+    ],
+  ]
+
+  private static let size: JSONValue = [
+    "type": "object",
+    "additionalProperties": false,
+    "required": ["name", "maxPixelSize"],
+    "properties": [
+      "name": [
+        "type": "string", "pattern": .string(namePattern),
+        "description": "The rendition's name.",
+      ],
+      "maxPixelSize": [
+        "type": "integer", "minimum": .integer(pixelSizes.lowerBound),
+        "maximum": .integer(pixelSizes.upperBound),
+        "description": "The longer side in pixels. A smaller picture is never enlarged.",
+      ],
+      "format": format("The format of this size, instead of the stage's."),
+      "quality": quality("The quality of this size, instead of the stage's."),
+    ],
+  ]
+
+  private static func format(_ text: JSONValue, default value: JSONValue? = nil) -> JSONValue {
+    var members: [String: JSONValue] = ["enum": names(Format.self), "description": text]
+    members["default"] = value
+    return .object(members)
+  }
+
+  private static func quality(_ text: JSONValue, default value: JSONValue? = nil) -> JSONValue {
+    var members: [String: JSONValue] = [
+      "type": "integer", "minimum": .integer(qualities.lowerBound),
+      "maximum": .integer(qualities.upperBound), "description": text,
+    ]
+    members["default"] = value
+    return .object(members)
+  }
+
+  private static func names<Choice: CaseIterable & RawRepresentable<String>>(
+    _ type: Choice.Type
+  ) -> JSONValue {
+    .array(type.allCases.map { .string($0.rawValue) })
   }
 }

@@ -1,3 +1,4 @@
+public import CPipelinePlugin
 import PipelineModel
 import PipelinePlugin
 import Vips
@@ -39,9 +40,7 @@ final class ThumbnailPlugin: Plugin {
     return streamed + planes + 4 * 4 * side * side
   }
 
-  func process(
-    _ request: PluginRequest, host: PluginHost
-  ) throws(PluginFailure) -> PluginResult {
+  func process(_ request: PluginRequest, host: PluginHost) throws(PluginFailure) -> PluginResult {
     defer { VipsLibrary.endJob() }
     let output = OutputFolder(request.output)
     do throws(VipsError) {
@@ -68,4 +67,12 @@ extension PluginFailure {
       }
     self.init(kind, error.message + ".")
   }
+}
+
+/// The function that this library exports.
+@c(pipeline_plugin_v1)
+public func pipelinePlugin(
+  _ host: UnsafePointer<pipeline_host>?
+) -> UnsafePointer<pipeline_plugin>? {
+  exportPlugin(ThumbnailPlugin.self, to: host)
 }

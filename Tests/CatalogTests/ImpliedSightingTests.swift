@@ -40,7 +40,10 @@ struct ImpliedSightingTests {
     #expect(try library.catalog.sighting(source: asset.source, path: "a") == nil)
     #expect(try library.catalog.sighting(source: "/other", path: asset.path) == nil)
     try library.read { reader throws in
-      #expect(try reader.sighting(source: asset.source, path: asset.path) == expected)
+      let read = try reader.read { (connection) throws(CatalogError) in
+        try connection.sighting(source: asset.source, path: asset.path)
+      }
+      #expect(read == expected)
       #expect(try reader.sightings(path: asset.source.appending(asset.path)) == [expected])
       #expect(try reader.sightings(of: asset.id) == [expected])
       #expect(try reader.status().sightings == [.imported: 1])

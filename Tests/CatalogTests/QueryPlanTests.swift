@@ -17,7 +17,7 @@ struct QueryPlanTests {
   private static let readsAll = [
     "SELECT count(*), coalesce(sum(size), 0) FROM original",
     "SELECT count(*), coalesce(sum(bytes), 0) FROM rendition",
-    "SELECT count(*) FROM asset WHERE trashed_at IS NULL",
+    "SELECT count(*) FROM asset WHERE trashed_at IS NULL", "SELECT count(*) FROM asset",
     "SELECT source.path, sighting.state, count(*)",
     "SELECT count(*) FROM (SELECT DISTINCT source, path FROM asset)",
     // `status` counts jobs.
@@ -41,8 +41,7 @@ struct QueryPlanTests {
       scans += try Self.scans(connection.statements, connection)
     }
     try reader.read { (connection) throws(CatalogError) in
-      let cursors = [true, false].map { SightingCursor.page(awaitingRemoval: $0) }
-      scans += try Self.scans(connection.statements + cursors, connection)
+      scans += try Self.scans(connection.statements + [SightingCursor.pageQuery], connection)
     }
     #expect(scans.isEmpty, "\(scans.joined(separator: "\n"))")
     try reader.close()
@@ -90,7 +89,7 @@ struct QueryPlanTests {
     let made = try catalog.claim(stage: "thumbnails", limit: 9, suspects: false)
     _ = try catalog.complete(made.map { Self.done($0, path: "renditions/\($0.digest.hex)") })
     _ = try catalog.withdrawn(among: made.map(\.token))
-    _ = try catalog.nextDue()
+    _ = try catalog.nextDue(after: .now)
     _ = try catalog.backlog()
     for rendition in try catalog.misplacedRenditions(
       stage: "thumbnails", threshold: .max, limit: 9
@@ -142,6 +141,11 @@ struct QueryPlanTests {
   private func useReader(_ reader: CatalogReader) throws {
     try reader.assets { _ in }
     try reader.trashedAssets { _ in }
+    for withMetadata in [true, false] {
+      try reader.assetValues(after: nil, withMetadata: withMetadata) { _, _ in }
+    }
+    _ = try reader.assetValues(Samples.id(1))
+    _ = try reader.assetCount()
     try reader.originals { _, _ in }
     try reader.allRenditions { _ in }
     try reader.renditionFiles(below: "renditions/thumbnails/ab") { _ in }
@@ -174,7 +178,6 @@ struct QueryPlanTests {
     try reader.assetLines { _, _ in }
     _ = try reader.renditionBytes(1)
     _ = try reader.sightings(of: id)
-    _ = try reader.sighting(source: Samples.source, path: "a")
     _ = try reader.sightings(path: "/pictures/inbox/a")
     _ = try reader.status()
     _ = try reader.lastManifestPosition

@@ -111,7 +111,7 @@ import Testing
       #expect(try decode(effective.formatted()).effective() == effective)
     }
     let source = try decode(withSource("")).effective()["sources"]?.array?.first?.object
-    #expect(Set(source?.keys.map(\.self) ?? []) == Set(SourceKey.allCases.map(\.rawValue)))
+    #expect(Set(source?.keys.map(\.self) ?? []) == Set(SourceConfiguration.keys.map(\.name)))
   }
 
   @Test("Every stage has limits where the configuration has none, and they are shown")

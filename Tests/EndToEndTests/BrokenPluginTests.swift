@@ -115,6 +115,46 @@ struct BrokenPluginTests {
     #expect(try workspace.files(below: "inbox") == [])
   }
 
+  /// Has every user able to replace the plugin, or gives it an option schema with a bad pattern.
+  private func spoil(_ workspace: Workspace, _ what: String) throws {
+    let program = workspace.root.appending("mine/mine.sh")
+    if what == "mode" { return #expect(chmod(program.description, 0o777) == 0) }
+    let text = try String(contentsOfFile: program.description, encoding: .utf8)
+    let bad = #""options":{"type":"object","properties":{"a":{"type":"string","pattern":"("}}}"#
+    let spoiled = text.replacing(#""options":{"type":"object"}"#, with: bad)
+    #expect(spoiled != text)
+    try write(spoiled, to: "mine/mine.sh", mode: 0o755, workspace)
+  }
+
+  @Test(
+    "A new plugin that others can replace, or without a usable schema, ends the run; a known one waits",
+    arguments: [("mode", 1, "chmod go-w"), ("schema", 2, "schema")])
+  func refused(what: String, exitCode: Int32, word: String) throws {
+    let workspace = try Workspace(stages: [SmallPlugin.stage])
+    try SmallPlugin.write(into: workspace)
+    try workspace.put("one", as: "a.txt")
+    try spoil(workspace, what)
+    for verb: BytePath in ["run", "watch", "plan"] {
+      let outcome = try workspace.run(verb)
+      #expect(outcome.exitCode == exitCode && outcome.errors.contains(word), "\(outcome.errors)")
+    }
+    #expect(try workspace.files(below: "inbox") == ["a.txt"])
+    try SmallPlugin.write(into: workspace)
+    #expect(try workspace.json("run").summary["jobsDone"] == 1)
+    try spoil(workspace, what)
+    try workspace.put("two", as: "b.txt")
+    let outcome = try workspace.run("run")
+    #expect(outcome.exitCode == 3 && outcome.errors.contains(word), "\(outcome.errors)")
+    #expect(try workspace.files(below: "inbox") == [])
+    // Under another name, the stage's plugin is still one that the library has worked with.
+    var renamed = try #require(SmallPlugin.stage.object)
+    renamed["name"] = "renamed"
+    try workspace.configure(stages: [.object(renamed)])
+    try workspace.put("three", as: "c.txt")
+    #expect(try workspace.run("run").exitCode == 3)
+    try workspace.expectSound()
+  }
+
   @Test("A plugin that nobody has ever seen is an error of the configuration")
   func unknown() throws {
     let workspace = try Workspace(stages: [["name": "t", "plugin": "thumbnial"]])

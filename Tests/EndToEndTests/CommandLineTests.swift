@@ -198,7 +198,7 @@ struct CommandLineTests {
     try workspace.json("import", "elsewhere")
     let path = try #require(try workspace.json("explain", "elsewhere/.hidden").of("path").first)
     #expect(path["state"] == "ignored" && path["changed"] == false)
-    #expect(path["next"]?.string?.contains("the next run ingests it") == false)
+    #expect(path["next"]?.string?.contains("the next run imports it") == false)
   }
 
   @Test("`verify` names the assets of what is damaged")

@@ -6,9 +6,6 @@ import Testing
 final class DocumentFolder {
   let home: URL
 
-  private static let top = URL(filePath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent()
-
   init() throws {
     home = FileManager.default.temporaryDirectory.appending(
       path: "pipeline-document-\(UUID().uuidString)")
@@ -62,7 +59,7 @@ final class DocumentFolder {
     shell.currentDirectoryURL = home
     shell.standardInput = FileHandle.nullDevice
     var environment = ["HOME": home.path, "PATH": "\(built):/usr/local/bin:/usr/bin:/bin"]
-    environment["SOURCES"] = Self.top.path
+    environment["SOURCES"] = Checkout.root.path
     for name in ["LD_LIBRARY_PATH", "TSAN_OPTIONS", "ASAN_OPTIONS"] {
       environment[name] = ProcessInfo.processInfo.environment[name]
     }
@@ -82,7 +79,7 @@ final class DocumentFolder {
   ///   - document: its path in the package.
   ///   - section: the heading that they stand under; `nil` for the whole document.
   static func blocks(_ language: String, of document: String, section: String?) throws -> String {
-    let text = try String(contentsOf: top.appending(path: document), encoding: .utf8)
+    let text = try String(contentsOf: Checkout.root.appending(path: document), encoding: .utf8)
     var isInSection = section == nil
     var isInBlock = false
     var isWanted = false

@@ -6,10 +6,7 @@ import Testing
 /// What a build says of plugins whose library is not there.
 @Suite("Plugins that are left out", .timeLimit(.minutes(1)))
 struct LeftOutPluginTests {
-  /// The package's folder, three above this file.
-  private static let root = URL(fileURLWithPath: #filePath)
-    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-  private static let script = root.appending(path: "Packaging/left-out-plugins")
+  private static let script = Checkout.root.appending(path: "Packaging/left-out-plugins")
 
   private func run(_ words: [String]) throws -> String {
     let process = Process()
@@ -42,7 +39,7 @@ struct LeftOutPluginTests {
   @Test("Package.swift, the Makefile and the script know the same libraries")
   func same() throws {
     func text(_ name: String) throws -> String {
-      try String(contentsOf: Self.root.appending(path: name), encoding: .utf8)
+      try String(contentsOf: Checkout.root.appending(path: name), encoding: .utf8)
     }
     let manifest = Set(
       try text("Package.swift").matches(of: /isInstalled\("([^"]+)"\)/).map { String($0.output.1) })

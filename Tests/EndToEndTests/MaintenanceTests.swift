@@ -6,7 +6,7 @@ import PipelineModel
 import Testing
 
 /// Verbs that maintain a library: rm, trash, undo, gc, verify.
-@Suite("Care", .timeLimit(.minutes(10)))
+@Suite("Maintenance", .timeLimit(.minutes(10)))
 struct MaintenanceTests {
   private func id(_ asset: JSONValue) throws -> BytePath {
     BytePath(try #require(asset["id"]?.string))

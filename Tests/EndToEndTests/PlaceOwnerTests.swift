@@ -28,8 +28,8 @@ final class PlaceOwnerTests {
     try workspace.write(Array("root:x:0:\nmine:x:4321:\(members)\n".utf8), to: "etc.group")
     try workspace.write(Array("passwd: files\ngroup: files\n".utf8), to: "etc.nsswitch.conf")
     try Unprivileged.shell(
-      "chown -R 4321:4321 . && chmod -R g+w . && chown 0:0 etc.* && chmod 644 etc.*",
-      in: workspace)
+      "chown -R 4321:4321 . && chmod -R g+w . && chmod g-w pipeline.json && chown 0:0 etc.* "
+        + "&& chmod 644 etc.*", in: workspace)
     let script = """
       for name in passwd group nsswitch.conf; do
         test ! -e /etc/$name || mount --bind etc.$name /etc/$name
@@ -57,6 +57,7 @@ final class PlaceOwnerTests {
     try beOrdinary(passwd: passwd, members: members)
     let name = members.isEmpty ? "third" : "other"
     let reason = "“\(name)” is in its group “mine”"
+    try Unprivileged.shell("chmod g+w pipeline.json", in: workspace)
     let outcome = try workspace.run("run")
     #expect(outcome.exitCode == 2 && outcome.errors.contains(reason), "\(outcome.errors)")
     try Unprivileged.shell("chmod go-w . pipeline.json", in: workspace)

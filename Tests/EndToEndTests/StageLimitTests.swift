@@ -61,31 +61,10 @@ struct StageLimitTests {
     try workspace.expectNobodyLeft()
   }
 
-  /// A plugin that keeps a file open that has no name any more, each time another one. It takes its
-  /// time for a job, so that it is looked at, and is done before anybody looks by the clock.
-  private static let keeping = """
-    #!/usr/bin/env python3
-    import json, os, sys, time
-    kept = []
-    manifest = {"id": "keep", "version": "1", "outputVersion": 1, "scope": "original",
-      "options": {"type": "object"}, "facts": ["n"], "makesRenditions": False, "estimates": False, "runtime": ""}
-    for line in sys.stdin:
-      message = json.loads(line)
-      answer = {"type": {"hello": "manifest", "create": "created"}.get(message["type"], "result"),
-        "protocol": 1, "manifest": manifest, "job": message.get("request", {}).get("job")}
-      if answer["type"] == "result":
-        kept.append(open("x", "wb", buffering=0))
-        kept[-1].write(bytes(700_000))
-        os.unlink("x")
-        time.sleep(0.03)
-      answer["result"] = {"outcome": "done", "facts": {"n": len(kept)}}
-      print(json.dumps(answer), flush=True)
-    """
-
   @Test("What a plugin keeps open from job to job counts, however quick each of them is")
   func keptFiles() throws {
     try workspace.makeFolder("keep")
-    try workspace.write(Array(Self.keeping.utf8), to: "keep/keep.py")
+    try workspace.write(Checkout.bytes(of: "Tests/Python/keep.py"), to: "keep/keep.py")
     try Unprivileged.shell("chmod 755 . keep keep/keep.py", in: workspace)
     try workspace.configure(stages: [
       [

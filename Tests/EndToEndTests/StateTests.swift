@@ -41,7 +41,7 @@ struct StateTests {
     try workspace.configure(sources: Self.source("move"))
     let unseen = try explain(workspace, "inbox/a.txt")
     #expect(unseen["state"] == "unseen" && unseen["settlesInSeconds"] == nil)
-    #expect(unseen["next"] == "The next run ingests it.")
+    #expect(unseen["next"] == "The next run imports it.")
   }
 
   @Test("Before the first run a path is explained all the same")
@@ -73,7 +73,7 @@ struct StateTests {
     fclose(writer)
     #expect(try explain(workspace, "inbox/b.txt")["state"] == "unseen")
     let after = try explain(workspace, "inbox/a.txt")
-    #expect(after["state"] == "settling" && after["next"] == "The next run ingests it.")
+    #expect(after["state"] == "settling" && after["next"] == "The next run imports it.")
     #expect(try workspace.json("run").summary["imported"] == 2)
   }
 
@@ -93,7 +93,7 @@ struct StateTests {
     let expected: [(BytePath, String, Bool, String)] = [
       ("kept", "imported", false, "until it changes"),
       ("of it", "duplicate", false, "until it changes"),
-      ("changes", "imported", true, "ingests it as it is now"),
+      ("changes", "imported", true, "imports it as it is now"),
       ("goes", "gone", true, "a file again"),
       ("goes too", "imported", true, "records that it is gone"),
       ("empty", "rejected", false, "until it changes"),

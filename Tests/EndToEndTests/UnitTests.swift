@@ -6,10 +6,7 @@ import Testing
 /// The units for systemd as they are installed, examined by systemd's own tool.
 @Suite("Units of systemd", .timeLimit(.minutes(2)))
 struct UnitTests {
-  /// The package's folder, three above this file.
-  private static let root = URL(fileURLWithPath: #filePath)
-    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-  private static let units = root.appending(path: "Packaging/systemd")
+  private static let units = Checkout.root.appending(path: "Packaging/systemd")
   private static let analyzer = "/usr/bin/systemd-analyze"
 
   /// The units with a place put in for their program, the templates as instances.

@@ -299,17 +299,17 @@ struct VerbTests {
     #expect(outcome.errors.contains("by hand") && !outcome.errors.contains("Error"))
   }
 
-  @Test("Every verb has help with examples, and the program a version")
+  @Test("The program and every verb that it lists have help, and make nothing")
   func help() throws {
     let workspace = try Workspace()
     let overview = try workspace.run("--help")
     #expect(overview.exitCode == 0 && overview.errors == "")
-    for verb in [
-      "init", "run", "import", "list", "show", "get", "status", "explain", "failed", "retry",
-      "verify", "rebuild-catalog", "config", "plugins", "doctor",
-    ] {
-      #expect(overview.output.contains("  \(verb) "), "\(verb)")
-      let help = try workspace.run(BytePath(verb), "--help")
+    let list = try #require(overview.output.firstRange(of: "\nVerbs:\n")).upperBound
+    let verbs = overview.output[list...].split(separator: "\n", omittingEmptySubsequences: false)
+      .prefix { $0 != "" }.compactMap { $0.split(separator: " ").first }
+    #expect(verbs.count > 20 && verbs.contains("watch") && verbs.contains("help"))
+    for verb in verbs {
+      let help = try workspace.run(BytePath(String(verb)), "--help")
       #expect(help.exitCode == 0 && help.output.contains("Examples:\n  pipeline \(verb)"))
     }
     #expect(try workspace.run("--version").output.hasPrefix("pipeline "))

@@ -133,9 +133,11 @@ struct WatchTests {
   @Test("Files that come while the reader is stopped are all taken, and an overflow is told")
   func overflow() throws {
     let bench = try Bench(settle: "50ms", stages: [])
-    let count = Self.isThorough ? 20_000 : 9_000
+    let count = Self.isThorough ? 20_000 : 500
     bench.run.signal(SIGSTOP)
-    for number in 0..<count {
+    try EventQueue.overflow(bench.workspace.inbox)
+    // Of these nobody is told.
+    for number in 2..<count {
       try bench.workspace.put("file \(number)", as: BytePath("f\(number).txt"))
     }
     bench.run.signal(SIGCONT)
@@ -175,6 +177,38 @@ struct WatchTests {
       ? "fs.inotify.max_user_watches" : "fs.inotify.max_user_instances"
     #expect(polled.first?["reason"]?.string?.contains(sysctl) == true)
     try bench.workspace.expectSound()
+  }
+
+  @Test("A failed job is tried again when that is due, however rare rescans are")
+  func retry() throws {
+    let workspace = try Workspace()
+    try SmallPlugin.write(
+      into: workspace,
+      process: #"""
+        echo '{"type":"result","job":"'$job'","result":{"outcome":"failed","failure":{'\
+          '"class":"transient","reason":"Busy."}}}'; continue
+        """#)
+    try workspace.configure(stages: [SmallPlugin.stage], ["rescan": "1h"])
+    try workspace.put("one", as: "a.txt")
+    #expect(try workspace.json("run", exit: 3).of("job").first?["class"] == "transient")
+    try SmallPlugin.write(into: workspace)
+    // Half a minute is what everybody waits but a test.
+    try Unprivileged.shell(
+      """
+      sqlite3 library/catalog.sqlite "UPDATE ledger SET not_before =
+        (CAST(strftime('%s', 'now') AS INTEGER) + 2) * 1000000 WHERE not_before > 0"
+      """, in: workspace)
+    let watch = try workspace.program.start(["watch", "--json"])
+    let end = ContinuousClock.now + .seconds(60)
+    var state: JSONValue?
+    while state != "done", ContinuousClock.now < end {
+      usleep(100_000)
+      state = try workspace.json("list").first?["state"]
+    }
+    #expect(state == "done")
+    watch.signal(SIGTERM)
+    #expect(try watch.wait(within: 12).exitCode == 143)
+    try workspace.expectSound()
   }
 
   @Test("A source that is removed and made again is watched again")

@@ -37,6 +37,31 @@ struct ForkGuardTests {
     #expect(count.descriptor == nil)
   }
 
+  @Test("What may be created is counted again only when the last count is used up")
+  func allowance() {
+    var allowance = ForkAllowance(threads: 4, processes: 2)
+    let start = ContinuousClock.Instant.now
+    var usage = ProcessUsage()
+    (usage.processes, usage.threads) = (1, 1)
+    var answers = [
+      allowance.allows(.process, at: start),
+      allowance.allows(.process, besides: usage, at: start),
+      allowance.allows(.process, at: start),
+      allowance.allows(.thread, at: start),
+    ]
+    #expect(answers == [nil, true, nil, true])
+    usage.processes = 2
+    answers = [
+      allowance.allows(.process, besides: usage, at: start),
+      // Not counted, however often it asks.
+      allowance.allows(.process, at: start + .milliseconds(9)),
+      allowance.allows(.process, at: start + .milliseconds(11)),
+    ]
+    #expect(answers == [false, false, nil])
+    let refusals = [allowance.consumeRefusals(), allowance.consumeRefusals()]
+    #expect(refusals[0] == (false, true) && refusals[1] == (false, false))
+  }
+
   @Test("Plugins that end at once leave no warning that limits can't be held")
   func noWarning() throws {
     let folder = try TemporaryFolder()

@@ -1,7 +1,7 @@
-import Catalog
 import PipelineModel
 import Testing
 
+@testable import Catalog
 @testable import Engine
 
 @Suite("Admission", .timeLimit(.minutes(1)))

@@ -95,4 +95,23 @@ struct OddFileTests {
     let kept = try Descriptor.openFolder(temporary.path).readFile("secret")
     #expect(kept == Self.secretBytes)
   }
+
+  @Test("Folders count like files, however many are in one folder or below one another")
+  func folders() throws {
+    let folder = try WorkerFolder("w", in: temporary.appending("work"))
+    let output = try Descriptor.openFolder(folder.outputPath)
+    for number in 0..<300 {
+      let name = BytePath("\(number)")
+      try output.makeFolder(name)
+      try Descriptor.openFolder(name, in: output).makeFolder("a")
+    }
+    var inner = output
+    for _ in 0..<300 {
+      try inner.makeFolder("b")
+      inner = try Descriptor.openFolder("b", in: inner)
+    }
+    #expect(try folder.usage(mostFiles: 1000).files == 900)
+    #expect(try folder.usage(mostFiles: 899).files == 900)
+    try folder.remove()
+  }
 }

@@ -185,7 +185,7 @@ struct RenditionTests {
     defer { engine.close() }
     try engine.drain { isMade.load(ordering: .relaxed) }
     engine.stop(deadline: .now + .seconds(20))
-    #expect(engine.isQuiet)
+    #expect(engine.activity == .idle)
     let job = try #require(try fixture.jobs(of: asset)["b"])
     #expect(job.state == .ready && job.failureClass == nil && job.attempts == 0)
     #expect(try fixture.files("renditions").isEmpty && fixture.files("work").isEmpty)

@@ -42,14 +42,21 @@ final class WorkerTests {
     _ plugin: ShellPlugin, policy: WorkerPolicy = WorkerPolicy(), budget: WorkerMemoryBudget? = nil,
     limits change: (inout StageLimits) -> Void = { _ in }
   ) -> WorkerInstance {
+    instance(plugin.backend, plugin.program, policy: policy, budget: budget, limits: change)
+  }
+
+  private func instance(
+    _ backend: WorkerBackend, _ program: WorkerProgram, policy: WorkerPolicy = WorkerPolicy(),
+    budget: WorkerMemoryBudget? = nil, limits change: (inout StageLimits) -> Void
+  ) -> WorkerInstance {
     var limits = StageLimits()
     change(&limits)
     let context = InstanceContext(
-      queue: queue, limits: limits, allowance: plugin.program.allowance,
+      queue: queue, limits: limits, allowance: program.allowance,
       memoryShare: ByteSize(bytes: 1 << 30), budget: budget,
       work: folder.appending("work"))
     let instance = WorkerInstance(
-      plugin.backend, program: plugin.program, options: [:], context: context, policy: policy)
+      backend, program: program, options: [:], context: context, policy: policy)
     instances.append(instance)
     return instance
   }
@@ -127,6 +134,31 @@ final class WorkerTests {
     #expect(failure.class == .permanent)
     #expect(failure.reason.contains(limit), "\(failure.reason)")
     #expect(try Descriptor.openFolder(folder.appending("results/1")).entries().isEmpty)
+  }
+
+  @Test("A job is blamed for its own files, even if nobody has noticed yet that set-up is over")
+  func filesBeforeSetUpIsNoticed() throws {
+    let go = folder.appending("go")
+    let plugin = try ShellPlugin(
+      process: "for i in 1 2 3 4 5; do : > $i; done; sleep 600",
+      create: #"until [ -e \#(go) ]; do sleep 0.01; done; echo '{"type":"created"}'"#,
+      mayExecute: true, reading: [folder.path], in: folder.path)
+    let instance = instance(plugin) {
+      $0.files = 4
+      $0.processes = 8
+    }
+    let answer = try begin(instance)
+    // By then the worker is started.
+    instance.queue.sync {}
+    // Now the answer that it is set up arrives, and is not handled.
+    queue.suspend()
+    try Descriptor.openFolder(folder.path).writeDurably([], as: "go")
+    // Enough for a job to make its files, and for a look at them.
+    usleep(3 * UInt32(Watchdog.filesInterval * 1_000_000))
+    queue.resume()
+    let failure = try answer.failure()
+    #expect(failure.class == .permanent)
+    #expect(failure.reason.contains("4 files"), "\(failure.reason)")
   }
 
   @Test("A job that takes more memory than it may, and less than the kernel would refuse, is ended")
@@ -359,10 +391,10 @@ final class WorkerTests {
       try ShellPlugin(in: folder.path), policy: WorkerPolicy(idleInterval: 0.05, mostIdleTime: 0.2))
     #expect(try begin(instance).facts()["count"] == 1)
     let deadline = ContinuousClock.now + .seconds(20)
-    while instance.state.withLock({ $0.worker != nil }), ContinuousClock.now < deadline {
+    while instance.shared.withLock({ $0.worker != nil }), ContinuousClock.now < deadline {
       usleep(10_000)
     }
-    #expect(instance.state.withLock { $0.worker == nil })
+    #expect(instance.shared.withLock { $0.worker == nil })
     #expect(try begin(instance).facts()["count"] == 1)
   }
 
@@ -377,6 +409,36 @@ final class WorkerTests {
     let failure = try begin(instance).failure()
     #expect(failure.class == .permanent)
     #expect(failure.reason.contains("may run 8"), "\(failure.reason)")
+  }
+
+  @Test("A job that was refused a process fails, even if it is over before anybody looks")
+  func quickFork() throws {
+    let script = """
+      import json, os, sys, time
+      for line in sys.stdin:
+        message = json.loads(line)
+        if message["type"] == "hello":
+          print('{"type":"manifest","protocol":1,"manifest":' + sys.argv[1] + "}", flush=True)
+        elif message["type"] == "create":
+          print('{"type":"created"}', flush=True)
+        else:
+          for _ in range(2):
+            try:
+              if os.fork() == 0: time.sleep(600)
+            except OSError: pass
+          result = {"outcome": "done", "facts": {}}
+          job = message["request"]["job"]
+          print(json.dumps({"type": "result", "job": job, "result": result}), flush=True)
+      """
+    let program = try python(script, as: "forks") { allowance, limits in
+      allowance.exec = true
+      limits.processes = 2
+    }
+    let backend = WorkerBackend(program, manifest: FakeBackend.manifest("forks"))
+    let instance = instance(backend, program) { $0.processes = 2 }
+    let failure = try begin(instance).failure()
+    #expect(failure.class == .permanent)
+    #expect(failure.reason.contains("may run 2"), "\(failure.reason)")
   }
 
   @Test("A request that is too long to be sent fails its job, and the worker goes on")
@@ -400,7 +462,7 @@ final class WorkerTests {
     ])
   func badAnswer(deed: String) throws {
     let instance = instance(
-      try ShellPlugin(estimate: deed, in: folder.path), policy: WorkerPolicy(patience: 0.3))
+      try ShellPlugin(estimate: deed, in: folder.path), policy: WorkerPolicy(patience: 3))
     #expect(try begin(instance).facts()["count"] == 1)
     let bytes = Mutex<[[Int?]]>([])
     // Held back, so that both are sent before the worker can answer.

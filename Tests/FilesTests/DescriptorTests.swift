@@ -6,7 +6,7 @@ import Testing
 
 @testable import Files
 
-@Suite("Open files", .timeLimit(.minutes(1)))
+@Suite("Descriptors", .timeLimit(.minutes(1)))
 struct DescriptorTests {
   let temporary: TemporaryFolder
   let folder: Descriptor

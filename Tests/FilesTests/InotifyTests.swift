@@ -73,19 +73,11 @@ struct InotifyTests {
   @Test("A queue that is full says so, once, at its end")
   func overflow() throws {
     _ = try inotify.watch(root)
-    let limit = try Self.queueLimit()
-    for number in 0..<(limit / 2 + 100) { try write(BytePath("f\(number)")) }
+    try EventQueue.overflow(temporary.path)
     var events: [Inotify.Event] = []
     while case let more = try inotify.read(), !more.isEmpty { events += more }
     #expect(events.count { $0.changes.contains(.overflowed) } == 1)
     #expect(events.last?.changes.contains(.overflowed) == true)
     #expect(events.last?.watch == -1)
-  }
-
-  /// How many events the kernel keeps for each queue.
-  private static func queueLimit() throws -> Int {
-    let text = try Descriptor.openFolder("/proc/sys/fs/inotify").readFile("max_queued_events")
-    let digits = String(decoding: text, as: UTF8.self).prefix { $0.isNumber }
-    return try #require(Int(digits))
   }
 }

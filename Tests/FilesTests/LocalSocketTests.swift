@@ -80,7 +80,7 @@ struct LocalSocketTests {
   @Test("Without a connection that waits, there is none")
   func noConnection() throws {
     let listener = try LocalSocket.listen(as: "control", in: folder)
-    try listener.setNonBlocking()
+    try listener.descriptor.setNonBlocking()
     #expect(try listener.accept() == nil)
   }
 

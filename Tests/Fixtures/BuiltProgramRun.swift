@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 package import PipelineModel
+import Spawn
 
 /// A process of the built program that was started and is waited for once.
 package final class BuiltProgramRun {
@@ -16,37 +17,15 @@ package final class BuiltProgramRun {
   ) throws {
     self.output = try Self.makeUnnamedFile()
     errors = try Self.makeUnnamedFile()
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-    posix_spawn_file_actions_adddup2(&actions, output ?? self.output, 1)
-    posix_spawn_file_actions_adddup2(&actions, errors, 2)
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    // A group of its own, and no signal blocked or ignored that the test program has so.
-    var signals = sigset_t()
-    sigemptyset(&signals)
-    posix_spawnattr_setsigmask(&attributes, &signals)
-    sigfillset(&signals)
-    posix_spawnattr_setsigdefault(&attributes, &signals)
-    posix_spawnattr_setflags(
-      &attributes,
-      Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-    // Spawning can't change the folder where only POSIX is at hand; `env` can.
-    let words = CStrings(
-      [Array("/usr/bin/env".utf8), Array("-C".utf8), folder.bytes] + line.map(\.bytes))
-    let variables = CStrings(
-      environment.sorted { $0.key < $1.key }.map { Array("\($0)=\($1)".utf8) })
-    var process: pid_t = 0
-    let code = posix_spawnp(
-      &process, words.first, &actions, &attributes, words.pointers, variables.pointers)
-    guard code == 0 else {
-      throw BuiltProgramError(
-        "\(line[0].printable) can't be started: \(String(cString: strerror(code)))")
+    do throws(SpawnError) {
+      // Not the program itself, because `env` searches `PATH`.
+      process = try Program.start(
+        "/usr/bin/env", arguments: ["env"] + line,
+        environment: environment.sorted { $0.key < $1.key }.map { BytePath("\($0)=\($1)") },
+        descriptors: [nil, output ?? self.output, errors], folder: folder, leadsGroup: true)
+    } catch {
+      throw BuiltProgramError("\(line[0].printable) can't be started: \(error.words)")
     }
-    self.process = process
   }
 
   deinit {
@@ -154,33 +133,4 @@ package struct BuiltProgramError: Error, CustomStringConvertible {
   package let description: String
 
   init(_ description: String) { self.description = description }
-}
-
-/// An array of C strings with a null at its end.
-private final class CStrings {
-  let pointers: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
-  private let count: Int
-
-  init(_ strings: [[UInt8]]) {
-    count = strings.count
-    pointers = .allocate(capacity: count + 1)
-    for (index, bytes) in strings.enumerated() {
-      let text = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count + 1)
-      for (offset, byte) in bytes.enumerated() { text[offset] = CChar(bitPattern: byte) }
-      text[bytes.count] = 0
-      pointers[index] = text
-    }
-    pointers[count] = nil
-  }
-
-  /// The first string; there always is one.
-  var first: UnsafePointer<CChar> {
-    // swift-format-ignore: NeverForceUnwrap, every use passes at least one string
-    UnsafePointer(pointers[0]!)
-  }
-
-  deinit {
-    for index in 0..<count { pointers[index]?.deallocate() }
-    pointers.deallocate()
-  }
 }

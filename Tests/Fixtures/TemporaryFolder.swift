@@ -1,3 +1,4 @@
+import Files
 import Foundation
 package import PipelineModel
 
@@ -18,14 +19,22 @@ package final class TemporaryFolder: Sendable {
     path = BytePath(folder.path)
   }
 
-  deinit {
-    // Clean-up only. Folders without permissions have to be opened first, and `rm`
-    // also removes names that are not UTF-8.
-    let text = path.description
+  // Clean-up only.
+  deinit { if (try? removeTree()) == nil { removeForeignTree() } }
+
+  /// Without a process, of which there would be thousands.
+  private func removeTree() throws(FileError) {
+    let folder = try Descriptor.openFolder(path)
+    for entry in try folder.entries() { try folder.removeTree(entry) }
+    try Descriptor.openFolder(path.parent).removeFolder(path.lastComponent)
+  }
+
+  /// Removes what another user made, or what has no permissions.
+  private func removeForeignTree() {
     let script = "chmod -R u+rwx -- \"$0\" 2>/dev/null; rm -rf -- \"$0\""
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/bin/sh")
-    process.arguments = ["-c", script, text]
+    process.arguments = ["-c", script, path.description]
     try? process.run()
     process.waitUntilExit()
   }

@@ -20,9 +20,8 @@ struct Journal {
   /// All facts behind a place, read by a journal that was opened for it.
   func facts(after sequence: Int64 = 0) throws -> [ManifestFact] {
     var facts: [ManifestFact] = []
-    try open().replay(after: sequence) { entry throws(ManifestError) in
-      facts.append(entry.fact)
-    }
+    var cursor = try open().entries(after: sequence)
+    while let entry = try cursor.next() { facts.append(entry.fact) }
     return facts
   }
 

@@ -122,6 +122,31 @@ struct MessageTests {
     }
   }
 
+  @Test(
+    "A message that can't be used says where and why",
+    arguments: [
+      (
+        #"{"type":"manifest","protocol":"1","manifest":{}}"#, "a whole number is expected",
+        "protocol"
+      ),
+      (
+        #"{"type":"manifest","protocol":1,"manifest":{"id":7}}"#, "a string is expected",
+        "manifest, id"
+      ),
+      (#"{"type":"failed","failure":{"class":"odd","reason":""}}"#, "“odd”", "failure, class"),
+      (#"{"type":"hum\u001b"}"#, "“hum\\u{1b}” is not a message type", "type"),
+      (
+        #"{"type":"result","job":"1","result":{"outcome":"done","renditions":[{"name":"a"}]}}"#,
+        "“path” is missing", "result, renditions, 1"
+      ),
+      (#"{"type":"result","job":"1","result":{"outcome":"x"}}"#, "“x” is not done", "outcome"),
+    ])
+  func reasons(text: String, reason: String, place: String) {
+    let error = #expect(throws: MessageError.self) { try PluginMessage(line: Array(text.utf8)) }
+    let message = error?.message ?? ""
+    #expect(message.hasPrefix(reason) && message.hasSuffix("\(place)”"), "\(message)")
+  }
+
   @Test("A message that is too deep or too long is refused, and a line of a log is cut")
   func bounds() throws {
     func facts(_ value: String) -> [UInt8] {

@@ -17,19 +17,19 @@ struct LibraryBackendTests {
     let job = JobControl(
       log: { level, line in lines.withLock { $0.append("\(level.rawValue) \(line)") } },
       progress: { fraction in lines.withLock { $0.append("\(fraction)") } })
-    let backend = try LibraryBackend(path: try compiler.compile(PluginCompiler.source()))
+    let backend = try LibraryBackend(path: try compiler.compile())
     #expect(backend.manifest.id == "sample" && backend.manifest.accepts == ["text/*"])
     let instance = try backend.makeInstance(options: ["letter": "x"])
     #expect(instance.estimate(facts: ["identify": ["width": 3]]) == 4096)
     let result = try run(instance, job)
     #expect(result == .done(facts: ["answer": 42]))
     #expect(lines.withLock { Set($0) } == ["1 at work", "0.5"])
-    #expect(try compiler.releases(of: "sample") == 2)
+    #expect(try compiler.releases() == 2)
   }
 
   @Test("A cancelled job tells the plugin so")
   func cancelled() throws {
-    let backend = try LibraryBackend(path: try compiler.compile(PluginCompiler.source()))
+    let backend = try LibraryBackend(path: try compiler.compile())
     let job = JobControl()
     job.cancel()
     let result = try run(try backend.makeInstance(options: [:]), job)
@@ -39,11 +39,9 @@ struct LibraryBackendTests {
   @Test("A library of another Swift toolchain is refused before any function of it is called")
   func otherToolchain() throws {
     let marker = compiler.folder.appending(path: "called")
-    let source =
-      PluginCompiler.source(
-        prologue: "fclose(fopen(\"\(marker.path)\", \"w\"));")
-      + "\nconst char *const pipeline_plugin_toolchain = \"swift with another\";\n"
-    let failure = try refusal(source)
+    let failure = try refusal([
+      "MARKER": #""\#(marker.path)""#, "TOOLCHAIN": #""swift with another""#,
+    ])
     #expect(failure.class == .environment)
     #expect(failure.reason.contains("swift with another"))
     #expect(!FileManager.default.fileExists(atPath: marker.path))
@@ -51,7 +49,7 @@ struct LibraryBackendTests {
 
   @Test("What is not a plugin is refused", arguments: Refused.all)
   func refused(sample: Refused) throws {
-    let failure = try refusal(sample.source)
+    let failure = try refusal(sample.macros)
     #expect(failure.class == sample.failure)
     #expect(failure.reason.contains(sample.words), "\(failure.reason)")
   }
@@ -59,33 +57,21 @@ struct LibraryBackendTests {
   struct Refused: Sendable, CustomTestStringConvertible {
     let words: String
     let failure: PluginFailure.Class
-    let source: String
+    let macros: [String: String]
     var testDescription: String { words }
 
     static let all = [
-      Refused(words: "doesn't export", failure: .permanent, source: "int other;"),
+      Refused(words: "doesn't export", failure: .permanent, macros: ["ENTRY": "other"]),
+      Refused(words: "can't work with ABI", failure: .environment, macros: ["IS_EMPTY": "1"]),
+      Refused(words: "speaks ABI 2", failure: .environment, macros: ["ABI": "2"]),
+      Refused(words: "a table of 16 bytes", failure: .permanent, macros: ["SIZE": "16"]),
+      Refused(words: "leaves out a function", failure: .permanent, macros: ["RELEASE": "0"]),
       Refused(
-        words: "can't work with ABI", failure: .environment,
-        source: PluginCompiler.source(prologue: "return 0;")),
+        words: "can't be decoded", failure: .permanent, macros: ["MANIFEST": #""{\"id\":""#]),
+      Refused(words: "not UTF-8", failure: .permanent, macros: ["MANIFEST": #""\xff""#]),
+      Refused(words: "the id “Ä”", failure: .permanent, macros: ["ID": #""Ä""#]),
       Refused(
-        words: "speaks ABI 2", failure: .environment, source: PluginCompiler.source(abi: "2")),
-      Refused(
-        words: "a table of 16 bytes", failure: .permanent, source: PluginCompiler.source(size: "16")
-      ),
-      Refused(
-        words: "leaves out a function", failure: .permanent,
-        source: PluginCompiler.source(release: "0")),
-      Refused(
-        words: "can't be decoded", failure: .permanent,
-        source: PluginCompiler.source(manifest: "{\\\"id\\\":")),
-      Refused(
-        words: "not UTF-8", failure: .permanent, source: PluginCompiler.source(manifest: "\\xff")),
-      Refused(
-        words: "the id “Ä”", failure: .permanent,
-        source: PluginCompiler.source(manifest: PluginCompiler.manifest(id: "Ä"))),
-      Refused(
-        words: "outputVersion is 0", failure: .permanent,
-        source: PluginCompiler.source(manifest: PluginCompiler.manifest(outputVersion: 0))),
+        words: "outputVersion is 0", failure: .permanent, macros: ["OUTPUT_VERSION": #""0""#]),
     ]
   }
 
@@ -104,7 +90,7 @@ struct LibraryBackendTests {
       ),
     ])
   func garbage(answer: String, words: String) throws {
-    let path = try compiler.compile(PluginCompiler.source(answer: answer))
+    let path = try compiler.compile(["ANSWER": "\"\(answer)\""])
     let instance = try LibraryBackend(path: path).makeInstance(options: [:])
     guard case .failed(let failure) = try run(instance, JobControl()) else {
       throw Unexpected("garbage was believed")
@@ -115,11 +101,8 @@ struct LibraryBackendTests {
 
   @Test("A failure to set up is passed on")
   func createFails() throws {
-    let source = PluginCompiler.source(
-      create:
-        "*failure = text(\"{\\\"class\\\":\\\"environment\\\",\\\"reason\\\":\\\"No lens.\\\"}\"); return 0;"
-    )
-    let backend = try LibraryBackend(path: try compiler.compile(source))
+    let failure = #""{\"class\":\"environment\",\"reason\":\"No lens.\"}""#
+    let backend = try LibraryBackend(path: try compiler.compile(["CREATE_FAILURE": failure]))
     #expect(throws: PluginFailure(.environment, "No lens.")) {
       try backend.makeInstance(options: [:])
     }
@@ -127,7 +110,7 @@ struct LibraryBackendTests {
 
   @Test("A library that others may write, or in such a folder, is refused")
   func trust() throws {
-    let path = try compiler.compile(PluginCompiler.source())
+    let path = try compiler.compile()
     let text = try #require(path.utf8)
     try FileManager.default.setAttributes([.posixPermissions: 0o757], ofItemAtPath: text)
     #expect(try refusal(at: path).reason.contains("chmod go-w"))
@@ -146,8 +129,8 @@ struct LibraryBackendTests {
     }
   }
 
-  private func refusal(_ source: String) throws -> PluginFailure {
-    try refusal(at: try compiler.compile(source))
+  private func refusal(_ macros: [String: String]) throws -> PluginFailure {
+    try refusal(at: try compiler.compile(macros))
   }
 
   private func refusal(at path: BytePath) throws -> PluginFailure {

@@ -16,7 +16,7 @@ struct LibraryWorkerTests {
     folder = try TemporaryFolder()
     compiler = try PluginCompiler()
     let program = WorkerProgram(
-      .library(try compiler.compile(PluginCompiler.source())), host: BuiltProgram.path)
+      .library(try compiler.compile()), host: BuiltProgram.path)
     session = try WorkerSession(program, named: "worker", in: folder.path)
   }
 

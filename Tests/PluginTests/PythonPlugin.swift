@@ -8,12 +8,8 @@ final class PythonPlugin {
   let folder: TemporaryFolder
   let process: LineProcess
 
-  /// The package's folder.
-  private static let root = URL(filePath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent()
-
   /// The file that plugins in Python import.
-  static let file = root.appending(path: "SDK/python/pipeline_plugin.py")
+  static let file = Checkout.root.appending(path: "SDK/python/pipeline_plugin.py")
 
   /// Starts a plugin.
   ///

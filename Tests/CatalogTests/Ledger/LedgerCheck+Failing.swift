@@ -8,12 +8,13 @@ extension LedgerCheck {
       harness in
       try harness.ledger.configure(Samples.stages())
       try harness.add([Samples.asset(1)])
-      #expect(try harness.ledger.nextDue() == nil)
+      #expect(try harness.ledger.nextDue(after: Samples.start) == nil)
       let due = Timestamp.now.adding(seconds: 3_600)
       try harness.complete(try harness.claim("identify")) { _ in
         .failed(class: "transient", reason: "No space.", retryAt: due)
       }
-      #expect(try harness.ledger.nextDue() == due)
+      #expect(try harness.ledger.nextDue(after: Samples.start) == due)
+      #expect(try harness.ledger.nextDue(after: due) == nil)
       #expect(try harness.claim("identify").isEmpty)
       let job = try #require(try harness.job(Samples.id(1), "identify"))
       #expect(job.state == .ready && job.notBefore == due && job.reason == "No space.")
@@ -35,7 +36,7 @@ extension LedgerCheck {
       try harness.finish("identify")
       let job = try #require(try harness.job(Samples.id(1), "identify"))
       #expect(job.state == .done && job.attempts == 5 && job.reason == nil)
-      #expect(try harness.ledger.nextDue() == nil)
+      #expect(try harness.ledger.nextDue(after: Samples.start) == nil)
     },
     LedgerCheck("A failure of the machine counts for nothing, and takes nothing from earlier ones")
     {

@@ -43,9 +43,8 @@ struct JournalTests {
     "A kill right before or behind each call around the journal loses nothing",
     arguments: Transfer.allCases.flatMap { take in (leaving(take) + common).map { (take, $0) } })
   func kill(take: Transfer, moment: Moment) throws {
-    let undisturbed = try makeWorkspace(take)
-    try undisturbed.json("run")
-    let workspace = try makeWorkspace(take)
+    let undisturbed = try #require(try Self.undisturbed.get()[take])
+    let workspace = try Self.makeWorkspace(take)
     let shimFolder = try TemporaryFolder()
     let clean = workspace.program.environment
     workspace.program.environment.merge(try MomentShim(in: shimFolder.path).killing(moment)) { $1 }
@@ -54,15 +53,25 @@ struct JournalTests {
     let last = try workspace.run("run")
     #expect(last.exitCode == 0, "\(last.errors)")
     try workspace.expectSound("\(take), \(moment)")
-    #expect(try workspace.state() == undisturbed.state())
-    #expect(try workspace.origins() == undisturbed.origins())
+    #expect(try workspace.state() == undisturbed.state)
+    #expect(try workspace.origins() == undisturbed.origins)
+  }
+
+  /// What a run without a kill comes to.
+  private static let undisturbed = Result {
+    try Dictionary(
+      uniqueKeysWithValues: Transfer.allCases.map { take in
+        let workspace = try makeWorkspace(take)
+        try workspace.json("run")
+        return (take, (state: try workspace.state(), origins: try workspace.origins()))
+      })
   }
 
   @Test(
     "A file is stored itself if the equal one before it could not be stored",
     arguments: Transfer.allCases, ["discard", "keep", "file", "asset"])
   func equalFiles(take: Transfer, duplicates: String) throws {
-    let workspace = try makeWorkspace(take, duplicates: duplicates)
+    let workspace = try Self.makeWorkspace(take, duplicates: duplicates)
     for name: BytePath in ["1.txt", "2.txt"] { try workspace.put("the same", as: name) }
     let shimFolder = try TemporaryFolder()
     let clean = workspace.program.environment
@@ -81,7 +90,7 @@ struct JournalTests {
   }
 
   /// A library to be without stages, and files to be taken.
-  private func makeWorkspace(
+  private static func makeWorkspace(
     _ take: Transfer, duplicates: String = "discard"
   ) throws -> Workspace {
     let workspace = try Workspace(

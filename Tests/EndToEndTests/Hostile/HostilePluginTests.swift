@@ -235,36 +235,13 @@ final class HostilePluginTests {
     #expect(try deed(words, exit: 0)["outcome"] == "done")
   }
 
-  /// A plugin that tries to read what is beside it, and says what came of it.
-  private static let peek = """
-    #!/usr/bin/env python3
-    import json, os, sys
-    here = os.path.dirname(sys.argv[0])
-    def error(name):
-      try:
-        open(os.path.join(here, name), "rb").read(1)
-        return 0
-      except OSError as error:
-        return error.errno
-    manifest = {"id": "peek", "version": "1", "outputVersion": 1, "scope": "original",
-      "options": {"type": "object"}, "facts": [], "makesRenditions": False, "estimates": False,
-      "runtime": ""}
-    for line in sys.stdin:
-      message = json.loads(line)
-      answer = {"type": {"hello": "manifest", "create": "created"}.get(message["type"], "result"),
-        "protocol": 1, "manifest": manifest, "job": message.get("request", {}).get("job")}
-      names = ["library/catalog.sqlite", "pipeline.json", "key", ".ssh/key", sys.argv[0]]
-      answer["result"] = {"outcome": "done", "facts": {"errors": [error(name) for name in names]}}
-      print(json.dumps(answer), flush=True)
-    """
-
   @Test(
     "A program beside the library reads its own file alone, by whatever name its folder is called")
   func besideLibrary() throws {
     // Even where the folder has its name.
     let name = BytePath(bytes: workspace.root.lastComponent.bytes + Array(".py".utf8))
     let program = workspace.root.appending(name)
-    try workspace.write(Array(Self.peek.utf8), to: program)
+    try workspace.write(Checkout.bytes(of: "Tests/Python/peek.py"), to: program)
     try #require(program.withCString { chmod($0, 0o755) } == 0)
     try Descriptor.openFolder(workspace.root).makeFolder(".ssh")
     for path: BytePath in ["key", ".ssh/key"] {

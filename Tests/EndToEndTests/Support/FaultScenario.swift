@@ -46,15 +46,9 @@ enum FaultScenario: String, CaseIterable, Sendable {
   /// where thousands of runs would spend most of their time on starting workers. Where renditions
   /// are files, a trace of the program's calls has to see them written.
   private var stages: JSONValue {
-    let inWorkers = self == .move || self == .copy
-    let stages = Workspace.stages(
-      thumbnails: ["storage": self == .storedAsFiles ? "file" : "auto"])
-    return .array(
-      (stages.array ?? []).map { stage in
-        var members = stage.object ?? [:]
-        members["isolation"] = inWorkers ? "process" : "none"
-        return .object(members)
-      })
+    Workspace.stages(
+      thumbnails: ["storage": self == .storedAsFiles ? "file" : "auto"],
+      isolation: self == .move || self == .copy ? "process" : "none")
   }
 
   /// A library to be, with five files in its source; the folder is kept as long as the workspace.

@@ -41,7 +41,7 @@ final class MaintenanceBench {
         ["path": "inbox", "settle": "0ms", "mode": "move", "duplicates": "asset"],
         ["path": .string(elsewhere.path.description), "settle": "0ms", "mode": "move"],
       ],
-      stages: Workspace.stages(thumbnails: ["storage": "file"]))
+      stages: Workspace.stages(thumbnails: ["storage": "file"], isolation: "none"))
     try prepare()
   }
 

@@ -53,9 +53,12 @@ final class Workspace {
   static let inboxOnly: JSONValue = [["path": "inbox", "settle": "0ms", "mode": "move"]]
 
   /// The usual two stages.
+  ///
+  /// - Parameter isolation: `none` where hundreds of runs would spend most of their time on starting
+  ///   workers that nothing depends on.
   static func stages(
     sizes: [String: Int] = ["grid": 64, "preview": 128], options: [String: JSONValue] = [:],
-    thumbnails: [String: JSONValue] = [:]
+    thumbnails: [String: JSONValue] = [:], isolation: String = "process"
   ) -> JSONValue {
     var options = options
     options["sizes"] = .array(
@@ -64,10 +67,14 @@ final class Workspace {
       })
     var stage: [String: JSONValue] = [
       "name": "thumbnails", "plugin": "thumbnail", "needs": ["identify"],
+      "isolation": .string(isolation),
     ]
     stage.merge(thumbnails) { $1 }
     stage["options"] = .object(options)
-    return [["name": "identify", "plugin": "identify"], .object(stage)]
+    let identify: JSONValue = [
+      "name": "identify", "plugin": "identify", "isolation": .string(isolation),
+    ]
+    return [identify, .object(stage)]
   }
 
   /// Writes `pipeline.json`.
@@ -146,7 +153,11 @@ final class Workspace {
         let inner = path.appending(entry.name)
         guard let kind = try kind(of: entry.name, in: descriptor) else { continue }
         if kind == .folder {
-          try walk(inner, .openFolder(entry.name, in: descriptor, followsLinks: false))
+          do {
+            try walk(inner, .openFolder(entry.name, in: descriptor, followsLinks: false))
+          } catch let error as FileError where error.code == .notFound {
+            // The program removed it meanwhile.
+          }
         } else {
           found.append(inner)
         }

@@ -88,8 +88,7 @@ private final class FakeInstance: PluginInstance {
       return completion(.failed(PluginFailure(.permanent, "An instance was used twice at once.")))
     }
     let timeout = Timeout(limit, control: job)
-    let answer = backend.run(request, job)
-    timeout.cancel()
+    let answer = withExtendedLifetime(timeout) { backend.run(request, job) }
     let result = timeout.failure.map { PluginResult.failed($0) } ?? answer
     isBusy.store(false, ordering: .releasing)
     // On another thread now and then, as an answer of another process would come.

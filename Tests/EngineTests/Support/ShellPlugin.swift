@@ -24,11 +24,13 @@ struct ShellPlugin {
   ///   - create: what it does to be set up, in shell.
   ///   - estimate: what a question for memory does, in shell.
   ///   - mayExecute: whether it may start programs.
+  ///   - places: what it may read besides its script.
   ///   - host: the program that workers are started by.
   init(
     process: String = ":", create: String = #"echo '{"type":"created"}'"#,
     estimate: String = #"echo '{"type":"estimates","bytes":[4096]}'"#,
-    mayExecute: Bool = false, host: BytePath = BuiltProgram.path, in folder: BytePath
+    mayExecute: Bool = false, reading places: [BytePath] = [],
+    host: BytePath = BuiltProgram.path, in folder: BytePath
   ) throws {
     manifest = FakeBackend.manifest("shell", estimates: true)
     let script = """
@@ -53,7 +55,7 @@ struct ShellPlugin {
     try Descriptor.openFolder(folder).writeDurably(Array(script.utf8), as: "plugin.sh")
     let file = folder.appending("plugin.sh")
     var allowance = StageAllowance()
-    allowance.read = [file]
+    allowance.read = [file] + places
     allowance.exec = mayExecute
     program = WorkerProgram(.executable(["/bin/sh", file]), host: host, allowance: allowance)
   }

@@ -26,7 +26,9 @@ extension WrappedLedger {
   }
   func requeue(_ tokens: [AttemptToken]) throws(CatalogError) { try ledger.requeue(tokens) }
   func backlog() throws(CatalogError) -> [String: [LedgerState: Int]] { try ledger.backlog() }
-  func nextDue() throws(CatalogError) -> Timestamp? { try ledger.nextDue() }
+  func nextDue(after time: Timestamp) throws(CatalogError) -> Timestamp? {
+    try ledger.nextDue(after: time)
+  }
   func misplacedRenditions(
     stage: String, threshold: Int, limit: Int
   ) throws(CatalogError) -> [MisplacedRendition] {

@@ -285,3 +285,9 @@ struct StoreConformance {
     return found
   }
 }
+
+extension OriginalStore {
+  func verify(_ digest: Digest) throws(FileError) -> OriginalCondition {
+    try verify(digest) { false }
+  }
+}

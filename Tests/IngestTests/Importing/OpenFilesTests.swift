@@ -5,7 +5,7 @@ import Foundation
 import PipelineModel
 import Testing
 
-@Suite("Open files", .timeLimit(.minutes(2)))
+@Suite("Descriptors after imports", .timeLimit(.minutes(2)))
 struct OpenFilesTests {
   /// How a file comes to its place in the library.
   enum Way: CaseIterable, Sendable { case renamed, copied, copiedThenRemoved }

@@ -83,10 +83,10 @@ struct LibraryFolderTests {
       atPath: elsewhere, withIntermediateDirectories: false)
     defer { try? FileManager.default.removeItem(atPath: elsewhere) }
     let there = LibraryLayout(root: BytePath(elsewhere).appending("library"))
-    let error = try refusal {
-      _ = try LibraryFolder.openOrMake(there, configuration: temporary.appending("pipeline.json"))
+    let error = try #require(throws: FileError.self) {
+      try LibraryFolder.openOrMake(there, configuration: temporary.appending("pipeline.json"))
     }
-    #expect((error.cause as? FileError)?.code == .crossDevice)
+    #expect(error.code == .crossDevice)
     #expect(try Descriptor.openFolder(BytePath(elsewhere)).entries().isEmpty)
   }
 

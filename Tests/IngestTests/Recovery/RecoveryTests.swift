@@ -107,7 +107,7 @@ struct RecoveryTests {
     try renameIn(fixture, try fixture.begin("a/b.jpg"))
     fixture.close()
     fixture.isStopped = true
-    #expect { try fixture.library() } throws: { ($0 as? IngestError)?.isStopped == true }
+    #expect { try fixture.library() } throws: { ($0 as? FileError)?.code == .stopped }
     #expect(fixture.report.warnings.isEmpty)
     fixture.isStopped = false
     try check(fixture, try undisturbed(.move, .discard, prepared))

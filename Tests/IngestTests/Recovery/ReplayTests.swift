@@ -82,8 +82,8 @@ struct ReplayTests {
     for entry in try folder.entries() where entry.name.description.hasPrefix("catalog.sqlite") {
       try folder.remove(entry.name)
     }
-    let error = try #require(throws: IngestError.self) { try fixture.library() }
-    #expect(error.code == .catalog)
+    let error = try #require(throws: CatalogError.self) { try fixture.library() }
+    #expect(error.code == .missing)
     #expect(try fixture.rebuild().oldCatalog == nil)
     #expect(try fixture.assets() == expected)
   }
@@ -97,8 +97,8 @@ struct ReplayTests {
     var bytes = try folder.readFile("0001.jsonl")
     bytes[100] ^= 1
     try folder.writeDurably(bytes, as: "0001.jsonl")
-    let error = try #require(throws: IngestError.self) { try fixture.rebuild() }
-    #expect(error.code == .manifest)
+    let error = try #require(throws: ManifestError.self) { try fixture.rebuild() }
+    #expect(error.code == .damaged)
     #expect(try fixture.assets() == expected)
   }
 }

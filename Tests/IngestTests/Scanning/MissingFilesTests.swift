@@ -69,6 +69,34 @@ struct MissingFilesTests {
     #expect(try fixture.assets().count == 41)
   }
 
+  @Test("Files in a folder that nobody can see into do not make the others' share smaller")
+  func hiddenFolder() throws {
+    let temporary = try TemporaryFolder()
+    try #require(
+      chown("\(temporary.path)", Unprivileged.user, Unprivileged.user) == 0 || geteuid() != 0)
+    let first = try Unprivileged.run {
+      let fixture = try IngestFixture(.copy, in: temporary)
+      defer { fixture.close() }
+      // One at a time: several files would be imported by several threads, of which only this one
+      // has no privileges.
+      for name in (0..<30).flatMap({ ["hidden/\($0)", "\($0)"] }) {
+        try fixture.write("file \(name)", to: BytePath(name))
+        #expect(try fixture.outcomes().values.filter { $0 == .imported }.count == 1)
+      }
+      for index in 0..<25 { try fixture.remove(BytePath("\(index)")) }
+      let hidden = "\(fixture.path("hidden"))"
+      try #require(chmod(hidden, 0) == 0)
+      defer { chmod(hidden, 0o700) }
+      let refused = try Ingest(
+        into: fixture.library(), report: fixture.report, isStopped: { false }
+      ).importSources([fixture.source])
+      let recorded = try fixture.sighting("3")
+      #expect(recorded?.state == .imported, "\(String(describing: recorded))")
+      return refused.first?.message
+    }
+    #expect(first?.hasPrefix("25 of 30 known files") == true, "\(first ?? "nothing was refused")")
+  }
+
   @Test("What the user accepts is recorded, and each path told once")
   func accepted() throws {
     let fixture = try fixture(40)

@@ -88,7 +88,7 @@ struct MountGuardTests {
     try folder.makeFolder("disk")
     let layout = LibraryLayout(root: fixture.temporary.appending("disk/library"))
     let mounts = try table(fixture, fixture.temporary.appending("disk"))
-    let error = try #require(throws: IngestError.self) {
+    let error = try #require(throws: FileError.self) {
       _ = try LibraryFolder.openOrMake(
         layout, configuration: fixture.temporary.appending("pipeline.json"), mounts: mounts)
     }

@@ -209,7 +209,7 @@ struct FolderTreeTests {
   @Test("After an overflow folders are watched that were made meanwhile")
   func overflow() throws {
     let bench = try Bench()
-    for number in 0..<9000 { try bench.write(BytePath("f\(number)")) }
+    try EventQueue.overflow(bench.temporary.appending("source"))
     // Nobody is told of this one.
     try bench.write("late/inner/file")
     let dirty = try bench.heard()

@@ -1,0 +1,82 @@
+package import PipelineModel
+
+extension PipelineConfiguration: ConfigurationObject {
+  static let standard = PipelineConfiguration(file: BytePath(""), library: BytePath(""))
+
+  static let keys: [ConfigurationKey<PipelineConfiguration>] = [
+    .init(
+      unread: "$schema", ["type": "string"],
+      "The JSON Schema of this file, for editors; not read."),
+    .init(
+      "library", \.library, .path,
+      "The folder that holds manifest, catalog, originals and renditions.", isRequired: true),
+    .init(
+      "catalog", \.catalog, .path,
+      "A folder for the catalog on a local file system, if the library is not on one."),
+    .init(
+      "sources", \.sources, .list(of: .object(["title": "Source"])),
+      "The folders whose files are imported."),
+    .init(
+      "plugins", \.plugins, .list(of: .path),
+      "Plugin folders, searched in this order before the standard ones."),
+    .init(
+      "memoryBudget", \.memoryBudget, .positiveSize,
+      "The memory for all running jobs together. By default half of the machine's memory.",
+      hasFixedDefault: false),
+    .init(
+      "reserve", \.reserve, .size,
+      "Space that is always left free. By default 256 MiB or 1 % of the file system, whichever "
+        + "is less."),
+    .init(
+      "rescan", \.rescan, .positiveDuration, "The interval at which watch rescans all sources."),
+    .init(
+      "stages", \.stages, .list(of: .object(["title": "Stage"])),
+      "The work done on every asset, in any order that respects needs."),
+  ]
+
+  /// The configuration as a complete `pipeline.json` with all defaults.
+  ///
+  /// Paths are absolute; unset keys without a default are absent. Decoding it yields the same
+  /// configuration with unset limits filled in, unless a path is not UTF-8, which JSON can't
+  /// represent.
+  package func effective() -> JSONValue {
+    var complete = self
+    for (index, stage) in stages.enumerated() {
+      complete.stages[index].limits = stage.limits.filled(
+        memory: memoryShare, mayExecute: stage.allow.exec)
+    }
+    return complete.written()
+  }
+}
+
+extension SourceConfiguration: ConfigurationObject {
+  static let standard = SourceConfiguration(path: BytePath(""))
+
+  static let keys: [ConfigurationKey<SourceConfiguration>] = [
+    .init("path", \.path, .path, "The folder.", isRequired: true),
+    .init(
+      "mode", \.mode, .choice,
+      "move: the file is removed once its bytes are safe. copy: it stays."),
+    .init("recursive", \.recursive, .flag, "Whether to scan subfolders."),
+    .init(
+      "settle", \.settle, .duration, "How long a file must be quiet before it counts as complete."),
+    .init(
+      "complete", \.complete, .choice,
+      "quiet: after a quiet settle window without writers. close: at once after a close."),
+    .init("include", \.include, .list(of: .glob), "Patterns of files to import."),
+    .init(
+      "exclude", \.exclude, .list(of: .glob),
+      "Patterns of files and folders to ignore, in addition to the built-in ones."),
+    .init(
+      "duplicates", \.duplicates, .choice, "What to do with content that is already stored."),
+    .init(
+      "take", \.take, .choice,
+      "auto: by rename if that is safe, otherwise by reflink or copy. copy: always by copy."),
+    .init(
+      "emptyFolders", \.emptyFolders, .choice, "What to do with folders that pipeline emptied."),
+    .init(
+      "maxMissing", \.maxMissing, .share,
+      "The share of known files that may be missing at once; if more are, a run asks. Up to 20 "
+        + "files may always be missing."),
+  ]
+}

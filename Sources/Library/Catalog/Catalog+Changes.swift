@@ -1,0 +1,219 @@
+package import PipelineModel
+
+/// One change to the catalog, from an import or from maintenance.
+package enum CatalogChange: Hashable, Sendable {
+  /// A new asset: inserts the asset, its jobs for all configured stages and, if
+  /// missing, the original. Does not change an existing asset.
+  case asset(NewAsset)
+  /// The state of a path; replaces its previous state.
+  case sighting(Sighting)
+  /// The source file of a sighting was removed after its bytes became durable.
+  case sourceRemoved(source: BytePath, path: BytePath)
+  /// A run known from the manifest; does not change a run recorded by `beginRun`.
+  case run(RunRecord)
+  /// An asset was put into the trash; one already there keeps its time.
+  case trashed(AssetID, at: Timestamp)
+  case restored(AssetID)
+  /// An asset was deleted for good: deletes its row and, with the last asset that has
+  /// the bytes, their records. Its paths stay settled.
+  ///
+  /// `sequence` is the fact's sequence number in the manifest. Without it, the bytes
+  /// are not listed as deleted, because `gc` could not find the fact.
+  case purged(AssetID, sequence: Int64? = nil)
+  /// An asset's bytes were returned to a path; the asset is deleted as if purged.
+  case returned(AssetID, Sighting, sequence: Int64? = nil)
+  /// A duplicate of these bytes was discarded, so they must not be deleted, despite
+  /// any earlier deletion.
+  case relied(on: Digest)
+}
+
+extension Catalog {
+  /// The key of the setting that names the last applied fact of the manifest.
+  package static let manifestMark = "manifest.fact"
+
+  /// Applies changes in one transaction and records the manifest position.
+  ///
+  /// Runs are applied first, then assets, then the rest in order. Applying changes
+  /// twice is harmless, so a replay may start too early. References to missing
+  /// assets or runs become `NULL`.
+  ///
+  /// - Parameter manifestPosition: the position after the last change; ignored if
+  ///   below the recorded position.
+  /// - Parameter mark: a text to store under `manifestMark`; `nil` keeps the old one.
+  package func apply(
+    _ changes: [CatalogChange], manifestPosition: Int64, mark: String? = nil
+  ) throws(CatalogError) {
+    try access.sync { (writer) throws(CatalogError) in
+      let withdrawn = try writer.connection.transaction { () throws(CatalogError) in
+        let withdrawn = try writer.make(changes)
+        try writer.updateTouchedRows(writer.stages)
+        if try writer.connection.manifestPosition() < manifestPosition {
+          try writer.connection.execute(
+            Setting.write, Setting.manifestPosition, String(manifestPosition))
+        }
+        if let mark {
+          try writer.connection.execute(Setting.write, "user." + Self.manifestMark, mark)
+        }
+        return withdrawn
+      }
+      // Only after the commit, which may fail.
+      writer.withdrawn.merge(withdrawn) { $1 }
+    }
+  }
+
+  /// Returns the assets with these bytes in key order, those in the trash last.
+  package func assets(with digest: Digest) throws(CatalogError) -> [AssetID] {
+    try read { (connection) throws(CatalogError) in try connection.assets(with: digest) }
+  }
+
+  package func sighting(source: BytePath, path: BytePath) throws(CatalogError) -> Sighting? {
+    try read { (connection) throws(CatalogError) in
+      try connection.sighting(source: source, path: path)
+    }
+  }
+
+  package func hasOriginal(_ digest: Digest) throws(CatalogError) -> Bool {
+    try read { (connection) throws(CatalogError) in
+      try connection.hasRow("SELECT 1 FROM original WHERE digest = ?", digest)
+    }
+  }
+
+  /// Returns a cursor over the current sighting rows of a source, in the byte order of their paths.
+  package func sightings(of source: BytePath) throws(CatalogError) -> SightingCursor {
+    try SightingCursor(catalog: path, source: source)
+  }
+}
+
+extension CatalogWriter {
+  /// Applies changes in the caller's transaction.
+  ///
+  /// - Returns: attempts whose rows were deleted with their asset.
+  fileprivate func make(
+    _ changes: [CatalogChange]
+  ) throws(CatalogError) -> [AttemptToken: WithdrawnRow] {
+    // The earlier transaction that inserted it may have been rolled back.
+    lastSource = nil
+    var withdrawn: [AttemptToken: WithdrawnRow] = [:]
+    for case .run(let run) in changes { try add(run) }
+    for case .asset(let asset) in changes { try add(asset) }
+    for change in changes {
+      switch change {
+      case .run, .asset: continue
+      case .sighting(let sighting): try record(sighting)
+      case .sourceRemoved(let source, let path):
+        try connection.execute(
+          """
+          UPDATE sighting
+          SET awaits_removal = 0, inode = NULL, size = NULL, modified = NULL, changed = NULL
+          WHERE source = (SELECT id FROM source WHERE path = ?) AND path = ?
+          """, source, path)
+        try removeImplied(source: source, path: path)
+      case .trashed(let asset, let time):
+        try connection.execute(
+          "UPDATE asset SET trashed_at = ? WHERE id = ? AND trashed_at IS NULL", time, asset)
+      case .restored(let asset):
+        try connection.execute("UPDATE asset SET trashed_at = NULL WHERE id = ?", asset)
+      case .purged(let asset, let sequence):
+        try keepImplied(by: asset)
+        try explainPaths(ofPurged: asset)
+        withdrawn.merge(try forget(asset, sequence: sequence)) { $1 }
+      case .returned(let asset, let sighting, let sequence):
+        try keepImplied(by: asset)
+        try releaseDuplicates(of: asset)
+        withdrawn.merge(try forget(asset, sequence: sequence)) { $1 }
+        try record(sighting)
+      case .relied(let digest):
+        try keep(digest)
+      }
+    }
+    return withdrawn
+  }
+
+  /// Records a run known only from the manifest; updates the counters if it is recorded as such.
+  private func add(_ run: RunRecord) throws(CatalogError) {
+    try connection.execute(
+      """
+      INSERT INTO run (id, verb, started_at, ended_at, counters) VALUES (?, ?, ?, ?, ?)
+      ON CONFLICT (id) DO UPDATE SET counters = excluded.counters
+        WHERE verb = excluded.verb AND excluded.counters = '{}'
+      """, run.id, run.verb, run.startedAt, run.endedAt, try Catalog.json(run.counters))
+  }
+
+  /// Records a new asset with its jobs, unless it exists.
+  fileprivate func add(_ asset: NewAsset) throws(CatalogError) {
+    let isNewOriginal =
+      try connection.execute(
+        "INSERT INTO original (digest, size) VALUES (?, ?) ON CONFLICT DO NOTHING",
+        asset.digest, asset.size) > 0
+    try keep(asset.digest)
+    let source = try sourceID(asset.source)
+    let isNew =
+      try connection.execute(
+        """
+        INSERT INTO asset (id, digest, name, source, path, modified, permissions, imported_at, run,
+          supersedes)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, (SELECT id FROM run WHERE id = ?9),
+          (SELECT id FROM asset WHERE id = ?10))
+        ON CONFLICT DO NOTHING
+        """, asset.id, asset.digest, asset.name, source, asset.path, asset.modified,
+        asset.permissions, asset.importedAt, asset.run, asset.supersedes) > 0
+    guard isNew, !stages.isEmpty else { return }
+    try connection.execute(
+      """
+      INSERT INTO ledger (fingerprint, digest, asset, state)
+      SELECT fingerprint, ?1, iif(asset_scoped, ?2, NULL),
+        iif(EXISTS (SELECT 1 FROM stage_need WHERE stage = stage.id), 'waiting', 'ready')
+      FROM stage WHERE active = 1 ORDER BY position
+      ON CONFLICT DO NOTHING
+      """, asset.digest, asset.id)
+    try connection.execute(
+      """
+      INSERT INTO job (asset, stage, ledger)
+      SELECT ?2, stage.id, ledger.id
+      FROM stage CROSS JOIN ledger INDEXED BY ledger_key
+        ON ledger.digest = ?1 AND ledger.fingerprint = stage.fingerprint
+          AND ifnull(ledger.asset, x'') = iif(stage.asset_scoped, ?2, x'')
+      WHERE stage.active = 1
+      ON CONFLICT DO NOTHING
+      """, asset.digest, asset.id)
+    // Only known bytes have finished rows that the new rows need not wait for.
+    if !isNewOriginal { try touch(asset.digest) }
+  }
+
+  fileprivate func record(_ sighting: Sighting) throws(CatalogError) {
+    let source = try sourceID(sighting.source)
+    if try isImplied(sighting, source: source) {
+      try connection.execute(
+        "DELETE FROM sighting WHERE source = ? AND path = ?", source, sighting.path)
+      return
+    }
+    let identity = sighting.identity
+    try connection.execute(
+      """
+      INSERT INTO sighting (source, path, state, inode, size, modified, changed, asset, reason,
+        seen_at, awaits_removal)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT id FROM asset WHERE id = ?8), ?9, ?10, ?11)
+      ON CONFLICT (source, path) DO UPDATE SET state = excluded.state, inode = excluded.inode,
+        size = excluded.size, modified = excluded.modified, changed = excluded.changed,
+        asset = excluded.asset, reason = excluded.reason, seen_at = excluded.seen_at,
+        awaits_removal = excluded.awaits_removal
+      """, source, sighting.path, sighting.state.rawValue,
+      identity.map { Int64(bitPattern: $0.inode) }, identity?.size, identity?.modified,
+      identity?.changed, sighting.asset, sighting.reason, sighting.seenAt,
+      sighting.awaitsRemoval)
+  }
+
+  /// The row of a source, inserted on first use.
+  private func sourceID(_ path: BytePath) throws(CatalogError) -> Int64 {
+    if let lastSource, lastSource.path == path { return lastSource.id }
+    let id: Int64
+    if let known = try connection.sourceID(path) {
+      id = known
+    } else {
+      try connection.execute("INSERT INTO source (path) VALUES (?)", path)
+      id = try connection.first("SELECT last_insert_rowid()") { $0.int64(0) } ?? 0
+    }
+    lastSource = (path, id)
+    return id
+  }
+}

@@ -1,0 +1,156 @@
+import CSQLite
+package import PipelineModel
+
+/// The records and the ledger in SQLite, on the only writing connection.
+///
+/// All work runs on one serial queue. Each method is one transaction that is
+/// durable when it returns. Calling a method from within another traps.
+/// The caller must hold the library's lock, so there is never a second writer.
+package final class Catalog: Ledger, Sendable {
+  let access: SerialAccess<CatalogWriter>
+  package let path: BytePath
+
+  private init(_ connection: sending Connection) throws(CatalogError) {
+    path = connection.path
+    access = SerialAccess(label: "pipeline.catalog", try CatalogWriter(connection))
+  }
+
+  /// Creates a catalog for a library, reusing an empty file from an interrupted `create`.
+  ///
+  /// - Parameters:
+  ///   - libraryID: the library's identity; pass the same to `open`.
+  ///   - isDraft: whether the file is useless until `finishDraft`: nothing is durable before,
+  ///     and after an error the file must be discarded.
+  /// - Throws: `.database` if a catalog exists.
+  package static func create(
+    at file: BytePath, libraryID: String, isDraft: Bool = false
+  ) throws(CatalogError) -> Catalog {
+    try Catalog(connectNew(file, libraryID: libraryID, isDraft: isDraft))
+  }
+
+  /// Turns a draft into a catalog and closes it; the caller flushes the file.
+  package func finishDraft() throws(CatalogError) {
+    try access.sync { (writer) throws(CatalogError) in
+      try writer.connection.execute("PRAGMA locking_mode = NORMAL")
+      try writer.connection.prepareWriting()
+      writer.connection.close()
+    }
+  }
+
+  /// Opens the catalog of a library and migrates an older one.
+  ///
+  /// - Throws: `.missing`, `.corrupt` (also if it belongs to another library)
+  ///   and `.newerVersion`, without having written anything.
+  package static func open(at file: BytePath, libraryID: String) throws(CatalogError) -> Catalog {
+    try Catalog(connect(file, libraryID: libraryID))
+  }
+
+  /// Returns the ID of the library that a catalog belongs to; does not change the file.
+  ///
+  /// - Throws: `.missing`, `.corrupt` and `.newerVersion`.
+  package static func libraryID(of file: BytePath) throws(CatalogError) -> String? {
+    try setting(Setting.library, of: file)
+  }
+
+  /// Returns the last configured stages, in order; does not change the file.
+  ///
+  /// - Throws: `.missing`, `.corrupt` and `.newerVersion`.
+  package static func stages(of file: BytePath) throws(CatalogError) -> [StageDefinition] {
+    StageDefinition.all(json: try setting(Setting.stages, of: file) ?? "[]")
+  }
+
+  /// Reads a setting of a catalog of any version.
+  private static func setting(_ key: String, of file: BytePath) throws(CatalogError) -> String? {
+    // Without a log nobody is writing, and reading with locks would leave one.
+    let isLogged = CatalogReader.hasLog(file)
+    let connection = try Connection(file, mode: isLogged ? .read : .readImmutable)
+    // Leave the file and its log unchanged.
+    pipeline_sqlite_configure(connection.handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    _ = try Schema.check(connection)
+    return try connection.first(Setting.read, key) { $0.text(0) }
+  }
+
+  /// Closes the file; do not use the catalog afterwards.
+  package func close() throws(CatalogError) {
+    try access.sync { (writer) throws(CatalogError) in writer.connection.close() }
+  }
+
+  /// Runs a body as one transaction on the catalog's queue.
+  @discardableResult
+  func write<Value>(
+    _ body: (CatalogWriter) throws(CatalogError) -> Value
+  ) throws(CatalogError) -> Value {
+    try access.sync { (writer) throws(CatalogError) in
+      try writer.connection.transaction { () throws(CatalogError) in try body(writer) }
+    }
+  }
+
+  /// Runs a read-only body on the catalog's queue.
+  func read<Value>(
+    _ body: (Connection) throws(CatalogError) -> Value
+  ) throws(CatalogError) -> Value {
+    try access.sync { (writer) throws(CatalogError) in try body(writer.connection) }
+  }
+
+  private static func connectNew(
+    _ file: BytePath, libraryID: String, isDraft: Bool
+  ) throws(CatalogError) -> Connection {
+    let connection = try Connection(file, mode: .create)
+    guard case .empty = try Schema.condition(of: connection) else {
+      throw CatalogError(
+        .database, "The file “\(file)” already exists and is not empty.", path: file)
+    }
+    if isDraft { try connection.prepareDraft() } else { try connection.prepareWriting() }
+    try connection.transaction { () throws(CatalogError) in
+      try Schema.migrate(connection, from: 0)
+      try connection.execute(Setting.write, Setting.library, libraryID)
+      try connection.execute(Setting.write, Setting.manifestPosition, "0")
+      try connection.execute(Setting.write, Setting.deletions, "1")
+    }
+    return connection
+  }
+
+  private static func connect(
+    _ file: BytePath, libraryID: String
+  ) throws(CatalogError) -> Connection {
+    let connection = try Connection(file, mode: .write)
+    let version: Int
+    do throws(CatalogError) {
+      version = try Schema.check(connection)
+      let owner = try connection.first(Setting.read, Setting.library) { $0.text(0) }
+      guard owner == libraryID else {
+        throw CatalogError(
+          .corrupt,
+          "The catalog “\(file)” belongs to \(owner.map { "the library \($0)" } ?? "no library"), "
+            + "not to \(libraryID). \(CatalogError.advice)",
+          path: file)
+      }
+    } catch {
+      // Leave a refused file and its log unchanged.
+      pipeline_sqlite_configure(connection.handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+      throw error
+    }
+    try connection.prepareWriting()
+    if version < Schema.version { try update(connection, from: version) }
+    return connection
+  }
+
+  /// Migrates an older file.
+  ///
+  /// Sorts the new index over all assets in a temporary file, since they may not fit into memory;
+  /// in memory if no such file can be made.
+  private static func update(_ connection: Connection, from version: Int) throws(CatalogError) {
+    func migrate(sortingIn place: String) throws(CatalogError) {
+      try connection.execute("PRAGMA temp_store = \(place)")
+      try connection.transaction { () throws(CatalogError) in
+        try Schema.migrate(connection, from: version)
+      }
+    }
+    do throws(CatalogError) {
+      try migrate(sortingIn: "FILE")
+    } catch  where error.sqliteCode.map({ $0 & 0xFF }) != SQLITE_BUSY {
+      try migrate(sortingIn: "MEMORY")
+    }
+    try connection.execute("PRAGMA temp_store = MEMORY")
+  }
+}

@@ -1,0 +1,81 @@
+import CSQLite
+package import PipelineModel
+
+/// Why the catalog could not be read or written.
+package struct CatalogError: Error, Hashable, Sendable, CustomStringConvertible {
+  package enum Code: Hashable, Sendable {
+    case missing
+    /// The file is damaged or not a catalog.
+    case corrupt
+    /// A later version of the program made it.
+    case newerVersion
+    case noSpace
+    /// The file or folder can't be written.
+    case readOnly
+    /// The attempt has already ended, or the rendition was already replaced.
+    case staleToken
+    /// Any other SQLite error.
+    case database
+  }
+
+  package var code: Code
+  /// A sentence that names the operation and, if known, the remedy.
+  package var message: String
+  package var path: BytePath?
+  /// SQLite's extended result code.
+  package var sqliteCode: Int32?
+
+  init(_ code: Code, _ message: String, path: BytePath? = nil, sqliteCode: Int32? = nil) {
+    self.code = code
+    self.message = message
+    self.path = path
+    self.sqliteCode = sqliteCode
+  }
+
+  package var description: String { message }
+}
+
+extension CatalogError {
+  static let advice = "Run “pipeline rebuild-catalog” to rebuild it from manifest and originals."
+
+  /// Errors of `write` for lack of space: ENOSPC, EDQUOT, EFBIG.
+  private static let noRoom: Set<Int32> = [28, 122, 27]
+  /// ENOENT and ENOTDIR of `open`.
+  private static let absent: Set<Int32> = [2, 20]
+
+  /// Creates an error from SQLite's extended code and message, never with bound values.
+  ///
+  /// Source: sqlite.org/rescode.html.
+  init(sqlite code: Int32, systemError: Int32, detail: String, path: BytePath, sql: String?) {
+    let subject = "The catalog “\(path)”"
+    let cause = "(SQLite \(code): \(detail))"
+    let full =
+      code & 0xFF == SQLITE_FULL || code & 0xFF == SQLITE_IOERR && Self.noRoom.contains(systemError)
+    self =
+      switch code & 0xFF {
+      case _ where full:
+        CatalogError(.noSpace, "\(subject) can't grow. Make space on its disk. \(cause)")
+      case SQLITE_CORRUPT, SQLITE_NOTADB:
+        CatalogError(.corrupt, "\(subject) is damaged or not a catalog. \(Self.advice) \(cause)")
+      case SQLITE_CANTOPEN where Self.absent.contains(systemError):
+        CatalogError(.missing, "\(subject) is missing. \(Self.advice)")
+      case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM:
+        CatalogError(
+          .readOnly, "\(subject) can't be opened or written. Check who may write to it. \(cause)")
+      case SQLITE_BUSY, SQLITE_LOCKED:
+        CatalogError(
+          .database,
+          "\(subject) is locked: another program holds a transaction. End that, and try again. "
+            + cause)
+      default:
+        CatalogError(.database, "\(subject) failed at “\(Self.line(sql))”. \(cause)")
+      }
+    self.path = path
+    sqliteCode = code
+  }
+
+  private static func line(_ sql: String?) -> String {
+    guard let sql else { return "open" }
+    return sql.split { $0.isWhitespace }.joined(separator: " ")
+  }
+}

@@ -1,0 +1,99 @@
+import PipelineModel
+
+/// The state owned by the catalog's queue: the connection, and data cached from its rows.
+final class CatalogWriter {
+  let connection: Connection
+  var stages: [ConfiguredStage]
+  /// Attempts of this process whose rows were deleted with their asset.
+  var withdrawn: [AttemptToken: WithdrawnRow] = [:]
+  /// The last source used in this transaction; all changes of a group share one.
+  var lastSource: (path: BytePath, id: Int64)?
+  /// The first attempt of this process; older open ones were interrupted.
+  let firstAttempt: Int64
+
+  /// In-memory tables of this connection, empty between transactions.
+  private static let temporaryTables = """
+    CREATE TEMP TABLE touched (digest BLOB PRIMARY KEY) WITHOUT ROWID;
+    CREATE TEMP TABLE claimed (position INTEGER PRIMARY KEY, ledger INTEGER NOT NULL UNIQUE);
+    CREATE TEMP TABLE finished (ledger INTEGER PRIMARY KEY);
+    CREATE TEMP TABLE doomed (ledger INTEGER PRIMARY KEY);
+    CREATE TEMP TABLE page (ledger INTEGER PRIMARY KEY);
+    CREATE TEMP TABLE retried (ledger INTEGER PRIMARY KEY);
+    """
+
+  init(_ connection: Connection) throws(CatalogError) {
+    self.connection = connection
+    try connection.executeScript(Self.temporaryTables)
+    stages = try ConfiguredStage.all(connection)
+    firstAttempt =
+      try connection.first("SELECT seq FROM sqlite_sequence WHERE name = 'attempt'") {
+        $0.int64(0) + 1
+      } ?? 1
+  }
+
+  /// Marks the rows of an original to be settled.
+  func touch(_ digest: Digest) throws(CatalogError) {
+    try connection.execute(
+      "INSERT INTO temp.touched (digest) VALUES (?) ON CONFLICT DO NOTHING", digest)
+  }
+
+  /// Settles the rows of all touched originals and clears the marks.
+  ///
+  /// - Parameter stages: the stages concerned, in topological order.
+  func updateTouchedRows(_ stages: [ConfiguredStage]) throws(CatalogError) {
+    for stage in stages {
+      try updateStates(
+        stage,
+        rows: """
+          temp.touched CROSS JOIN ledger AS row INDEXED BY ledger_key
+          ON row.digest = touched.digest AND row.fingerprint = ?1
+          """)
+    }
+    try connection.execute("DELETE FROM temp.touched")
+  }
+
+  /// Makes rows waiting, ready or skipped, depending on the rows that they need.
+  ///
+  /// Rows that are running, done, failed or were skipped by their own plugin stay
+  /// unchanged. There are no edges between rows: a needed row is found by the
+  /// digest or asset of the row and the fingerprint of the needed stage.
+  private func updateStates(_ stage: ConfiguredStage, rows: String) throws(CatalogError) {
+    // `max` takes the other columns from the row that has the maximum:
+    // sqlite.org/lang_select.html#bareagg.
+    try connection.execute(
+      """
+      UPDATE ledger SET
+        state = settled.state,
+        blocked = settled.state = 'skipped',
+        reason = CASE WHEN settled.state = 'skipped' THEN settled.reason
+          WHEN ledger.blocked THEN NULL ELSE ledger.reason END,
+        class = CASE WHEN settled.state = 'skipped' OR ledger.blocked THEN NULL
+          ELSE ledger.class END,
+        finished_at = CASE WHEN settled.state = 'skipped' THEN ?3
+          WHEN ledger.blocked THEN NULL ELSE ledger.finished_at END
+      FROM (
+        SELECT id,
+          CASE worst WHEN 2 THEN 'skipped' WHEN 1 THEN 'waiting' ELSE 'ready' END AS state,
+          'The stage “' || name || '”, which this one needs, '
+            || CASE cause WHEN 'failed' THEN 'failed: ' ELSE 'was skipped: ' END
+            || reason AS reason
+        FROM (
+          SELECT row.id AS id, need.name AS name, needed.state AS cause, needed.reason AS reason,
+            max(CASE WHEN need.id IS NULL OR needed.state = 'done' THEN 0
+              WHEN needed.state IN ('failed', 'skipped') THEN 2 ELSE 1 END) AS worst
+          FROM \(rows)
+            LEFT JOIN stage_need ON stage_need.stage = ?2
+            LEFT JOIN stage AS need ON need.id = stage_need.needs
+            LEFT JOIN ledger AS needed INDEXED BY ledger_key
+              ON needed.digest = row.digest AND needed.fingerprint = need.fingerprint
+              AND ifnull(needed.asset, x'') = iif(need.asset_scoped, row.asset, x'')
+          WHERE row.fingerprint = ?1 AND (row.state IN ('waiting', 'ready') OR row.blocked = 1)
+          GROUP BY row.id
+        )
+      ) AS settled
+      WHERE ledger.id = settled.id
+        AND (ledger.state <> settled.state
+          OR settled.state = 'skipped' AND ledger.reason IS NOT settled.reason)
+      """, stage.fingerprint, stage.id, Timestamp.now)
+  }
+}

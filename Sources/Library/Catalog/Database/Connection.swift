@@ -1,0 +1,283 @@
+import CSQLite
+import PipelineModel
+
+/// One connection to the database with its prepared statements.
+///
+/// Not thread-safe: it belongs to the queue of a `SerialAccess`, or to a cursor.
+final class Connection {
+  enum Mode {
+    case create, write, read
+    /// Without locks and without the `-wal` file; only while nobody writes.
+    case readImmutable
+  }
+
+  let path: BytePath
+  let handle: OpaquePointer
+  private var cache: [String: [Statement]] = [:]
+  private var isOpen = true
+  /// When the current wait for another connection's lock began.
+  private var waitStart: ContinuousClock.Instant?
+
+  /// Turns off SQLite's memory statistics, which take a mutex for each allocation.
+  ///
+  /// Has no effect if other code in the process has initialized SQLite before.
+  private static let withoutStatistics: Void = { _ = pipeline_sqlite_keep_no_statistics() }()
+
+  init(_ path: BytePath, mode: Mode) throws(CatalogError) {
+    Self.withoutStatistics
+    let flags =
+      switch mode {
+      case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+      case .write: SQLITE_OPEN_READWRITE
+      case .read, .readImmutable: SQLITE_OPEN_READONLY
+      }
+    var handle: OpaquePointer?
+    // NOMUTEX, because the queue serializes access.
+    let code = sqlite3_open_v2(
+      Self.uri(path, immutable: mode == .readImmutable), &handle,
+      flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE, nil)
+    guard code == SQLITE_OK, let handle else {
+      let error = CatalogError(
+        sqlite: code, systemError: sqlite3_system_errno(handle),
+        detail: String(cString: sqlite3_errstr(code)), path: path, sql: nil)
+      sqlite3_close(handle)
+      throw error
+    }
+    self.path = path
+    self.handle = handle
+    do {
+      try prepare(mode)
+    } catch {
+      close()
+      throw error
+    }
+  }
+
+  private func prepare(_ mode: Mode) throws(CatalogError) {
+    // The file may be untrusted: its schema must not run harmful functions.
+    for (option, value) in [
+      (SQLITE_DBCONFIG_DEFENSIVE, 1), (SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
+      (SQLITE_DBCONFIG_DQS_DDL, 0), (SQLITE_DBCONFIG_DQS_DML, 0),
+    ] as [(Int32, Int32)] {
+      pipeline_sqlite_configure(handle, option, value)
+    }
+    waitForLocks()
+    // No mmap: an I/O error would raise a signal, and SQLite 3.40 has a bug with mmap and WAL.
+    try execute("PRAGMA mmap_size = 0")
+    try execute("PRAGMA cell_size_check = ON")
+    try execute("PRAGMA temp_store = MEMORY")
+    switch mode {
+    case .create, .write:
+      guard sqlite3_db_readonly(handle, "main") == 0 else {
+        throw CatalogError(
+          sqlite: SQLITE_READONLY, systemError: 0, detail: "opened for reading only", path: path,
+          sql: nil)
+      }
+      try execute("PRAGMA foreign_keys = ON")
+    case .read, .readImmutable:
+      try execute("PRAGMA query_only = ON")
+    }
+  }
+
+  deinit { close() }
+
+  /// Installs a busy handler. Source: sqlite3_busy_handler.
+  private func waitForLocks() {
+    // Unretained because the handle is closed before this object is freed.
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    sqlite3_busy_handler(
+      handle,
+      { context, tries in
+        guard let context else { return 0 }
+        let connection = Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue()
+        return connection.isWorthAnotherTry(after: tries) ? 1 : 0
+      }, context)
+  }
+
+  private func isWorthAnotherTry(after tries: Int32) -> Bool {
+    let now = ContinuousClock().now
+    if tries == 0 { waitStart = now }
+    guard CatalogLocks.busyHandler.shouldRetry(waitingFor: path, since: now - (waitStart ?? now))
+    else {
+      return false
+    }
+    // Most locks are held only briefly.
+    sqlite3_sleep(tries < 7 ? 1 << tries : 100)
+    return true
+  }
+
+  /// The page cache of the writing connection between transactions, in KiB.
+  static let cacheKibibytes = 2048
+
+  /// Configures this as the writing connection, with durable commits to a write-ahead log.
+  func prepareWriting() throws(CatalogError) {
+    let mode = try first("PRAGMA journal_mode = WAL") { $0.text(0) }
+    guard mode == "wal" else {
+      throw CatalogError(
+        .database,
+        "The catalog “\(path)” can't use a write-ahead log here. Use a local file system.",
+        path: path)
+    }
+    // FULL flushes the log at each commit, so a completed commit survives a power failure. NORMAL
+    // would keep the file consistent but lose the latest commits, and with them the knowledge that
+    // files may be removed.
+    try execute("PRAGMA synchronous = FULL")
+    try execute("PRAGMA secure_delete = OFF")
+    // `watch` runs for months, so its cache should be small and fill early; the kernel caches the
+    // rest. A transaction may use up to 8192 pages (32 MiB), because a page spilled before the
+    // commit is written to the log twice.
+    try execute("PRAGMA cache_size = -\(Self.cacheKibibytes)")
+    try execute("PRAGMA cache_spill = 8192")
+    // A long log, because digests touch pages all over the file: a page changed by several commits
+    // is written back once.
+    try execute("PRAGMA wal_autocheckpoint = 8192")
+    try execute("PRAGMA journal_size_limit = 67108864")
+  }
+
+  /// Configures this as the only connection to a file that is discarded unless finished.
+  ///
+  /// Each page is written once, in place, without waiting for a flush.
+  func prepareDraft() throws(CatalogError) {
+    try execute("PRAGMA journal_mode = OFF")
+    try execute("PRAGMA synchronous = OFF")
+    try execute("PRAGMA locking_mode = EXCLUSIVE")
+    // Digests touch pages all over the file; cached pages are written less often.
+    try execute("PRAGMA cache_size = -32768")
+  }
+
+  /// Closes the file; no statement may be in use.
+  func close() {
+    guard isOpen else { return }
+    isOpen = false
+    for statement in cache.values.joined() {
+      assert(!statement.isBusy, "A statement is in use while its connection is being closed.")
+      statement.finalize()
+    }
+    cache = [:]
+    let code = sqlite3_close(handle)
+    assert(code == SQLITE_OK, "A statement was not finalized before its connection was closed.")
+  }
+
+  func error(_ code: Int32, during sql: String) -> CatalogError {
+    CatalogError(
+      sqlite: code, systemError: sqlite3_system_errno(handle),
+      detail: String(cString: sqlite3_errmsg(handle)), path: path, sql: sql)
+  }
+
+  /// The file as a URI, which allows any byte in its name.
+  private static func uri(_ path: BytePath, immutable: Bool) -> String {
+    let plain = Set("/-._~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8)
+    let name = path.bytes.map { byte in
+      plain.contains(byte)
+        ? String(UnicodeScalar(byte)) : "%" + Hexadecimal.encode([byte])
+    }
+    return "file:" + name.joined() + (immutable ? "?immutable=1" : "")
+  }
+
+  /// Executes a statement.
+  ///
+  /// - Returns: the number of changed rows.
+  @discardableResult
+  func execute(_ sql: String, _ values: any SQLBindable...) throws(CatalogError) -> Int {
+    try execute(sql, values: values)
+  }
+
+  @discardableResult
+  func execute(_ sql: String, values: [any SQLBindable]) throws(CatalogError) -> Int {
+    let statement = try preparedStatement(sql)
+    defer { statement.reset() }
+    try statement.bind(values)
+    while try statement.step() {}
+    return Int(sqlite3_changes64(handle))
+  }
+
+  func all<Value>(
+    _ sql: String, _ values: any SQLBindable...,
+    read: (Statement) throws(CatalogError) -> Value
+  ) throws(CatalogError) -> [Value] {
+    let statement = try preparedStatement(sql)
+    defer { statement.reset() }
+    try statement.bind(values)
+    var rows: [Value] = []
+    while try statement.step() { rows.append(try read(statement)) }
+    return rows
+  }
+
+  func first<Value>(
+    _ sql: String, _ values: any SQLBindable...,
+    read: (Statement) throws(CatalogError) -> Value
+  ) throws(CatalogError) -> Value? {
+    try first(sql, values: values, read: read)
+  }
+
+  func first<Value>(
+    _ sql: String, values: [any SQLBindable], read: (Statement) throws(CatalogError) -> Value
+  ) throws(CatalogError) -> Value? {
+    let statement = try preparedStatement(sql)
+    defer { statement.reset() }
+    try statement.bind(values)
+    return try statement.step() ? try read(statement) : nil
+  }
+
+  func hasRow(_ sql: String, _ values: any SQLBindable...) throws(CatalogError) -> Bool {
+    try first(sql, values: values) { _ in true } ?? false
+  }
+
+  /// Calls a body for each row; the body may run other statements.
+  func each(
+    _ sql: String, _ values: any SQLBindable...,
+    body: (Statement) throws(CatalogError) -> Void
+  ) throws(CatalogError) {
+    let statement = try preparedStatement(sql)
+    defer { statement.reset() }
+    try statement.bind(values)
+    while try statement.step() { try body(statement) }
+  }
+
+  func executeScript(_ script: String) throws(CatalogError) {
+    try requireOpen()
+    let code = sqlite3_exec(handle, script, nil, nil, nil)
+    guard code == SQLITE_OK else { throw error(code, during: "a script") }
+  }
+
+  /// An idle cached statement, or a new one.
+  func preparedStatement(_ sql: String) throws(CatalogError) -> Statement {
+    try requireOpen()
+    if let statement = cache[sql]?.first(where: { !$0.isBusy }) { return statement }
+    let statement = try Statement(sql, on: self)
+    cache[sql, default: []].append(statement)
+    return statement
+  }
+
+  /// Runs a body in a transaction, rolled back if the body throws.
+  func transaction<Value>(
+    _ begin: String = "BEGIN IMMEDIATE", _ body: () throws(CatalogError) -> Value
+  ) throws(CatalogError) -> Value {
+    try execute(begin)
+    do {
+      let value = try body()
+      try execute("COMMIT")
+      return value
+    } catch {
+      rollBack()
+      throw error
+    }
+  }
+
+  /// The SQL of all statements prepared so far.
+  var statements: [String] { Array(cache.keys) }
+
+  var isInTransaction: Bool { isOpen && sqlite3_get_autocommit(handle) == 0 }
+
+  private func requireOpen() throws(CatalogError) {
+    guard isOpen else {
+      throw CatalogError(.database, "The catalog “\(path)” is already closed.", path: path)
+    }
+  }
+
+  /// Rolls back the open transaction, unless SQLite has done so after a full disk or an I/O error.
+  func rollBack() {
+    guard isInTransaction else { return }
+    sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
+  }
+}

@@ -1,0 +1,179 @@
+package import PipelineModel
+
+extension Catalog {
+  package func claim(
+    stage name: String, limit: Int, suspects: Bool
+  ) throws(CatalogError) -> [ClaimedJob] {
+    try write { (writer) throws(CatalogError) in
+      guard limit > 0, let stage = writer.stages.first(where: { $0.name == name }) else {
+        return []
+      }
+      var room = limit
+      if suspects { room -= try writer.choose(stage, limit: room, suspects: true) }
+      try writer.choose(stage, limit: room, suspects: false)
+      return try writer.claimChosen(stage)
+    }
+  }
+
+  package func requeue(_ tokens: [AttemptToken]) throws(CatalogError) {
+    try write { (writer) throws(CatalogError) in
+      var fingerprints: Set<Int64> = []
+      for token in tokens {
+        if try writer.passOver(token) { continue }
+        let row = try writer.openRow(of: token)
+        try writer.connection.execute("DELETE FROM attempt WHERE id = ?", token.rawValue)
+        try writer.connection.execute(
+          "UPDATE ledger SET state = 'ready', attempts = max(attempts - 1, 0) WHERE id = ?",
+          row.id)
+        try writer.touch(row.digest)
+        fingerprints.insert(row.fingerprint)
+      }
+      // A needed row may have become ready again in the meantime.
+      try writer.updateTouchedRows(writer.stages.filter { fingerprints.contains($0.fingerprint) })
+    }
+  }
+
+  package func backlog() throws(CatalogError) -> [String: [LedgerState: Int]] {
+    try read { (connection) throws(CatalogError) in try connection.backlog() }
+  }
+
+  package func nextDue(after time: Timestamp) throws(CatalogError) -> Timestamp? {
+    try access.sync { (writer) throws(CatalogError) in
+      var earliest: Timestamp?
+      for stage in writer.stages {
+        let due = try writer.connection.first(
+          """
+          SELECT not_before FROM ledger
+          WHERE fingerprint = ? AND state = 'ready' AND not_before > ?
+            AND \(CatalogWriter.isWanted)
+          ORDER BY not_before LIMIT 1
+          """, stage.fingerprint, time
+        ) { $0.timestamp(0) }
+        if let due { earliest = min(earliest ?? due, due) }
+      }
+      return earliest
+    }
+  }
+}
+
+struct RunningRow {
+  var id: Int64
+  var fingerprint: Int64
+  var digest: Digest
+}
+
+extension CatalogWriter {
+  /// The row of an attempt that has not ended.
+  func openRow(of token: AttemptToken) throws(CatalogError) -> RunningRow {
+    let row = try connection.first(
+      """
+      SELECT ledger.id, ledger.fingerprint, ledger.digest
+      FROM attempt JOIN ledger ON ledger.id = attempt.ledger
+      WHERE attempt.id = ? AND attempt.ended_at IS NULL
+      """, token.rawValue
+    ) { (row) throws(CatalogError) in
+      RunningRow(id: row.int64(0), fingerprint: row.int64(1), digest: try row.digest(2))
+    }
+    guard let row else {
+      throw CatalogError(
+        .staleToken,
+        "The attempt \(token.rawValue) has already ended, so its outcome was not recorded.",
+        path: connection.path)
+    }
+    return row
+  }
+
+  /// Whether an asset outside the trash refers to a row of `ledger`.
+  fileprivate static let isWanted = """
+    EXISTS (SELECT 1 FROM job CROSS JOIN asset ON asset.id = job.asset
+      WHERE job.ledger = ledger.id AND asset.trashed_at IS NULL)
+    """
+
+  /// Adds ready rows to the rows to claim.
+  ///
+  /// - Returns: the number of rows.
+  @discardableResult
+  fileprivate func choose(
+    _ stage: ConfiguredStage, limit: Int, suspects: Bool
+  ) throws(CatalogError) -> Int {
+    try connection.execute(
+      """
+      INSERT INTO temp.claimed (ledger) SELECT id FROM ledger
+        INDEXED BY \(suspects ? "ledger_interrupted" : "ledger_claim")
+      WHERE fingerprint = ?1 AND state = 'ready' AND not_before <= ?2
+        AND \(suspects ? "interruptions > 0 AND interruptions >= ?3" : "interruptions < ?3")
+        AND \(Self.isWanted)
+      ORDER BY not_before, id LIMIT ?4
+      """, stage.fingerprint, Timestamp.now, stage.attempts, limit)
+  }
+
+  /// Records an attempt for each chosen row and reads the inputs of its job.
+  fileprivate func claimChosen(_ stage: ConfiguredStage) throws(CatalogError) -> [ClaimedJob] {
+    let count = try connection.execute(
+      """
+      INSERT INTO attempt (ledger, runtime, suspect, started_at)
+      SELECT ledger.id, ?1, ledger.interruptions >= ?2, ?3
+      FROM temp.claimed CROSS JOIN ledger ON ledger.id = claimed.ledger ORDER BY claimed.position
+      """, stage.runtime, stage.attempts, Timestamp.now)
+    guard count > 0 else { return [] }
+    try connection.execute(
+      """
+      UPDATE ledger SET state = 'running', attempts = attempts + 1, not_before = 0, runtime = ?
+      WHERE id IN (SELECT ledger FROM temp.claimed)
+      """, stage.runtime)
+    var jobs = try claimedJobs(stage)
+    if !stage.needs.isEmpty {
+      let facts = try neededFacts(stage)
+      for index in jobs.indices { jobs[index].facts = facts[jobs[index].token] ?? [:] }
+    }
+    try connection.execute("DELETE FROM temp.claimed")
+    return jobs
+  }
+
+  private func claimedJobs(_ stage: ConfiguredStage) throws(CatalogError) -> [ClaimedJob] {
+    try connection.all(
+      """
+      SELECT attempt.id, asset.id, asset.name, ledger.digest, original.size, fingerprint.value,
+        ledger.asset IS NOT NULL, ledger.attempts, attempt.suspect
+      FROM temp.claimed
+        CROSS JOIN ledger ON ledger.id = claimed.ledger
+        CROSS JOIN attempt ON attempt.ledger = ledger.id AND attempt.ended_at IS NULL
+        CROSS JOIN original ON original.digest = ledger.digest
+        CROSS JOIN fingerprint ON fingerprint.id = ledger.fingerprint
+        CROSS JOIN asset
+          ON asset.id = (
+            SELECT job.asset FROM job CROSS JOIN asset AS user ON user.id = job.asset
+            WHERE job.ledger = ledger.id ORDER BY user.trashed_at IS NOT NULL, user.id LIMIT 1)
+      ORDER BY claimed.position
+      """
+    ) { (row) throws(CatalogError) in
+      ClaimedJob(
+        token: AttemptToken(rawValue: row.int64(0)), stage: stage.name,
+        asset: try row.assetID(1), name: row.path(2), digest: try row.digest(3),
+        size: row.int(4), fingerprint: Fingerprint(try row.digest(5)),
+        isAssetScoped: row.bool(6), facts: [:], attempt: row.int(7), isSuspect: row.bool(8))
+    }
+  }
+
+  private func neededFacts(
+    _ stage: ConfiguredStage
+  ) throws(CatalogError) -> [AttemptToken: [String: JSONValue]] {
+    let rows = try connection.all(
+      """
+      SELECT attempt.id, need.name, needed.facts
+      FROM temp.claimed
+        CROSS JOIN ledger AS row ON row.id = claimed.ledger
+        CROSS JOIN attempt ON attempt.ledger = row.id AND attempt.ended_at IS NULL
+        CROSS JOIN stage_need ON stage_need.stage = ?
+        CROSS JOIN stage AS need ON need.id = stage_need.needs
+        CROSS JOIN ledger AS needed INDEXED BY ledger_key
+          ON needed.digest = row.digest AND needed.fingerprint = need.fingerprint
+          AND ifnull(needed.asset, x'') = iif(need.asset_scoped, row.asset, x'')
+      WHERE needed.facts IS NOT NULL
+      """, stage.id
+    ) { (row) throws(CatalogError) in
+      (AttemptToken(rawValue: row.int64(0)), row.text(1), try row.json(2))
+    }
+    return rows.reduce(into: [:]) { $0[$1.0, default: [:]][$1.1] = $1.2 }
+  }
+}

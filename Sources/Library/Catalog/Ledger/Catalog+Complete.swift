@@ -1,0 +1,187 @@
+import PipelineModel
+
+extension Catalog {
+  package func complete(_ completions: [Completion]) throws(CatalogError) -> [String] {
+    try write { (writer) throws(CatalogError) in
+      var fingerprints: Set<Int64> = []
+      var tried: Set<Int64> = []
+      for completion in completions {
+        if try writer.passOver(completion.token, completion.outcome) { continue }
+        let row = try writer.openRow(of: completion.token)
+        try writer.record(completion, of: row)
+        try writer.touch(row.digest)
+        fingerprints.insert(row.fingerprint)
+        if case .failed = completion.outcome { tried.insert(row.fingerprint) }
+      }
+      let dependents = writer.stages.dependents(ofFingerprints: fingerprints).map(\.id)
+      try writer.updateTouchedRows(
+        writer.stages.filter { dependents.contains($0.id) || tried.contains($0.fingerprint) })
+      try writer.discardReplaced()
+      return try writer.consumeDiscardedFiles()
+    }
+  }
+
+  package func withdrawn(among tokens: [AttemptToken]) throws(CatalogError) -> Set<AttemptToken> {
+    try access.sync { (writer) throws(CatalogError) in
+      Set(tokens.filter { writer.withdrawn[$0] != nil })
+    }
+  }
+
+  /// Takes the unreferenced rendition files off the list.
+  ///
+  /// - Returns: their paths below the library, for the caller to remove.
+  package func consumeDiscardedFiles() throws(CatalogError) -> [String] {
+    try write { (writer) throws(CatalogError) in try writer.consumeDiscardedFiles() }
+  }
+}
+
+extension CatalogWriter {
+  /// Ends an attempt and records the outcome in its row.
+  fileprivate func record(_ completion: Completion, of row: RunningRow) throws(CatalogError) {
+    let now = Timestamp.now
+    var (state, facts, reason, failure) =
+      (LedgerState.done, String?.none, String?.none, String?.none)
+    var notBefore = Timestamp(microseconds: 0)
+    var outcome = AttemptRecord.Outcome.done
+    // Attempts are counted when claimed, so that a crash leaves a suspect.
+    var uncounted = 0
+    switch completion.outcome {
+    case .done(let value, let renditions):
+      facts = try Catalog.json(value)
+      try replaceRenditions(of: row, with: renditions)
+    case .skipped(let sentence):
+      (state, outcome, reason) = (.skipped, .skipped, sentence)
+      try replaceRenditions(of: row, with: [])
+    case .failed(let kind, let sentence, let retryAt):
+      (state, outcome, reason, failure) = (.failed, .failed, sentence, kind)
+      if let retryAt { (state, notBefore) = (.ready, retryAt) }
+      // The file is not to blame, and keeps its remaining attempts.
+      if kind == "environment" { uncounted = 1 }
+    }
+    try connection.execute(
+      """
+      UPDATE attempt SET ended_at = ?, outcome = ?, class = ?, reason = ?, seconds = ?
+      WHERE id = ?
+      """, now, outcome.rawValue, failure, reason, completion.seconds, completion.token.rawValue)
+    try connection.execute(
+      """
+      UPDATE ledger SET state = ?, facts = ?, reason = ?, class = ?, not_before = ?, seconds = ?,
+        finished_at = ?, attempts = max(attempts - ?, 0) WHERE id = ?
+      """, state.rawValue, facts, reason, failure, notBefore, completion.seconds, now, uncounted,
+      row.id)
+    if state == .done || state == .skipped {
+      try connection.execute(
+        "INSERT INTO temp.finished (ledger) VALUES (?) ON CONFLICT DO NOTHING", row.id)
+    }
+    // Its jobs may have been assigned another row while it was running.
+    try connection.execute(
+      "INSERT INTO temp.doomed (ledger) VALUES (?) ON CONFLICT DO NOTHING", row.id)
+  }
+
+  private func replaceRenditions(
+    of row: RunningRow, with renditions: [NewRendition]
+  ) throws(CatalogError) {
+    if try connection.hasRow("SELECT 1 FROM rendition WHERE ledger = ?", row.id) {
+      try connection.execute(
+        """
+        INSERT INTO discarded_file (path, fingerprint, digest, asset)
+        SELECT rendition.path, ledger.fingerprint, ledger.digest, ledger.asset
+        FROM rendition JOIN ledger ON ledger.id = rendition.ledger
+        WHERE rendition.ledger = ? AND rendition.path IS NOT NULL
+        ON CONFLICT DO NOTHING
+        """, row.id)
+      try connection.execute("DELETE FROM rendition WHERE ledger = ?", row.id)
+    }
+    for rendition in renditions {
+      var path: String?
+      if case .file(let name) = rendition.content { path = name }
+      try connection.execute(
+        """
+        INSERT INTO rendition
+          (ledger, name, media_type, width, height, bytes, digest, made_from, path)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """, row.id, rendition.name, rendition.mediaType, rendition.width, rendition.height,
+        rendition.bytes, rendition.digest, rendition.from, path)
+      if case .database(let bytes) = rendition.content {
+        try connection.execute(
+          "INSERT INTO rendition_bytes (rendition, content) VALUES (last_insert_rowid(), ?)",
+          SQLValue.blob(bytes))
+      }
+    }
+  }
+
+  /// Discards the stale rows that the finished rows replace.
+  fileprivate func discardReplaced() throws(CatalogError) {
+    let replaced = try connection.execute(
+      """
+      INSERT INTO temp.doomed (ledger)
+      SELECT job.previous_ledger FROM temp.finished CROSS JOIN job ON job.ledger = finished.ledger
+      WHERE job.previous_ledger IS NOT NULL
+      ON CONFLICT DO NOTHING
+      """)
+    if replaced > 0 {
+      try connection.execute(
+        """
+        UPDATE job SET previous_ledger = NULL
+        WHERE ledger IN (SELECT ledger FROM temp.finished) AND previous_ledger IS NOT NULL
+        """)
+    }
+    try connection.execute("DELETE FROM temp.finished")
+    try discardDoomed()
+  }
+
+  /// Deletes the doomed rows that no job refers to.
+  ///
+  /// - Parameter withRunning: whether to delete running rows, too.
+  /// - Returns: the number and bytes of the deleted renditions.
+  @discardableResult
+  func discardDoomed(withRunning: Bool = false) throws(CatalogError) -> (count: Int, bytes: Int) {
+    try connection.execute(
+      """
+      DELETE FROM temp.doomed WHERE
+        EXISTS (SELECT 1 FROM job WHERE job.ledger = doomed.ledger)
+        OR EXISTS (SELECT 1 FROM job WHERE job.previous_ledger = doomed.ledger)
+        OR NOT ?1 AND EXISTS (
+          SELECT 1 FROM ledger WHERE id = doomed.ledger AND state = 'running')
+      """, withRunning)
+    let count = try connection.first("SELECT count(*) FROM temp.doomed") { $0.int(0) } ?? 0
+    guard count > 0 else { return (0, 0) }
+    let renditions = try connection.first(
+      """
+      SELECT count(*), coalesce(sum(rendition.bytes), 0)
+      FROM temp.doomed CROSS JOIN rendition ON rendition.ledger = doomed.ledger
+      """
+    ) { ($0.int(0), $0.int(1)) }
+    try connection.execute(
+      """
+      INSERT INTO discarded_file (path, fingerprint, digest, asset)
+      SELECT rendition.path, ledger.fingerprint, ledger.digest, ledger.asset
+      FROM temp.doomed CROSS JOIN ledger ON ledger.id = doomed.ledger
+        CROSS JOIN rendition ON rendition.ledger = ledger.id
+      WHERE rendition.path IS NOT NULL
+      ON CONFLICT DO NOTHING
+      """)
+    try connection.execute("DELETE FROM ledger WHERE id IN (SELECT ledger FROM temp.doomed)")
+    try connection.execute("DELETE FROM temp.doomed")
+    return renditions ?? (0, 0)
+  }
+
+  /// Empties the list of discarded files and returns those to remove.
+  ///
+  /// Omits a file whose row exists again: a new attempt writes, or has written,
+  /// to the same path.
+  func consumeDiscardedFiles() throws(CatalogError) -> [String] {
+    let paths = try connection.all(
+      """
+      SELECT path FROM discarded_file
+      WHERE NOT EXISTS (SELECT 1 FROM rendition WHERE rendition.path = discarded_file.path)
+        AND NOT EXISTS (SELECT 1 FROM ledger WHERE ledger.digest = discarded_file.digest
+          AND ledger.fingerprint = discarded_file.fingerprint
+          AND ifnull(ledger.asset, x'') = ifnull(discarded_file.asset, x'')
+          AND ledger.state IN ('waiting', 'ready', 'running'))
+      """
+    ) { $0.text(0) }
+    try connection.execute("DELETE FROM discarded_file")
+    return paths
+  }
+}

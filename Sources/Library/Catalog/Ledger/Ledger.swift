@@ -1,0 +1,158 @@
+package import PipelineModel
+
+/// The work done and due, as the engine sees it.
+///
+/// A row stands for (scope, digest or asset, fingerprint); assets refer to rows
+/// through jobs. Methods may be called from any queue; each is one transaction,
+/// except as noted.
+package protocol Ledger: Sendable {
+  /// Sets the configured stages, in topological order.
+  ///
+  /// - Gives every asset a job for each stage, sharing an existing row with the same
+  ///   fingerprint in any state.
+  /// - Makes failures ready again whose runtime or limits changed, and rows skipped
+  ///   because of their type if the accepted types changed.
+  /// - Ends attempts that an earlier process left open as interrupted.
+  /// - Deactivates stages that are no longer listed; their rows stay.
+  ///
+  /// Costs next to nothing if nothing changed. Attempts of this process continue, so
+  /// stages may change while jobs run. A stage that needs an asset-scoped one is
+  /// asset-scoped itself.
+  ///
+  /// Updates existing assets and rows in many short transactions. If stopped, or if
+  /// the process ends, the next call continues; rows not yet updated are not ready.
+  ///
+  /// - Parameter isStopped: whether to leave the rest; called between transactions.
+  func configure(_ stages: [StageDefinition], isStopped: () -> Bool) throws(CatalogError)
+
+  /// Holds a stage whose jobs can't run at the moment.
+  ///
+  /// Its ready rows count as failures of class `environment` until the next call of this
+  /// or of `configure`.
+  ///
+  /// - Parameter reason: a sentence; `nil` releases the stage.
+  func hold(stage: String, because reason: String?) throws(CatalogError)
+
+  /// Claims up to `limit` ready rows of a stage and records an attempt for each.
+  ///
+  /// Skips rows that only assets in the trash refer to.
+  ///
+  /// - Parameter suspects: whether to claim suspects first: rows with at least the
+  ///   stage's `attempts` interruptions by the end of the process, which must run
+  ///   alone. Otherwise they are skipped.
+  func claim(stage: String, limit: Int, suspects: Bool) throws(CatalogError) -> [ClaimedJob]
+
+  /// Ends attempts and makes dependents ready or skipped, in one transaction.
+  ///
+  /// Rendition files must be durable before the call. If a token is refused
+  /// (`.staleToken`), nothing of the batch is recorded. Attempts whose rows were
+  /// deleted with their asset are ignored.
+  ///
+  /// - Returns: paths below the library of unreferenced rendition files, for the
+  ///   caller to remove.
+  func complete(_ completions: [Completion]) throws(CatalogError) -> [String]
+
+  /// Returns the attempts whose rows were deleted with their asset; their results are
+  /// ignored.
+  func withdrawn(among tokens: [AttemptToken]) throws(CatalogError) -> Set<AttemptToken>
+
+  /// Gives back attempts that never started; they don't count.
+  func requeue(_ tokens: [AttemptToken]) throws(CatalogError)
+
+  /// Counts the rows of each configured stage by state.
+  func backlog() throws(CatalogError) -> [String: [LedgerState: Int]]
+
+  /// Returns the earliest time after `time` at which a row is due for its next attempt.
+  func nextDue(after time: Timestamp) throws(CatalogError) -> Timestamp?
+
+  /// Returns renditions of a stage that are not stored where its storage policy requires.
+  ///
+  /// - Parameter threshold: the maximum size in bytes for storage in the database;
+  ///   0 for `file`, `Int.max` for `database`.
+  func misplacedRenditions(
+    stage: String, threshold: Int, limit: Int
+  ) throws(CatalogError) -> [MisplacedRendition]
+
+  /// Records that a rendition's bytes were moved.
+  ///
+  /// - Throws: `.staleToken` if the rendition was replaced in the meantime; the
+  ///   caller must remove what it has written.
+  func relocate(_ rendition: Int64, to content: RenditionContent) throws(CatalogError)
+
+  /// Deletes a rendition whose bytes are missing or damaged; its row becomes ready again.
+  func invalidate(rendition: Int64) throws(CatalogError)
+
+  /// Makes failed rows ready again and resets their attempts.
+  ///
+  /// - Parameter assets: the assets whose failed jobs to retry; `nil` for all, in short
+  ///   transactions.
+  /// - Returns: the number of retried rows.
+  func retry(assets: [AssetID]?) throws(CatalogError) -> Int
+}
+
+extension Ledger {
+  /// Sets the configured stages, and updates all existing assets and rows.
+  package func configure(_ stages: [StageDefinition]) throws(CatalogError) {
+    try configure(stages) { false }
+  }
+}
+
+/// The state of a row.
+package enum LedgerState: String, Hashable, Sendable, CaseIterable {
+  /// A needed row is not done yet.
+  case waiting
+  /// May be claimed, possibly not before a given time.
+  case ready
+  /// Claimed by an attempt.
+  case running
+  case done, skipped, failed
+}
+
+/// How an attempt ended.
+package struct Completion: Sendable {
+  package enum Outcome: Sendable {
+    case done(facts: JSONValue, renditions: [NewRendition])
+    case skipped(reason: String)
+    /// `class` is `permanent`, `transient` or `environment`. With `retryAt` the
+    /// row becomes ready again at that time; without it, the row is failed.
+    /// `environment` does not count as an attempt.
+    case failed(class: String, reason: String, retryAt: Timestamp?)
+  }
+
+  package var token: AttemptToken
+  package var outcome: Outcome
+  /// The duration in seconds; exactly 0 if the plugin was not called.
+  package var seconds: Double
+
+  package init(token: AttemptToken, outcome: Outcome, seconds: Double) {
+    self.token = token
+    self.outcome = outcome
+    self.seconds = seconds
+  }
+}
+
+/// A claimed row, with the inputs of its job.
+package struct ClaimedJob: Hashable, Sendable {
+  package var token: AttemptToken
+  package var stage: String
+  /// The oldest asset outside the trash that refers to the row.
+  package var asset: AssetID
+  package var name: BytePath
+  package var digest: Digest
+  package var size: Int
+  package var fingerprint: Fingerprint
+  /// Whether it belongs to an asset rather than to the bytes.
+  package var isAssetScoped: Bool
+  /// Facts of the needed stages, by stage name.
+  package var facts: [String: JSONValue]
+  /// Which attempt this is, from 1.
+  package var attempt: Int
+  /// Whether earlier attempts ended with the process, so that this one runs alone.
+  package var isSuspect: Bool
+}
+
+/// Identifies one attempt; the ledger refuses the token once the attempt has ended.
+package struct AttemptToken: Hashable, Sendable {
+  package let rawValue: Int64
+  package init(rawValue: Int64) { self.rawValue = rawValue }
+}

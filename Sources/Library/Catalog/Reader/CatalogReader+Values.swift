@@ -1,0 +1,72 @@
+package import PipelineModel
+package import Query
+
+extension CatalogReader {
+  /// Calls a body for each asset as `assets` does, with the values that a filter asks for.
+  ///
+  /// - Parameters:
+  ///   - first: the key after which to begin.
+  ///   - withMetadata: whether to read those from metadata, which are large.
+  package func assetValues(
+    after first: AssetID?, withMetadata: Bool, _ body: (AssetID, AssetValues) throws -> Void
+  ) throws {
+    let query = AssetQuery.values(withMetadata: withMetadata)
+    var last = first
+    while true {
+      let page = try read { (connection) throws(CatalogError) in
+        try connection.all(
+          "\(query) AND asset.id > ? ORDER BY asset.id LIMIT \(Self.valuesPageSize)",
+          SQLValue.blob(last?.bytes ?? [])
+        ) { (row) throws(CatalogError) in (try row.assetID(0), try row.assetValues()) }
+      }
+      for (id, values) in page { try body(id, values) }
+      guard let end = page.last?.0 else { return }
+      last = end
+    }
+  }
+
+  /// A page with the most metadata that assets may have takes 32 MiB.
+  private static let valuesPageSize = 128
+
+  /// Returns the number of assets, those in the trash included.
+  package func assetCount() throws(CatalogError) -> Int {
+    try read { (connection) throws(CatalogError) in
+      try connection.first("SELECT count(*) FROM asset") { $0.int(0) } ?? 0
+    }
+  }
+
+  /// The values of an asset; `nil` if there is none with this key.
+  package func assetValues(_ id: AssetID) throws(CatalogError) -> AssetValues? {
+    try read { (connection) throws(CatalogError) in
+      try connection.first(AssetQuery.values(withMetadata: true) + " AND asset.id = ?", id) {
+        (row) throws(CatalogError) in try row.assetValues()
+      }
+    }
+  }
+}
+
+extension Statement {
+  /// Reads a row of `AssetQuery.values`.
+  fileprivate func assetValues() throws(CatalogError) -> AssetValues {
+    var values = AssetValues()
+    values.texts = [
+      .id: [try assetID(0).description], .digest: [try digest(1).hex],
+      .state: [text(9)],
+    ]
+    for (field, column) in [(TextField.name, 3), (.source, 4), (.path, 5)] {
+      let path = path(column)
+      values.texts[field] = [path.description]
+      if path.utf8 == nil { values.rawPaths[field] = path }
+    }
+    values.numbers[.size] = double(2)
+    values.times = [
+      .modified: int64(6) / 1000, .imported: int64(7), .trashed: optional(8, int64),
+    ].compactMapValues(\.self)
+    if let flag = Flag(rawValue: text(9)) { values.flags.insert(flag) }
+    if let facts = try optionalJSON(10) { values.add(identity: facts) }
+    if let facts = try optionalJSON(11) { values.add(metadata: facts) }
+    if int(12) > 0 { values.flags.insert(.skipped) }
+    if bool(13) { values.flags.insert(.damaged) }
+    return values
+  }
+}

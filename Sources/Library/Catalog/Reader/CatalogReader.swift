@@ -1,0 +1,91 @@
+import CSQLite
+package import PipelineModel
+
+/// A reader of the catalog, concurrent with the writer or without one.
+///
+/// Methods may be called from any queue, and from within the body of another method.
+/// Each sees one snapshot. Those that call a body for each row read a page at a time,
+/// and hold no snapshot while the body runs; otherwise a stalled body would keep the
+/// write-ahead log from being emptied.
+package final class CatalogReader: Sendable {
+  let access: SerialAccess<Connection>
+  let path: BytePath
+  static let pageSize = 512
+
+  private init(_ connection: sending Connection, path: BytePath) {
+    self.path = path
+    access = SerialAccess(label: "pipeline.catalog.reader", connection)
+  }
+
+  /// Opens a catalog for reading.
+  ///
+  /// Reads with SQLite's locks unless `immutable`, which may leave an empty `-wal`
+  /// and a `-shm` file.
+  ///
+  /// - Parameter immutable: reads without locks and creates no files; only for a
+  ///   folder that can't be written, and while nobody holds the library's lock.
+  /// - Throws: `.missing`, `.corrupt`, `.newerVersion`, and `.readOnly` if
+  ///   reading requires a writable folder.
+  package static func open(
+    at file: BytePath, immutable: Bool
+  ) throws(CatalogError) -> CatalogReader {
+    // Immutable mode ignores the log. If there is one, use its index, which a copy
+    // of a library in use also has.
+    let isLogged = immutable && hasLog(file)
+    let mode: Connection.Mode = immutable && !isLogged ? .readImmutable : .read
+    do throws(CatalogError) {
+      let connection = try Connection(file, mode: mode)
+      let version = try Schema.check(connection)
+      guard version == Schema.version else {
+        throw CatalogError(
+          .database,
+          "The catalog “\(file)” has the older version \(version). “pipeline run” updates it.",
+          path: file)
+      }
+      return CatalogReader(connection, path: file)
+    } catch  where isLogged && (error.code == .readOnly || error.code == .missing) {
+      throw CatalogError(
+        .readOnly,
+        "The catalog “\(file)” was not closed: part of it is in “\(file)-wal”, which can be read "
+          + "only in a writable folder. Copy both to one.",
+        path: file, sqliteCode: error.sqliteCode)
+    }
+  }
+
+  /// Closes the file; do not use the reader afterwards.
+  package func close() throws(CatalogError) {
+    try access.sync { (connection) throws(CatalogError) in connection.close() }
+  }
+
+  /// Returns whether a non-empty write-ahead log exists.
+  static func hasLog(_ file: BytePath) -> Bool {
+    guard let system = sqlite3_vfs_find(nil) else { return false }
+    let log = file.bytes + Array("-wal".utf8) + [0]
+    var exists: Int32 = 0
+    log.withUnsafeBytes { bytes in
+      let name = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+      // SQLite reports an empty file as missing.
+      _ = system.pointee.xAccess?(system, name, SQLITE_ACCESS_EXISTS, &exists)
+    }
+    return exists != 0
+  }
+
+  /// Runs a read-only body within one snapshot.
+  func read<Value>(
+    _ body: (Connection) throws(CatalogError) -> Value
+  ) throws(CatalogError) -> Value {
+    try access.syncReentrantly { (connection) throws(CatalogError) in
+      if connection.isInTransaction { return try body(connection) }
+      return try connection.transaction("BEGIN") { () throws(CatalogError) in
+        try body(connection)
+      }
+    }
+  }
+
+  /// The manifest position up to which the catalog has applied facts.
+  package var lastManifestPosition: Int64 {
+    get throws(CatalogError) {
+      try read { (connection) throws(CatalogError) in try connection.manifestPosition() }
+    }
+  }
+}

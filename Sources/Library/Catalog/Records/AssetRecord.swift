@@ -1,0 +1,79 @@
+package import PipelineModel
+
+/// An asset, for `list` and `show`.
+package struct AssetRecord: Hashable, Sendable {
+  /// The state of an asset, derived from the trash and its jobs.
+  package enum State: String, Hashable, Sendable {
+    case ready, processing, done, failed, trashed
+  }
+
+  package var id: AssetID
+  package var digest: Digest
+  package var size: Int
+  package var name: BytePath
+  /// The absolute path of the source.
+  package var source: BytePath
+  /// The path relative to the source.
+  package var path: BytePath
+  /// The file's modification time in nanoseconds since 1970.
+  package var modified: Int64
+  /// When its bytes became durable.
+  package var importedAt: Timestamp
+  /// The previous asset at the same path.
+  package var supersedes: AssetID?
+  package var state: State
+  /// The facts of the stage with the plugin `identify`; `nil` until it is done.
+  package var identity: JSONValue?
+  /// When it was put into the trash; `nil` if it is not in the trash.
+  package var trashedAt: Timestamp?
+  /// The number of configured stages that skipped it.
+  package var skipped: Int
+  /// Renditions of the configured stages, ordered by stage and name.
+  package var renditions: [RenditionRecord]
+}
+
+/// An asset's original file: its path and attributes, as in `AssetRecord`.
+package struct AssetOrigin: Hashable, Sendable {
+  package var id: AssetID
+  package var digest: Digest
+  package var size: Int
+  package var source: BytePath
+  package var path: BytePath
+  package var modified: Int64
+  package var permissions: UInt32
+  package var isTrashed: Bool
+}
+
+/// An asset to record for an imported file, with values as in `AssetRecord`.
+package struct NewAsset: Hashable, Sendable {
+  package var id: AssetID
+  package var digest: Digest
+  package var size: Int
+  /// The file's raw name at import.
+  package var name: BytePath
+  package var source: BytePath
+  package var path: BytePath
+  package var modified: Int64
+  package var permissions: UInt32
+  package var importedAt: Timestamp
+  package var run: AssetID?
+  package var supersedes: AssetID?
+
+  package init(
+    id: AssetID, digest: Digest, size: Int, name: BytePath, source: BytePath, path: BytePath,
+    modified: Int64, permissions: UInt32, importedAt: Timestamp, run: AssetID? = nil,
+    supersedes: AssetID? = nil
+  ) {
+    self.id = id
+    self.digest = digest
+    self.size = size
+    self.name = name
+    self.source = source
+    self.path = path
+    self.modified = modified
+    self.permissions = permissions
+    self.importedAt = importedAt
+    self.run = run
+    self.supersedes = supersedes
+  }
+}

@@ -1,0 +1,66 @@
+package import PipelineModel
+
+/// A recorded rendition.
+package struct RenditionRecord: Hashable, Sendable {
+  package var id: Int64
+  package var stage: String
+  package var name: String
+  /// The media type, such as `image/jpeg`.
+  package var mediaType: String
+  package var width: Int
+  package var height: Int
+  package var bytes: Int
+  package var digest: Digest
+  /// `image` for one made from the picture itself, `preview` from an embedded preview, `damaged`
+  /// from a picture with damaged data.
+  package var from: String?
+  /// The path below the library, or `nil` if the bytes are in the database.
+  package var path: String?
+  /// Whether it was made with other options, and a newer one is due.
+  package var isStale: Bool
+}
+
+/// A rendition to record, with values as in `RenditionRecord`.
+package struct NewRendition: Hashable, Sendable {
+  package var name: String
+  package var mediaType: String
+  package var width: Int
+  package var height: Int
+  package var bytes: Int
+  package var digest: Digest
+  package var from: String?
+  package var content: RenditionContent
+
+  package init(
+    name: String, mediaType: String, width: Int, height: Int, bytes: Int, digest: Digest,
+    from: String?, content: RenditionContent
+  ) {
+    self.name = name
+    self.mediaType = mediaType
+    self.width = width
+    self.height = height
+    self.bytes = bytes
+    self.digest = digest
+    self.from = from
+    self.content = content
+  }
+}
+
+/// Where a rendition's bytes are.
+package enum RenditionContent: Hashable, Sendable {
+  case database([UInt8])
+  /// In a durable file at this path below the library.
+  case file(path: String)
+}
+
+/// A rendition to be moved.
+package struct MisplacedRendition: Hashable, Sendable {
+  package var id: Int64
+  package var name: String
+  package var mediaType: String
+  package var digest: Digest
+  /// The original's digest or the asset's key in hexadecimal, as in the file name.
+  package var owner: String
+  package var fingerprint: Fingerprint
+  package var content: RenditionContent
+}

@@ -1,0 +1,379 @@
+import Catalog
+import Configuration
+import Files
+import Glibc
+import Manifest
+import Originals
+import PipelineModel
+
+/// Imports complete files in groups, in the one order that loses nothing.
+///
+/// 1. *Intent* in the manifest, durable
+/// 2. bytes in `incoming/`, hashed, durable, read-only
+/// 3. renamed to `originals/`, folders durable
+/// 4. *Stored* in the manifest, durable; then one transaction in the catalog
+/// 5. in `move` mode a copied source examined again, then removed; a renamed one went with step 2
+///
+/// Each step handles a whole group, so that one flush is enough. After a kill between any two
+/// steps, `Recovery` completes the import.
+final class Importer {
+  let library: IngestLibrary
+  let source: IngestSource
+  let report: any IngestReport
+  private let examination: Examination
+  let transfer: IncomingTransfer
+  private let isStopped: @Sendable () -> Bool
+  /// The number of known files found under another name.
+  var renames = 0
+  let removal: SourceRemoval
+  /// What happened to sources since the last commit.
+  var pendingChanges: [CatalogChange] = []
+  /// States without an import, to be recorded and reported with the next commit.
+  private var noted: [Sighting] = []
+  private static let notedLimit = 512
+  /// If there is no room for a file up to this size, the disk is full; a larger file fails alone,
+  /// and the others are imported.
+  private static let ordinarySize = 64 << 20
+
+  init(
+    library: IngestLibrary, source: IngestSource, report: any IngestReport,
+    isStopped: @escaping @Sendable () -> Bool
+  ) throws(FileError) {
+    self.library = library
+    self.isStopped = isStopped
+    self.source = source
+    self.report = report
+    examination = Examination(source: source, ids: library.ids, isStopped: isStopped)
+    let status = try library.incoming.status()
+    transfer = IncomingTransfer(
+      source: source, incoming: library.incoming, user: geteuid(), device: status.device,
+      flush: GroupFlush(library.incoming), isStopped: isStopped)
+    removal = SourceRemoval(source: source, library: library, report: report)
+  }
+
+  /// Imports a group of candidates and reports each once.
+  ///
+  /// - Returns: how each ended.
+  /// - Throws: `IngestError` of code `noSpace` if the disk is full; files without room are
+  ///   untouched, and nothing is recorded or reported about them.
+  @discardableResult
+  func importFiles(_ all: [Candidate]) throws -> [ImportGroup.Outcome] {
+    let candidates = try library.hasReturned ? withoutReturned(all) : all
+    guard !candidates.isEmpty else { return [] }
+    try library.requireRoom()
+    let group = ImportGroup()
+    let (attempts, unfit) = try examine(candidates, in: group)
+    if attempts.isEmpty {
+      if group.hasNews { try commit(group) }
+    } else {
+      try importFiles(attempts, in: group)
+    }
+    guard let first = unfit.first else { return group.outcomes }
+    // They may fit without the others; each round imports some, or is the last.
+    if attempts.isEmpty { throw try library.noRoom(for: source.root.appending(first.path), first) }
+    return group.outcomes + (try importFiles(unfit))
+  }
+
+  private func importFiles(_ attempts: [ImportAttempt], in group: ImportGroup) throws {
+    try report.willRecord()
+    let last = try library.manifest.append(
+      attempts.map { .intent($0.intent(source: source, run: library.run)) })
+    group.positionBefore = last - Int64(attempts.count)
+    let received = transferFiles(attempts, in: group)
+    try store(received, in: group)
+    try commit(group)
+  }
+
+  // MARK: Steps
+
+  /// - Returns: the files to import, and those for which the others leave no room.
+  private func examine(
+    _ candidates: [Candidate], in group: ImportGroup
+  ) throws -> (attempts: [ImportAttempt], unfit: [Candidate]) {
+    let examination = examination
+    var attempts: [ImportAttempt] = []
+    var unfit: [Candidate] = []
+    let free = spaceForCopies()
+    var room = free
+    let results = candidates.concurrentMap { ($0, examination.examine($0)) }
+    for (candidate, result) in results {
+      switch result {
+      case .ended(let state, let reason):
+        group.end(candidate, state: state, reason: reason)
+      case .stranded(let reason):
+        group.end(candidate, state: .failed, reason: reason)
+      case .next(let attempt):
+        if try isUnchanged(attempt) { continue }
+        let needed = transfer.mayRename(attempt) ? 0 : attempt.status.identity.size
+        if let free, needed > Self.ordinarySize, needed > free - library.reserve {
+          group.end(candidate, state: .failed, reason: noRoom(needed, free: free))
+        } else if let left = room, needed > 0, needed > left - library.reserve {
+          unfit.append(candidate)
+        } else {
+          room = room.map { $0 - needed }
+          attempts.append(attempt)
+        }
+      }
+    }
+    return (attempts, unfit)
+  }
+
+  /// Recognizes a known file whose bytes are unchanged; records its new times.
+  private func isUnchanged(_ attempt: ImportAttempt) throws -> Bool {
+    let candidate = attempt.candidate
+    guard let digest = attempt.digest, var known = candidate.known, let id = known.asset,
+      let asset = try library.reader.asset(id), asset.digest == digest,
+      !(candidate.isNamed && asset.state == .trashed),
+      try candidate.verifiesOriginal ? isWhole(digest) : isThere(digest, size: asset.size)
+    else { return false }
+    known.identity = attempt.status.identity
+    known.seenAt = .now
+    if known.state == .gone {
+      known.state = .imported
+      known.reason = nil
+    }
+    recordSilently(known)
+    guard candidate.isNamed else { return true }
+    report.file(
+      FileEvent(
+        path: source.root.appending(candidate.path), outcome: .duplicate, asset: id,
+        reason: "It was imported before and has not changed."))
+    return true
+  }
+
+  private func noRoom(_ needed: Int, free: Int) -> String {
+    "There is no room for its \(ByteSize(bytes: needed)): \(ByteSize(bytes: free)) are free on the "
+      + "file system of “\(library.layout.root.printable)”, \(ByteSize(bytes: library.reserve)) of "
+      + "which are kept in reserve."
+  }
+
+  /// Free bytes where copies go; `nil` if the file system does not report them.
+  private func spaceForCopies() -> Int? {
+    // Without figures, the copy itself finds out.
+    (try? library.incoming.fileSystem())?.freeBytes
+  }
+
+  /// Leaves an import open: the catalog's position stays before its intent.
+  func strand(_ attempt: ImportAttempt, reason: String, in group: ImportGroup) {
+    library.hold(position: group.positionBefore)
+    group.end(attempt.candidate, state: .failed, reason: reason)
+  }
+
+  private func transferFiles(_ attempts: [ImportAttempt], in group: ImportGroup) -> [IncomingFile] {
+    var received: [IncomingFile] = []
+    for (attempt, step) in transfer.run(attempts) {
+      if case .next(let value) = step { received.append(value) }
+      end(attempt, step, in: group)
+    }
+    return received
+  }
+
+  /// Ends an import that failed.
+  func end(_ attempt: ImportAttempt, _ step: StepResult<IncomingFile>, in group: ImportGroup) {
+    switch step {
+    case .next: break
+    case .ended(let state, let reason):
+      group.end(attempt.candidate, state: state, reason: reason)
+      group.facts.append(.abandoned(taking: attempt.id, reason: reason))
+    case .stranded(let reason):
+      strand(attempt, reason: reason, in: group)
+    }
+  }
+
+  private func store(_ received: [IncomingFile], in group: ImportGroup) throws {
+    var fresh: [IncomingFile] = []
+    var later: [IncomingFile] = []
+    var digests: Set<Digest> = []
+    for file in received {
+      let isKnown = try !library.catalog.assets(with: file.digest).isEmpty
+      if isKnown || !digests.insert(file.digest).inserted {
+        later.append(file)
+      } else {
+        fresh.append(file)
+      }
+    }
+    try put(fresh, in: group)
+    for file in later {
+      guard let asset = try knownAsset(of: file, in: group) else {
+        // The file of this group that had the same bytes could not be stored.
+        try put([file], in: group)
+        continue
+      }
+      try withdrawingOnFailure(file, in: group) {
+        try resolveDuplicate(file, of: asset, in: group)
+      }
+    }
+  }
+
+  /// Turns a file system error about one file into that file's outcome: it is put back.
+  private func withdrawingOnFailure(
+    _ file: IncomingFile, in group: ImportGroup, _ body: () throws -> Void
+  ) throws {
+    do {
+      try body()
+    } catch let error as FileError {
+      let step: StepResult<IncomingFile> = transfer.withdraw(file, reason: error.message)
+      end(file.attempt, step, in: group)
+    }
+  }
+
+  /// Stores files and records their assets; a file that can't be stored is put back.
+  private func put(_ files: [IncomingFile], in group: ImportGroup) throws {
+    guard !files.isEmpty else { return }
+    let outcomes = try library.originals.put(
+      files.map {
+        IncomingOriginal(folder: library.incoming, name: $0.name, digest: $0.digest)
+      })
+    for (file, outcome) in zip(files, outcomes) {
+      try withdrawingOnFailure(file, in: group) {
+        if case .failed(let error) = outcome { throw error }
+        // Stored before a kill, and unreferenced: ours, if it is whole.
+        if outcome == .present { try ensureStored(file, in: group) }
+        recordAsset(file, in: group)
+      }
+    }
+  }
+
+  /// Records a new asset for stored bytes.
+  func recordAsset(_ file: IncomingFile, in group: ImportGroup) {
+    let id = library.ids.next()
+    let intent = file.attempt.intent(source: source, run: library.run)
+    let known = file.attempt.candidate.known
+    let supersedes = source.moves || source.root == BytePath("/") ? nil : known?.asset
+    group.facts.append(
+      .stored(.init(asset: id, digest: file.digest, intent: intent, supersedes: supersedes)))
+    group.assets[file.digest] = id
+    group.end(
+      file, state: .imported, asset: id, reason: nil, stored: intent.identity.size,
+      removesSource: source.moves)
+  }
+
+  /// Reads the stored original; replaces it with the file's bytes if it is damaged or missing,
+  /// otherwise the file in `incoming/` becomes obsolete.
+  func ensureStored(_ file: IncomingFile, in group: ImportGroup) throws {
+    guard try isWhole(file.digest) else { return try heal(file, with: file.name) }
+    group.leftovers.append(file.name)
+  }
+
+  /// Puts a file in `incoming/` in the place of a damaged or missing original.
+  func heal(_ file: IncomingFile, with name: BytePath) throws {
+    try library.originals.heal(
+      IncomingOriginal(folder: library.incoming, name: name, digest: file.digest))
+    library.verified.insert(file.digest)
+    // Jobs that failed because these bytes were missing may succeed now.
+    let assets = try library.catalog.assets(with: file.digest)
+    _ = try library.catalog.retry(assets: assets)
+    report.warning(
+      "The original \(file.digest) was damaged or missing and is whole again, restored from "
+        + "“\(source.root.appending(file.attempt.candidate.path).printable)”.")
+  }
+
+  /// Omits files that were returned since a scan found them.
+  private func withoutReturned(_ candidates: [Candidate]) throws -> [Candidate] {
+    var others: [Candidate] = []
+    for candidate in candidates {
+      let now = try library.catalog.sighting(source: source.root, path: candidate.path)
+      let isReturned =
+        candidate.known?.state != .returned && now?.state == .returned
+        && now?.identity?.isSameFile(as: candidate.identity) == true
+      if !isReturned { others.append(candidate) }
+    }
+    return others
+  }
+
+  private func commit(_ group: ImportGroup) throws {
+    if !noted.isEmpty || group.hasNews { try report.willRecord() }
+    // One time for manifest and catalog, so that a rebuilt catalog has the same.
+    let now = Timestamp.now
+    let position = try library.manifest.append(group.facts, at: now)
+    var changes = pendingChanges
+    var assets: [NewAsset] = []
+    for fact in group.facts {
+      switch fact {
+      case .stored(let stored): assets.append(NewAsset(stored, importedAt: now))
+      case .restored(let asset): changes.append(.restored(asset))
+      default: continue
+      }
+    }
+    // Jobs start in this order: the longest first, so that none runs alone at the end while other
+    // processors are idle.
+    changes += assets.sorted { $0.size > $1.size }.map { .asset($0) }
+    changes += noted.map { .sighting($0) }
+    changes += group.otherSightings.map { .sighting($0) }
+    let outcomes = group.outcomes.filter(\.isNews)
+    changes += outcomes.map { .sighting($0.sighting(in: source, at: now)) }
+    try library.catalog.apply(
+      changes, manifestPosition: library.committed(position), mark: library.mark)
+    pendingChanges = []
+    let reported = noted
+    noted = []
+    for name in group.leftovers {
+      do throws(FileError) {
+        try library.incoming.remove(name)
+      } catch {
+        report.warning("\(error.message) The next start removes it.")
+      }
+    }
+    for outcome in group.outcomes { try removeSource(outcome, at: now) }
+    // An original that was whole a while ago may not be whole now.
+    library.verified = []
+    for sighting in reported { report.file(FileEvent(sighting)) }
+    for outcome in outcomes { report.file(outcome.event(in: source)) }
+    report.committed()
+  }
+
+  // MARK: The stored original
+
+  /// Whether this process has read the stored original and found it whole.
+  func isWhole(_ digest: Digest) throws -> Bool {
+    if library.verified.contains(digest) { return true }
+    // Always read to its end; `isStopped` is called as a sign of life.
+    let condition = try library.originals.verify(digest) {
+      _ = self.isStopped()
+      return false
+    }
+    guard case .whole = condition else { return false }
+    library.verified.insert(digest)
+    return true
+  }
+
+  /// Whether the stored original exists with the right size, without reading it.
+  func isThere(_ digest: Digest, size: Int) -> Bool {
+    // Whatever the reason, an original that can't be seen must be read.
+    guard let status = try? FileSystem.status(of: path(of: digest)) else { return false }
+    return status.kind == .regular && status.identity.size == size
+  }
+
+  private func path(of digest: Digest) -> BytePath {
+    library.layout.originals.appending(OriginalLayout.path(of: digest))
+  }
+
+  // MARK: States without an import
+
+  /// Records and reports a state without an import, with the next commit.
+  func note(_ sighting: Sighting) throws {
+    noted.append(sighting)
+    if noted.count >= Self.notedLimit { try commit(ImportGroup()) }
+  }
+
+  /// Records a state without reporting it, with the next commit.
+  func recordSilently(_ sighting: Sighting) { pendingChanges.append(.sighting(sighting)) }
+
+  /// Records a state that a scan found, without reporting it, soon: after `rebuild-catalog`, every
+  /// file ever moved has one.
+  func recordRestored(_ sighting: Sighting) throws {
+    recordSilently(sighting)
+    if pendingChanges.count >= Self.notedLimit { try commit(ImportGroup()) }
+  }
+
+  /// Commits what no later group will.
+  func flush() throws {
+    if !pendingChanges.isEmpty || !noted.isEmpty { try commit(ImportGroup()) }
+  }
+
+  /// Commits what no later group will, and removes emptied folders.
+  func finish() throws {
+    try flush()
+    removal.removeEmptyFolders()
+  }
+}

@@ -1,0 +1,218 @@
+package import Files
+import Glibc
+import Manifest
+import Originals
+package import PipelineModel
+
+/// The names in a library folder.
+package struct LibraryLayout: Hashable, Sendable {
+  /// The library's folder, absolute.
+  package let root: BytePath
+  /// The folder of the catalog: the library itself unless configured elsewhere.
+  package let catalogFolder: BytePath
+
+  package init(root: BytePath, catalogFolder: BytePath? = nil) {
+    self.root = root
+    self.catalogFolder = catalogFolder ?? root
+  }
+
+  /// The marker that a folder is a library.
+  package static let marker = BytePath("library.json")
+  /// The lock held by the process that works on the library.
+  package static let lock = BytePath("lock")
+  /// The socket on which this process listens for requests.
+  package static let control = BytePath("control")
+  static let folders = lastingFolders + ["renditions", "incoming", "work"]
+  /// Folders with irreplaceable content.
+  static let lastingFolders = ["manifest", "originals"]
+  /// Folders made when needed.
+  static let occasionalFolders = ["duplicates", "damaged"]
+
+  package var manifest: BytePath { root.appending("manifest") }
+  package var catalog: BytePath { catalogFolder.appending("catalog.sqlite") }
+  package var originals: BytePath { root.appending("originals") }
+  package var renditions: BytePath { root.appending("renditions") }
+  package var incoming: BytePath { root.appending("incoming") }
+  package var work: BytePath { root.appending("work") }
+  package var duplicates: BytePath { root.appending("duplicates") }
+  package var damaged: BytePath { root.appending("damaged") }
+}
+
+/// The content of `library.json`.
+package struct LibraryMarker: Codable, Hashable, Sendable {
+  /// The version of the on-disk format that this program writes, and the newest it reads.
+  package static let currentFormat = 1
+
+  /// The library's identity, a UUID.
+  package var library: String
+  package var format = LibraryMarker.currentFormat
+}
+
+/// A library that was found or made, and may not be locked yet.
+package struct LibraryFolder: Sendable {
+  package let layout: LibraryLayout
+  package let marker: LibraryMarker
+  package let folder: Descriptor
+
+  /// - Throws: `IngestError` of code `notALibrary` if the folder or its marker is missing,
+  ///   `newerVersion` for a newer format.
+  package static func open(_ layout: LibraryLayout) throws -> LibraryFolder {
+    let found = try ifThere { () throws(FileError) in try Descriptor.openFolder(layout.root) }
+    guard let folder = found else {
+      throw IngestError(
+        .notALibrary,
+        "There is no library at “\(layout.root.printable)”: `pipeline run` makes one, "
+          + "or mount the disk that it is on.", path: layout.root)
+    }
+    guard let bytes = try folder.readFileIfThere(LibraryLayout.marker, limit: 1 << 16) else {
+      throw IngestError(
+        .notALibrary,
+        "“\(layout.root.printable)” has no library.json, so it is not a library. If it is an empty "
+          + "mount point, mount the disk; if it is a folder for a new library, remove it and "
+          + "`pipeline run` makes it.", path: layout.root)
+    }
+    let marker: LibraryMarker
+    do {
+      marker = try JSONText.decode(LibraryMarker.self, from: bytes)
+    } catch {
+      throw IngestError(
+        .notALibrary,
+        "“\(layout.root.appending(LibraryLayout.marker).printable)” can't be read: \(error).",
+        path: layout.root)
+    }
+    guard marker.format <= LibraryMarker.currentFormat else {
+      throw IngestError(
+        .newerVersion,
+        "“\(layout.root.printable)” has format \(marker.format), made by a newer version of "
+          + "pipeline; this one knows format \(LibraryMarker.currentFormat). Use the newer one.",
+        path: layout.root)
+    }
+    return LibraryFolder(layout: layout, marker: marker, folder: folder)
+  }
+
+  /// Takes the library's lock, retrying for up to `wait`.
+  ///
+  /// - Throws: `IngestError` of code `locked` if another process holds it.
+  package func lock(
+    wait: TimeSpan = TimeSpan(milliseconds: 0), isStopped: () -> Bool = { false }
+  ) throws -> FileLock {
+    let clock = ContinuousClock()
+    // `status` and `verify` hold the lock for an instant to test it.
+    let deadline = clock.now + max(wait.duration, .milliseconds(60))
+    while true {
+      if let lock = try attemptLock() { return lock }
+      guard clock.now < deadline, !isStopped() else { throw lockedError }
+      usleep(20_000)
+    }
+  }
+
+  /// Takes the library's lock, or returns `nil` if another process holds it.
+  ///
+  /// - Throws: `IngestError` of code `notALibrary` for a library that belongs to another user, or
+  ///   that others may write.
+  package func attemptLock() throws -> FileLock? {
+    try Self.requireOwn(folder, "The library")
+    do throws(FileError) {
+      return try FileLock.attempt(LibraryLayout.lock, in: folder)
+    } catch {
+      guard [.readOnly, .permission].contains(error.code) else { throw error }
+      throw IngestError(
+        .file,
+        "The library “\(layout.root.printable)” can't be written, so nothing was done. "
+          + "\(error.message) Mount it for writing, or run as its owner.",
+        path: layout.root)
+    }
+  }
+
+  /// The error that another process holds the lock.
+  package var lockedError: IngestError {
+    let holder = FileLock.holder(LibraryLayout.lock, in: folder).map { " (process \($0))" } ?? ""
+    return IngestError(
+      .locked,
+      "Another pipeline\(holder) works on “\(layout.root.printable)”; wait for it, "
+        + "or set how long to wait with --wait.", path: layout.root)
+  }
+
+  // MARK: Its parts
+
+  /// Opens one of the library's folders, even if the library's path leads elsewhere by now.
+  func openPart(_ path: BytePath) throws(FileError) -> Descriptor {
+    try Descriptor.openFolder(path.lastComponent, in: folder, followsLinks: false)
+  }
+
+  func openOriginals() throws(FileError) -> FolderStore {
+    try FolderStore(
+      in: folder, originals: layout.originals.lastComponent,
+      damaged: layout.damaged.lastComponent)
+  }
+
+  func openManifest() throws -> Manifest { try Manifest(in: openPart(layout.manifest)) }
+
+  /// Creates missing folders of a locked library, and refuses anything in the place of one that is
+  /// not the library's own.
+  ///
+  /// A backup need not have the folders that can be refilled. A link would redirect the program's
+  /// own writes and removals out of the library.
+  ///
+  /// - Throws: `IngestError` of code `notALibrary`; nothing was created then.
+  func prepareFolders() throws {
+    let names = (LibraryLayout.folders + LibraryLayout.occasionalFolders).map { BytePath($0) }
+    var missing: [BytePath] = []
+    for name in names where try !hasFolder(name) { missing.append(name) }
+    for name in LibraryLayout.lastingFolders.map({ BytePath($0) }) where missing.contains(name) {
+      try requireNew(without: name)
+    }
+    let refillable = missing.filter { !LibraryLayout.occasionalFolders.contains($0.description) }
+    guard !refillable.isEmpty else { return }
+    for name in refillable { try folder.makeFolder(name, mode: 0o700) }
+    try folder.sync()
+  }
+
+  private func hasFolder(_ name: BytePath) throws -> Bool {
+    let path = layout.root.appending(name)
+    guard let status = try folder.statusIfThere(of: name) else { return false }
+    guard status.kind == .folder else {
+      let what = status.kind == .link ? "a symbolic link" : "not a folder"
+      throw IngestError(
+        .notALibrary,
+        "“\(path.printable)” is \(what); nothing was done, since the program writes and removes "
+          + "files there. Put the library's own folder in its place.", path: path)
+    }
+    try Self.requireOwn(try openPart(name), "The library's folder")
+    return true
+  }
+
+  /// Refuses a folder that other users could put files into.
+  static func requireOwn(_ folder: Descriptor, _ what: String) throws {
+    do throws(FileError) {
+      try folder.requireOwn(what)
+    } catch {
+      guard error.code == .untrusted else { throw error }
+      throw IngestError(.notALibrary, error.message + " Nothing was done.", path: error.path)
+    }
+  }
+
+  /// Refuses a used library that lacks a folder with irreplaceable content.
+  private func requireNew(without name: BytePath) throws {
+    let isNew =
+      try LibraryLayout.lastingFolders.allSatisfy { try isEmpty(BytePath($0)) }
+      && isMissing(layout.catalog)
+    guard !isNew else { return }
+    let path = layout.root.appending(name)
+    throw IngestError(
+      .notALibrary,
+      "“\(path.printable)” is missing, and its contents can't be made again; nothing was done. If "
+        + "it is on a disk that is not mounted, mount it; otherwise put it back from a backup. If "
+        + "it is lost, make an empty folder there: `pipeline verify` then reports what is gone.",
+      path: path)
+  }
+
+  private func isEmpty(_ name: BytePath) throws(FileError) -> Bool {
+    guard try folder.statusIfThere(of: name) != nil else { return true }
+    return try Descriptor.openFolder(name, in: folder, followsLinks: false).entries().isEmpty
+  }
+
+  private func isMissing(_ path: BytePath) throws(FileError) -> Bool {
+    try Descriptor.openFolder(path.parent).statusIfThere(of: path.lastComponent) == nil
+  }
+}

@@ -1,0 +1,85 @@
+import Catalog
+import Files
+import Glibc
+import Manifest
+package import PipelineModel
+
+/// Rebuilds the catalog of a locked library from its manifest.
+package struct CatalogRebuild {
+  package struct Result: Sendable {
+    package let assets: Int
+    /// Where the old catalog is kept, if there was one.
+    package let oldCatalog: BytePath?
+  }
+
+  private let library: LibraryFolder
+
+  package init(_ library: LibraryFolder) { self.library = library }
+
+  /// Replays the whole manifest into a new catalog, then replaces the old one.
+  ///
+  /// - Parameter progress: called with the number of facts read, and their total.
+  package func run(progress: @escaping (Int64, Int64) -> Void = { _, _ in }) throws -> Result {
+    try library.prepareFolders()
+    let lock = try CatalogFolder(of: library).claim()
+    return try withExtendedLifetime(lock) { try rebuild(progress) }
+  }
+
+  private func rebuild(_ progress: @escaping (Int64, Int64) -> Void) throws -> Result {
+    let folder = try Descriptor.openFolder(library.layout.catalogFolder)
+    let name = library.layout.catalog.lastComponent
+    let fresh = BytePath("catalog-rebuilt.sqlite")
+    let files = CatalogFiles(folder: folder, name: fresh)
+    try files.makeEmpty()
+    let manifest = try library.openManifest()
+    let path = library.layout.catalogFolder.appending(fresh)
+    let catalog = try Catalog.create(at: path, libraryID: library.marker.library, isDraft: true)
+    let facts = manifest.lastSequence
+    try Replay(catalog: catalog, manifest: manifest) { progress($0, facts) }.run()
+    try RebuiltCatalog(catalog).note(at: .now)
+    try catalog.finishDraft()
+    try Descriptor.open(fresh, in: folder, flags: O_RDONLY | O_NOFOLLOW).sync()
+    try files.requireWhole()
+    // Nobody else knows the new file, and a locking reader would leave files next to it.
+    let reader = try CatalogReader.open(at: path, immutable: true)
+    let assets = try reader.status().assets
+    try reader.close()
+    // Kept, because its damage may still be of interest.
+    let old = try CatalogFiles(folder: folder, name: name).setAside()
+    try folder.rename(fresh, to: folder, as: name)
+    try folder.sync()
+    return Result(assets: assets, oldCatalog: old)
+  }
+}
+
+/// Keeps track of the sources whose contents a rebuilt catalog does not know yet.
+///
+/// The manifest does not record when a file left its source. So the first scan of a source after a
+/// rebuild may miss any number of files, which means nothing.
+struct RebuiltCatalog {
+  private let catalog: Catalog
+  private static let rebuilt = "catalog.rebuilt"
+  private static let confirmed = "source.confirmed."
+
+  init(_ catalog: Catalog) { self.catalog = catalog }
+
+  /// Records that the catalog was rebuilt.
+  func note(at time: Timestamp) throws(CatalogError) {
+    try catalog.set(Self.rebuilt, to: String(time.microseconds))
+  }
+
+  /// Whether more is known of a source than the manifest records.
+  func isConfirmed(_ source: BytePath) throws(CatalogError) -> Bool {
+    guard let rebuilt = try catalog.setting(Self.rebuilt) else { return true }
+    return try catalog.setting(Self.key(source)) == rebuilt
+  }
+
+  /// Records that a source was scanned completely.
+  func confirm(_ source: BytePath) throws(CatalogError) {
+    try catalog.set(Self.key(source), to: try catalog.setting(Self.rebuilt))
+  }
+
+  private static func key(_ source: BytePath) -> String {
+    confirmed + Hexadecimal.encode(source.bytes)
+  }
+}

@@ -1,0 +1,255 @@
+package import Catalog
+import Files
+import Manifest
+import Originals
+import PipelineModel
+
+/// What a library contains that nothing needs any more.
+package struct Garbage: Hashable, Sendable {
+  /// Originals that were deleted permanently.
+  package var originals = 0
+  package var originalBytes = 0
+  /// Renditions of stages that are no longer configured.
+  package var renditions = 0
+  package var renditionBytes = 0
+  /// Files below `renditions/` without a record.
+  package var files = 0
+  package var fileBytes = 0
+
+  package init() {}
+
+  package var bytes: Int { originalBytes + renditionBytes + fileBytes }
+}
+
+/// Removes what nothing needs any more.
+///
+/// An original is removed only if the manifest deletes it, neither the catalog nor a later fact
+/// gives it an asset, and no import is incomplete. Removals are independent, so a kill only leaves
+/// some for the next time.
+package struct GarbageCollection {
+  private let library: IngestLibrary
+  private let report: any IngestReport
+
+  package init(library: IngestLibrary, report: any IngestReport) {
+    self.library = library
+    self.report = report
+  }
+
+  /// Returns what would be removed; reads only.
+  package static func preview(library: LibraryFolder, catalog: CatalogReader) throws -> Garbage {
+    let survey = GarbageSurvey(
+      folder: library.folder, catalog: catalog,
+      manifest: try library.openManifest(), originals: try library.openOriginals())
+    var garbage = Garbage()
+    let former = try catalog.formerRenditions()
+    garbage.renditions = former.count
+    garbage.renditionBytes = former.bytes
+    let files = try survey.unnamedFiles()
+    garbage.files = files.count
+    garbage.fileBytes = files.reduce(0) { $0 + $1.size }
+    var page = try survey.deletedOriginals(after: 0)
+    while let last = page.listed.last {
+      garbage.originals += page.garbage.count
+      garbage.originalBytes += page.garbage.reduce(0) { $0 + $1.size }
+      page = try survey.deletedOriginals(after: last.sequence)
+    }
+    return garbage
+  }
+
+  package func run(isStopped: () -> Bool) throws -> Garbage {
+    var garbage = Garbage()
+    var former = try FormerStages(library.catalog)
+    while !isStopped(), let dropped = try former.dropNext() {
+      garbage.renditions += dropped.count
+      garbage.renditionBytes += dropped.bytes
+      try DiscardedFiles(library: library).remove()
+      report.stillWorking()
+    }
+    // Includes those listed by a process that was killed before it removed them.
+    try DiscardedFiles(library: library).remove()
+    let survey = GarbageSurvey(
+      folder: library.folder, catalog: library.reader, manifest: library.manifest,
+      originals: library.originals)
+    for (path, size) in try survey.unnamedFiles() where !isStopped() {
+      do throws(FileError) {
+        try library.folder.removeIfThere(path)
+      } catch {
+        report.warning("\(error.message) The next garbage collection tries again.")
+        continue
+      }
+      garbage.files += 1
+      garbage.fileBytes += size
+    }
+    try removeEmptyFolders()
+    guard !library.hasInterruptedWork else {
+      report.warning(
+        "Originals are kept, because a file is not yet fully imported or returned; an earlier "
+          + "message says which. Mount its disk, or make room, and collect garbage again.")
+      return garbage
+    }
+    try removeOriginals(survey, isStopped: isStopped, garbage: &garbage)
+    return garbage
+  }
+
+  private func removeOriginals(
+    _ survey: GarbageSurvey, isStopped: () -> Bool, garbage: inout Garbage
+  ) throws {
+    var page = try survey.deletedOriginals(after: 0)
+    while let last = page.listed.last {
+      var kept: Set<Digest> = []
+      for (digest, size) in page.garbage {
+        // A listed original that is already gone leaves the list next time.
+        if isStopped() { return }
+        do throws(FileError) {
+          try library.originals.remove(digest)
+        } catch {
+          report.warning("\(error.message) The next garbage collection tries again.")
+          kept.insert(digest)
+          continue
+        }
+        library.verified.remove(digest)
+        garbage.originals += 1
+        garbage.originalBytes += size
+      }
+      let done = page.listed.map(\.digest).filter { !kept.contains($0) }
+      try library.catalog.forgetDeletions(of: done)
+      page = try survey.deletedOriginals(after: last.sequence)
+    }
+  }
+
+  /// Does nothing while jobs are due: one may be about to write into a folder that is empty now.
+  private func removeEmptyFolders() throws {
+    guard try !library.reader.hasDueJobs() else { return }
+    RenditionFiles(folder: library.folder, catalog: library.reader).removeEmptyFolders()
+  }
+}
+
+/// Finds what nothing in a library needs any more; changes nothing.
+struct GarbageSurvey {
+  let folder: Descriptor
+  let catalog: CatalogReader
+  let manifest: Manifest
+  let originals: any OriginalStore
+
+  /// The number of deleted originals examined together.
+  private static let pageSize = 4096
+
+  /// A page of permanently deleted originals.
+  struct DeletedOriginals {
+    /// Those present and unreferenced, with their sizes.
+    var garbage: [(digest: Digest, size: Int)] = []
+    /// The whole page: once the garbage is removed, none of it need be examined again.
+    var listed: [DeletedOriginal] = []
+  }
+
+  /// Returns the next deleted originals, in the order of their facts in the manifest.
+  ///
+  /// The catalog lists them, but the manifest decides: it must contain that very fact, and no later
+  /// one that refers to the bytes.
+  ///
+  /// - Parameter sequence: the last fact of the previous page.
+  func deletedOriginals(after sequence: Int64) throws -> DeletedOriginals {
+    var page = DeletedOriginals()
+    page.listed = try catalog.deletions(after: sequence, limit: Self.pageSize)
+    let deleted = try Deletions(manifest: manifest).confirmed(among: page.listed)
+    for original in page.listed where deleted.contains(original.digest) {
+      guard try catalog.assets(with: original.digest).isEmpty,
+        let size = size(of: original.digest)
+      else { continue }
+      page.garbage.append((original.digest, size))
+    }
+    return page
+  }
+
+  /// The size of an original, or `nil` if it is gone.
+  private func size(of digest: Digest) -> Int? {
+    do throws(FileError) {
+      return try FileSystem.status(of: originals.materialize(digest)).identity.size
+    } catch {
+      // One that can't be examined counts as 0 bytes; its removal reports why.
+      return error.code == .notFound ? nil : 0
+    }
+  }
+
+  /// Rendition files that no record names and no job is about to make.
+  func unnamedFiles() throws -> [(path: BytePath, size: Int)] {
+    let files = RenditionFiles(folder: folder, catalog: catalog)
+    var found: [(path: BytePath, size: Int)] = []
+    for path in try files.unnamed(withDue: false) {
+      if let size = try size(of: path) { found.append((path, size)) }
+    }
+    return found
+  }
+
+  /// The size of a file in the library, or `nil` if it is gone.
+  private func size(of path: BytePath) throws(FileError) -> Int? {
+    try ifThere { () throws(FileError) in try folder.status(below: path).identity.size }
+  }
+}
+
+/// Completes the catalog's list of deleted originals if an older version maintained the catalog.
+struct DeletionList {
+  let library: IngestLibrary
+  let report: any IngestReport
+  /// The number of facts in a transaction.
+  private static let batch = 4096
+
+  /// Reads the manifest once, up to the catalog's position; does nothing if the list is complete.
+  ///
+  /// After a kill, the next start begins again, which is harmless.
+  func complete() throws {
+    if try library.catalog.knowsDeletions { return }
+    let position = try library.catalog.manifestPosition
+    var facts: [DeletionFact] = []
+    var cursor = try library.manifest.entries(after: 0)
+    while let entry = try cursor.next(), entry.sequence <= position {
+      switch entry.fact {
+      case .stored(let stored): facts.append(.relied(on: stored.digest))
+      case .duplicate(let duplicate): facts.append(.relied(on: duplicate.digest))
+      case .purged(let asset, let digest):
+        facts.append(.deleted(.init(digest: digest, asset: asset, sequence: entry.sequence)))
+      case .returned(let back):
+        facts.append(
+          .deleted(.init(digest: back.digest, asset: back.asset, sequence: entry.sequence)))
+      case .intent, .abandoned, .trashed, .restored, .returning: continue
+      }
+      if facts.count >= Self.batch {
+        try library.catalog.addDeletions(facts, isLast: false)
+        report.stillWorking()
+        facts = []
+      }
+    }
+    try library.catalog.addDeletions(facts, isLast: true)
+  }
+}
+
+/// What the manifest says about deleted bytes.
+struct Deletions {
+  let manifest: Manifest
+
+  /// Returns the originals that the manifest deletes by the fact they are listed with, and that no
+  /// later fact refers to; reads from the first of these facts on.
+  ///
+  /// The catalog answers for earlier facts: it lists bytes when their last asset goes.
+  func confirmed(among listed: [DeletedOriginal]) throws -> Set<Digest> {
+    guard let first = listed.map(\.sequence).min() else { return [] }
+    let rows = Dictionary(listed.map { ($0.digest, $0) }, uniquingKeysWith: { $1 })
+    var confirmed: Set<Digest> = []
+    var cursor = try manifest.entries(after: first - 1)
+    while let entry = try cursor.next() {
+      switch entry.fact {
+      case .stored(let stored): confirmed.remove(stored.digest)
+      // A duplicate was given up for these bytes, so they are needed, whatever came before.
+      case .duplicate(let duplicate): confirmed.remove(duplicate.digest)
+      case .purged(let asset, let digest):
+        let row = DeletedOriginal(digest: digest, asset: asset, sequence: entry.sequence)
+        if rows[digest] == row { confirmed.insert(digest) }
+      case .returned(let back):
+        let row = DeletedOriginal(digest: back.digest, asset: back.asset, sequence: entry.sequence)
+        if rows[back.digest] == row { confirmed.insert(back.digest) }
+      case .intent, .abandoned, .trashed, .restored, .returning: continue
+      }
+    }
+    return confirmed
+  }
+}

@@ -1,0 +1,84 @@
+package import Catalog
+package import Files
+import Hashing
+import PipelineModel
+
+/// Reads the bytes of renditions, wherever they are stored.
+package struct RenditionReader {
+  enum Condition: Hashable {
+    case whole, missing, damaged
+    /// Its file can't be read, or something else is in its place.
+    case unreadable(FileError)
+  }
+
+  private let folder: Descriptor
+  private let catalog: CatalogReader
+
+  /// - Parameter folder: the library's folder.
+  package init(folder: Descriptor, catalog: CatalogReader) {
+    self.folder = folder
+    self.catalog = catalog
+  }
+
+  /// Returns the content if it matches the record, or `nil` if it is missing or differs.
+  package func content(of rendition: RenditionRecord) throws -> VerifiedRendition? {
+    guard let path = rendition.path else {
+      let bytes = try catalog.renditionBytes(rendition.id)
+      return bytes.flatMap { isWhole($0, rendition) ? .bytes($0) : nil }
+    }
+    guard let file = try open(path), try file.hash().digest == rendition.digest else { return nil }
+    return .file(file)
+  }
+
+  private func isWhole(_ bytes: [UInt8], _ rendition: RenditionRecord) -> Bool {
+    SHA256.digest(of: bytes) == rendition.digest
+  }
+
+  /// Reads a rendition, from its disk where possible, and compares its bytes with the record.
+  ///
+  /// - Throws: `FileError` of code `stopped` if `isStopped` returns true, or a `CatalogError`.
+  func condition(
+    of rendition: RenditionRecord, isStopped: @escaping () -> Bool = { false }
+  ) throws -> Condition {
+    guard let path = rendition.path else {
+      guard let bytes = try catalog.renditionBytes(rendition.id) else { return .missing }
+      return isWhole(bytes, rendition) ? .whole : .damaged
+    }
+    do throws(FileError) {
+      guard let file = try open(path) else { return .missing }
+      let digest = try file.hashFromDisk(isStopped: isStopped).digest
+      return digest == rendition.digest ? .whole : .damaged
+    } catch {
+      if error.code == .stopped { throw error }
+      return .unreadable(error)
+    }
+  }
+
+  private func open(_ path: String) throws(FileError) -> Descriptor? {
+    let relative = BytePath(path)
+    return try ifThere { () throws(FileError) in
+      try Descriptor.openRegular(relative.lastComponent, in: folder.openParent(of: relative))
+    }
+  }
+}
+
+/// The content of a rendition that matches its record.
+package enum VerifiedRendition {
+  case bytes([UInt8])
+  case file(Descriptor)
+
+  /// Calls `body` with the content in chunks, however large it is.
+  package func forEachChunk(
+    _ body: (UnsafeRawBufferPointer) throws(FileError) -> Void
+  ) throws(FileError) {
+    switch self {
+    case .bytes(let bytes):
+      try bytes.withUnsafeBytes { bytes in
+        Result { () throws(FileError) in try body(bytes) }
+      }.get()
+    case .file(let file):
+      try file.seek(to: 0)
+      try file.forEachChunk(body)
+    }
+  }
+}

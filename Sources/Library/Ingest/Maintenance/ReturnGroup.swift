@@ -1,0 +1,299 @@
+import Catalog
+import Files
+import Glibc
+import Manifest
+import Originals
+import PipelineModel
+
+/// A group of assets that are returned together.
+struct ReturnGroup {
+  let library: IngestLibrary
+  let report: any IngestReport
+  let folders: ReturnFolders
+  let isStopped: () -> Bool
+
+  /// What examining an asset and its place found.
+  private enum Inspection {
+    /// The bytes are already in their place.
+    case left(ManifestFact.Return)
+    /// They are to be returned from this original.
+    case give(ManifestFact.Return, original: Descriptor)
+    case failed(reason: String)
+    case stopped
+  }
+
+  private enum Outcome {
+    case returned(ManifestFact.Return)
+    case failed(taking: AssetID?, reason: String)
+    /// How far it came is unknown: the next start finds out.
+    case open(reason: String)
+  }
+
+  /// Returns what can be returned, and reports each path.
+  func returnFiles(_ assets: [AssetOrigin], result: inout UndoResult) throws {
+    var inspections: [(origin: AssetOrigin, inspection: Inspection)] = []
+    for origin in assets {
+      let inspection = inspect(at: origin)
+      if case .stopped = inspection { break }
+      inspections.append((origin, inspection))
+    }
+    let intents = inspections.compactMap { pair -> ManifestFact? in
+      if case .give(let back, _) = pair.inspection { .returning(back) } else { nil }
+    }
+    let position = try library.manifest.append(intents)
+    var outcomes: [(origin: AssetOrigin, outcome: Outcome)] = []
+    for (origin, inspection) in inspections {
+      let outcome: Outcome
+      switch inspection {
+      case .left(let back): outcome = .returned(back)
+      case .failed(let reason): outcome = .failed(taking: nil, reason: reason)
+      case .give(let back, let original): outcome = give(back, from: original)
+      case .stopped: continue
+      }
+      if case .open = outcome { library.hold(position: position - Int64(intents.count)) }
+      outcomes.append((origin, outcome))
+    }
+    try commit(outcomes.map(\.outcome))
+    for (origin, outcome) in outcomes { tell(outcome, of: origin, result: &result) }
+  }
+
+  private func commit(_ outcomes: [Outcome]) throws {
+    var facts: [ManifestFact] = []
+    let now = Timestamp.now
+    for outcome in outcomes {
+      switch outcome {
+      case .returned(let back):
+        facts.append(.returned(back))
+        library.verified.remove(back.digest)
+        library.hasReturned = true
+      case .failed(let taking?, let reason):
+        facts.append(.abandoned(taking: taking, reason: reason))
+      case .failed, .open:
+        continue
+      }
+    }
+    let position = try library.manifest.append(facts, at: now)
+    let first = position - Int64(facts.count) + 1
+    let changes = facts.enumerated().compactMap { offset, fact -> CatalogChange? in
+      guard case .returned(let back) = fact else { return nil }
+      return .returned(back.asset, back.sighting(at: now), sequence: first + Int64(offset))
+    }
+    try library.catalog.apply(
+      changes, manifestPosition: library.committed(position), mark: library.mark)
+    try DiscardedFiles(library: library).remove()
+  }
+
+  private func tell(_ outcome: Outcome, of origin: AssetOrigin, result: inout UndoResult) {
+    var event = FileEvent(
+      path: origin.source.appending(origin.path), outcome: .returned, asset: origin.id)
+    switch outcome {
+    case .returned(let back):
+      event.path = back.place.source.appending(back.place.path)
+      result.returned += 1
+      if back.action == .left {
+        result.left += 1
+        event.reason = "It was copied and is still there."
+      }
+    case .failed(_, let reason), .open(let reason):
+      event.outcome = .failed
+      event.reason = reason
+      result.failed += 1
+    }
+    report.file(event)
+  }
+
+  // MARK: Looking
+
+  private func inspect(at origin: AssetOrigin) -> Inspection {
+    do {
+      if let path = try library.reader.pathLetGo(for: origin.id) {
+        return .failed(reason: Self.needed(origin, by: path))
+      }
+      for path in try livePaths(of: origin) {
+        if let back = try leftFile(of: origin, at: path) { return .left(back) }
+      }
+      let (folder, isWhole) = try folders.deepest(of: origin.path, in: origin.source)
+      guard isWhole || origin.source != "/" else {
+        return .failed(
+          reason: "Its folder no longer exists. Make the folder, or mount its disk, and undo "
+            + "the run again; or `pipeline get \(origin.id) -o FILE` writes it elsewhere.")
+      }
+      if isWhole, let status = try folder.statusIfThere(of: origin.path.lastComponent) {
+        if status.kind == .regular, let back = try leftFile(of: origin, at: origin.path) {
+          return .left(back)
+        }
+        return .failed(reason: Self.taken(origin))
+      }
+      return try inspectOriginal(of: origin, folder: folder)
+    } catch {
+      if error.isStopped { return .stopped }
+      return .failed(reason: "\(error)")
+    }
+  }
+
+  private static func needed(_ origin: AssetOrigin, by path: BytePath) -> String {
+    "A later run gave up “\(path.printable)” as a duplicate of these bytes, which are nowhere "
+      + "else: the asset stays. `pipeline get \(origin.id) -o FILE` writes a copy."
+  }
+
+  private static func taken(_ origin: AssetOrigin) -> String {
+    "Another file is in its place; nothing was replaced. Move that file away and undo the run "
+      + "again, or `pipeline get \(origin.id) -o FILE` writes it elsewhere."
+  }
+
+  /// The asset's own paths besides its first: a copied file that was renamed.
+  private func livePaths(of origin: AssetOrigin) throws -> [BytePath] {
+    let sightings = try library.reader.sightings(of: origin.id)
+    return sightings.filter {
+      $0.source == origin.source && $0.state == .imported && $0.identity != nil
+        && $0.path != origin.path
+    }.map(\.path)
+  }
+
+  /// The return of a file that is there with the same bytes; `nil` for any other.
+  private func leftFile(of origin: AssetOrigin, at path: BytePath) throws -> ManifestFact.Return? {
+    let (folder, isWhole) = try folders.deepest(of: path, in: origin.source)
+    guard isWhole else { return nil }
+    guard let status = try folder.statusIfThere(of: path.lastComponent),
+      status.kind == .regular, status.identity.size == origin.size
+    else { return nil }
+    let file = try Descriptor.open(
+      path.lastComponent, in: folder, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+    let before = try file.status()
+    guard try file.hash(isStopped: isStopped).digest == origin.digest else { return nil }
+    let after = try file.status()
+    guard before.identity == after.identity, try !isOriginal(after, origin.digest) else {
+      return nil
+    }
+    return back(of: origin, at: path, identity: after.identity, .left)
+  }
+
+  /// Whether a file is the stored original itself, seen through another mount.
+  private func isOriginal(_ status: FileStatus, _ digest: Digest) throws(FileError) -> Bool {
+    let found = try ifThere { () throws(FileError) in
+      try FileSystem.status(of: library.originals.materialize(digest))
+    }
+    return found?.isSameNode(as: status) ?? false
+  }
+
+  /// Reads the original and decides how to return it.
+  private func inspectOriginal(of origin: AssetOrigin, folder: Descriptor) throws -> Inspection {
+    guard let original = try openOriginal(origin.digest),
+      try original.hash(isStopped: isStopped).digest == origin.digest
+    else { return .failed(reason: Self.lost(origin)) }
+    let mayRename = try mayRename(original, of: origin, to: folder)
+    var identity = try original.status().identity
+    identity.modified = origin.modified
+    let back = back(of: origin, at: origin.path, identity: identity, mayRename ? .renamed : .copied)
+    return .give(back, original: original)
+  }
+
+  private func openOriginal(_ digest: Digest) throws(FileError) -> Descriptor? {
+    try ifThere { () throws(FileError) in
+      try Descriptor.open(library.originals.materialize(digest), flags: O_RDONLY | O_NOFOLLOW)
+    }
+  }
+
+  /// Whether nothing else needs the original, and it is on the file system of its destination.
+  private func mayRename(
+    _ original: Descriptor, of origin: AssetOrigin, to folder: Descriptor
+  ) throws -> Bool {
+    let status = try original.status()
+    return try library.catalog.assets(with: origin.digest) == [origin.id] && status.links == 1
+      && folder.status().device == status.device
+  }
+
+  private static func lost(_ origin: AssetOrigin) -> String {
+    "Its original \(origin.digest) is damaged or missing. Import the file from a good copy, which "
+      + "heals it, and undo the run again."
+  }
+
+  private func back(
+    of origin: AssetOrigin, at path: BytePath, identity: FileIdentity,
+    _ action: ManifestFact.Return.Action
+  ) -> ManifestFact.Return {
+    ManifestFact.Return(
+      asset: origin.id, digest: origin.digest, action: action,
+      place: .init(
+        taking: library.ids.next(), source: origin.source, path: path, identity: identity,
+        permissions: origin.permissions, moves: action == .renamed, run: library.run))
+  }
+
+  // MARK: Returning
+
+  private func give(_ back: ManifestFact.Return, from original: Descriptor) -> Outcome {
+    do {
+      let folder = try folders.folder(of: back.place.path, in: back.place.source)
+      if back.action == .renamed { return rename(back, original, to: folder) }
+      return .returned(try copy(back, original, to: folder))
+    } catch {
+      return .failed(taking: back.place.taking, reason: Self.describe(error))
+    }
+  }
+
+  private static func describe(_ error: any Error) -> String {
+    guard (error as? FileError)?.code == .exists else { return "\(error)" }
+    return "Another file is in its place now; nothing was replaced. Move that file away and undo "
+      + "the run again."
+  }
+
+  private func rename(
+    _ back: ManifestFact.Return, _ original: Descriptor, to folder: Descriptor
+  ) -> Outcome {
+    let name = back.place.path.lastComponent
+    let taking = back.place.taking
+    do throws(FileError) {
+      try library.originals.release(back.digest, to: folder, as: name)
+      guard try folder.status(of: name).isSameNode(as: original.status()) else {
+        throw FileError(
+          .changed, "“\(name.printable)” is not the file that was read.", path: folder.path)
+      }
+      return .returned(try ReturnedFile(file: original, folder: folder).finish(back))
+    } catch {
+      let reason = Self.describe(error)
+      if (try? library.originals.materialize(back.digest)) != nil {
+        // It never left the store.
+        return .failed(taking: taking, reason: reason)
+      }
+      do throws(FileError) {
+        guard try folder.status(of: name).isSameNode(as: original.status()) else {
+          return .open(reason: "\(reason) The next run deals with it.")
+        }
+        try original.setPermissions(0o444)
+        _ = try library.originals.put(
+          IncomingOriginal(folder: folder, name: name, digest: back.digest))
+        return .failed(taking: taking, reason: reason)
+      } catch {
+        return .open(reason: "\(reason) The next run deals with it.")
+      }
+    }
+  }
+
+  private func copy(
+    _ back: ManifestFact.Return, _ original: Descriptor, to folder: Descriptor
+  ) throws(FileError) -> ManifestFact.Return {
+    let temporary = ReturnedFile.temporaryName(of: back.place.taking)
+    let file = try Descriptor.open(
+      temporary, in: folder, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+    var name = temporary
+    do throws(FileError) {
+      guard try file.fill(from: original) == back.digest else {
+        throw FileError(
+          .changed, "“\(original.path.printable)” changed while it was read.",
+          path: original.path)
+      }
+      let returned = ReturnedFile(file: file, folder: folder)
+      try returned.restore(back)
+      try folder.rename(temporary, to: folder, as: back.place.path.lastComponent)
+      name = back.place.path.lastComponent
+      try folder.sync()
+      var ended = back
+      ended.place.identity = try file.status().identity
+      return ended
+    } catch {
+      // Clean-up: only what was made here is removed, and the original is where it was.
+      try? folder.remove(name)
+      throw error
+    }
+  }
+}

@@ -1,0 +1,131 @@
+import Catalog
+package import Configuration
+package import Files
+package import PipelineModel
+
+/// A source that is open for scanning and importing.
+package struct IngestSource: Sendable {
+  /// The absolute path; `/` for what was named to `import`.
+  package let root: BytePath
+  package let folder: Descriptor
+  /// Whether files are removed once their bytes are safe.
+  package let moves: Bool
+  package let takesByRename: Bool
+  /// What happens to content that is already stored.
+  package let duplicates: SourceConfiguration.Duplicates
+  package let removesEmptyFolders: Bool
+
+  package init(_ source: SourceConfiguration) throws(FileError) {
+    root = source.path
+    folder = try Descriptor.openFolder(source.path)
+    moves = source.mode == .move
+    takesByRename = source.mode == .move && source.take == .auto
+    duplicates = source.mode == .copy && source.duplicates == .discard ? .keep : source.duplicates
+    removesEmptyFolders = source.mode == .move && source.emptyFolders == .remove
+  }
+
+  /// Whether nothing is at a path. One that can't be examined may exist.
+  func isMissing(_ path: BytePath) -> Bool {
+    do throws(FileError) {
+      _ = try folder.status(below: path)
+      return false
+    } catch {
+      return error.code == .notFound
+    }
+  }
+
+  /// The source of what is named to `import`: nothing is ever removed from it.
+  package static func imported() throws(FileError) -> IngestSource {
+    var source = SourceConfiguration(path: BytePath("/"))
+    source.mode = .copy
+    return try IngestSource(source)
+  }
+
+  /// Opens a configured source to import from.
+  ///
+  /// - Throws: `IngestError` of code `source` if it is missing, inside a library, or changed.
+  static func open(
+    _ configuration: SourceConfiguration, for library: IngestLibrary
+  ) throws -> IngestSource {
+    let mounts = MountGuard(library: library)
+    try mounts.checkTable(configuration.path)
+    let source: IngestSource
+    do throws(FileError) {
+      source = try IngestSource(configuration)
+    } catch {
+      throw missing(configuration, error)
+    }
+    try library.check(configuration.path, isOutsideFor: "The source")
+    try mounts.check(source)
+    return source
+  }
+
+  /// The error for a source that can't be read.
+  static func missing(_ configuration: SourceConfiguration, _ error: FileError) -> IngestError {
+    IngestError(
+      .source,
+      "\(error.message) The source was skipped; its files' records are unchanged.",
+      path: configuration.path, cause: error)
+  }
+}
+
+/// Refuses a source whose disk is not mounted.
+///
+/// An unmounted disk leaves a folder behind, usually empty, which says nothing about its files.
+struct MountGuard {
+  let library: IngestLibrary
+
+  private static let prefix = "source.mount."
+
+  /// Refuses a source at or below a configured mount point where nothing is mounted. May be called
+  /// before the source is opened.
+  func checkTable(_ path: BytePath) throws {
+    guard let point = try library.mounts.missingMount(above: path) else { return }
+    throw IngestError(
+      .source,
+      "The source “\(path.printable)” was skipped, because no disk is mounted at "
+        + "“\(point.printable)”, a mount point in /etc/fstab: mount it. If it is no longer used, "
+        + "remove it from /etc/fstab.", path: path)
+  }
+
+  /// Refuses a source that was on its own disk and is not now; remembers its disk.
+  func check(_ source: IngestSource) throws {
+    let key = Self.prefix + Hexadecimal.encode(source.root.bytes)
+    let path = try FileSystem.realPath(of: source.root)
+    let point = try FileSystem.mountPoint(of: path)
+    let remembered = try library.catalog.setting(key)
+    if let before = Self.mountPoint(remembered, of: path), before.isBetween(point, path) {
+      throw IngestError(
+        .source,
+        "The source “\(source.root.printable)” was on a disk mounted at “\(before.printable)”, "
+          + "and none is mounted there now: mount it. If the source no longer needs that disk, "
+          + "remove it from the configuration for one run.",
+        path: source.root)
+    }
+    let found = "at:" + Hexadecimal.encode(point.bytes)
+    if remembered != found { try library.catalog.set(key, to: found) }
+  }
+
+  /// Forgets the disks of sources that are no longer configured.
+  func forget(allBut sources: [SourceConfiguration]) throws {
+    let kept = Set(sources.map { Self.prefix + Hexadecimal.encode($0.path.bytes) })
+    for key in try library.catalog.settings(beginningWith: Self.prefix) where !kept.contains(key) {
+      try library.catalog.set(key, to: nil)
+    }
+  }
+
+  private static func mountPoint(_ text: String?, of path: BytePath) -> BytePath? {
+    // Earlier versions only recorded that the source itself was one.
+    if text == "1" { return path }
+    guard let text, text.hasPrefix("at:"), let bytes = Hexadecimal.decode(text.utf8.dropFirst(3))
+    else { return nil }
+    return BytePath(bytes: bytes)
+  }
+}
+
+extension BytePath {
+  /// Whether this folder is below another, and is a path or one of its parents.
+  fileprivate func isBetween(_ upper: BytePath, _ path: BytePath) -> Bool {
+    relative(to: upper) != nil && (self == path || path.relative(to: self) != nil)
+  }
+}

@@ -1,0 +1,125 @@
+package import Files
+package import PipelineModel
+
+/// A store that keeps immutable bytes under their SHA-256 forever.
+///
+/// All implementations pass one conformance suite.
+package protocol OriginalStore: Sendable {
+  /// Stores files that are hashed, read-only and already on disk.
+  ///
+  /// One flush serves the whole group. On return, every original is durable under its name and the
+  /// given files are gone, except those whose digest was already stored: they are reported
+  /// `present` and left alone.
+  ///
+  /// - Throws: `FileError` if the store could not be flushed; each file is then either stored or
+  ///   still where it was.
+  func put(_ files: [IncomingOriginal]) throws(FileError) -> [PutOutcome]
+
+  /// Returns a local file with the bytes, for reading only.
+  ///
+  /// - Throws: `FileError` of code `notFound` if the original is missing, `notRegular` if something
+  ///   else is in its place.
+  func materialize(_ digest: Digest) throws(FileError) -> BytePath
+
+  /// Reads an original from disk, past the cache where possible, and compares its bytes with its
+  /// name.
+  ///
+  /// - Parameter isStopped: whether to stop; called every 2 MiB.
+  /// - Throws: `FileError` of code `stopped` if `isStopped` returns true, and nothing else.
+  func verify(
+    _ digest: Digest, isStopped: @escaping () -> Bool
+  ) throws(FileError) -> OriginalCondition
+
+  /// Replaces a damaged or missing original with good bytes; sets aside whatever is in its place,
+  /// never overwriting it.
+  func heal(_ file: IncomingOriginal) throws(FileError)
+
+  /// Sets aside whatever is in an original's place, never replacing anything; succeeds if nothing
+  /// is there.
+  func setAside(_ digest: Digest) throws(FileError)
+
+  /// Renames an original out of the store, within its file system, never replacing anything.
+  ///
+  /// The caller flushes the destination folder.
+  ///
+  /// - Throws: `FileError` of code `exists` if the name is taken, `crossDevice` for another file
+  ///   system; the original then stays where it was.
+  func release(_ digest: Digest, to folder: Descriptor, as name: BytePath) throws(FileError)
+
+  /// Removes an original permanently; succeeds if it is missing.
+  func remove(_ digest: Digest) throws(FileError)
+
+  /// Calls `body` with each original whose digest begins with a byte, in no order, and with
+  /// anything else found among them.
+  ///
+  /// - Throws: only what `body` throws; an entry that can't be examined is passed to `body`.
+  func forEach(
+    beginningWith byte: UInt8, _ body: (StoredEntry) throws(FileError) -> Void
+  ) throws(FileError)
+
+  /// Calls `body` with everything outside the folders of originals.
+  func forEachForeign(_ body: (StoredEntry) throws(FileError) -> Void) throws(FileError)
+}
+
+extension OriginalStore {
+  /// Stores one file.
+  ///
+  /// - Returns: whether it is now the original; `false` if one was already stored.
+  package func put(_ file: IncomingOriginal) throws(FileError) -> Bool {
+    switch try put([file]).first {
+    case .present: return false
+    case .failed(let error): throw error
+    case .stored, nil: return true
+    }
+  }
+
+  /// Calls `body` with each original and everything else in the store.
+  package func forEach(_ body: (StoredEntry) throws(FileError) -> Void) throws(FileError) {
+    for byte in UInt8.min...UInt8.max { try forEach(beginningWith: byte, body) }
+    try forEachForeign(body)
+  }
+}
+
+/// A file ready to become an original.
+package struct IncomingOriginal: Sendable {
+  /// The file's folder, on the store's own file system.
+  package var folder: Descriptor
+  package var name: BytePath
+  package var digest: Digest
+
+  package init(folder: Descriptor, name: BytePath, digest: Digest) {
+    self.folder = folder
+    self.name = name
+    self.digest = digest
+  }
+}
+
+/// What `put` did with a file.
+package enum PutOutcome: Hashable, Sendable {
+  /// The file is now the original.
+  case stored
+  /// An original with this digest was already stored; its bytes were not read.
+  case present
+  /// It could not be stored and is where it was.
+  case failed(FileError)
+}
+
+/// The result of reading an original.
+package enum OriginalCondition: Hashable, Sendable {
+  /// The bytes hash to the name.
+  case whole(size: Int)
+  case missing
+  /// The bytes, read twice, hash to something else.
+  case damaged(actual: Digest, size: Int)
+  /// It can't be read; the code is `notRegular` if something else is in its place.
+  case unreadable(FileError)
+}
+
+/// An entry in a store.
+package enum StoredEntry: Hashable, Sendable {
+  case original(Digest, FileStatus)
+  /// Something that does not belong there.
+  case foreign(BytePath)
+  /// Something that can't be examined, such as a folder of originals.
+  case unreadable(FileError)
+}

@@ -1,0 +1,186 @@
+package import PipelineModel
+
+/// A query that can't be understood.
+package struct QueryError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// A sentence that quotes the part.
+  package let message: String
+
+  package var description: String { message }
+}
+
+extension Filter {
+  /// Reads the words of a query, such as `camera:fuji taken:2024-05.. -tag:private`.
+  ///
+  /// `docs/queries.md` describes them.
+  ///
+  /// - Parameters:
+  ///   - words: parts of the query, as a shell passes them.
+  ///   - now: the time that `7d` and `today` go by.
+  package init(words: [String], now: Timestamp = .now) throws(QueryError) {
+    self = try Filter(query: words.joined(separator: " "), now: now)
+  }
+
+  /// Reads a query.
+  package init(query: String, now: Timestamp = .now) throws(QueryError) {
+    guard query.utf8.count <= FilterParser.mostBytes else {
+      throw QueryError(message: "The query has more than \(FilterParser.mostBytes) bytes.")
+    }
+    var parser = FilterParser(tokens: try QueryToken.all(in: query), now: now)
+    self = try parser.query()
+  }
+}
+
+/// A part of a query.
+enum QueryToken: Equatable, Sendable {
+  case open, close, minus, or
+  case word([QueryCharacter])
+
+  /// Splits a query. Quotes keep spaces and brackets together; within them, `\` keeps a quote.
+  static func all(in query: String) throws(QueryError) -> [QueryToken] {
+    var tokens: [QueryToken] = []
+    var word: [QueryCharacter]?
+    var isQuoting = false
+    /// How many brackets of the current word are open, as in `IMG(1).jpg`.
+    var brackets = 0
+    func end() {
+      if let word { tokens.append(token(word)) }
+      (word, brackets) = (nil, 0)
+    }
+    var rest = Substring(query)
+    while let character = rest.popFirst() {
+      switch character {
+      case "\\" where isQuoting && (rest.first == "\"" || rest.first == "\\"):
+        word?.append(QueryCharacter(rest.removeFirst(), isQuoted: true))
+      case "\"":
+        isQuoting.toggle()
+        word = word ?? []
+      case _ where isQuoting:
+        word?.append(QueryCharacter(character, isQuoted: true))
+      case "(":
+        if let started = word, case .word = token(started) {
+          word = started + [QueryCharacter(character)]
+          brackets += 1
+        } else {
+          end()
+          tokens.append(.open)
+        }
+      case ")" where brackets > 0:
+        word?.append(QueryCharacter(character))
+        brackets -= 1
+      case ")":
+        end()
+        tokens.append(.close)
+      case "-" where word == nil:
+        tokens.append(.minus)
+      case _ where character.isWhitespace:
+        end()
+      default:
+        word = (word ?? []) + [QueryCharacter(character)]
+      }
+    }
+    if isQuoting {
+      throw QueryError(message: "A quote in the query is not closed; add a “\"” at its end.")
+    }
+    end()
+    return tokens
+  }
+
+  private static func token(_ word: [QueryCharacter]) -> QueryToken {
+    guard word.allSatisfy({ !$0.isQuoted }) else { return .word(word) }
+    return switch word.text {
+    case "or", "OR": .or
+    case "not", "NOT": .minus
+    default: .word(word)
+    }
+  }
+}
+
+/// A character of a word.
+struct QueryCharacter: Equatable, Sendable {
+  let value: Character
+  /// Whether it stood in quotes, so that it means only itself.
+  let isQuoted: Bool
+
+  init(_ value: Character, isQuoted: Bool = false) {
+    self.value = value
+    self.isQuoted = isQuoted
+  }
+
+  /// Whether it is a character with a meaning of its own, and not quoted.
+  func isPlain(_ other: Character) -> Bool { value == other && !isQuoted }
+}
+
+extension Sequence<QueryCharacter> {
+  var text: String { String(map(\.value)) }
+}
+
+/// Reads a filter from words: a recursive descent over a dozen rules.
+///
+///     query  = [ any ]
+///     any    = all { "or" all }
+///     all    = factor { factor }
+///     factor = ( "-" | "not" ) factor | "(" any ")" | term
+///     term   = field operator values | word
+struct FilterParser {
+  /// The longest query.
+  static let mostBytes = 64 << 10
+  /// The deepest nesting.
+  private static let mostDepth = 64
+
+  private var tokens: ArraySlice<QueryToken>
+  private var depth = 0
+  private let now: Timestamp
+
+  init(tokens: [QueryToken], now: Timestamp) {
+    self.tokens = tokens[...]
+    self.now = now
+  }
+
+  mutating func query() throws(QueryError) -> Filter {
+    if tokens.isEmpty { return .everything }
+    let filter = try any()
+    guard tokens.isEmpty else {
+      throw QueryError(
+        message: "The query has a “)” without a “(”; put quotes around one that belongs to a word.")
+    }
+    return filter
+  }
+
+  private mutating func any() throws(QueryError) -> Filter {
+    var filters = [try all()]
+    while tokens.first == .or {
+      tokens.removeFirst()
+      filters.append(try all())
+    }
+    return filters.count == 1 ? filters[0] : .any(filters)
+  }
+
+  private mutating func all() throws(QueryError) -> Filter {
+    var filters = [try factor()]
+    while let token = tokens.first, token != .or, token != .close { filters.append(try factor()) }
+    return filters.count == 1 ? filters[0] : .all(filters)
+  }
+
+  private mutating func factor() throws(QueryError) -> Filter {
+    depth += 1
+    defer { depth -= 1 }
+    guard depth <= Self.mostDepth else {
+      throw QueryError(message: "The query is nested more than \(Self.mostDepth) deep.")
+    }
+    switch tokens.popFirst() {
+    case .minus: return .not(try factor())
+    case .open:
+      let filter = try any()
+      guard tokens.popFirst() == .close else {
+        throw QueryError(
+          message:
+            "The query has a “(” without a “)”; put quotes around one that belongs to a word.")
+      }
+      return filter
+    case .word(let word): return try QueryTerm(word, now: now).filter()
+    case .or: throw QueryError(message: "Nothing comes before an “or” in the query.")
+    case .close: throw QueryError(message: "There is nothing within brackets in the query.")
+    case nil: throw QueryError(message: "The query ends where a word is missing.")
+    }
+  }
+}

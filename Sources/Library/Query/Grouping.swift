@@ -1,0 +1,74 @@
+/// What assets are grouped and counted by.
+package enum Grouping: Hashable, Sendable {
+  /// By the beginning of when they were taken: 10 characters of a date for a day, 7 for a month.
+  case date(name: String, characters: Int)
+  /// By the folder that they were imported from, below the source.
+  case folder
+  case field(Field)
+
+  private static let dates = [("day", 10), ("month", 7), ("year", 4)]
+
+  package static let names = dates.map(\.0) + ["folder"] + Field.all.map(\.name)
+
+  package init?(_ name: String) {
+    if let date = Self.dates.first(where: { $0.0 == name }) {
+      self = .date(name: date.0, characters: date.1)
+    } else if name == "folder" {
+      self = .folder
+    } else if let field = Field.named(name) {
+      self = .field(field)
+    } else {
+      return nil
+    }
+  }
+
+  /// Whether it groups by values from a stage with the plugin `metadata`.
+  package var isByMetadata: Bool {
+    if case .field(let field) = self { field.isMetadata } else { false }
+  }
+
+  package var name: String {
+    switch self {
+    case .date(let name, _): name
+    case .folder: "folder"
+    case .field(let field): field.name
+    }
+  }
+
+  /// The groups that an asset belongs to; `nil` for those without a value.
+  package func keys(of asset: AssetValues) -> [String?] {
+    switch self {
+    case .date(_, let characters):
+      return [asset.text(of: .time(.taken)).map { String($0.prefix(characters)) }]
+    case .folder:
+      let parts = asset.texts[.path]?.first?.split(separator: "/").dropLast() ?? []
+      return [parts.isEmpty ? nil : parts.joined(separator: "/")]
+    case .field(.text(let field)):
+      let values = asset.texts[field] ?? []
+      return values.isEmpty ? [nil] : values
+    case .field(let field):
+      return [asset.text(of: field)]
+    }
+  }
+
+  /// Sorts groups: numbers by size, texts without case and accents, those without a value last.
+  package func sorted(_ counts: [String?: Int]) -> [(key: String?, count: Int)] {
+    let isNumber = if case .field(.number) = self { true } else { false }
+    let groups = counts.map { key, count in
+      Group(
+        key: key, count: count, number: isNumber ? key.flatMap { Double($0) } ?? 0 : 0,
+        folded: key.map { TextFolding.fold($0) } ?? "")
+    }
+    return groups.sorted { left, right in
+      guard let a = left.key, let b = right.key else { return left.key != nil && right.key == nil }
+      return (left.number, left.folded, a) < (right.number, right.folded, b)
+    }.map { ($0.key, $0.count) }
+  }
+
+  private struct Group {
+    let key: String?
+    let count: Int
+    let number: Double
+    let folded: String
+  }
+}

@@ -1,0 +1,39 @@
+import CUtf8proc
+import Glibc
+
+/// Forms of texts for comparing them, by utf8proc.
+enum TextFolding {
+  /// The text without case, accents and other marks, and invisible characters: `Été` and `ETE` are
+  /// both `ete`.
+  static func fold(_ text: String) -> String {
+    if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.lowercased() }
+    return map(
+      text,
+      UTF8PROC_COMPOSE.rawValue | UTF8PROC_CASEFOLD.rawValue | UTF8PROC_STRIPMARK.rawValue
+        | UTF8PROC_IGNORE.rawValue)
+  }
+
+  /// The text with composed characters (NFC), as file names are compared.
+  static func compose(_ text: String) -> String {
+    if text.utf8.allSatisfy({ $0 < 0x80 }) { return text }
+    return map(text, UTF8PROC_COMPOSE.rawValue)
+  }
+
+  /// The words of a folded text: runs of letters and digits.
+  static func words(_ folded: String) -> [Substring] {
+    folded.split { !$0.isLetter && !$0.isNumber }
+  }
+
+  private static func map(_ text: String, _ options: UInt32) -> String {
+    var text = text
+    let stable = utf8proc_option_t(options | UTF8PROC_STABLE.rawValue)
+    var mapped: UnsafeMutablePointer<UInt8>?
+    let count = text.withUTF8 {
+      utf8proc_map($0.baseAddress, $0.count, &mapped, stable)
+    }
+    // A Swift string is valid UTF-8, so it fails only without memory.
+    guard let mapped, count >= 0 else { return text }
+    defer { free(mapped) }
+    return String(decoding: UnsafeBufferPointer(start: mapped, count: count), as: UTF8.self)
+  }
+}

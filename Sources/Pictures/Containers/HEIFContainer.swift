@@ -1,0 +1,166 @@
+/// Properties and metadata of the primary picture in a HEIC or AVIF container.
+///
+/// libheif applies the container's `irot` and `imir`; the EXIF orientation then
+/// only repeats them. If the container has neither, only the EXIF orientation
+/// remains, which libheif ignores (libvips#4143).
+/// Source: ISO/IEC 23008-12, section 6.5; ISO/IEC 14496-12, section 8.11.
+package struct HEIFContainer: Hashable, Sendable {
+  /// Whether the primary picture has an `irot` or `imir` property.
+  package private(set) var turnsPicture = false
+  /// Bits per channel, from the `pixi` property of the primary picture.
+  package private(set) var bitDepth: Int?
+  /// The EXIF block, without the prefix before its header.
+  package private(set) var exif: [UInt8]?
+  package private(set) var xmp: [UInt8]?
+
+  /// The maximum number of items, and of bytes per item.
+  private static let limits = (items: 10_000, bytes: 16 << 20)
+
+  /// Reads the `meta` box anywhere in the file, or returns `nil` if there is none.
+  package init?(_ reader: ByteReader) {
+    guard let meta = reader.boxes().first(where: { $0.type == "meta" }), meta.content.count > 4
+    else { return nil }
+    let inner = reader.boxes(in: (meta.content.lowerBound + 4)..<meta.content.upperBound)
+    guard let primary = inner.first(where: { $0.type == "pitm" }),
+      let version = reader.number(at: primary.content.lowerBound, 1),
+      let item = reader.number(at: primary.content.lowerBound + 4, version == 0 ? 2 : 4)
+    else { return nil }
+    if let properties = inner.first(where: { $0.type == "iprp" }) {
+      readProperties(of: item, in: reader.boxes(in: properties.content), reader)
+    }
+    readMetadata(inner, reader)
+  }
+
+  // MARK: - Properties
+
+  private mutating func readProperties(of item: Int, in parts: [Box], _ reader: ByteReader) {
+    guard let container = parts.first(where: { $0.type == "ipco" }) else { return }
+    let all = reader.boxes(in: container.content)
+    for association in parts where association.type == "ipma" {
+      for index in Self.associations(reader, association.content, of: item)
+      where index >= 1 && index <= all.count {
+        let property = all[index - 1]
+        if property.type == "irot" || property.type == "imir" { turnsPicture = true }
+        if property.type == "pixi" {
+          bitDepth = reader.number(at: property.content.lowerBound + 5, 1)
+        }
+      }
+    }
+  }
+
+  private static func associations(
+    _ reader: ByteReader, _ content: Range<Int>, of item: Int
+  ) -> [Int] {
+    guard let version = reader.number(at: content.lowerBound, 1),
+      let flags = reader.number(at: content.lowerBound + 1, 3),
+      let entries = reader.number(at: content.lowerBound + 4, 4)
+    else { return [] }
+    let idSize = version < 1 ? 2 : 4
+    let indexSize = flags & 1 == 1 ? 2 : 1
+    var at = content.lowerBound + 8
+    for _ in 0..<min(entries, limits.items) {
+      guard let id = reader.number(at: at, idSize), let count = reader.number(at: at + idSize, 1),
+        at + idSize + 1 + count * indexSize <= content.upperBound
+      else { return [] }
+      at += idSize + 1
+      if id == item {
+        let mask = indexSize == 2 ? 0x7FFF : 0x7F
+        return (0..<count).compactMap { reader.number(at: at + $0 * indexSize, indexSize) }
+          .map { $0 & mask }
+      }
+      at += count * indexSize
+    }
+    return []
+  }
+
+  // MARK: - Metadata
+
+  private mutating func readMetadata(_ boxes: [Box], _ reader: ByteReader) {
+    guard let information = boxes.first(where: { $0.type == "iinf" }),
+      let locations = boxes.first(where: { $0.type == "iloc" })
+    else { return }
+    let data = boxes.first { $0.type == "idat" }?.content
+    func content(_ item: Int) -> [UInt8]? {
+      Self.content(of: item, reader, locations.content, data: data)
+    }
+    let items = Self.items(reader, information.content).filter { $0.type == "Exif" || $0.isXMP }
+    // Bounded, because each lookup searches a list whose length the file determines.
+    for item in items.prefix(16) {
+      // An EXIF item begins with the offset of the header after these four bytes.
+      if item.type == "Exif", exif == nil, let bytes = content(item.id), bytes.count > 12 {
+        let start = 4 + bytes[..<4].number()
+        if start < bytes.count { exif = Array(bytes[start...]) }
+      } else if item.type == "mime", item.isXMP, xmp == nil {
+        xmp = content(item.id)
+      }
+    }
+  }
+
+  private static func items(
+    _ reader: ByteReader, _ content: Range<Int>
+  ) -> [(id: Int, type: String, isXMP: Bool)] {
+    guard let version = reader.number(at: content.lowerBound, 1) else { return [] }
+    let start = content.lowerBound + (version == 0 ? 6 : 8)
+    guard start <= content.upperBound else { return [] }
+    return reader.boxes(in: start..<content.upperBound).compactMap { box in
+      guard box.type == "infe", let version = reader.number(at: box.content.lowerBound, 1),
+        version >= 2
+      else { return nil }
+      let at = box.content.lowerBound + 4
+      let idSize = version == 2 ? 2 : 4
+      guard let id = reader.number(at: at, idSize), let type = reader.code(at: at + idSize + 2)
+      else { return nil }
+      let start = at + idSize + 6
+      let names = reader.bytes(start..<max(start, min(start + 256, box.content.upperBound)))
+      let isXMP = names.map { String(latin1: $0).contains("application/rdf+xml") } ?? false
+      return (id, type, isXMP)
+    }
+  }
+
+  /// The concatenated bytes of an item.
+  private static func content(
+    of item: Int, _ reader: ByteReader, _ content: Range<Int>, data: Range<Int>?
+  ) -> [UInt8]? {
+    var at = content.lowerBound
+    func next(_ size: Int) -> Int? {
+      guard at + size <= content.upperBound else { return nil }
+      defer { at += size }
+      return size == 0 ? 0 : reader.number(at: at + max(0, size - 7), min(size, 7))
+    }
+    guard let version = next(1), next(3) != nil, let sizes = next(2) else { return nil }
+    let (offsetSize, lengthSize) = (sizes >> 12, sizes >> 8 & 15)
+    let (baseSize, indexSize) = (sizes >> 4 & 15, version == 0 ? 0 : sizes & 15)
+    guard let count = next(version < 2 ? 2 : 4) else { return nil }
+    for _ in 0..<min(count, limits.items) {
+      guard let id = next(version < 2 ? 2 : 4), let method = version == 0 ? 0 : next(2),
+        next(2) != nil, let base = next(baseSize), let extents = next(2)
+      else { return nil }
+      guard id == item else {
+        at += extents * (indexSize + offsetSize + lengthSize)
+        continue
+      }
+      var bytes: [UInt8] = []
+      for _ in 0..<extents {
+        guard next(indexSize) != nil, let offset = next(offsetSize), let length = next(lengthSize),
+          method & 15 < 2, bytes.count + length <= limits.bytes
+        else { return nil }
+        // Offsets of method 0 are relative to the file, those of method 1 to `idat`.
+        guard let origin = method & 15 == 0 ? 0 : data?.lowerBound,
+          let start = origin.adding(base)?.adding(offset), let end = start.adding(length),
+          let part = reader.bytes(start..<end)
+        else { return nil }
+        bytes += part
+      }
+      return bytes
+    }
+    return nil
+  }
+}
+
+extension Int {
+  /// The sum, or `nil` on overflow.
+  func adding(_ other: Int) -> Int? {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? nil : sum
+  }
+}

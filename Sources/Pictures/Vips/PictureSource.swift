@@ -1,0 +1,144 @@
+internal import CPictureLoaders
+internal import CVips
+internal import Glibc
+
+/// Bytes for a loader: an open file, or memory.
+package final class PictureSource {
+  let pointer: UnsafeMutablePointer<VipsSource>
+  // Keeps the bytes of a memory source in place while libvips may read them.
+  private let storage: UnsafeMutableRawBufferPointer?
+  private let size: Int
+  // The decoder of a JPEG's rows, once they are requested.
+  private var jpeg: OpaquePointer?
+
+  /// Creates a source for an open file; libvips uses a duplicate of the descriptor.
+  package init(_ file: PictureFile) throws(VipsError) {
+    try VipsLibrary.start()
+    guard let pointer = vips_source_new_from_descriptor(file.descriptor) else {
+      throw .current("The file can't be read")
+    }
+    self.pointer = pointer
+    storage = nil
+    size = file.size
+  }
+
+  /// Creates a source for a copy of bytes.
+  package init(bytes: [UInt8]) throws(VipsError) {
+    try VipsLibrary.start()
+    let storage = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
+    storage.copyBytes(from: bytes)
+    guard let pointer = vips_source_new_from_memory(storage.baseAddress, bytes.count) else {
+      storage.deallocate()
+      throw .current("The bytes can't be read")
+    }
+    self.pointer = pointer
+    self.storage = storage
+    size = bytes.count
+  }
+
+  deinit {
+    if let jpeg { pipeline_jpeg_release(jpeg) }
+    pipeline_vips_release(pointer)
+    storage?.deallocate()
+  }
+
+  /// Finds the loader that recognises the content.
+  ///
+  /// - Throws: `VipsError` of code `undecodable` if no allowed loader does, and `missing` if the
+  ///   loader is not in this libvips.
+  package func loader() throws(VipsError) -> PictureLoader {
+    if let name = vips_foreign_find_load_source(pointer),
+      let loader = PictureLoader.allCases.first(where: { $0.className == String(cString: name) })
+    {
+      return loader
+    }
+    _ = VipsError.drainBuffer()
+    // Loaders take unreadable bytes for another format.
+    let head = head()
+    guard !head.isEmpty || size < Self.headLength, !isPlain(head) else {
+      throw VipsError(.inputOutput, "The file can't be read", errno: EIO)
+    }
+    if let kind = PictureLoader.signature(head), !VipsLibrary.loaders.contains(kind) {
+      throw VipsError(.missing, "This libvips was built without \(kind.title)")
+    }
+    throw VipsError(.undecodable, "The content is not of a format that is decoded")
+  }
+
+  /// Starts decoding a JPEG, whose rows are computed on demand.
+  ///
+  /// - Parameters:
+  ///   - header: the picture with its header read.
+  ///   - shrink: 1, 2, 4 or 8.
+  package func decodeJPEG(_ header: Picture, shrink: Int) throws(VipsError) -> Picture {
+    var begun: OpaquePointer?
+    let picture = try header.applying("The JPEG can't be decoded") { out in
+      begun = pipeline_jpeg_load(pointer, header.pointer, Int32(shrink), out)
+      return begun == nil ? -1 : 0
+    }
+    if let jpeg { pipeline_jpeg_release(jpeg) }
+    jpeg = begun
+    return picture
+  }
+
+  /// Whether libjpeg found damage in the decoded picture.
+  package var hasDamagedJPEG: Bool { jpegFaults() != nil }
+
+  /// Returns the faults that libjpeg found in the decoded picture, or `nil`.
+  ///
+  /// Reads the rest of the picture and of its file.
+  func jpegFaults() -> pipeline_jpeg_faults? {
+    guard let jpeg, let faults = pipeline_jpeg_finish(jpeg)?.pointee, faults.warnings > 0 else {
+      return nil
+    }
+    return faults
+  }
+
+  /// Whether loaders recognise this format by these bytes alone.
+  private func isPlain(_ head: [UInt8]) -> Bool {
+    head.starts(with: [0xFF, 0xD8, 0xFF])
+      || head.starts(with: [0x89] + Array("PNG\r\n\u{1A}\n".utf8))
+  }
+
+  private static let headLength = 12
+
+  private func head() -> [UInt8] {
+    guard let start = vips_source_sniff(pointer, Self.headLength) else { return [] }
+    return Array(UnsafeRawBufferPointer(start: start, count: Self.headLength))
+  }
+}
+
+/// A picture format that may be decoded.
+package enum PictureLoader: String, Hashable, Sendable, CaseIterable {
+  case jpeg, png, webp, gif, tiff, heif
+
+  /// The libvips class that reads this format from a source.
+  var className: String {
+    switch self {
+    case .jpeg: "VipsForeignLoadJpegSource"
+    case .png: "VipsForeignLoadPngSource"
+    case .webp: "VipsForeignLoadWebpSource"
+    case .gif: "VipsForeignLoadNsgifSource"
+    case .tiff: "VipsForeignLoadTiffSource"
+    case .heif: "VipsForeignLoadHeifSource"
+    }
+  }
+
+  /// The format that bytes start like, for formats that libvips may lack.
+  static func signature(_ head: [UInt8]) -> PictureLoader? {
+    func has(_ text: String, at offset: Int = 0) -> Bool {
+      head.dropFirst(offset).starts(with: Array(text.utf8))
+    }
+    if has("ftyp", at: 4) {
+      let brands = ["heic", "heix", "hevc", "hevx", "mif1", "msf1", "avif", "avis"]
+      return brands.contains { has($0, at: 8) } ? .heif : nil
+    }
+    if has("RIFF") && has("WEBP", at: 8) { return .webp }
+    if has("GIF8") { return .gif }
+    return has("II*\0") || has("MM\0*") ? .tiff : nil
+  }
+
+  var operation: String { "\(rawValue)load_source" }
+
+  /// The name for display.
+  package var title: String { self == .webp ? "WebP" : rawValue.uppercased() }
+}

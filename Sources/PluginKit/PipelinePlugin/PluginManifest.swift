@@ -1,0 +1,79 @@
+public import PipelineModel
+
+/// A plugin's description of itself.
+public struct PluginManifest: Hashable, Sendable, Codable {
+  /// Whether a result depends on the bytes alone or also on the asset.
+  public enum Scope: String, Hashable, Sendable, Codable {
+    /// Depends on bytes and options; all assets with the same bytes share the result.
+    case original
+    /// Depends on the name, sidecars or the asset itself.
+    case asset
+  }
+
+  /// The name in `pipeline.json`: lower-case letters, digits and dashes.
+  public var id: String
+  /// The version, for people.
+  public var version: String
+  /// Increased only when the output for the same input and options changes.
+  public var outputVersion: Int
+  /// What a result depends on.
+  public var scope: Scope
+  /// A JSON Schema of the options, with a `default` for every optional one.
+  public var options: JSONValue
+  /// Options that, unless they have their defaults, make a result depend on the asset, like
+  /// `Scope.asset`.
+  public var assetOptions: [String]
+  /// Accepted media types, such as `image/*`; `nil` for all, so that the stage does not need
+  /// `identify`.
+  public var accepts: [String]?
+  /// The names of the facts it returns.
+  public var facts: [String]
+  /// Whether it makes renditions.
+  public var makesRenditions: Bool
+  /// Whether `estimate` returns figures.
+  public var estimates: Bool
+  /// Names and versions of the decoders, such as `libvips 8.14.1`. When this changes, permanent
+  /// failures are retried.
+  public var runtime: String
+
+  /// Creates a manifest.
+  public init(
+    id: String, version: String, outputVersion: Int, scope: Scope = .original,
+    options: JSONValue = ["type": "object", "properties": [:], "additionalProperties": false],
+    assetOptions: [String] = [], accepts: [String]? = nil, facts: [String] = [],
+    makesRenditions: Bool = false,
+    estimates: Bool = false, runtime: String = ""
+  ) {
+    self.id = id
+    self.version = version
+    self.outputVersion = outputVersion
+    self.scope = scope
+    self.options = options
+    self.assetOptions = assetOptions
+    self.accepts = accepts
+    self.facts = facts
+    self.makesRenditions = makesRenditions
+    self.estimates = estimates
+    self.runtime = runtime
+  }
+}
+
+extension PluginManifest {
+  public init(from decoder: any Decoder) throws {
+    let members = try decoder.container(keyedBy: CodingKeys.self)
+    func value<Value: Decodable>(_ key: CodingKeys) throws -> Value {
+      try members.decode(Value.self, forKey: key)
+    }
+    self.init(
+      id: try value(.id), version: try value(.version), outputVersion: try value(.outputVersion),
+      scope: try value(.scope), options: try value(.options),
+      assetOptions: try members.decodeIfPresent([String].self, forKey: .assetOptions) ?? [],
+      accepts: try members.decodeIfPresent([String].self, forKey: .accepts),
+      facts: try value(.facts), makesRenditions: try value(.makesRenditions),
+      estimates: try value(.estimates), runtime: try value(.runtime))
+    guard options != .null else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .options, in: members, debugDescription: "an object is expected")
+    }
+  }
+}

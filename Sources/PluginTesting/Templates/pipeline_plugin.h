@@ -1,1 +1,0 @@
-../../CPipelinePlugin/include/pipeline_plugin.h

@@ -1,1 +1,0 @@
-../../../SDK/python/pipeline_plugin.py

@@ -1,0 +1,159 @@
+package import Catalog
+package import Configuration
+package import Engine
+import Files
+package import Ingest
+package import PipelineModel
+import PluginHost
+
+/// Where to look for the configuration.
+package struct ConfigurationSearch: Sendable {
+  /// The file that the user named; `nil` to look in the standard places.
+  package let file: BytePath?
+  package let environment: [String: BytePath]
+  package let workingFolder: BytePath
+
+  package init(
+    file: BytePath? = nil, environment: [String: BytePath] = [:], workingFolder: BytePath
+  ) {
+    self.file = file
+    self.environment = environment
+    self.workingFolder = workingFolder
+  }
+}
+
+/// A configuration and the library layout that results from it.
+package struct LibrarySetup: Sendable {
+  package let configuration: PipelineConfiguration
+  package let layout: LibraryLayout
+
+  /// Finds and loads the configuration.
+  ///
+  /// - Throws: `ConfigurationErrors`, `SessionError` of code `noConfiguration`.
+  package init(_ search: ConfigurationSearch) throws {
+    let found = ConfigurationFile.locate(
+      explicit: search.file, environment: search.environment, workingFolder: search.workingFolder)
+    guard let found else {
+      let places = ConfigurationFile.places(
+        environment: search.environment, workingFolder: search.workingFolder)
+      throw SessionError(
+        .noConfiguration,
+        "There is no configuration: none of \(places.map(\.printable).joined(separator: ", ")) "
+          + "exists. `pipeline init` makes one.")
+    }
+    configuration = try PipelineConfiguration.load(file: found)
+    layout = LibraryLayout(root: configuration.library, catalogFolder: configuration.catalog)
+  }
+
+  /// The library's folder, and the catalog's if it is another one.
+  package var folders: [BytePath] {
+    layout.catalogFolder == layout.root ? [layout.root] : [layout.root, layout.catalogFolder]
+  }
+
+  /// Loads the configuration if there is one.
+  ///
+  /// - Throws: `ConfigurationErrors`.
+  package static func ifPresent(_ search: ConfigurationSearch) throws -> LibrarySetup? {
+    do {
+      return try LibrarySetup(search)
+    } catch let error as SessionError where error.code == .noConfiguration {
+      return nil
+    }
+  }
+
+  /// Throws if the configured catalog folder does not exist; call it before making anything.
+  func checkCatalogFolder() throws(ConfigurationErrors) {
+    guard let folder = configuration.catalog else { return }
+    do throws(FileError) {
+      _ = try Descriptor.openFolder(folder)
+    } catch {
+      throw ConfigurationErrors(
+        ConfigurationError(
+          code: .badPath,
+          message: "\(error.message) “catalog” must name an existing folder: make it, on a "
+            + "local disk and accessible to its owner only.", pointer: "/catalog",
+          file: configuration.file))
+    }
+  }
+
+  /// Throws if the catalog would be on a file system without reliable locks.
+  func checkFileSystem() throws {
+    let folder = try Descriptor.openFolder(layout.catalogFolder)
+    guard let network = try folder.fileSystem().networkName else { return }
+    throw IngestError(
+      .notALibrary,
+      "“\(layout.catalogFolder.printable)” is on \(network), where SQLite's locks can't be "
+        + "trusted: set \"catalog\" in \(configuration.file.printable) to a folder on a local disk.",
+      path: layout.catalogFolder)
+  }
+
+  /// Plans the stages, with the plugins that are found now.
+  package func plan() throws -> StagePlan {
+    try StagePlan(
+      configuration, finder: PluginFinder(configured: configuration.plugins),
+      recorded: recordedStages)
+  }
+
+  /// The stages recorded in the library; none if there is no library yet.
+  private func recordedStages() throws -> [StageDefinition] {
+    do throws(CatalogError) {
+      return try Catalog.stages(of: layout.catalog)
+    } catch let error where error.code == .missing {
+      return []
+    }
+  }
+
+  /// Why there is no space for stages' output, as a sentence; `nil` while the reserve is free.
+  func shortage() -> String? {
+    let reserve = reserve()
+    for folder in folders {
+      // A disk that can't be queried is queried again with the next jobs.
+      guard let free = try? Descriptor.openFolder(folder).fileSystem().freeBytes, free < reserve
+      else { continue }
+      return "Only \(ByteSize(bytes: free)) are free on the file system of "
+        + "“\(folder.printable)”, and \(ByteSize(bytes: reserve)) are kept in reserve: make room, "
+        + "or set a smaller \"reserve\"."
+    }
+    return nil
+  }
+
+  /// The space that copies and stages leave free, in bytes.
+  func reserve() -> Int {
+    // If the total size is unknown, use the larger bound.
+    Self.reserve(
+      configuration,
+      diskSize: (try? Descriptor.openFolder(layout.root).fileSystem().totalBytes) ?? .max)
+  }
+
+  /// The space to leave free on a disk of some size, both in bytes.
+  package static func reserve(
+    _ configuration: PipelineConfiguration?, diskSize: @autoclosure () -> Int
+  ) -> Int {
+    configuration?.reserve?.bytes ?? min(256 << 20, diskSize() / 100)
+  }
+}
+
+extension LibrarySetup {
+  /// Combines what is known of a path with what is there now.
+  ///
+  /// - Parameters:
+  ///   - path: an absolute path with symbolic links in its folders resolved, unless it is known.
+  ///   - typed: the same path as it was typed: a source's configured path may contain links.
+  ///   - known: the path's record in the catalog.
+  package func explanation(
+    of path: BytePath, typed: BytePath? = nil, known: Sighting? = nil
+  ) -> PathExplanation {
+    let home = typed.flatMap(home) ?? home(of: path)
+    let found = PathOnDisk(
+      home.map { $0.source.path.appending($0.path) } ?? path, home: home,
+      // The configured catalog folder may contain other files, but no run scans them.
+      library: folders)
+    return PathExplanation(known: known, found: found, source: home?.source)
+  }
+
+  /// The configured source that contains a path.
+  private func home(of path: BytePath) -> (source: SourceConfiguration, path: BytePath)? {
+    configuration.sources.lazy
+      .compactMap { source in path.relative(to: source.path).map { (source, $0) } }.first
+  }
+}

@@ -1,0 +1,138 @@
+package import Catalog
+package import Ingest
+package import PipelineModel
+package import Query
+
+/// Finds assets by a filter, in an order.
+package struct AssetSearch {
+  package var filter: Filter
+  /// The order; the key is always the last criterion.
+  package var order: [SortCriterion] = []
+  /// The asset after which to begin.
+  package var after: AssetID?
+  package var limit: Int?
+
+  package init(_ filter: Filter) { self.filter = filter }
+
+  /// What a caller needs of each asset.
+  package enum Need: Sendable {
+    /// Its key; the values may be missing.
+    case keys
+    /// Its values, without those from metadata.
+    case values
+    /// All of its values.
+    case metadata
+  }
+
+  /// Whether it finds every asset, oldest import first.
+  package var isEverything: Bool {
+    filter == .everything && order.isEmpty && after == nil && limit == nil
+  }
+
+  /// Calls a body for each asset found.
+  ///
+  /// Without an order it holds one page of assets in memory, otherwise the keys of all assets found
+  /// with the values that they are sorted by.
+  ///
+  /// - Parameters:
+  ///   - damage: what `verify` found, by asset.
+  ///   - need: what the body needs.
+  /// - Throws: `SessionError` of code `noAsset` if there is no asset to begin after.
+  package func run(
+    in catalog: CatalogReader, damage: [AssetID: [DamageList.Entry]], need: Need,
+    _ body: (AssetID, AssetValues?) throws -> Void
+  ) throws {
+    if limit == 0 { return }
+    let asksForMetadata = filter.asksForMetadata || order.contains { $0.field.isMetadata }
+    if order.isEmpty {
+      return try runInKeyOrder(
+        catalog, damage, withMetadata: need == .metadata || asksForMetadata, body)
+    }
+    for id in try sorted(in: catalog, damage, withMetadata: asksForMetadata) {
+      if need == .keys {
+        try body(id, nil)
+        continue
+      }
+      // One that was removed meanwhile is left out.
+      guard let values = try catalog.assetValues(id) else { continue }
+      try body(id, values.damaged(by: damage[id]))
+    }
+  }
+
+  private func runInKeyOrder(
+    _ catalog: CatalogReader, _ damage: [AssetID: [DamageList.Entry]], withMetadata: Bool,
+    _ body: (AssetID, AssetValues) throws -> Void
+  ) throws {
+    var count = 0
+    do {
+      try each(in: catalog, after: after, damage, withMetadata: withMetadata) { id, values in
+        try body(id, values)
+        count += 1
+        if count == limit { throw Enough() }
+      }
+    } catch is Enough {}
+  }
+
+  /// The end of a list that is as long as it may be.
+  private struct Enough: Error {}
+
+  private func sorted(
+    in catalog: CatalogReader, _ damage: [AssetID: [DamageList.Entry]], withMetadata: Bool
+  ) throws -> [AssetID] {
+    var start: (id: AssetID, keys: [SortValue])?
+    if let after {
+      guard let values = try catalog.assetValues(after) else {
+        throw SessionError(
+          .noAsset, "There is no asset \(after) any more to go on after; begin anew.")
+      }
+      start = (after, order.map { $0.value(of: values) })
+    }
+    var found: [(id: AssetID, keys: [SortValue])] = []
+    func trim(to most: Int) {
+      found.sort(by: precedes)
+      found.removeLast(max(0, found.count - most))
+    }
+    try each(in: catalog, after: nil, damage, withMetadata: withMetadata) { id, values in
+      let entry = (id, order.map { $0.value(of: values) })
+      if let start, !precedes(start, entry) { return }
+      found.append(entry)
+      // A first page costs no more memory than some pages.
+      if let limit, found.count - limit > max(limit, 1024) { trim(to: limit) }
+    }
+    trim(to: limit ?? .max)
+    return found.map(\.id)
+  }
+
+  private func each(
+    in catalog: CatalogReader, after: AssetID?, _ damage: [AssetID: [DamageList.Entry]],
+    withMetadata: Bool, _ body: (AssetID, AssetValues) throws -> Void
+  ) throws {
+    try catalog.assetValues(after: after, withMetadata: withMetadata) { id, values in
+      let values = values.damaged(by: damage[id])
+      if filter.holds(for: values) { try body(id, values) }
+    }
+  }
+
+  private func precedes(
+    _ left: (id: AssetID, keys: [SortValue]), _ right: (id: AssetID, keys: [SortValue])
+  ) -> Bool {
+    for (index, criterion) in order.enumerated() {
+      let (a, b) = (left.keys[index], right.keys[index])
+      if a == b { continue }
+      // Assets without a value come last in either direction.
+      if a == .none || b == .none { return b == .none }
+      return criterion.isDescending ? b < a : a < b
+    }
+    return left.id < right.id
+  }
+}
+
+extension AssetValues {
+  /// The values with what `verify` found.
+  fileprivate func damaged(by entries: [DamageList.Entry]?) -> AssetValues {
+    guard entries != nil else { return self }
+    var values = self
+    values.flags.insert(.damaged)
+    return values
+  }
+}

@@ -1,0 +1,129 @@
+import Catalog
+package import Configuration
+import Engine
+import Files
+import Glibc
+package import Ingest
+import PipelineModel
+
+/// One execution of `run` or `import`: imports files and runs all ready jobs concurrently.
+package struct RunSession {
+  private let session: WorkingSession
+  private let verb: String
+  private let start = ContinuousClock().now
+
+  /// - Parameter verb: the name under which the run is recorded.
+  package init(
+    _ locked: LockedLibrary, verb: String, output: any SessionOutput,
+    signals: SignalHandler = .shared
+  ) throws {
+    self.verb = verb
+    session = try WorkingSession(locked, output: output, signals: signals)
+  }
+
+  /// Whether some sources are missing but others were imported, so that the run did not fail.
+  private func isPartial(_ refused: [IngestError]) -> Bool {
+    let isMissing = refused.allSatisfy { $0.code == .source && $0.cause != nil }
+    return isMissing && refused.count < session.setup.configuration.sources.count
+  }
+
+  /// Waits for the stages and for pending requests.
+  private func drain(_ engine: Engine, _ control: ControlSocket, _ handler: RequestHandler) throws {
+    var failure: (any Error)?
+    var silence = SilenceNotice()
+    repeat {
+      try engine.drain {
+        silence.look(session.report, engine)
+        do { try control.serve(handler) } catch { failure = error }
+        return failure != nil || session.signals.isStopRequested
+      }
+      if let failure { throw failure }
+      if control.isBusy { usleep(10_000) }
+    } while control.isBusy && !session.signals.isStopRequested
+  }
+
+  /// Runs `importing` while the stages run, then waits for the stages.
+  ///
+  /// Requests of other processes are served meanwhile, between batches of files.
+  ///
+  /// - Parameter importing: imports files, given the sources; returns errors for refused ones.
+  package func run(
+    _ importing: (Ingest, [SourceConfiguration]) throws -> [IngestError]
+  ) throws -> RunResult {
+    let library = session.library
+    let engine = session.engine
+    let report = session.report
+    let signals = session.signals
+    let run = library.ids.next()
+    library.run = run
+    try library.catalog.beginRun(RunRecord(id: run, verb: verb, startedAt: .now))
+    let control = try ControlSocket(in: session.library.folder) {}
+    defer { control.close() }
+    let handler = RequestHandler(session)
+    let backlog = try library.catalog.backlog().values.reduce(0) { sum, states in
+      sum + states[.ready, default: 0] + states[.waiting, default: 0]
+    }
+    let endProgress = report.output.show(
+      .run(stages: session.plan.stages.count, backlog: backlog), of: report)
+    defer { endProgress() }
+    try RenditionRelocation(engine: engine, plan: session.plan)
+      .run(settings: library.catalog) { signals.isStopRequested }
+    report.listen { engine.wake() }
+    engine.wake()
+    var refused: [IngestError] = []
+    do {
+      let interleaved = InterleavedWork(isDue: { control.hasRequests }) {
+        try control.serve(handler)
+      }
+      let ingest = Ingest(into: library, report: report, interleaved: interleaved) {
+        signals.isStopRequested
+      }
+      refused = try importing(ingest, session.setup.configuration.sources)
+      try drain(engine, control, handler)
+    } catch {
+      engine.stop(deadline: ContinuousClock().now + .seconds(8))
+      engine.close()
+      throw error
+    }
+    control.close()
+    report.forget()
+    if signals.isStopRequested { engine.stop(deadline: ContinuousClock().now + .seconds(8)) }
+    engine.close()
+    try library.catalog.endRun(run, counters: report.counts.counters, at: .now)
+    try library.close()
+    return RunResult(
+      run: run, counts: report.counts, took: ContinuousClock().now - start, refused: refused,
+      isPartial: isPartial(refused))
+  }
+}
+
+/// Says what a session waits for after a long silence.
+struct SilenceNotice {
+  /// How long a silence may last.
+  static let patience = Duration.seconds(30)
+
+  private var toldAt: ContinuousClock.Instant
+
+  init(at start: ContinuousClock.Instant = ContinuousClock().now) { toldAt = start }
+
+  /// Shows the notice if it is due.
+  mutating func look(_ report: RunReport, _ engine: Engine) {
+    let now = ContinuousClock().now
+    if let text = text(at: now, lastEvent: report.lastEventAt, waitingFor: engine.longestJob) {
+      report.output.waiting(text)
+    }
+  }
+
+  /// The notice; `nil` if it is not due.
+  mutating func text(
+    at now: ContinuousClock.Instant, lastEvent: ContinuousClock.Instant?,
+    waitingFor job: RunningJob?
+  ) -> String? {
+    let last = max(lastEvent ?? toldAt, toldAt)
+    guard now - last >= Self.patience, let job, now - job.since >= Self.patience else { return nil }
+    toldAt = now
+    let seconds = (now - job.since).components.seconds
+    return "Waiting for the stage “\(job.stage)” on “\(job.name.printable)”, which has taken "
+      + "\(seconds) s and may take \(job.limit)."
+  }
+}

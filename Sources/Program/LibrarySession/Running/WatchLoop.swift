@@ -1,0 +1,87 @@
+import Files
+import Glibc
+package import Ingest
+package import PipelineModel
+
+/// `watch` until a signal: session after session, as the configuration changes, other processes
+/// need the library, and the disk fills up.
+package struct WatchLoop {
+  private let output: any SessionOutput
+  private let signals: SignalHandler
+  private let service: ServiceManager
+  private let wakeup: Wakeup
+
+  /// - Parameter wakeup: woken when a signal arrives.
+  package init(
+    output: any SessionOutput, signals: SignalHandler = .shared, service: ServiceManager,
+    wakeup: Wakeup
+  ) {
+    self.output = output
+    self.signals = signals
+    self.service = service
+    self.wakeup = wakeup
+  }
+
+  /// Takes the library's lock, waiting as long as `wait`, and watches.
+  package func run(_ library: ConfiguredLibrary, wait: TimeSpan) throws {
+    var end = WatchSession.Outcome.reload(try library.lock(wait: wait, signals: signals))
+    Heartbeat.shared.begin(service)
+    repeat {
+      let next: LockedLibrary
+      switch end {
+      case .signal: return
+      case .reload(let locked): next = locked
+      case .letGo(let library):
+        guard let locked = try regain(library) else { return }
+        next = locked
+      }
+      // Drop the reference: releasing the library requires that nothing keeps its lock.
+      end = .signal
+      do {
+        end = try WatchSession(
+          next, output: output, signals: signals, service: service, wakeup: wakeup
+        ).run()
+      } catch let error where FullDisk.isCause(of: error) {
+        output.survived(error)
+        guard waitForSpace(next.library.setup) else { return }
+        end = .reload(next)
+      }
+    } while !signals.isStopRequested
+  }
+
+  /// Waits until the library is free again, or a signal comes.
+  private func regain(_ library: ConfiguredLibrary) throws -> LockedLibrary? {
+    // Give the requesting process time to take the lock.
+    let start = ContinuousClock().now + .seconds(1)
+    while pause() {
+      if ContinuousClock().now > start, let locked = try library.attemptLock() { return locked }
+    }
+    return nil
+  }
+
+  /// Waits until the reserve is free again.
+  ///
+  /// - Returns: `false` if the user asked to stop.
+  private func waitForSpace(_ setup: LibrarySetup) -> Bool {
+    repeat {
+      for _ in 0..<50 where !pause() { return false }
+    } while !hasRoom(setup)
+    return true
+  }
+
+  /// Waits for a tenth of a second; returns `false` after a signal.
+  private func pause() -> Bool {
+    if signals.isStopRequested { return false }
+    Heartbeat.shared.beat()
+    usleep(100_000)
+    return true
+  }
+
+  private func hasRoom(_ setup: LibrarySetup) -> Bool {
+    setup.folders.allSatisfy { folder in
+      // If a disk can't be queried, try again later.
+      guard let facts = try? Descriptor.openFolder(folder).fileSystem() else { return false }
+      return facts.freeBytes > setup.reserve()
+    }
+  }
+}

@@ -1,0 +1,220 @@
+import Catalog
+import Configuration
+import Engine
+import Glibc
+import Ingest
+import PipelineModel
+import Synchronization
+
+/// `watch` with one configuration: imports files and runs jobs until a signal or a
+/// new configuration.
+final class WatchSession {
+  private let locked: LockedLibrary
+  private let session: WorkingSession
+  private let signals: SignalHandler
+  private let service: ServiceManager
+  private let wakeup: Wakeup
+  private let runs: WatchRuns
+  private let recheck: PluginRecheck
+  private let stopFlag = StopFlag()
+  /// How the session is to end.
+  private var outcome = Outcome.signal
+  private var lastStatus = ""
+
+  /// How long jobs may take to finish.
+  private static let patience = Duration.seconds(8)
+
+  init(
+    _ locked: LockedLibrary, output: any SessionOutput, signals: SignalHandler,
+    service: ServiceManager, wakeup: Wakeup
+  ) throws {
+    self.locked = locked
+    self.signals = signals
+    self.service = service
+    self.wakeup = wakeup
+    session = try WorkingSession(locked, output: output, signals: signals)
+    runs = WatchRuns(library: session.library, report: session.report)
+    recheck = PluginRecheck(session.plan, session.setup.configuration, wakeup: wakeup)
+  }
+
+  enum Outcome {
+    case signal
+    /// Continue with a new configuration.
+    case reload(LockedLibrary)
+    /// Release the library briefly for another process.
+    case letGo(ConfiguredLibrary)
+  }
+
+  func run() throws -> Outcome {
+    let engine = session.engine
+    let (signals, wakeup) = (signals, wakeup)
+    let control = try ControlSocket(in: session.library.folder) { wakeup.wake() }
+    defer {
+      control.close()
+      // Break the retain cycle between the engine and the report.
+      session.report.forget()
+    }
+    session.report.listen(onCommit: { engine.wake() }, onFailure: { wakeup.wake() })
+    do {
+      try RenditionRelocation(engine: engine, plan: session.plan)
+        .run(settings: session.library.catalog) {
+          Heartbeat.shared.beat()
+          return signals.isStopRequested
+        }
+      engine.warmUp()
+      try beginWithBacklog()
+      try watch(control)
+    } catch {
+      control.close()
+      stopEngine(isComingBack: true)
+      // Clean-up: opening the library again recovers what could not be recorded.
+      try? session.library.close()
+      throw error
+    }
+    let isComingBack = if case .signal = outcome { false } else { true }
+    // First answer processes that wait for the jobs of an import.
+    let end = ContinuousClock().now + Self.patience
+    while isComingBack, control.isBusy, ContinuousClock().now < end { usleep(10_000) }
+    if !isComingBack { service.stopping() }
+    control.close()
+    stopEngine(isComingBack: isComingBack)
+    try runs.end()
+    try session.library.close()
+    return outcome
+  }
+
+  private func watch(_ control: ControlSocket) throws {
+    let configuration = session.setup.configuration
+    let (signals, stopFlag) = (signals, stopFlag)
+    let handler = RequestHandler(session) { [unowned self] in
+      // A new configuration comes first: the other process asks again.
+      if case .signal = outcome { outcome = .letGo(locked.library) }
+      stopFlag.isDue.store(true, ordering: .relaxed)
+    }
+    let watch = SourceWatcher(
+      configuration.sources, rescan: configuration.rescan.duration, library: session.library,
+      report: runs, wakeup: wakeup,
+      hooks: .init(
+        isStopped: {
+          Heartbeat.shared.beat()
+          return signals.isStopRequested || stopFlag.isDue.load(ordering: .relaxed)
+        },
+        interleaved: InterleavedWork(isDue: { control.hasRequests }) {
+          try control.serve(handler)
+        },
+        tick: { [unowned self] in try tick() }))
+    try watch.begin()
+    service.ready()
+    counts = { watch.counts }
+    let endProgress = session.report.output.show(.watch, of: session.report)
+    defer {
+      endProgress()
+      counts = nil
+    }
+    try watch.run()
+  }
+
+  /// Begins a run if jobs are already due.
+  private func beginWithBacklog() throws {
+    let ready = try session.library.catalog.backlog().values.reduce(0) { sum, states in
+      sum + states[.ready, default: 0]
+    }
+    if ready > 0 { try runs.begin() }
+    session.engine.wake()
+  }
+
+  private func stopEngine(isComingBack: Bool) {
+    session.engine.stop(deadline: ContinuousClock().now + Self.patience)
+    // Workers still busy have exceeded their time.
+    session.engine.close()
+    // Before continuing with another configuration, nothing may use this catalog any more.
+    while isComingBack, session.engine.activity != .idle, !signals.isStopRequested {
+      Heartbeat.shared.beat()
+      session.engine.stop(deadline: ContinuousClock().now + .seconds(1))
+    }
+  }
+
+  /// Whether to end this session.
+  private final class StopFlag: Sendable {
+    let isDue = Atomic(false)
+  }
+
+  // MARK: Each round
+
+  private func tick() throws -> ContinuousClock.Instant {
+    if let failure = session.engine.failure { throw failure }
+    if signals.consumeReload() || recheck.consumeMended() { reload() }
+    let now = ContinuousClock().now
+    var moment = now + .seconds(3600)
+    if let end = try runs.tick() { moment = min(moment, end) }
+    if retryAt <= now {
+      // Stages held by environment failures are retried after a while.
+      session.engine.releaseHeldStages()
+      session.engine.wake()
+      recheck.begin()
+      retryAt = now + session.setup.configuration.rescan.duration
+    }
+    moment = min(moment, retryAt)
+    if let due = try beginRetries() { moment = min(moment, now + due) }
+    silence.look(session.report, session.engine)
+    if session.engine.activity != .idle { moment = min(moment, now + SilenceNotice.patience) }
+    Heartbeat.shared.beat()
+    if let next = Heartbeat.shared.next { moment = min(moment, next) }
+    tellStatus()
+    return moment
+  }
+
+  /// Starts the jobs whose next attempt is due.
+  ///
+  /// - Returns: how long until the next one is.
+  private func beginRetries() throws -> Duration? {
+    let (time, catalog) = (Timestamp.now, session.library.catalog)
+    if let due = try catalog.nextDue(after: retriesBegunAt), due <= time { session.engine.wake() }
+    retriesBegunAt = time
+    return try catalog.nextDue(after: time).map {
+      .microseconds($0.microseconds - time.microseconds)
+    }
+  }
+
+  private var retryAt = ContinuousClock().now
+  /// Until when jobs that became due were started.
+  private var retriesBegunAt = Timestamp.now
+  private var silence = SilenceNotice()
+  /// The numbers of sources watched, polled and away; `nil` before the watch begins.
+  private var counts: (() -> (watched: Int, polled: Int, away: Int))?
+
+  private func tellStatus() {
+    guard let counts = counts?() else { return }
+    var parts = ["Watching \(counted(counts.watched, "source"))"]
+    if counts.polled > 0 { parts.append("polling \(counts.polled)") }
+    if counts.away > 0 { parts.append("\(counts.away) missing") }
+    let files = session.report.counts
+    if runs.isOpen { parts.append("\(files[.imported]) imported in this run") }
+    let status = parts.joined(separator: ", ")
+    if status == lastStatus { return }
+    lastStatus = status
+    service.status(status)
+  }
+
+  // MARK: Another configuration
+
+  /// Reloads the configuration; keeps the old one if the new one is not usable.
+  private func reload() {
+    service.reloading()
+    do {
+      let library = try ConfiguredLibrary(locked.library.search, makesLibrary: false)
+      let (old, new) = (session.setup.layout, library.setup.layout)
+      guard old.root == new.root, old.catalogFolder == new.catalogFolder else {
+        throw SessionError(
+          .otherLibrary,
+          "The configuration now names another library or catalog; that requires a restart.")
+      }
+      outcome = .reload(LockedLibrary(library: library, lock: locked.lock))
+      stopFlag.isDue.store(true, ordering: .relaxed)
+    } catch {
+      session.report.output.survived(error)
+      session.report.output.message("The old configuration stays in use.")
+      service.ready()
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import Catalog
+import LibrarySession
+import PipelineModel
+import Query
+
+/// Options of verbs that take a query.
+extension Option {
+  static let sort = Option(
+    name: "--sort", value: "FIELD,…", help: "sort by fields, e.g. -taken,name; - is descending")
+  static let limit = Option(name: "--limit", value: "COUNT", help: "list at most so many")
+  static let after = Option(
+    name: "--after", value: "ID", help: "go on after this asset, with the same query and order")
+  static let groupBy = Option(
+    name: "--group-by", value: "FIELD",
+    help: "count by day, month, year, folder, camera, lens, tag, type, …")
+  static let fields = Option(
+    name: "--fields", value: "FIELD,…", help: "print these, e.g. id,name,taken,tag,state")
+  static let format = Option(
+    name: "--format", value: "FORMAT", help: "lines, table, json, csv or tsv")
+}
+
+extension Context {
+  /// The search that the operands and options ask for.
+  func assetSearch() throws -> AssetSearch {
+    let words = try arguments.operands.map { operand throws(UsageError) in
+      guard let word = operand.utf8 else {
+        throw UsageError("“\(operand.printable)” is not UTF-8.", verb: arguments.verb)
+      }
+      return word
+    }
+    var search = AssetSearch(try Filter(words: words))
+    if let text = arguments.value(.sort) { search.order = try SortCriterion.all(in: text) }
+    search.limit = try count(.limit)
+    if let text = arguments.path(.after) {
+      search.after = try AssetID(text.description) ?? reading { try $0.asset(text).id }
+    }
+    return search
+  }
+
+  /// How to group, if that was asked for.
+  func grouping() throws(UsageError) -> Grouping? {
+    guard let text = arguments.value(.groupBy) else { return nil }
+    guard let grouping = Grouping(text) else {
+      throw .unknownValue(text, of: .groupBy, known: Grouping.names, verb: arguments.verb)
+    }
+    for option in [Option.sort, .limit, .after, .fields, .format]
+    where arguments.path(option) != nil {
+      throw UsageError(
+        "\(option.name) is for lists of assets, and --group-by counts them.",
+        verb: arguments.verb)
+    }
+    return grouping
+  }
+
+  private func count(_ option: Option) throws(UsageError) -> Int? {
+    guard let text = arguments.value(option) else { return nil }
+    guard let count = Int(text), count >= 0 else {
+      throw UsageError("\(option.name) needs a number, not “\(text)”.", verb: arguments.verb)
+    }
+    return count
+  }
+}

@@ -1,0 +1,82 @@
+import Catalog
+import Files
+import LibrarySession
+import PipelineModel
+
+/// What a verb runs with: its arguments, the environment and the console.
+struct Context {
+  let arguments: Arguments
+  let environment: [String: BytePath]
+  let workingFolder: BytePath
+  let console: Console
+
+  /// The absolute path of a path from the command line.
+  func path(_ typed: BytePath) -> BytePath {
+    FileSystem.absolutePath(of: typed, in: workingFolder)
+  }
+
+  /// Returns a required operand.
+  func operand(_ index: Int, _ name: String) throws(UsageError) -> BytePath {
+    guard arguments.operands.indices.contains(index) else {
+      throw UsageError("\(name) is missing.", verb: arguments.verb)
+    }
+    return arguments.operands[index]
+  }
+
+  func expectOperands(atMost count: Int) throws(UsageError) {
+    guard arguments.operands.count > count else { return }
+    throw UsageError(
+      "“\(arguments.operands[count].printable)” is one argument too many.", verb: arguments.verb)
+  }
+
+  /// Where to look for the configuration.
+  var search: ConfigurationSearch {
+    ConfigurationSearch(
+      file: arguments.path(.config), environment: environment, workingFolder: workingFolder)
+  }
+
+  /// Opens the library for reading, and closes it again: the last connection to close checkpoints
+  /// the catalog's log, so a change that follows must be the last.
+  func reading<Result>(_ body: (ReadingSession) throws -> Result) throws -> Result {
+    let session = try ReadingSession(search)
+    let result = try body(session)
+    // Clean-up: whoever closes the catalog next checkpoints it, too.
+    try? session.catalog.close()
+    return result
+  }
+
+  /// Performs a request here, or has the process that holds the library perform it.
+  func perform(_ request: LibraryRequest) throws -> RequestResult {
+    let library = try ConfiguredLibrary(search, makesLibrary: false)
+    return try LibraryAccess(library, wait: wait().duration)
+      .perform(request, output: SessionPrinter(console))
+  }
+
+  /// Confirms that items may be deleted for good: on a terminal it always asks; elsewhere a small
+  /// number needs no confirmation, and more needs `--yes`.
+  ///
+  /// - Throws: `UsageError` off a terminal if there are too many items.
+  func mayRemove(_ count: Int, _ question: String) throws(UsageError) -> Bool {
+    let unasked = 20
+    guard count > 0, !arguments.has(.yes) else { return true }
+    if console.canAsk { return console.ask(question) { SignalHandler.shared.isStopRequested } }
+    guard count > unasked else { return true }
+    throw UsageError(
+      "\(question) This can't be undone and affects more than \(unasked): add --yes.",
+      verb: arguments.verb)
+  }
+
+  func wait() throws(UsageError) -> TimeSpan {
+    try duration(.wait) ?? TimeSpan(milliseconds: 0)
+  }
+
+  /// The value of a duration option, or `nil` if it was not given.
+  func duration(_ option: Option) throws(UsageError) -> TimeSpan? {
+    guard let text = arguments.value(option) else { return nil }
+    guard let span = TimeSpan(text) else {
+      throw UsageError(
+        "“\(text)” is not a duration; write for example 500ms, 30s or 5m.", verb: arguments.verb)
+    }
+    return span
+  }
+}

@@ -1,0 +1,65 @@
+import Catalog
+import Ingest
+import LibrarySession
+import PipelineModel
+import Query
+
+/// `pipeline count`: counts the assets that a query finds.
+enum CountVerb: Verb {
+  static let name = "count"
+  static let summary = "Count assets: all, or those that a query finds"
+  static let operands = "[QUERY]"
+  static let takesQuery = true
+  static let options = [Option.groupBy]
+  static let examples = [
+    ("pipeline count", "all assets"),
+    ("pipeline count type:raw -is:trashed", "raw files outside the trash"),
+    ("pipeline count --group-by month", "by the month in which they were taken"),
+  ]
+
+  static func run(_ context: Context) throws -> ExitCode {
+    let search = try context.assetSearch()
+    if let grouping = try context.grouping() { return try group(search, by: grouping, context) }
+    let session = try ReadingSession(context.search)
+    var count = 0
+    if search.isEverything {
+      count = try session.catalog.assetCount()
+    } else {
+      try search.run(
+        in: session.catalog, damage: session.damage(), need: .keys
+      ) { _, _ in count += 1 }
+    }
+    if context.console.isJSON {
+      context.console.event("count", ["assets": .integer(count)])
+    } else {
+      context.console.result("\(count)")
+    }
+    return .success
+  }
+
+  /// Prints how many assets have each value.
+  static func group(
+    _ search: AssetSearch, by grouping: Grouping, _ context: Context
+  ) throws -> ExitCode {
+    let session = try ReadingSession(context.search)
+    var counts: [String?: Int] = [:]
+    try search.run(
+      in: session.catalog, damage: session.damage(),
+      need: grouping.isByMetadata ? .metadata : .values
+    ) { _, values in
+      for key in values.map(grouping.keys) ?? [] { counts[key, default: 0] += 1 }
+    }
+    let groups = grouping.sorted(counts)
+    for (key, count) in groups {
+      try context.console.expectReader()
+      if context.console.isJSON {
+        context.console.event(
+          "group", [grouping.name: JSONMembers.text(key), "assets": .integer(count)])
+      } else {
+        context.console.result("\(count)\t\(key?.printable ?? "-")")
+      }
+    }
+    context.console.total(counted(groups.count, "group"))
+    return .success
+  }
+}

@@ -1,0 +1,62 @@
+import Catalog
+import Ingest
+import LibrarySession
+import PipelineModel
+import Query
+
+/// `pipeline list`: lists the assets that a query finds.
+enum ListVerb: Verb {
+  static let name = "list"
+  static let summary = "List assets: all, oldest import first, or those that a query finds"
+  static let operands = "[QUERY]"
+  static let takesQuery = true
+  static let options = [
+    Option.sort, .limit, .after, .groupBy, .fields, .format,
+  ]
+  static let examples = [
+    ("pipeline list", "a line for each"),
+    ("pipeline list camera:fuji taken:2024-05", "what a camera took in a month; see help query"),
+    ("pipeline list --sort -taken --limit 50", "the latest pictures"),
+    ("pipeline list --group-by camera", "how many pictures each camera took"),
+    ("pipeline list --fields name,taken,tag --format csv", "for a spreadsheet"),
+    ("pipeline list --json | jq -r .name", "their names"),
+  ]
+
+  static func run(_ context: Context) throws -> ExitCode {
+    let search = try context.assetSearch()
+    if let grouping = try context.grouping() {
+      return try CountVerb.group(search, by: grouping, context)
+    }
+    let output = try AssetOutput(context)
+    let session = try ReadingSession(context.search)
+    let damage = try session.damage()
+    var count = 0
+    if search.isEverything, output.isWholeLines {
+      try session.catalog.assets { asset in
+        try context.console.expectReader()
+        output.print(asset, damage[asset.id] ?? [])
+        count += 1
+      }
+      context.console.total(counted(count, "asset"))
+      return .success
+    }
+    if search.isEverything, output.isWholeJSON {
+      try session.catalog.assetLines { id, line in
+        try context.console.expectReader()
+        if let line, damage[id] == nil, context.console.event(line: line) { return }
+        try output.print(id, nil, damage[id] ?? [], session.catalog)
+      }
+      return .success
+    }
+    output.begin()
+    try search.run(
+      in: session.catalog, damage: damage, need: output.need
+    ) { id, values in
+      try context.console.expectReader()
+      try output.print(id, values, damage[id] ?? [], session.catalog)
+      count += 1
+    }
+    context.console.total(counted(count, "asset"))
+    return .success
+  }
+}

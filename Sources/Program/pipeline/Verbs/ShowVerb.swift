@@ -1,0 +1,78 @@
+import Catalog
+import Ingest
+import LibrarySession
+import PipelineModel
+
+/// `pipeline show`: prints everything known about one asset.
+enum ShowVerb: Verb {
+  static let name = "show"
+  static let summary = "Show one asset with its paths, jobs, facts and renditions"
+  static let operands = "ID"
+  static let examples = [
+    ("pipeline show 0197a2c4", "by the beginning of its ID"),
+    ("pipeline show --json 3f9c", "as JSON, by the end of its ID"),
+  ]
+
+  /// The most characters of a fact shown without `--json`.
+  private static let longestFact = 500
+
+  static func run(_ context: Context) throws -> ExitCode {
+    try context.expectOperands(atMost: 1)
+    let text = try context.operand(0, "ID")
+    let session = try ReadingSession(context.search)
+    let asset = try session.asset(text)
+    let damage = try session.damage()[asset.id] ?? []
+    let sightings = try session.catalog.sightings(of: asset.id)
+    let jobs = try session.catalog.jobs(of: asset.id)
+    let facts = Dictionary(
+      jobs.compactMap { job in job.facts.map { (job.stage, $0) } }, uniquingKeysWith: { $1 })
+    guard context.console.isJSON else {
+      describe(asset, damage, sightings, jobs, facts, context.console)
+      return .success
+    }
+    var members = JSONMembers.asset(asset, damage: damage)
+    members["sightings"] = .array(sightings.map { .object(JSONMembers.sighting($0)) })
+    members["jobs"] = .array(jobs.map { .object(JSONMembers.job($0)) })
+    members["facts"] = .object(facts)
+    context.console.event("asset", members)
+    return .success
+  }
+
+  private static func describe(
+    _ asset: AssetRecord, _ damage: [DamageList.Entry], _ sightings: [Sighting],
+    _ jobs: [JobRecord], _ facts: [String: JSONValue], _ console: Console
+  ) {
+    console.result("\(asset.name.printable)")
+    console.result("  id        \(asset.id)")
+    console.result("  sha-256   \(asset.digest)")
+    console.result("  size      \(ByteSize(bytes: asset.size)) (\(asset.size) bytes)")
+    console.result("  imported  \(asset.importedAt.rfc3339)")
+    console.result("  state     \(asset.state.rawValue)")
+    for entry in damage {
+      console.result(
+        "  damage    \(entry.kind.rawValue), found \(entry.foundAt.rfc3339): \(entry.message)")
+    }
+    for sighting in sightings {
+      let path = sighting.source.appending(sighting.path).printable
+      console.result("  path      \(path) (\(sighting.state.rawValue))")
+    }
+    for job in jobs {
+      let reason = job.reason.map { ": \($0)" } ?? ""
+      console.result("  job       \(job.stage) \(job.state.rawValue)\(reason)")
+    }
+    for rendition in asset.renditions {
+      let stale = rendition.isStale ? ", stale" : ""
+      let damaged = rendition.from == "damaged" ? ", of a damaged picture" : ""
+      console.result(
+        "  rendition \(rendition.stage)/\(rendition.name) \(rendition.width)x\(rendition.height) "
+          + "\(rendition.mediaType) \(ByteSize(bytes: rendition.bytes))\(damaged)\(stale)")
+    }
+    for (stage, value) in facts.sorted(by: { $0.key < $1.key }) {
+      for (name, fact) in (value.object ?? [:]).sorted(by: { $0.key < $1.key }) {
+        // Decoded from JSON, so it can be encoded.
+        let text = ((try? JSONText.encode(fact)) ?? "").shortened(to: longestFact)
+        console.result("  fact      \(stage).\(name.shortened(to: longestFact)) \(text)")
+      }
+    }
+  }
+}

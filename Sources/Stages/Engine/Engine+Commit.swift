@@ -1,0 +1,146 @@
+import Catalog
+import Configuration
+import Files
+import PipelineModel
+import PipelinePlugin
+import Synchronization
+
+/// Commits finished jobs in groups, then reports them.
+extension Engine {
+  func commit(_ all: [FinishedJob]) throws(EngineError) {
+    let finished = try requeueGivenUp(all)
+    guard !finished.isEmpty else { return }
+    let outcomes = try store(finished)
+    let completions = zip(finished, outcomes).map { job, outcome in
+      Completion(token: job.job.token, outcome: outcome, seconds: job.seconds)
+    }
+    let unused = try inLedger(try ledger.complete(completions))
+    let withdrawn = try inLedger(try ledger.withdrawn(among: completions.map(\.token)))
+    // `verify` finds leftover files, and the next start empties `work/`.
+    for path in unused { warnIfFailing(try renditions.remove(path)) }
+    for job in finished { warnIfFailing(try work.remove(job.job.token)) }
+    // Prerequisites are done now, so dependents may be ready.
+    state.withLock { $0.jobs.forgetExhaustion() }
+    for (job, outcome) in zip(finished, outcomes) where !withdrawn.contains(job.job.token) {
+      tell(job, outcome)
+    }
+    try holdStages(after: finished.filter { !withdrawn.contains($0.job.token) })
+  }
+
+  /// Returns cancelled jobs to the ready state, as if they had never started.
+  ///
+  /// - Returns: the other jobs.
+  private func requeueGivenUp(_ finished: [FinishedJob]) throws(EngineError) -> [FinishedJob] {
+    var tokens: [AttemptToken] = []
+    var others: [FinishedJob] = []
+    for job in finished {
+      if case .givenUp = job.result { tokens.append(job.job.token) } else { others.append(job) }
+    }
+    guard !tokens.isEmpty else { return finished }
+    try inLedger(try ledger.requeue(tokens))
+    for token in tokens { warnIfFailing(try work.remove(token)) }
+    return others
+  }
+
+  /// Reports a file error as a warning; nothing depends on that file.
+  private func warnIfFailing(_ body: @autoclosure () throws(FileError) -> Void) {
+    do throws(FileError) { try body() } catch { report.warning(error.message) }
+  }
+
+  private func holdStages(after finished: [FinishedJob]) throws(EngineError) {
+    for job in finished {
+      guard case .failed(let failure) = job.result, failure.class == .environment,
+        !state.withLock({ $0.jobs.stages[job.stage].isHeld })
+      else { continue }
+      try hold(job.stage, [], because: failure.reason)
+    }
+  }
+
+  private func store(_ finished: [FinishedJob]) throws(EngineError) -> [Completion.Outcome] {
+    let made = keep(finished)
+    var outcomes: [Completion.Outcome] = []
+    for (job, kept) in zip(finished, made) {
+      switch (job.result, kept) {
+      case (.done(let facts, _), .success(let renditions)):
+        outcomes.append(.done(facts: facts, renditions: renditions))
+      case (.done, .failure(let error)):
+        outcomes.append(outcome(PluginFailure(.transient, error.message), of: job))
+      case (.skipped(let reason), _):
+        outcomes.append(.skipped(reason: reason))
+      case (.failed(let failure), _):
+        outcomes.append(outcome(failure, of: job))
+      case (.givenUp, _):
+        // `requeueGivenUp` has already dealt with these.
+        continue
+      }
+    }
+    return outcomes
+  }
+
+  /// Makes a group's renditions durable together. If that fails, retries job by job to find out
+  /// which ones can't be stored.
+  private func keep(_ finished: [FinishedJob]) -> [Result<[NewRendition], FileError>] {
+    let made = finished.map { ($0.job, $0.renditions) }
+    if let stored = try? renditions.store(made) { return stored.map { .success($0) } }
+    return made.map { job in
+      Result { () throws(FileError) in try renditions.store([job]).flatMap(\.self) }
+    }
+  }
+
+  private func outcome(_ failure: PluginFailure, of job: FinishedJob) -> Completion.Outcome {
+    var retryAt: Timestamp?
+    switch failure.class {
+    case .permanent:
+      break
+    case .transient:
+      let most = stages[job.stage].plan.configuration.attempts
+      if job.job.attempt < most {
+        let delay = 30.0 * Double(1 << min(2 * (job.job.attempt - 1), 16))
+        retryAt = Timestamp.now.adding(seconds: delay)
+      }
+    case .environment:
+      // The machine is at fault, not the file: the stage waits for the next run.
+      retryAt = Timestamp.now
+    }
+    return .failed(class: failure.class.rawValue, reason: failure.reason, retryAt: retryAt)
+  }
+
+  private func tell(_ job: FinishedJob, _ outcome: Completion.Outcome) {
+    var event = JobEvent(
+      asset: job.job.asset, name: job.job.name, stage: job.job.stage, outcome: .done,
+      seconds: job.seconds)
+    switch outcome {
+    case .done:
+      break
+    case .skipped(let reason):
+      event.outcome = .skipped
+      event.reason = reason
+    case .failed(let failureClass, let reason, _):
+      event.outcome = .failed
+      event.failureClass = failureClass
+      event.reason = reason
+    }
+    report.job(event)
+  }
+}
+
+/// A job whose plugin has answered, not yet recorded in the ledger.
+struct FinishedJob: Sendable {
+  enum Result: Sendable {
+    case done(facts: JSONValue, renditions: [CollectedRendition])
+    case skipped(reason: String)
+    case failed(PluginFailure)
+    /// Cancelled because the program is ending; the job is not at fault.
+    case givenUp
+  }
+
+  let job: ClaimedJob
+  let stage: Int
+  let result: Result
+  let seconds: Double
+
+  /// The job's renditions; empty unless it is done.
+  var renditions: [CollectedRendition] {
+    if case .done(_, let renditions) = result { renditions } else { [] }
+  }
+}

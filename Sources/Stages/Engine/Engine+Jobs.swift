@@ -1,0 +1,152 @@
+import Catalog
+import Configuration
+import Dispatch
+import Files
+import Originals
+import PipelineModel
+import PipelinePlugin
+import PluginHost
+import Synchronization
+
+/// Runs jobs on their stages' queues, from admission to the plugin's answer.
+extension Engine {
+  /// Starts every admissible job; called on any queue.
+  func begin() {
+    let admitted = state.withLock { state in
+      state.finished.count < Self.mostUncommitted ? state.jobs.admit() : []
+    }
+    for (index, waiting) in admitted {
+      stages[index].queue.async { [self] in run(waiting, stage: index) }
+    }
+  }
+
+  /// The delay before a missing original is looked up a second time.
+  private static let patience = DispatchTimeInterval.seconds(2)
+
+  private func run(_ waiting: JobQueue.Waiting, stage index: Int, isSecondLook: Bool = false) {
+    let stage = stages[index]
+    let start = ContinuousClock().now
+    let name = stage.plan.name
+    let control = JobControl { [report] _, message in report.log(stage: name, message: message) }
+    guard let instance = stage.checkOut() else {
+      let failure = PluginFailure(.environment, "No instance of the plugin is free.")
+      return end(waiting, stage: index, .failed(failure), since: start)
+    }
+    do throws(FileError) {
+      let input = try originals.materialize(waiting.job.digest)
+      let output = try work.make(for: waiting.job.token)
+      let paths = (input: try MessagePath(input), output: try MessagePath(output.path))
+      let running = RunningJob(
+        stage: name, name: waiting.job.name, since: start,
+        limit: stage.plan.configuration.limits.time ?? StageLimits.standardTime)
+      state.withLock { $0.running[waiting.job.token] = (running, control) }
+      instance.process(
+        request(waiting.job, stage: stage, input: paths.input, output: paths.output), job: control
+      ) { [self] result in
+        withExtendedLifetime(paths) {}
+        stage.checkIn(instance)
+        var outcome = collect(result, from: output, stage: stage) { control.isGivenUp }
+        if case .failed = outcome, control.isGivenUp { outcome = .givenUp }
+        state.withLock { $0.running[waiting.job.token] = nil }
+        end(waiting, stage: index, outcome, since: start)
+      }
+    } catch {
+      stage.checkIn(instance)
+      if error.code == .notFound, !isSecondLook {
+        // The original may be moving back to its folder or being repaired. The ledger will know
+        // soon, or the file will be back.
+        return stage.queue.asyncAfter(deadline: .now() + Self.patience) { [self] in
+          run(waiting, stage: index, isSecondLook: true)
+        }
+      }
+      // Retrying helps in neither case. Importing the file again does, and its jobs are then
+      // retried.
+      let isLost = [.notFound, .notRegular].contains(error.code)
+      let failure = PluginFailure(isLost ? .permanent : .transient, error.message)
+      end(waiting, stage: index, .failed(failure), since: start)
+    }
+  }
+
+  private func end(
+    _ waiting: JobQueue.Waiting, stage index: Int, _ result: FinishedJob.Result,
+    since start: ContinuousClock.Instant
+  ) {
+    let took = (ContinuousClock().now - start) / .seconds(1)
+    state.withLock { state in
+      state.jobs.end(waiting, stage: index)
+      state.finished.append(
+        FinishedJob(job: waiting.job, stage: index, result: result, seconds: took))
+    }
+    begin()
+    schedulePass()
+  }
+
+  private func request(
+    _ job: ClaimedJob, stage: StageRunner, input: MessagePath, output: MessagePath
+  ) -> PluginRequest {
+    PluginRequest(
+      job: "\(job.token.rawValue)",
+      asset: .init(
+        id: job.asset, name: job.name.description, digest: job.digest, size: job.size),
+      input: input.text, output: output.text,
+      options: stage.plan.options, facts: aliased(job.facts),
+      deadline: (stage.plan.configuration.limits.time ?? StageLimits.standardTime).seconds)
+  }
+
+  /// Returns the facts with those of the identifying stage also under the plugin's own name, so
+  /// that plugins find them whatever the stage is called.
+  func aliased(_ facts: [String: JSONValue]) -> [String: JSONValue] {
+    var facts = facts
+    for stage in stages where stage.plan.configuration.plugin == StagePlan.identifier {
+      if let found = facts[stage.plan.name] { facts[StagePlan.identifier] = found }
+    }
+    return facts
+  }
+
+  private func collect(
+    _ result: PluginResult, from output: Descriptor, stage: StageRunner,
+    isStopped: @escaping () -> Bool
+  ) -> FinishedJob.Result {
+    switch result {
+    case .failed(let failure):
+      return .failed(failure.kept)
+    case .skipped(let reason):
+      return .skipped(reason: PluginFailure.kept(reason))
+    case .done(let facts, let made):
+      do throws(FileError) {
+        let collected = try made.map { rendition throws(FileError) in
+          try renditions.collect(
+            rendition, from: output, storage: stage.plan.configuration.storage,
+            isStopped: isStopped)
+        }
+        let limits = JobLimits(limits: stage.plan.configuration.limits)
+        if let refusal = limits.refusal(of: collected) { return .failed(refusal) }
+        return .done(facts: facts, renditions: collected)
+      } catch {
+        return .failed(ResultCheck.failure(becauseOf: error))
+      }
+    }
+  }
+}
+
+/// A path as text, for messages to plugins.
+///
+/// If the path is not UTF-8, the text leads through an open descriptor of its folder, and is valid
+/// in this process while this object lives. Source: proc(5).
+private struct MessagePath: Sendable {
+  /// An absolute path of the same file.
+  let text: String
+  private let folder: Descriptor?
+
+  /// - Parameter path: an absolute path whose last component the program chose itself.
+  init(_ path: BytePath) throws(FileError) {
+    if let text = path.utf8 {
+      self.text = text
+      folder = nil
+    } else {
+      let folder = try Descriptor.openFolder(path.parent)
+      text = "/proc/self/fd/\(folder.number)/\(path.lastComponent)"
+      self.folder = folder
+    }
+  }
+}

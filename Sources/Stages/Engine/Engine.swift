@@ -1,0 +1,393 @@
+package import Catalog
+import Configuration
+import Dispatch
+package import Files
+package import Originals
+import PipelineModel
+import PipelinePlugin
+import PluginHost
+import Synchronization
+
+/// Runs the stages: claims ready rows from the ledger in bounded batches, admits jobs within width
+/// and memory limits, and commits results in groups.
+///
+/// Plugins work on one concurrent queue per stage; everything that touches the ledger happens on
+/// the serial queue `pipeline.engine`. A finished job makes room for the next one at once. Its
+/// result waits for the serial queue: the results that gather during one commit form the next
+/// group.
+package final class Engine: Sendable {
+  struct State {
+    var jobs: JobQueue
+    var finished: [FinishedJob] = []
+    /// Whether a pass over the ledger is already scheduled.
+    var isPassDue = false
+    /// Whether a pass is running: the results it took are recorded nowhere else.
+    var isPassing = false
+    /// Running jobs, until their results are collected.
+    var running: [AttemptToken: (job: RunningJob, control: JobControl)] = [:]
+    var error: EngineError?
+
+    var activity: Activity {
+      if jobs.active > 0 || jobs.waiting > 0 || !finished.isEmpty || isPassDue { return .working }
+      return isPassing ? .looking : .idle
+    }
+  }
+
+  /// What the engine is doing.
+  ///
+  /// A pass claims jobs until the ledger has no ready ones left, so an idle engine has no work
+  /// until `wake`, or has been stopped.
+  package enum Activity: Sendable {
+    /// Jobs are claimed or running, results are not yet recorded, or a pass is due.
+    case working
+    /// Only a pass over the ledger is running, which has found no job so far.
+    case looking
+    /// No pass is running either: nothing happens until `wake`.
+    case idle
+  }
+
+  let ledger: any Ledger
+  let stages: [StageRunner]
+  let renditions: RenditionStore
+  let report: any EngineReport
+  let originals: any OriginalStore
+  let work: WorkFolders
+  let state: Mutex<State>
+  private let shortage: @Sendable () -> String?
+  private let serial = DispatchQueue(label: "pipeline.engine")
+  private let idle = DispatchSemaphore(value: 0)
+
+  /// The number of uncommitted results at which no more jobs start.
+  static let mostUncommitted = 256
+
+  /// Creates an engine and configures the ledger's stages; `wake` starts the work.
+  ///
+  /// - Parameters:
+  ///   - library: the library's folder, which contains `renditions/` and `work/`.
+  ///   - memoryBudget: the bytes that all running jobs may need together.
+  ///   - shortage: returns a sentence that says why there is no room for results; `nil` if there
+  ///     is.
+  ///   - isStopped: polled while the ledger applies changed stages to existing assets; `true`
+  ///     leaves the rest.
+  package init(
+    _ plan: StagePlan, ledger: any Ledger, originals: any OriginalStore, library: Descriptor,
+    memoryBudget: Int, report: any EngineReport,
+    shortage: @escaping @Sendable () -> String? = { nil }, isStopped: () -> Bool = { false }
+  ) throws(EngineError) {
+    self.ledger = ledger
+    self.shortage = shortage
+    self.originals = originals
+    self.report = report
+    renditions = RenditionStore(library: library)
+    do throws(FileError) {
+      work = try WorkFolders(in: library)
+    } catch {
+      throw EngineError(.file, error.message, cause: error)
+    }
+    let budget = WorkerMemoryBudget(most: ByteSize(bytes: memoryBudget))
+    stages = plan.stages.map { [work] in StageRunner($0, work: work.path, budget: budget) }
+    let widths = plan.stages.map(\.configuration.concurrency)
+    state = Mutex(State(jobs: JobQueue(widths: widths, memoryBudget: memoryBudget)))
+    try inLedger(try ledger.configure(plan.stages.map(\.definition), isStopped: isStopped))
+    for (index, stage) in plan.stages.enumerated() {
+      guard let fault = stage.fault else { continue }
+      state.withLock { $0.jobs.stages[index].isHeld = true }
+      tellHeld(index, because: fault.reason)
+    }
+  }
+
+  /// Announces that the ledger may have ready rows; returns at once.
+  package func wake() {
+    state.withLock { $0.jobs.forgetExhaustion() }
+    schedulePass()
+  }
+
+  /// Creates all plugin instances in advance, so that the first jobs need not wait; returns at
+  /// once.
+  package func warmUp() {
+    serial.async { [self] in
+      for index in stages.indices {
+        let active = state.withLock { $0.jobs.stages[index].active }
+        // `claim` reports a plugin that can't be created, once there is work for it.
+        try? stages[index].prepare(active: active)
+        stages[index].warmUp()
+      }
+    }
+  }
+
+  /// Why the engine can't continue, or `nil`.
+  package var failure: EngineError? { state.withLock { $0.error } }
+
+  /// What the engine is doing now.
+  package var activity: Activity { state.withLock { $0.activity } }
+
+  /// Waits until the engine is idle, so no row is ready, or `isStopped` returns `true`.
+  ///
+  /// Must not be called on a Dispatch worker thread.
+  ///
+  /// - Parameter isStopped: polled on the calling thread.
+  /// - Throws: the error that stopped the engine.
+  package func drain(isStopped: () -> Bool) throws(EngineError) {
+    wake()
+    while true {
+      _ = idle.wait(timeout: .now() + .milliseconds(50))
+      if isStopped() { return }
+      if let failure { throw failure }
+      if activity == .idle { return }
+    }
+  }
+
+  /// Starts no more jobs, releases claimed ones, cancels running ones, and waits for them until the
+  /// deadline.
+  package func stop(deadline: ContinuousClock.Instant) {
+    let controls = state.withLock { state in
+      state.jobs.isStopped = true
+      return state.running.values.map(\.control)
+    }
+    for control in controls { control.giveUp() }
+    // A running pass may still be claiming, so wait for it to finish.
+    serial.sync { [self] in
+      let waiting = state.withLock { state in
+        stages.indices.flatMap { state.jobs.removeWaiting(stage: $0) }
+      }
+      requeue(waiting)
+    }
+    schedulePass()
+    while ContinuousClock().now < deadline, activity != .idle {
+      _ = idle.wait(timeout: .now() + .milliseconds(20))
+    }
+  }
+
+  /// Ends the workers; called when no job runs or the remaining ones are past their deadline.
+  ///
+  /// Must not be called on a Dispatch worker thread; takes at most a few seconds.
+  package func close() {
+    let group = DispatchGroup()
+    for stage in stages { stage.end(in: group) }
+    // The kernel ends the remaining workers together with this process.
+    _ = group.wait(timeout: .now() + .seconds(10))
+  }
+
+  /// Releases stages held for something that the machine lacked, as it may be available by now;
+  /// returns at once, and `wake` starts their jobs.
+  ///
+  /// On the serial queue like all changes of the ledger, or a pass that holds a stage again could
+  /// be overtaken.
+  package func releaseHeldStages() {
+    serial.async { [self] in
+      do throws(EngineError) {
+        // A plugin that was unusable when the plan was made needs a new plan.
+        for index in stages.indices where stages[index].plan.fault == nil {
+          let wasHeld = state.withLock { state in
+            defer { state.jobs.stages[index].isHeld = false }
+            return state.jobs.stages[index].isHeld
+          }
+          if wasHeld { try record(index, heldBecause: nil) }
+        }
+      } catch {
+        fail(error)
+      }
+    }
+  }
+
+  /// The job that has run longest; `nil` if none runs.
+  package var longestJob: RunningJob? {
+    state.withLock { state in state.running.values.map(\.job).min { $0.since < $1.since } }
+  }
+
+  /// Names of stages that are held because the machine lacks something.
+  package var heldStages: Set<String> {
+    state.withLock { state in
+      Set(stages.indices.filter { state.jobs.stages[$0].isHeld }.map { stages[$0].plan.name })
+    }
+  }
+
+  // MARK: Passes over the ledger
+
+  func schedulePass() {
+    let isNew = state.withLock { state in
+      defer { state.isPassDue = true }
+      return !state.isPassDue
+    }
+    if isNew { serial.async { [self] in pass() } }
+  }
+
+  /// Commits results, claims as many jobs as fit, and starts those that are admissible.
+  private func pass() {
+    let finished = state.withLock { state in
+      state.isPassDue = false
+      state.isPassing = true
+      defer { state.finished = [] }
+      return state.finished
+    }
+    do throws(EngineError) {
+      try commit(finished)
+      try claim()
+      try claimSuspects()
+    } catch {
+      fail(error)
+    }
+    begin()
+    state.withLock { $0.isPassing = false }
+    if activity == .idle || failure != nil { idle.signal() }
+  }
+
+  /// Starts no more jobs because of an error.
+  private func fail(_ error: EngineError) {
+    state.withLock { state in
+      state.error = error
+      state.jobs.isStopped = true
+    }
+    report.failed()
+  }
+
+  private func claim() throws(EngineError) {
+    for index in stages.indices {
+      let room = state.withLock { state in
+        let stage = state.jobs.stages[index]
+        guard !state.jobs.isStopped, !stage.isExhausted, !stage.isHeld else { return 0 }
+        // Two rounds ahead, so that instances don't wait for the ledger.
+        let wanted = stage.width * 4
+        let waiting = stage.waiting.count + stage.estimating
+        return waiting <= wanted / 2 ? wanted - waiting : 0
+      }
+      if room > 0 { try claim(upTo: room, stage: index, suspects: false) }
+    }
+  }
+
+  /// Claims one suspect when there is no other work.
+  private func claimSuspects() throws(EngineError) {
+    guard state.withLock({ $0.activity == .looking && !$0.jobs.isStopped }) else { return }
+    for index in stages.indices where !state.withLock({ $0.jobs.stages[index].isHeld }) {
+      try claim(upTo: 1, stage: index, suspects: true)
+      if state.withLock({ $0.jobs.waiting }) > 0 { return }
+    }
+  }
+
+  private func claim(upTo limit: Int, stage index: Int, suspects: Bool) throws(EngineError) {
+    let stage = stages[index]
+    // Set before the claim, so that a concurrent `wake` is not lost.
+    state.withLock { $0.jobs.stages[index].isExhausted = true }
+    let claimed = try inLedger(
+      try ledger.claim(stage: stage.plan.name, limit: limit, suspects: suspects))
+    if claimed.count == limit {
+      state.withLock { $0.jobs.stages[index].isExhausted = false }
+    }
+    guard !claimed.isEmpty else { return }
+    if let reason = shortage() { return try hold(index, claimed, because: reason) }
+    do throws(PluginFailure) {
+      let active = state.withLock { $0.jobs.stages[index].active }
+      try stage.prepare(active: active)
+    } catch {
+      return try hold(index, claimed, because: error.reason)
+    }
+    warmUpDependents(of: index, jobs: claimed.count)
+    let accepted = claimed.filter { isAccepted($0, stage: index) }
+    guard !accepted.isEmpty else { return }
+    state.withLock { $0.jobs.stages[index].estimating += accepted.count }
+    stage.memory(facts: accepted.map { aliased($0.facts) }) { [self] bytes in
+      // Ledger access belongs on the serial queue.
+      serial.async { [self] in queue(Array(zip(accepted, bytes)), stage: index) }
+    }
+  }
+
+  /// Prepares stages that depend on this one; otherwise their first job would wait for the plugin
+  /// to load while processors idle.
+  private func warmUpDependents(of index: Int, jobs: Int) {
+    let name = stages[index].plan.name
+    for dependent in stages where dependent.isUnused {
+      guard dependent.plan.definition.needs.contains(name) else { continue }
+      // `claim` reports a plugin that can't be created, once there is work for it.
+      try? dependent.prepare(active: 0)
+      dependent.warmUp(for: jobs)
+    }
+  }
+
+  /// Whether the stage accepts the job's media type; if not, skips the job.
+  private func isAccepted(_ job: ClaimedJob, stage index: Int) -> Bool {
+    let stage = stages[index]
+    let text = aliased(job.facts)[StagePlan.identifier]?["mediaType"]?.string ?? ""
+    if stage.plan.backend.manifest.accepts == nil { return true }
+    if stage.plan.accepts(MediaType(rawValue: text)) { return true }
+    let reason =
+      "The plugin \(stage.plan.configuration.plugin) does not work on "
+      + "\(text.isEmpty ? "files of an unknown type" : text)."
+    finish(job, stage: index, .skipped(reason: reason))
+    return false
+  }
+
+  /// Queues jobs, or fails those that exceed a limit.
+  private func queue(_ jobs: [(job: ClaimedJob, memory: Int)], stage index: Int) {
+    let limits = JobLimits(limits: stages[index].plan.configuration.limits)
+    var admitted: [JobQueue.Waiting] = []
+    for (job, memory) in jobs {
+      let identity = aliased(job.facts)[StagePlan.identifier]
+      if let refusal = limits.refusal(of: job, identity: identity, memory: memory) {
+        finish(job, stage: index, .failed(refusal))
+      } else {
+        admitted.append(.init(job: job, memory: memory))
+      }
+    }
+    let isLate = state.withLock { state in
+      state.jobs.stages[index].estimating -= jobs.count
+      if state.jobs.isStopped || state.jobs.stages[index].isHeld { return true }
+      state.jobs.stages[index].waiting += admitted
+      return false
+    }
+    if isLate { requeue(admitted.map(\.job.token)) }
+    begin()
+    // Wakes `drain` if there is no work left.
+    schedulePass()
+  }
+
+  /// Returns jobs that have not started to the ready state.
+  private func requeue(_ tokens: [AttemptToken]) {
+    do throws(CatalogError) {
+      try ledger.requeue(tokens)
+    } catch {
+      report.warning(error.message)
+    }
+  }
+
+  /// Finishes a job that never started.
+  private func finish(_ job: ClaimedJob, stage index: Int, _ result: FinishedJob.Result) {
+    state.withLock {
+      $0.finished.append(FinishedJob(job: job, stage: index, result: result, seconds: 0))
+    }
+    schedulePass()
+  }
+
+  /// Holds a stage because the machine lacks something it needs. Its jobs wait for the next run,
+  /// and no attempt is counted.
+  func hold(_ index: Int, _ claimed: [ClaimedJob], because reason: String) throws(EngineError) {
+    let tokens = state.withLock { state in
+      let waiting = state.jobs.removeWaiting(stage: index)
+      state.jobs.stages[index].isHeld = true
+      let tokens = Set(waiting + claimed.map(\.token))
+      state.finished.removeAll { tokens.contains($0.job.token) }
+      return Array(tokens)
+    }
+    try inLedger(try ledger.requeue(tokens))
+    try record(index, heldBecause: reason)
+    tellHeld(index, because: reason)
+  }
+
+  private func record(_ index: Int, heldBecause reason: String?) throws(EngineError) {
+    try inLedger(try ledger.hold(stage: stages[index].plan.name, because: reason))
+  }
+
+  private func tellHeld(_ index: Int, because reason: String) {
+    let stage = stages[index].plan.configuration
+    report.held(stage: stage.name, plugin: stage.plugin, reason: reason)
+  }
+
+  func inLedger<Result>(
+    _ body: @autoclosure () throws(CatalogError) -> Result
+  ) throws(EngineError) -> Result {
+    do throws(CatalogError) {
+      return try body()
+    } catch {
+      throw EngineError(ledger: error)
+    }
+  }
+}

@@ -1,0 +1,229 @@
+import Catalog
+import Configuration
+import Files
+import Glibc
+import Hashing
+package import PipelineModel
+import PipelinePlugin
+
+/// Brings plugin output into the library: checked, hashed and durable.
+struct RenditionStore: Sendable {
+  /// `auto` keeps renditions of up to this many bytes in the database.
+  ///
+  /// See `docs/decisions/0006-rendition-storage.md` for the measurement.
+  static let threshold = 64 << 10
+
+  /// Larger renditions are files under every policy: they would be held in memory as a whole, and
+  /// SQLite limits a value to 1 GB.
+  static let greatestInDatabase = 64 << 20
+
+  private let library: Descriptor
+
+  init(library: Descriptor) { self.library = library }
+
+  /// The most bytes that a policy keeps in the database; -1 for none.
+  static func threshold(of storage: StageConfiguration.Storage) -> Int {
+    switch storage {
+    case .database: greatestInDatabase
+    case .file: -1
+    case .auto: threshold
+    }
+  }
+
+  /// Reads and checks one file that a plugin made; does not make it durable.
+  ///
+  /// - Parameters:
+  ///   - output: the folder that the plugin was given; files elsewhere are refused, whatever their
+  ///     path says.
+  ///   - isStopped: called for each mebibyte.
+  /// - Throws: `FileError`, of code `stopped` if `isStopped` returns `true`.
+  func collect(
+    _ rendition: PluginRendition, from output: Descriptor,
+    storage: StageConfiguration.Storage, isStopped: @escaping () -> Bool = { false }
+  ) throws(FileError) -> CollectedRendition {
+    let path = BytePath(rendition.path)
+    guard !path.isAbsolute else {
+      throw FileError(.link, "“\(path.printable)” is not below the output folder.", path: path)
+    }
+    let folder = try output.openParent(of: path)
+    let file = try Descriptor.open(
+      path.lastComponent, in: folder, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+    let status = try file.status()
+    guard status.kind == .regular, status.links == 1 else {
+      throw FileError(.notRegular, "“\(path.printable)” is not a regular file.", path: path)
+    }
+    let size = status.identity.size
+    guard size > Self.threshold(of: storage) else {
+      let bytes = try file.readToEnd(limit: size)
+      return CollectedRendition(
+        rendition: rendition, size: bytes.count, digest: SHA256.digest(of: bytes), bytes: bytes,
+        file: file, folder: folder, name: path.lastComponent)
+    }
+    let own = try detached(
+      file, named: path.lastComponent, in: folder, size: size, isStopped: isStopped)
+    let hashed = try own.hash(isStopped: isStopped)
+    try own.startWriting()
+    return CollectedRendition(
+      rendition: rendition, size: hashed.size, digest: hashed.digest, bytes: nil, file: own,
+      folder: folder, name: path.lastComponent)
+  }
+
+  /// Returns a file that nobody else can write to: the file itself, or a copy if that is uncertain.
+  ///
+  /// The file was moved to where only this program has access, so its maker can't reopen it, but
+  /// may still have it open.
+  private func detached(
+    _ file: Descriptor, named name: BytePath, in folder: Descriptor, size: Int,
+    isStopped: @escaping () -> Bool
+  ) throws(FileError) -> Descriptor {
+    if file.acquireLease() == .granted {
+      file.releaseLease()
+      return file
+    }
+    try folder.remove(name)
+    let copy = try Descriptor.open(
+      name, in: folder, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+    // Stop copying a file that grows faster than it is copied.
+    var rest = size >> 20 + 2
+    do throws(FileError) {
+      _ = try copy.fill(from: file) {
+        rest -= 1
+        return rest < 0 || isStopped()
+      }
+    } catch let error where error.code == .stopped && rest < 0 {
+      throw FileError(
+        .changed, "“\(name.printable)” grew while it was copied: its plugin still writes to it.",
+        path: file.path)
+    }
+    try copy.seek(to: 0)
+    return copy
+  }
+
+  /// Makes a group's renditions durable with one flush per folder.
+  func store(
+    _ jobs: [(job: ClaimedJob, renditions: [CollectedRendition])]
+  ) throws(FileError) -> [[NewRendition]] {
+    var touched: [BytePath: Descriptor] = [:]
+    let stored = try jobs.map { job, renditions throws(FileError) in
+      try renditions.map { rendition throws(FileError) in
+        if let bytes = rendition.bytes { return rendition.record(.database(bytes)) }
+        let path = try place(rendition, of: job, touched: &touched)
+        return rendition.record(.file(path: path.description))
+      }
+    }
+    for folder in touched.values { try folder.sync() }
+    return stored
+  }
+
+  private func place(
+    _ rendition: CollectedRendition, of job: ClaimedJob, touched: inout [BytePath: Descriptor]
+  ) throws(FileError) -> BytePath {
+    let owner = job.owner
+    let folder = RenditionLayout.folder(stage: job.stage, owner: owner)
+    let name = RenditionLayout.name(
+      owner: owner, fingerprint: job.fingerprint, rendition: rendition.rendition.name,
+      mediaType: rendition.rendition.mediaType)
+    try rendition.file.setPermissions(0o600)
+    try rendition.file.sync()
+    let place = try open(folder, touched: &touched)
+    try rendition.folder.replace(rendition.name, to: place, as: name)
+    return folder.appending(name)
+  }
+
+  /// Opens a folder below the library, creating missing parts of its path.
+  private func open(
+    _ path: BytePath, touched: inout [BytePath: Descriptor]
+  ) throws(FileError) -> Descriptor {
+    if let open = touched[path] { return open }
+    var folder = library
+    for part in path.components {
+      if try folder.makeFolder(part) { try folder.sync() }
+      folder = try Descriptor.openFolder(part, in: folder, followsLinks: false)
+    }
+    touched[path] = folder
+    return folder
+  }
+
+  /// Removes a file that no row refers to; a missing file is no error.
+  func remove(_ path: String) throws(FileError) { try library.removeIfThere(BytePath(path)) }
+
+  // MARK: Moving between database and files
+
+  func write(
+    _ bytes: [UInt8], of rendition: MisplacedRendition, stage: String
+  ) throws(FileError) -> String {
+    var touched: [BytePath: Descriptor] = [:]
+    let path = RenditionLayout.folder(stage: stage, owner: rendition.owner)
+    let folder = try open(path, touched: &touched)
+    let name = RenditionLayout.name(
+      owner: rendition.owner, fingerprint: rendition.fingerprint, rendition: rendition.name,
+      mediaType: rendition.mediaType)
+    try folder.writeDurably(bytes, as: name)
+    return path.appending(name).description
+  }
+
+  /// Reads a rendition's file for storage in the database.
+  func read(_ path: String) throws(FileError) -> [UInt8] {
+    let relative = BytePath(path)
+    return try Descriptor.openRegular(
+      relative.lastComponent, in: library.openParent(of: relative)
+    ).readToEnd(limit: Self.greatestInDatabase)
+  }
+}
+
+/// A rendition that has been read and hashed but is still in its work folder.
+struct CollectedRendition: Sendable {
+  let rendition: PluginRendition
+  let size: Int
+  let digest: Digest
+  /// The bytes, if they go into the database.
+  let bytes: [UInt8]?
+  let file: Descriptor
+  let folder: Descriptor
+  let name: BytePath
+
+  func record(_ content: RenditionContent) -> NewRendition {
+    NewRendition(
+      name: rendition.name, mediaType: rendition.mediaType, width: rendition.width,
+      height: rendition.height, bytes: size, digest: digest, from: rendition.from,
+      content: content)
+  }
+}
+
+extension ClaimedJob {
+  /// The start of the job's file names.
+  var owner: String { isAssetScoped ? Hexadecimal.encode(asset.bytes) : digest.hex }
+}
+
+/// The paths of renditions that are stored as files.
+///
+/// `renditions/<stage>/ab/<owner>.<fingerprint>.<name>.<extension>`: the owner is the original's
+/// digest or, for stages of scope `asset`, the asset's key without dashes; the fingerprint is cut
+/// to sixteen digits.
+package enum RenditionLayout {
+  /// The folder, relative to the library.
+  package static func folder(stage: String, owner: String) -> BytePath {
+    BytePath("renditions/\(stage)/\(owner.prefix(2))")
+  }
+
+  /// The file name.
+  package static func name(
+    owner: String, fingerprint: Fingerprint, rendition: String, mediaType: String
+  ) -> BytePath {
+    BytePath("\(owner).\(fingerprint.short).\(rendition).\(suffix(of: mediaType))")
+  }
+
+  /// The file name extension of a media type: its subtype, or the usual short form.
+  package static func suffix(of mediaType: String) -> String {
+    switch mediaType {
+    case "image/jpeg": "jpg"
+    case "image/svg+xml": "svg"
+    case "text/plain": "txt"
+    default:
+      String(
+        (mediaType.split(separator: "/").last ?? "bin").filter {
+          $0.isASCII && ($0.isLetter || $0.isNumber)
+        }.prefix(16))
+    }
+  }
+}

@@ -1,0 +1,1 @@
+../../../PluginKit/CPipelinePlugin/include/pipeline_plugin.h

@@ -1,0 +1,1 @@
+../../../../SDK/python/pipeline_plugin.py

@@ -1,0 +1,166 @@
+import Fixtures
+import Foundation
+import Glibc
+import PipelineModel
+import Testing
+
+/// `list` and `count` with queries, as built.
+@Suite("Finding assets", .timeLimit(.minutes(5)))
+struct AssetSearchTests {
+  private func names(_ workspace: Workspace, _ words: String...) throws -> [String] {
+    let arguments = words.map { BytePath($0) }
+    let outcome = try workspace.program.run([BytePath("list")] + arguments + ["--fields", "name"])
+    try #require(outcome.exitCode == 0, "\(words): \(outcome.errors)")
+    return outcome.output.split(separator: "\n").map(String.init)
+  }
+
+  /// A library of text files: `0.txt` with no byte more than `1.txt`, and so on.
+  private func texts(_ count: Int) throws -> Workspace {
+    let workspace = try Workspace(stages: [["name": "identify", "plugin": "identify"]])
+    for index in 0..<count {
+      // Sizes in another order than names and imports.
+      try workspace.put(
+        String(repeating: "x", count: (index * 7) % count + 1) + "\(index)",
+        as: BytePath("\(index).txt"))
+    }
+    try workspace.json("run")
+    return workspace
+  }
+
+  #if METADATA
+    @Test("Camera, place, time and type are found by the words of a query")
+    func metadata() throws {
+      let workspace = try Workspace(stages: [
+        ["name": "identify", "plugin": "identify"], ["name": "metadata", "plugin": "metadata"],
+      ])
+      try workspace.put(try Pictures.jpeg(width: 30, height: 20), as: "Caf\u{e9}.jpg")
+      try workspace.put("no picture", as: "notes.txt")
+      try workspace.json("run")
+      let picture = ["Caf\u{e9}.jpg"]
+      let camera = PicturesExif.camera.uppercased()
+      for query in [
+        "camera:\"\(camera)\"", "camera=\"\(PicturesExif.camera) Model F\"", "taken:2024-05",
+        "taken:2024-05-06..2024-05-06", "near:48.8584,2.2945,1km", "kind:image", "name:cafe",
+        "cafe", "is:landscape width:30", "has:gps", "-name:notes",
+        "(taken:2023 or taken:2024) -tag:private",
+      ] {
+        #expect(try names(workspace, query) == picture, "\(query)")
+        let whole = try workspace.json("list", BytePath(query))
+        #expect(try whole == [workspace.asset(named: picture[0])], "\(query)")
+        #expect(try workspace.json("count", BytePath(query)).first?["assets"] == 1)
+      }
+      for query in ["camera=\"\(camera)\"", "taken>2024-05-06", "near:0,0,1km", "kind:video"] {
+        #expect(try names(workspace, query) == [], "\(query)")
+      }
+      #expect(try names(workspace, "-taken:2024", "kind:document") == ["notes.txt"])
+      let groups = try workspace.json("count", "--group-by", "month").of("group")
+      #expect(groups.map { $0["month"] } == ["2024-05", .null])
+      #expect(groups.map { $0["assets"] } == [1, 1])
+    }
+  #endif
+
+  @Test("Pages of any order have every asset once, in that order")
+  func pages() throws {
+    let workspace = try texts(40)
+    for (order, criterion) in [
+      ([], "id"), (["--sort", "size"], "size"), (["--sort", "-size"], "size"),
+      (["--sort", "-kind,name"], "name"),
+    ] {
+      let all = try workspace.program.run(
+        ["list", "--fields", BytePath("id,\(criterion)"), "--json"] + order.map { BytePath($0) }
+      ).events()
+      #expect(all.count == 40)
+      let values = all.compactMap { $0[criterion]?.double }
+      #expect(values == (order.last == "-size" ? values.sorted(by: >) : values.sorted()))
+      var pages: [JSONValue] = []
+      while true {
+        var words: [BytePath] = ["list", "--limit", "7", "--fields", BytePath("id,\(criterion)")]
+        if let last = pages.last?["id"]?.string { words += ["--after", BytePath(last)] }
+        let page = try workspace.program.run(words + order.map { BytePath($0) } + ["--json"])
+          .events()
+        if page.isEmpty { break }
+        pages += page
+      }
+      #expect(pages == all, "\(order)")
+    }
+  }
+
+  @Test("A page goes on after its last asset whatever was imported, trashed or found meanwhile")
+  func after() throws {
+    let workspace = try texts(10)
+    let first = try workspace.json("list", "--sort", "size", "--limit", "4")
+    let last = try #require(first.last?["id"]?.string)
+    try workspace.put("", as: "empty-ones-are-rejected.txt")
+    try workspace.put("y", as: "smallest.txt")
+    try workspace.put(String(repeating: "z", count: 99), as: "largest.txt")
+    try workspace.json("run", exit: 3)
+    try workspace.json("rm", BytePath(last))
+    let rest = try workspace.json(
+      "list", "-is:trashed", "--sort", "size", "--after", BytePath(last))
+    #expect(rest.count == 7 && rest.last?["name"] == "largest.txt")
+    #expect(Set(first.map { $0["id"] }).isDisjoint(with: rest.map { $0["id"] }))
+    #expect(try workspace.run("trash", "empty", "--yes").exitCode == 0)
+    try workspace.json("list", "--sort", "size", "--after", BytePath(last), exit: 2)
+    // In order of import, an ID alone says where to go on.
+    let later = try workspace.json("list", "--after", BytePath(last))
+    #expect(later.count == 11 - (try index(of: last, among: workspace)))
+  }
+
+  /// How many assets were imported before the one with an ID.
+  private func index(of id: String, among workspace: Workspace) throws -> Int {
+    try workspace.assets().count { $0["id"]?.string ?? "" < id }
+  }
+
+  @Test("Tables of other programs keep what a name contains")
+  func formats() throws {
+    let workspace = try Workspace(stages: [["name": "identify", "plugin": "identify"]])
+    for name in ["a,b \"c\".txt", "tab\there.txt"] { try workspace.put(name, as: BytePath(name)) }
+    try workspace.json("run")
+    func output(_ words: BytePath...) throws -> String {
+      try workspace.program.run([BytePath("list"), "--sort", "name"] + words).output
+    }
+    #expect(
+      try output("--fields", "name,size", "--format", "csv")
+        == "name,size\n\"a,b \"\"c\"\".txt\",11\ntab\\u{9}here.txt,12\n")
+    #expect(
+      try output("--fields", "size,name", "--format", "tsv")
+        == "size\tname\n11\ta,b \"c\".txt\n12\ttab\\u{9}here.txt\n")
+    let table = try output("--format", "table").split(separator: "\n")
+    #expect(table.count == 3 && table[0].hasPrefix("ID        TAKEN"))
+    #expect(table.allSatisfy { $0.count <= 80 })
+    let id = try #require(try workspace.assets().first?["id"]?.string)
+    #expect(table.dropFirst().contains { $0.hasPrefix(id.suffix(8)) })
+    #expect(try workspace.json("show", BytePath(String(id.suffix(8)))).first?["id"]?.string == id)
+    // On a pipe a list without options is what it always was.
+    #expect(try output().split(separator: "\n").allSatisfy { $0.split(separator: "\t").count == 6 })
+  }
+
+  @Test(
+    "What can't be understood says so, and where the words are listed",
+    arguments: [
+      (["camra:x"], "“camra”; did you mean “camera”? See `pipeline help query`"),
+      (["taken:2024-13"], "“taken:2024-13” needs a date"), (["a or"], "ends where a word"),
+      (["--sort", "siez"], "did you mean “size”"), (["--limit", "-1"], "needs a number"),
+      (["--fields", "nmae"], "did you mean “name”"), (["--format", "xml"], "“csv”"),
+      (["--group-by", "moth"], "did you mean “month”"), (["--json", "--format", "csv"], "exclude"),
+      (["--group-by", "camera", "--limit", "3"], "--limit is for lists"),
+      (["imported:300000000000y"], "needs a date"),
+    ])
+  func errors(words: [String], message: String) throws {
+    let workspace = try Workspace()
+    let outcome = try workspace.program.run([BytePath("list")] + words.map { BytePath($0) })
+    #expect(
+      outcome.exitCode == 2 && (outcome.errors + outcome.output).contains(message),
+      "\(outcome.errors)")
+  }
+
+  @Test("A word that begins with a dash is negated, unless it is an option")
+  func dashes() throws {
+    let workspace = try texts(3)
+    #expect(try names(workspace, "--limit", "9223372036854775807", "--sort", "size").count == 3)
+    #expect(try names(workspace, "-name:1.txt") == ["0.txt", "2.txt"])
+    #expect(try names(workspace, "-1") == ["0.txt", "2.txt"])
+    #expect(try names(workspace, "-q", "-0").count == 2)
+    #expect(try workspace.run("status", "-0").exitCode == 2)
+  }
+}

@@ -1,0 +1,209 @@
+import Fixtures
+import Foundation
+import Glibc
+import PipelineModel
+import Testing
+
+/// What `doctor` says of machines that are fit, and of such that are not.
+@Suite("`doctor`", .timeLimit(.minutes(5)))
+struct DoctorVerbTests {
+  /// What every machine is asked.
+  private static let machine = [
+    "kernel", "landlock", "namespaces", "seccomp", "worker", "forks", "cgroup", "inotify",
+    "inotify watches", "inotify instances", "inotify queue", "file system", "fsync", "rename",
+    "reflink", "hard links", "read leases", "free space", "plugin identify", "plugin thumbnail",
+    "orientation", "cut jpeg", "cut png",
+  ]
+  private static let formats = ["jpeg", "png", "webp", "gif", "tiff", "heic", "avif"]
+
+  /// Runs it, and returns the checks by their names.
+  private func checks(
+    _ program: BuiltProgram, exit: Int32 = 0, at location: SourceLocation = #_sourceLocation
+  ) throws -> [String: JSONValue] {
+    let outcome = try program.run(["doctor", "--json"], within: 120)
+    try #require(
+      outcome.exitCode == exit, "\(outcome.output)\(outcome.errors)", sourceLocation: location)
+    var found: [String: JSONValue] = [:]
+    var counts: [String: Int] = [:]
+    for check in try outcome.events("check") {
+      let name = try #require(check["name"]?.string)
+      let state = try #require(check["state"]?.string)
+      #expect(["ok", "warning", "failed", "unknown"].contains(state))
+      #expect(check["detail"]?.string?.isEmpty == false)
+      #expect(check["advice"]?.string != nil || check["advice"] == .null)
+      #expect(state != "failed" || check["advice"]?.string != nil, "\(name)")
+      #expect(found.updateValue(check, forKey: name) == nil, "\(name) is there twice")
+      counts[state, default: 0] += 1
+    }
+    let summary = try outcome.event("summary")
+    for (key, state) in [("ok", "ok"), ("warnings", "warning"), ("failed", "failed")] {
+      #expect(summary[key]?.integer == counts[state, default: 0])
+    }
+    return found
+  }
+
+  private func expectStates(
+    _ checks: [String: JSONValue], _ names: [String], _ state: String,
+    at location: SourceLocation = #_sourceLocation
+  ) {
+    for name in names {
+      #expect(
+        checks[name]?["state"]?.string == state,
+        "\(name): \(checks[name]?["detail"]?.string ?? "not there")", sourceLocation: location)
+    }
+  }
+
+  /// Makes a plugin in C whose answer is always the same, in a folder of its own.
+  private func makePlugin(_ id: String, answer: String, in workspace: Workspace) throws {
+    let library = try CompiledC.library(
+      "counting", defining: ["ID": "\"\(id)\"", "ANSWER": "\"\(answer)\""])
+    try workspace.makeFolder(BytePath(id))
+    try workspace.write(library.bytes, to: BytePath("\(id)/libpipeline-\(id).so"))
+  }
+
+  @Test(
+    "An ordinary user is told truly whether workers have a root folder of their own",
+    .enabled(if: Unprivileged.isPossible, "The program's folder is not open to other users."))
+  func namespaces() throws {
+    let workspace = try Workspace()
+    try Unprivileged.handOver(workspace)
+    let words = Unprivileged.prefix + ["unshare", "--user", "--mount", "true"]
+    let isPossible =
+      (try? Unprivileged.shell(words.joined(separator: " "), in: workspace)) != nil
+    let outcome = try workspace.program.run(["doctor", "--json"], within: 120)
+    let check = try outcome.events("check").first { $0["name"] == "namespaces" }
+    #expect(check?["state"] == (isPossible ? "ok" : "warning"), "\(outcome.output)")
+  }
+
+  @Test("A machine that is fit passes, beside a running watch, and nothing is left behind")
+  func healthy() throws {
+    let workspace = try Workspace()
+    try workspace.put(try Pictures.jpeg(width: 64, height: 48), as: "a.jpg")
+    try workspace.json("run")
+    let before = try workspace.files(below: "library")
+    let names = try FileManager.default.contentsOfDirectory(atPath: "\(workspace.root)").sorted()
+    let found = try checks(workspace.program)
+    #expect(found.count >= Self.machine.count + Self.formats.count + 2)
+    expectStates(
+      found,
+      [
+        "kernel", "seccomp", "worker", "library", "stages", "fsync", "rename", "hard links",
+        "free space", "plugin identify", "plugin thumbnail", "orientation", "cut jpeg", "cut png",
+        "decode jpeg", "decode png",
+      ], "ok")
+    #expect(found["stages"]?["detail"]?.string?.contains("thumbnails") == true)
+    #expect(try workspace.files(below: "library") == before)
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: "\(workspace.root)").sorted() == names)
+    // What a watch writes meanwhile is its own.
+    let watch = try workspace.program.start(["watch"])
+    try workspace.waitForHolder(watch)
+    let beside = try checks(workspace.program)
+    #expect(beside.mapValues { $0["state"] } == found.mapValues { $0["state"] })
+    watch.signal(SIGTERM)
+    #expect(try watch.wait(within: 60).exitCode == 143)
+  }
+
+  @Test("Without a configuration the machine alone is checked, a line for each thing")
+  func machineAlone() throws {
+    let folder = try TemporaryFolder()
+    let program = BuiltProgram(in: folder.path)
+    let found = try checks(program)
+    for name in Self.machine + Self.formats.map({ "decode \($0)" }) {
+      #expect(found[name] != nil, "\(name)")
+    }
+    #expect(found["library"] == nil && found["stages"] == nil)
+    let outcome = try program.run(["doctor"])
+    #expect(outcome.exitCode == 0)
+    let lines = outcome.output.split(separator: "\n")
+    #expect(lines.count == found.count)
+    for line in lines { #expect(line.firstMatch(of: /^(ok|warning|unknown) +[a-z]/) != nil) }
+    #expect(try program.run(["doctor", "-q"]).output == "")
+    #expect(try program.run(["doctor", "more"]).exitCode == 2)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: "\(folder.path)").isEmpty)
+  }
+
+  @Test("A broken plugin is a warning, and a failure where a stage uses it")
+  func brokenPlugin() throws {
+    let workspace = try Workspace()
+    try workspace.makeFolder(workspace.root.appending("own"))
+    try workspace.write(Array("no library".utf8), to: "own/libpipeline-broken.so")
+    try workspace.configure(["plugins": ["own"]])
+    let unused = try checks(workspace.program)
+    expectStates(unused, ["plugin broken"], "warning")
+    expectStates(unused, ["plugin identify", "stages"], "ok")
+    try workspace.configure(
+      stages: [["name": "own", "plugin": "broken"]], ["plugins": ["own"]])
+    expectStates(try checks(workspace.program, exit: 3), ["plugin broken", "stages"], "failed")
+    let text = try workspace.run("doctor", "-q")
+    #expect(text.exitCode == 3)
+    #expect(text.output.contains("FAILED   plugin broken") && !text.output.contains("ok  "))
+    // A program that is not there.
+    try workspace.configure(
+      stages: [["name": "own", "plugin": "gone", "command": ["own/gone.py"]]])
+    expectStates(try checks(workspace.program, exit: 3), ["plugin gone", "stages"], "failed")
+  }
+
+  @Test("Decoders that take half a picture, or lay it on its side, are told of")
+  func carelessDecoder() throws {
+    let workspace = try Workspace()
+    let answer = #"""
+      {\"outcome\":\"done\",\"renditions\":[{\"name\":\"all\",\"path\":\"made\",\#
+      \"mediaType\":\"image/jpeg\",\"width\":24,\"height\":16}]}
+      """#
+    try makePlugin("thumbnail", answer: answer, in: workspace)
+    try workspace.configure(stages: [], ["plugins": ["thumbnail"]])
+    let found = try checks(workspace.program, exit: 3)
+    expectStates(found, Self.formats.map { "decode \($0)" }, "ok")
+    expectStates(found, ["orientation", "cut jpeg", "cut png"], "failed")
+  }
+
+  @Test("A format that can't be decoded is a warning that names what to install")
+  func missingDecoder() throws {
+    let workspace = try Workspace()
+    let answer = #"""
+      {\"outcome\":\"failed\",\"failure\":{\"class\":\"environment\",\"reason\":\"No loader.\"}}
+      """#
+    try makePlugin("thumbnail", answer: answer, in: workspace)
+    try workspace.configure(stages: [], ["plugins": ["thumbnail"]])
+    let found = try checks(workspace.program)
+    expectStates(found, Self.formats.map { "decode \($0)" }, "warning")
+    expectStates(found, ["orientation", "cut jpeg", "cut png"], "unknown")
+    #expect(found["decode heic"]?["advice"]?.string?.contains("libheif") == true)
+  }
+
+  @Test(
+    "A library that can't be written fails, and what can't be tried is unknown",
+    .enabled(if: Unprivileged.isPossible, "The program's folder is not open to other users."))
+  func readOnly() throws {
+    let workspace = try Workspace()
+    try workspace.json("run")
+    try Unprivileged.handOver(workspace)
+    try Unprivileged.shell("chmod 0555 . library", in: workspace)
+    let trials = ["fsync", "rename", "reflink", "hard links", "read leases"]
+    let found = try checks(workspace.program, exit: 3)
+    expectStates(found, ["library"], "failed")
+    expectStates(found, trials, "unknown")
+    expectStates(found, ["worker", "orientation", "cut jpeg", "decode png"], "ok")
+    // Without a configuration nobody has said that a library is to be there.
+    try Unprivileged.shell("chmod 0755 . && rm pipeline.json && chmod 0555 .", in: workspace)
+    expectStates(try checks(workspace.program), trials, "unknown")
+  }
+
+  @Test("A library that others may write fails")
+  func shared() throws {
+    let workspace = try Workspace()
+    try workspace.json("run")
+    try Unprivileged.shell("chmod 0777 library", in: workspace)
+    let found = try checks(workspace.program, exit: 3)
+    expectStates(found, ["library"], "failed")
+    #expect(found["library"]?["detail"]?.string?.contains("chmod go-w") == true)
+  }
+
+  @Test("Too little free space fails")
+  func space() throws {
+    let workspace = try Workspace()
+    try workspace.configure(["reserve": "1000000GiB"])
+    expectStates(try checks(workspace.program, exit: 3), ["free space"], "failed")
+  }
+}
