@@ -116,6 +116,12 @@ let package = Package(
       [
         "Catalog", "Configuration", "Files", "Hashing", "Manifest", "Originals", "PipelineModel",
       ], in: "Library"),
+    // From originals and renditions to files for people and other programs.
+    target(
+      "Export",
+      [
+        "Catalog", "Files", "Hashing", "Ingest", "Originals", "PipelineModel", "Query",
+      ], in: "Library"),
     // Plugins, loaded into this process or run in sandboxed workers; knows neither catalog nor store.
     target(
       "PluginHost",
@@ -154,8 +160,8 @@ let package = Package(
     target(
       "LibrarySession",
       [
-        "Catalog", "Configuration", "Engine", "Files", "Hashing", "Ingest", "Manifest", "Originals",
-        "PipelineModel", "PipelinePlugin", "PluginHost", "Query",
+        "Catalog", "Configuration", "Engine", "Export", "Files", "Hashing", "Ingest", "Manifest",
+        "Originals", "PipelineModel", "PipelinePlugin", "PluginHost", "Query",
       ], in: "Program"),
     // Whether this machine and the configured plugins are fit.
     target(
@@ -168,8 +174,8 @@ let package = Package(
     .executableTarget(
       name: "pipeline",
       dependencies: [
-        "Catalog", "Configuration", "Doctor", "Engine", "Files", "Ingest", "LibrarySession",
-        "PipelineModel", "PipelinePlugin", "PluginHost", "PluginTesting", "Query",
+        "Catalog", "Configuration", "Doctor", "Engine", "Export", "Files", "Ingest",
+        "LibrarySession", "PipelineModel", "PipelinePlugin", "PluginHost", "PluginTesting", "Query",
       ],
       path: "Sources/Program/pipeline",
       swiftSettings: swift),
@@ -218,6 +224,7 @@ let package = Package(
       ],
       path: "Tests/PluginFuzz", swiftSettings: swift),
     tests("QueryTests", ["PipelineModel", "Query"]),
+    tests("ExportTests", ["Export", "Files", "Fixtures", "Hashing", "PipelineModel", "Query"]),
     tests("CatalogTests", ["Catalog", "Fixtures", "PipelineModel"]),
     tests("ConfigurationTests", ["Configuration", "Fixtures", "PipelineModel"]),
     tests(

@@ -59,6 +59,45 @@ struct AssetSearchTests {
     }
   #endif
 
+  @Test("Nothing found for want of metadata is explained, and nothing else is")
+  func unknown() throws {
+    let workspace = try texts(1)
+    for verb in ["list", "count"] {
+      let outcome = try workspace.run(BytePath(verb), "camera:fuji")
+      #expect(outcome.exitCode == 0 && outcome.errors.contains("the plugin `metadata`"), "\(verb)")
+      #expect(try workspace.run(BytePath(verb), "name:nothing").errors == "")
+      #expect(try workspace.run(BytePath(verb), "-camera:fuji").errors == "")
+    }
+  }
+
+  @Test("rm and retry take queries; what looks like an ID is one")
+  func changes() throws {
+    let workspace = try texts(3)
+    let told = try workspace.run("rm", "name:1", "--dry-run").output
+    #expect(told.contains("1 asset would be put"), "\(told)")
+    #expect(try workspace.json("rm", "name:1", "or", "name:2").first?["assets"] == 2)
+    #expect(try names(workspace, "is:trashed") == ["1.txt", "2.txt"])
+    // Those in the trash are not counted again.
+    #expect(try workspace.json("rm", "kind:document").first?["assets"] == 1)
+    #expect(try workspace.json("retry", "kind:document").first?["jobs"] == 0)
+    // “cafe” may be part of an ID, and is never taken for a word by chance.
+    let id = try workspace.run("rm", "cafe")
+    #expect(id.exitCode == 2 && id.errors.contains("No asset has an ID"), "\(id.errors)")
+    #expect(try workspace.run("retry", "nme:x").exitCode == 2)
+  }
+
+  @Test("rm of more than a few assets by a query needs --yes, and is sent in parts")
+  func many() throws {
+    let workspace = try Workspace(stages: [])
+    for index in 0..<1200 { try workspace.put("text \(index)", as: BytePath("\(index).txt")) }
+    try workspace.json("run")
+    let refused = try workspace.run("rm", "name:txt")
+    #expect(refused.exitCode == 2 && refused.errors.contains("add --yes"), "\(refused.errors)")
+    #expect(try workspace.json("count", "is:trashed").first?["assets"] == 0)
+    #expect(try workspace.json("rm", "name:txt", "--yes").first?["assets"] == 1200)
+    #expect(try workspace.json("count", "is:trashed").first?["assets"] == 1200)
+  }
+
   @Test("Pages of any order have every asset once, in that order")
   func pages() throws {
     let workspace = try texts(40)

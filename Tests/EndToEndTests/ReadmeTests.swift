@@ -17,6 +17,7 @@ struct ReadmeTests {
     let picture = try PicturesReading(Array(thumbnail))
     #expect(max(picture.width, picture.height) == 1024)
     #expect(try place.names("pictures/inbox").isEmpty)
+    #expect(outcome.text.contains("landscape.jpg: OK") && outcome.text.contains("upright.jpg: OK"))
   }
 
   @Test("What the README says of deleting works, one command after the other")

@@ -366,7 +366,7 @@ struct RenditionTests {
     for (type, suffix) in [
       ("image/png", "png"), ("image/svg+xml", "svg"), ("text/plain", "txt"),
       ("application/x-../../y", "y"), ("a/b.c-d", "bcd"),
-    ] { #expect(RenditionLayout.suffix(of: type) == suffix) }
+    ] { #expect(MediaType.fileExtension(of: type) == suffix) }
   }
 
   @Test("What a killed job left in work/ is removed at the start, and links are not followed")

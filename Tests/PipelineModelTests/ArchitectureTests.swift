@@ -11,8 +11,8 @@ struct ArchitectureTests {
   /// The Swift targets of the program; each may import only those before it.
   private static let order = [
     "PipelineModel", "PipelinePlugin", "Hashing", "Spawn", "Files", "Sandbox", "Configuration",
-    "PluginHost", "Originals", "Manifest", "Query", "Catalog", "Ingest", "Engine", "PluginTesting",
-    "LibrarySession", "Doctor", "pipeline",
+    "PluginHost", "Originals", "Manifest", "Query", "Catalog", "Ingest", "Export", "Engine",
+    "PluginTesting", "LibrarySession", "Doctor", "pipeline",
   ]
   /// Targets that the program does not use: of plugins, and of a tool for trying it out.
   private static let beside = ["Containers", "SamplePictures", "Vips", "Zimg"]

@@ -8,6 +8,15 @@ extension Descriptor {
     try systemCall("lock", path) { flock(number, LOCK_EX) }
   }
 
+  /// Locks this folder unless another process has. Source: flock(2).
+  ///
+  /// Network file systems can't lock folders; there it does nothing.
+  ///
+  /// - Returns: `false` if another process holds the lock.
+  package func lockFolderIfFree() -> Bool {
+    flock(number, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK
+  }
+
   /// Releases the lock; closing does so, too.
   package func unlockFolder() { _ = flock(number, LOCK_UN) }
 }

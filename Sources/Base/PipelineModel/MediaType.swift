@@ -16,4 +16,18 @@ public struct MediaType: Hashable, Sendable, RawRepresentable {
     guard pattern.hasSuffix("/*") else { return pattern == rawValue }
     return rawValue.hasPrefix(pattern.dropLast())
   }
+
+  /// The file name extension of a media type: its subtype, or the usual short form.
+  package static func fileExtension(of mediaType: String) -> String {
+    switch mediaType {
+    case "image/jpeg": "jpg"
+    case "image/svg+xml": "svg"
+    case "text/plain": "txt"
+    default:
+      String(
+        (mediaType.split(separator: "/").last ?? "bin").filter {
+          $0.isASCII && ($0.isLetter || $0.isNumber)
+        }.prefix(16))
+    }
+  }
 }

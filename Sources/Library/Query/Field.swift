@@ -99,7 +99,7 @@ package enum TimeField: String, CaseIterable, Hashable, Sendable {
   }
 
   /// Whether its values are what a clock on the spot showed, rather than points in time.
-  var isWallClock: Bool { self == .taken }
+  package var isWallClock: Bool { self == .taken }
 }
 
 /// A property that an asset has or lacks.

@@ -1,6 +1,7 @@
 import Catalog
 import Configuration
 import Engine
+import Export
 import Files
 import Ingest
 import Manifest
@@ -51,6 +52,14 @@ package struct Failure {
       // The holder sends one message per line.
       let lines = error.message.split(separator: "\n").map { (String($0), nil as String?) }
       self.init(error.code, lines, error.kind)
+    case let error as ExportError:
+      let kind: Kind =
+        switch error.code {
+        case .layout: .usage
+        case .locked: .locked
+        case .destination, .noSpace: .fatal
+        }
+      self.init("\(error.code)", error.message, kind)
     case let error as FileError:
       self.init("file", error.message, .fatal)
     default:

@@ -10,8 +10,9 @@ import Synchronization
 enum Pipeline {
   static let verbs: [any Verb.Type] = [
     InitVerb.self, RunVerb.self, WatchVerb.self, PlanVerb.self, ImportVerb.self, ListVerb.self,
-    CountVerb.self, ShowVerb.self, GetVerb.self, StatusVerb.self, ExplainVerb.self, FailedVerb.self,
-    RetryVerb.self, RemoveVerb.self, TrashVerb.self, UndoVerb.self, GarbageVerb.self,
+    CountVerb.self, ShowVerb.self, GetVerb.self, ExportVerb.self, StatusVerb.self, ExplainVerb.self,
+    FailedVerb.self, RetryVerb.self, RemoveVerb.self, TrashVerb.self, UndoVerb.self,
+    GarbageVerb.self,
     VerifyVerb.self, RebuildCatalogVerb.self, ConfigVerb.self, PluginsVerb.self,
     DoctorVerb.self, HelpVerb.self,
   ]

@@ -1,12 +1,13 @@
-import Files
-import PipelineModel
+package import Files
+package import PipelineModel
 
-/// Keeps sources away from the files of libraries.
+/// Keeps sources and exports away from the files of libraries.
 ///
 /// This library's folders are recognized by device and inode number, wherever they are mounted. Any
 /// other library, or this one shown a second time by another file system, by its marker.
-struct LibraryExclusion: Sendable {
-  private let own: [FileStatus]
+package struct LibraryExclusion: Sendable {
+  /// The library's own folders.
+  package let own: [FileStatus]
   private let keepsOffOthers: Bool
   /// What a library contains besides its marker; another program may use the same file name.
   private static let evidence: [BytePath] = ["manifest", "originals"]
@@ -15,7 +16,7 @@ struct LibraryExclusion: Sendable {
   ///   - folders: this library's folders.
   ///   - keepsOffOthers: whether to fence off other libraries, too: `import` may copy from one, as
   ///     it removes nothing.
-  init(_ folders: [Descriptor], keepsOffOthers: Bool = true) throws(FileError) {
+  package init(_ folders: [Descriptor], keepsOffOthers: Bool = true) throws(FileError) {
     var own: [FileStatus] = []
     for folder in folders { own.append(try folder.status()) }
     self.own = own
@@ -32,7 +33,7 @@ struct LibraryExclusion: Sendable {
   /// The topmost folder at or above a path that is excluded.
   ///
   /// - Parameter path: an absolute path without links.
-  func folder(around path: BytePath) throws(FileError) -> BytePath? {
+  package func folder(around path: BytePath) throws(FileError) -> BytePath? {
     var part = BytePath("/")
     for component in path.components {
       part = part.appending(component)

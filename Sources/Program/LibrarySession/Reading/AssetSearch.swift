@@ -29,6 +29,11 @@ package struct AssetSearch {
     filter == .everything && order.isEmpty && after == nil && limit == nil
   }
 
+  /// Whether it asks for values from metadata.
+  package var asksForMetadata: Bool {
+    filter.asksForMetadata || order.contains { $0.field.isMetadata }
+  }
+
   /// Calls a body for each asset found.
   ///
   /// Without an order it holds one page of assets in memory, otherwise the keys of all assets found
@@ -43,7 +48,6 @@ package struct AssetSearch {
     _ body: (AssetID, AssetValues?) throws -> Void
   ) throws {
     if limit == 0 { return }
-    let asksForMetadata = filter.asksForMetadata || order.contains { $0.field.isMetadata }
     if order.isEmpty {
       return try runInKeyOrder(
         catalog, damage, withMetadata: need == .metadata || asksForMetadata, body)

@@ -1,4 +1,5 @@
 import Catalog
+import Configuration
 import LibrarySession
 import PipelineModel
 import Query
@@ -35,6 +36,17 @@ extension Context {
       search.after = try AssetID(text.description) ?? reading { try $0.asset(text).id }
     }
     return search
+  }
+
+  /// Warns if a search that found nothing asks for what no stage reads.
+  func explain(found count: Int, by search: AssetSearch, in session: ReadingSession) {
+    guard count == 0, search.asksForMetadata,
+      !session.setup.configuration.stages.contains(where: { $0.plugin == "metadata" })
+    else { return }
+    console.warning(
+      "Cameras, tags, places and the like are unknown, because no stage has the plugin `metadata`. "
+        + "Add {\"name\": \"metadata\", \"plugin\": \"metadata\"} to the stages in "
+        + "\(session.setup.configuration.file.printable), and run the pipeline.")
   }
 
   /// How to group, if that was asked for.

@@ -57,13 +57,30 @@ struct Context {
   ///
   /// - Throws: `UsageError` off a terminal if there are too many items.
   func mayRemove(_ count: Int, _ question: String) throws(UsageError) -> Bool {
-    let unasked = 20
     guard count > 0, !arguments.has(.yes) else { return true }
     if console.canAsk { return console.ask(question) { SignalHandler.shared.isStopRequested } }
-    guard count > unasked else { return true }
+    return try isSmall(count, "\(question) This can't be undone and")
+  }
+
+  /// Confirms a change of many items that can be undone: a small number needs no confirmation, and
+  /// more needs an answer on a terminal or `--yes`.
+  ///
+  /// - Throws: `UsageError` off a terminal if there are too many items.
+  func isConfirmed(_ count: Int, _ question: String) throws(UsageError) -> Bool {
+    if arguments.has(.yes) { return true }
+    if count > Self.mostUnasked, console.canAsk {
+      return console.ask(question) { SignalHandler.shared.isStopRequested }
+    }
+    return try isSmall(count, "\(question) This")
+  }
+
+  /// The most items that are changed without a question.
+  private static let mostUnasked = 20
+
+  private func isSmall(_ count: Int, _ beginning: String) throws(UsageError) -> Bool {
+    guard count > Self.mostUnasked else { return true }
     throw UsageError(
-      "\(question) This can't be undone and affects more than \(unasked): add --yes.",
-      verb: arguments.verb)
+      "\(beginning) affects more than \(Self.mostUnasked): add --yes.", verb: arguments.verb)
   }
 
   func wait() throws(UsageError) -> TimeSpan {

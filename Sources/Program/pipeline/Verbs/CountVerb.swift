@@ -28,6 +28,7 @@ enum CountVerb: Verb {
       try search.run(
         in: session.catalog, damage: session.damage(), need: .keys
       ) { _, _ in count += 1 }
+      context.explain(found: count, by: search, in: session)
     }
     if context.console.isJSON {
       context.console.event("count", ["assets": .integer(count)])

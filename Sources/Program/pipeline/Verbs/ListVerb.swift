@@ -56,6 +56,7 @@ enum ListVerb: Verb {
       try output.print(id, values, damage[id] ?? [], session.catalog)
       count += 1
     }
+    context.explain(found: count, by: search, in: session)
     context.console.total(counted(count, "asset"))
     return .success
   }

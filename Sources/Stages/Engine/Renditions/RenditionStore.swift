@@ -210,20 +210,6 @@ package enum RenditionLayout {
   package static func name(
     owner: String, fingerprint: Fingerprint, rendition: String, mediaType: String
   ) -> BytePath {
-    BytePath("\(owner).\(fingerprint.short).\(rendition).\(suffix(of: mediaType))")
-  }
-
-  /// The file name extension of a media type: its subtype, or the usual short form.
-  package static func suffix(of mediaType: String) -> String {
-    switch mediaType {
-    case "image/jpeg": "jpg"
-    case "image/svg+xml": "svg"
-    case "text/plain": "txt"
-    default:
-      String(
-        (mediaType.split(separator: "/").last ?? "bin").filter {
-          $0.isASCII && ($0.isLetter || $0.isNumber)
-        }.prefix(16))
-    }
+    BytePath("\(owner).\(fingerprint.short).\(rendition).\(MediaType.fileExtension(of: mediaType))")
   }
 }

@@ -1,0 +1,150 @@
+import Catalog
+import Configuration
+import Export
+import Files
+import LibrarySession
+import PipelineModel
+
+/// `pipeline export`: copies originals or renditions out of the library.
+enum ExportVerb: Verb {
+  static let name = "export"
+  static let summary = "Copy originals, or renditions, to a folder of your own"
+  static let operands = "[QUERY] --to DIR"
+  static let takesQuery = true
+  static let to = Option(
+    name: "--to", value: "DIR", help: "the folder to export to; made if it is missing")
+  static let layout = Option(
+    name: "--layout", value: "LAYOUT",
+    help: "paths below it, as {taken:yyyy}/{taken:MM}/{name}; by default {name}")
+  static let rendition = Option(
+    name: "--rendition", value: "NAME", help: "a rendition, as NAME or STAGE/NAME")
+  static let transfer = Option(
+    name: "--transfer", value: "HOW", help: "auto (reflink or copy), reflink, hardlink or copy")
+  static let options = [to, layout, rendition, transfer, Option.sort, .limit, .dryRun]
+  static let examples = [
+    ("pipeline export --to ~/backup camera:fuji taken:2024-05", "what a camera took in a month"),
+    (
+      "pipeline export --to DIR --layout '{taken:yyyy}/{taken:MM}/{name}'",
+      "in a folder for each month"
+    ),
+    ("pipeline export --to web 'rating>=4' --rendition grid", "thumbnails of the best"),
+    ("cd DIR && sha256sum -c SHA256SUMS", "whether the copies are whole"),
+  ]
+
+  static func run(_ context: Context) throws -> ExitCode {
+    guard let destination = context.arguments.path(to) else {
+      throw UsageError("--to DIR is missing: the folder to export to.", verb: name)
+    }
+    let search = try context.assetSearch()
+    let options = try options(context)
+    let isDryRun = options.isDryRun
+    let console = context.console
+    let session = try ReadingSession(context.search)
+    SignalHandler.shared.listen()
+    let export = try AssetExport(
+      of: session.library, session.catalog, to: context.path(destination),
+      sources: session.setup.configuration.sources.map(\.path), options
+    ) {
+      tell($0, isDryRun: isDryRun, console)
+    } isStopped: {
+      SignalHandler.shared.isStopRequested
+    }
+    let progress = StepProgress(console)
+    do {
+      try search.run(
+        in: session.catalog, damage: session.damage(),
+        need: options.layout.asksForMetadata ? .metadata : .values
+      ) { id, values in
+        if SignalHandler.shared.isStopRequested { throw Stopped() }
+        // One that was removed meanwhile is left out.
+        guard let values, let asset = try session.catalog.asset(id) else { return }
+        try export.add(asset, values)
+        progress.draw(words(export.counts, isDryRun: isDryRun))
+      }
+    } catch is Stopped {}
+    try export.finish()
+    console.wipe()
+    context.explain(found: export.counts.found, by: search, in: session)
+    return summarize(export.counts, context.path(destination), options, console)
+  }
+
+  private struct Stopped: Error {}
+
+  private static func options(_ context: Context) throws -> AssetExport.Options {
+    let arguments = context.arguments
+    var transfer = ExportTransfer.auto
+    if let text = arguments.value(Self.transfer) {
+      guard let known = ExportTransfer(rawValue: text) else {
+        throw UsageError.unknownValue(
+          text, of: Self.transfer, known: ExportTransfer.allCases.map(\.rawValue), verb: name)
+      }
+      transfer = known
+    }
+    return AssetExport.Options(
+      layout: try ExportLayout(arguments.value(layout) ?? "{name}"),
+      rendition: arguments.value(rendition), transfer: transfer,
+      isDryRun: arguments.has(.dryRun))
+  }
+
+  private static func tell(_ file: ExportedFile, isDryRun: Bool, _ console: Console) {
+    let (outcome, reason): (String, String?) =
+      switch file.outcome {
+      case .exported: ("exported", nil)
+      case .present: ("present", nil)
+      case .skipped: ("skipped", "It has no such rendition.")
+      case .failed(let error): ("failed", error.message)
+      }
+    if console.isJSON {
+      var members: [String: JSONValue] = [
+        "asset": .string(file.asset.description), "outcome": .string(outcome),
+        "bytes": .integer(file.bytes), "reason": JSONMembers.text(reason), "path": .null,
+      ]
+      if isDryRun { members["dryRun"] = true }
+      if let path = file.path { members.merge(JSONMembers.path(path)) { $1 } }
+      return console.event("file", members)
+    }
+    let name = file.path?.printable ?? "\(file.asset)"
+    if case .failed(let error) = file.outcome {
+      console.error("failed: \(name): \(error.message)")
+    } else if isDryRun {
+      console.result("\(outcome)\t\(name)")
+    } else if console.isVerbose {
+      console.message("\(outcome): \(name)")
+    }
+  }
+
+  private static func words(_ counts: ExportCounts, isDryRun: Bool) -> String {
+    let size = ByteSize(bytes: counts.bytes).description
+    var parts = [
+      "\(counted(counts.exported, "file")) (\(size)) \(isDryRun ? "would be " : "")exported"
+    ]
+    if counts.present > 0 { parts.append("\(counts.present) already there") }
+    if counts.skipped > 0 { parts.append("\(counts.skipped) without this rendition") }
+    if counts.failed > 0 { parts.append("\(counts.failed) failed") }
+    return parts.joined(separator: ", ")
+  }
+
+  private static func summarize(
+    _ counts: ExportCounts, _ destination: BytePath, _ options: AssetExport.Options,
+    _ console: Console
+  ) -> ExitCode {
+    var members: [String: JSONValue] = [
+      "exported": .integer(counts.exported), "present": .integer(counts.present),
+      "skipped": .integer(counts.skipped), "failed": .integer(counts.failed),
+      "bytes": .integer(counts.bytes),
+    ]
+    members.merge(JSONMembers.path(destination, key: "to")) { $1 }
+    let sentence = words(counts, isDryRun: options.isDryRun)
+    console.summary("exported", members, sentence + ".", isDryRun: options.isDryRun)
+    if let code = SignalHandler.shared.exitCode { return code }
+    if let rendition = options.rendition, counts.skipped > 0,
+      counts.exported + counts.present + counts.failed == 0
+    {
+      console.error(
+        "None of the assets found has a rendition “\(rendition)”; `pipeline show ID` lists those of one."
+      )
+      return .someFailed
+    }
+    return counts.failed > 0 ? .someFailed : .success
+  }
+}

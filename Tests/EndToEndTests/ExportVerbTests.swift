@@ -1,0 +1,280 @@
+import Files
+import Fixtures
+import Foundation
+import Glibc
+import Hashing
+import PipelineModel
+import Testing
+
+/// `export`, as built.
+@Suite("Exporting assets", .timeLimit(.minutes(10)), .seeded)
+struct ExportVerbTests {
+  /// Files of two folders, two of which have the same name, one is not UTF-8.
+  private static let raw = BytePath(bytes: Array("caf".utf8) + [0xE9, 0x0A] + Array(".txt".utf8))
+
+  private func library(
+    stages: JSONValue = [["name": "identify", "plugin": "identify", "isolation": "none"]],
+    in parent: BytePath? = nil
+  ) throws -> Workspace {
+    let workspace = try Workspace(stages: stages, in: parent)
+    for folder in ["one", "two"] {
+      try workspace.makeFolder(workspace.inbox.appending(folder))
+      try workspace.put("a in \(folder)", as: BytePath("\(folder)/a.txt"))
+    }
+    try workspace.put("b", as: "b.txt")
+    try workspace.put("raw", as: Self.raw)
+    try Unprivileged.shell("TZ=UTC touch -d '2001-02-03 04:05:06.789' inbox/b.txt", in: workspace)
+    try workspace.json("run")
+    return workspace
+  }
+
+  private func status(_ path: BytePath, _ workspace: Workspace) throws -> FileStatus {
+    try Descriptor.openFolder(workspace.root).status(below: path)
+  }
+
+  /// The files of an export besides its list, after `sha256sum` agreed with all of them.
+  private func exported(_ workspace: Workspace, _ folder: BytePath = "out") throws -> [BytePath] {
+    let files = try workspace.files(below: folder).filter { $0 != "SHA256SUMS" }
+    if files.isEmpty { return [] }
+    try Unprivileged.shell("cd '\(folder)' && sha256sum --check --strict SHA256SUMS", in: workspace)
+    let list = try workspace.read(folder.appending("SHA256SUMS"))
+    #expect(list.count { $0 == UInt8(ascii: "\n") } == files.count)
+    return files
+  }
+
+  @Test("Files get their names, times and numbers, and sha256sum agrees with the list")
+  func names() throws {
+    let workspace = try library()
+    let outcome = try workspace.json("export", "--to", "out")
+    #expect(outcome.of("exported").first?["exported"] == 4)
+    #expect(try exported(workspace) == ["a-2.txt", "a.txt", "b.txt", Self.raw])
+    #expect(try workspace.read("out/a.txt") != workspace.read("out/a-2.txt"))
+    let time = try status("out/b.txt", workspace).identity.modified
+    #expect(time == 981_173_106_789_000_000)
+    let library = Set(try workspace.assets().compactMap { $0["digest"]?.string })
+    let digests = try exported(workspace).map {
+      SHA256.digest(of: try workspace.read(BytePath("out").appending($0))).hex
+    }
+    #expect(Set(digests) == library)
+  }
+
+  @Test("A second export finds its files and writes only what is new")
+  func again() throws {
+    let workspace = try library()
+    try workspace.json("export", "--to", "out", "--layout", "{path}")
+    #expect(try exported(workspace) == ["b.txt", Self.raw, "one/a.txt", "two/a.txt"])
+    try workspace.put("c", as: "c.txt")
+    try workspace.json("run")
+    let before = try status("out/b.txt", workspace)
+    let outcome = try workspace.json("export", "--to", "out", "--layout", "{path}")
+    #expect(outcome.of("exported").first?["exported"] == 1)
+    #expect(outcome.of("exported").first?["present"] == 4)
+    #expect(try status("out/b.txt", workspace) == before)
+    #expect(try exported(workspace).count == 5)
+    // A list that is lost is written anew, as all files are read.
+    try Unprivileged.shell("rm out/SHA256SUMS", in: workspace)
+    let third = try workspace.json("export", "--to", "out", "--layout", "{path}")
+    #expect(third.of("exported").first?["present"] == 5)
+    #expect(try exported(workspace).count == 5)
+  }
+
+  @Test("A file that somebody changed or put there is never replaced")
+  func neverOver() throws {
+    let workspace = try library()
+    try workspace.makeFolder(workspace.root.appending("out"))
+    try workspace.write(Array("mine".utf8), to: "out/b.txt")
+    try workspace.makeFolder(workspace.root.appending("out/a.txt"))
+    try workspace.json("export", "--to", "out")
+    #expect(try workspace.read("out/b.txt") == Array("mine".utf8))
+    #expect(try workspace.read("out/b-2.txt") == Array("b".utf8))
+    // Same size, same time, and even listed: only the bytes tell, if the time tells of a change.
+    try workspace.write(Array("B".utf8), to: "out/b-2.txt")
+    try workspace.json("export", "--to", "out")
+    #expect(try workspace.read("out/b-2.txt") == Array("B".utf8))
+    #expect(try workspace.read("out/b-3.txt") == Array("b".utf8))
+  }
+
+  @Test("A dry run tells the same paths and writes nothing")
+  func dryRun() throws {
+    let workspace = try library()
+    let planned = try workspace.json("export", "--to", "out/deep", "--dry-run").of("file")
+    #expect(!workspace.exists("out"))
+    let done = try workspace.json("export", "--to", "out/deep").of("file")
+    #expect(planned.compactMap { $0["path"] } == done.compactMap { $0["path"] })
+    #expect(Set(planned.compactMap { $0["outcome"] }) == ["exported"])
+  }
+
+  @Test("A query chooses what is exported, in its order")
+  func query() throws {
+    let workspace = try library()
+    try workspace.json("export", "name:b", "--to", "out")
+    #expect(try exported(workspace) == ["b.txt"])
+    let outcome = try workspace.json("export", "--to", "out2", "--sort", "-size", "--limit", "1")
+    #expect(outcome.of("file").count == 1)
+    #expect(try exported(workspace, "out2") == ["a.txt"])
+    #expect(try workspace.run("export", "name:b").exitCode == 2)
+    #expect(try workspace.run("export", "nme:b", "--to", "out3").exitCode == 2)
+    #expect(try workspace.run("export", "--to", "out3", "--layout", "{nme}").exitCode == 2)
+    #expect(!workspace.exists("out3"))
+  }
+
+  @Test("Nothing is exported into a library or a source, by any path")
+  func excluded() throws {
+    let workspace = try library()
+    try Unprivileged.shell("ln -s library/originals link; mkdir apart", in: workspace)
+    for place in ["library", "library/new", "inbox", "inbox/new/er", "link/x", "apart/../library"] {
+      let outcome = try workspace.run("export", "--to", BytePath(place))
+      #expect(outcome.exitCode == 1, "\(place)")
+      #expect(outcome.errors.contains("export to another folder"), "\(place): \(outcome.errors)")
+    }
+    // Beside them is allowed, but not by a layout that leads into them.
+    let outcome = try workspace.run("export", "name:b", "--to", ".", "--layout", "inbox/{name}")
+    #expect(outcome.exitCode == 3)
+    #expect(outcome.errors.contains("one of its sources"), "\(outcome.errors)")
+    try Unprivileged.shell("ln -s ../library apart/elsewhere", in: workspace)
+    #expect(
+      try workspace.run("export", "name:b", "--to", "apart", "--layout", "elsewhere/{name}")
+        .exitCode == 3)
+    #expect(try workspace.files(below: "inbox") == [])
+    #expect(try workspace.json("verify").of("problem") == [])
+  }
+
+  @Test("A damaged original fails by name, and everything else is exported")
+  func damage() throws {
+    let workspace = try library()
+    let asset = try workspace.asset(named: "b.txt")
+    let digest = try #require(asset["digest"]?.string)
+    let path = "library/originals/\(digest.prefix(2))/\(digest)"
+    try Unprivileged.shell("chmod u+w \(path); printf B > \(path)", in: workspace)
+    let outcome = try workspace.run("export", "--to", "out")
+    #expect(outcome.exitCode == 3)
+    #expect(outcome.errors.contains("b.txt: The original of"), "\(outcome.errors)")
+    #expect(try exported(workspace) == ["a-2.txt", "a.txt", Self.raw])
+    try Unprivileged.shell("rm -f \(path)", in: workspace)
+    #expect(try workspace.run("export", "--to", "out", "--transfer", "hardlink").exitCode == 3)
+  }
+
+  @Test("Hard links share the original's file; what can't be shared is an error that says so")
+  func transfers() throws {
+    let workspace = try library()
+    try workspace.json("export", "name:b", "--to", "linked", "--transfer", "hardlink")
+    #expect(try status("linked/b.txt", workspace).links == 2)
+    #expect(try exported(workspace, "linked") == ["b.txt"])
+    #expect(try workspace.json("verify").of("problem") == [])
+    // Removing it later leaves the original alone.
+    try Unprivileged.shell("rm -rf linked", in: workspace)
+    #expect(try workspace.json("verify").of("problem") == [])
+    try workspace.json("export", "--to", "copied", "--transfer", "copy")
+    #expect(try exported(workspace, "copied").count == 4)
+    let cloned = try workspace.run("export", "--to", "cloned", "--transfer", "reflink")
+    if cloned.exitCode != 0 {
+      #expect(cloned.exitCode == 3)
+      #expect(cloned.errors.contains("--transfer auto or copy"), "\(cloned.errors)")
+      #expect(try exported(workspace, "cloned") == [])
+    }
+    #expect(try workspace.run("export", "--to", "x", "--transfer", "move").exitCode == 2)
+  }
+
+  @Test("Renditions are exported with their own extension; assets without are left out")
+  func renditions() throws {
+    let workspace = try Workspace()
+    try workspace.put(try Pictures.jpeg(width: 160, height: 120), as: "p.JPEG")
+    try workspace.put("text", as: "t.txt")
+    try workspace.json("run")
+    let outcome = try workspace.json("export", "--to", "out", "--rendition", "grid")
+    #expect(outcome.of("exported").first?["skipped"] == 1)
+    #expect(try exported(workspace) == ["p.jpg"])
+    let asset = try workspace.asset(named: "p.JPEG")
+    let id = BytePath(try #require(asset["id"]?.string))
+    let bytes = try workspace.run("get", id, "--rendition", "grid").outputBytes
+    #expect(try workspace.read("out/p.jpg") == bytes)
+    let none = try workspace.run("export", "--to", "out", "--rendition", "gird")
+    #expect(none.exitCode == 3)
+    #expect(none.errors.contains("“gird”"))
+  }
+
+  @Test("Two exports to one folder don't mix")
+  func locked() throws {
+    let workspace = try library()
+    try workspace.json("export", "name:b", "--to", "out")
+    let descriptor = workspace.root.appending("out").withCString {
+      open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    }
+    try #require(descriptor >= 0 && flock(descriptor, LOCK_EX) == 0)
+    let outcome = try workspace.run("export", "--to", "out")
+    #expect(outcome.exitCode == 11)
+    #expect(outcome.errors.contains("Another export"), "\(outcome.errors)")
+    close(descriptor)
+    #expect(try workspace.run("export", "--to", "out").exitCode == 0)
+  }
+
+  @Test("After a kill or a failure at any call, the same export makes all good")
+  func strikes() throws {
+    let workspace = try library()
+    let shimFolder = try TemporaryFolder()
+    let shim = try PreloadShim(in: shimFolder.path)
+    let words: [BytePath] = ["export", "--to", "out", "--layout", "{folder|top}/{name}"]
+    let clean = workspace.program.environment
+    let count = shimFolder.appending("count")
+    workspace.program.environment.merge(shim.counting(into: count)) { $1 }
+    #expect(try workspace.program.run(words).exitCode == 0)
+    let calls = try #require(Int(String(decoding: try workspace.read(count), as: UTF8.self)))
+    let expected = try exported(workspace)
+    #expect(expected == ["one/a.txt", "top/b.txt", "top/" + Self.raw, "two/a.txt"].sorted(by: <))
+    print("export: \(calls) calls that change files")
+    var random = SeededRandom(for: "export")
+    let isFull = ProcessInfo.processInfo.environment["PIPELINE_FAULTS"] == "1"
+    for strike in PreloadShim.Strike.allCases {
+      let all = Array(1...calls)
+      for call in isFull ? all : all.shuffled(using: &random).prefix(4).sorted() {
+        let comment = Comment(rawValue: "\(strike) at \(call)")
+        try Unprivileged.shell("rm -rf out", in: workspace)
+        workspace.program.environment = clean.merging(shim.striking(strike, at: call)) { $1 }
+        let struck = try workspace.program.run(words)
+        workspace.program.environment = clean
+        #expect(struck.signal == 9 || [0, 1, 3].contains(struck.exitCode), comment)
+        // What has a name is whole.
+        for path in try workspace.files(below: "out") where expected.contains(path) {
+          let bytes = try workspace.read(BytePath("out").appending(path))
+          #expect(workspace.digests.contains(SHA256.digest(of: bytes)), comment)
+        }
+        let again = try workspace.program.run(words)
+        #expect(again.exitCode == 0, "\(comment.rawValue): \(again.errors)")
+        #expect(try exported(workspace) == expected, comment)
+        #expect(!workspace.exists("out/.pipeline-export"), comment)
+      }
+    }
+    #expect(try workspace.json("verify").of("problem") == [])
+  }
+
+  @Test(
+    "A full disk ends the export with a sentence, and the same one goes on after making room",
+    .enabled(if: MemoryDisk.isPossible, "This user may not mount in a namespace (unshare -Urm)."))
+  func full() throws {
+    let disk = try MemoryDisk("size=6m")
+    let workspace = try Workspace(
+      sources: Workspace.inboxOnly, stages: [["name": "identify", "plugin": "identify"]],
+      ["reserve": "0B"])
+    for index in 0..<8 {
+      try workspace.put(
+        [UInt8](repeating: UInt8(index), count: 1 << 20), as: BytePath("\(index).bin"))
+    }
+    try workspace.json("run")
+    workspace.program.prefix = Array(disk.prefix.dropLast()) + [workspace.root.description]
+    let target = disk.folder.path.appending("out")
+    let outcome = try workspace.program.run(["export", "--to", target])
+    #expect(outcome.exitCode == 1)
+    #expect(outcome.errors.contains("make room"), "\(outcome.errors)")
+    try disk.remount("size=64m")
+    let again = try workspace.program.run(["export", "--to", target, "--json"])
+    #expect(again.exitCode == 0, "\(again.errors)")
+    let counts = try again.event("exported")
+    #expect((counts["exported"]?.integer ?? 0) + (counts["present"]?.integer ?? 0) == 8)
+  }
+}
+
+extension BytePath {
+  fileprivate static func + (left: BytePath, right: BytePath) -> BytePath {
+    BytePath(bytes: left.bytes + right.bytes)
+  }
+}

@@ -1,0 +1,76 @@
+import Files
+import Fixtures
+import Hashing
+import PipelineModel
+import Testing
+
+@testable import Export
+
+/// `SHA256SUMS`.
+@Suite("Checksum lists", .timeLimit(.minutes(1)))
+struct ChecksumListTests {
+  private let folder: TemporaryFolder
+  private let root: Descriptor
+
+  init() throws {
+    folder = try TemporaryFolder()
+    root = try Descriptor.openFolder(folder.path)
+  }
+
+  private static let first = SHA256.digest(of: Array("1".utf8))
+  private static let second = SHA256.digest(of: Array("2".utf8))
+
+  private func text() throws -> String {
+    String(decoding: try root.readFile(ChecksumList.name), as: UTF8.self)
+  }
+
+  @Test("A line is read as it was written, whatever the name")
+  func lines() throws {
+    for name in ["a.jpg", "a b", " a", "-", "back\\slash", "new\nline", "\r", "*", "caf\u{E9}"] {
+      let line = ChecksumList.line(BytePath(name), Self.first)
+      let parsed = try #require(ChecksumList.parse(line.dropLast()), "\(name)")
+      #expect(parsed.path == BytePath(name))
+      #expect(parsed.digest == Self.first)
+    }
+    let raw = BytePath(bytes: [0xFF, 0x5C, 0x0A])
+    #expect(ChecksumList.parse(ChecksumList.line(raw, Self.first).dropLast())?.path == raw)
+    #expect(ChecksumList.parse(Array("\(Self.first.hex) *a".utf8))?.path == "a")
+    for text in ["", "a", "\(Self.first.hex)", "\(Self.first.hex)  ", "\(Self.first.hex)xxa"] {
+      #expect(ChecksumList.parse(Array(text.utf8)) == nil, "\(text)")
+    }
+  }
+
+  @Test("Lines are added; the same one is not added twice; a changed one is replaced")
+  func append() throws {
+    var list = try ChecksumList(in: root)
+    try list.append([("a", Self.first), ("b", Self.first)])
+    list = try ChecksumList(in: root)
+    #expect(list.digest(of: "a") == Self.first)
+    try list.append([("a", Self.first)])
+    #expect(try text() == "\(Self.first.hex)  a\n\(Self.first.hex)  b\n")
+    try list.append([("a", Self.second), ("c", Self.second)])
+    let expected = "\(Self.first.hex)  b\n\(Self.second.hex)  a\n\(Self.second.hex)  c\n"
+    #expect(try text() == expected)
+    try list.append([("a", Self.second)])
+    #expect(try text() == expected)
+  }
+
+  @Test("Half a line, which a killed process left, is dropped")
+  func torn() throws {
+    try root.writeDurably(
+      Array("\(Self.first.hex)  a\n\(Self.second.hex)  b".utf8), as: "SHA256SUMS")
+    var list = try ChecksumList(in: root)
+    #expect(list.digest(of: "b") == nil)
+    try list.append([("c", Self.second)])
+    #expect(try text() == "\(Self.first.hex)  a\n\(Self.second.hex)  c\n")
+  }
+
+  @Test("Another file of that name is refused and left alone")
+  func foreign() throws {
+    try root.writeDurably(Array("my notes\n".utf8), as: "SHA256SUMS")
+    let error = #expect(throws: ExportError.self) { _ = try ChecksumList(in: root) }
+    #expect(error?.code == .destination)
+    #expect(error?.message.contains("my notes") == true)
+    #expect(try text() == "my notes\n")
+  }
+}
