@@ -9,8 +9,9 @@
 BUILD_PACKAGES = libvips-dev libjpeg-dev libtiff-dev zlib1g-dev libzimg-dev libsqlite3-dev \
 	libmagic-dev libssl-dev libseccomp-dev libgexiv2-dev libutf8proc-dev pkg-config
 # To test: tests compile plugins in C, run plugins in Python, read the database with sqlite3 and
-# trace workers.
-TEST_PACKAGES = gcc libc6-dev make python3 python3-pil sqlite3 strace util-linux libjpeg-turbo-progs
+# trace workers, and complete command lines and format manual pages as shells and man(1) do.
+TEST_PACKAGES = gcc libc6-dev make python3 python3-pil sqlite3 strace util-linux libjpeg-turbo-progs \
+	zsh fish groff-base
 # To measure: hyperfine and the programs always compared with. ImageMagick, sigal and git-annex are
 # included if installed.
 BENCH_PACKAGES = hyperfine libvips-tools libjpeg-turbo-progs jq python3

@@ -17,6 +17,13 @@ struct HelpTests {
     }
   }
 
+  @Test("Help and manual give exit codes the same meanings")
+  func exitCodes() {
+    let help = Help.overview(Pipeline.verbs).split { $0 == " " || $0 == "\n" }
+      .joined(separator: " ")
+    for (codes, meaning) in ExitCode.meanings { #expect(help.contains("\(codes) \(meaning)")) }
+  }
+
   @Test("No two verbs have one name")
   func names() {
     #expect(Set(Pipeline.verbs.map { $0.name }).count == Pipeline.verbs.count)

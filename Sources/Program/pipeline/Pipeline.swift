@@ -14,7 +14,7 @@ enum Pipeline {
     FailedVerb.self, RetryVerb.self, RemoveVerb.self, TrashVerb.self, UndoVerb.self,
     GarbageVerb.self,
     VerifyVerb.self, RebuildCatalogVerb.self, ConfigVerb.self, PluginsVerb.self,
-    DoctorVerb.self, HelpVerb.self,
+    DoctorVerb.self, CompletionsVerb.self, HelpVerb.self,
   ]
 
   static func main() {

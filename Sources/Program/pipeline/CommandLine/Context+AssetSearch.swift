@@ -7,17 +7,20 @@ import Query
 /// Options of verbs that take a query.
 extension Option {
   static let sort = Option(
-    name: "--sort", value: "FIELD,…", help: "sort by fields, e.g. -taken,name; - is descending")
+    name: "--sort", value: "FIELD,…", help: "sort by fields, e.g. -taken,name; - is descending",
+    values: Field.all.map(\.name))
   static let limit = Option(name: "--limit", value: "COUNT", help: "list at most so many")
   static let after = Option(
     name: "--after", value: "ID", help: "go on after this asset, with the same query and order")
   static let groupBy = Option(
     name: "--group-by", value: "FIELD",
-    help: "count by day, month, year, folder, camera, lens, tag, type, …")
+    help: "count by day, month, year, folder, camera, lens, tag, type, …", values: Grouping.names)
   static let fields = Option(
-    name: "--fields", value: "FIELD,…", help: "print these, e.g. id,name,taken,tag,state")
+    name: "--fields", value: "FIELD,…", help: "print these, e.g. id,name,taken,tag,state",
+    values: AssetColumn.names)
   static let format = Option(
-    name: "--format", value: "FORMAT", help: "lines, table, json, csv or tsv")
+    name: "--format", value: "FORMAT", help: "lines, table, json, csv or tsv",
+    values: AssetOutput.Format.allCases.map(\.rawValue))
 }
 
 extension Context {

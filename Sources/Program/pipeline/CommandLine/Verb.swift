@@ -30,6 +30,13 @@ enum ExitCode: Int32, Sendable {
   case locked = 11
   case interrupted = 130
   case terminated = 143
+
+  /// What each means, as in help.
+  static let meanings: [(codes: String, meaning: String)] = [
+    ("0", "all well"), ("1", "fatal"), ("2", "usage or configuration"),
+    ("3", "something failed in this run"), ("11", "another instance holds the library"),
+    ("130 and 143", "ended by a signal"),
+  ]
 }
 
 /// A command-line option.
@@ -41,6 +48,8 @@ struct Option: Hashable, Sendable {
   /// The placeholder of its value in help; `nil` for a switch.
   var value: String?
   let help: String
+  /// The values that it has, where these are few; for completions.
+  var values: [String] = []
 
   static let config = Option(
     name: "--config", value: "FILE",

@@ -9,17 +9,19 @@ import PipelineModel
 enum ExportVerb: Verb {
   static let name = "export"
   static let summary = "Copy originals, or renditions, to a folder of your own"
-  static let operands = "[QUERY] --to DIR"
+  static let operands = "[QUERY]"
   static let takesQuery = true
   static let to = Option(
-    name: "--to", value: "DIR", help: "the folder to export to; made if it is missing")
+    name: "--to", value: "DIR",
+    help: "the folder to export to, which must be given; made if it is missing")
   static let layout = Option(
     name: "--layout", value: "LAYOUT",
     help: "paths below it, as {taken:yyyy}/{taken:MM}/{name}; by default {name}")
   static let rendition = Option(
     name: "--rendition", value: "NAME", help: "a rendition, as NAME or STAGE/NAME")
   static let transfer = Option(
-    name: "--transfer", value: "HOW", help: "auto (reflink or copy), reflink, hardlink or copy")
+    name: "--transfer", value: "HOW", help: "auto (reflink or copy), reflink, hardlink or copy",
+    values: ExportTransfer.allCases.map(\.rawValue))
   static let options = [to, layout, rendition, transfer, Option.sort, .limit, .dryRun]
   static let examples = [
     ("pipeline export --to ~/backup camera:fuji taken:2024-05", "what a camera took in a month"),

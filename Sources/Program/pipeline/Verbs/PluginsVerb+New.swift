@@ -8,7 +8,8 @@ import PluginTesting
 /// `pipeline plugins new`: makes a folder with a working plugin as a starting point.
 extension PluginsVerb {
   static let language = Option(
-    name: "--language", value: "LANGUAGE", help: "of a new plugin: \(PluginLanguage.choice)")
+    name: "--language", value: "LANGUAGE", help: "of a new plugin: \(PluginLanguage.choice)",
+    values: PluginLanguage.allCases.map(\.rawValue))
   static let into = Option(
     name: "--into", value: "DIR", help: "where to make a new plugin's folder (default: here)")
 
