@@ -3,7 +3,9 @@ import Synchronization
 
 extension Array where Element: Sendable {
   /// Maps with one thread per processor; keeps the order.
-  package func concurrentMap<Result: Sendable>(_ transform: @Sendable (Element) -> Result) -> [Result] {
+  package func concurrentMap<Result: Sendable>(
+    _ transform: @Sendable (Element) -> Result
+  ) -> [Result] {
     if count < 2 { return map(transform) }
     let results = Mutex([Result?](repeating: nil, count: count))
     DispatchQueue.concurrentPerform(iterations: count) { index in
