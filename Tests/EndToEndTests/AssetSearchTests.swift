@@ -70,6 +70,37 @@ struct AssetSearchTests {
     }
   }
 
+  @Test("A search that is saved is used by name, and survives a new catalog")
+  func saved() throws {
+    let workspace = try texts(3)
+    let saved = try workspace.json("search", "save", "low", "name:0", "or", "name:1").of("saved")
+    #expect(saved.first?["query"] == "name:0 or name:1")
+    #expect(try names(workspace, "@low") == ["0.txt", "1.txt"])
+    #expect(try names(workspace, "-@low") == ["2.txt"])
+    try workspace.json("search", "save", "@lowest", "@low -name:1")
+    try workspace.json("rebuild-catalog")
+    #expect(try names(workspace, "@lowest") == ["0.txt"])
+    #expect(
+      try workspace.run("search", "list").output
+        == "@low\tname:0 or name:1\n@lowest\t@low -name:1\n")
+    #expect(try workspace.json("verify").of("problem") == [])
+    // What can't be understood is not saved, nor what would use itself.
+    for words in [
+      ["save", "x", "nme:y"], ["save", "low", "@lowest"], ["save", "a b", "x"], ["save", "x"],
+    ] {
+      let outcome = try workspace.program.run(["search"] + words.map { BytePath($0) })
+      #expect(outcome.exitCode == 2, "\(words): \(outcome.errors)")
+    }
+    try workspace.json("search", "remove", "@low")
+    let missing = try workspace.run("list", "@lowest")
+    #expect(missing.exitCode == 2 && missing.errors.contains("no saved search “low”"))
+    #expect(try workspace.run("search", "remove", "low").exitCode == 2)
+    try workspace.write(Array("{".utf8), to: "library/searches.json")
+    let broken = try workspace.run("list", "@lowest")
+    #expect(broken.exitCode == 1 && broken.errors.contains("searches.json"), "\(broken.errors)")
+    #expect(try workspace.run("list", "name:0").exitCode == 0)
+  }
+
   @Test("rm and retry take queries; what looks like an ID is one")
   func changes() throws {
     let workspace = try texts(3)
@@ -80,10 +111,21 @@ struct AssetSearchTests {
     // Those in the trash are not counted again.
     #expect(try workspace.json("rm", "kind:document").first?["assets"] == 1)
     #expect(try workspace.json("retry", "kind:document").first?["jobs"] == 0)
-    // “cafe” may be part of an ID, and is never taken for a word by chance.
-    let id = try workspace.run("rm", "cafe")
-    #expect(id.exitCode == 2 && id.errors.contains("No asset has an ID"), "\(id.errors)")
-    #expect(try workspace.run("retry", "nme:x").exitCode == 2)
+    // A plain word is an ID, mistyped or not, and is never looked for in names.
+    for words: [BytePath] in [
+      ["rm", "cafe"], ["rm", "txt"], ["retry", "0.txt"], ["rm", "or", "txt"],
+    ] {
+      let id = try workspace.program.run(words)
+      #expect(id.exitCode == 2 && id.errors.contains("No asset has an ID"), "\(id.errors)")
+    }
+    for words: [BytePath] in [
+      ["retry", "nme:x"], ["rm", ""], ["rm", " "], ["rm", "-f", "name:1"],
+      ["rm", "name:1", "0197"],
+      ["retry", ""], ["rm", "-x"],
+    ] {
+      #expect(try workspace.program.run(words).exitCode == 2, "\(words)")
+    }
+    #expect(try workspace.json("count", "-is:trashed").first?["assets"] == 0)
   }
 
   @Test("rm of more than a few assets by a query needs --yes, and is sent in parts")

@@ -54,21 +54,47 @@ struct ManualTests {
     (["export", "--transfer", "ref"], ["reflink"]), (["--config", "o"], ["one.json"]),
     (["--config", "one.json", "wat"], ["watch"]),
     (["--config", "one.json", "get", "--rend"], ["--rendition"]),
-    (["run", "--wa"], ["--wait"]), (["status", "--wa"], []),
+    (["run", "--wa"], ["--wait"]), (["status", "--wa"], []), (["list", "is:tr"], ["is:trashed"]),
+    (["search", "sa"], ["save"]), (["search", "save", "x", "len"], ["lens:"]),
+    (["plugins", "test", "o"], ["one.json"]), (["trash", "restore", "re"], []),
+    (["help", "export", ""], []), (["export", "--to", "s"], ["sub"]),
+    (["export", "--to", "list", "--form"], []), (["import", "t"], ["two words.json"]),
   ]
 
   @Test("bash completes verbs, options, values and files", arguments: lines)
   func bash(words: [String], replies: Set<String>) throws {
-    let quoted = words.map { "'\($0)'" }.joined(separator: " ")
+    let line = (["pipeline"] + words).joined(separator: " ")
     let outcome = try run([
       "bash", "--norc", "-c",
       """
       compopt() { :; }; source ./bash
-      COMP_WORDS=(pipeline \(quoted)); COMP_CWORD=\(words.count); _pipeline
+      COMP_LINE='\(line)'; COMP_POINT=${#COMP_LINE}; _pipeline
       printf '%s\\n' "${COMPREPLY[@]}"
       """,
     ])
     #expect(outcome.status == 0, "\(outcome.output)")
+    // Bash replaces what follows the last colon only.
+    let part = words.last?.split(separator: ":", omittingEmptySubsequences: false).dropLast()
+    let cut = part.map { $0.isEmpty ? "" : $0.joined(separator: ":") + ":" } ?? ""
+    #expect(
+      Set(outcome.output.split(separator: "\n").map { cut + $0 }) == replies, "\(outcome.output)")
+  }
+
+  @Test(
+    "bash completes values behind an equals sign, and names with spaces",
+    arguments: [
+      ("list --format=t", ["table", "tsv"]), ("list --format=table --sor", ["--sort"]),
+      ("--config=one.json li", ["list"]), (#"import two\ w"#, ["two words.json"]),
+    ] as [(String, Set<String>)])
+  func bashWords(line: String, replies: Set<String>) throws {
+    let outcome = try run([
+      "bash", "--norc", "-c",
+      """
+      compopt() { :; }; source ./bash
+      COMP_LINE='pipeline \(line)'; COMP_POINT=${#COMP_LINE}; _pipeline
+      printf '%s\\n' "${COMPREPLY[@]}"
+      """,
+    ])
     #expect(Set(outcome.output.split(separator: "\n").map(String.init)) == replies)
   }
 
@@ -80,7 +106,8 @@ struct ManualTests {
     let found = outcome.output.split(separator: "\n").map {
       String($0.prefix { $0 != "\t" })
     }
-    #expect(Set(found) == replies, "\(outcome.output)")
+    let plain = found.map { $0.replacing("\\ ", with: " ").replacing("/", with: "") }
+    #expect(Set(plain) == replies, "\(outcome.output)")
   }
 
   @Test("zsh completes verbs, options, values and files", arguments: lines)
@@ -107,7 +134,9 @@ struct ManualTests {
       print -r -- $seen
       """#,
     ])
-    let found = outcome.output.matches(of: /REPLY<([^>]*)>/).map { String($0.output.1) }
+    let found = outcome.output.matches(of: /REPLY<([^>]*)>/).map {
+      String($0.output.1).replacing("\\ ", with: " ")
+    }
     #expect(Set(found) == replies, "\(outcome.output)")
   }
 

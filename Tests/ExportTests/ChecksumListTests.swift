@@ -40,37 +40,59 @@ struct ChecksumListTests {
     }
   }
 
-  @Test("Lines are added; the same one is not added twice; a changed one is replaced")
+  @Test("Lines are added; the same one is not added twice; one that is replaced goes at the end")
   func append() throws {
     var list = try ChecksumList(in: root)
-    try list.append([("a", Self.first), ("b", Self.first)])
+    try list.append([("a", Self.first), ("b", Self.first), ("a", Self.first)])
+    try list.append([("b", Self.first)])
     list = try ChecksumList(in: root)
     #expect(list.digest(of: "a") == Self.first)
+    #expect(Set(list.paths(of: Self.first)) == ["a", "b"])
     try list.append([("a", Self.first)])
     #expect(try text() == "\(Self.first.hex)  a\n\(Self.first.hex)  b\n")
     try list.append([("a", Self.second), ("c", Self.second)])
+    // Killed here, the last line of a path counts.
+    #expect(try ChecksumList(in: root).digest(of: "a") == Self.second)
+    try root.makeFolder("staging")
+    let staging = try Descriptor.openFolder("staging", in: root)
+    try list.finish(by: staging)
     let expected = "\(Self.first.hex)  b\n\(Self.second.hex)  a\n\(Self.second.hex)  c\n"
     #expect(try text() == expected)
     try list.append([("a", Self.second)])
+    try list.finish(by: staging)
     #expect(try text() == expected)
+    #expect(try staging.entries().isEmpty)
   }
 
-  @Test("Half a line, which a killed process left, is dropped")
+  @Test("Half a line, which a killed process left, is dropped; a whole one without its end is kept")
   func torn() throws {
-    try root.writeDurably(
-      Array("\(Self.first.hex)  a\n\(Self.second.hex)  b".utf8), as: "SHA256SUMS")
+    let line = "\(Self.first.hex)  a\n"
+    for tail in [
+      "\\", "\(Self.second.hex.prefix(7))", "\(Self.second.hex)", "\(Self.second.hex) ",
+      "\(Self.second.hex)  b",
+    ] {
+      try root.writeDurably(Array("\(line)\(tail)".utf8), as: ChecksumList.name)
+      var list = try ChecksumList(in: root)
+      #expect(list.digest(of: "b") == nil)
+      #expect(try text() == line + tail, "only reading changes nothing")
+      try list.append([("c", Self.second)])
+      #expect(try text() == "\(line)\(Self.second.hex)  c\n", "\(tail)")
+    }
+    try root.writeDurably([], as: "b")
+    try root.writeDurably(Array("\(line)\(Self.second.hex)  b".utf8), as: ChecksumList.name)
     var list = try ChecksumList(in: root)
-    #expect(list.digest(of: "b") == nil)
+    #expect(list.digest(of: "b") == Self.second)
     try list.append([("c", Self.second)])
-    #expect(try text() == "\(Self.first.hex)  a\n\(Self.second.hex)  c\n")
+    #expect(try text() == "\(line)\(Self.second.hex)  b\n\(Self.second.hex)  c\n")
   }
 
-  @Test("Another file of that name is refused and left alone")
-  func foreign() throws {
-    try root.writeDurably(Array("my notes\n".utf8), as: "SHA256SUMS")
+  @Test(
+    "Another file of that name is refused and left alone", arguments: ["my notes\n", "my notes"])
+  func foreign(content: String) throws {
+    try root.writeDurably(Array(content.utf8), as: ChecksumList.name)
     let error = #expect(throws: ExportError.self) { _ = try ChecksumList(in: root) }
     #expect(error?.code == .destination)
     #expect(error?.message.contains("my notes") == true)
-    #expect(try text() == "my notes\n")
+    #expect(try text() == content)
   }
 }

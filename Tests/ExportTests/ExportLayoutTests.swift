@@ -31,7 +31,8 @@ struct ExportLayoutTests {
       ("{folder}/x", "a/b/x"), ("{camera}/{iso}", "A_B ../400"),
       ("{lens}/{name}", "unknown/IMG_1.JPG"),
       ("{lens|no lens}/{name}", "no lens/IMG_1.JPG"), ("{lens|}/{name}", "IMG_1.JPG"),
-      ("{{{name}}}", "{IMG_1.JPG}"), ("./{name}", "_/IMG_1.JPG"), ("{trashed:yyyy|never}", "never"),
+      ("{{{name}}}", "{IMG_1.JPG}"), ("./{name}", "IMG_1.JPG"), ("x//{name}", "x/IMG_1.JPG"),
+      ("{trashed:yyyy|never}", "never"),
     ])
   func placeholders(layout: String, expected: String) throws {
     #expect(try path(layout, below: "a/b") == BytePath(expected))
@@ -45,6 +46,19 @@ struct ExportLayoutTests {
     #expect(try path("{title}", values: values) == ".._.._etc_pass_wd_")
     #expect(try path("{lens|..}/{name}", values: values) == "_./IMG_1.JPG")
     #expect(try path("{lens|}", values: values) == "_")
+    // Neither a whole part nor what is left of one may be `..`.
+    for name in ["...", "....", "a.", "a..", ".a", ".."] {
+      var values = AssetValues()
+      values.add(metadata: ["xmp": ["dc:title": .string(name)]])
+      let path = try path("x/{title}", values: values)
+      #expect(path == (name == ".." ? "x/_." : BytePath("x/\(name)")))
+      #expect(FileName(path.lastComponent).numbered(2) != "..")
+    }
+    for own in ["SHA256SUMS", "sha256sums", ".pipeline-export"] {
+      #expect(try path("\(own)/{name}") == BytePath("_\(own)/IMG_1.JPG"))
+      #expect(try path("{name}", name: BytePath(own)) == BytePath("_\(own)"))
+      #expect(try path("a/{name}", name: BytePath(own)) == BytePath("a/\(own)"))
+    }
   }
 
   @Test("Names need not be UTF-8, and a rendition has its own extension")
@@ -85,6 +99,14 @@ struct ExportLayoutTests {
     #expect(numbered.utf8?.hasSuffix("é-12.jpeg") == true)
     #expect(FileName("a.tar.gz").numbered(2) == "a.tar-2.gz")
     #expect(FileName("README").numbered(3) == "README-3")
+    #expect(FileName("a.").numbered(2) == "a-2.")
+    for (name, other, isNumber) in [
+      ("a.jpg", "a.jpg", true), ("a.jpg", "a-12.jpg", true), ("a.jpg", "a-x.jpg", false),
+      ("a.jpg", "b-2.jpg", false), ("a.jpg", "a-2.png", false), ("a-2.jpg", "a-2-3.jpg", true),
+      ("a.jpg", "a-02.jpg", false), ("a", "a-2", true),
+    ] {
+      #expect(FileName(BytePath(name)).isNumbered(as: BytePath(other)) == isNumber, "\(other)")
+    }
     // What follows the last dot of a sentence is no extension.
     let sentence = BytePath("Mr. " + String(repeating: "x", count: 300))
     #expect(try path("{name}", name: sentence).bytes.count == 255)

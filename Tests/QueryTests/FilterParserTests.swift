@@ -195,4 +195,41 @@ struct FilterParserTests {
     }
     #expect(try filter(String(repeating: "a ", count: 30_000)) != .everything)
   }
+
+  @Test("A saved search stands for its query, with brackets around it")
+  func saved() throws {
+    let saved = ["keepers": "rating>=4 or tag:keep", "mine": "@keepers camera:fuji"]
+    for (query, meaning) in [
+      ("@keepers", "rating>=4 or tag:keep"), ("-@keepers", "-(rating>=4 or tag:keep)"),
+      ("@keepers taken:2024", "(rating>=4 or tag:keep) taken:2024"),
+      ("@mine", "(rating>=4 or tag:keep) camera:fuji"),
+    ] {
+      #expect(try Filter(query: query, saved: saved) == filter(meaning), "\(query)")
+    }
+    #expect(try Filter(query: "\"@keepers\"", saved: saved) == filter("\"@keepers\""))
+    #expect(try Filter(query: "name:a@b", saved: saved) == filter("name:a@b"))
+  }
+
+  @Test("A saved search that is missing, wrong, circular or endless is an error that says so")
+  func savedWrong() {
+    var saved = [
+      "keepers": "x", "bad": "nme:x", "worse": "@bad", "a": "@b", "b": "@a", "self": "@self",
+    ]
+    for (query, part) in [
+      ("@keeprs", "“keepers”"), ("@", "no saved search"), ("@bad", "@bad: "), ("@worse", "nme"),
+      ("@a", "@a uses @b uses @a"), ("@self", "@self uses @self"),
+    ] {
+      let error = #expect(throws: QueryError.self, "\(query)") {
+        try Filter(query: query, saved: saved)
+      }
+      #expect(error?.message.contains(part) == true, "\(query): \(error?.message ?? "")")
+    }
+    // Ten that use the next one a hundred times would be 10^20 words.
+    for index in 0..<10 {
+      saved["n\(index)"] = Array(repeating: "@n\(index + 1)", count: 100).joined(separator: " ")
+    }
+    saved["n10"] = "x"
+    let error = #expect(throws: QueryError.self) { try Filter(query: "@n0", saved: saved) }
+    #expect(error?.message.contains("bytes") == true)
+  }
 }

@@ -48,6 +48,11 @@ package final class Descriptor: Sendable {
     return try open(path, in: folder, flags: flags)
   }
 
+  /// Opens a folder that need not be readable, for its status only. Source: open(2), `O_PATH`.
+  package static func openFolderPlace(_ path: BytePath) throws(FileError) -> Descriptor {
+    try open(path, flags: Int32(pipeline_open_place) | O_DIRECTORY)
+  }
+
   /// Returns the file's status. Source: fstat(2).
   package func status() throws(FileError) -> FileStatus {
     var result = stat()

@@ -10,11 +10,11 @@ extension Descriptor {
 
   /// Locks this folder unless another process has. Source: flock(2).
   ///
-  /// Network file systems can't lock folders; there it does nothing.
-  ///
-  /// - Returns: `false` if another process holds the lock.
-  package func lockFolderIfFree() -> Bool {
-    flock(number, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK
+  /// - Returns: whether it is locked, because network file systems can't lock folders; `nil` if
+  ///   another process holds the lock.
+  package func lockFolderIfFree() -> Bool? {
+    if flock(number, LOCK_EX | LOCK_NB) == 0 { return true }
+    return errno == EWOULDBLOCK ? nil : false
   }
 
   /// Releases the lock; closing does so, too.

@@ -1,12 +1,9 @@
 package import Catalog
 import Files
 import Glibc
-import Hashing
 package import Ingest
-import Originals
 package import PipelineModel
 package import Query
-import Synchronization
 
 /// Copies originals or renditions out of a library, into folders for people and other programs.
 ///
@@ -14,10 +11,12 @@ import Synchronization
 /// then listed in `SHA256SUMS`. A file has its name only after its bytes are on disk and match their
 /// digest. Nothing is ever replaced.
 package final class AssetExport {
+  /// What to export, and how.
   package struct Options: Sendable {
     package var layout: ExportLayout
     /// The rendition to export, as `NAME` or `STAGE/NAME`; `nil` for originals.
     package var rendition: String?
+    /// How originals are copied; renditions are always copied.
     package var transfer: ExportTransfer
     /// Reports what would be done and writes nothing.
     package var isDryRun: Bool
@@ -41,31 +40,40 @@ package final class AssetExport {
     let content: ExportPlaces.Content
     /// The path from the layout.
     let wanted: BytePath
+    /// The path that it gets.
     var path: BytePath
     let temporary: BytePath
+    /// Other assets with the same path and bytes.
+    var others: [AssetRecord] = []
   }
 
   /// The most files and bytes in a group.
   private static let mostItems = 64
   private static let mostBytes = 256 << 20
 
+  /// How often another path is tried because somebody else takes them.
+  private static let mostAttempts = 100
+
+  /// What came of the assets so far.
   package private(set) var counts = ExportCounts()
 
   private let options: Options
-  private let originals: Descriptor
-  private let renditions: RenditionReader
+  private let staged: StagedExport
   private let report: (ExportedFile) -> Void
   private let isStopped: @Sendable () -> Bool
+  private let exclusion: ExportExclusion
+  /// The destination; `nil` if there is none yet.
+  private let root: Descriptor?
   /// `nil` in a dry run.
   private var folder: ExportFolder?
+  /// `nil` if there is no destination yet.
   private var checksums: ChecksumList?
   private var places: ExportPlaces
   private let flush: GroupFlush?
   private var group: [Item] = []
   private var groupBytes = 0
-  /// Files that are there, but not in the list: an earlier export was killed, or it was removed.
+  /// Files that are there but not in the list: an export was killed, or the list was removed.
   private var unlisted: [(path: BytePath, digest: Digest)] = []
-  private var lastTemporary = 0
 
   /// Opens the destination, which nobody else may export to meanwhile.
   ///
@@ -73,44 +81,60 @@ package final class AssetExport {
   ///   - destination: an absolute path; the folder is made if it is missing.
   ///   - sources: the folders that the library imports from.
   ///   - report: called for each asset.
-  ///   - isStopped: polled while large files are copied.
-  /// - Throws: `ExportError`.
+  ///   - isStopped: polled while large files are read and copied.
+  /// - Throws: `ExportError` of code `destination` or `locked`.
   package init(
     of library: LibraryFolder, _ catalog: CatalogReader, to destination: BytePath,
     sources: [BytePath], _ options: Options, report: @escaping (ExportedFile) -> Void,
     isStopped: @escaping @Sendable () -> Bool
-  ) throws {
+  ) throws(ExportError) {
     self.options = options
     self.report = report
     self.isStopped = isStopped
-    originals = library.folder
-    renditions = RenditionReader(folder: library.folder, catalog: catalog)
-    let excluded = try ExportExclusion(library, sources: sources)
-    try excluded.check(destination)
-    if options.isDryRun {
-      let root = try ifThere { () throws(FileError) in try Descriptor.openFolder(destination) }
-      checksums = try root.map { root throws(ExportError) in try ChecksumList(in: root) }
-      places = ExportPlaces(in: root)
-      flush = nil
-    } else {
-      let folder = try ExportFolder(destination, excluding: excluded.folders)
-      checksums = try ChecksumList(in: folder.root)
-      places = ExportPlaces(in: folder.root)
-      flush = GroupFlush(folder.root)
+    staged = StagedExport(
+      library: library.folder,
+      renditions: RenditionReader(folder: library.folder, catalog: catalog),
+      transfer: options.transfer, isStopped: isStopped)
+    let exclusion: ExportExclusion
+    var root: Descriptor?
+    do throws(FileError) {
+      exclusion = try ExportExclusion(library, sources: sources)
+      root = try ifThere { () throws(FileError) in try Descriptor.openFolder(destination) }
+    } catch {
+      throw ExportError(.destination, error.message, path: error.path)
+    }
+    try exclusion.check(destination)
+    if !options.isDryRun {
+      let folder = try ExportFolder(destination, excluding: exclusion)
       self.folder = folder
+      root = folder.root
+      flush = GroupFlush(folder.root)
+    } else {
+      flush = nil
+    }
+    places = ExportPlaces(in: root, isStopped: isStopped)
+    self.root = root
+    self.exclusion = exclusion
+    do throws(ExportError) {
+      if let root { checksums = try ChecksumList(in: root) }
+    } catch {
+      folder?.close()
+      throw error
     }
   }
+
+  deinit { folder?.close() }
 
   /// Exports an asset, now or with a later one.
   ///
   /// - Throws: `ExportError` of code `noSpace`, or of code `destination` if it can't be written to.
   package func add(_ asset: AssetRecord, _ values: AssetValues) throws(ExportError) {
-    let rendition: RenditionRecord?
+    var rendition: RenditionRecord?
     if let name = options.rendition {
-      rendition = asset.renditions.first { $0.name == name || "\($0.stage)/\($0.name)" == name }
-      guard rendition != nil else { return tell(asset, nil, .skipped) }
-    } else {
-      rendition = nil
+      let found = asset.renditions.filter { $0.name == name || "\($0.stage)/\($0.name)" == name }
+      guard found.count < 2 else { return try fail([asset], nil, Self.ambiguous(name, found)) }
+      rendition = found.first
+      if rendition == nil { return tell(asset, nil, .skipped) }
     }
     let suffix = rendition.map { MediaType.fileExtension(of: $0.mediaType) }
     let wanted = options.layout.path(
@@ -119,24 +143,30 @@ package final class AssetExport {
       digest: rendition?.digest ?? asset.digest, size: rendition?.bytes ?? asset.size,
       modified: asset.modified)
     do throws(FileError) {
-      switch try place(content, at: wanted) {
-      case .present(let path):
-        if !options.isDryRun, checksums?.digest(of: path) != content.digest {
-          unlisted.append((path, content.digest))
-        }
-        tell(asset, path, .present)
-      case .free(let path) where options.isDryRun:
-        tell(asset, path, .exported, bytes: content.size)
+      switch try places.place(content, at: wanted, listedIn: checksums) {
+      case .free(let path) where folder == nil:
+        if let root { try exclusion.check(path, below: root) }
+        if rendition == nil { try staged.checkOriginal(of: asset) }
+        tell(asset, path, .exported, wanted: wanted, bytes: content.size)
+      case .claimed(let path) where folder == nil: tell(asset, path, .present)
       case .free(let path):
-        lastTemporary += 1
         group.append(
           Item(
             asset: asset, rendition: rendition, content: content, wanted: wanted, path: path,
-            temporary: ExportFolder.temporaryName(lastTemporary)))
+            temporary: folder?.nextTemporaryName() ?? ""))
         groupBytes += content.size
+      case .claimed(let path):
+        if let index = group.firstIndex(where: { $0.path == path }) {
+          group[index].others.append(asset)
+        }
+      case .present(let path):
+        if folder != nil, checksums?.digest(of: path) != content.digest {
+          unlisted.append((path, content.digest))
+        }
+        tell(asset, path, .present)
       }
     } catch {
-      try fail(asset, wanted, error)
+      try fail([asset], wanted, error)
     }
     if group.count + unlisted.count >= Self.mostItems || groupBytes >= Self.mostBytes {
       try writeGroup()
@@ -146,74 +176,97 @@ package final class AssetExport {
   /// Exports what waits for others. Nothing may be added afterwards.
   package func finish() throws(ExportError) {
     try writeGroup()
-    folder?.close()
+    guard let folder else { return }
+    do throws(FileError) {
+      try checksums?.finish(by: folder.staging)
+    } catch {
+      throw Self.fatal(error) ?? ExportError(.destination, error.message, path: error.path)
+    }
   }
 
-  private func place(
-    _ content: ExportPlaces.Content, at wanted: BytePath
-  ) throws(FileError) -> ExportPlaces.Place {
-    try places.place(content, at: wanted) { checksums?.digest(of: $0) }
+  private static func ambiguous(_ name: String, _ found: [RenditionRecord]) -> FileError {
+    let names = found.map { "\($0.stage)/\($0.name)" }.joined(separator: ", ")
+    return FileError(.other, "“\(name)” matches \(names); write one of them.", path: nil)
   }
 
   // MARK: Groups
 
   private func writeGroup() throws(ExportError) {
+    guard var folder, !group.isEmpty || !unlisted.isEmpty else { return }
     defer {
+      self.folder = folder
       group = []
       groupBytes = 0
       unlisted = []
-      places.placed()
+      places.withdrawAll()
     }
-    guard !group.isEmpty || !unlisted.isEmpty, var folder else { return }
-    defer { self.folder = folder }
-    let (staging, options, originals, renditions, isStopped) = (
-      folder.staging, options, originals, renditions, isStopped
-    )
-    let written = group.concurrentMap { item in
-      Result { () throws(FileError) -> Descriptor in
-        try StagedExport(
-          originals: originals, renditions: renditions, transfer: options.transfer,
-          isStopped: isStopped
-        ).write(item.rendition, of: item.asset, item.content, as: item.temporary, in: staging)
-      }
-    }
-    let isFlushed = flush?.run(files: written.count) ?? false
     var named: [Item] = []
     var failures: [(item: Item, error: FileError)] = []
-    for (item, result) in zip(group, written) {
+    for (item, result) in zip(group, write(group, in: folder.staging)) {
       do throws(FileError) {
-        let file = try result.get()
-        if !isFlushed { try file.sync() }
+        _ = try result.get()
         named.append(try name(item, in: &folder))
       } catch {
         // Clean-up: the next export removes what remains.
-        try? staging.remove(item.temporary)
+        try? folder.staging.remove(item.temporary)
         failures.append((item, error))
       }
     }
+    var listError: FileError?
     do throws(FileError) {
+      for (path, _) in unlisted { try folder.touch(path) }
       try folder.sync()
       try checksums?.append(unlisted + named.map { ($0.path, $0.content.digest) })
     } catch {
+      listError = error
+    }
+    for item in named {
+      tell(item.asset, item.path, .exported, wanted: item.wanted, bytes: item.content.size)
+      for other in item.others { tell(other, item.path, .present) }
+    }
+    try tell(failures, in: folder)
+    if let error = listError {
       throw Self.fatal(error) ?? ExportError(.destination, error.message, path: error.path)
     }
-    for item in named { tell(item.asset, item.path, .exported, bytes: item.content.size) }
-    for (item, error) in failures where error.code != .stopped {
-      try fail(item.asset, item.path, error)
+  }
+
+  /// Writes staged files, and waits until they are on disk.
+  private func write(
+    _ items: [Item], in staging: Descriptor
+  ) -> [Result<Descriptor, FileError>] {
+    let staged = staged
+    let written = items.concurrentMap { item in
+      Result { () throws(FileError) in
+        try staged.write(
+          item.rendition, of: item.asset, item.content, as: item.temporary, in: staging)
+      }
+    }
+    let count = written.count { if case .success = $0 { true } else { false } }
+    if flush?.run(files: count) == true { return written }
+    return written.concurrentMap { result in
+      Result { () throws(FileError) in
+        let file = try result.get()
+        try file.sync()
+        return file
+      }
     }
   }
 
   /// Gives a staged file its name, or another if somebody took that meanwhile.
   private func name(_ item: Item, in folder: inout ExportFolder) throws(FileError) -> Item {
     var item = item
+    var attempts = 0
     while true {
       do throws(FileError) {
-        try folder.place(item.temporary, at: item.path)
+        try folder.name(item.temporary, item.path)
         return item
-      } catch let error where error.code == .exists {
-        switch try place(item.content, at: item.wanted) {
+      } catch let error where error.code == .exists && attempts < Self.mostAttempts {
+        attempts += 1
+        // Its own claim must not be taken for the file.
+        places.withdraw(item.path)
+        switch try places.place(item.content, at: item.wanted, listedIn: checksums) {
         case .free(let path): item.path = path
-        case .present(let path):
+        case .present(let path), .claimed(let path):
           item.path = path
           try folder.staging.remove(item.temporary)
           return item
@@ -225,17 +278,37 @@ package final class AssetExport {
   // MARK: Telling
 
   private func tell(
-    _ asset: AssetRecord, _ path: BytePath?, _ outcome: ExportedFile.Outcome, bytes: Int = 0
+    _ asset: AssetRecord, _ path: BytePath?, _ outcome: ExportedFile.Outcome,
+    wanted: BytePath? = nil, bytes: Int = 0
   ) {
-    let file = ExportedFile(asset: asset.id, path: path, bytes: bytes, outcome: outcome)
+    let file = ExportedFile(
+      asset: asset.id, path: path, isRenamed: wanted != nil && wanted != path, bytes: bytes,
+      outcome: outcome)
     counts.add(file)
     report(file)
   }
 
-  private func fail(
-    _ asset: AssetRecord, _ path: BytePath, _ error: FileError
+  /// Tells all failures of a group before the first that ends the export does so.
+  private func tell(
+    _ failures: [(item: Item, error: FileError)], in folder: ExportFolder
   ) throws(ExportError) {
-    tell(asset, path, .failed(error))
+    var fatal: ExportError?
+    for (item, error) in failures where error.code != .stopped {
+      do throws(ExportError) {
+        try fail(
+          [item.asset] + item.others, item.path,
+          error.naming(folder.root.path.appending(item.path), insteadOf: folder.staging.path))
+      } catch {
+        fatal = fatal ?? error
+      }
+    }
+    if let fatal { throw fatal }
+  }
+
+  private func fail(
+    _ assets: [AssetRecord], _ path: BytePath?, _ error: FileError
+  ) throws(ExportError) {
+    for asset in assets { tell(asset, path, .failed(error)) }
     if let fatal = Self.fatal(error) { throw fatal }
   }
 
@@ -247,8 +320,16 @@ package final class AssetExport {
         .noSpace,
         "\(error.message) What was exported is complete; make room and run the same command again.",
         path: error.path)
-    case .readOnly: ExportError(.destination, error.message, path: error.path)
+    case .readOnly, .crossDevice: ExportError(.destination, error.message, path: error.path)
     default: nil
     }
+  }
+}
+
+extension FileError {
+  /// The error with the path that a file was to get, instead of that where it was written.
+  fileprivate func naming(_ path: BytePath, insteadOf staging: BytePath) -> FileError {
+    guard errno != 0, self.path?.relative(to: staging) != nil else { return self }
+    return FileError("write", path, errno: errno)
   }
 }

@@ -5,39 +5,54 @@ import PipelineModel
 /// The list `SHA256SUMS` of a destination, in the format of `sha256sum`.
 ///
 /// Lines are appended when files are durable, so an export that was killed is known to the next one.
-/// Lines of earlier exports are kept in memory.
+/// All lines are kept in memory.
 ///
 /// Source: GNU coreutils, “md5sum invocation”.
 struct ChecksumList {
   static let name = BytePath("SHA256SUMS")
-  private static let temporaryName = BytePath(".SHA256SUMS.new")
+  /// The name in the folder of staged files while the list is written anew.
+  static let temporaryName = BytePath("SHA256SUMS.new")
 
   private let folder: Descriptor
-  /// The lines of earlier exports.
-  private var listed: [BytePath: Digest]
-  /// Whether a process that was killed while it appended left part of a line.
-  private var isTorn: Bool
+  private var listed: [BytePath: Digest] = [:]
+  /// The paths that earlier exports listed, by what they contain.
+  private var paths: [Digest: [BytePath]] = [:]
+  /// Whether there are lines that a later one replaced.
+  private var hasReplaced = false
+  /// The number of bytes to keep, and what must be appended to them to complete the last line.
+  private var whole: (bytes: Int, end: [UInt8])?
   /// Open for appending; `nil` until there is a line to append.
   private var file: Descriptor?
 
-  /// Reads the list, if there is one.
+  /// Reads the list, if there is one, and changes nothing.
   ///
   /// - Throws: `ExportError` of code `destination` if the file is something else.
   init(in folder: Descriptor) throws(ExportError) {
     self.folder = folder
     var foreign: [UInt8]?
-    var listed: [BytePath: Digest] = [:]
-    let rest: Int
+    var size = 0
+    var last: [UInt8]
     do throws(FileError) {
-      rest = try Self.forEachLine(in: folder) { line throws(FileError) in
+      last = try Self.forEachLine(in: folder) { line throws(FileError) in
+        size += line.count + 1
         if let (path, digest) = Self.parse(line) {
-          listed[path] = digest
+          add(path, digest)
         } else if !line.isEmpty {
           foreign = foreign ?? line
         }
       }
+      // Either a process was killed while it appended this, or somebody wrote the list by hand.
+      if let (path, digest) = Self.parse(last), try folder.isFile(path) {
+        add(path, digest)
+        whole = (size + last.count, [UInt8(ascii: "\n")])
+        last = []
+      }
     } catch {
       throw ExportError(.destination, error.message, path: error.path)
+    }
+    if !last.isEmpty {
+      if !Self.isBeginning(last) { foreign = foreign ?? last }
+      whole = (size, [])
     }
     if let foreign {
       let path = folder.path.appending(Self.name)
@@ -47,69 +62,79 @@ struct ChecksumList {
           + "\(quoted(BytePath(bytes: foreign).description)). Move it away, or export to another "
           + "folder.", path: path)
     }
-    self.listed = listed
-    isTorn = rest > 0
+    for (path, digest) in listed { paths[digest, default: []].append(path) }
   }
 
-  /// The digest that an earlier export recorded for a path.
+  /// The digest that is recorded for a path.
   func digest(of path: BytePath) -> Digest? { listed[path] }
 
-  /// Adds durable files.
-  mutating func append(_ entries: [(path: BytePath, digest: Digest)]) throws(FileError) {
-    let changed = entries.filter { listed[$0.path] != $0.digest }
-    let replaced = changed.filter { listed[$0.path] != nil }.map(\.path)
-    if changed.isEmpty { return }
-    if isTorn || !replaced.isEmpty {
-      try rewrite(without: Set(replaced))
-      (file, isTorn) = (nil, false)
+  /// The paths at which earlier exports recorded a digest.
+  func paths(of digest: Digest) -> [BytePath] { paths[digest] ?? [] }
+
+  private mutating func add(_ path: BytePath, _ digest: Digest) {
+    if let former = listed.updateValue(digest, forKey: path) {
+      hasReplaced = hasReplaced || former != digest
     }
+  }
+
+  /// Adds durable files, and waits until that is on disk, too.
+  mutating func append(_ entries: [(path: BytePath, digest: Digest)]) throws(FileError) {
+    var bytes: [UInt8] = []
+    for (path, digest) in entries where listed[path] != digest {
+      add(path, digest)
+      bytes += Self.line(path, digest)
+    }
+    if bytes.isEmpty { return }
     let file: Descriptor
     if let open = self.file { file = open } else { file = try open() }
     self.file = file
-    try file.write(changed.flatMap { Self.line($0.path, $0.digest) })
+    try file.write(bytes)
     try file.syncData()
-    for (path, digest) in changed where listed[path] != nil { listed[path] = digest }
   }
 
   private func open() throws(FileError) -> Descriptor {
     let file = try Descriptor.open(
       Self.name, in: folder, flags: O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, mode: 0o666)
+    if let whole {
+      try file.truncate(to: whole.bytes)
+      try file.write(whole.end)
+    }
     try folder.sync()
     return file
   }
 
-  /// Writes the list anew, without some paths and without part of a line.
-  private func rewrite(without paths: Set<BytePath>) throws(FileError) {
+  /// Removes the lines that others replaced.
+  ///
+  /// - Parameter staging: a folder of the same file system.
+  mutating func finish(by staging: Descriptor) throws(FileError) {
+    guard hasReplaced, file != nil else { return }
     let new = try Descriptor.open(
-      Self.temporaryName, in: folder, flags: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o666)
-    do throws(FileError) {
-      var buffer: [UInt8] = []
-      _ = try Self.forEachLine(in: folder) { line throws(FileError) in
-        if let path = Self.parse(line)?.path, paths.contains(path) { return }
-        buffer += line + [UInt8(ascii: "\n")]
-        if buffer.count < 1 << 20 { return }
-        try new.write(buffer)
-        buffer = []
-      }
+      Self.temporaryName, in: staging, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o666)
+    var rest = listed
+    var buffer: [UInt8] = []
+    _ = try Self.forEachLine(in: folder) { line throws(FileError) in
+      guard let (path, digest) = Self.parse(line), rest[path] == digest else { return }
+      rest[path] = nil
+      buffer += line + [UInt8(ascii: "\n")]
+      if buffer.count < 1 << 20 { return }
       try new.write(buffer)
-      try new.sync()
-      try folder.replace(Self.temporaryName, to: folder, as: Self.name)
-    } catch {
-      // Clean-up: report the first error.
-      try? folder.remove(Self.temporaryName)
-      throw error
+      buffer = []
     }
+    try new.write(buffer)
+    try new.sync()
+    try staging.replace(Self.temporaryName, to: folder, as: Self.name)
     try folder.sync()
+    (file, hasReplaced) = (nil, false)
   }
 
-  /// - Returns: the number of bytes after the last line.
+  /// - Returns: what follows the last line.
   private static func forEachLine(
     in folder: Descriptor, _ body: ([UInt8]) throws(FileError) -> Void
-  ) throws(FileError) -> Int {
+  ) throws(FileError) -> [UInt8] {
     let opened = try ifThere { () throws(FileError) in
       try Descriptor.openRegular(name, in: folder)
     }
-    guard let file = opened else { return 0 }
+    guard let file = opened else { return [] }
     var buffer = LineBuffer()
     try file.forEachChunk { chunk throws(FileError) in
       buffer.add(chunk)
@@ -121,7 +146,7 @@ struct ChecksumList {
           path: file.path)
       }
     }
-    return buffer.count
+    return buffer.consumeRest()
   }
 
   // MARK: Lines
@@ -140,6 +165,14 @@ struct ChecksumList {
     else { return nil }
     let path = BytePath(bytes: isEscaped ? unescaped(rest) : Array(rest))
     return (path == "./-" ? "-" : path, digest)
+  }
+
+  /// Whether bytes can be the beginning of a line that `line` made.
+  private static func isBeginning(_ bytes: [UInt8]) -> Bool {
+    let rest = bytes.first == UInt8(ascii: "\\") ? bytes.dropFirst() : bytes[...]
+    let end = rest.dropFirst(64)
+    return rest.prefix(64).allSatisfy { Array("0123456789abcdef".utf8).contains($0) }
+      && end.prefix(2).allSatisfy { $0 == UInt8(ascii: " ") }
   }
 
   /// A line with its end.
@@ -176,5 +209,12 @@ struct ChecksumList {
       }
     }
     return result
+  }
+}
+
+extension Descriptor {
+  /// Whether there is a file at a path below this folder.
+  fileprivate func isFile(_ path: BytePath) throws(FileError) -> Bool {
+    try ifThere { () throws(FileError) in try status(below: path).kind == .regular } ?? false
   }
 }

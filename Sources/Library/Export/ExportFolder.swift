@@ -4,41 +4,49 @@ import PipelineModel
 
 /// The folder to export to: makes folders and files in it, and replaces nothing.
 ///
-/// Files are written in `.pipeline-export` and renamed, so what a killed export left is there.
+/// Files are written in `.pipeline-export` and renamed.
 struct ExportFolder {
   /// Where files are written before they get their names.
   static let staging = BytePath(".pipeline-export")
-  /// Names that exported files don't get.
-  private static let ownNames = [staging, ChecksumList.name]
   /// The most folders that are kept open.
   private static let mostOpen = 256
 
   let root: Descriptor
   let staging: Descriptor
-  /// Folders that nothing is exported into.
-  private let excluded: [FileStatus]
+  private let exclusion: ExportExclusion
+  /// Tells this export's staged files from those of another machine, where locks don't reach.
+  private let mark = UInt64.random(in: 0 ... .max)
+  private var count = 0
   private var open: [BytePath: Descriptor] = [:]
-  /// Folders with new names in them that may not be durable.
+  /// Folders with names in them that may not be durable.
   private var touched: [BytePath: Descriptor] = [:]
 
   /// Makes the folder if it is missing, and locks it.
   ///
-  /// - Parameters:
-  ///   - path: an absolute path.
-  ///   - excluded: the library's folders and the sources.
+  /// - Parameter path: an absolute path.
   /// - Throws: `ExportError` of code `destination`, or `locked` if another process exports to it.
-  init(_ path: BytePath, excluding excluded: [FileStatus]) throws(ExportError) {
-    self.excluded = excluded
+  init(_ path: BytePath, excluding exclusion: ExportExclusion) throws(ExportError) {
+    self.exclusion = exclusion
     do throws(FileError) {
       root = try Self.make(path)
-      guard root.lockFolderIfFree() else {
+      try exclusion.check(folder: root)
+      guard let isLocked = root.lockFolderIfFree() else {
         throw FileError(.busy, "Another export writes to “\(path.printable)”.", path: path)
       }
       try root.makeFolder(Self.staging)
       staging = try Descriptor.openFolder(Self.staging, in: root, followsLinks: false)
+      let status = try staging.status()
+      guard status.owner == geteuid(), status.permissions & 0o022 == 0 else {
+        throw FileError(
+          .untrusted,
+          "Others may write to “\(staging.path.printable)”, where files are put together: remove it.",
+          path: staging.path)
+      }
       // Nobody else writes here now, so these are from an export that was killed.
-      for entry in try staging.entries() where Self.isTemporary(entry.name) {
-        try staging.remove(entry.name)
+      if isLocked {
+        for entry in try staging.entries() where Self.isTemporary(entry.name) {
+          try staging.remove(entry.name)
+        }
       }
     } catch {
       throw ExportError(
@@ -50,44 +58,51 @@ struct ExportFolder {
     let found = try ifThere { () throws(FileError) in try Descriptor.openFolder(path) }
     if let found { return found }
     let parent = try make(path.parent)
-    if try parent.makeFolder(path.lastComponent, mode: 0o777) { try parent.sync() }
+    try parent.makeFolder(path.lastComponent, mode: 0o777)
+    try parent.sync()
     return try Descriptor.openFolder(path.lastComponent, in: parent)
   }
 
-  static func temporaryName(_ number: Int) -> BytePath { BytePath("\(number)") }
-
-  private static func isTemporary(_ name: BytePath) -> Bool {
-    !name.isEmpty && name.bytes.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+  /// A name for the next staged file.
+  mutating func nextTemporaryName() -> BytePath {
+    count += 1
+    return BytePath("\(String(mark, radix: 16))-\(count).new")
   }
 
-  /// Whether an exported file may have this path.
-  static func isFree(_ path: BytePath) -> Bool {
-    // A file system may not distinguish case.
-    let first = (path.components.first ?? path).description.lowercased()
-    return !ownNames.contains { $0.description.lowercased() == first }
+  private static func isTemporary(_ name: BytePath) -> Bool {
+    name == ChecksumList.temporaryName
+      || name.description.wholeMatch(of: /[0-9a-f]+-[0-9]+\.new/) != nil
   }
 
   /// Renames a staged file to its path, making folders.
   ///
   /// - Throws: `FileError` of code `exists` if there is a file.
-  mutating func place(_ temporary: BytePath, at path: BytePath) throws(FileError) {
+  mutating func name(_ temporary: BytePath, _ path: BytePath) throws(FileError) {
     let folder = try folder(path.parent)
-    try staging.rename(temporary, to: folder, as: path.lastComponent)
+    do throws(FileError) {
+      try staging.rename(temporary, to: folder, as: path.lastComponent)
+    } catch let error where error.errno == EINVAL {
+      // NFS and many file systems behind a process can't rename without replacing.
+      try folder.link(staging.path.appending(temporary), as: path.lastComponent)
+      try staging.remove(temporary)
+    }
     touched[path.parent] = folder
+  }
+
+  /// Makes sure that `sync` also covers the name of a file that is there.
+  mutating func touch(_ path: BytePath) throws(FileError) {
+    touched[path.parent] = try folder(path.parent)
   }
 
   private mutating func folder(_ path: BytePath) throws(FileError) -> Descriptor {
     if let folder = open[path] { return folder }
     guard !path.isEmpty else { return root }
     let parent = try folder(path.parent)
-    if try parent.makeFolder(path.lastComponent, mode: 0o777) { touched[path.parent] = parent }
+    try parent.makeFolder(path.lastComponent, mode: 0o777)
     let folder = try Descriptor.openFolder(path.lastComponent, in: parent, followsLinks: false)
-    let status = try folder.status()
-    if excluded.contains(where: { $0.isSameNode(as: status) }) {
-      throw FileError(
-        .other, "“\(folder.path.printable)” belongs to the library or is one of its sources.",
-        path: folder.path)
-    }
+    try exclusion.check(folder: folder)
+    // An export that was killed may have made it, too.
+    touched[path.parent] = parent
     if open.count == Self.mostOpen { open = [:] }
     open[path] = folder
     return folder
@@ -101,7 +116,7 @@ struct ExportFolder {
 
   /// Removes the empty folder of staged files.
   func close() {
-    // Clean-up: an empty folder harms nobody.
+    // Clean-up: an empty folder harms nobody, and one with files is for the next export.
     try? root.removeFolder(Self.staging)
   }
 }

@@ -120,6 +120,10 @@ package struct ExportLayout: Sendable {
 
   // MARK: Expanding
 
+  private static let ownFiles = [ExportFolder.staging, ChecksumList.name].map {
+    $0.description.lowercased()
+  }
+
   /// The path of an asset's file.
   ///
   /// - Parameters:
@@ -140,9 +144,12 @@ package struct ExportLayout: Sendable {
         bytes += expanded.isEmpty ? Array(fallback.utf8) : expanded
       }
     }
-    let components = BytePath(bytes: bytes).components.map(\.asFileName)
-    let joined = Array(components.map(\.bytes).joined(separator: [UInt8(ascii: "/")]))
-    return joined.isEmpty ? "_" : BytePath(bytes: joined)
+    let parts = BytePath(bytes: bytes).components.filter { $0 != "." }.map(\.asFileName)
+    guard let first = parts.first else { return "_" }
+    // What an export keeps for itself; a file system may not distinguish case.
+    let isOwn = Self.ownFiles.contains(first.description.lowercased())
+    let joined = parts.map(\.bytes).joined(separator: [UInt8(ascii: "/")])
+    return BytePath(bytes: (isOwn ? Array("_".utf8) : []) + Array(joined))
   }
 
   private static func expand(
@@ -151,7 +158,7 @@ package struct ExportLayout: Sendable {
     switch value {
     case .name: name.bytes
     case .stem: name.stem
-    case .suffix: name.suffix
+    case .suffix: name.suffix ?? []
     case .folder: path.parent.bytes
     case .path: path.parent.appending(BytePath(bytes: name.bytes)).bytes
     case .field(let field): asName(Array((values.text(of: field) ?? "").utf8))
@@ -181,7 +188,7 @@ private struct TimePattern: Sendable {
   init(_ text: Substring, fail: (String) throws(ExportError) -> Never) throws(ExportError) {
     var rest = text
     while let first = rest.first {
-      guard first.isLetter else {
+      guard first.isASCII, first.isLetter else {
         parts.append(.text(String(rest.removeFirst())))
         continue
       }

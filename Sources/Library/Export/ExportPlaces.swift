@@ -1,4 +1,5 @@
 import Files
+import Glibc
 import PipelineModel
 
 /// Finds the path of each exported file: that of an earlier export, or one that no file has.
@@ -12,71 +13,98 @@ struct ExportPlaces {
   }
 
   enum Place: Equatable {
-    /// No file has this path.
+    /// No file has this path; it is claimed for these bytes.
     case free(BytePath)
+    /// The path is claimed for the same bytes, which are not there yet.
+    case claimed(BytePath)
     /// A file of the same bytes is there.
     case present(BytePath)
   }
 
   /// The destination; `nil` if it does not exist yet.
   private let root: Descriptor?
-  /// Paths given to files that are not there yet.
-  private var given: [BytePath: Digest] = [:]
+  private let isStopped: @Sendable () -> Bool
+  /// The paths of files that are not there yet.
+  private var claims: [BytePath: Digest] = [:]
   /// Where to begin counting, for paths that several files asked for.
   private var next: [BytePath: Int] = [:]
+  /// Paths that are taken by files that no list names: one may have the bytes of a later asset.
+  private var unlisted: [BytePath: [BytePath]] = [:]
   private static let mostNumbers = 1_000_000
 
-  init(in root: Descriptor?) { self.root = root }
+  init(in root: Descriptor?, isStopped: @escaping @Sendable () -> Bool) {
+    self.root = root
+    self.isStopped = isStopped
+  }
 
-  /// Returns the path itself or, if it is taken, the first of `a-2.jpg`, `a-3.jpg`, … that is not.
-  ///
-  /// Numbers are given in the order of the calls, so an export that is repeated finds its files again.
-  ///
-  /// - Parameter recorded: the digest that an earlier export recorded for a path.
+  /// Returns where an earlier export put these bytes; else the path itself or, if it is taken, the
+  /// first of `a-2.jpg`, `a-3.jpg`, … that is not.
   mutating func place(
-    _ content: Content, at wanted: BytePath, recorded: (BytePath) -> Digest?
+    _ content: Content, at wanted: BytePath, listedIn list: ChecksumList?
   ) throws(FileError) -> Place {
     let name = FileName(wanted.lastComponent)
+    let listed = (list?.paths(of: content.digest) ?? []).filter {
+      $0.parent == wanted.parent && name.isNumbered(as: $0.lastComponent)
+    }
+    for path in listed + (unlisted[wanted] ?? []) {
+      if try condition(of: path, content, list) == .present { return .present(path) }
+    }
     for number in (next[wanted] ?? 1)..<Self.mostNumbers {
       let path = wanted.parent.appending(name.numbered(number))
       if number > 1 { next[wanted] = number + 1 }
-      guard ExportFolder.isFree(path) else { continue }
-      if let digest = given[path] {
-        if digest == content.digest { return .present(path) }
+      if let digest = claims[path] {
+        if digest == content.digest { return .claimed(path) }
         continue
       }
-      switch try condition(of: path, content, recorded) {
+      switch try condition(of: path, content, list) {
       case .free:
-        given[path] = content.digest
+        claims[path] = content.digest
         return .free(path)
       case .present: return .present(path)
-      case .taken: continue
+      case .taken:
+        if list?.digest(of: path) == nil { unlisted[wanted, default: []].append(path) }
       }
     }
     throw FileError(.exists, "“\(wanted.printable)” and all its numbers are taken.", path: wanted)
   }
 
-  /// Forgets which paths were given, because their files are there now.
-  mutating func placed() { given = [:] }
+  /// Withdraws a claim, because somebody else's file is there now.
+  mutating func withdraw(_ path: BytePath) { claims[path] = nil }
+
+  /// Withdraws all claims, because their files are there, or are not going to be.
+  mutating func withdrawAll() { claims = [:] }
 
   private enum Condition { case free, present, taken }
 
   private func condition(
-    of path: BytePath, _ content: Content, _ recorded: (BytePath) -> Digest?
+    of path: BytePath, _ content: Content, _ list: ChecksumList?
   ) throws(FileError) -> Condition {
     guard let root else { return .free }
-    let found = try ifThere { () throws(FileError) in
-      let folder = try root.openParent(of: path)
-      return (folder, try folder.status(of: path.lastComponent))
+    let folder: Descriptor
+    let status: FileStatus
+    do throws(FileError) {
+      folder = try root.openParent(of: path)
+      status = try folder.status(of: path.lastComponent)
+    } catch {
+      if error.errno == ENOENT { return .free }
+      if error.errno == ENOTDIR, let place = error.path {
+        throw FileError(
+          .other, "“\(place.printable)” is not a folder, so nothing can be put into it.",
+          path: place)
+      }
+      throw error
     }
-    guard let (folder, status) = found else { return .free }
     guard status.kind == .regular, status.identity.size == content.size else { return .taken }
-    // An export wrote these bytes, and nobody changed the file since.
-    if recorded(path) == content.digest, status.identity.modified == content.modified {
+    // An export wrote these bytes, and nobody changed the file since. FAT keeps times to 2 s.
+    if list?.digest(of: path) == content.digest,
+      status.identity.modified.subtractingReportingOverflow(content.modified).partialValue.magnitude
+        < 2_000_000_000
+    {
       return .present
     }
     do throws(FileError) {
-      let digest = try Descriptor.openRegular(path.lastComponent, in: folder).hash().digest
+      let file = try Descriptor.openRegular(path.lastComponent, in: folder)
+      let digest = try file.hash(expecting: content.size, isStopped: isStopped).digest
       return digest == content.digest ? .present : .taken
     } catch let error where error.code == .permission {
       // Somebody else's file.

@@ -6,7 +6,7 @@ package struct ExportedFile: Sendable {
   package enum Outcome: Sendable {
     /// It was written, or would be in a dry run.
     case exported
-    /// An earlier export wrote it.
+    /// The same bytes are there, from an earlier export or of another asset.
     case present
     /// It has no such rendition.
     case skipped
@@ -16,17 +16,22 @@ package struct ExportedFile: Sendable {
   package var asset: AssetID
   /// The path below the destination; `nil` if there is none.
   package var path: BytePath?
+  /// Whether another file has the path that the layout gave it.
+  package var isRenamed = false
+  /// The size of the file.
   package var bytes: Int
   package var outcome: Outcome
 }
 
-/// How many files became what.
+/// How many assets came to what.
 package struct ExportCounts: Hashable, Sendable {
   package var exported = 0
   package var present = 0
   package var skipped = 0
   package var failed = 0
-  /// Of exported files.
+  /// Of the exported ones, those with a number in their name.
+  package var renamed = 0
+  /// The bytes of the exported ones.
   package var bytes = 0
 
   /// All assets that were to be exported.
@@ -37,6 +42,7 @@ package struct ExportCounts: Hashable, Sendable {
     case .exported:
       exported += 1
       bytes += file.bytes
+      if file.isRenamed { renamed += 1 }
     case .present: present += 1
     case .skipped: skipped += 1
     case .failed: failed += 1

@@ -9,7 +9,7 @@ import PipelineModel
 /// Writes one file to be exported, under a temporary name.
 struct StagedExport: Sendable {
   /// The library's folder.
-  let originals: Descriptor
+  let library: Descriptor
   let renditions: RenditionReader
   let transfer: ExportTransfer
   let isStopped: @Sendable () -> Bool
@@ -22,33 +22,37 @@ struct StagedExport: Sendable {
   ) throws(FileError) -> Descriptor {
     if isStopped() { throw .stopped(name) }
     let file: Descriptor
-    let digest: Digest
     if let rendition {
       file = try Self.make(name, in: folder)
-      digest = try copy(rendition, of: asset, to: file)
+      try copy(rendition, of: asset, to: file)
     } else {
       let original = try openOriginal(asset.digest)
       if transfer == .hardlink {
-        try folder.link(original.path, as: name)
-        file = try Descriptor.openRegular(name, in: folder)
-        digest = try file.hash(expecting: asset.size, isStopped: isStopped).digest
+        file = try link(original, as: name, in: folder)
       } else {
         file = try Self.make(name, in: folder)
-        digest = try copy(original, to: file)
       }
+      guard try fill(file, from: original) == content.digest else {
+        throw FileError(.changed, Self.damaged(asset), path: nil)
+      }
+      // A second name has the original's time.
+      if transfer == .hardlink { return file }
     }
-    guard digest == content.digest else {
-      throw FileError(
-        .changed,
-        "The original of \(asset.id) is damaged: its bytes don't match its hash. Import the file "
-          + "again from a good copy to repair it.", path: nil)
-    }
-    // A second name has the original's time.
-    if rendition != nil || transfer != .hardlink {
-      try file.setModified(content.modified)
-      try file.writePages()
-    }
+    try file.setModified(content.modified)
+    try file.writePages()
     return file
+  }
+
+  /// - Throws: `FileError` if there is no original of the right size.
+  func checkOriginal(of asset: AssetRecord) throws(FileError) {
+    guard try openOriginal(asset.digest).status().identity.size == asset.size else {
+      throw FileError(.changed, Self.damaged(asset), path: nil)
+    }
+  }
+
+  private static func damaged(_ asset: AssetRecord) -> String {
+    "The original of \(asset.id) is damaged: its bytes don't match its hash. Import the file again "
+      + "from a good copy to repair it."
   }
 
   private static func make(
@@ -60,32 +64,52 @@ struct StagedExport: Sendable {
 
   private func openOriginal(_ digest: Digest) throws(FileError) -> Descriptor {
     let path = BytePath("originals").appending(OriginalLayout.path(of: digest))
-    return try Descriptor.openRegular(
-      path.lastComponent, in: originals.openParent(of: path))
+    return try Descriptor.openRegular(path.lastComponent, in: library.openParent(of: path))
   }
 
-  /// - Returns: the digest of the bytes.
-  private func copy(_ original: Descriptor, to file: Descriptor) throws(FileError) -> Digest {
+  /// Gives the original a second name.
+  private func link(
+    _ original: Descriptor, as name: BytePath, in folder: Descriptor
+  ) throws(FileError) -> Descriptor {
+    do throws(FileError) {
+      try folder.link(original.path, as: name)
+    } catch let error where error.code == .crossDevice {
+      throw FileError(
+        .crossDevice,
+        "“\(folder.path.parent.printable)” is not on the library's file system, so it can't have hard "
+          + "links to originals; export with --transfer auto.", path: folder.path)
+    }
+    let file = try Descriptor.openRegular(name, in: folder)
+    guard try file.status().isSameNode(as: original.status()) else {
+      throw FileError(
+        .changed, "“\(original.path.printable)” was replaced meanwhile.", path: original.path)
+    }
+    return file
+  }
+
+  /// - Returns: the digest of the original's bytes.
+  private func fill(
+    _ file: Descriptor, from original: Descriptor
+  ) throws(FileError) -> Digest {
     switch transfer {
-    case .auto, .hardlink: return try file.fill(from: original, isStopped: isStopped)
+    case .auto: return try file.fill(from: original, isStopped: isStopped)
+    case .hardlink: return try original.hash(isStopped: isStopped).digest
     case .copy:
       return try copy(to: file) { write throws(FileError) in try original.forEachChunk(write) }
     case .reflink:
       guard try file.clone(from: original) else {
         throw FileError(
-          .other,
-          "The file system of “\(folderName(file))” can't share blocks with the library's; export "
-            + "with --transfer auto or copy.", path: nil)
+          .crossDevice,
+          "“\(file.path.parent.parent.printable)” can't share blocks with the library's file system; "
+            + "export with --transfer auto.", path: file.path)
       }
       return try file.hash(isStopped: isStopped).digest
     }
   }
 
-  private func folderName(_ file: Descriptor) -> String { file.path.parent.parent.printable }
-
   private func copy(
     _ rendition: RenditionRecord, of asset: AssetRecord, to file: Descriptor
-  ) throws(FileError) -> Digest {
+  ) throws(FileError) {
     let content: VerifiedRendition?
     do {
       content = try renditions.content(of: rendition)
@@ -94,13 +118,16 @@ struct StagedExport: Sendable {
     } catch {
       throw FileError(.other, "\(error)", path: nil)
     }
-    guard let content else {
+    let isWhole = try content.map { content throws(FileError) in
+      try copy(to: file) { write throws(FileError) in try content.forEachChunk(write) }
+        == rendition.digest
+    }
+    guard isWhole == true else {
       throw FileError(
         .changed,
         "The rendition \(rendition.stage)/\(rendition.name) of \(asset.id) is missing or damaged; "
           + "`pipeline retry \(asset.id)` and `pipeline run` make it again.", path: nil)
     }
-    return try copy(to: file) { write throws(FileError) in try content.forEachChunk(write) }
   }
 
   private func copy(

@@ -16,17 +16,18 @@ extension Filter {
   /// - Parameters:
   ///   - words: parts of the query, as a shell passes them.
   ///   - now: the time that `7d` and `today` go by.
-  package init(words: [String], now: Timestamp = .now) throws(QueryError) {
-    self = try Filter(query: words.joined(separator: " "), now: now)
+  ///   - saved: queries by name, for words such as `@keepers`.
+  package init(
+    words: [String], now: Timestamp = .now, saved: [String: String] = [:]
+  ) throws(QueryError) {
+    self = try Filter(query: words.joined(separator: " "), now: now, saved: saved)
   }
 
   /// Reads a query.
-  package init(query: String, now: Timestamp = .now) throws(QueryError) {
-    guard query.utf8.count <= FilterParser.mostBytes else {
-      throw QueryError(message: "The query has more than \(FilterParser.mostBytes) bytes.")
-    }
-    var parser = FilterParser(tokens: try QueryToken.all(in: query), now: now)
-    self = try parser.query()
+  package init(
+    query: String, now: Timestamp = .now, saved: [String: String] = [:]
+  ) throws(QueryError) {
+    self = try FilterParser.read(query, FilterParser.Surroundings(now: now, saved: saved))
   }
 }
 
@@ -126,17 +127,44 @@ struct FilterParser {
   static let mostBytes = 64 << 10
   /// The deepest nesting.
   private static let mostDepth = 64
+  /// The most saved searches within each other.
+  private static let mostNested = 16
+
+  /// What the words of a query refer to.
+  struct Surroundings {
+    let now: Timestamp
+    let saved: [String: String]
+    /// The saved searches whose queries are being read.
+    var names: [String] = []
+    let budget = Budget()
+  }
+
+  /// How much may still be read: saved searches that use each other twice would never end.
+  final class Budget {
+    var bytes = mostBytes
+  }
 
   private var tokens: ArraySlice<QueryToken>
   private var depth = 0
-  private let now: Timestamp
+  private let surroundings: Surroundings
 
-  init(tokens: [QueryToken], now: Timestamp) {
-    self.tokens = tokens[...]
-    self.now = now
+  static func read(_ query: String, _ surroundings: Surroundings) throws(QueryError) -> Filter {
+    surroundings.budget.bytes -= query.utf8.count
+    guard surroundings.budget.bytes >= 0 else {
+      let added = surroundings.names.isEmpty ? "" : ", with the saved searches that it uses,"
+      throw QueryError(message: "The query\(added) has more than \(mostBytes) bytes.")
+    }
+    var parser = FilterParser(
+      tokens: try QueryToken.all(in: query)[...], surroundings: surroundings)
+    return try parser.query()
   }
 
-  mutating func query() throws(QueryError) -> Filter {
+  private init(tokens: ArraySlice<QueryToken>, surroundings: Surroundings) {
+    self.tokens = tokens
+    self.surroundings = surroundings
+  }
+
+  private mutating func query() throws(QueryError) -> Filter {
     if tokens.isEmpty { return .everything }
     let filter = try any()
     guard tokens.isEmpty else {
@@ -177,10 +205,38 @@ struct FilterParser {
             "The query has a “(” without a “)”; put quotes around one that belongs to a word.")
       }
       return filter
-    case .word(let word): return try QueryTerm(word, now: now).filter()
+    case .word(let word) where word.first?.isPlain("@") == true:
+      return try savedSearch(word.dropFirst().text)
+    case .word(let word): return try QueryTerm(word, now: surroundings.now).filter()
     case .or: throw QueryError(message: "Nothing comes before an “or” in the query.")
     case .close: throw QueryError(message: "There is nothing within brackets in the query.")
     case nil: throw QueryError(message: "The query ends where a word is missing.")
     }
+  }
+
+  private func savedSearch(_ name: String) throws(QueryError) -> Filter {
+    guard let query = surroundings.saved[name] else {
+      throw .unknownSearch(name, among: surroundings.saved)
+    }
+    var inner = surroundings
+    inner.names.append(name)
+    guard !surroundings.names.contains(name), inner.names.count <= Self.mostNested else {
+      let path = inner.names.map { "@\($0)" }.joined(separator: " uses ")
+      throw QueryError(message: "Saved searches are used in a circle, or too deep: \(path).")
+    }
+    do {
+      return try Self.read(query, inner)
+    } catch {
+      if !surroundings.names.isEmpty { throw error }
+      throw QueryError(message: "In the saved search @\(name): \(error.message)")
+    }
+  }
+}
+
+extension QueryError {
+  /// The error of a saved search that there is not.
+  package static func unknownSearch(_ name: String, among saved: [String: String]) -> QueryError {
+    let hint = NearestName.hint(name, among: saved.keys.sorted(), kind: "searches")
+    return QueryError(message: "There is no saved search \(quoted(name))\(hint)")
   }
 }

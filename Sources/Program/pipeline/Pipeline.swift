@@ -10,7 +10,8 @@ import Synchronization
 enum Pipeline {
   static let verbs: [any Verb.Type] = [
     InitVerb.self, RunVerb.self, WatchVerb.self, PlanVerb.self, ImportVerb.self, ListVerb.self,
-    CountVerb.self, ShowVerb.self, GetVerb.self, ExportVerb.self, StatusVerb.self, ExplainVerb.self,
+    CountVerb.self, SearchVerb.self, ShowVerb.self, GetVerb.self, ExportVerb.self, StatusVerb.self,
+    ExplainVerb.self,
     FailedVerb.self, RetryVerb.self, RemoveVerb.self, TrashVerb.self, UndoVerb.self,
     GarbageVerb.self,
     VerifyVerb.self, RebuildCatalogVerb.self, ConfigVerb.self, PluginsVerb.self,

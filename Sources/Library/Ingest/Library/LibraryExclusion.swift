@@ -6,8 +6,7 @@ package import PipelineModel
 /// This library's folders are recognized by device and inode number, wherever they are mounted. Any
 /// other library, or this one shown a second time by another file system, by its marker.
 package struct LibraryExclusion: Sendable {
-  /// The library's own folders.
-  package let own: [FileStatus]
+  private let own: [FileStatus]
   private let keepsOffOthers: Bool
   /// What a library contains besides its marker; another program may use the same file name.
   private static let evidence: [BytePath] = ["manifest", "originals"]
@@ -24,7 +23,7 @@ package struct LibraryExclusion: Sendable {
   }
 
   /// Whether a folder belongs to this library, or is another library.
-  func contains(_ folder: Descriptor) throws(FileError) -> Bool {
+  package func contains(_ folder: Descriptor) throws(FileError) -> Bool {
     let status = try folder.status()
     if own.contains(where: { $0.isSameNode(as: status) }) { return true }
     return keepsOffOthers ? try Self.isLibrary(folder) : false

@@ -36,6 +36,11 @@ package struct LibraryLayout: Hashable, Sendable {
   package var work: BytePath { root.appending("work") }
   package var duplicates: BytePath { root.appending("duplicates") }
   package var damaged: BytePath { root.appending("damaged") }
+
+  /// All folders in the library's folder.
+  package var parts: [BytePath] {
+    (Self.folders + Self.occasionalFolders).map { root.appending($0) }
+  }
 }
 
 /// The content of `library.json`.

@@ -20,6 +20,8 @@ package enum LibraryRequest: Codable, Hashable, Sendable {
   case undo(run: AssetID)
   /// Removes what nothing refers to.
   case gc
+  /// Gives a query a name, or takes the name away if the query is `nil`.
+  case saveSearch(name: String, query: String?)
   /// Repairs what `verify` found.
   case repair([VerificationProblem])
   /// Releases the library for work that requires it to be closed.
@@ -107,6 +109,9 @@ struct RequestHandler {
     case .gc:
       return RequestResult(
         try GarbageCollection(library: library, report: report).run(isStopped: isStopped))
+    case .saveSearch(let name, let query):
+      let isReplaced = try SavedSearches.save(name, query, in: library)
+      return RequestResult(members: ["replaced": .bool(isReplaced)])
     case .repair(let problems):
       return RequestResult(
         try Repair(library: library, report: report).repair(problems, isStopped: isStopped))

@@ -1,5 +1,6 @@
 import Catalog
 import Configuration
+import Ingest
 import LibrarySession
 import PipelineModel
 import Query
@@ -26,13 +27,9 @@ extension Option {
 extension Context {
   /// The search that the operands and options ask for.
   func assetSearch() throws -> AssetSearch {
-    let words = try arguments.operands.map { operand throws(UsageError) in
-      guard let word = operand.utf8 else {
-        throw UsageError("“\(operand.printable)” is not UTF-8.", verb: arguments.verb)
-      }
-      return word
-    }
-    var search = AssetSearch(try Filter(words: words))
+    let words = try words(arguments.operands[...])
+    let saved = words.contains { $0.contains("@") } ? try savedSearches() : [:]
+    var search = AssetSearch(try Filter(words: words, saved: saved))
     if let text = arguments.value(.sort) { search.order = try SortCriterion.all(in: text) }
     search.limit = try count(.limit)
     if let text = arguments.path(.after) {
@@ -41,15 +38,34 @@ extension Context {
     return search
   }
 
+  /// Operands as text.
+  func words(_ operands: ArraySlice<BytePath>) throws(UsageError) -> [String] {
+    try operands.map { operand throws(UsageError) in
+      guard let word = operand.utf8 else {
+        throw UsageError("“\(operand.printable)” is not UTF-8.", verb: arguments.verb)
+      }
+      return word
+    }
+  }
+
+  /// The queries that have names, without waiting for anybody.
+  func savedSearches() throws -> [String: String] {
+    try SavedSearches.read(in: LibraryFolder.open(LibrarySetup(search).layout))
+  }
+
   /// Warns if a search that found nothing asks for what no stage reads.
   func explain(found count: Int, by search: AssetSearch, in session: ReadingSession) {
-    guard count == 0, search.asksForMetadata,
-      !session.setup.configuration.stages.contains(where: { $0.plugin == "metadata" })
-    else { return }
+    if count == 0, search.asksForMetadata { warnOfMissingMetadata(in: session) }
+  }
+
+  /// Warns if no stage reads cameras, tags and the like.
+  func warnOfMissingMetadata(in session: ReadingSession) {
+    let configuration = session.setup.configuration
+    if configuration.stages.contains(where: { $0.plugin == "metadata" }) { return }
     console.warning(
       "Cameras, tags, places and the like are unknown, because no stage has the plugin `metadata`. "
         + "Add {\"name\": \"metadata\", \"plugin\": \"metadata\"} to the stages in "
-        + "\(session.setup.configuration.file.printable), and run the pipeline.")
+        + "\(configuration.file.printable), and run the pipeline.")
   }
 
   /// How to group, if that was asked for.

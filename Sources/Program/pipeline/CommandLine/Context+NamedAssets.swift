@@ -18,16 +18,24 @@ enum NamedAssets {
 }
 
 extension Context {
-  /// The assets that the operands name: by IDs if each operand could be a part of one, otherwise
-  /// by a query.
+  /// The assets that the operands name: by IDs if each operand is a plain word, otherwise by a
+  /// query. A mistyped ID must not be looked for among names and titles.
   ///
   /// - Parameter isWanted: a condition in addition to a query's; IDs are returned whatever it says.
   func namedAssets(where isWanted: Filter = .everything) throws -> NamedAssets {
-    if arguments.operands.allSatisfy(\.isPartOfID) {
+    if arguments.operands.allSatisfy(\.isPlainWord) {
       return .ids(
         try reading { session in try arguments.operands.map { try session.asset($0).id } })
     }
+    for operand in arguments.operands where operand.isWord && !["or", "not"].contains(operand) {
+      throw UsageError(
+        "\(quoted(operand.description)) could be part of an ID, beside conditions: here a word to look "
+          + "for needs a field, as in name:\(operand.withoutDash).", verb: arguments.verb)
+    }
     var search = try assetSearch()
+    guard search.filter != .everything else {
+      throw UsageError("The query is empty; say which assets you mean.", verb: arguments.verb)
+    }
     search.filter = .all([search.filter, isWanted])
     return .found(
       try reading { session in
@@ -57,8 +65,16 @@ extension Context {
 }
 
 extension BytePath {
-  /// Whether it may be a UUID, or the beginning or end of one.
-  fileprivate var isPartOfID: Bool {
-    !isEmpty && description.allSatisfy { $0.isHexDigit || $0 == "-" } && bytes.first != 0x2D
+  /// Whether it is a word without a field: an ID, mistyped or not, or `-word` of a query.
+  fileprivate var isWord: Bool {
+    let word = withoutDash
+    return !word.isEmpty
+      && word.description.allSatisfy { $0.isLetter || $0.isNumber || "-_.".contains($0) }
+  }
+
+  fileprivate var isPlainWord: Bool { isWord && withoutDash == self }
+
+  fileprivate var withoutDash: BytePath {
+    bytes.first == UInt8(ascii: "-") ? BytePath(bytes: bytes.dropFirst()) : self
   }
 }

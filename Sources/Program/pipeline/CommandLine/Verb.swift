@@ -9,6 +9,8 @@ protocol Verb: SendableMetatype {
   static var takesQuery: Bool { get }
   /// Options in addition to the common ones.
   static var options: [Option] { get }
+  /// A table of what options or operands may contain, with its title.
+  static var details: (title: String, rows: [(String, String)])? { get }
   /// Command lines, each with a description.
   static var examples: [(String, String)] { get }
 
@@ -19,6 +21,7 @@ extension Verb {
   static var operands: String { "" }
   static var options: [Option] { [] }
   static var takesQuery: Bool { false }
+  static var details: (title: String, rows: [(String, String)])? { nil }
 }
 
 /// The exit codes, which `README.md` documents for scripts.

@@ -5,11 +5,13 @@ extension CompletionScript {
       quoted("\(verb.name):\(verb.summary.replacing(":", with: #"\:"#))")
     }
     let cases = Pipeline.verbs.map { verb in
+      let operands = CompletedOperands(verb.operands)
+      let name = verb.operands.isEmpty ? "nothing" : "operand"
       let specifications =
         (verb.options + Option.common).flatMap(specifications)
         + [
-          quoted(
-            "*:\(verb.operands.isEmpty ? "nothing" : "operand"):\(action(verb.completedOperands))")
+          quoted("1:\(name):\(action(operands.first))"),
+          quoted("*:\(name):\(action(operands.rest))"),
         ]
       return """
               \(verb.name))

@@ -27,16 +27,32 @@ extension Option {
   var names: [String] { [name, short].compactMap(\.self) }
 }
 
-extension Verb {
-  /// What its operands may be, by their names in help: words in lower case stand for themselves.
-  static var completedOperands: CompletedWord {
-    let names = operands.split { !$0.isLetter }.map(String.init)
-    if takesQuery { return .query }
-    if names.contains("PATH") && !names.contains("test") { return .files }
-    if names.contains("DIR") { return .folders }
-    let actions = names.filter { $0 == $0.lowercased() }
-    let verbs = names.contains("VERB") ? Pipeline.verbs.map { $0.name } : []
-    return actions.isEmpty && verbs.isEmpty ? .unknown : .words(verbs + actions)
+/// What the operands of a verb may be, by their names in help: words in lower case, such as those
+/// of `list|restore ID…|empty`, stand for themselves.
+struct CompletedOperands: Equatable {
+  let first: CompletedWord
+  /// All others.
+  let rest: CompletedWord
+
+  init(_ operands: String) {
+    let alternatives = operands.split(separator: "|").map { alternative in
+      alternative.split { !$0.isLetter }.map(String.init)
+    }
+    let actions = alternatives.compactMap(\.first).filter { $0 == $0.lowercased() }
+    let verbs = operands.contains("VERB") ? Pipeline.verbs.map { $0.name } : []
+    if actions.isEmpty {
+      first = Self.word(alternatives.flatMap(\.self))
+      rest = first
+    } else {
+      first = .words(verbs + actions)
+      rest = Self.word(alternatives.flatMap { $0.dropFirst() })
+    }
+  }
+
+  private static func word(_ names: [String]) -> CompletedWord {
+    if names.contains("QUERY") { return .query }
+    if names.contains("PATH") { return .files }
+    return names.contains("DIR") ? .folders : .unknown
   }
 }
 

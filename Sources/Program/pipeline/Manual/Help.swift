@@ -32,6 +32,11 @@ enum Help {
     let operands = verb.operands.isEmpty ? "" : " \(verb.operands)"
     let width = verb.examples.map(\.0.count).max() ?? 0
     let examples = verb.examples.map { "  \($0.0.padded(to: width))  \($0.1)" }
+    let details = verb.details.map { details in
+      let width = details.rows.map(\.0.count).max() ?? 0
+      let rows = details.rows.map { "  \($0.0.padded(to: width))  \($0.1)" }
+      return "\n\(details.title):\n\(rows.joined(separator: "\n"))\n"
+    }
     return """
       \(verb.summary)
 
@@ -39,7 +44,7 @@ enum Help {
 
       Options:
       \(describe(verb.options + Option.common))
-
+      \(details ?? "")
       Examples:
       \(examples.joined(separator: "\n"))
       """
@@ -61,6 +66,7 @@ enum Help {
         taken:2024-05       the whole month; also 2024, 2024-05-17, a..b, a.., ..b, today, 7d, <, >=
         near:48.14,11.58,10km
         summer lake*        words of name, path, title, caption, tags, camera and lens
+        @keepers            the query that `search save` gave this name
 
       Fields:
       \(lines(Field.all.map { ($0.name, $0.summary) }))

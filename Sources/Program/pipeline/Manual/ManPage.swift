@@ -60,6 +60,10 @@ struct ManPage {
     }
     page.section("OPTIONS OF ALL VERBS")
     page.options(Option.common)
+    if let details = verb.details {
+      page.section(details.title.uppercased())
+      for (term, meaning) in details.rows { page.item("\\fB\(Roff.escaped(term))\\fR", meaning) }
+    }
     page.exitStatus()
     page.section("EXAMPLES")
     for (command, description) in verb.examples {

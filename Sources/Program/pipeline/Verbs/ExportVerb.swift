@@ -23,6 +23,14 @@ enum ExportVerb: Verb {
     name: "--transfer", value: "HOW", help: "auto (reflink or copy), reflink, hardlink or copy",
     values: ExportTransfer.allCases.map(\.rawValue))
   static let options = [to, layout, rendition, transfer, Option.sort, .limit, .dryRun]
+  static let details: (title: String, rows: [(String, String)])? = (
+    "Placeholders of a layout",
+    ExportLayout.ownNames.map { ("{\($0.name)}", $0.summary) } + [
+      ("{taken:yyyy}", "parts of a time: yyyy MM dd HH mm ss"),
+      ("{camera}", "any field of a query; see help query"),
+      ("{camera|none}", "the same, or “none” instead of “unknown” if it has no value"),
+    ]
+  )
   static let examples = [
     ("pipeline export --to ~/backup camera:fuji taken:2024-05", "what a camera took in a month"),
     (
@@ -51,6 +59,7 @@ enum ExportVerb: Verb {
     } isStopped: {
       SignalHandler.shared.isStopRequested
     }
+    if options.layout.asksForMetadata { context.warnOfMissingMetadata(in: session) }
     let progress = StepProgress(console)
     do {
       try search.run(
@@ -78,9 +87,14 @@ enum ExportVerb: Verb {
     if let text = arguments.value(Self.transfer) {
       guard let known = ExportTransfer(rawValue: text) else {
         throw UsageError.unknownValue(
-          text, of: Self.transfer, known: ExportTransfer.allCases.map(\.rawValue), verb: name)
+          text, of: Self.transfer, known: Self.transfer.values, verb: name)
       }
       transfer = known
+    }
+    if arguments.value(rendition) != nil, ![.auto, .copy].contains(transfer) {
+      throw UsageError(
+        "Renditions are always copied: \(Self.transfer.name) \(transfer.rawValue) is for originals.",
+        verb: name)
     }
     return AssetExport.Options(
       layout: try ExportLayout(arguments.value(layout) ?? "{name}"),
@@ -102,6 +116,7 @@ enum ExportVerb: Verb {
         "bytes": .integer(file.bytes), "reason": JSONMembers.text(reason), "path": .null,
       ]
       if isDryRun { members["dryRun"] = true }
+      if file.isRenamed { members["renamed"] = true }
       if let path = file.path { members.merge(JSONMembers.path(path)) { $1 } }
       return console.event("file", members)
     }
@@ -120,6 +135,9 @@ enum ExportVerb: Verb {
     var parts = [
       "\(counted(counts.exported, "file")) (\(size)) \(isDryRun ? "would be " : "")exported"
     ]
+    if counts.renamed > 0 {
+      parts.append("\(counts.renamed) of them with a number, as names were taken")
+    }
     if counts.present > 0 { parts.append("\(counts.present) already there") }
     if counts.skipped > 0 { parts.append("\(counts.skipped) without this rendition") }
     if counts.failed > 0 { parts.append("\(counts.failed) failed") }
@@ -133,7 +151,7 @@ enum ExportVerb: Verb {
     var members: [String: JSONValue] = [
       "exported": .integer(counts.exported), "present": .integer(counts.present),
       "skipped": .integer(counts.skipped), "failed": .integer(counts.failed),
-      "bytes": .integer(counts.bytes),
+      "renamed": .integer(counts.renamed), "bytes": .integer(counts.bytes),
     ]
     members.merge(JSONMembers.path(destination, key: "to")) { $1 }
     let sentence = words(counts, isDryRun: options.isDryRun)
