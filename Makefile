@@ -46,7 +46,7 @@ SHELL = /bin/bash
 MAKEFLAGS += --no-print-directory
 # Builds share one folder, so concurrent ones would only wait for each other.
 .NOTPARALLEL:
-.PHONY: help run test unit build check lint format install uninstall faults fuzz corpus damaged bench quality \
+.PHONY: help run test unit build check lint format install uninstall faults fuzz corpus damaged bench storage quality \
 	sanitize clean packages test-packages toolchain
 
 help: ## List the targets
@@ -128,6 +128,11 @@ damaged: packages test-packages build ## Truncate and alter 2,000 JPEGs, and com
 bench: packages build ## Measure speed, memory and start-up, compared with other programs
 	@Packaging/require-packages $(BENCH_PACKAGES)
 	@Benchmarks/suite
+
+# Needs 5 GB, and half an hour.
+storage: packages build ## Measure renditions in the database and in files, by size
+	@Packaging/require-packages $(BENCH_PACKAGES) gcc libc6-dev
+	@Benchmarks/storage
 
 # The same photographs as for `bench`.
 quality: packages build ## Compare thumbnails by PSNR and SSIM, fast with exact and libvips', and facts with ExifTool's

@@ -111,6 +111,10 @@ struct AssetSearchTests {
     // Those in the trash are not counted again.
     #expect(try workspace.json("rm", "kind:document").first?["assets"] == 1)
     #expect(try workspace.json("retry", "kind:document").first?["jobs"] == 0)
+    #expect(try workspace.json("trash", "restore", "name:2").first?["assets"] == 1)
+    #expect(try names(workspace, "is:trashed") == ["0.txt", "1.txt"])
+    #expect(try workspace.json("trash", "restore", "-name:2").first?["assets"] == 2)
+    #expect(try workspace.run("trash", "restore", "").exitCode == 2)
     // A plain word is an ID, mistyped or not, and is never looked for in names.
     for words: [BytePath] in [
       ["rm", "cafe"], ["rm", "txt"], ["retry", "0.txt"], ["rm", "or", "txt"],

@@ -25,9 +25,11 @@ extension Option {
 }
 
 extension Context {
-  /// The search that the operands and options ask for.
-  func assetSearch() throws -> AssetSearch {
-    let words = try words(arguments.operands[...])
+  /// The search that operands and options ask for.
+  ///
+  /// - Parameter operands: those that are the query; all by default.
+  func assetSearch(_ operands: ArraySlice<BytePath>? = nil) throws -> AssetSearch {
+    let words = try words(operands ?? arguments.operands[...])
     let saved = words.contains { $0.contains("@") } ? try savedSearches() : [:]
     var search = AssetSearch(try Filter(words: words, saved: saved))
     if let text = arguments.value(.sort) { search.order = try SortCriterion.all(in: text) }

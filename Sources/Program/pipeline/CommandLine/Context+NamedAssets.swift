@@ -21,18 +21,23 @@ extension Context {
   /// The assets that the operands name: by IDs if each operand is a plain word, otherwise by a
   /// query. A mistyped ID must not be looked for among names and titles.
   ///
-  /// - Parameter isWanted: a condition in addition to a query's; IDs are returned whatever it says.
-  func namedAssets(where isWanted: Filter = .everything) throws -> NamedAssets {
-    if arguments.operands.allSatisfy(\.isPlainWord) {
+  /// - Parameters:
+  ///   - operands: those that name assets; all by default.
+  ///   - isWanted: a condition in addition to a query's; IDs are returned whatever it says.
+  func namedAssets(
+    _ operands: ArraySlice<BytePath>? = nil, where isWanted: Filter = .everything
+  ) throws -> NamedAssets {
+    let operands = operands ?? arguments.operands[...]
+    if operands.allSatisfy(\.isPlainWord) {
       return .ids(
-        try reading { session in try arguments.operands.map { try session.asset($0).id } })
+        try reading { session in try operands.map { try session.asset($0).id } })
     }
-    for operand in arguments.operands where operand.isWord && !["or", "not"].contains(operand) {
+    for operand in operands where operand.isWord && !["or", "not"].contains(operand) {
       throw UsageError(
         "\(quoted(operand.description)) could be part of an ID, beside conditions: here a word to look "
           + "for needs a field, as in name:\(operand.withoutDash).", verb: arguments.verb)
     }
-    var search = try assetSearch()
+    var search = try assetSearch(operands)
     guard search.filter != .everything else {
       throw UsageError("The query is empty; say which assets you mean.", verb: arguments.verb)
     }

@@ -38,7 +38,9 @@ struct CompletedOperands: Equatable {
     let alternatives = operands.split(separator: "|").map { alternative in
       alternative.split { !$0.isLetter }.map(String.init)
     }
-    let actions = alternatives.compactMap(\.first).filter { $0 == $0.lowercased() }
+    var seen: Set<String> = []
+    let actions = alternatives.compactMap(\.first)
+      .filter { $0 == $0.lowercased() && seen.insert($0).inserted }
     let verbs = operands.contains("VERB") ? Pipeline.verbs.map { $0.name } : []
     if actions.isEmpty {
       first = Self.word(alternatives.flatMap(\.self))

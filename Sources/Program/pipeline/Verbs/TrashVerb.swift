@@ -2,12 +2,14 @@ import Catalog
 import Ingest
 import LibrarySession
 import PipelineModel
+import Query
 
 /// `pipeline trash`: lists the trash, restores assets from it or empties it.
 enum TrashVerb: Verb {
   static let name = "trash"
   static let summary = "See what is in the trash, bring it back, or delete it for good"
-  static let operands = "list|restore ID…|empty"
+  static let operands = "list|restore ID…|restore QUERY|empty"
+  static let takesQuery = true
   static let olderThan = Option(
     name: "--older-than", value: "DURATION",
     help: "with list and empty: only what has been in the trash this long, e.g. 30d")
@@ -15,6 +17,7 @@ enum TrashVerb: Verb {
   static let examples = [
     ("pipeline trash list", "a line for each asset in it"),
     ("pipeline trash restore 0197a2c4", "as if it had never been there"),
+    ("pipeline trash restore imported:today", "those that a query finds"),
     ("pipeline trash empty", "for good; `gc` then frees the space"),
     ("pipeline trash empty --older-than 30d --yes", "from cron, without confirmation"),
   ]
@@ -68,11 +71,13 @@ enum TrashVerb: Verb {
       throw UsageError("\(olderThan.name) goes with list and empty.", verb: name)
     }
     let isDryRun = context.arguments.has(.dryRun)
-    let assets = try context.reading { try names.map($0.asset) }
+    let assets = try context.namedAssets(names, where: .flag(.trashed)).ids
     let count =
       isDryRun
-      ? Set(assets.filter { $0.state == .trashed }.map(\.id)).count
-      : try context.perform(.restore(assets.map(\.id))).count("assets")
+      ? try context.reading { session in
+        try Set(assets).count { try session.catalog.asset($0)?.state == .trashed }
+      }
+      : try context.perform(for: assets, counting: "assets") { .restore($0) }
     context.console.summary("restored", count, "asset", "brought back", isDryRun: isDryRun)
     return .success
   }
