@@ -72,6 +72,26 @@ struct MaintenanceTests {
     }
   }
 
+  @Test(
+    "What is trashed while trash empty asks is not deleted",
+    .enabled(if: Terminal.isPossible, Comment(rawValue: Terminal.reason)))
+  func trashedMeanwhile() throws {
+    let workspace = try Workspace(stages: [])
+    for name in ["a", "b"] { try workspace.put("text \(name)", as: BytePath("\(name).txt")) }
+    try workspace.json("run")
+    try workspace.json("rm", "name:a")
+    let program = BuiltProgram.path
+    // The answer comes when the question is there and the other one is in the trash, too.
+    try Unprivileged.shell(
+      """
+      { until grep -q 'for good' seen; do sleep 0.05; done
+        '\(program)' rm name:b > removed; echo y; } \
+      | TERM=xterm timeout 60 script -qefc "'\(program)' trash empty" /dev/null > seen
+      """, in: workspace)
+    #expect(try workspace.assets().map { $0["name"] } == ["b.txt"])
+    #expect(try workspace.asset(named: "b.txt")["state"] == "trashed")
+  }
+
   @Test("A job of an asset in the trash waits until it is restored")
   func waitingJobs() throws {
     let workspace = try Workspace(stages: [["name": "identify", "plugin": "identify"]])

@@ -78,12 +78,29 @@ struct ChecksumListTests {
       try list.append([("c", Self.second)])
       #expect(try text() == "\(line)\(Self.second.hex)  c\n", "\(tail)")
     }
-    try root.writeDurably([], as: "b")
-    try root.writeDurably(Array("\(line)\(Self.second.hex)  b".utf8), as: ChecksumList.name)
+    // A whole one is known by the bytes of its file, because it may be the beginning of another.
+    let end = "\(Self.second.hex)  b"
+    for (content, isWhole) in [("2", true), ("other", false)] {
+      try root.writeDurably(Array(content.utf8), as: "b")
+      try root.writeDurably(Array("\(line)\(end)".utf8), as: ChecksumList.name)
+      var list = try ChecksumList(in: root)
+      #expect(list.digest(of: "b") == (isWhole ? Self.second : nil))
+      try list.append([("c", Self.second)])
+      #expect(try text() == "\(line)\(isWhole ? end + "\n" : "")\(Self.second.hex)  c\n")
+    }
+  }
+
+  @Test("A list that was not finished is finished later, though nothing is added")
+  func finishedLater() throws {
+    try root.makeFolder("staging")
+    let staging = try Descriptor.openFolder("staging", in: root)
+    try root.writeDurably(Array("2".utf8), as: "b")
+    try root.writeDurably(
+      Array("\(Self.first.hex)  a\n\(Self.second.hex)  a\n\(Self.second.hex)  b".utf8),
+      as: ChecksumList.name)
     var list = try ChecksumList(in: root)
-    #expect(list.digest(of: "b") == Self.second)
-    try list.append([("c", Self.second)])
-    #expect(try text() == "\(line)\(Self.second.hex)  b\n\(Self.second.hex)  c\n")
+    try list.finish(by: staging)
+    #expect(try text() == "\(Self.second.hex)  a\n\(Self.second.hex)  b\n")
   }
 
   @Test(

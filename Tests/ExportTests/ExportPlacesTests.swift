@@ -37,6 +37,8 @@ struct ExportPlacesTests {
     #expect(try places.place(content("b"), at: "b.jpg", listedIn: nil) == .free("b.jpg"))
     #expect(try places.place(content("b"), at: "b.jpg", listedIn: nil) == .claimed("b.jpg"))
     #expect(try places.place(content("c"), at: "b.jpg", listedIn: nil) == .free("b-2.jpg"))
+    #expect(try places.place(content("c"), at: "b.jpg", listedIn: nil) == .claimed("b-2.jpg"))
+    #expect(try places.place(content("b"), at: "b.jpg", listedIn: nil) == .claimed("b.jpg"))
     #expect(try places.place(content("d"), at: "new/d.jpg", listedIn: nil) == .free("new/d.jpg"))
   }
 

@@ -166,6 +166,7 @@ package final class AssetExport {
         tell(asset, path, .present)
       }
     } catch {
+      if error.code == .stopped { return }
       try fail([asset], wanted, error)
     }
     if group.count + unlisted.count >= Self.mostItems || groupBytes >= Self.mostBytes {
@@ -205,7 +206,7 @@ package final class AssetExport {
     for (item, result) in zip(group, write(group, in: folder.staging)) {
       do throws(FileError) {
         _ = try result.get()
-        named.append(try name(item, in: &folder))
+        if let item = try name(item, in: &folder) { named.append(item) }
       } catch {
         // Clean-up: the next export removes what remains.
         try? folder.staging.remove(item.temporary)
@@ -214,7 +215,7 @@ package final class AssetExport {
     }
     var listError: FileError?
     do throws(FileError) {
-      for (path, _) in unlisted { try folder.touch(path) }
+      for (path, _) in unlisted { try folder.keep(path) }
       try folder.sync()
       try checksums?.append(unlisted + named.map { ($0.path, $0.content.digest) })
     } catch {
@@ -253,7 +254,9 @@ package final class AssetExport {
   }
 
   /// Gives a staged file its name, or another if somebody took that meanwhile.
-  private func name(_ item: Item, in folder: inout ExportFolder) throws(FileError) -> Item {
+  ///
+  /// - Returns: the item with its path; `nil` if its bytes are there by now, which was told.
+  private func name(_ item: Item, in folder: inout ExportFolder) throws(FileError) -> Item? {
     var item = item
     var attempts = 0
     while true {
@@ -266,10 +269,12 @@ package final class AssetExport {
         places.withdraw(item.path)
         switch try places.place(item.content, at: item.wanted, listedIn: checksums) {
         case .free(let path): item.path = path
-        case .present(let path), .claimed(let path):
-          item.path = path
+        case .claimed: throw error
+        case .present(let path):
           try folder.staging.remove(item.temporary)
-          return item
+          unlisted.append((path, item.content.digest))
+          for asset in [item.asset] + item.others { tell(asset, path, .present) }
+          return nil
         }
       }
     }
@@ -294,13 +299,11 @@ package final class AssetExport {
   ) throws(ExportError) {
     var fatal: ExportError?
     for (item, error) in failures where error.code != .stopped {
-      do throws(ExportError) {
-        try fail(
-          [item.asset] + item.others, item.path,
-          error.naming(folder.root.path.appending(item.path), insteadOf: folder.staging.path))
-      } catch {
-        fatal = fatal ?? error
-      }
+      let isStaging = error.path?.relative(to: folder.staging.path) != nil
+      let named = error.naming(
+        folder.root.path.appending(item.path), insteadOf: folder.staging.path)
+      for asset in [item.asset] + item.others { tell(asset, item.path, .failed(named)) }
+      fatal = fatal ?? Self.fatal(named, isStaging: isStaging)
     }
     if let fatal { throw fatal }
   }
@@ -313,14 +316,17 @@ package final class AssetExport {
   }
 
   /// The error that ends an export, because every other file would fail, too.
-  private static func fatal(_ error: FileError) -> ExportError? {
+  ///
+  /// - Parameter isStaging: whether it is about the folder of staged files.
+  private static func fatal(_ error: FileError, isStaging: Bool = false) -> ExportError? {
     switch error.code {
     case .noSpace where error.errno != EFBIG:
       ExportError(
         .noSpace,
         "\(error.message) What was exported is complete; make room and run the same command again.",
         path: error.path)
-    case .readOnly, .crossDevice: ExportError(.destination, error.message, path: error.path)
+    case .readOnly where isStaging, .crossDevice:
+      ExportError(.destination, error.message, path: error.path)
     default: nil
     }
   }

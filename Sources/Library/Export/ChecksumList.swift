@@ -15,7 +15,7 @@ struct ChecksumList {
 
   private let folder: Descriptor
   private var listed: [BytePath: Digest] = [:]
-  /// The paths that earlier exports listed, by what they contain.
+  /// The paths by what they contain; some may have got other bytes since.
   private var paths: [Digest: [BytePath]] = [:]
   /// Whether there are lines that a later one replaced.
   private var hasReplaced = false
@@ -41,8 +41,9 @@ struct ChecksumList {
           foreign = foreign ?? line
         }
       }
-      // Either a process was killed while it appended this, or somebody wrote the list by hand.
-      if let (path, digest) = Self.parse(last), try folder.isFile(path) {
+      // Either a process was killed while it appended this, or somebody wrote the list by hand. The
+      // path may be the beginning of another, so the bytes decide.
+      if let (path, digest) = Self.parse(last), try folder.hasFile(path, digest) {
         add(path, digest)
         whole = (size + last.count, [UInt8(ascii: "\n")])
         last = []
@@ -68,7 +69,7 @@ struct ChecksumList {
   /// The digest that is recorded for a path.
   func digest(of path: BytePath) -> Digest? { listed[path] }
 
-  /// The paths at which earlier exports recorded a digest.
+  /// The paths for which a digest is or was recorded.
   func paths(of digest: Digest) -> [BytePath] { paths[digest] ?? [] }
 
   private mutating func add(_ path: BytePath, _ digest: Digest) {
@@ -82,6 +83,7 @@ struct ChecksumList {
     var bytes: [UInt8] = []
     for (path, digest) in entries where listed[path] != digest {
       add(path, digest)
+      paths[digest, default: []].append(path)
       bytes += Self.line(path, digest)
     }
     if bytes.isEmpty { return }
@@ -107,7 +109,9 @@ struct ChecksumList {
   ///
   /// - Parameter staging: a folder of the same file system.
   mutating func finish(by staging: Descriptor) throws(FileError) {
-    guard hasReplaced, file != nil else { return }
+    guard hasReplaced else { return }
+    // It completes the last line, if that has no end.
+    if file == nil { _ = try open() }
     let new = try Descriptor.open(
       Self.temporaryName, in: staging, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o666)
     var rest = listed
@@ -213,8 +217,13 @@ struct ChecksumList {
 }
 
 extension Descriptor {
-  /// Whether there is a file at a path below this folder.
-  fileprivate func isFile(_ path: BytePath) throws(FileError) -> Bool {
-    try ifThere { () throws(FileError) in try status(below: path).kind == .regular } ?? false
+  /// Whether there is a file of a digest at a path below this folder.
+  fileprivate func hasFile(_ path: BytePath, _ digest: Digest) throws(FileError) -> Bool {
+    do throws(FileError) {
+      let file = try Descriptor.openRegular(path.lastComponent, in: openParent(of: path))
+      return try file.hash().digest == digest
+    } catch let error where error.code != .ioError {
+      return false
+    }
   }
 }

@@ -36,7 +36,11 @@ struct ExportFolder {
       try root.makeFolder(Self.staging)
       staging = try Descriptor.openFolder(Self.staging, in: root, followsLinks: false)
       let status = try staging.status()
-      guard status.owner == geteuid(), status.permissions & 0o022 == 0 else {
+      let rootStatus = try root.status()
+      // A file system without permissions shows the same for all.
+      let isLikeRoot =
+        status.owner == rootStatus.owner && status.permissions == rootStatus.permissions
+      guard isLikeRoot || status.owner == geteuid() && status.permissions & 0o022 == 0 else {
         throw FileError(
           .untrusted,
           "Others may write to “\(staging.path.printable)”, where files are put together: remove it.",
@@ -82,16 +86,32 @@ struct ExportFolder {
     do throws(FileError) {
       try staging.rename(temporary, to: folder, as: path.lastComponent)
     } catch let error where error.errno == EINVAL {
-      // NFS and many file systems behind a process can't rename without replacing.
-      try folder.link(staging.path.appending(temporary), as: path.lastComponent)
+      // NFS and many file systems behind a process can't rename without replacing; FAT can't take
+      // some names.
+      do throws(FileError) {
+        try folder.link(staging.path.appending(temporary), as: path.lastComponent)
+      } catch let other where other.code != .exists {
+        throw FileError(
+          .other,
+          "The file system of “\(folder.path.printable)” takes no such name, or has no safe way to give "
+            + "it to a file (\(String(cString: strerror(error.errno)))).",
+          path: folder.path.appending(path.lastComponent))
+      }
       try staging.remove(temporary)
+    } catch let error where error.errno == EXDEV {
+      throw FileError(
+        .other,
+        "“\(folder.path.printable)” is on another file system than “\(root.path.printable)”: export to it "
+          + "by itself.", path: folder.path)
     }
     touched[path.parent] = folder
   }
 
-  /// Makes sure that `sync` also covers the name of a file that is there.
-  mutating func touch(_ path: BytePath) throws(FileError) {
-    touched[path.parent] = try folder(path.parent)
+  /// Waits until a file that is there is on disk, and makes sure that `sync` covers its name.
+  mutating func keep(_ path: BytePath) throws(FileError) {
+    let folder = try folder(path.parent)
+    try Descriptor.openRegular(path.lastComponent, in: folder).sync()
+    touched[path.parent] = folder
   }
 
   private mutating func folder(_ path: BytePath) throws(FileError) -> Descriptor {

@@ -26,6 +26,8 @@ struct ExportPlaces {
   private let isStopped: @Sendable () -> Bool
   /// The paths of files that are not there yet.
   private var claims: [BytePath: Digest] = [:]
+  /// The same, by what they are to contain.
+  private var claimed: [Digest: [BytePath]] = [:]
   /// Where to begin counting, for paths that several files asked for.
   private var next: [BytePath: Int] = [:]
   /// Paths that are taken by files that no list names: one may have the bytes of a later asset.
@@ -43,6 +45,11 @@ struct ExportPlaces {
     _ content: Content, at wanted: BytePath, listedIn list: ChecksumList?
   ) throws(FileError) -> Place {
     let name = FileName(wanted.lastComponent)
+    let claim = claimed[content.digest]?.first {
+      claims[$0] == content.digest && $0.parent == wanted.parent
+        && name.isNumbered(as: $0.lastComponent)
+    }
+    if let claim { return .claimed(claim) }
     let listed = (list?.paths(of: content.digest) ?? []).filter {
       $0.parent == wanted.parent && name.isNumbered(as: $0.lastComponent)
     }
@@ -52,13 +59,11 @@ struct ExportPlaces {
     for number in (next[wanted] ?? 1)..<Self.mostNumbers {
       let path = wanted.parent.appending(name.numbered(number))
       if number > 1 { next[wanted] = number + 1 }
-      if let digest = claims[path] {
-        if digest == content.digest { return .claimed(path) }
-        continue
-      }
+      if claims[path] != nil { continue }
       switch try condition(of: path, content, list) {
       case .free:
         claims[path] = content.digest
+        claimed[content.digest, default: []].append(path)
         return .free(path)
       case .present: return .present(path)
       case .taken:
@@ -72,7 +77,7 @@ struct ExportPlaces {
   mutating func withdraw(_ path: BytePath) { claims[path] = nil }
 
   /// Withdraws all claims, because their files are there, or are not going to be.
-  mutating func withdrawAll() { claims = [:] }
+  mutating func withdrawAll() { (claims, claimed) = ([:], [:]) }
 
   private enum Condition { case free, present, taken }
 

@@ -32,6 +32,16 @@ package indirect enum Filter: Hashable, Sendable {
     case .time, .flag: false
     }
   }
+
+  /// Whether it looks for words, wherever they are.
+  package var asksForWords: Bool {
+    switch self {
+    case .all(let filters), .any(let filters): filters.contains(where: \.asksForWords)
+    case .not(let filter): filter.asksForWords
+    case .words: true
+    case .known, .text, .number, .time, .flag, .near: false
+    }
+  }
 }
 
 /// How a text is compared.

@@ -59,7 +59,7 @@ enum QueryToken: Equatable, Sendable {
         word?.append(QueryCharacter(character, isQuoted: true))
       case "(":
         if let started = word, case .word = token(started) {
-          word = started + [QueryCharacter(character)]
+          word?.append(QueryCharacter(character))
           brackets += 1
         } else {
           end()
@@ -76,7 +76,8 @@ enum QueryToken: Equatable, Sendable {
       case _ where character.isWhitespace:
         end()
       default:
-        word = (word ?? []) + [QueryCharacter(character)]
+        if word == nil { word = [] }
+        word?.append(QueryCharacter(character))
       }
     }
     if isQuoting {
@@ -87,7 +88,8 @@ enum QueryToken: Equatable, Sendable {
   }
 
   private static func token(_ word: [QueryCharacter]) -> QueryToken {
-    guard word.allSatisfy({ !$0.isQuoted }) else { return .word(word) }
+    // The longest of the words below.
+    guard word.count <= 3, word.allSatisfy({ !$0.isQuoted }) else { return .word(word) }
     return switch word.text {
     case "or", "OR": .or
     case "not", "NOT": .minus

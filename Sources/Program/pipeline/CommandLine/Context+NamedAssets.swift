@@ -19,7 +19,7 @@ enum NamedAssets {
 
 extension Context {
   /// The assets that the operands name: by IDs if each operand is a plain word, otherwise by a
-  /// query. A mistyped ID must not be looked for among names and titles.
+  /// query. Words without a field are refused: a mistyped ID must not be looked for in titles.
   ///
   /// - Parameters:
   ///   - operands: those that name assets; all by default.
@@ -32,12 +32,12 @@ extension Context {
       return .ids(
         try reading { session in try operands.map { try session.asset($0).id } })
     }
-    for operand in operands where operand.isWord && !["or", "not"].contains(operand) {
-      throw UsageError(
-        "\(quoted(operand.description)) could be part of an ID, beside conditions: here a word to look "
-          + "for needs a field, as in name:\(operand.withoutDash).", verb: arguments.verb)
-    }
     var search = try assetSearch(operands)
+    guard !search.filter.asksForWords else {
+      throw UsageError(
+        "Words without a field could be IDs, so here they are no part of a query; write for example "
+          + "name:word.", verb: arguments.verb)
+    }
     guard search.filter != .everything else {
       throw UsageError("The query is empty; say which assets you mean.", verb: arguments.verb)
     }
@@ -70,16 +70,9 @@ extension Context {
 }
 
 extension BytePath {
-  /// Whether it is a word without a field: an ID, mistyped or not, or `-word` of a query.
-  fileprivate var isWord: Bool {
-    let word = withoutDash
-    return !word.isEmpty
-      && word.description.allSatisfy { $0.isLetter || $0.isNumber || "-_.".contains($0) }
-  }
-
-  fileprivate var isPlainWord: Bool { isWord && withoutDash == self }
-
-  fileprivate var withoutDash: BytePath {
-    bytes.first == UInt8(ascii: "-") ? BytePath(bytes: bytes.dropFirst()) : self
+  /// Whether it is an ID, mistyped or not, rather than a part of a query.
+  fileprivate var isPlainWord: Bool {
+    !isEmpty && bytes.first != UInt8(ascii: "-")
+      && description.allSatisfy { $0.isLetter || $0.isNumber || "-_.".contains($0) }
   }
 }

@@ -84,10 +84,14 @@ enum TrashVerb: Verb {
 
   private static func empty(_ context: Context) throws -> ExitCode {
     let isDryRun = context.arguments.has(.dryRun)
-    let before = try before(context)
+    var before = try before(context)
     // `--yes` needs no count, which takes time.
-    let planned =
-      isDryRun || !context.arguments.has(.yes) ? try preview(context, before: before) : nil
+    var planned: RequestResult?
+    if isDryRun || !context.arguments.has(.yes) {
+      // What is trashed while the user reads the question was not asked about.
+      before = before ?? .now
+      planned = try preview(context, before: before)
+    }
     if let planned, !isDryRun {
       let count = counted(planned.count("assets"), "asset")
       let mayRemove = try context.mayRemove(planned.count("assets"), "Delete \(count) for good?")
