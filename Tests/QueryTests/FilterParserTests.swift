@@ -217,7 +217,7 @@ struct FilterParserTests {
     ]
     for (query, part) in [
       ("@keeprs", "“keepers”"), ("@", "no saved search"), ("@bad", "@bad: "), ("@worse", "nme"),
-      ("@a", "@a uses @b uses @a"), ("@self", "@self uses @self"),
+      ("@a", "@a uses @b uses @a."), ("@self", "@self uses @self."),
     ] {
       let error = #expect(throws: QueryError.self, "\(query)") {
         try Filter(query: query, saved: saved)
