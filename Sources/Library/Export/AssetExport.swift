@@ -132,7 +132,7 @@ package final class AssetExport {
     var rendition: RenditionRecord?
     if let name = options.rendition {
       let found = asset.renditions.filter { $0.name == name || "\($0.stage)/\($0.name)" == name }
-      guard found.count < 2 else { return try fail([asset], nil, Self.ambiguous(name, found)) }
+      guard found.count < 2 else { return try fail(asset, nil, Self.ambiguous(name, found)) }
       rendition = found.first
       if rendition == nil { return tell(asset, nil, .skipped) }
     }
@@ -167,7 +167,7 @@ package final class AssetExport {
       }
     } catch {
       if error.code == .stopped { return }
-      try fail([asset], wanted, error)
+      try fail(asset, wanted, error)
     }
     if group.count + unlisted.count >= Self.mostItems || groupBytes >= Self.mostBytes {
       try writeGroup()
@@ -309,9 +309,9 @@ package final class AssetExport {
   }
 
   private func fail(
-    _ assets: [AssetRecord], _ path: BytePath?, _ error: FileError
+    _ asset: AssetRecord, _ path: BytePath?, _ error: FileError
   ) throws(ExportError) {
-    for asset in assets { tell(asset, path, .failed(error)) }
+    tell(asset, path, .failed(error))
     if let fatal = Self.fatal(error) { throw fatal }
   }
 
