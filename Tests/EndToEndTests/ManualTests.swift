@@ -56,7 +56,7 @@ struct ManualTests {
     (["--config", "one.json", "get", "--rend"], ["--rendition"]),
     (["run", "--wa"], ["--wait"]), (["status", "--wa"], []), (["list", "is:tr"], ["is:trashed"]),
     (["search", "sa"], ["save"]), (["search", "save", "x", "len"], ["lens:"]),
-    (["plugins", "test", "o"], ["one.json"]), (["trash", "restore", "re"], []),
+    (["plugins", "test", "o"], ["one.json"]), (["config", "check", "sh"], []),
     (["help", "export", ""], []), (["export", "--to", "s"], ["sub"]),
     (["export", "--to", "list", "--form"], []), (["import", "t"], ["two words.json"]),
   ]
