@@ -119,7 +119,7 @@ struct ManualTests {
       #"""
       zmodload zsh/zpty
       zpty shell zsh -f -i
-      zpty -w shell 'PS1= PS2= RPS1=; unsetopt zle_bracketed_paste 2>/dev/null; fpath=($PWD $fpath)
+      zpty -w shell 'PS1="<pro""mpt>" PS2= RPS1=; unsetopt zle_bracketed_paste 2>/dev/null; fpath=($PWD $fpath)
       autoload -Uz compinit; compinit -u -D
       compadd() {
         local -a found; local -A o
@@ -127,8 +127,9 @@ struct ManualTests {
         builtin compadd -O found "$@"
         local one; for one in $found; do print -r -- "REPLY<$one>"; done
       }
-      bindkey "^I" complete-word; print READY'
-      zpty -r shell seen '*READY*READY*' 2>/dev/null || zpty -r shell seen '*READY*'
+      bindkey "^I" complete-word; print REA""DY'
+      # Its prompt after that tells that it reads keys: a line that came before would be the kernel's.
+      zpty -r shell seen '*READY*<prompt>*'
       zpty -w -n shell $'\#(line)\t\C-U print -r DO''NE\n'
       zpty -r shell seen '*DONE*'
       print -r -- $seen
