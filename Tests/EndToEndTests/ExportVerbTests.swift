@@ -148,7 +148,7 @@ struct ExportVerbTests {
     try Unprivileged.shell("chmod u+w \(path); printf B > \(path)", in: workspace)
     let outcome = try workspace.run("export", "--to", "out")
     #expect(outcome.exitCode == 3)
-    #expect(outcome.errors.contains("b.txt: The original of"), "\(outcome.errors)")
+    #expect(outcome.errors.contains("b.txt: The original “"), "\(outcome.errors)")
     #expect(try exported(workspace) == ["a-2.txt", "a.txt", Self.raw])
     try Unprivileged.shell("rm -f \(path)", in: workspace)
     #expect(try workspace.run("export", "--to", "out", "--transfer", "hardlink").exitCode == 3)

@@ -10,10 +10,11 @@ extension Descriptor {
 
   /// Locks this folder unless another process has. Source: flock(2).
   ///
+  /// - Parameter isShared: whether other processes may hold such a lock, too.
   /// - Returns: whether it is locked, because network file systems can't lock folders; `nil` if
   ///   another process holds the lock.
-  package func lockFolderIfFree() -> Bool? {
-    if flock(number, LOCK_EX | LOCK_NB) == 0 { return true }
+  package func lockFolderIfFree(isShared: Bool = false) -> Bool? {
+    if flock(number, (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 { return true }
     return errno == EWOULDBLOCK ? nil : false
   }
 
@@ -47,17 +48,10 @@ package final class FileLock: Sendable {
       return nil
     }
     let place = try Descriptor.openFolder(".", in: folder)
-    if isBusy(place, LOCK_EX) { return nil }
+    if place.lockFolderIfFree() == nil { return nil }
     try systemCall("write", file.path) { ftruncate(file.number, 0) }
     try file.write(Array("\(getpid())\n".utf8))
     return FileLock(file: file, place: place)
-  }
-
-  /// Whether another process has locked a folder.
-  ///
-  /// Network file systems can't lock folders; there the file alone must do.
-  private static func isBusy(_ place: Descriptor, _ kind: Int32) -> Bool {
-    flock(place.number, kind | LOCK_NB) != 0 && errno == EWOULDBLOCK
   }
 
   /// Whether a process holds the lock; creates and writes nothing.
@@ -70,7 +64,7 @@ package final class FileLock: Sendable {
     } catch let error where error.code == .notFound {
       // Nobody holds it, or somebody removed the file.
     }
-    return isBusy(try Descriptor.openFolder(".", in: folder), LOCK_SH)
+    return try Descriptor.openFolder(".", in: folder).lockFolderIfFree(isShared: true) == nil
   }
 
   /// Returns the process ID in a lock file, for messages only.

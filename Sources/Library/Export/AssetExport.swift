@@ -92,7 +92,7 @@ package final class AssetExport {
     self.report = report
     self.isStopped = isStopped
     staged = StagedExport(
-      library: library.folder,
+      library: library,
       renditions: RenditionReader(folder: library.folder, catalog: catalog),
       transfer: options.transfer, isStopped: isStopped)
     let exclusion: ExportExclusion
@@ -131,7 +131,7 @@ package final class AssetExport {
   package func add(_ asset: AssetRecord, _ values: AssetValues) throws(ExportError) {
     var rendition: RenditionRecord?
     if let name = options.rendition {
-      let found = asset.renditions.filter { $0.name == name || "\($0.stage)/\($0.name)" == name }
+      let found = asset.renditions(named: name)
       guard found.count < 2 else { return try fail(asset, nil, Self.ambiguous(name, found)) }
       rendition = found.first
       if rendition == nil { return tell(asset, nil, .skipped) }
@@ -215,7 +215,7 @@ package final class AssetExport {
     }
     var listError: FileError?
     do throws(FileError) {
-      for (path, _) in unlisted { try folder.keep(path) }
+      for (path, _) in unlisted { try folder.flush(path) }
       try folder.sync()
       try checksums?.append(unlisted + named.map { ($0.path, $0.content.digest) })
     } catch {
@@ -261,7 +261,7 @@ package final class AssetExport {
     var attempts = 0
     while true {
       do throws(FileError) {
-        try folder.name(item.temporary, item.path)
+        try folder.rename(item.temporary, to: item.path)
         return item
       } catch let error where error.code == .exists && attempts < Self.mostAttempts {
         attempts += 1

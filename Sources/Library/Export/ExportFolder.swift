@@ -81,7 +81,7 @@ struct ExportFolder {
   /// Renames a staged file to its path, making folders.
   ///
   /// - Throws: `FileError` of code `exists` if there is a file.
-  mutating func name(_ temporary: BytePath, _ path: BytePath) throws(FileError) {
+  mutating func rename(_ temporary: BytePath, to path: BytePath) throws(FileError) {
     let folder = try folder(path.parent)
     do throws(FileError) {
       try staging.rename(temporary, to: folder, as: path.lastComponent)
@@ -107,8 +107,8 @@ struct ExportFolder {
     touched[path.parent] = folder
   }
 
-  /// Waits until a file that is there is on disk, and makes sure that `sync` covers its name.
-  mutating func keep(_ path: BytePath) throws(FileError) {
+  /// Waits until a file from earlier is on disk, and makes sure that `sync` covers its name.
+  mutating func flush(_ path: BytePath) throws(FileError) {
     let folder = try folder(path.parent)
     try Descriptor.openRegular(path.lastComponent, in: folder).sync()
     touched[path.parent] = folder

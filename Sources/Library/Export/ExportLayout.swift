@@ -161,14 +161,14 @@ package struct ExportLayout: Sendable {
     case .suffix: name.suffix ?? []
     case .folder: path.parent.bytes
     case .path: path.parent.appending(BytePath(bytes: name.bytes)).bytes
-    case .field(let field): asName(Array((values.text(of: field) ?? "").utf8))
+    case .field(let field): withoutSlashes(Array((values.text(of: field) ?? "").utf8))
     case .time(let field, let pattern):
       Array((values.times[field].map { pattern.text(of: $0, field) } ?? "").utf8)
     }
   }
 
-  /// A value makes no folders, and unlike a name is not bound to what somebody else called a file.
-  private static func asName(_ bytes: [UInt8]) -> [UInt8] {
+  /// Replaces slashes, which would make folders, and control characters.
+  private static func withoutSlashes(_ bytes: [UInt8]) -> [UInt8] {
     bytes.map { $0 == UInt8(ascii: "/") || $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "_") : $0 }
   }
 }

@@ -8,8 +8,7 @@ import PipelineModel
 
 /// Writes one file to be exported, under a temporary name.
 struct StagedExport: Sendable {
-  /// The library's folder.
-  let library: Descriptor
+  let library: LibraryFolder
   let renditions: RenditionReader
   let transfer: ExportTransfer
   let isStopped: @Sendable () -> Bool
@@ -26,14 +25,14 @@ struct StagedExport: Sendable {
       file = try Self.make(name, in: folder)
       try copy(rendition, of: asset, to: file)
     } else {
-      let original = try openOriginal(asset.digest)
+      let original = try library.openOriginal(asset.digest)
       if transfer == .hardlink {
         file = try link(original, as: name, in: folder)
       } else {
         file = try Self.make(name, in: folder)
       }
       guard try fill(file, from: original) == content.digest else {
-        throw FileError(.changed, Self.damaged(asset), path: nil)
+        throw .damagedOriginal(original.path)
       }
       // A second name has the original's time.
       if transfer == .hardlink { return file }
@@ -45,14 +44,10 @@ struct StagedExport: Sendable {
 
   /// - Throws: `FileError` if there is no original of the right size.
   func checkOriginal(of asset: AssetRecord) throws(FileError) {
-    guard try openOriginal(asset.digest).status().identity.size == asset.size else {
-      throw FileError(.changed, Self.damaged(asset), path: nil)
+    let original = try library.openOriginal(asset.digest)
+    guard try original.status().identity.size == asset.size else {
+      throw .damagedOriginal(original.path)
     }
-  }
-
-  private static func damaged(_ asset: AssetRecord) -> String {
-    "The original of \(asset.id) is damaged: its bytes don't match its hash. Import the file again "
-      + "from a good copy to repair it."
   }
 
   private static func make(
@@ -60,11 +55,6 @@ struct StagedExport: Sendable {
   ) throws(FileError) -> Descriptor {
     try Descriptor.open(
       name, in: folder, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o666)
-  }
-
-  private func openOriginal(_ digest: Digest) throws(FileError) -> Descriptor {
-    let path = BytePath("originals").appending(OriginalLayout.path(of: digest))
-    return try Descriptor.openRegular(path.lastComponent, in: library.openParent(of: path))
   }
 
   /// Gives the original a second name.
@@ -110,23 +100,20 @@ struct StagedExport: Sendable {
   private func copy(
     _ rendition: RenditionRecord, of asset: AssetRecord, to file: Descriptor
   ) throws(FileError) {
-    let content: VerifiedRendition?
+    let content: VerifiedRendition
     do {
-      content = try renditions.content(of: rendition)
+      content = try renditions.content(of: rendition, of: asset.id)
     } catch let error as FileError {
       throw error
     } catch {
       throw FileError(.other, "\(error)", path: nil)
     }
-    let isWhole = try content.map { content throws(FileError) in
-      try copy(to: file) { write throws(FileError) in try content.forEachChunk(write) }
-        == rendition.digest
-    }
-    guard isWhole == true else {
+    let digest = try copy(to: file) { write throws(FileError) in try content.forEachChunk(write) }
+    guard digest == rendition.digest else {
       throw FileError(
         .changed,
-        "The rendition \(rendition.stage)/\(rendition.name) of \(asset.id) is missing or damaged; "
-          + "`pipeline retry \(asset.id)` and `pipeline run` make it again.", path: nil)
+        "The rendition \(rendition.stage)/\(rendition.name) of \(asset.id) changed while it was "
+          + "copied; export it again.", path: nil)
     }
   }
 

@@ -123,3 +123,13 @@ package enum StoredEntry: Hashable, Sendable {
   /// Something that can't be examined, such as a folder of originals.
   case unreadable(FileError)
 }
+
+extension FileError {
+  /// The error of an original that was read and is not what was stored.
+  package static func damagedOriginal(_ path: BytePath) -> FileError {
+    FileError(
+      .changed,
+      "The original “\(path.printable)” is damaged: its bytes don't match its hash. Import the file "
+        + "again from a good copy to repair it.", path: path)
+  }
+}

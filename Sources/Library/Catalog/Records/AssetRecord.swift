@@ -30,6 +30,12 @@ package struct AssetRecord: Hashable, Sendable {
   package var skipped: Int
   /// Renditions of the configured stages, ordered by stage and name.
   package var renditions: [RenditionRecord]
+
+  /// The renditions that a name means, which is `NAME` or `STAGE/NAME`: two stages may share the
+  /// former.
+  package func renditions(named name: String) -> [RenditionRecord] {
+    renditions.filter { $0.name == name || "\($0.stage)/\($0.name)" == name }
+  }
 }
 
 /// An asset's original file: its path and attributes, as in `AssetRecord`.

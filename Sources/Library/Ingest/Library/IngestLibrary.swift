@@ -89,8 +89,11 @@ package final class IngestLibrary {
 
   /// Reports to other processes that this one holds the lock.
   package var lockedError: IngestError {
-    LibraryFolder(layout: layout, marker: marker, folder: folder).lockedError
+    found.lockedError
   }
+
+  /// The library as it is found without its lock.
+  var found: LibraryFolder { LibraryFolder(layout: layout, marker: marker, folder: folder) }
 
   /// The folders with the library's own files.
   var folders: [Descriptor] { [folder, catalogFolder] }

@@ -59,6 +59,12 @@ package struct LibraryFolder: Sendable {
   package let marker: LibraryMarker
   package let folder: Descriptor
 
+  /// Opens an original for reading, below the library's folder and through no link.
+  package func openOriginal(_ digest: Digest) throws(FileError) -> Descriptor {
+    let path = BytePath("originals").appending(OriginalLayout.path(of: digest))
+    return try Descriptor.openRegular(path.lastComponent, in: folder.openParent(of: path))
+  }
+
   /// - Throws: `IngestError` of code `notALibrary` if the folder or its marker is missing,
   ///   `newerVersion` for a newer format.
   package static func open(_ layout: LibraryLayout) throws -> LibraryFolder {

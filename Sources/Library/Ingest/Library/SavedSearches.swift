@@ -40,8 +40,7 @@ package enum SavedSearches {
   package static func save(
     _ name: String, _ query: String?, in library: IngestLibrary
   ) throws -> Bool {
-    var searches = try read(
-      in: LibraryFolder(layout: library.layout, marker: library.marker, folder: library.folder))
+    var searches = try read(in: library.found)
     let former = searches[name]
     guard former != query else { return former != nil }
     searches[name] = query
@@ -50,9 +49,8 @@ package enum SavedSearches {
         .file, "There are \(most) saved searches already; remove one first.",
         path: library.layout.root.appending(file))
     }
-    let members = searches.mapValues { JSONValue.string($0) }
     try library.folder.writeDurably(
-      Array((try JSONText.encodePretty(JSONValue.object(members)) + "\n").utf8), as: file)
+      Array((try JSONText.encodePretty(searches) + "\n").utf8), as: file)
     return former != nil
   }
 }

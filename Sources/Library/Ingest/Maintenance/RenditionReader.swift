@@ -1,7 +1,7 @@
 package import Catalog
 package import Files
 import Hashing
-import PipelineModel
+package import PipelineModel
 
 /// Reads the bytes of renditions, wherever they are stored.
 package struct RenditionReader {
@@ -21,13 +21,30 @@ package struct RenditionReader {
   }
 
   /// Returns the content if it matches the record, or `nil` if it is missing or differs.
-  package func content(of rendition: RenditionRecord) throws -> VerifiedRendition? {
+  func content(of rendition: RenditionRecord) throws -> VerifiedRendition? {
     guard let path = rendition.path else {
       let bytes = try catalog.renditionBytes(rendition.id)
       return bytes.flatMap { isWhole($0, rendition) ? .bytes($0) : nil }
     }
     guard let file = try open(path), try file.hash().digest == rendition.digest else { return nil }
     return .file(file)
+  }
+
+  /// Returns the content of an asset's rendition.
+  ///
+  /// - Throws: `FileError` of code `notFound` if it is missing or differs from the record, or a
+  ///   `CatalogError`.
+  package func content(
+    of rendition: RenditionRecord, of asset: AssetID
+  ) throws -> VerifiedRendition {
+    guard let content = try content(of: rendition) else {
+      throw FileError(
+        .notFound,
+        "The rendition \(rendition.stage)/\(rendition.name) of \(asset) is missing or damaged; "
+          + "`pipeline retry \(asset)` and `pipeline run` make it again.",
+        path: rendition.path.map { BytePath($0) })
+    }
+    return content
   }
 
   private func isWhole(_ bytes: [UInt8], _ rendition: RenditionRecord) -> Bool {

@@ -62,19 +62,14 @@ package struct ReadingSession {
   package func readOriginal(
     of asset: AssetRecord, _ body: (UnsafeRawBufferPointer) throws(FileError) -> Void
   ) throws(FileError) {
-    let path = setup.layout.originals.appending(OriginalLayout.path(of: asset.digest))
-    let file = try Descriptor.openRegular(
-      path.lastComponent, in: Descriptor.openFolder(path.parent, followsLinks: false))
+    let file = try library.openOriginal(asset.digest)
     let hash = SHA256()
     try file.forEachChunk { chunk throws(FileError) in
       hash.update(chunk)
       try body(chunk)
     }
     guard hash.finalize() == asset.digest else {
-      throw FileError(
-        .changed,
-        "The original “\(path.printable)” is damaged: its bytes don't match its hash. Import "
-          + "the file again from a good copy to repair it.", path: path)
+      throw .damagedOriginal(file.path)
     }
   }
 

@@ -136,7 +136,7 @@ enum ExportVerb: Verb {
       "\(counted(counts.exported, "file")) (\(size)) \(isDryRun ? "would be " : "")exported"
     ]
     if counts.renamed > 0 {
-      parts.append("\(counts.renamed) of them with a number, as names were taken")
+      parts.append("\(counts.renamed) numbered because the name was taken")
     }
     if counts.present > 0 { parts.append("\(counts.present) already there") }
     if counts.skipped > 0 { parts.append("\(counts.skipped) without this rendition") }

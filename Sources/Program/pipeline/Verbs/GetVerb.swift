@@ -48,7 +48,7 @@ enum GetVerb: Verb {
   private static func content(
     ofRendition name: String, of asset: AssetRecord, in session: ReadingSession
   ) throws -> VerifiedRendition {
-    let found = asset.renditions.filter { $0.name == name || "\($0.stage)/\($0.name)" == name }
+    let found = asset.renditions(named: name)
     guard let rendition = found.first else {
       let names = asset.renditions.map { "\($0.stage)/\($0.name)" }.joined(separator: ", ")
       throw UsageError(
@@ -60,15 +60,8 @@ enum GetVerb: Verb {
       let names = found.map { "\($0.stage)/\($0.name)" }.joined(separator: ", ")
       throw UsageError("“\(name)” matches \(names); write one of them.", verb: Self.name)
     }
-    let reader = RenditionReader(folder: session.library.folder, catalog: session.catalog)
-    guard let content = try reader.content(of: rendition) else {
-      throw FileError(
-        .notFound,
-        "The rendition \(rendition.stage)/\(rendition.name) of \(asset.id) is missing or damaged; "
-          + "`pipeline retry \(asset.id)` and `pipeline run` make it again.",
-        path: rendition.path.map { BytePath($0) })
-    }
-    return content
+    return try RenditionReader(folder: session.library.folder, catalog: session.catalog)
+      .content(of: rendition, of: asset.id)
   }
 
   /// Writes to standard output, or atomically to a new file.
