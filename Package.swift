@@ -225,7 +225,7 @@ let package = Package(
       path: "Tests/PluginFuzz", swiftSettings: swift),
     tests("QueryTests", ["PipelineModel", "Query"]),
     tests("ExportTests", ["Export", "Files", "Fixtures", "Hashing", "PipelineModel", "Query"]),
-    tests("CatalogTests", ["Catalog", "Fixtures", "PipelineModel"]),
+    tests("CatalogTests", ["Catalog", "Fixtures", "PipelineModel", "Query"]),
     tests("ConfigurationTests", ["Configuration", "Fixtures", "PipelineModel"]),
     tests(
       "PluginTests",

@@ -228,7 +228,11 @@ struct ImpliedSightingTests {
         DROP VIEW failures;
         DROP VIEW jobs;
         ALTER TABLE stage DROP COLUMN held;
-        DELETE FROM setting WHERE key = '\(Setting.impliedSightings)';
+        DROP TABLE keyword;
+        DROP TABLE picture;
+        DROP TABLE term;
+        DROP INDEX rendition_damaged;
+        DELETE FROM setting WHERE key IN ('\(Setting.impliedSightings)', '\(Setting.pictures)');
         PRAGMA user_version = 3
         """)
     }

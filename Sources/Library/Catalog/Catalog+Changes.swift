@@ -44,7 +44,7 @@ extension Catalog {
     _ changes: [CatalogChange], manifestPosition: Int64, mark: String? = nil
   ) throws(CatalogError) {
     try access.sync { (writer) throws(CatalogError) in
-      let withdrawn = try writer.connection.transaction { () throws(CatalogError) in
+      let withdrawn = try writer.transaction { () throws(CatalogError) in
         let withdrawn = try writer.make(changes)
         try writer.updateTouchedRows(writer.stages)
         if try writer.connection.manifestPosition() < manifestPosition {
@@ -91,8 +91,6 @@ extension CatalogWriter {
   fileprivate func make(
     _ changes: [CatalogChange]
   ) throws(CatalogError) -> [AttemptToken: WithdrawnRow] {
-    // The earlier transaction that inserted it may have been rolled back.
-    lastSource = nil
     var withdrawn: [AttemptToken: WithdrawnRow] = [:]
     for case .run(let run) in changes { try add(run) }
     for case .asset(let asset) in changes { try add(asset) }
@@ -157,7 +155,9 @@ extension CatalogWriter {
         ON CONFLICT DO NOTHING
         """, asset.id, asset.digest, asset.name, source, asset.path, asset.modified,
         asset.permissions, asset.importedAt, asset.run, asset.supersedes) > 0
-    guard isNew, !stages.isEmpty else { return }
+    guard isNew else { return }
+    try addPicture(of: asset)
+    guard !stages.isEmpty else { return }
     try connection.execute(
       """
       INSERT INTO ledger (fingerprint, digest, asset, state)
@@ -176,8 +176,11 @@ extension CatalogWriter {
       WHERE stage.active = 1
       ON CONFLICT DO NOTHING
       """, asset.digest, asset.id)
-    // Only known bytes have finished rows that the new rows need not wait for.
-    if !isNewOriginal { try touch(asset.digest) }
+    // Only known bytes have finished rows that the new rows need not wait for, and facts.
+    if !isNewOriginal {
+      try touch(asset.digest)
+      try outdatePicture(of: asset.id)
+    }
   }
 
   fileprivate func record(_ sighting: Sighting) throws(CatalogError) {

@@ -100,6 +100,9 @@ enum Setting {
   /// How far `sighting` was searched for rows that assets imply; removed when done.
   static let impliedSightings = "sightings.implied"
 
+  /// The `PictureProgress`.
+  static let pictures = "pictures"
+
   static let read = "SELECT value FROM setting WHERE key = ?"
   static let write = """
     INSERT INTO setting (key, value) VALUES (?, ?)

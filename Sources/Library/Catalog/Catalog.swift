@@ -81,7 +81,7 @@ package final class Catalog: Ledger, Sendable {
     _ body: (CatalogWriter) throws(CatalogError) -> Value
   ) throws(CatalogError) -> Value {
     try access.sync { (writer) throws(CatalogError) in
-      try writer.connection.transaction { () throws(CatalogError) in try body(writer) }
+      try writer.transaction { () throws(CatalogError) in try body(writer) }
     }
   }
 
@@ -106,6 +106,7 @@ package final class Catalog: Ledger, Sendable {
       try connection.execute(Setting.write, Setting.library, libraryID)
       try connection.execute(Setting.write, Setting.manifestPosition, "0")
       try connection.execute(Setting.write, Setting.deletions, "1")
+      try connection.execute(Setting.write, Setting.pictures, PictureProgress.complete.text)
     }
     return connection
   }

@@ -8,6 +8,8 @@ final class CatalogWriter {
   var withdrawn: [AttemptToken: WithdrawnRow] = [:]
   /// The last source used in this transaction; all changes of a group share one.
   var lastSource: (path: BytePath, id: Int64)?
+  /// Rows of `term` that this transaction has used.
+  var terms: [String: Int64] = [:]
   /// The first attempt of this process; older open ones were interrupted.
   let firstAttempt: Int64
 
@@ -19,16 +21,31 @@ final class CatalogWriter {
     CREATE TEMP TABLE doomed (ledger INTEGER PRIMARY KEY);
     CREATE TEMP TABLE page (ledger INTEGER PRIMARY KEY);
     CREATE TEMP TABLE retried (ledger INTEGER PRIMARY KEY);
+    CREATE TEMP TABLE outdated (asset BLOB PRIMARY KEY) WITHOUT ROWID;
     """
 
   init(_ connection: Connection) throws(CatalogError) {
     self.connection = connection
-    try connection.executeScript(Self.temporaryTables)
+    try connection.executeScript(Self.temporaryTables + Self.pictureTriggers)
     stages = try ConfiguredStage.all(connection)
     firstAttempt =
       try connection.first("SELECT seq FROM sqlite_sequence WHERE name = 'attempt'") {
         $0.int64(0) + 1
       } ?? 1
+  }
+
+  /// Runs a body as one transaction, which also writes the rows for searches anew that it outdates.
+  func transaction<Value>(
+    _ body: () throws(CatalogError) -> Value
+  ) throws(CatalogError) -> Value {
+    // An earlier transaction that inserted these rows may have been rolled back.
+    lastSource = nil
+    terms = [:]
+    return try connection.transaction { () throws(CatalogError) in
+      let value = try body()
+      try updateOutdatedPictures()
+      return value
+    }
   }
 
   /// Marks the rows of an original to be settled.

@@ -60,8 +60,10 @@ package struct AssetValues: Sendable {
     numbers[.exposure] = Self.number(exif?["ExposureTime"])
     numbers[.focal] = Self.number(exif?["FocalLength"])
     numbers[.rating] = Self.number(xmp?["xmp:Rating"])
-    numbers[.latitude] = Self.number(gps?["latitude"])
-    numbers[.longitude] = Self.number(gps?["longitude"])
+    let place = (Self.number(gps?["latitude"]), Self.number(gps?["longitude"]))
+    if let latitude = place.0, let longitude = place.1, abs(latitude) <= 90, abs(longitude) <= 180 {
+      (numbers[.latitude], numbers[.longitude]) = place
+    }
   }
 
   /// Maker and model in one text; many models begin with the maker's name.
@@ -142,11 +144,15 @@ extension AssetValues {
       let values = texts[field] ?? []
       return values.isEmpty ? nil : values.joined(separator: ", ")
     case .number(let field):
-      guard let number = numbers[field] else { return nil }
-      return Int(exactly: number).map { "\($0)" } ?? "\(number)"
+      return numbers[field].map { Self.text($0) }
     case .time(.taken): return takenText
     case .time(let field): return times[field].map { Timestamp(microseconds: $0).rfc3339 }
     }
+  }
+
+  /// A number as text.
+  package static func text(_ number: Double) -> String {
+    Int(exactly: number).map { "\($0)" } ?? "\(number)"
   }
 
   /// The value of a field as JSON.

@@ -59,6 +59,24 @@ enum CalendarTime {
   }
 }
 
+/// Dates as texts.
+package enum CalendarDay {
+  /// The date of a day, such as `2024-05-17`.
+  ///
+  /// - Parameter day: counted from 1970-01-01.
+  package static func text(_ day: Int64) -> String {
+    var seconds = time_t(day) * 86_400
+    var parts = tm()
+    gmtime_r(&seconds, &parts)
+    func digits(_ value: Int32, _ count: Int) -> String {
+      let text = "\(value)"
+      return String(repeating: "0", count: max(0, count - text.count)) + text
+    }
+    return "\(digits(parts.tm_year + 1900, 4))-\(digits(parts.tm_mon + 1, 2))-"
+      + digits(parts.tm_mday, 2)
+  }
+}
+
 /// Year, month, day, hour, minute and second, or the first of them.
 private struct Parts {
   var values: [Int32]

@@ -19,7 +19,7 @@ extension Filter {
 }
 
 extension TextMatch {
-  func holds(for text: String) -> Bool {
+  package func holds(for text: String) -> Bool {
     switch self {
     case .contains(let part): TextFolding.fold(text).utf8.firstRange(of: part.utf8) != nil
     case .equals(let whole): TextFolding.compose(text).utf8.elementsEqual(whole.utf8)
@@ -56,10 +56,15 @@ extension AssetValues {
   /// The fields in which words are looked for.
   static let searched: [TextField] = [.name, .path, .title, .caption, .tag, .camera, .lens]
 
+  /// The words of these fields, folded.
+  package var words: [Substring] {
+    Self.searched.flatMap { texts[$0, default: []] }
+      .flatMap { TextFolding.words(TextFolding.fold($0)) }
+  }
+
   /// Whether each of some words is among those of the fields.
   fileprivate func contains(_ words: [SearchWord]) -> Bool {
-    let folded = Self.searched.flatMap { texts[$0, default: []] }.map { TextFolding.fold($0) }
-    let present = folded.flatMap { TextFolding.words($0) }
+    let present = self.words
     return words.allSatisfy { word in
       present.contains {
         word.isPrefix
@@ -73,7 +78,13 @@ extension Area {
   /// The mean radius of Earth in metres. Source: IUGG, R1.
   private static let earth = 6_371_008.8
 
-  func contains(_ latitude: Double?, _ longitude: Double?) -> Bool {
+  /// The latitudes between which the circle lies, and a little more.
+  package var latitudes: ClosedRange<Double> {
+    let half = radius / Self.earth * 180 / .pi + 1e-6
+    return latitude - half...latitude + half
+  }
+
+  package func contains(_ latitude: Double?, _ longitude: Double?) -> Bool {
     guard let latitude, let longitude else { return false }
     return distance(latitude, longitude) <= radius
   }

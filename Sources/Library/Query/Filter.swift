@@ -114,4 +114,10 @@ package struct Area: Hashable, Sendable {
   package var longitude: Double
   /// Metres.
   package var radius: Double
+
+  package init(latitude: Double, longitude: Double, radius: Double) {
+    self.latitude = latitude
+    self.longitude = longitude
+    self.radius = radius
+  }
 }

@@ -2,10 +2,13 @@ import CUtf8proc
 import Glibc
 
 /// Forms of texts for comparing them, by utf8proc.
-enum TextFolding {
+package enum TextFolding {
   /// The text without case, accents and other marks, and invisible characters: `Été` and `ETE` are
   /// both `ete`.
-  static func fold(_ text: String) -> String {
+  ///
+  /// A NUL, which ends a text in C, becomes U+FFFD.
+  package static func fold(_ text: String) -> String {
+    if text.utf8.contains(0) { return fold(text.replacing("\0", with: "\u{FFFD}")) }
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.lowercased() }
     return map(
       text,
@@ -14,13 +17,13 @@ enum TextFolding {
   }
 
   /// The text with composed characters (NFC), as file names are compared.
-  static func compose(_ text: String) -> String {
+  package static func compose(_ text: String) -> String {
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text }
     return map(text, UTF8PROC_COMPOSE.rawValue)
   }
 
   /// The words of a folded text: runs of letters and digits.
-  static func words(_ folded: String) -> [Substring] {
+  package static func words(_ folded: String) -> [Substring] {
     folded.split { !$0.isLetter && !$0.isNumber }
   }
 

@@ -66,12 +66,48 @@ final class Library {
     }
   }
 
-  /// What `PRAGMA integrity_check` and `foreign_key_check` say; `ok` if all is well.
+  /// What `PRAGMA integrity_check` and `foreign_key_check` say, and which rows for searches don't
+  /// follow from the facts; `ok` if all is well.
   func integrity() throws -> String {
-    try catalog.read { (connection) throws(CatalogError) in
+    let problems = try catalog.read { (connection) throws(CatalogError) in
       let foreign = try connection.all("PRAGMA foreign_key_check") { $0.text(0) }
       let pages = try connection.all("PRAGMA integrity_check") { $0.text(0) }
-      return (foreign.map { "foreign key of \($0)" } + pages).joined(separator: ", ")
+      return foreign.map { "foreign key of \($0)" } + pages
+    }
+    return (problems + (try outdatedPictures())).joined(separator: ", ")
+  }
+
+  /// The rows of `picture` that would be others if they were made anew.
+  private func outdatedPictures() throws -> [String] {
+    let isComplete = try catalog.read { (connection) throws(CatalogError) in
+      try PictureProgress.read(connection) == .complete
+    }
+    guard isComplete else { return [] }
+    let kept = try pictures()
+    try execute("INSERT INTO temp.outdated (asset) SELECT id FROM asset")
+    let made = try pictures()
+    return zip(kept, made).filter { $0 != $1 }.map { "\($0.0) is \($0.1)" }
+      + (kept.count == made.count ? [] : ["\(kept.count) pictures of \(made.count)"])
+  }
+
+  /// The rows of `picture` with their terms and keywords.
+  private func pictures() throws -> [String] {
+    try catalog.read { (connection) throws(CatalogError) in
+      let columns = try connection.all(
+        "SELECT name FROM pragma_table_info('picture') WHERE name <> 'number'"
+      ) { $0.text(0) }
+      let terms = ["source", "type", "camera", "lens"].map {
+        "(SELECT text FROM term WHERE id = picture.\($0))"
+      }
+      let values = (columns.map { "picture.\($0)" } + terms).map { "quote(\($0))" }
+      return try connection.all(
+        """
+        SELECT \(values.joined(separator: " || ' ' || ")) || ' ' || ifnull((
+          SELECT group_concat(text, '|') FROM (SELECT term.text FROM keyword
+            JOIN term ON term.id = keyword.term WHERE picture = picture.number ORDER BY position)), '')
+        FROM picture ORDER BY asset
+        """
+      ) { $0.text(0) }
     }
   }
 }

@@ -4,7 +4,7 @@ extension Catalog {
   package func configure(_ stages: [StageDefinition], isStopped: () -> Bool) throws(CatalogError) {
     let definitions = try StageDefinition.json(stages)
     try access.sync { (writer) throws(CatalogError) in
-      let configured = try writer.connection.transaction { () throws(CatalogError) in
+      let configured = try writer.transaction { () throws(CatalogError) in
         let known = try writer.connection.first(Setting.read, Setting.stages) { $0.text(0) }
         if known != definitions {
           try writer.replaceStages(stages, known: known)
@@ -23,6 +23,11 @@ extension Catalog {
     while !isStopped(),
       try write({ (writer) throws(CatalogError) in
         try writer.runConfigurationStep()
+      })
+    {}
+    while !isStopped(),
+      try write({ (writer) throws(CatalogError) in
+        try writer.addNextPictures()
       })
     {}
   }
@@ -50,6 +55,7 @@ extension CatalogWriter {
     let before = Dictionary(
       try ConfiguredStage.all(connection).map { ($0.name, $0) }, uniquingKeysWith: { $1 })
     let unfinished = try ConfigurationProgress.read(connection) != nil
+    let described = try describingStages()
     try connection.execute("UPDATE stage SET active = 0")
     try connection.execute("DELETE FROM stage_need")
     var recorded: [String: ConfiguredStage] = [:]
@@ -69,6 +75,10 @@ extension CatalogWriter {
       }
     }
     try progress.write(connection)
+    // A new stage gives jobs to all assets, which outdates their rows; one that is gone, or has
+    // another place, changes no job.
+    let describing = try describingStages()
+    if describing.filter(described.contains) != described { try makePicturesAnew() }
   }
 
   private func record(
@@ -108,8 +118,8 @@ extension CatalogWriter {
       try connection.execute("INSERT INTO stage_need (stage, needs) VALUES (?, ?)", id, need.id)
     }
     return ConfiguredStage(
-      id: id, name: definition.name, fingerprint: fingerprint, runtime: runtime,
-      isAssetScoped: isAssetScoped, attempts: max(1, definition.attempts),
+      id: id, name: definition.name, plugin: definition.plugin, fingerprint: fingerprint,
+      runtime: runtime, isAssetScoped: isAssetScoped, attempts: max(1, definition.attempts),
       needs: Set(needs.map(\.id)))
   }
 

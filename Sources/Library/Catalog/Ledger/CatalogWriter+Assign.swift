@@ -61,7 +61,7 @@ extension CatalogWriter {
   }
 
   /// The last key of the page after a key, in hexadecimal; `nil` after the last page.
-  private func lastKey(
+  func lastKey(
     _ table: String, _ column: String, after key: String
   ) throws(CatalogError) -> String? {
     try connection.first(
@@ -72,7 +72,7 @@ extension CatalogWriter {
     ) { row in row.optional(0) { Hexadecimal.encode(row.blob($0)) } } ?? nil
   }
 
-  private static func blob(_ hexadecimal: String) -> SQLValue {
+  static func blob(_ hexadecimal: String) -> SQLValue {
     .blob(Hexadecimal.decode(Array(hexadecimal.utf8)) ?? [])
   }
 
@@ -119,6 +119,13 @@ extension CatalogWriter {
       WHERE asset.id > ?4 AND asset.id <= ?5
       ON CONFLICT DO NOTHING
       """, stage.id, stage.fingerprint, stage.isAssetScoped, first, last)
+    if PictureRow.plugins.contains(stage.plugin) {
+      try connection.execute(
+        """
+        INSERT INTO temp.outdated (asset) SELECT id FROM asset WHERE id > ? AND id <= ?
+        ON CONFLICT DO NOTHING
+        """, first, last)
+    }
   }
 
   /// Updates the rows of a range of originals to the current stages.

@@ -91,6 +91,8 @@ package struct StageDefinition: Hashable, Sendable {
 struct ConfiguredStage {
   var id: Int64
   var name: String
+  /// The id of the plugin.
+  var plugin: String
   /// The row ID of its fingerprint.
   var fingerprint: Int64
   /// The row ID of its versions and limits.
@@ -104,13 +106,13 @@ struct ConfiguredStage {
   static func all(_ connection: Connection) throws(CatalogError) -> [ConfiguredStage] {
     var stages = try connection.all(
       """
-      SELECT id, name, fingerprint, runtime, asset_scoped, attempts FROM stage
+      SELECT id, name, plugin, fingerprint, runtime, asset_scoped, attempts FROM stage
       WHERE active = 1 ORDER BY position
       """
     ) { row in
       ConfiguredStage(
-        id: row.int64(0), name: row.text(1), fingerprint: row.int64(2), runtime: row.int64(3),
-        isAssetScoped: row.bool(4), attempts: row.int(5), needs: [])
+        id: row.int64(0), name: row.text(1), plugin: row.text(2), fingerprint: row.int64(3),
+        runtime: row.int64(4), isAssetScoped: row.bool(5), attempts: row.int(6), needs: [])
     }
     for index in stages.indices {
       stages[index].needs = Set(

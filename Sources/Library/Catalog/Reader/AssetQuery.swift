@@ -27,6 +27,16 @@ enum AssetQuery {
     """
   }
 
+  /// The same without what follows from jobs.
+  static let descriptions = """
+    SELECT asset.id, asset.digest, original.size, asset.name, source.path, asset.path,
+      asset.modified, asset.imported_at, asset.trashed_at, NULL, \(identity),
+      \(facts(of: "metadata")), 0, 0
+    FROM asset CROSS JOIN original ON original.digest = asset.digest
+      CROSS JOIN source ON source.id = asset.source
+    WHERE true
+    """
+
   /// The facts of the `identify` stage.
   static let identity = facts(of: "identify")
 

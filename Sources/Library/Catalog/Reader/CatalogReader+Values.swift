@@ -46,13 +46,13 @@ extension CatalogReader {
 }
 
 extension Statement {
-  /// Reads a row of `AssetQuery.values`.
-  fileprivate func assetValues() throws(CatalogError) -> AssetValues {
+  /// Reads a row of `AssetQuery.values` or `AssetQuery.descriptions`.
+  func assetValues() throws(CatalogError) -> AssetValues {
     var values = AssetValues()
     values.texts = [
       .id: [try assetID(0).description], .digest: [try digest(1).hex],
-      .state: [text(9)],
     ]
+    values.texts[.state] = isNull(9) ? nil : [text(9)]
     for (field, column) in [(TextField.name, 3), (.source, 4), (.path, 5)] {
       let path = path(column)
       values.texts[field] = [path.description]

@@ -42,6 +42,7 @@ package final class CatalogReader: Sendable {
           "The catalog “\(file)” has the older version \(version). “pipeline run” updates it.",
           path: file)
       }
+      try NearFunction.register(on: connection)
       return CatalogReader(connection, path: file)
     } catch  where isLogged && (error.code == .readOnly || error.code == .missing) {
       throw CatalogError(

@@ -3,7 +3,7 @@ package import PipelineModel
 /// An asset, for `list` and `show`.
 package struct AssetRecord: Hashable, Sendable {
   /// The state of an asset, derived from the trash and its jobs.
-  package enum State: String, Hashable, Sendable {
+  package enum State: String, CaseIterable, Hashable, Sendable {
     case ready, processing, done, failed, trashed
   }
 

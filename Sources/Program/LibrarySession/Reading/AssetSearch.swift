@@ -36,8 +36,8 @@ package struct AssetSearch {
 
   /// Calls a body for each asset found.
   ///
-  /// Without an order it holds one page of assets in memory, otherwise the keys of all assets found
-  /// with the values that they are sorted by.
+  /// It holds the keys of all assets found in memory. A catalog that an older version made, until a
+  /// run updates it, is read as a whole.
   ///
   /// - Parameters:
   ///   - damage: what `verify` found, by asset.
@@ -48,11 +48,17 @@ package struct AssetSearch {
     _ body: (AssetID, AssetValues?) throws -> Void
   ) throws {
     if limit == 0 { return }
-    if order.isEmpty {
+    let isSearchable = try catalog.isSearchable
+    // A list of everything shows the first assets at once, and holds a page in memory.
+    if order.isEmpty, !isSearchable || filter == .everything {
       return try runInKeyOrder(
         catalog, damage, withMetadata: need == .metadata || asksForMetadata, body)
     }
-    for id in try sorted(in: catalog, damage, withMetadata: asksForMetadata) {
+    let found =
+      isSearchable
+      ? try catalog.find(question(in: catalog, damaged: Set(damage.keys)))
+      : try sorted(in: catalog, damage, withMetadata: asksForMetadata)
+    for id in found {
       if need == .keys {
         try body(id, nil)
         continue
@@ -61,6 +67,64 @@ package struct AssetSearch {
       guard let values = try catalog.assetValues(id) else { continue }
       try body(id, values.damaged(by: damage[id]))
     }
+  }
+
+  /// Counts the assets found.
+  ///
+  /// - Parameter damage: what `verify` found, by asset.
+  package func count(
+    in catalog: CatalogReader, damage: [AssetID: [DamageList.Entry]]
+  ) throws -> Int {
+    if try catalog.isSearchable { return try catalog.count(filter, damaged: Set(damage.keys)) }
+    var count = 0
+    try run(in: catalog, damage: damage, need: .keys) { _, _ in count += 1 }
+    return count
+  }
+
+  /// Counts the assets found by what they have in common; `nil` stands for no value.
+  ///
+  /// - Parameter damage: what `verify` found, by asset.
+  package func groups(
+    by grouping: Grouping, in catalog: CatalogReader, damage: [AssetID: [DamageList.Entry]]
+  ) throws -> [String?: Int] {
+    if try catalog.isSearchable,
+      let groups = try catalog.groups(filter, by: grouping, damaged: Set(damage.keys))
+    {
+      return groups
+    }
+    var counts: [String?: Int] = [:]
+    try run(in: catalog, damage: damage, need: grouping.isByMetadata ? .metadata : .values) {
+      _, values in
+      for key in values.map(grouping.keys) ?? [] { counts[key, default: 0] += 1 }
+    }
+    return counts
+  }
+
+  /// The statements that find the assets; none if the catalog must be read as a whole.
+  package func explain(
+    in catalog: CatalogReader, damage: [AssetID: [DamageList.Entry]]
+  ) throws -> [ExplainedStatement] {
+    guard try catalog.isSearchable else { return [] }
+    return try catalog.explain(question(in: catalog, damaged: Set(damage.keys)))
+  }
+
+  /// What the catalog is asked.
+  package func question(
+    in catalog: CatalogReader, damaged: Set<AssetID>
+  ) throws -> AssetQuestion {
+    AssetQuestion(
+      filter, order: order, start: try start(in: catalog), limit: limit, damaged: damaged)
+  }
+
+  /// Where to begin.
+  private func start(in catalog: CatalogReader) throws -> AssetQuestion.Start? {
+    guard let after else { return nil }
+    guard !order.isEmpty else { return AssetQuestion.Start(id: after, keys: []) }
+    guard let values = try catalog.assetValues(after) else {
+      throw SessionError(
+        .noAsset, "There is no asset \(after) any more to go on after; begin anew.")
+    }
+    return AssetQuestion.Start(id: after, keys: order.map { $0.value(of: values) })
   }
 
   private func runInKeyOrder(
@@ -83,14 +147,7 @@ package struct AssetSearch {
   private func sorted(
     in catalog: CatalogReader, _ damage: [AssetID: [DamageList.Entry]], withMetadata: Bool
   ) throws -> [AssetID] {
-    var start: (id: AssetID, keys: [SortValue])?
-    if let after {
-      guard let values = try catalog.assetValues(after) else {
-        throw SessionError(
-          .noAsset, "There is no asset \(after) any more to go on after; begin anew.")
-      }
-      start = (after, order.map { $0.value(of: values) })
-    }
+    let start = try start(in: catalog).map { (id: $0.id, keys: $0.keys) }
     var found: [(id: AssetID, keys: [SortValue])] = []
     func trim(to most: Int) {
       found.sort(by: precedes)

@@ -19,6 +19,8 @@ extension Option {
   static let fields = Option(
     name: "--fields", value: "FIELD,…", help: "print these, e.g. id,name,taken,tag,state",
     values: AssetColumn.names)
+  static let explain = Option(
+    name: "--explain", help: "say what the query means and how it is answered, find nothing")
   static let format = Option(
     name: "--format", value: "FORMAT", help: "lines, table, json, csv or tsv",
     values: AssetOutput.Format.allCases.map(\.rawValue))
@@ -48,6 +50,40 @@ extension Context {
       }
       return word
     }
+  }
+
+  /// Prints what a search means, the SQL that answers it, and what that reads.
+  func explain(_ search: AssetSearch) throws -> ExitCode {
+    let session = try ReadingSession(self.search)
+    let statements = try search.explain(in: session.catalog, damage: session.damage())
+    if console.isJSON {
+      console.event(
+        "explanation",
+        [
+          "filter": .array(search.filter.outline.map { .string($0) }),
+          "statements": .array(
+            statements.map {
+              [
+                "sql": .string($0.sql), "values": .array($0.values.map { .string($0) }),
+                "plan": .array($0.plan.map { .string($0) }),
+              ]
+            }),
+        ])
+      return .success
+    }
+    for line in search.filter.outline { console.result(line.printable) }
+    if statements.isEmpty {
+      console.result("The facts of all assets are read, until the next run updates the catalog.")
+    }
+    for statement in statements {
+      console.result("")
+      console.result(statement.sql.split { $0.isWhitespace }.joined(separator: " "))
+      for (number, value) in statement.values.enumerated() {
+        console.result("  ?\(number + 1) = \(value.printable)")
+      }
+      for step in statement.plan { console.result("  \(step)") }
+    }
+    return .success
   }
 
   /// The queries that have names, without waiting for anybody.

@@ -21,13 +21,11 @@ enum CountVerb: Verb {
     let search = try context.assetSearch()
     if let grouping = try context.grouping() { return try group(search, by: grouping, context) }
     let session = try ReadingSession(context.search)
-    var count = 0
+    let count: Int
     if search.isEverything {
       count = try session.catalog.assetCount()
     } else {
-      try search.run(
-        in: session.catalog, damage: session.damage(), need: .keys
-      ) { _, _ in count += 1 }
+      count = try search.count(in: session.catalog, damage: session.damage())
       context.explain(found: count, by: search, in: session)
     }
     if context.console.isJSON {
@@ -43,14 +41,8 @@ enum CountVerb: Verb {
     _ search: AssetSearch, by grouping: Grouping, _ context: Context
   ) throws -> ExitCode {
     let session = try ReadingSession(context.search)
-    var counts: [String?: Int] = [:]
-    try search.run(
-      in: session.catalog, damage: session.damage(),
-      need: grouping.isByMetadata ? .metadata : .values
-    ) { _, values in
-      for key in values.map(grouping.keys) ?? [] { counts[key, default: 0] += 1 }
-    }
-    let groups = grouping.sorted(counts)
+    let groups = grouping.sorted(
+      try search.groups(by: grouping, in: session.catalog, damage: session.damage()))
     for (key, count) in groups {
       try context.console.expectReader()
       if context.console.isJSON {

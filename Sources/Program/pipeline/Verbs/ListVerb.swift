@@ -11,12 +11,13 @@ enum ListVerb: Verb {
   static let operands = "[QUERY]"
   static let takesQuery = true
   static let options = [
-    Option.sort, .limit, .after, .groupBy, .fields, .format,
+    Option.sort, .limit, .after, .groupBy, .fields, .format, .explain,
   ]
   static let examples = [
     ("pipeline list", "a line for each"),
     ("pipeline list camera:fuji taken:2024-05", "what a camera took in a month; see help query"),
     ("pipeline list --sort -taken --limit 50", "the latest pictures"),
+    ("pipeline list --explain 'iso>800'", "what a query means, and what answering it reads"),
     ("pipeline list --group-by camera", "how many pictures each camera took"),
     ("pipeline list --fields name,taken,tag --format csv", "for a spreadsheet"),
     ("pipeline list --json | jq -r .name", "their names"),
@@ -24,6 +25,7 @@ enum ListVerb: Verb {
 
   static func run(_ context: Context) throws -> ExitCode {
     let search = try context.assetSearch()
+    if context.arguments.has(.explain) { return try context.explain(search) }
     if let grouping = try context.grouping() {
       return try CountVerb.group(search, by: grouping, context)
     }

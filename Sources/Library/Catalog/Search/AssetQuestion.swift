@@ -1,0 +1,196 @@
+package import PipelineModel
+package import Query
+
+/// A question to the catalog: which assets, in which order.
+package struct AssetQuestion: Sendable {
+  package var filter: Filter
+  /// The order; the key is always the last criterion.
+  package var order: [SortCriterion]
+  /// The asset after which to begin, and its values of the order.
+  package var start: Start?
+  package var limit: Int?
+  /// Assets that are damaged, beside those that a stage found so.
+  package var damaged: Set<AssetID>
+
+  package struct Start: Sendable {
+    package var id: AssetID
+    package var keys: [SortValue]
+
+    package init(id: AssetID, keys: [SortValue]) {
+      self.id = id
+      self.keys = keys
+    }
+  }
+
+  package init(
+    _ filter: Filter, order: [SortCriterion] = [], start: Start? = nil, limit: Int? = nil,
+    damaged: Set<AssetID> = []
+  ) {
+    self.filter = filter
+    self.order = order
+    self.start = start
+    self.limit = limit
+    self.damaged = damaged
+  }
+}
+
+// MARK: - SQL
+
+extension AssetQuestion {
+  var condition: SQLFragment { FilterCompiler(damaged: damaged).condition(filter) }
+
+  /// The statements that find the keys, one after the other, each without its limit.
+  var statements: [SQLFragment] {
+    var keys = order.map { SortKey(Self.expressions(of: $0.field), $0.isDescending) }
+    guard order.first?.field == .time(.taken), isIndexed else {
+      return [Self.statement(condition, keys, after: start)]
+    }
+    // Two, so that the first follows the index: assets without this time come last.
+    let rest = start.map { Start(id: $0.id, keys: Array($0.keys.dropFirst())) }
+    guard let first = start?.keys.first else {
+      return [known(&keys), unknown(keys, after: nil)]
+    }
+    guard case .time(let time) = first else { return [unknown(keys, after: rest)] }
+    let sign = keys[0].isDescending ? "<=" : ">="
+    return [
+      known(&keys, and: " AND picture.taken \(raw: sign) \(time)"), unknown(keys, after: nil),
+    ]
+  }
+
+  /// The assets with a time.
+  ///
+  /// - Parameter bound: where the index begins, which also follows from the start.
+  private func known(_ keys: inout [SortKey], and bound: SQLFragment = "") -> SQLFragment {
+    keys[0].isNullable = false
+    return Self.statement(
+      "picture.taken IS NOT NULL AND \(condition)\(bound)", keys, after: start)
+  }
+
+  /// The assets without a time.
+  private func unknown(_ keys: [SortKey], after start: Start?) -> SQLFragment {
+    Self.statement(
+      "picture.taken IS NULL AND \(condition)", Array(keys.dropFirst()), after: start)
+  }
+
+  /// Whether the order may follow an index, which must not be walked in search of something rare.
+  private var isIndexed: Bool {
+    let parts = if case .all(let filters) = filter { filters } else { [filter] }
+    return parts.isEmpty
+      || parts.contains { part in
+        switch part {
+        case .time(.taken, _), .text(.camera, .equals): true
+        default: false
+        }
+      }
+  }
+
+  /// What a criterion sorts by.
+  private struct SortKey {
+    /// SQL of one value, or of several that are compared in turn.
+    var expressions: [String]
+    var isDescending: Bool
+    /// Whether the first may be `NULL`, which sorts last.
+    var isNullable = true
+
+    init(_ expressions: [String], _ isDescending: Bool) {
+      self.expressions = expressions
+      self.isDescending = isDescending
+    }
+
+    var order: [String] {
+      (isNullable ? ["\(expressions[0]) IS NULL"] : [])
+        + expressions.map { $0 + (isDescending ? " DESC" : "") }
+    }
+
+    /// The condition that a row comes after these values.
+    func follows(_ values: [SQLValue]) -> SQLFragment {
+      let (left, sign) = (expressions.joined(separator: ", "), isDescending ? "<" : ">")
+      let follows: SQLFragment = "(\(raw: left)) \(raw: sign) (\(SQLFragment.list(values)))"
+      return isNullable ? "(\(follows) OR \(raw: expressions[0]) IS NULL)" : follows
+    }
+
+    /// The condition that a row has these values, or none.
+    func equals(_ values: [SQLValue]) -> [SQLFragment] {
+      values.isEmpty
+        ? ["\(raw: expressions[0]) IS NULL"]
+        : zip(expressions, values).map { "\(raw: $0) = \($1)" }
+    }
+  }
+
+  private static func statement(
+    _ condition: SQLFragment, _ keys: [SortKey], after start: Start?
+  ) -> SQLFragment {
+    let order = (keys.flatMap(\.order) + ["picture.asset"]).joined(separator: ", ")
+    let condition = start.map { SQLFragment("\(condition) AND \(follows(keys, $0))") } ?? condition
+    return """
+      SELECT picture.asset FROM picture WHERE \(condition) ORDER BY \(raw: order)
+      """
+  }
+
+  /// The condition that a row comes after the start.
+  private static func follows(_ keys: [SortKey], _ start: Start) -> SQLFragment {
+    var alternatives: [SQLFragment] = []
+    var same: [SQLFragment] = []
+    for (key, value) in zip(keys, start.keys) {
+      let values = values(of: value)
+      // Nothing comes after a missing value.
+      if !values.isEmpty {
+        alternatives.append(
+          SQLFragment.joined(same + [key.follows(values)], by: "AND", empty: "1"))
+      }
+      same += key.equals(values)
+    }
+    let last: SQLFragment = "picture.asset > \(start.id)"
+    alternatives.append(SQLFragment.joined(same + [last], by: "AND", empty: "1"))
+    return SQLFragment.joined(alternatives, by: "OR", empty: "0")
+  }
+
+  /// The values of a criterion; none if it is missing.
+  private static func values(of value: SortValue) -> [SQLValue] {
+    switch value {
+    case .text(let folded, let whole): [.text(folded), .text(TextFolding.compose(whole))]
+    case .number(let number): [.real(number)]
+    case .time(let time): [.integer(time)]
+    case .none: []
+    }
+  }
+
+  /// What a field is sorted by; `NULL` if there is no value.
+  static func expressions(of field: Field) -> [String] {
+    switch field {
+    case .number(let field): return ["picture.\(field)"]
+    case .time(let field): return ["picture.\(field)"]
+    case .text(let field):
+      switch field {
+      case .name, .path, .title, .caption:
+        return ["ifnull(picture.\(field)_folded, picture.\(field))", "picture.\(field)"]
+      case .source, .type, .camera, .lens:
+        return ["folded", "text"].map { "(SELECT \($0) FROM term WHERE id = picture.\(field))" }
+      case .tag:
+        return ["folded", "text"].map {
+          """
+          (SELECT term.\($0) FROM keyword CROSS JOIN term ON term.id = keyword.term
+            WHERE keyword.picture = picture.number ORDER BY keyword.position LIMIT 1)
+          """
+        }
+      case .kind: return ["picture.kind", "picture.kind"]
+      case .state:
+        let state = "(SELECT state FROM asset_state WHERE id = picture.asset)"
+        return [state, state]
+      case .digest:
+        let hex = "(SELECT lower(hex(digest)) FROM asset WHERE id = picture.asset)"
+        return [hex, hex]
+      case .id:
+        let uuid = Schema.uuid("picture.asset")
+        return [uuid, uuid]
+      }
+    }
+  }
+}
+
+extension SQLFragment {
+  /// Parameters separated by commas.
+  fileprivate static func list(_ values: [SQLValue]) -> SQLFragment {
+    values.dropFirst().reduce("\(values[0])") { "\($0), \($1)" }
+  }
+}

@@ -1,0 +1,97 @@
+package import PipelineModel
+package import Query
+
+extension CatalogReader {
+  /// Counts the assets that a filter finds by what they have in common; `nil` stands for no value.
+  ///
+  /// Valid only if the catalog is searchable.
+  ///
+  /// - Parameter damaged: as in `AssetQuestion`.
+  /// - Returns: `nil` for a grouping by the exact time, which only facts have.
+  package func groups(
+    _ filter: Filter, by grouping: Grouping, damaged: Set<AssetID> = []
+  ) throws(CatalogError) -> [String?: Int]? {
+    let condition = AssetQuestion(filter, damaged: damaged).condition
+    switch grouping {
+    case .field(.time(.taken)): return nil
+    case .date(_, let characters):
+      let day = "picture.taken / \(Self.day) - (picture.taken % \(Self.day) < 0)"
+      return try groups(by: day, where: condition) { row in
+        String(CalendarDay.text(row.int64(0)).prefix(characters))
+      }
+    case .folder:
+      // What is left without the characters behind the last slash.
+      let folder = "rtrim(picture.path, replace(picture.path, '/', ''))"
+      return try groups(by: folder, where: condition) { row in
+        let parts = row.text(0).split(separator: "/")
+        return parts.isEmpty ? nil : parts.joined(separator: "/")
+      }
+    case .field(.text(.tag)): return try tagGroups(where: condition)
+    case .field(.text(.source)), .field(.text(.type)), .field(.text(.camera)), .field(.text(.lens)):
+      return try termGroups(by: "picture.\(grouping.name)", where: condition)
+    case .field(.text(let field)):
+      let text = AssetQuestion.expressions(of: .text(field)).last ?? "NULL"
+      return try groups(by: text, where: condition) { $0.text(0) }
+    case .field(.number(let field)):
+      return try groups(by: "picture.\(field)", where: condition) { row in
+        AssetValues.text(row.double(0))
+      }
+    case .field(.time(let field)):
+      return try groups(by: "picture.\(field)", where: condition) { $0.timestamp(0).rfc3339 }
+    }
+  }
+
+  /// Microseconds.
+  private static let day = 86_400_000_000
+
+  /// - Parameter key: turns the value in the first column, which is not `NULL`, into a group's name.
+  private func groups(
+    by value: String, where condition: SQLFragment, key: (Statement) -> String?
+  ) throws(CatalogError) -> [String?: Int] {
+    try counts(
+      "SELECT \(raw: value), count(*) FROM picture WHERE \(condition) GROUP BY 1", key: key)
+  }
+
+  /// Counts by the rows of `term`, whose texts are read once for each group.
+  private func termGroups(
+    by column: String, where condition: SQLFragment
+  ) throws(CatalogError) -> [String?: Int] {
+    try counts(
+      """
+      SELECT (SELECT term.text FROM term WHERE term.id = grouped.term), grouped.count FROM (
+        SELECT \(raw: column) AS term, count(*) AS count FROM picture WHERE \(condition) GROUP BY 1) AS grouped
+      """
+    ) { $0.text(0) }
+  }
+
+  private func tagGroups(where condition: SQLFragment) throws(CatalogError) -> [String?: Int] {
+    try read { (connection) throws(CatalogError) in
+      let tagged = try counts(
+        """
+        SELECT term.text, count FROM (
+          SELECT term, count(*) AS count FROM keyword
+          WHERE picture IN (SELECT number FROM picture WHERE \(condition)) GROUP BY term
+        ) AS tag CROSS JOIN term ON term.id = tag.term
+        """
+      ) { $0.text(0) }
+      let untagged = try counts(
+        """
+        SELECT NULL, count(*) FROM picture WHERE \(condition)
+          AND NOT EXISTS (SELECT 1 FROM keyword WHERE picture = picture.number) HAVING count(*) > 0
+        """
+      ) { _ in nil }
+      return tagged.merging(untagged) { $1 }
+    }
+  }
+
+  private func counts(
+    _ statement: SQLFragment, key: (Statement) -> String?
+  ) throws(CatalogError) -> [String?: Int] {
+    try read { (connection) throws(CatalogError) in
+      let rows = try connection.rows(of: statement) { row in
+        (row.isNull(0) ? nil : key(row), row.int(1))
+      }
+      return rows.reduce(into: [:]) { $0[$1.0, default: 0] += $1.1 }
+    }
+  }
+}

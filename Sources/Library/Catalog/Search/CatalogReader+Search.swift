@@ -1,0 +1,100 @@
+package import PipelineModel
+package import Query
+
+extension CatalogReader {
+  /// Whether each asset has a row for searches.
+  ///
+  /// Not until a run has updated a catalog from an older version.
+  package var isSearchable: Bool {
+    get throws(CatalogError) {
+      try read { (connection) throws(CatalogError) in
+        try PictureProgress.read(connection) == .complete
+      }
+    }
+  }
+
+  /// Returns the keys of the assets that a question finds, in its order.
+  ///
+  /// Valid only if the catalog is searchable.
+  package func find(_ question: AssetQuestion) throws(CatalogError) -> [AssetID] {
+    try read { (connection) throws(CatalogError) in
+      var found: [AssetID] = []
+      for statement in question.statements {
+        let room = question.limit.map { $0 - found.count } ?? -1
+        if room == 0 { break }
+        let limited: SQLFragment = "\(statement) LIMIT \(room)"
+        found += try connection.rows(of: limited) { (row) throws(CatalogError) in try row.assetID(0)
+        }
+      }
+      return found
+    }
+  }
+
+  /// Returns the number of assets that a filter finds.
+  ///
+  /// Valid only if the catalog is searchable.
+  ///
+  /// - Parameter damaged: as in `AssetQuestion`.
+  package func count(
+    _ filter: Filter, damaged: Set<AssetID> = []
+  ) throws(CatalogError) -> Int {
+    let condition = AssetQuestion(filter, damaged: damaged).condition
+    return try read { (connection) throws(CatalogError) in
+      try connection.rows(of: "SELECT count(*) FROM picture WHERE \(condition)") { $0.int(0) }[0]
+    }
+  }
+
+  /// Returns the statements of a question, with how SQLite finds their rows.
+  package func explain(
+    _ question: AssetQuestion
+  ) throws(CatalogError) -> [ExplainedStatement] {
+    try read { (connection) throws(CatalogError) in
+      var explained: [ExplainedStatement] = []
+      for statement in question.statements {
+        let plan = try connection.rows(of: "EXPLAIN QUERY PLAN \(statement)") { $0.text(3) }
+        explained.append(
+          ExplainedStatement(
+            sql: statement.sql, values: statement.values.map(\.sqlValue.literal), plan: plan))
+      }
+      return explained
+    }
+  }
+}
+
+/// A statement of a search, for people.
+package struct ExplainedStatement: Sendable {
+  package var sql: String
+  /// The values of its parameters, as SQL.
+  package var values: [String]
+  /// The lines of `EXPLAIN QUERY PLAN`.
+  package var plan: [String]
+}
+
+extension SQLValue {
+  /// The value as SQL.
+  fileprivate var literal: String {
+    switch self {
+    case .null: "NULL"
+    case .integer(let number): "\(number)"
+    case .real(let number): "\(number)"
+    case .text(let text): "'\(text.replacing("'", with: "''"))'"
+    case .blob(let bytes): "x'\(Hexadecimal.encode(bytes))'"
+    }
+  }
+}
+
+extension Connection {
+  /// Runs a statement that is not kept for later: each question is another one.
+  ///
+  /// Another name than `all`, which takes plain text: the same would make values of its parts.
+  func rows<Value>(
+    of fragment: SQLFragment, read: (Statement) throws(CatalogError) -> Value
+  ) throws(CatalogError) -> [Value] {
+    let statement = try Statement(fragment.sql, on: self)
+    defer { statement.finalize() }
+    try statement.bind(fragment.values)
+    var rows: [Value] = []
+    while try statement.step() { rows.append(try read(statement)) }
+    return rows
+  }
+}

@@ -1,0 +1,161 @@
+import PipelineModel
+import Query
+
+/// How far `picture` has a row for each asset, in key order.
+///
+/// Assets that are added meanwhile get theirs at once.
+struct PictureProgress: Equatable {
+  var version = PictureRow.version
+  /// The last asset with a row, in hexadecimal; empty before the first, `nil` behind all.
+  var lastAsset: String?
+
+  static let complete = PictureProgress(lastAsset: nil)
+
+  init(lastAsset: String?) { self.lastAsset = lastAsset }
+
+  /// Parses a setting; anything else means no rows.
+  init(_ text: String?) {
+    let parts = text?.split(separator: " ", omittingEmptySubsequences: false) ?? []
+    let isCurrent = parts.first.map { $0 == "\(PictureRow.version)" } ?? false
+    lastAsset = isCurrent ? parts.count > 1 ? String(parts[1]) : nil : ""
+  }
+
+  var text: String { "\(version)" + (lastAsset.map { " \($0)" } ?? "") }
+
+  static func read(_ connection: Connection) throws(CatalogError) -> PictureProgress {
+    PictureProgress(try connection.first(Setting.read, Setting.pictures) { $0.text(0) })
+  }
+}
+
+/// Keeping the rows that searches read.
+extension CatalogWriter {
+  /// Mark assets whose rows no longer follow from their facts. Temporary triggers, so that no
+  /// statement can forget it; this is the only connection that writes.
+  static let pictureTriggers = """
+    CREATE TEMP TRIGGER picture_facts AFTER UPDATE OF facts ON main.ledger
+      WHEN EXISTS (SELECT 1 FROM stage WHERE fingerprint = NEW.fingerprint AND \(describes)) BEGIN
+        INSERT OR IGNORE INTO outdated SELECT asset FROM job WHERE ledger = NEW.id;
+        INSERT OR IGNORE INTO outdated SELECT asset FROM job WHERE previous_ledger = NEW.id;
+      END;
+    CREATE TEMP TRIGGER picture_job AFTER UPDATE OF ledger, previous_ledger ON main.job
+      WHEN EXISTS (SELECT 1 FROM stage WHERE id = NEW.stage AND \(describes)) BEGIN
+        INSERT OR IGNORE INTO outdated VALUES (NEW.asset);
+      END;
+    CREATE TEMP TRIGGER picture_trash AFTER UPDATE OF trashed_at ON main.asset BEGIN
+        UPDATE picture SET trashed = NEW.trashed_at WHERE asset = NEW.id;
+      END;
+    """
+
+  private static let describes =
+    "active = 1 AND plugin IN (\(PictureRow.plugins.sorted().map { "'\($0)'" }.joined(separator: ", ")))"
+
+  /// The IDs and plugins of the stages whose facts are in the rows, in order.
+  func describingStages() throws(CatalogError) -> [String] {
+    try connection.all(
+      "SELECT id || ' ' || plugin FROM stage WHERE \(Self.describes) ORDER BY position"
+    ) { $0.text(0) }
+  }
+
+  /// Adds the row of a new asset without facts.
+  func addPicture(of asset: NewAsset) throws(CatalogError) {
+    var values = AssetValues()
+    values.texts = [
+      .name: [asset.name.description], .path: [asset.path.description],
+      .source: [asset.source.description],
+    ]
+    values.numbers[.size] = Double(asset.size)
+    values.times = [
+      .modified: asset.modified / 1000, .imported: asset.importedAt.microseconds,
+    ]
+    try write(PictureRow(asset: asset.id, values: values))
+  }
+
+  func outdatePicture(of asset: AssetID) throws(CatalogError) {
+    try connection.execute(
+      "INSERT INTO temp.outdated (asset) VALUES (?) ON CONFLICT DO NOTHING", asset)
+  }
+
+  /// Writes the rows of the marked assets anew and clears the marks.
+  func updateOutdatedPictures() throws(CatalogError) {
+    // A page with the most metadata that assets may have takes 32 MiB.
+    let limit = 128
+    while true {
+      let page = try connection.all("SELECT asset FROM temp.outdated LIMIT \(limit)") {
+        (row) throws(CatalogError) in try row.assetID(0)
+      }
+      for asset in page {
+        let values = try connection.first(AssetQuery.descriptions + " AND asset.id = ?", asset) {
+          (row) throws(CatalogError) in try row.assetValues()
+        }
+        // One that was deleted has no row.
+        guard let values else { continue }
+        try write(PictureRow(asset: asset, values: values), replacing: true)
+      }
+      if page.count < limit {
+        if !page.isEmpty { try connection.execute("DELETE FROM temp.outdated") }
+        return
+      }
+      for asset in page {
+        try connection.execute("DELETE FROM temp.outdated WHERE asset = ?", asset)
+      }
+    }
+  }
+
+  /// Makes all rows anew, page by page; until then, searches read facts.
+  func makePicturesAnew() throws(CatalogError) {
+    try connection.execute(
+      Setting.write, Setting.pictures, PictureProgress(lastAsset: "").text)
+  }
+
+  /// Makes the rows of the next assets in the caller's transaction.
+  ///
+  /// - Returns: whether more may follow.
+  func addNextPictures() throws(CatalogError) -> Bool {
+    var progress = try PictureProgress.read(connection)
+    guard let last = progress.lastAsset else { return false }
+    progress.lastAsset = try lastKey("asset", "id", after: last)
+    if let end = progress.lastAsset {
+      try connection.execute(
+        """
+        INSERT INTO temp.outdated (asset) SELECT id FROM asset WHERE id > ? AND id <= ?
+        ON CONFLICT DO NOTHING
+        """, Self.blob(last), Self.blob(end))
+    }
+    try connection.execute(Setting.write, Setting.pictures, progress.text)
+    return progress != .complete
+  }
+
+  /// - Parameter replacing: whether there may be a row with keywords.
+  private func write(_ row: PictureRow, replacing: Bool = false) throws(CatalogError) {
+    let parameters = try row.parameters { (text) throws(CatalogError) in try term(text) }
+    try connection.execute(PictureRow.insert, values: parameters)
+    if replacing {
+      try connection.execute(
+        "DELETE FROM keyword WHERE picture = (SELECT number FROM picture WHERE asset = ?)",
+        row.asset)
+    }
+    for (position, keyword) in row.keywords.enumerated() {
+      try connection.execute(
+        """
+        INSERT INTO keyword (picture, position, term)
+        SELECT number, ?, ? FROM picture WHERE asset = ?
+        """, position, try term(keyword), row.asset)
+    }
+  }
+
+  /// The row of a text in `term`, inserted on first use.
+  private func term(_ text: String) throws(CatalogError) -> Int64 {
+    // Swift takes texts for equal that differ in how characters are composed; these are composed.
+    if let id = terms[text] { return id }
+    let known = try connection.first("SELECT id FROM term WHERE text = ?", text) { $0.int64(0) }
+    if let known {
+      terms[text] = known
+      return known
+    }
+    try connection.execute(
+      "INSERT INTO term (text, folded) VALUES (?, ?)", text, TextFolding.fold(text))
+    let id = try connection.first("SELECT last_insert_rowid()") { $0.int64(0) } ?? 0
+    terms[text] = id
+    return id
+  }
+}

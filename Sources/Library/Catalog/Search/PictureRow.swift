@@ -1,0 +1,70 @@
+import PipelineModel
+import Query
+
+/// A row of `picture` with its keywords: what searches need of an asset.
+///
+/// Texts are composed (NFC), and once more folded for comparing them without case and accents, because
+/// SQLite itself can do neither. A folded text that does not differ is `NULL`.
+struct PictureRow {
+  /// Counts the changes of what is written here. A change makes all rows anew.
+  static let version = 1
+
+  /// The plugins whose facts are in the rows.
+  static let plugins: Set<String> = ["identify", "metadata"]
+
+  let asset: AssetID
+  let values: AssetValues
+
+  static let insert = {
+    let columns =
+      ["asset"] + [TextField.name, .path, .title, .caption].flatMap { ["\($0)", "\($0)_folded"] }
+      + ["source", "type", "camera", "lens", "kind", "words"]
+      + TimeField.allCases.map(\.rawValue) + NumberField.allCases.map(\.rawValue)
+    return """
+      INSERT INTO picture (\(columns.joined(separator: ", ")))
+      VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))
+      ON CONFLICT (asset) DO UPDATE SET
+      \(columns.dropFirst().map { "\($0) = excluded.\($0)" }.joined(separator: ", "))
+      """
+  }()
+
+  /// The values of the parameters of `insert`.
+  ///
+  /// - Parameter term: returns the row of a text in `term`.
+  func parameters(
+    _ term: (String) throws(CatalogError) -> Int64
+  ) throws(CatalogError) -> [any SQLBindable] {
+    var parameters: [any SQLBindable] = [asset]
+    for field in [TextField.name, .path, .title, .caption] {
+      let text = text(field)
+      parameters.append(text)
+      parameters.append(text.flatMap { Self.folded($0) })
+    }
+    for field in [TextField.source, .type, .camera, .lens] {
+      var id: Int64?
+      if let text = text(field) { id = try term(text) }
+      parameters.append(id)
+    }
+    parameters.append(values.texts[.kind]?.first)
+    var seen: Set<Substring> = []
+    let words = values.words.filter { seen.insert($0).inserted }
+    let line: String? = words.isEmpty ? nil : " \(words.joined(separator: " ")) "
+    parameters.append(line)
+    for field in TimeField.allCases { parameters.append(values.times[field]) }
+    for field in NumberField.allCases { parameters.append(values.numbers[field]) }
+    return parameters
+  }
+
+  var keywords: [String] { (values.texts[.tag] ?? []).map { TextFolding.compose($0) } }
+
+  /// The folded text; `nil` if it is the same.
+  private static func folded(_ text: String) -> String? {
+    let folded = TextFolding.fold(text)
+    // Byte by byte, because `==` compares characters, however they are composed.
+    return folded.utf8.elementsEqual(text.utf8) ? nil : folded
+  }
+
+  private func text(_ field: TextField) -> String? {
+    values.texts[field]?.first.map { TextFolding.compose($0) }
+  }
+}

@@ -1,0 +1,209 @@
+import Fixtures
+import PipelineModel
+import Testing
+
+@testable import Catalog
+@testable import Query
+
+/// What SQL finds, compared with what a filter says of each asset.
+@Suite("Searches", .timeLimit(.minutes(5)))
+struct SearchTests {
+  /// Another one in each run; failures print it.
+  private static let seed = UInt64.random(in: 1..<1_000_000)
+
+  /// All assets with their values, as facts have them.
+  private static func values(_ reader: CatalogReader) throws -> [(id: AssetID, values: AssetValues)]
+  {
+    var all: [(AssetID, AssetValues)] = []
+    try reader.assetValues(after: nil, withMetadata: true) { all.append(($0, $1)) }
+    return all
+  }
+
+  @Test("10,000 random filters find in SQL what they find in Swift")
+  func filters() throws {
+    var random = SeededRandom(seed: Self.seed)
+    let described = try DescribedLibrary(200, using: &random)
+    try described.library.read { reader in
+      let all = try Self.values(reader)
+      #expect(all.count == 200)
+      var filters = RandomFilter(random: random)
+      var (found, differences) = (0, 0)
+      for _ in 0..<10_000 where differences < 5 {
+        let filter = filters.next()
+        let expected = all.filter { filter.holds(for: $0.values) }.map(\.id)
+        let actual = try reader.find(AssetQuestion(filter))
+        let count = try reader.count(filter)
+        found += actual.count
+        if actual != expected || count != expected.count {
+          differences += 1
+          Issue.record("seed \(Self.seed): \(filter) finds \(actual), not \(expected)")
+        }
+      }
+      // Most filters find some assets and leave out others.
+      #expect((200_000..<1_800_000).contains(found), "\(found)")
+      for kind in RandomFilter.kinds {
+        #expect(filters.counts[kind, default: 0] >= 100, "\(kind)")
+      }
+    }
+  }
+
+  @Test("Random orders sort in SQL as in Swift, and each page begins after the one before")
+  func orders() throws {
+    var random = SeededRandom(seed: Self.seed)
+    let described = try DescribedLibrary(200, using: &random)
+    try described.library.read { reader in
+      let all = try Self.values(reader)
+      for round in 0..<300 {
+        let fields = (0..<Int.random(in: 1...3, using: &random)).map { _ in
+          Field.all.randomElement(using: &random) ?? .time(.taken)
+        }
+        let order = ([round % 3 == 0 ? .time(.taken) : fields[0]] + fields.dropFirst()).map {
+          SortCriterion($0, isDescending: Bool.random(using: &random))
+        }
+        let filter: Filter =
+          [
+            .everything, .time(.taken, TimeRange(lower: 0, upper: nil)),
+            .text(.camera, .equals("Fuji")), .not(.flag(.trashed)),
+          ].randomElement(using: &random) ?? .everything
+        let expected = Self.sorted(all.filter { filter.holds(for: $0.values) }, by: order)
+        let whole = try reader.find(AssetQuestion(filter, order: order))
+        #expect(whole == expected.map(\.id), "seed \(Self.seed): \(filter) by \(order)")
+        var pages: [AssetID] = []
+        var start: AssetQuestion.Start?
+        while true {
+          let page = try reader.find(
+            AssetQuestion(filter, order: order, start: start, limit: 37))
+          pages += page
+          guard page.count == 37, let last = expected.first(where: { $0.id == page.last }) else {
+            break
+          }
+          start = .init(id: last.id, keys: order.map { $0.value(of: last.values) })
+        }
+        #expect(pages == expected.map(\.id), "seed \(Self.seed): pages of \(filter) by \(order)")
+      }
+    }
+  }
+
+  /// Sorts assets, those without a value last.
+  private static func sorted(
+    _ assets: [(id: AssetID, values: AssetValues)], by order: [SortCriterion]
+  ) -> [(id: AssetID, values: AssetValues)] {
+    assets.sorted { left, right in
+      for criterion in order {
+        let (a, b) = (criterion.value(of: left.values), criterion.value(of: right.values))
+        if a == b { continue }
+        if a == .none || b == .none { return b == .none }
+        return criterion.isDescending ? b < a : a < b
+      }
+      return left.id < right.id
+    }
+  }
+
+  @Test("Random groups are counted in SQL as in Swift")
+  func groups() throws {
+    var random = SeededRandom(seed: Self.seed)
+    let described = try DescribedLibrary(200, using: &random)
+    try described.library.read { reader in
+      let all = try Self.values(reader)
+      var filters = RandomFilter(random: random)
+      for name in Grouping.names {
+        let grouping = try #require(Grouping(name))
+        for filter in [Filter.everything] + (0..<5).map({ _ in filters.next() }) {
+          guard let groups = try reader.groups(filter, by: grouping) else {
+            #expect(name == "taken")
+            continue
+          }
+          var expected: [String?: Int] = [:]
+          for (_, values) in all where filter.holds(for: values) {
+            for key in grouping.keys(of: values) { expected[key, default: 0] += 1 }
+          }
+          #expect(groups == expected, "seed \(Self.seed): \(filter) by \(name)")
+        }
+      }
+    }
+  }
+
+  @Test("Damage that is listed elsewhere is found, too")
+  func damage() throws {
+    let library = try Library()
+    try library.add((1...3).map { Samples.asset($0) })
+    try library.read { reader in
+      let damaged: Set = [Samples.id(2)]
+      let unlisted = try reader.find(AssetQuestion(.flag(.damaged)))
+      let listed = try reader.find(AssetQuestion(.flag(.damaged), damaged: damaged))
+      let whole = try reader.count(.not(.flag(.damaged)), damaged: damaged)
+      #expect(unlisted.isEmpty && listed == [Samples.id(2)] && whole == 2)
+    }
+  }
+
+  @Test("A filter of ten thousand alternatives is answered")
+  func manyAlternatives() throws {
+    let library = try Library()
+    try library.add((1...3).map { Samples.asset($0) })
+    let names = (0..<10_000).map { Filter.text(.name, .equals("IMG_\($0).jpg")) }
+    try library.read { reader in
+      let (any, all) = (try reader.count(.any(names)), try reader.count(.all(names)))
+      #expect(any == 3 && all == 0)
+    }
+  }
+
+  // MARK: Keeping the rows
+
+  @Test("A catalog of version 5 is searchable once its stages are configured")
+  func fromVersion5() throws {
+    let library = try Library()
+    try library.catalog.configure(Samples.stages())
+    try library.add((1...1500).map { Samples.asset($0) })
+    // As version 5 left it.
+    try library.execute("DELETE FROM picture")
+    try library.execute("DELETE FROM setting WHERE key = '\(Setting.pictures)'")
+    try library.reopen()
+    #expect(try library.read { try $0.isSearchable } == false)
+    // A kill after the second page.
+    var pages = 0
+    try library.catalog.configure(Samples.stages()) {
+      pages += 1
+      return pages > 3
+    }
+    #expect((1..<1500).contains(try library.count("SELECT count(*) FROM picture")))
+    #expect(try library.read { try $0.isSearchable } == false)
+    try library.add([Samples.asset(1501)])
+    try library.catalog.configure(Samples.stages())
+    #expect(try library.read { try $0.isSearchable })
+    #expect(try library.read { try $0.count(.everything) } == 1501)
+    #expect(try library.integrity() == "ok")
+  }
+
+  @Test("Rows follow stages that come, go and change places")
+  func stages() throws {
+    let library = try Library()
+    let first = Samples.stage("first", plugin: "identify", fingerprint: 1)
+    let second = Samples.stage("second", plugin: "identify", fingerprint: 2)
+    func widths(_ stages: [StageDefinition]) throws -> [AssetID] {
+      try library.catalog.configure(stages)
+      for stage in stages {
+        let jobs = try library.catalog.claim(stage: stage.name, limit: 9, suspects: false)
+        _ = try library.catalog.complete(
+          jobs.map {
+            Completion(
+              token: $0.token,
+              outcome: .done(facts: ["width": stage.name == "first" ? 1 : 2], renditions: []),
+              seconds: 1)
+          })
+      }
+      #expect(try library.integrity() == "ok")
+      let one = NumberRange.Bound(value: 1, isIncluded: true)
+      return try library.read {
+        try $0.find(AssetQuestion(.number(.width, NumberRange(lower: one, upper: one))))
+      }
+    }
+    try library.add([Samples.asset(1), Samples.asset(2)])
+    let both = [Samples.id(1), Samples.id(2)]
+    #expect(try widths([first]) == both)
+    #expect(try widths([first, second]) == both)
+    #expect(try widths([second, first]).isEmpty)
+    #expect(try widths([first]) == both)
+    #expect(try widths([]).isEmpty)
+    #expect(try library.read { try $0.isSearchable })
+  }
+}
