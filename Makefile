@@ -38,7 +38,7 @@ export PIPELINE_FOUND_LIBRARIES = $(FOUND)
 ONLY ?=
 export ONLY
 
-SWIFT_FILES = Package.swift Sources Plugins Tests
+SWIFT_FILES = Package.swift Sources Plugins Tests Examples
 
 SHELL = /bin/bash
 .SHELLFLAGS = -eu -o pipefail -c

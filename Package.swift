@@ -68,6 +68,8 @@ let package = Package(
     .executable(name: "pipeline", targets: ["pipeline"]),
     // What a Swift plugin author depends on.
     .library(name: "PipelinePlugin", targets: ["PipelinePlugin"]),
+    // What another program depends on to read a library.
+    .library(name: "PipelineLibrary", targets: ["PipelineLibrary"]),
     // Bundled plugins: shared libraries that the program loads at run time.
     .library(name: "pipeline-identify", type: .dynamic, targets: ["Identify"]),
     .library(name: "pipeline-thumbnail", type: .dynamic, targets: ["Thumbnail"]),
@@ -116,6 +118,9 @@ let package = Package(
       [
         "Catalog", "Configuration", "Files", "Hashing", "Manifest", "Originals", "PipelineModel",
       ], in: "Library"),
+    // Reading a library from another program: finding assets, and their bytes.
+    target(
+      "PipelineLibrary", ["Catalog", "Files", "Ingest", "PipelineModel", "Query"], in: "Library"),
     // From originals and renditions to files for people and other programs.
     target(
       "Export",
@@ -224,6 +229,7 @@ let package = Package(
       ],
       path: "Tests/PluginFuzz", swiftSettings: swift),
     tests("QueryTests", ["PipelineModel", "Query"]),
+    tests("PipelineLibraryTests", ["PipelineLibrary", "PipelineModel", "Query"]),
     tests("ExportTests", ["Export", "Files", "Fixtures", "Hashing", "PipelineModel", "Query"]),
     tests("CatalogTests", ["Catalog", "Fixtures", "PipelineModel", "Query"]),
     tests("ConfigurationTests", ["Configuration", "Fixtures", "PipelineModel"]),
@@ -245,7 +251,8 @@ let package = Package(
       "DoctorTests",
       ["Doctor", "Files", "Fixtures", "LibrarySession", "PipelineModel"]),
     tests(
-      "EndToEndTests", ["Files", "Fixtures", "Hashing", "PipelineModel", "Vips"],
+      "EndToEndTests",
+      ["Files", "Fixtures", "Hashing", "PipelineLibrary", "PipelineModel", "Vips"],
       defining: hasMetadata ? "METADATA" : nil),
   ]
 )

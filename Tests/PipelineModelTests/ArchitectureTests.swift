@@ -8,10 +8,12 @@ struct ArchitectureTests {
   private static let root = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-  /// The Swift targets of the program; each may import only those before it.
+  /// The Swift targets of the program and of its product for others, `PipelineLibrary`; each may import
+  /// only those before it.
   private static let order = [
     "PipelineModel", "PipelinePlugin", "Hashing", "Spawn", "Files", "Sandbox", "Configuration",
-    "PluginHost", "Originals", "Manifest", "Query", "Catalog", "Ingest", "Export", "Engine",
+    "PluginHost", "Originals", "Manifest", "Query", "Catalog", "Ingest",
+    "PipelineLibrary", "Export", "Engine",
     "PluginTesting", "LibrarySession", "Doctor", "pipeline",
   ]
   /// Targets that the program does not use: of plugins, and of a tool for trying it out.
@@ -171,10 +173,12 @@ struct ArchitectureTests {
     return String(decoding: bytes, as: UTF8.self)
   }
 
+  /// All of Foundation costs the program 3 ms at each start. `SortDescriptor`, which the product for
+  /// other programs takes, is in no smaller part of it.
   @Test("Only FoundationEssentials is used of Foundation")
   func foundation() throws {
     for folder in ["Sources", "Plugins"] {
-      for (target, modules) in try imports(in: folder) {
+      for (target, modules) in try imports(in: folder) where target != "PipelineLibrary" {
         #expect(!modules.contains("Foundation"), "\(target)")
       }
     }

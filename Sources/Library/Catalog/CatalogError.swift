@@ -14,6 +14,8 @@ package struct CatalogError: Error, Hashable, Sendable, CustomStringConvertible 
     case readOnly
     /// The attempt has already ended, or the rendition was already replaced.
     case staleToken
+    /// There is no asset with this key any more.
+    case noAsset
     /// Any other SQLite error.
     case database
   }

@@ -23,6 +23,8 @@ extension TextMatch {
     switch self {
     case .contains(let part): TextFolding.fold(text).utf8.firstRange(of: part.utf8) != nil
     case .equals(let whole): TextFolding.compose(text).utf8.elementsEqual(whole.utf8)
+    case .includes(let part): TextFolding.compose(text).utf8.firstRange(of: part.utf8) != nil
+    case .begins(let part): TextFolding.compose(text).utf8.starts(with: part.utf8)
     case .pattern(let pattern):
       Self.matches(Array(TextFolding.fold(text).unicodeScalars), pattern)
     }

@@ -31,6 +31,8 @@ extension TextMatch {
     switch self {
     case .contains(let part): "contains “\(part)”, without case and accents"
     case .equals(let whole): "is “\(whole)”"
+    case .includes(let part): "contains “\(part)”"
+    case .begins(let part): "begins with “\(part)”"
     case .pattern(let parts):
       "matches “\(parts.map(\.outline).joined())”, without case and accents"
     }

@@ -50,6 +50,10 @@ package enum TextMatch: Hashable, Sendable {
   case contains(String)
   /// It is this, in NFC.
   case equals(String)
+  /// It contains this, in NFC: case and accents count.
+  case includes(String)
+  /// It begins with this, in NFC.
+  case begins(String)
   /// The whole text matches a pattern, without case and accents.
   case pattern([PatternPart])
 }
@@ -70,10 +74,20 @@ package struct NumberRange: Hashable, Sendable {
     package var value: Double
     /// Whether the value itself belongs to the range.
     package var isIncluded: Bool
+
+    package init(value: Double, isIncluded: Bool) {
+      self.value = value
+      self.isIncluded = isIncluded
+    }
   }
 
   package var lower: Bound?
   package var upper: Bound?
+
+  package init(lower: Bound? = nil, upper: Bound? = nil) {
+    self.lower = lower
+    self.upper = upper
+  }
 
   package func contains(_ value: Double) -> Bool {
     if let lower, !(value > lower.value || lower.isIncluded && value == lower.value) {
@@ -93,6 +107,11 @@ package struct TimeRange: Hashable, Sendable {
   package var lower: Int64?
   /// The first after it; `nil` for no bound.
   package var upper: Int64?
+
+  package init(lower: Int64? = nil, upper: Int64? = nil) {
+    self.lower = lower
+    self.upper = upper
+  }
 
   package func contains(_ time: Int64) -> Bool {
     time >= lower ?? .min && (upper.map { time < $0 } ?? true)

@@ -43,6 +43,8 @@ package struct Failure {
       self.init("\(error.code)", error.message, .fatal)
     case let error as PluginFailure:
       self.init("plugin", error.reason, .fatal)
+    case let error as CatalogError where error.code == .noAsset:
+      self.init("usage", error.message, .usage)
     case let error as CatalogError:
       self.init("\(error.code)", error.message, .fatal)
     case let error as ManifestError:

@@ -12,7 +12,7 @@ struct RandomFilter {
   /// All kinds.
   static let kinds =
     [
-      "all", "any", "not", "contains", "equals", "pattern", "number", "time", "words", "prefix",
+      "all", "any", "not", "contains", "equals", "includes", "begins", "pattern", "number", "time", "words", "prefix",
       "near",
     ]
     + Field.all.map { "known \($0.name)" } + Flag.allCases.map { "flag \($0)" }
@@ -92,11 +92,17 @@ struct RandomFilter {
     let field = pick(TextField.allCases)
     count("text \(field)")
     let sample = sample()
-    switch Int.random(in: 0..<3, using: &random) {
+    switch Int.random(in: 0..<5, using: &random) {
     case 0:
+      count("includes")
+      return .text(field, .includes(TextFolding.compose(sample)))
+    case 1:
+      count("begins")
+      return .text(field, .begins(TextFolding.compose(sample)))
+    case 2:
       count("contains")
       return .text(field, .contains(TextFolding.fold(sample)))
-    case 1:
+    case 3:
       count("equals")
       return .text(field, .equals(TextFolding.compose(sample)))
     default:

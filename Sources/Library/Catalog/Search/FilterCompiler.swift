@@ -126,6 +126,8 @@ struct FilterCompiler {
     switch match {
     case .contains(let part): "instr(\(raw: folded), \(part)) > 0"
     case .equals(let whole): "\(raw: text) = \(whole)"
+    case .includes(let part): "instr(\(raw: text), \(part)) > 0"
+    case .begins(let part): "instr(\(raw: text), \(part)) = 1"
     case .pattern(let parts): "\(raw: folded) GLOB \(Self.glob(parts))"
     }
   }

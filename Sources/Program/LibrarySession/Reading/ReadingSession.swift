@@ -1,23 +1,19 @@
 package import Catalog
 package import Files
-import Glibc
-import Hashing
 package import Ingest
-import Manifest
-import Originals
 package import PipelineModel
 
-/// A library opened for reading: without a lock, and nothing is written.
+/// A configured library opened for reading: without a lock, and nothing is written.
 package struct ReadingSession {
   package let setup: LibrarySetup
-  package let library: LibraryFolder
-  package let catalog: CatalogReader
+  private let readable: ReadableLibrary
+
+  package var library: LibraryFolder { readable.library }
+  package var catalog: CatalogReader { readable.catalog }
 
   package init(_ search: ConfigurationSearch) throws {
     setup = try LibrarySetup(search)
-    library = try LibraryFolder.open(setup.layout)
-    try CatalogFolder(of: library).check()
-    catalog = try Self.openCatalog(of: library)
+    readable = try ReadableLibrary(setup.layout)
   }
 
   /// Opens the library; returns `nil` if it does not exist or is still empty.
@@ -29,32 +25,11 @@ package struct ReadingSession {
     }
   }
 
-  /// Opens the catalog; a library without imports has none.
-  private static func openCatalog(of library: LibraryFolder) throws -> CatalogReader {
-    do throws(CatalogError) {
-      return try CatalogReader.open(at: library.layout.catalog, immutable: mustBeImmutable(library))
-    } catch {
-      guard error.code == .missing,
-        try Manifest(folder: library.layout.manifest).lastSequence == 0
-      else { throw error }
-      throw IngestError(
-        .notALibrary,
-        "“\(library.layout.root.printable)” is new and still empty: `pipeline run` imports "
-          + "what is in the sources.", path: library.layout.root)
-    }
-  }
-
-  /// Whether SQLite can't make its shared memory file: the folder is not writable,
-  /// so it is a snapshot or a backup that no process changes.
-  private static func mustBeImmutable(_ library: LibraryFolder) -> Bool {
-    let path = library.layout.catalogFolder.bytes.map { CChar(bitPattern: $0) } + [0]
-    return access(path, W_OK) != 0
-  }
-
   /// What `verify` found missing or damaged, and nothing changed since.
-  package func damage() throws -> [AssetID: [DamageList.Entry]] {
-    try DamageList.read(in: library).present(in: library, catalog)
-  }
+  package func damage() throws -> [AssetID: [DamageList.Entry]] { try readable.damage() }
+
+  /// The assets that `verify` found damaged, for searches.
+  package func damagedAssets() throws -> Set<AssetID> { try readable.damagedAssets() }
 
   /// Calls `body` with an original's bytes in chunks.
   ///
@@ -62,15 +37,7 @@ package struct ReadingSession {
   package func readOriginal(
     of asset: AssetRecord, _ body: (UnsafeRawBufferPointer) throws(FileError) -> Void
   ) throws(FileError) {
-    let file = try library.openOriginal(asset.digest)
-    let hash = SHA256()
-    try file.forEachChunk { chunk throws(FileError) in
-      hash.update(chunk)
-      try body(chunk)
-    }
-    guard hash.finalize() == asset.digest else {
-      throw .damagedOriginal(file.path)
-    }
+    try readable.readOriginal(asset.digest, body)
   }
 
   /// Finds the only asset that matches an ID.

@@ -55,7 +55,7 @@ extension Context {
   /// Prints what a search means, the SQL that answers it, and what that reads.
   func explain(_ search: AssetSearch) throws -> ExitCode {
     let session = try ReadingSession(self.search)
-    let statements = try search.explain(in: session.catalog, damage: session.damage())
+    let statements = try search.explain(in: session.catalog, damaged: session.damagedAssets())
     if console.isJSON {
       console.event(
         "explanation",

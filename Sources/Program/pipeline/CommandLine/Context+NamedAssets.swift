@@ -45,7 +45,8 @@ extension Context {
     return .found(
       try reading { session in
         var ids: [AssetID] = []
-        try search.run(in: session.catalog, damage: session.damage(), need: .keys) { id, _ in
+        try search.run(in: session.catalog, damaged: session.damagedAssets(), need: .keys) {
+          id, _ in
           ids.append(id)
         }
         explain(found: ids.count, by: search, in: session)

@@ -25,7 +25,7 @@ enum CountVerb: Verb {
     if search.isEverything {
       count = try session.catalog.assetCount()
     } else {
-      count = try search.count(in: session.catalog, damage: session.damage())
+      count = try search.count(in: session.catalog, damaged: session.damagedAssets())
       context.explain(found: count, by: search, in: session)
     }
     if context.console.isJSON {
@@ -42,7 +42,7 @@ enum CountVerb: Verb {
   ) throws -> ExitCode {
     let session = try ReadingSession(context.search)
     let groups = grouping.sorted(
-      try search.groups(by: grouping, in: session.catalog, damage: session.damage()))
+      try search.groups(by: grouping, in: session.catalog, damaged: session.damagedAssets()))
     for (key, count) in groups {
       try context.console.expectReader()
       if context.console.isJSON {

@@ -63,7 +63,7 @@ enum ExportVerb: Verb {
     let progress = StepProgress(console)
     do {
       try search.run(
-        in: session.catalog, damage: session.damage(),
+        in: session.catalog, damaged: session.damagedAssets(),
         need: options.layout.asksForMetadata ? .metadata : .values
       ) { id, values in
         if SignalHandler.shared.isStopRequested { throw Stopped() }

@@ -52,7 +52,7 @@ enum ListVerb: Verb {
     }
     output.begin()
     try search.run(
-      in: session.catalog, damage: damage, need: output.need
+      in: session.catalog, damaged: Set(damage.keys), need: output.need
     ) { id, values in
       try context.console.expectReader()
       try output.print(id, values, damage[id] ?? [], session.catalog)

@@ -1,10 +1,8 @@
-package import Catalog
-package import Ingest
 package import PipelineModel
 package import Query
 
 /// Finds assets by a filter, in an order.
-package struct AssetSearch {
+package struct AssetSearch: Sendable {
   package var filter: Filter
   /// The order; the key is always the last criterion.
   package var order: [SortCriterion] = []
@@ -40,11 +38,11 @@ package struct AssetSearch {
   /// run updates it, is read as a whole.
   ///
   /// - Parameters:
-  ///   - damage: what `verify` found, by asset.
+  ///   - damaged: assets that `verify` found damaged.
   ///   - need: what the body needs.
-  /// - Throws: `SessionError` of code `noAsset` if there is no asset to begin after.
+  /// - Throws: `CatalogError` of code `noAsset` if there is no asset to begin after.
   package func run(
-    in catalog: CatalogReader, damage: [AssetID: [DamageList.Entry]], need: Need,
+    in catalog: CatalogReader, damaged: Set<AssetID>, need: Need,
     _ body: (AssetID, AssetValues?) throws -> Void
   ) throws {
     if limit == 0 { return }
@@ -52,12 +50,12 @@ package struct AssetSearch {
     // A list of everything shows the first assets at once, and holds a page in memory.
     if order.isEmpty, !isSearchable || filter == .everything {
       return try runInKeyOrder(
-        catalog, damage, withMetadata: need == .metadata || asksForMetadata, body)
+        catalog, damaged, withMetadata: need == .metadata || asksForMetadata, body)
     }
     let found =
       isSearchable
-      ? try catalog.find(question(in: catalog, damaged: Set(damage.keys)))
-      : try sorted(in: catalog, damage, withMetadata: asksForMetadata)
+      ? try catalog.find(question(in: catalog, damaged: damaged))
+      : try sorted(in: catalog, damaged, withMetadata: asksForMetadata)
     for id in found {
       if need == .keys {
         try body(id, nil)
@@ -65,35 +63,35 @@ package struct AssetSearch {
       }
       // One that was removed meanwhile is left out.
       guard let values = try catalog.assetValues(id) else { continue }
-      try body(id, values.damaged(by: damage[id]))
+      try body(id, values.damaged(damaged.contains(id)))
     }
   }
 
   /// Counts the assets found.
   ///
-  /// - Parameter damage: what `verify` found, by asset.
+  /// - Parameter damaged: assets that `verify` found damaged.
   package func count(
-    in catalog: CatalogReader, damage: [AssetID: [DamageList.Entry]]
+    in catalog: CatalogReader, damaged: Set<AssetID>
   ) throws -> Int {
-    if try catalog.isSearchable { return try catalog.count(filter, damaged: Set(damage.keys)) }
+    if try catalog.isSearchable { return try catalog.count(filter, damaged: damaged) }
     var count = 0
-    try run(in: catalog, damage: damage, need: .keys) { _, _ in count += 1 }
+    try run(in: catalog, damaged: damaged, need: .keys) { _, _ in count += 1 }
     return count
   }
 
   /// Counts the assets found by what they have in common; `nil` stands for no value.
   ///
-  /// - Parameter damage: what `verify` found, by asset.
+  /// - Parameter damaged: assets that `verify` found damaged.
   package func groups(
-    by grouping: Grouping, in catalog: CatalogReader, damage: [AssetID: [DamageList.Entry]]
+    by grouping: Grouping, in catalog: CatalogReader, damaged: Set<AssetID>
   ) throws -> [String?: Int] {
     if try catalog.isSearchable,
-      let groups = try catalog.groups(filter, by: grouping, damaged: Set(damage.keys))
+      let groups = try catalog.groups(filter, by: grouping, damaged: damaged)
     {
       return groups
     }
     var counts: [String?: Int] = [:]
-    try run(in: catalog, damage: damage, need: grouping.isByMetadata ? .metadata : .values) {
+    try run(in: catalog, damaged: damaged, need: grouping.isByMetadata ? .metadata : .values) {
       _, values in
       for key in values.map(grouping.keys) ?? [] { counts[key, default: 0] += 1 }
     }
@@ -102,10 +100,10 @@ package struct AssetSearch {
 
   /// The statements that find the assets; none if the catalog must be read as a whole.
   package func explain(
-    in catalog: CatalogReader, damage: [AssetID: [DamageList.Entry]]
+    in catalog: CatalogReader, damaged: Set<AssetID>
   ) throws -> [ExplainedStatement] {
     guard try catalog.isSearchable else { return [] }
-    return try catalog.explain(question(in: catalog, damaged: Set(damage.keys)))
+    return try catalog.explain(question(in: catalog, damaged: damaged))
   }
 
   /// What the catalog is asked.
@@ -121,19 +119,19 @@ package struct AssetSearch {
     guard let after else { return nil }
     guard !order.isEmpty else { return AssetQuestion.Start(id: after, keys: []) }
     guard let values = try catalog.assetValues(after) else {
-      throw SessionError(
+      throw CatalogError(
         .noAsset, "There is no asset \(after) any more to go on after; begin anew.")
     }
     return AssetQuestion.Start(id: after, keys: order.map { $0.value(of: values) })
   }
 
   private func runInKeyOrder(
-    _ catalog: CatalogReader, _ damage: [AssetID: [DamageList.Entry]], withMetadata: Bool,
+    _ catalog: CatalogReader, _ damaged: Set<AssetID>, withMetadata: Bool,
     _ body: (AssetID, AssetValues) throws -> Void
   ) throws {
     var count = 0
     do {
-      try each(in: catalog, after: after, damage, withMetadata: withMetadata) { id, values in
+      try each(in: catalog, after: after, damaged, withMetadata: withMetadata) { id, values in
         try body(id, values)
         count += 1
         if count == limit { throw Enough() }
@@ -145,7 +143,7 @@ package struct AssetSearch {
   private struct Enough: Error {}
 
   private func sorted(
-    in catalog: CatalogReader, _ damage: [AssetID: [DamageList.Entry]], withMetadata: Bool
+    in catalog: CatalogReader, _ damaged: Set<AssetID>, withMetadata: Bool
   ) throws -> [AssetID] {
     let start = try start(in: catalog).map { (id: $0.id, keys: $0.keys) }
     var found: [(id: AssetID, keys: [SortValue])] = []
@@ -153,7 +151,7 @@ package struct AssetSearch {
       found.sort(by: precedes)
       found.removeLast(max(0, found.count - most))
     }
-    try each(in: catalog, after: nil, damage, withMetadata: withMetadata) { id, values in
+    try each(in: catalog, after: nil, damaged, withMetadata: withMetadata) { id, values in
       let entry = (id, order.map { $0.value(of: values) })
       if let start, !precedes(start, entry) { return }
       found.append(entry)
@@ -165,11 +163,11 @@ package struct AssetSearch {
   }
 
   private func each(
-    in catalog: CatalogReader, after: AssetID?, _ damage: [AssetID: [DamageList.Entry]],
+    in catalog: CatalogReader, after: AssetID?, _ damaged: Set<AssetID>,
     withMetadata: Bool, _ body: (AssetID, AssetValues) throws -> Void
   ) throws {
     try catalog.assetValues(after: after, withMetadata: withMetadata) { id, values in
-      let values = values.damaged(by: damage[id])
+      let values = values.damaged(damaged.contains(id))
       if filter.holds(for: values) { try body(id, values) }
     }
   }
@@ -190,8 +188,8 @@ package struct AssetSearch {
 
 extension AssetValues {
   /// The values with what `verify` found.
-  fileprivate func damaged(by entries: [DamageList.Entry]?) -> AssetValues {
-    guard entries != nil else { return self }
+  fileprivate func damaged(_ isDamaged: Bool) -> AssetValues {
+    guard isDamaged else { return self }
     var values = self
     values.flags.insert(.damaged)
     return values

@@ -1,0 +1,68 @@
+package import Catalog
+package import Files
+import Glibc
+import Hashing
+import Manifest
+import Originals
+package import PipelineModel
+
+/// A library opened for reading: without a lock, and nothing is written.
+package struct ReadableLibrary: Sendable {
+  package let library: LibraryFolder
+  package let catalog: CatalogReader
+
+  /// - Throws: `IngestError` of code `notALibrary` if there is none or it is still empty, or a
+  ///   `CatalogError`.
+  package init(_ layout: LibraryLayout) throws {
+    library = try LibraryFolder.open(layout)
+    try CatalogFolder(of: library).check()
+    catalog = try Self.openCatalog(of: library)
+  }
+
+  /// Opens the catalog; a library without imports has none.
+  private static func openCatalog(of library: LibraryFolder) throws -> CatalogReader {
+    do throws(CatalogError) {
+      return try CatalogReader.open(at: library.layout.catalog, immutable: mustBeImmutable(library))
+    } catch {
+      guard error.code == .missing,
+        try Manifest(folder: library.layout.manifest).lastSequence == 0
+      else { throw error }
+      throw IngestError(
+        .notALibrary,
+        "“\(library.layout.root.printable)” is new and still empty: `pipeline run` imports "
+          + "what is in the sources.", path: library.layout.root)
+    }
+  }
+
+  /// Whether SQLite can't make its shared memory file: the folder is not writable,
+  /// so it is a snapshot or a backup that no process changes.
+  private static func mustBeImmutable(_ library: LibraryFolder) -> Bool {
+    let path = library.layout.catalogFolder.bytes.map { CChar(bitPattern: $0) } + [0]
+    return access(path, W_OK) != 0
+  }
+
+  /// What `verify` found missing or damaged, and nothing changed since.
+  package func damage() throws -> [AssetID: [DamageList.Entry]] {
+    try DamageList.read(in: library).present(in: library, catalog)
+  }
+
+  /// The assets that `verify` found damaged, for searches.
+  package func damagedAssets() throws -> Set<AssetID> { Set(try damage().keys) }
+
+  /// Calls `body` with an original's bytes in chunks.
+  ///
+  /// - Throws: `FileError` of code `changed`, after the last chunk, if the original is damaged.
+  package func readOriginal(
+    _ digest: Digest, _ body: (UnsafeRawBufferPointer) throws(FileError) -> Void
+  ) throws(FileError) {
+    let file = try library.openOriginal(digest)
+    let hash = SHA256()
+    try file.forEachChunk { chunk throws(FileError) in
+      hash.update(chunk)
+      try body(chunk)
+    }
+    guard hash.finalize() == digest else {
+      throw .damagedOriginal(file.path)
+    }
+  }
+}

@@ -1,0 +1,255 @@
+import Catalog
+import Dispatch
+import Files
+public import Foundation
+import Ingest
+public import PipelineModel
+import Query
+
+/// A library of pictures and other files, opened for reading.
+///
+/// Needs no lock and never waits for the process that imports. Each call reads one snapshot. Calls may come
+/// from any task; they run one after the other on a queue of the library, so the caller's actor is free
+/// meanwhile.
+public final class Library: Sendable {
+  private let library: ReadableLibrary
+  private let queue = DispatchQueue(label: "pipeline.library")
+
+  private init(_ library: ReadableLibrary) { self.library = library }
+
+  /// Opens a library.
+  ///
+  /// - Parameters:
+  ///   - folder: the library's folder, with `library.json` in it.
+  ///   - catalog: the catalog's folder, if the configuration names another one.
+  /// - Throws: `LibraryError`.
+  public static func open(
+    at folder: String, catalog: String? = nil
+  ) async throws(LibraryError) -> Library {
+    let layout = LibraryLayout(
+      root: absolute(folder), catalogFolder: catalog.map { absolute($0) })
+    return try await run(on: DispatchQueue(label: "pipeline.library.open")) {
+      Library(try ReadableLibrary(layout))
+    }
+  }
+
+  private static func absolute(_ path: String) -> BytePath {
+    if path == "~" || path.hasPrefix("~/") {
+      let home = FileManager.default.homeDirectoryForCurrentUser.path
+      return BytePath(home + path.dropFirst()).normalized
+    }
+    return BytePath(FileManager.default.currentDirectoryPath).appending(BytePath(path)).normalized
+  }
+
+  // MARK: Finding
+
+  /// Returns the assets that a question finds.
+  ///
+  /// - Throws: `LibraryError` of code `noAsset` if the one to begin after is gone.
+  public func fetch(_ fetch: Fetch) async throws(LibraryError) -> [Asset] {
+    try await run { [library] in
+      try library.assets(library.keys(fetch))
+    }
+  }
+
+  /// Returns the keys of the assets that a question finds.
+  public func keys(_ fetch: Fetch) async throws(LibraryError) -> [AssetID] {
+    try await run { [library] in try library.keys(fetch) }
+  }
+
+  /// Returns an asset, or `nil` if there is none with this key.
+  public func asset(_ id: AssetID) async throws(LibraryError) -> Asset? {
+    try await run { [library] in try library.assets([id]).first }
+  }
+
+  /// Returns the number of assets that a question finds, whatever its limit and its start.
+  public func count(_ fetch: Fetch) async throws(LibraryError) -> Int {
+    try await run { [library] in
+      try AssetSearch(fetch.filter).count(in: library.catalog, damaged: library.damagedAssets())
+    }
+  }
+
+  /// Returns the assets that a question finds, some at a time.
+  ///
+  /// It keeps the keys of all of them, and reads the next ones when they are asked for, as they are then.
+  /// Assets that are deleted meanwhile are left out.
+  ///
+  /// - Parameter batchSize: the most assets at a time.
+  public func stream(
+    _ fetch: Fetch, batchSize: Int = 500
+  ) -> AsyncThrowingStream<[Asset], any Error> {
+    let keys = PendingKeys()
+    return AsyncThrowingStream { [self] in
+      let batch = try await keys.next(max(1, batchSize)) { try await self.keys(fetch) }
+      guard let batch else { return nil }
+      return try await run { [library] in try library.assets(batch) }
+    }
+  }
+
+  /// What assets have in common.
+  public enum Section: String, CaseIterable, Sendable {
+    case day, month, year, folder, source, type, kind, camera, lens, tag, rating, state
+  }
+
+  /// Returns the sections of the assets that a question finds, in order, with how many each has;
+  /// the last has the name `nil` if assets have no value.
+  public func sections(
+    _ fetch: Fetch, by section: Section
+  ) async throws(LibraryError) -> [(name: String?, count: Int)] {
+    try await run { [library] in
+      guard let grouping = Grouping(section.rawValue) else { return [] }
+      let groups = try AssetSearch(fetch.filter)
+        .groups(by: grouping, in: library.catalog, damaged: library.damagedAssets())
+      return grouping.sorted(groups).map { (name: $0.key, count: $0.count) }
+    }
+  }
+
+  // MARK: Reading
+
+  /// Returns everything that stages found out about an asset, by stage.
+  ///
+  /// - Throws: `LibraryError` of code `noAsset`.
+  public func facts(of id: AssetID) async throws(LibraryError) -> [String: JSONValue] {
+    try await run { [library] in
+      _ = try library.record(id)
+      let jobs = try library.catalog.jobs(of: id)
+      return Dictionary(
+        jobs.compactMap { job in job.facts.map { (job.stage, $0) } }, uniquingKeysWith: { $1 })
+    }
+  }
+
+  /// Returns the pictures that stages made of an asset.
+  ///
+  /// - Throws: `LibraryError` of code `noAsset`.
+  public func renditions(of id: AssetID) async throws(LibraryError) -> [Rendition] {
+    try await run { [library] in try library.record(id).renditions.map { Rendition($0) } }
+  }
+
+  /// Returns the bytes of a rendition, compared with their hash.
+  ///
+  /// - Parameter name: its name, or `STAGE/NAME` where two stages have the same.
+  /// - Throws: `LibraryError` of code `noAsset`, or `damaged` if there are no such bytes.
+  public func rendition(_ name: String, of id: AssetID) async throws(LibraryError) -> Data {
+    try await run { [library] in
+      let found = try library.record(id).renditions(named: name)
+      guard found.count == 1 else {
+        throw LibraryError(
+          .damaged,
+          found.isEmpty
+            ? "The asset \(id) has no rendition “\(name)”."
+            : "“\(name)” is a rendition of several stages of the asset \(id); name the stage, too.")
+      }
+      let reader = RenditionReader(folder: library.library.folder, catalog: library.catalog)
+      var data = Data()
+      try reader.content(of: found[0], of: id).forEachChunk { chunk throws(FileError) in
+        data.append(contentsOf: chunk)
+      }
+      return data
+    }
+  }
+
+  /// Reads an asset's bytes in chunks, compared with their hash.
+  ///
+  /// - Parameter body: called on the library's queue; other calls wait for it.
+  /// - Throws: `LibraryError` of code `noAsset`, or `damaged`, after the last chunk, if the bytes aren't
+  ///   those that were imported.
+  public func readOriginal(
+    of id: AssetID, _ body: @escaping @Sendable (UnsafeRawBufferPointer) -> Void
+  ) async throws(LibraryError) {
+    try await run { [library] in
+      try library.readOriginal(try library.record(id).digest) { chunk throws(FileError) in
+        body(chunk)
+      }
+    }
+  }
+
+  // MARK: The queue
+
+  private func run<Value: Sendable>(
+    _ body: @escaping @Sendable () throws -> Value
+  ) async throws(LibraryError) -> Value {
+    try await Self.run(on: queue, body)
+  }
+
+  private static func run<Value: Sendable>(
+    on queue: DispatchQueue, _ body: @escaping @Sendable () throws -> Value
+  ) async throws(LibraryError) -> Value {
+    let result = await withCheckedContinuation { continuation in
+      queue.async {
+        continuation.resume(returning: Result { try body() }.mapError { LibraryError($0) })
+      }
+    }
+    return try result.get()
+  }
+}
+
+/// A picture that a stage made of an asset.
+public struct Rendition: Hashable, Sendable {
+  public let stage: String
+  public let name: String
+  /// The media type, such as `image/jpeg`.
+  public let type: String
+  /// Pixels.
+  public let width: Int
+  /// Pixels.
+  public let height: Int
+  /// The size of its bytes.
+  public let size: Int
+  /// Whether it was made with other options, and a newer one is due.
+  public let isStale: Bool
+
+  init(_ record: RenditionRecord) {
+    stage = record.stage
+    name = record.name
+    type = record.mediaType
+    width = record.width
+    height = record.height
+    size = record.bytes
+    isStale = record.isStale
+  }
+}
+
+/// The keys of a stream that are still to come.
+private actor PendingKeys {
+  private var keys: ArraySlice<AssetID>?
+
+  /// Returns the next keys, or `nil` behind the last.
+  ///
+  /// - Parameter all: returns all keys; called once.
+  func next(
+    _ count: Int, of all: @Sendable () async throws -> [AssetID]
+  ) async throws -> [AssetID]? {
+    var rest = if let keys { keys } else { try await all()[...] }
+    defer { keys = rest }
+    guard !rest.isEmpty else { return nil }
+    let batch = Array(rest.prefix(count))
+    rest.removeFirst(batch.count)
+    return batch
+  }
+}
+
+extension ReadableLibrary {
+  fileprivate func keys(_ fetch: Fetch) throws -> [AssetID] {
+    var search = AssetSearch(fetch.filter)
+    search.order = fetch.order
+    search.after = fetch.start
+    search.limit = fetch.most
+    var keys: [AssetID] = []
+    try search.run(in: catalog, damaged: try damagedAssets(), need: .keys) { id, _ in
+      keys.append(id)
+    }
+    return keys
+  }
+
+  /// The assets with these keys; those that are gone are left out.
+  fileprivate func assets(_ keys: [AssetID]) throws -> [Asset] {
+    try keys.compactMap { id in try catalog.assetValues(id).map { Asset(id, $0) } }
+  }
+
+  fileprivate func record(_ id: AssetID) throws -> AssetRecord {
+    guard let record = try catalog.asset(id) else {
+      throw LibraryError(.noAsset, "There is no asset \(id).")
+    }
+    return record
+  }
+}

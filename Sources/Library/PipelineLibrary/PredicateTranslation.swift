@@ -1,0 +1,477 @@
+import Foundation
+import PipelineModel
+import Query
+
+/// Translates predicates of Swift into filters.
+struct PredicateTranslation {
+  /// What a part of a predicate stands for.
+  indirect enum Term {
+    /// The asset itself.
+    case asset
+    /// A property, or the value that it has if it has one.
+    case field(Field)
+    /// A property, or a constant if it has no value.
+    case defaulted(Field, Any)
+    /// The keywords.
+    case tags
+    case constant(Any)
+    case null
+    case condition(Filter)
+    /// A condition on the value of a property, and `nil` if it has none.
+    case conditionIfKnown(Field, Filter)
+  }
+
+  private var variables: [PredicateExpressions.VariableID: Term] = [:]
+
+  static func filter(of predicate: Predicate<Asset>) throws(LibraryError) -> Filter {
+    var translation = PredicateTranslation()
+    translation.variables[predicate.variable.key] = .asset
+    return try translation.filter(predicate.expression)
+  }
+
+  /// A condition that is neither more nor less.
+  func filter(_ expression: any PredicateExpression) throws(LibraryError) -> Filter {
+    switch try term(expression) {
+    case .condition(let filter): return filter
+    case .constant(true as Bool): return .everything
+    case .constant(false as Bool): return .any([])
+    default: throw unsupported(expression)
+    }
+  }
+
+  func term(_ expression: any PredicateExpression) throws(LibraryError) -> Term {
+    guard let expression = expression as? any Translatable else { throw unsupported(expression) }
+    return try expression.term(in: self)
+  }
+
+  func term(of variable: PredicateExpressions.VariableID) -> Term? { variables[variable] }
+
+  /// The same with a variable that stands for something else.
+  func with(
+    _ variable: PredicateExpressions.VariableID, as term: Term
+  ) -> PredicateTranslation {
+    var translation = self
+    translation.variables[variable] = term
+    return translation
+  }
+
+  func unsupported(_ part: Any) -> LibraryError {
+    // The type names the parts, without the module that all of them are from.
+    let name = String(reflecting: type(of: part))
+      .replacing("Foundation.PredicateExpressions.", with: "")
+      .replacing("FoundationEssentials.", with: "").replacing("Foundation.", with: "")
+      .replacing("Swift.", with: "").replacing("PipelineLibrary.", with: "")
+    return LibraryError(
+      .notAQuestion, "A search can't express this part of the predicate: \(name).")
+  }
+}
+
+/// Part of a predicate that a filter can express.
+protocol Translatable {
+  func term(in translation: PredicateTranslation) throws(LibraryError) -> PredicateTranslation.Term
+}
+
+// MARK: - Values
+
+extension PredicateExpressions.Variable: Translatable {
+  func term(in translation: PredicateTranslation) throws(LibraryError) -> PredicateTranslation.Term
+  {
+    guard let term = translation.term(of: key) else { throw translation.unsupported(self) }
+    return term
+  }
+}
+
+extension PredicateExpressions.Value: Translatable {
+  func term(in translation: PredicateTranslation) throws(LibraryError) -> PredicateTranslation.Term
+  {
+    // An optional without a value is the same as `nil`.
+    guard let optional = value as Any as? any OptionalValue else { return .constant(value) }
+    return optional.wrapped.map { .constant($0) } ?? .null
+  }
+}
+
+extension PredicateExpressions.NilLiteral: Translatable {
+  func term(in translation: PredicateTranslation) throws(LibraryError) -> PredicateTranslation.Term
+  {
+    .null
+  }
+}
+
+/// An optional of any type.
+private protocol OptionalValue {
+  var wrapped: Any? { get }
+}
+
+extension Optional: OptionalValue {
+  var wrapped: Any? { map { $0 } }
+}
+
+extension PredicateExpressions.KeyPath: Translatable {
+  func term(in translation: PredicateTranslation) throws(LibraryError) -> PredicateTranslation.Term
+  {
+    switch try translation.term(root) {
+    case .asset:
+      if keyPath == \Asset.tags { return .tags }
+      if let flag = Asset.flag(keyPath) { return .condition(.flag(flag)) }
+      if let field = Asset.field(keyPath) { return .field(field) }
+    case .tags where keyPath == \[String].isEmpty:
+      return .condition(.not(.known(.text(.tag))))
+    default: break
+    }
+    throw LibraryError(
+      .notAQuestion, "A search can't express \(Asset.name(of: keyPath)); use those of an asset.")
+  }
+}
+
+extension PredicateExpressions.NilCoalesce: Translatable {
+  func term(in translation: PredicateTranslation) throws(LibraryError) -> PredicateTranslation.Term
+  {
+    switch (try translation.term(lhs), try translation.term(rhs)) {
+    case (.field(let field), .constant(let value)): return .defaulted(field, value)
+    case (.conditionIfKnown(let field, let filter), .constant(let value as Bool)):
+      return .condition(value ? .any([filter, .not(.known(field))]) : filter)
+    default: throw translation.unsupported(self)
+    }
+  }
+}
+
+extension PredicateExpressions.ForcedUnwrap: Translatable {
+  /// Where there is no value, it meets no condition instead of ending the program.
+  func term(in translation: PredicateTranslation) throws(LibraryError) -> PredicateTranslation.Term
+  {
+    guard case .field(let field) = try translation.term(inner) else {
+      throw translation.unsupported(self)
+    }
+    return .field(field)
+  }
+}
+
+extension PredicateExpressions.OptionalFlatMap: Translatable {
+  func term(in translation: PredicateTranslation) throws(LibraryError) -> PredicateTranslation.Term
+  {
+    guard case .field(let field) = try translation.term(wrapped),
+      case .condition(let filter) = try translation.with(variable.key, as: .field(field))
+        .term(transform)
+    else { throw translation.unsupported(self) }
+    return .conditionIfKnown(field, .all([.known(field), filter]))
+  }
+}
+
+// MARK: - Conditions
+
+extension PredicateExpressions.Conjunction: Translatable {
+  func term(in translation: PredicateTranslation) throws(LibraryError) -> PredicateTranslation.Term
+  {
+    .condition(.all([try translation.filter(lhs), try translation.filter(rhs)]))
+  }
+}
+
+extension PredicateExpressions.Disjunction: Translatable {
+  func term(in translation: PredicateTranslation) throws(LibraryError) -> PredicateTranslation.Term
+  {
+    .condition(.any([try translation.filter(lhs), try translation.filter(rhs)]))
+  }
+}
+
+extension PredicateExpressions.Negation: Translatable {
+  func term(in translation: PredicateTranslation) throws(LibraryError) -> PredicateTranslation.Term
+  {
+    .condition(.not(try translation.filter(wrapped)))
+  }
+}
+
+extension PredicateExpressions.Equal: Translatable {
+  func term(in translation: PredicateTranslation) throws(LibraryError) -> PredicateTranslation.Term
+  {
+    .condition(try translation.equality(try translation.term(lhs), try translation.term(rhs), self))
+  }
+}
+
+extension PredicateExpressions.NotEqual: Translatable {
+  func term(in translation: PredicateTranslation) throws(LibraryError) -> PredicateTranslation.Term
+  {
+    .condition(
+      .not(try translation.equality(try translation.term(lhs), try translation.term(rhs), self)))
+  }
+}
+
+extension PredicateExpressions.Comparison: Translatable {
+  func term(in translation: PredicateTranslation) throws(LibraryError) -> PredicateTranslation.Term
+  {
+    let (left, right) = (try translation.term(lhs), try translation.term(rhs))
+    let comparison: PredicateTranslation.Comparison =
+      switch op {
+      case .lessThan: .less
+      case .lessThanOrEqual: .lessOrEqual
+      case .greaterThan: .greater
+      case .greaterThanOrEqual: .greaterOrEqual
+      @unknown default: throw translation.unsupported(self)
+      }
+    switch (left, right) {
+    case (.constant(let value), _):
+      return .condition(try translation.comparison(right, comparison.reversed, value, self))
+    case (_, .constant(let value)):
+      return .condition(try translation.comparison(left, comparison, value, self))
+    default: throw translation.unsupported(self)
+    }
+  }
+}
+
+extension PredicateExpressions.RangeExpressionContains: Translatable {
+  func term(in translation: PredicateTranslation) throws(LibraryError) -> PredicateTranslation.Term
+  {
+    let element = try translation.term(element)
+    guard case .constant(let value) = try translation.term(range) else {
+      throw translation.unsupported(self)
+    }
+    guard let bounds = (value as? any Bounded)?.bounds else { throw translation.unsupported(self) }
+    return .condition(
+      .all(
+        try bounds.map { (comparison, value) throws(LibraryError) in
+          try translation.comparison(element, comparison, value, self)
+        }))
+  }
+}
+
+extension PredicateExpressions.Range: Translatable {
+  func term(in translation: PredicateTranslation) throws(LibraryError) -> PredicateTranslation.Term
+  {
+    guard case .constant(let lower) = try translation.term(lower),
+      case .constant(let upper) = try translation.term(upper)
+    else { throw translation.unsupported(self) }
+    return .constant(ConstantBounds(bounds: [(.greaterOrEqual, lower), (.less, upper)]))
+  }
+}
+
+extension PredicateExpressions.ClosedRange: Translatable {
+  func term(in translation: PredicateTranslation) throws(LibraryError) -> PredicateTranslation.Term
+  {
+    guard case .constant(let lower) = try translation.term(lower),
+      case .constant(let upper) = try translation.term(upper)
+    else { throw translation.unsupported(self) }
+    return .constant(ConstantBounds(bounds: [(.greaterOrEqual, lower), (.lessOrEqual, upper)]))
+  }
+}
+
+/// A range of any kind.
+private protocol Bounded {
+  var bounds: [(PredicateTranslation.Comparison, Any)] { get }
+}
+
+private struct ConstantBounds: Bounded {
+  let bounds: [(PredicateTranslation.Comparison, Any)]
+}
+
+extension Range: Bounded {
+  var bounds: [(PredicateTranslation.Comparison, Any)] {
+    [(.greaterOrEqual, lowerBound), (.less, upperBound)]
+  }
+}
+
+extension ClosedRange: Bounded {
+  var bounds: [(PredicateTranslation.Comparison, Any)] {
+    [(.greaterOrEqual, lowerBound), (.lessOrEqual, upperBound)]
+  }
+}
+
+extension PartialRangeFrom: Bounded {
+  var bounds: [(PredicateTranslation.Comparison, Any)] { [(.greaterOrEqual, lowerBound)] }
+}
+
+extension PartialRangeUpTo: Bounded {
+  var bounds: [(PredicateTranslation.Comparison, Any)] { [(.less, upperBound)] }
+}
+
+extension PartialRangeThrough: Bounded {
+  var bounds: [(PredicateTranslation.Comparison, Any)] { [(.lessOrEqual, upperBound)] }
+}
+
+// MARK: - Texts and keywords
+
+extension PredicateExpressions.CollectionContainsCollection: Translatable {
+  func term(in translation: PredicateTranslation) throws(LibraryError) -> PredicateTranslation.Term
+  {
+    .condition(
+      try translation.text(try translation.term(base), try translation.term(other), self) {
+        .includes(TextFolding.compose($0))
+      })
+  }
+}
+
+extension PredicateExpressions.SequenceStartsWith: Translatable {
+  func term(in translation: PredicateTranslation) throws(LibraryError) -> PredicateTranslation.Term
+  {
+    .condition(
+      try translation.text(try translation.term(base), try translation.term(prefix), self) {
+        .begins(TextFolding.compose($0))
+      })
+  }
+}
+
+extension PredicateExpressions.SequenceContains: Translatable {
+  func term(in translation: PredicateTranslation) throws(LibraryError) -> PredicateTranslation.Term
+  {
+    switch (try translation.term(sequence), try translation.term(element)) {
+    case (.tags, .constant(let tag as String)):
+      return .condition(.text(.tag, .equals(TextFolding.compose(tag))))
+    case (.constant(let values), let element):
+      guard let values = values as? any Sequence else { throw translation.unsupported(self) }
+      var filters: [Filter] = []
+      for value in values {
+        filters.append(try translation.equality(element, .constant(value), self))
+      }
+      return .condition(.any(filters))
+    default: throw translation.unsupported(self)
+    }
+  }
+}
+
+extension PredicateExpressions.SequenceContainsWhere: Translatable {
+  func term(in translation: PredicateTranslation) throws(LibraryError) -> PredicateTranslation.Term
+  {
+    guard case .tags = try translation.term(sequence) else { throw translation.unsupported(self) }
+    let test = try translation.with(variable.key, as: .field(.text(.tag))).filter(test)
+    guard test.isOfOneTag else { throw translation.unsupported(self) }
+    return .condition(test)
+  }
+}
+
+extension Filter {
+  /// Whether it is met as soon as one keyword meets it: a filter has no other way to speak of the
+  /// same keyword twice.
+  fileprivate var isOfOneTag: Bool {
+    switch self {
+    case .text(.tag, _): true
+    case .any(let filters): filters.allSatisfy(\.isOfOneTag)
+    default: false
+    }
+  }
+}
+
+// MARK: - Comparing
+
+extension PredicateTranslation {
+  enum Comparison {
+    case less, lessOrEqual, equal, greaterOrEqual, greater
+
+    var reversed: Comparison {
+      switch self {
+      case .less: .greater
+      case .lessOrEqual: .greaterOrEqual
+      case .equal: .equal
+      case .greaterOrEqual: .lessOrEqual
+      case .greater: .less
+      }
+    }
+  }
+
+  func equality(_ left: Term, _ right: Term, _ part: Any) throws(LibraryError) -> Filter {
+    switch (left, right) {
+    case (.field(let field), .null), (.null, .field(let field)): return .not(.known(field))
+    case (.constant(let value), let term), (let term, .constant(let value)):
+      return try comparison(term, .equal, value, part)
+    default: throw unsupported(part)
+    }
+  }
+
+  /// A comparison with a constant; a missing value meets none.
+  func comparison(
+    _ term: Term, _ comparison: Comparison, _ value: Any, _ part: Any
+  ) throws(LibraryError) -> Filter {
+    switch term {
+    case .field(let field): return try self.comparison(field, comparison, value, part)
+    case .defaulted(let field, let other):
+      let filter = try self.comparison(field, comparison, value, part)
+      return try Self.holds(other, comparison, value, self, part)
+        ? .any([filter, .not(.known(field))]) : filter
+    case .conditionIfKnown(let field, let filter):
+      guard comparison == .equal, let isTrue = value as? Bool else { throw unsupported(part) }
+      return isTrue ? filter : .all([.known(field), .not(filter)])
+    case .condition(let filter):
+      guard comparison == .equal, let isTrue = value as? Bool else { throw unsupported(part) }
+      return isTrue ? filter : .not(filter)
+    case .asset, .tags, .constant, .null: throw unsupported(part)
+    }
+  }
+
+  private func comparison(
+    _ field: Field, _ comparison: Comparison, _ value: Any, _ part: Any
+  ) throws(LibraryError) -> Filter {
+    switch field {
+    case .text(let field):
+      let text = (value as? AssetID)?.description ?? value as? String
+      guard comparison == .equal, let text else { throw unsupported(part) }
+      return .text(field, .equals(TextFolding.compose(text)))
+    case .number(let field):
+      guard let number = Self.number(value) else { throw unsupported(part) }
+      return .number(field, NumberRange(comparison, number))
+    case .time(let field):
+      guard let date = value as? Date else { throw unsupported(part) }
+      return .time(field, TimeRange(comparison, date.microseconds))
+    }
+  }
+
+  private static func number(_ value: Any) -> Double? {
+    value as? Double ?? (value as? Int).map { Double($0) }
+  }
+
+  /// Whether the value that stands for a missing one meets the comparison.
+  private static func holds(
+    _ left: Any, _ comparison: Comparison, _ right: Any, _ translation: Self, _ part: Any
+  ) throws(LibraryError) -> Bool {
+    if let left = number(left), let right = number(right) {
+      return NumberRange(comparison, right).contains(left)
+    }
+    if let left = left as? Date, let right = right as? Date {
+      return TimeRange(comparison, right.microseconds).contains(left.microseconds)
+    }
+    if let left = left as? String, let right = right as? String, comparison == .equal {
+      return left == right
+    }
+    throw translation.unsupported(part)
+  }
+
+  /// A condition on a text; a missing one meets none.
+  func text(
+    _ term: Term, _ value: Term, _ part: Any, _ match: (String) -> TextMatch
+  ) throws(LibraryError) -> Filter {
+    guard case .constant(let constant) = value, let text = constant as? String else {
+      throw unsupported(part)
+    }
+    switch term {
+    case .field(.text(let field)): return .text(field, match(text))
+    case .defaulted(.text(let field), let other as String):
+      let filter = Filter.text(field, match(text))
+      return match(text).holds(for: other) ? .any([filter, .not(.known(.text(field)))]) : filter
+    default: throw unsupported(part)
+    }
+  }
+}
+
+extension NumberRange {
+  fileprivate init(_ comparison: PredicateTranslation.Comparison, _ number: Double) {
+    self.init()
+    func bound(_ isIncluded: Bool) -> Bound { Bound(value: number, isIncluded: isIncluded) }
+    switch comparison {
+    case .less: upper = bound(false)
+    case .lessOrEqual: upper = bound(true)
+    case .equal: (lower, upper) = (bound(true), bound(true))
+    case .greaterOrEqual: lower = bound(true)
+    case .greater: lower = bound(false)
+    }
+  }
+}
+
+extension TimeRange {
+  fileprivate init(_ comparison: PredicateTranslation.Comparison, _ time: Int64) {
+    // No time is so late that nothing comes after it, but for this.
+    let next = time == .max ? time : time + 1
+    switch comparison {
+    case .less: self.init(lower: nil, upper: time)
+    case .lessOrEqual: self.init(lower: nil, upper: next)
+    case .equal: self.init(lower: time, upper: next)
+    case .greaterOrEqual: self.init(lower: time, upper: nil)
+    case .greater: self.init(lower: next, upper: nil)
+    }
+  }
+}

@@ -1,0 +1,129 @@
+import Fixtures
+import Foundation
+import PipelineLibrary
+import PipelineModel
+import Synchronization
+import Testing
+
+/// `PipelineLibrary` on a library that the built program made.
+@Suite("The library as a product", .timeLimit(.minutes(10)))
+struct LibraryProductTests {
+  /// Three pictures of different sizes and a text.
+  private func made() throws -> Workspace {
+    let workspace = try Workspace()
+    for (index, name) in ["b.jpg", "A.jpg", "c.jpg"].enumerated() {
+      try workspace.put(
+        try Pictures.jpeg(width: 30 + index, height: 20), as: BytePath(name))
+    }
+    try workspace.put("a text", as: "d.txt")
+    try workspace.json("run")
+    return workspace
+  }
+
+  private func library(of workspace: Workspace) async throws -> Library {
+    try await Library.open(at: workspace.library.description)
+  }
+
+  @Test("Assets are found, sorted, counted, put into sections and read page by page")
+  func finding() async throws {
+    let workspace = try made()
+    let library = try await library(of: workspace)
+    let all = try await library.fetch(Fetch())
+    let listed = try workspace.json("list").of("asset")
+    #expect(all.map(\.id.description) == listed.compactMap { $0["id"]?.string })
+    #expect(all.map(\.name) == listed.compactMap { $0["name"]?.string })
+    #expect(all.map(\.digest) == listed.compactMap { $0["digest"]?.string })
+    #expect(all.map(\.type) == listed.map { $0["mediaType"]?.string })
+    let pictures = try Fetch(#Predicate { $0.kind == "image" }).sorted(by: SortDescriptor(\.name))
+    let names = try await library.fetch(pictures).map(\.name)
+    #expect(names == ["A.jpg", "b.jpg", "c.jpg"])
+    let wide = try pictures.matching(#Predicate { ($0.width ?? 0) > 30 })
+      .sorted(by: SortDescriptor(\.width, order: .reverse), SortDescriptor(\.name))
+    let first = try await library.fetch(wide.limited(to: 1))
+    #expect(first.map(\.name) == ["c.jpg"])
+    let next = try await library.fetch(wide.after(first[0].id).limited(to: 5))
+    #expect(next.map(\.name) == ["A.jpg"])
+    let count = try await library.count(wide)
+    #expect(count == 2)
+    let sections = try await library.sections(Fetch(), by: .kind)
+    #expect(sections.map(\.name) == ["document", "image"] && sections.map(\.count) == [1, 3])
+    var batches: [[String]] = []
+    for try await batch in library.stream(pictures, batchSize: 2) {
+      batches.append(batch.map(\.name))
+    }
+    #expect(batches == [["A.jpg", "b.jpg"], ["c.jpg"]])
+  }
+
+  @Test(
+    "Bytes, renditions and facts are read when they are asked for, and compared with their hash")
+  func reading() async throws {
+    let workspace = try made()
+    let library = try await library(of: workspace)
+    let asset = try #require(try await library.fetch(Fetch(query: "name=b.jpg")).first)
+    let bytes = Mutex<[UInt8]>([])
+    try await library.readOriginal(of: asset.id) { chunk in bytes.withLock { $0 += chunk } }
+    #expect(bytes.withLock { $0 } == (try Pictures.jpeg(width: 30, height: 20)))
+    let renditions = try await library.renditions(of: asset.id)
+    let grid = try #require(renditions.first)
+    let data = try await library.rendition(grid.name, of: asset.id)
+    #expect(data.count == grid.size && data.starts(with: [0xFF, 0xD8]))
+    let facts = try await library.facts(of: asset.id)
+    #expect(facts["identify"]?["width"] == 30)
+    let missing = await #expect(throws: LibraryError.self) {
+      _ = try await library.rendition("nothing", of: asset.id)
+    }
+    #expect(missing?.message.contains("no rendition “nothing”") == true)
+    try Unprivileged.shell(
+      """
+      file=$(find library/originals -type f -name '*\(asset.digest.suffix(40))')
+      chmod u+w "$file"; printf X > "$file"
+      """, in: workspace)
+    let damaged = await #expect(throws: LibraryError.self) {
+      try await library.readOriginal(of: asset.id) { _ in }
+    }
+    #expect(damaged?.code == .damaged)
+  }
+
+  @Test("What is not a library, or is gone, is an error that says so")
+  func errors() async throws {
+    let workspace = try made()
+    let folder = workspace.root.description
+    let nothing = await #expect(throws: LibraryError.self) {
+      _ = try await Library.open(at: folder)
+    }
+    #expect(nothing?.code == .notALibrary && nothing?.message.contains("library.json") == true)
+    let library = try await library(of: workspace)
+    let id = try #require(AssetID("0190b5a4-0000-7000-8000-000000000001"))
+    for body: @Sendable () async throws -> Void in [
+      { _ = try await library.fetch(Fetch().sorted(by: SortDescriptor(\.name)).after(id)) },
+      { _ = try await library.facts(of: id) },
+    ] {
+      let error = await #expect(throws: LibraryError.self) { try await body() }
+      #expect(error?.code == .noAsset)
+    }
+    let asset = try await library.asset(id)
+    #expect(asset == nil)
+  }
+
+  @Test("The example builds outside of this package, and prints what list does")
+  func example() throws {
+    let workspace = try made()
+    let root = Checkout.root.path
+    let script = """
+      cp -R '\(root)/Examples/find-pictures' example
+      sed -i 's|"../.."|"\(root)"|' example/Package.swift
+      umask 022
+      swift build --package-path example --scratch-path '\(root)/.build/examples' > build.log 2>&1
+      '\(root)/.build/examples/debug/find-pictures' library 'kind:image' 30 > found.txt
+      """
+    do {
+      try Unprivileged.shell(script, in: workspace)
+    } catch {
+      Issue.record("\(try String(decoding: workspace.read("build.log"), as: UTF8.self))")
+    }
+    let listed = try workspace.run(
+      "list", "kind:image", "width>30", "--sort", "name", "--fields", "id,name")
+    #expect(try String(decoding: workspace.read("found.txt"), as: UTF8.self) == listed.output)
+    #expect(listed.output.split(separator: "\n").count == 2)
+  }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import PipelineModel
+import Testing
+
+@testable import PipelineLibrary
+@testable import Query
+
+/// Predicates of Swift as filters.
+@Suite("Predicates", .timeLimit(.minutes(1)))
+struct PredicateTests {
+  /// Assets with and without each value.
+  private static let assets: [(asset: Asset, values: AssetValues)] = {
+    let texts: [String?] = [nil, "", "Fuji", "FUJIFILM X-T5", "Caf\u{e9}", "Cafe\u{301}"]
+    let numbers: [Double?] = [nil, -1, 0, 3, 4, 6000]
+    let times = [nil, "2024-05-17T12:00:00", "1969-12-31", "2025-01-01"]
+    return (0..<360).map { number in
+      var values = AssetValues()
+      let id = AssetID(bytes: [UInt8](repeating: UInt8(number % 256), count: 16))
+      values.texts[.name] = [texts[number % 6] ?? "IMG_1.jpg"]
+      values.texts[.state] = [["done", "failed", "trashed"][number % 3]]
+      if let flag = Flag(rawValue: ["done", "failed", "trashed"][number % 3]) {
+        values.flags.insert(flag)
+      }
+      values.times = [.imported: Int64(number) * 1_000_000]
+      if number % 3 == 2 { values.times[.trashed] = 5 }
+      values.numbers[.size] = Double(number)
+      values.add(identity: [
+        "capturedAt": times[number % 4].map { .string($0) } ?? .null,
+        "width": numbers[number / 6 % 6].map { .number($0) } ?? .null,
+      ])
+      values.add(metadata: [
+        "exif": [
+          "Model": texts[number / 2 % 6].map { .string($0) } ?? .null,
+          "FNumber": numbers[number / 3 % 6].map { .number($0) } ?? .null,
+        ],
+        "xmp": [
+          "xmp:Rating": numbers[number / 5 % 6].map { .number($0) } ?? .null,
+          "dc:subject": .array(texts.prefix(number % 5).compactMap { $0.map { .string($0) } }),
+        ],
+      ])
+      // Sixteen bytes by construction.
+      // swift-format-ignore: NeverForceUnwrap
+      return (Asset(id!, values), values)
+    }
+  }()
+
+  private static let may = Date(timeIntervalSince1970: 1_715_904_000)
+  private static let some = ["Fuji", "Caf\u{e9}"]
+  private static let range = 0.0..<4.0
+  private static let none: String? = nil
+
+  /// Each with whether it finds as many as Swift does.
+  private static func predicates() -> [Predicate<Asset>] {
+    let (may, some, range, none) = (may, some, range, none)
+    return [
+      #Predicate { $0.camera == "Fuji" }, #Predicate { $0.camera != "Fuji" },
+      #Predicate { "Caf\u{e9}" == $0.name }, #Predicate { $0.camera == nil },
+      #Predicate { $0.camera != nil }, #Predicate { $0.camera == none },
+      #Predicate { ($0.rating ?? 0) >= 3 }, #Predicate { ($0.rating ?? 9) > 3 },
+      #Predicate { 3 < ($0.rating ?? 0) }, #Predicate { $0.size >= 100 && $0.size < 200 },
+      #Predicate { $0.size == 5 || $0.size <= 2 || !($0.size > 4) },
+      #Predicate { $0.isTrashed }, #Predicate { !$0.isTrashed && $0.hasFailed },
+      #Predicate { $0.isTrashed == false }, #Predicate { $0.name.contains("FUJI") },
+      #Predicate { $0.name.starts(with: "IMG") },
+      #Predicate { $0.name.localizedStandardContains("CAFE") },
+      #Predicate { !$0.name.localizedStandardContains("fuji") },
+      #Predicate { $0.camera?.contains("uj") == true },
+      #Predicate { $0.camera?.contains("uj") ?? true },
+      #Predicate { $0.camera?.localizedStandardContains("fuji") ?? false },
+      #Predicate { ($0.camera ?? "Fuji").contains("uj") },
+      #Predicate { $0.tags.contains("Fuji") }, #Predicate { $0.tags.isEmpty },
+      #Predicate { $0.tags.contains { $0 == "Fuji" || $0.localizedStandardContains("cafe") } },
+      #Predicate { some.contains($0.name) }, #Predicate { range.contains($0.aperture ?? 9) },
+      #Predicate { (0...3).contains($0.rating ?? 3) },
+      #Predicate { asset in if let rating = asset.rating { rating > 3 } else { false } },
+      #Predicate { asset in if let rating = asset.rating { rating > 3 } else { true } },
+      #Predicate { $0.taken.flatMap { $0 > may } ?? false },
+      #Predicate { $0.taken.flatMap { $0 <= may } == false },
+      #Predicate { $0.imported < may }, #Predicate { $0.trashed == nil },
+      #Predicate { $0.imported == may }, #Predicate { _ in true }, #Predicate { _ in false },
+      #Predicate { $0.rating == 3 }, #Predicate { $0.rating != 3 },
+      #Predicate { $0.width == nil && $0.camera == "Caf\u{e9}" },
+    ]
+  }
+
+  @Test("A filter finds what Swift says of each asset", arguments: predicates().indices)
+  func translation(index: Int) throws {
+    let predicate = Self.predicates()[index]
+    let filter = try PredicateTranslation.filter(of: predicate)
+    for (asset, values) in Self.assets {
+      let holds = try predicate.evaluate(asset)
+      #expect(filter.holds(for: values) == holds, "\(predicate) as \(filter): \(asset)")
+    }
+  }
+
+  @Test("A value that is not there meets nothing, instead of ending the program")
+  func forcedUnwrap() throws {
+    // swift-format-ignore: NeverForceUnwrap
+    let filter = try PredicateTranslation.filter(of: #Predicate { $0.rating! > 3 })
+    #expect(Self.assets.contains { filter.holds(for: $0.values) })
+    #expect(Self.assets.allSatisfy { !filter.holds(for: $0.values) || ($0.asset.rating ?? 0) > 3 })
+  }
+
+  @Test("What can't be translated is an error that names the part")
+  func errors() throws {
+    let predicates: [(Predicate<Asset>, String)] = [
+      (#Predicate { $0.size * 2 > 10 }, "Arithmetic"),
+      (#Predicate { $0.name < "b" }, "Comparison"),
+      (#Predicate { $0.name == $0.path }, "Equal"),
+      (#Predicate { $0.tags.count > 2 }, "a property of Array<String> that is of type Int"),
+      (#Predicate { $0.name.isEmpty }, "a property of String that is of type Bool"),
+      (#Predicate { $0.tags.contains { $0 != "a" } }, "SequenceContainsWhere"),
+      (#Predicate { $0.tags.allSatisfy { $0 == "a" } }, "SequenceAllSatisfy"),
+      (#Predicate { ($0.isTrashed ? 1 : 2) == 1 }, "Conditional"),
+    ]
+    for (predicate, part) in predicates {
+      let error = #expect(throws: LibraryError.self) { _ = try Fetch(predicate) }
+      #expect(error?.code == .notAQuestion)
+      #expect(error?.message.contains(part) == true, "\(error?.message ?? "") names \(part)")
+      #expect(error?.message.contains("Foundation") == false, "\(error?.message ?? "")")
+    }
+    let unsortable = #expect(throws: LibraryError.self) {
+      _ = try Fetch().sorted(by: SortDescriptor(\.name.count))
+    }
+    #expect(unsortable?.message.contains("a property of Asset that is of type Int") == true)
+    let query = #expect(throws: LibraryError.self) { _ = try Fetch(query: "camra:fuji") }
+    #expect(query?.message.contains("camera") == true)
+  }
+
+  @Test("Predicates and words are joined")
+  func joining() throws {
+    let fetch = try Fetch(#Predicate { $0.size > 1 }).matching(query: "camera:fuji")
+      .matching(#Predicate { !$0.isTrashed })
+    let assets = Self.assets.filter { fetch.filter.holds(for: $0.values) }
+    let expected = Self.assets.filter {
+      $0.asset.size > 1 && $0.asset.camera?.lowercased().contains("fuji") == true
+        && !$0.asset.isTrashed
+    }
+    #expect(!expected.isEmpty && assets.map(\.asset) == expected.map(\.asset))
+  }
+}
