@@ -117,6 +117,7 @@ let package = Package(
       "Ingest",
       [
         "Catalog", "Configuration", "Files", "Hashing", "Manifest", "Originals", "PipelineModel",
+        "Query",
       ], in: "Library"),
     // Reading a library from another program: finding assets, and their bytes.
     target(

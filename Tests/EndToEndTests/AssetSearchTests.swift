@@ -59,6 +59,24 @@ struct AssetSearchTests {
     }
   #endif
 
+  @Test("--explain says what a query means and how it is answered")
+  func explain() throws {
+    let workspace = try texts(2)
+    let outcome = try workspace.run(
+      "list", "--explain", "name:'1 or -iso>=400 size>1kB", "--sort", "-taken", "--limit", "7")
+    #expect(outcome.exitCode == 0, "\(outcome.errors)")
+    for part in [
+      "one of\n  name contains “'1”", "all of\n    not\n      iso >= 400\n    size > 1000",
+      "instr(", "= '''1'\n", "LIMIT ?", "= 7\n", "SCAN picture",
+    ] { #expect(outcome.output.contains(part), "\(part) in \(outcome.output)") }
+    let event = try #require(try workspace.json("list", "--explain", "is:failed").first)
+    #expect(event["event"] == "explanation" && event["filter"] == ["a job failed"])
+    #expect(event["statements"]?.array?.count == 1)
+    #expect(try workspace.run("list", "--explain").output.contains("order of import"))
+    let grouped = try workspace.run("list", "--explain", "--group-by", "day")
+    #expect(grouped.exitCode == 2 && grouped.errors.contains("--group-by"))
+  }
+
   @Test("Nothing found for want of metadata is explained, and nothing else is")
   func unknown() throws {
     let workspace = try texts(1)

@@ -72,7 +72,11 @@ struct LibraryProductTests {
     let missing = await #expect(throws: LibraryError.self) {
       _ = try await library.rendition("nothing", of: asset.id)
     }
+    #expect(missing?.code == .noRendition)
     #expect(missing?.message.contains("no rendition “nothing”") == true)
+    await #expect(throws: CancellationError.self) {
+      try await library.readOriginal(of: asset.id) { _ in throw CancellationError() }
+    }
     try Unprivileged.shell(
       """
       file=$(find library/originals -type f -name '*\(asset.digest.suffix(40))')
@@ -82,6 +86,22 @@ struct LibraryProductTests {
       try await library.readOriginal(of: asset.id) { _ in }
     }
     #expect(damaged?.code == .damaged)
+  }
+
+  @Test("An open library sees what is imported, and a catalog that was rebuilt")
+  func changes() async throws {
+    let workspace = try made()
+    let library = try await library(of: workspace)
+    let before = try await library.count(Fetch())
+    try workspace.put("another text", as: "e.txt")
+    try workspace.json("run")
+    let after = try await library.count(Fetch())
+    #expect(before == 4 && after == 5)
+    try workspace.json("rebuild-catalog")
+    try workspace.put("a third text", as: "f.txt")
+    try workspace.json("run")
+    let rebuilt = try await library.count(Fetch())
+    #expect(rebuilt == 6)
   }
 
   @Test("What is not a library, or is gone, is an error that says so")

@@ -93,12 +93,32 @@ struct PredicateTests {
     }
   }
 
-  @Test("A value that is not there meets nothing, instead of ending the program")
+  @Test("A value that is not there meets neither a condition nor its contrary, and nothing traps")
   func forcedUnwrap() throws {
     // swift-format-ignore: NeverForceUnwrap
-    let filter = try PredicateTranslation.filter(of: #Predicate { $0.rating! > 3 })
-    #expect(Self.assets.contains { filter.holds(for: $0.values) })
-    #expect(Self.assets.allSatisfy { !filter.holds(for: $0.values) || ($0.asset.rating ?? 0) > 3 })
+    let predicates: [(Predicate<Asset>, @Sendable (Double) -> Bool)] = [
+      (#Predicate { $0.rating! > 3 }, { $0 > 3 }), (#Predicate { !($0.rating! > 3) }, { $0 <= 3 }),
+      (#Predicate { $0.rating! != 3 }, { $0 != 3 }),
+      (#Predicate { !($0.rating! != 3) }, { $0 == 3 }),
+    ]
+    for (predicate, holds) in predicates {
+      let filter = try PredicateTranslation.filter(of: predicate)
+      for (asset, values) in Self.assets {
+        #expect(filter.holds(for: values) == asset.rating.map(holds) ?? false, "\(predicate)")
+      }
+    }
+  }
+
+  @Test("localizedStandardContains leaves out case and accents")
+  func localized() throws {
+    let asset = Self.assets[4].asset
+    #expect(asset.name == "Caf\u{e9}")
+    for (text, isFound) in [
+      ("CAFE", true), ("cafe\u{301}", true), ("f\u{c8}", true), ("", true), ("coffee", false),
+    ] {
+      let predicate = #Predicate<Asset> { $0.name.localizedStandardContains(text) }
+      #expect(try predicate.evaluate(asset) == isFound, "\(text)")
+    }
   }
 
   @Test("What can't be translated is an error that names the part")

@@ -43,15 +43,15 @@ public struct Asset: Hashable, Identifiable, Sendable {
   public let width: Int?
   /// Pixels, as displayed.
   public let height: Int?
-  public let iso: Int?
+  public let iso: Double?
   /// The f-number.
   public let aperture: Double?
   /// Seconds.
   public let exposure: Double?
   /// Millimetres.
   public let focal: Double?
-  /// Stars, -1 for rejected.
-  public let rating: Int?
+  /// Stars, -1 for rejected; files may have halves.
+  public let rating: Double?
   /// Degrees, south negative.
   public let latitude: Double?
   /// Degrees, west negative.
@@ -88,11 +88,11 @@ public struct Asset: Hashable, Identifiable, Sendable {
     trashed = date(.trashed)
     width = integer(.width)
     height = integer(.height)
-    iso = integer(.iso)
+    iso = values.numbers[.iso]
     aperture = values.numbers[.aperture]
     exposure = values.numbers[.exposure]
     focal = values.numbers[.focal]
-    rating = integer(.rating)
+    rating = values.numbers[.rating]
     latitude = values.numbers[.latitude]
     longitude = values.numbers[.longitude]
   }

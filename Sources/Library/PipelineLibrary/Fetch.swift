@@ -39,7 +39,7 @@ public struct Fetch: Sendable {
   /// In the order of properties; assets without a value come last, and equal ones in the order of
   /// import.
   ///
-  /// Texts sort without case and accents.
+  /// Texts sort without case and accents, whatever a descriptor's comparator says.
   ///
   /// - Throws: `LibraryError` of code `notAQuestion` for a property that can't be sorted by.
   public func sorted(by descriptors: SortDescriptor<Asset>...) throws(LibraryError) -> Fetch {
@@ -65,7 +65,7 @@ public struct Fetch: Sendable {
     return fetch
   }
 
-  /// The next ones after an asset, whatever was imported or deleted meanwhile.
+  /// The next ones after an asset, whatever else was imported or deleted meanwhile.
   public func after(_ id: AssetID) -> Fetch {
     var fetch = self
     fetch.start = id

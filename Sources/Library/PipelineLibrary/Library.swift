@@ -5,17 +5,23 @@ public import Foundation
 import Ingest
 public import PipelineModel
 import Query
+import Synchronization
 
 /// A library of pictures and other files, opened for reading.
 ///
-/// Needs no lock and never waits for the process that imports. Each call reads one snapshot. Calls may come
-/// from any task; they run one after the other on a queue of the library, so the caller's actor is free
-/// meanwhile.
+/// Needs no lock and never waits for the process that imports. Calls may come from any task; they run one
+/// after the other on a queue of the library, so the caller's actor is free meanwhile. What a question finds is
+/// of one moment; each asset is read right after that.
 public final class Library: Sendable {
-  private let library: ReadableLibrary
+  private let layout: LibraryLayout
+  /// The library as it was opened last. Only the queue opens it anew.
+  private let opened: Mutex<OpenedLibrary>
   private let queue = DispatchQueue(label: "pipeline.library")
 
-  private init(_ library: ReadableLibrary) { self.library = library }
+  private init(_ layout: LibraryLayout) throws {
+    self.layout = layout
+    opened = Mutex(try OpenedLibrary(layout))
+  }
 
   /// Opens a library.
   ///
@@ -29,7 +35,7 @@ public final class Library: Sendable {
     let layout = LibraryLayout(
       root: absolute(folder), catalogFolder: catalog.map { absolute($0) })
     return try await run(on: DispatchQueue(label: "pipeline.library.open")) {
-      Library(try ReadableLibrary(layout))
+      try Library(layout)
     }
   }
 
@@ -45,27 +51,29 @@ public final class Library: Sendable {
 
   /// Returns the assets that a question finds.
   ///
-  /// - Throws: `LibraryError` of code `noAsset` if the one to begin after is gone.
+  /// - Throws: `LibraryError` of code `noAsset` if the one to begin after is gone, and with it its place in
+  ///   the order.
   public func fetch(_ fetch: Fetch) async throws(LibraryError) -> [Asset] {
-    try await run { [library] in
+    try await run { library in
       try library.assets(library.keys(fetch))
     }
   }
 
   /// Returns the keys of the assets that a question finds.
   public func keys(_ fetch: Fetch) async throws(LibraryError) -> [AssetID] {
-    try await run { [library] in try library.keys(fetch) }
+    try await run { library in try library.keys(fetch) }
   }
 
   /// Returns an asset, or `nil` if there is none with this key.
   public func asset(_ id: AssetID) async throws(LibraryError) -> Asset? {
-    try await run { [library] in try library.assets([id]).first }
+    try await run { library in try library.assets([id]).first }
   }
 
   /// Returns the number of assets that a question finds, whatever its limit and its start.
   public func count(_ fetch: Fetch) async throws(LibraryError) -> Int {
-    try await run { [library] in
-      try AssetSearch(fetch.filter).count(in: library.catalog, damaged: library.damagedAssets())
+    try await run { library in
+      try AssetSearch(fetch.filter).count(
+        in: library.catalog, damaged: library.damagedAssets(for: fetch.filter))
     }
   }
 
@@ -82,13 +90,30 @@ public final class Library: Sendable {
     return AsyncThrowingStream { [self] in
       let batch = try await keys.next(max(1, batchSize)) { try await self.keys(fetch) }
       guard let batch else { return nil }
-      return try await run { [library] in try library.assets(batch) }
+      return try await run { library in try library.assets(batch) }
     }
   }
 
   /// What assets have in common.
   public enum Section: String, CaseIterable, Sendable {
     case day, month, year, folder, source, type, kind, camera, lens, tag, rating, state
+
+    var grouping: Grouping {
+      switch self {
+      case .day: .date(name: "day", characters: 10)
+      case .month: .date(name: "month", characters: 7)
+      case .year: .date(name: "year", characters: 4)
+      case .folder: .folder
+      case .source: .field(.text(.source))
+      case .type: .field(.text(.type))
+      case .kind: .field(.text(.kind))
+      case .camera: .field(.text(.camera))
+      case .lens: .field(.text(.lens))
+      case .tag: .field(.text(.tag))
+      case .rating: .field(.number(.rating))
+      case .state: .field(.text(.state))
+      }
+    }
   }
 
   /// Returns the sections of the assets that a question finds, in order, with how many each has;
@@ -96,21 +121,22 @@ public final class Library: Sendable {
   public func sections(
     _ fetch: Fetch, by section: Section
   ) async throws(LibraryError) -> [(name: String?, count: Int)] {
-    try await run { [library] in
-      guard let grouping = Grouping(section.rawValue) else { return [] }
+    try await run { library in
+      let grouping = section.grouping
       let groups = try AssetSearch(fetch.filter)
-        .groups(by: grouping, in: library.catalog, damaged: library.damagedAssets())
+        .groups(
+          by: grouping, in: library.catalog, damaged: library.damagedAssets(for: fetch.filter))
       return grouping.sorted(groups).map { (name: $0.key, count: $0.count) }
     }
   }
 
   // MARK: Reading
 
-  /// Returns everything that stages found out about an asset, by stage.
+  /// Returns everything that the stages that are done found out about an asset, by stage.
   ///
   /// - Throws: `LibraryError` of code `noAsset`.
   public func facts(of id: AssetID) async throws(LibraryError) -> [String: JSONValue] {
-    try await run { [library] in
+    try await run { library in
       _ = try library.record(id)
       let jobs = try library.catalog.jobs(of: id)
       return Dictionary(
@@ -122,19 +148,20 @@ public final class Library: Sendable {
   ///
   /// - Throws: `LibraryError` of code `noAsset`.
   public func renditions(of id: AssetID) async throws(LibraryError) -> [Rendition] {
-    try await run { [library] in try library.record(id).renditions.map { Rendition($0) } }
+    try await run { library in try library.record(id).renditions.map { Rendition($0) } }
   }
 
   /// Returns the bytes of a rendition, compared with their hash.
   ///
   /// - Parameter name: its name, or `STAGE/NAME` where two stages have the same.
-  /// - Throws: `LibraryError` of code `noAsset`, or `damaged` if there are no such bytes.
+  /// - Throws: `LibraryError` of code `noAsset`, `noRendition`, or `damaged` if the bytes are missing or
+  ///   not those that were made.
   public func rendition(_ name: String, of id: AssetID) async throws(LibraryError) -> Data {
-    try await run { [library] in
+    try await run { library in
       let found = try library.record(id).renditions(named: name)
       guard found.count == 1 else {
         throw LibraryError(
-          .damaged,
+          .noRendition,
           found.isEmpty
             ? "The asset \(id) has no rendition “\(name)”."
             : "“\(name)” is a rendition of several stages of the asset \(id); name the stage, too.")
@@ -150,25 +177,45 @@ public final class Library: Sendable {
 
   /// Reads an asset's bytes in chunks, compared with their hash.
   ///
-  /// - Parameter body: called on the library's queue; other calls wait for it.
+  /// - Parameter body: called for each chunk, on another queue. An error that it throws ends the reading,
+  ///   and is thrown.
   /// - Throws: `LibraryError` of code `noAsset`, or `damaged`, after the last chunk, if the bytes aren't
-  ///   those that were imported.
+  ///   those that were imported; errors of the body.
   public func readOriginal(
-    of id: AssetID, _ body: @escaping @Sendable (UnsafeRawBufferPointer) -> Void
-  ) async throws(LibraryError) {
-    try await run { [library] in
-      try library.readOriginal(try library.record(id).digest) { chunk throws(FileError) in
-        body(chunk)
+    of id: AssetID, _ body: @escaping @Sendable (Data) throws -> Void
+  ) async throws {
+    let (library, digest) = try await run { library in (library, try library.record(id).digest) }
+    let failure = try await Self.run(on: .global()) { () -> (any Error)? in
+      var failure: (any Error)?
+      do throws(FileError) {
+        try library.readOriginal(digest) { chunk throws(FileError) in
+          do {
+            try body(Data(chunk))
+          } catch {
+            failure = error
+            throw FileError(.stopped, "The reader stopped.", path: nil)
+          }
+        }
+      } catch {
+        if failure == nil { throw error }
       }
+      return failure
     }
+    if let failure { throw failure }
   }
 
   // MARK: The queue
 
   private func run<Value: Sendable>(
-    _ body: @escaping @Sendable () throws -> Value
+    _ body: @escaping @Sendable (ReadableLibrary) throws -> Value
   ) async throws(LibraryError) -> Value {
-    try await Self.run(on: queue, body)
+    try await Self.run(on: queue) { [self] in
+      let library = try opened.withLock { opened in
+        if opened.isOutdated(layout) { opened = try OpenedLibrary(layout) }
+        return opened.library
+      }
+      return try body(library)
+    }
   }
 
   private static func run<Value: Sendable>(
@@ -211,20 +258,45 @@ public struct Rendition: Hashable, Sendable {
 
 /// The keys of a stream that are still to come.
 private actor PendingKeys {
-  private var keys: ArraySlice<AssetID>?
+  private var all: Task<[AssetID], any Error>?
+  private var next = 0
 
   /// Returns the next keys, or `nil` behind the last.
   ///
   /// - Parameter all: returns all keys; called once.
   func next(
-    _ count: Int, of all: @Sendable () async throws -> [AssetID]
+    _ count: Int, of all: @escaping @Sendable () async throws -> [AssetID]
   ) async throws -> [AssetID]? {
-    var rest = if let keys { keys } else { try await all()[...] }
-    defer { keys = rest }
-    guard !rest.isEmpty else { return nil }
-    let batch = Array(rest.prefix(count))
-    rest.removeFirst(batch.count)
-    return batch
+    let task = self.all ?? Task { try await all() }
+    self.all = task
+    let keys = try await task.value
+    guard next < keys.count else { return nil }
+    defer { next += count }
+    return Array(keys[next..<min(next + count, keys.count)])
+  }
+}
+
+/// A library with how its catalog's file was when it was opened.
+private struct OpenedLibrary: Sendable {
+  let library: ReadableLibrary
+  private let identity: FileIdentity?
+
+  init(_ layout: LibraryLayout) throws {
+    identity = Self.identity(layout)
+    library = try ReadableLibrary(layout)
+  }
+
+  /// Whether the catalog is another file by now, as after `rebuild-catalog`; or was changed, if it was
+  /// opened without locks, as in a folder that can't be written.
+  func isOutdated(_ layout: LibraryLayout) -> Bool {
+    let now = Self.identity(layout)
+    return library.isImmutable ? now != identity : now?.inode != identity?.inode
+  }
+
+  private static func identity(_ layout: LibraryLayout) -> FileIdentity? {
+    try? Descriptor.openRegular(
+      layout.catalog.lastComponent, in: Descriptor.openFolder(layout.catalogFolder)
+    ).status().identity
   }
 }
 
@@ -235,7 +307,8 @@ extension ReadableLibrary {
     search.after = fetch.start
     search.limit = fetch.most
     var keys: [AssetID] = []
-    try search.run(in: catalog, damaged: try damagedAssets(), need: .keys) { id, _ in
+    try search.run(in: catalog, damaged: try damagedAssets(for: fetch.filter), need: .keys) {
+      id, _ in
       keys.append(id)
     }
     return keys

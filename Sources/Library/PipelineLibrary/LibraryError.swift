@@ -14,6 +14,8 @@ public struct LibraryError: Error, Hashable, Sendable, CustomStringConvertible {
     case notAQuestion
     /// There is no such asset any more.
     case noAsset
+    /// An asset has no rendition of a name, or several.
+    case noRendition
     /// Bytes are missing or damaged.
     case damaged
     /// The catalog or a file can't be read.

@@ -22,6 +22,8 @@ extension PredicateExpressions {
   }
 
   /// Makes the expression of `root.localizedStandardContains(other)`.
+  // The macro chose the name.
+  // swift-format-ignore: AlwaysUseLowerCamelCase
   public static func build_localizedStandardContains<Root, Other>(
     _ root: Root, _ other: Other
   ) -> StringLocalizedStandardContains<Root, Other> {

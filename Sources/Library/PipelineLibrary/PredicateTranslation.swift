@@ -10,6 +10,8 @@ struct PredicateTranslation {
     case asset
     /// A property, or the value that it has if it has one.
     case field(Field)
+    /// The value of a property that must have one.
+    case unwrapped(Field)
     /// A property, or a constant if it has no value.
     case defaulted(Field, Any)
     /// The keywords.
@@ -29,10 +31,10 @@ struct PredicateTranslation {
     return try translation.filter(predicate.expression)
   }
 
-  /// A condition that is neither more nor less.
+  /// A condition; without a value that it needs, it is not met.
   func filter(_ expression: any PredicateExpression) throws(LibraryError) -> Filter {
     switch try term(expression) {
-    case .condition(let filter): return filter
+    case .condition(let filter), .conditionIfKnown(_, let filter): return filter
     case .constant(true as Bool): return .everything
     case .constant(false as Bool): return .any([])
     default: throw unsupported(expression)
@@ -136,13 +138,13 @@ extension PredicateExpressions.NilCoalesce: Translatable {
 }
 
 extension PredicateExpressions.ForcedUnwrap: Translatable {
-  /// Where there is no value, it meets no condition instead of ending the program.
+  /// Where there is no value, no comparison is met, nor its contrary: the program goes on.
   func term(in translation: PredicateTranslation) throws(LibraryError) -> PredicateTranslation.Term
   {
     guard case .field(let field) = try translation.term(inner) else {
       throw translation.unsupported(self)
     }
-    return .field(field)
+    return .unwrapped(field)
   }
 }
 
@@ -176,22 +178,31 @@ extension PredicateExpressions.Disjunction: Translatable {
 extension PredicateExpressions.Negation: Translatable {
   func term(in translation: PredicateTranslation) throws(LibraryError) -> PredicateTranslation.Term
   {
-    .condition(.not(try translation.filter(wrapped)))
+    switch try translation.term(wrapped) {
+    case .conditionIfKnown(let field, let filter):
+      return .conditionIfKnown(field, .all([.known(field), .not(filter)]))
+    default: return .condition(.not(try translation.filter(wrapped)))
+    }
   }
 }
 
 extension PredicateExpressions.Equal: Translatable {
   func term(in translation: PredicateTranslation) throws(LibraryError) -> PredicateTranslation.Term
   {
-    .condition(try translation.equality(try translation.term(lhs), try translation.term(rhs), self))
+    try translation.equality(try translation.term(lhs), try translation.term(rhs), self)
   }
 }
 
 extension PredicateExpressions.NotEqual: Translatable {
   func term(in translation: PredicateTranslation) throws(LibraryError) -> PredicateTranslation.Term
   {
-    .condition(
-      .not(try translation.equality(try translation.term(lhs), try translation.term(rhs), self)))
+    let (left, right) = (try translation.term(lhs), try translation.term(rhs))
+    switch try translation.equality(left, right, self) {
+    case .condition(let filter): return .condition(.not(filter))
+    case .conditionIfKnown(let field, let filter):
+      return .conditionIfKnown(field, .all([.known(field), .not(filter)]))
+    default: throw translation.unsupported(self)
+    }
   }
 }
 
@@ -209,9 +220,9 @@ extension PredicateExpressions.Comparison: Translatable {
       }
     switch (left, right) {
     case (.constant(let value), _):
-      return .condition(try translation.comparison(right, comparison.reversed, value, self))
+      return try translation.comparison(right, comparison.reversed, value, self)
     case (_, .constant(let value)):
-      return .condition(try translation.comparison(left, comparison, value, self))
+      return try translation.comparison(left, comparison, value, self)
     default: throw translation.unsupported(self)
     }
   }
@@ -225,11 +236,12 @@ extension PredicateExpressions.RangeExpressionContains: Translatable {
       throw translation.unsupported(self)
     }
     guard let bounds = (value as? any Bounded)?.bounds else { throw translation.unsupported(self) }
-    return .condition(
-      .all(
-        try bounds.map { (comparison, value) throws(LibraryError) in
-          try translation.comparison(element, comparison, value, self)
-        }))
+    var filters: [Filter] = []
+    for (comparison, value) in bounds {
+      filters.append(
+        try translation.filter(try translation.comparison(element, comparison, value, self), self))
+    }
+    return .condition(.all(filters))
   }
 }
 
@@ -318,7 +330,8 @@ extension PredicateExpressions.SequenceContains: Translatable {
       guard let values = values as? any Sequence else { throw translation.unsupported(self) }
       var filters: [Filter] = []
       for value in values {
-        filters.append(try translation.equality(element, .constant(value), self))
+        filters.append(
+          try translation.filter(try translation.equality(element, .constant(value), self), self))
       }
       return .condition(.any(filters))
     default: throw translation.unsupported(self)
@@ -365,9 +378,10 @@ extension PredicateTranslation {
     }
   }
 
-  func equality(_ left: Term, _ right: Term, _ part: Any) throws(LibraryError) -> Filter {
+  func equality(_ left: Term, _ right: Term, _ part: Any) throws(LibraryError) -> Term {
     switch (left, right) {
-    case (.field(let field), .null), (.null, .field(let field)): return .not(.known(field))
+    case (.field(let field), .null), (.null, .field(let field)):
+      return .condition(.not(.known(field)))
     case (.constant(let value), let term), (let term, .constant(let value)):
       return try comparison(term, .equal, value, part)
     default: throw unsupported(part)
@@ -377,20 +391,31 @@ extension PredicateTranslation {
   /// A comparison with a constant; a missing value meets none.
   func comparison(
     _ term: Term, _ comparison: Comparison, _ value: Any, _ part: Any
-  ) throws(LibraryError) -> Filter {
+  ) throws(LibraryError) -> Term {
     switch term {
-    case .field(let field): return try self.comparison(field, comparison, value, part)
+    case .field(let field):
+      return .condition(try self.comparison(field, comparison, value, part))
+    case .unwrapped(let field):
+      return .conditionIfKnown(field, try self.comparison(field, comparison, value, part))
     case .defaulted(let field, let other):
-      let filter = try self.comparison(field, comparison, value, part)
-      return try Self.holds(other, comparison, value, self, part)
-        ? .any([filter, .not(.known(field))]) : filter
+      let filter: Filter = try self.comparison(field, comparison, value, part)
+      let holdsWithout = try Self.holds(other, comparison, value, self, part)
+      return .condition(holdsWithout ? .any([filter, .not(.known(field))]) : filter)
     case .conditionIfKnown(let field, let filter):
       guard comparison == .equal, let isTrue = value as? Bool else { throw unsupported(part) }
-      return isTrue ? filter : .all([.known(field), .not(filter)])
+      return .condition(isTrue ? filter : .all([.known(field), .not(filter)]))
     case .condition(let filter):
       guard comparison == .equal, let isTrue = value as? Bool else { throw unsupported(part) }
-      return isTrue ? filter : .not(filter)
+      return .condition(isTrue ? filter : .not(filter))
     case .asset, .tags, .constant, .null: throw unsupported(part)
+    }
+  }
+
+  /// The condition that a term is.
+  func filter(_ term: Term, _ part: Any) throws(LibraryError) -> Filter {
+    switch term {
+    case .condition(let filter), .conditionIfKnown(_, let filter): return filter
+    default: throw unsupported(part)
     }
   }
 
@@ -439,7 +464,8 @@ extension PredicateTranslation {
       throw unsupported(part)
     }
     switch term {
-    case .field(.text(let field)): return .text(field, match(text))
+    case .field(.text(let field)), .unwrapped(.text(let field)):
+      return .text(field, match(text))
     case .defaulted(.text(let field), let other as String):
       let filter = Filter.text(field, match(text))
       return match(text).holds(for: other) ? .any([filter, .not(.known(.text(field)))]) : filter

@@ -20,6 +20,21 @@ package indirect enum Filter: Hashable, Sendable {
   /// A condition that always holds.
   package static let everything = Filter.all([])
 
+  /// The conditions all of which must hold, however they are nested.
+  package var conjuncts: [Filter] {
+    if case .all(let filters) = self { filters.flatMap(\.conjuncts) } else { [self] }
+  }
+
+  /// Whether it asks for damaged assets.
+  package var asksForDamage: Bool {
+    switch self {
+    case .all(let filters), .any(let filters): filters.contains(where: \.asksForDamage)
+    case .not(let filter): filter.asksForDamage
+    case .flag(let flag): flag == .damaged
+    case .known, .text, .number, .time, .words, .near: false
+    }
+  }
+
   /// Whether it asks for values from a stage with the plugin `metadata`.
   package var asksForMetadata: Bool {
     switch self {

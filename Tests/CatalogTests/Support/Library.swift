@@ -1,5 +1,6 @@
 import Foundation
 import PipelineModel
+import Query
 import Testing
 
 @testable import Catalog
@@ -68,13 +69,15 @@ final class Library {
 
   /// What `PRAGMA integrity_check` and `foreign_key_check` say, and which rows for searches don't
   /// follow from the facts; `ok` if all is well.
-  func integrity() throws -> String {
+  ///
+  /// - Parameter isPrepared: whether there must be a row for each asset.
+  func integrity(isPrepared: Bool = true) throws -> String {
     let problems = try catalog.read { (connection) throws(CatalogError) in
       let foreign = try connection.all("PRAGMA foreign_key_check") { $0.text(0) }
       let pages = try connection.all("PRAGMA integrity_check") { $0.text(0) }
       return foreign.map { "foreign key of \($0)" } + pages
     }
-    return (problems + (try outdatedPictures())).joined(separator: ", ")
+    return (problems + (isPrepared ? try outdatedPictures() : [])).joined(separator: ", ")
   }
 
   /// The rows of `picture` that would be others if they were made anew.
@@ -82,11 +85,16 @@ final class Library {
     let isComplete = try catalog.read { (connection) throws(CatalogError) in
       try PictureProgress.read(connection) == .complete
     }
-    guard isComplete else { return [] }
+    guard isComplete else { return ["not prepared for searches"] }
+    let misfolded = try catalog.read { (connection) throws(CatalogError) in
+      try connection.all("SELECT text, folded FROM term") { ($0.text(0), $0.text(1)) }
+        .filter { TextFolding.fold($0.0) != $0.1 }
+    }
     let kept = try pictures()
     try execute("INSERT INTO temp.outdated (asset) SELECT id FROM asset")
     let made = try pictures()
     return zip(kept, made).filter { $0 != $1 }.map { "\($0.0) is \($0.1)" }
+      + misfolded.map { "\($0.0) folded as \($0.1)" }
       + (kept.count == made.count ? [] : ["\(kept.count) pictures of \(made.count)"])
   }
 

@@ -12,7 +12,8 @@ struct RandomFilter {
   /// All kinds.
   static let kinds =
     [
-      "all", "any", "not", "contains", "equals", "includes", "begins", "pattern", "number", "time", "words", "prefix",
+      "all", "any", "not", "contains", "equals", "includes", "begins", "pattern", "number", "time",
+      "words", "prefix",
       "near",
     ]
     + Field.all.map { "known \($0.name)" } + Flag.allCases.map { "flag \($0)" }

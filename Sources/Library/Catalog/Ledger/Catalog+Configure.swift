@@ -56,6 +56,7 @@ extension CatalogWriter {
       try ConfiguredStage.all(connection).map { ($0.name, $0) }, uniquingKeysWith: { $1 })
     let unfinished = try ConfigurationProgress.read(connection) != nil
     let described = try describingStages()
+    let recordedBefore = Set(try connection.all("SELECT id FROM stage") { $0.int64(0) })
     try connection.execute("UPDATE stage SET active = 0")
     try connection.execute("DELETE FROM stage_need")
     var recorded: [String: ConfiguredStage] = [:]
@@ -75,10 +76,11 @@ extension CatalogWriter {
       }
     }
     try progress.write(connection)
-    // A new stage gives jobs to all assets, which outdates their rows; one that is gone, or has
-    // another place, changes no job.
+    // A new stage gives jobs to all assets, page by page, which outdates their rows. One that is
+    // gone, that comes back, or that has another place changes what is known at once.
     let describing = try describingStages()
-    if describing.filter(described.contains) != described { try makePicturesAnew() }
+    let isAdded = { !described.contains($0) && !recordedBefore.contains($0.id) }
+    if describing.filter({ !isAdded($0) }) != described { try makePicturesAnew() }
   }
 
   private func record(

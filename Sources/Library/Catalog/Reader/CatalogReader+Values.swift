@@ -36,9 +36,14 @@ extension CatalogReader {
   }
 
   /// The values of an asset; `nil` if there is none with this key.
-  package func assetValues(_ id: AssetID) throws(CatalogError) -> AssetValues? {
-    try read { (connection) throws(CatalogError) in
-      try connection.first(AssetQuery.values(withMetadata: true) + " AND asset.id = ?", id) {
+  ///
+  /// - Parameter withMetadata: whether to read those from metadata, which are large.
+  package func assetValues(
+    _ id: AssetID, withMetadata: Bool = true
+  ) throws(CatalogError) -> AssetValues? {
+    let query = AssetQuery.values(withMetadata: withMetadata) + " AND asset.id = ?"
+    return try read { (connection) throws(CatalogError) in
+      try connection.first(query, id) {
         (row) throws(CatalogError) in try row.assetValues()
       }
     }
@@ -63,8 +68,9 @@ extension Statement {
       .modified: int64(6) / 1000, .imported: int64(7), .trashed: optional(8, int64),
     ].compactMapValues(\.self)
     if let flag = Flag(rawValue: text(9)) { values.flags.insert(flag) }
-    if let facts = try optionalJSON(10) { values.add(identity: facts) }
-    if let facts = try optionalJSON(11) { values.add(metadata: facts) }
+    // Facts that can't be read are as good as none: one asset must not end a search.
+    if let facts = try? optionalJSON(10) { values.add(identity: facts) }
+    if let facts = try? optionalJSON(11) { values.add(metadata: facts) }
     if int(12) > 0 { values.flags.insert(.skipped) }
     if bool(13) { values.flags.insert(.damaged) }
     return values

@@ -74,7 +74,7 @@ extension AssetQuestion {
 
   /// Whether the order may follow an index, which must not be walked in search of something rare.
   private var isIndexed: Bool {
-    let parts = if case .all(let filters) = filter { filters } else { [filter] }
+    let parts = filter.conjuncts
     return parts.isEmpty
       || parts.contains { part in
         switch part {

@@ -46,23 +46,26 @@ package struct AssetSearch: Sendable {
     _ body: (AssetID, AssetValues?) throws -> Void
   ) throws {
     if limit == 0 { return }
-    let isSearchable = try catalog.isSearchable
-    // A list of everything shows the first assets at once, and holds a page in memory.
-    if order.isEmpty, !isSearchable || filter == .everything {
+    let found: [AssetID]
+    if order.isEmpty, filter == .everything, need != .keys {
+      // A list of everything shows the first assets at once, and holds a page in memory.
+      return try runInKeyOrder(catalog, damaged, withMetadata: need == .metadata, body)
+    } else if let ids = try catalog.find(question(in: catalog, damaged: damaged)) {
+      found = ids
+    } else if order.isEmpty {
       return try runInKeyOrder(
         catalog, damaged, withMetadata: need == .metadata || asksForMetadata, body)
+    } else {
+      found = try sorted(in: catalog, damaged, withMetadata: asksForMetadata)
     }
-    let found =
-      isSearchable
-      ? try catalog.find(question(in: catalog, damaged: damaged))
-      : try sorted(in: catalog, damaged, withMetadata: asksForMetadata)
     for id in found {
       if need == .keys {
         try body(id, nil)
         continue
       }
       // One that was removed meanwhile is left out.
-      guard let values = try catalog.assetValues(id) else { continue }
+      let values = try catalog.assetValues(id, withMetadata: need == .metadata)
+      guard let values else { continue }
       try body(id, values.damaged(damaged.contains(id)))
     }
   }
@@ -73,7 +76,7 @@ package struct AssetSearch: Sendable {
   package func count(
     in catalog: CatalogReader, damaged: Set<AssetID>
   ) throws -> Int {
-    if try catalog.isSearchable { return try catalog.count(filter, damaged: damaged) }
+    if let count = try catalog.count(filter, damaged: damaged) { return count }
     var count = 0
     try run(in: catalog, damaged: damaged, need: .keys) { _, _ in count += 1 }
     return count
@@ -85,11 +88,7 @@ package struct AssetSearch: Sendable {
   package func groups(
     by grouping: Grouping, in catalog: CatalogReader, damaged: Set<AssetID>
   ) throws -> [String?: Int] {
-    if try catalog.isSearchable,
-      let groups = try catalog.groups(filter, by: grouping, damaged: damaged)
-    {
-      return groups
-    }
+    if let groups = try catalog.groups(filter, by: grouping, damaged: damaged) { return groups }
     var counts: [String?: Int] = [:]
     try run(in: catalog, damaged: damaged, need: grouping.isByMetadata ? .metadata : .values) {
       _, values in
@@ -98,12 +97,11 @@ package struct AssetSearch: Sendable {
     return counts
   }
 
-  /// The statements that find the assets; none if the catalog must be read as a whole.
+  /// The statements that find the assets; `nil` if the facts of all assets are read instead.
   package func explain(
     in catalog: CatalogReader, damaged: Set<AssetID>
-  ) throws -> [ExplainedStatement] {
-    guard try catalog.isSearchable else { return [] }
-    return try catalog.explain(question(in: catalog, damaged: damaged))
+  ) throws -> [ExplainedStatement]? {
+    try catalog.explain(question(in: catalog, damaged: damaged))
   }
 
   /// What the catalog is asked.

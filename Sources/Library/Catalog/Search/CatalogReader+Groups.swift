@@ -4,14 +4,20 @@ package import Query
 extension CatalogReader {
   /// Counts the assets that a filter finds by what they have in common; `nil` stands for no value.
   ///
-  /// Valid only if the catalog is searchable.
-  ///
   /// - Parameter damaged: as in `AssetQuestion`.
-  /// - Returns: `nil` for a grouping by the exact time, which only facts have.
+  /// - Returns: `nil` if SQL can't answer it, nor group by the exact time, which only facts have.
   package func groups(
     _ filter: Filter, by grouping: Grouping, damaged: Set<AssetID> = []
   ) throws(CatalogError) -> [String?: Int]? {
     let condition = AssetQuestion(filter, damaged: damaged).condition
+    return try searching(by: condition) { (_) throws(CatalogError) in
+      try groups(by: grouping, where: condition)
+    } ?? nil
+  }
+
+  private func groups(
+    by grouping: Grouping, where condition: SQLFragment
+  ) throws(CatalogError) -> [String?: Int]? {
     switch grouping {
     case .field(.time(.taken)): return nil
     case .date(_, let characters):
@@ -77,10 +83,10 @@ extension CatalogReader {
       let untagged = try counts(
         """
         SELECT NULL, count(*) FROM picture WHERE \(condition)
-          AND NOT EXISTS (SELECT 1 FROM keyword WHERE picture = picture.number) HAVING count(*) > 0
+          AND NOT EXISTS (SELECT 1 FROM keyword WHERE picture = picture.number)
         """
       ) { _ in nil }
-      return tagged.merging(untagged) { $1 }
+      return tagged.merging(untagged.filter { $0.value > 0 }) { $1 }
     }
   }
 

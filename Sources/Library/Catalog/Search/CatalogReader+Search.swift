@@ -2,55 +2,58 @@ package import PipelineModel
 package import Query
 
 extension CatalogReader {
-  /// Whether each asset has a row for searches.
+  /// Runs a body if searches can be answered in SQL; otherwise returns `nil`.
   ///
-  /// Not until a run has updated a catalog from an older version.
-  package var isSearchable: Bool {
-    get throws(CatalogError) {
-      try read { (connection) throws(CatalogError) in
-        try PictureProgress.read(connection) == .complete
+  /// They can't until a run has prepared a catalog from an older version, or one whose stages changed;
+  /// and SQLite does not take every condition.
+  func searching<Value>(
+    by condition: SQLFragment, _ body: (Connection) throws(CatalogError) -> Value
+  ) throws(CatalogError) -> Value? {
+    try read { (connection) throws(CatalogError) in
+      guard !condition.isTooComplex, try PictureProgress.read(connection) == .complete else {
+        return nil
       }
+      return try body(connection)
     }
   }
 
-  /// Returns the keys of the assets that a question finds, in its order.
-  ///
-  /// Valid only if the catalog is searchable.
-  package func find(_ question: AssetQuestion) throws(CatalogError) -> [AssetID] {
-    try read { (connection) throws(CatalogError) in
+  /// Returns the keys of the assets that a question finds, in its order; `nil` if SQL can't answer it.
+  package func find(_ question: AssetQuestion) throws(CatalogError) -> [AssetID]? {
+    try searching(by: question.condition) { (connection) throws(CatalogError) in
       var found: [AssetID] = []
       for statement in question.statements {
         let room = question.limit.map { $0 - found.count } ?? -1
         if room == 0 { break }
         let limited: SQLFragment = "\(statement) LIMIT \(room)"
-        found += try connection.rows(of: limited) { (row) throws(CatalogError) in try row.assetID(0)
+        found += try connection.rows(of: limited) { (row) throws(CatalogError) in
+          try row.assetID(0)
         }
       }
       return found
     }
   }
 
-  /// Returns the number of assets that a filter finds.
-  ///
-  /// Valid only if the catalog is searchable.
+  /// Returns the number of assets that a filter finds; `nil` if SQL can't answer it.
   ///
   /// - Parameter damaged: as in `AssetQuestion`.
   package func count(
     _ filter: Filter, damaged: Set<AssetID> = []
-  ) throws(CatalogError) -> Int {
+  ) throws(CatalogError) -> Int? {
     let condition = AssetQuestion(filter, damaged: damaged).condition
-    return try read { (connection) throws(CatalogError) in
+    return try searching(by: condition) { (connection) throws(CatalogError) in
       try connection.rows(of: "SELECT count(*) FROM picture WHERE \(condition)") { $0.int(0) }[0]
     }
   }
 
-  /// Returns the statements of a question, with how SQLite finds their rows.
+  /// Returns the statements of a question, with how SQLite finds their rows; `nil` if SQL can't
+  /// answer it.
   package func explain(
     _ question: AssetQuestion
-  ) throws(CatalogError) -> [ExplainedStatement] {
-    try read { (connection) throws(CatalogError) in
+  ) throws(CatalogError) -> [ExplainedStatement]? {
+    try searching(by: question.condition) { (connection) throws(CatalogError) in
       var explained: [ExplainedStatement] = []
       for statement in question.statements {
+        let statement: SQLFragment = "\(statement) LIMIT \(question.limit ?? -1)"
         let plan = try connection.rows(of: "EXPLAIN QUERY PLAN \(statement)") { $0.text(3) }
         explained.append(
           ExplainedStatement(

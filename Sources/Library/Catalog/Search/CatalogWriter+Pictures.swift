@@ -27,15 +27,36 @@ struct PictureProgress: Equatable {
   }
 }
 
+/// A stage whose facts are in the rows.
+struct DescribingStage: Equatable {
+  var id: Int64
+  var plugin: String
+}
+
+extension Catalog {
+  /// The number of assets whose rows for searches the next `configure` makes.
+  package var assetsToPrepare: Int {
+    get throws(CatalogError) {
+      try read { (connection) throws(CatalogError) in
+        guard let last = try PictureProgress.read(connection).lastAsset else { return 0 }
+        return try connection.first(
+          "SELECT count(*) FROM asset WHERE id > ?", CatalogWriter.blob(last)
+        ) { $0.int(0) } ?? 0
+      }
+    }
+  }
+}
+
 /// Keeping the rows that searches read.
 extension CatalogWriter {
   /// Mark assets whose rows no longer follow from their facts. Temporary triggers, so that no
   /// statement can forget it; this is the only connection that writes.
   static let pictureTriggers = """
-    CREATE TEMP TRIGGER picture_facts AFTER UPDATE OF facts ON main.ledger
-      WHEN EXISTS (SELECT 1 FROM stage WHERE fingerprint = NEW.fingerprint AND \(describes)) BEGIN
-        INSERT OR IGNORE INTO outdated SELECT asset FROM job WHERE ledger = NEW.id;
-        INSERT OR IGNORE INTO outdated SELECT asset FROM job WHERE previous_ledger = NEW.id;
+    CREATE TEMP TRIGGER picture_facts AFTER UPDATE OF facts ON main.ledger BEGIN
+        INSERT OR IGNORE INTO outdated SELECT job.asset FROM job JOIN stage ON stage.id = job.stage
+          WHERE job.ledger = NEW.id AND \(describes);
+        INSERT OR IGNORE INTO outdated SELECT job.asset FROM job JOIN stage ON stage.id = job.stage
+          WHERE job.previous_ledger = NEW.id AND \(describes);
       END;
     CREATE TEMP TRIGGER picture_job AFTER UPDATE OF ledger, previous_ledger ON main.job
       WHEN EXISTS (SELECT 1 FROM stage WHERE id = NEW.stage AND \(describes)) BEGIN
@@ -49,11 +70,11 @@ extension CatalogWriter {
   private static let describes =
     "active = 1 AND plugin IN (\(PictureRow.plugins.sorted().map { "'\($0)'" }.joined(separator: ", ")))"
 
-  /// The IDs and plugins of the stages whose facts are in the rows, in order.
-  func describingStages() throws(CatalogError) -> [String] {
+  /// The stages whose facts are in the rows, in order.
+  func describingStages() throws(CatalogError) -> [DescribingStage] {
     try connection.all(
-      "SELECT id || ' ' || plugin FROM stage WHERE \(Self.describes) ORDER BY position"
-    ) { $0.text(0) }
+      "SELECT id, plugin FROM stage WHERE \(Self.describes) ORDER BY position"
+    ) { DescribingStage(id: $0.int64(0), plugin: $0.text(1)) }
   }
 
   /// Adds the row of a new asset without facts.

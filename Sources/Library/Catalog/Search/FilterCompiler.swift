@@ -199,12 +199,14 @@ struct FilterCompiler {
   }
 
   /// The assets with a job in one of some states: few, but for a first run.
+  ///
+  /// By way of all fingerprints: while a change of stages is under way, jobs have rows of former ones.
   private static func assets(withJobs states: String) -> String {
     """
-    (SELECT job.asset FROM stage CROSS JOIN ledger INDEXED BY ledger_claim
-        ON ledger.fingerprint = stage.fingerprint AND ledger.state IN (\(states))
-      CROSS JOIN job ON job.ledger = ledger.id AND job.stage = stage.id
-      WHERE stage.active = 1)
+    (SELECT job.asset FROM fingerprint CROSS JOIN ledger INDEXED BY ledger_claim
+        ON ledger.fingerprint = fingerprint.id AND ledger.state IN (\(states))
+      CROSS JOIN job ON job.ledger = ledger.id
+      CROSS JOIN stage ON stage.id = job.stage AND stage.active = 1)
     """
   }
 

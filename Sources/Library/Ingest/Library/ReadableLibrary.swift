@@ -5,24 +5,31 @@ import Hashing
 import Manifest
 import Originals
 package import PipelineModel
+package import Query
 
 /// A library opened for reading: without a lock, and nothing is written.
 package struct ReadableLibrary: Sendable {
   package let library: LibraryFolder
   package let catalog: CatalogReader
+  /// Whether the catalog is read without locks, because its folder can't be written: it must not
+  /// change then.
+  package let isImmutable: Bool
 
   /// - Throws: `IngestError` of code `notALibrary` if there is none or it is still empty, or a
   ///   `CatalogError`.
   package init(_ layout: LibraryLayout) throws {
     library = try LibraryFolder.open(layout)
     try CatalogFolder(of: library).check()
-    catalog = try Self.openCatalog(of: library)
+    isImmutable = Self.mustBeImmutable(library)
+    catalog = try Self.openCatalog(of: library, immutable: isImmutable)
   }
 
   /// Opens the catalog; a library without imports has none.
-  private static func openCatalog(of library: LibraryFolder) throws -> CatalogReader {
+  private static func openCatalog(
+    of library: LibraryFolder, immutable: Bool
+  ) throws -> CatalogReader {
     do throws(CatalogError) {
-      return try CatalogReader.open(at: library.layout.catalog, immutable: mustBeImmutable(library))
+      return try CatalogReader.open(at: library.layout.catalog, immutable: immutable)
     } catch {
       guard error.code == .missing,
         try Manifest(folder: library.layout.manifest).lastSequence == 0
@@ -46,8 +53,10 @@ package struct ReadableLibrary: Sendable {
     try DamageList.read(in: library).present(in: library, catalog)
   }
 
-  /// The assets that `verify` found damaged, for searches.
-  package func damagedAssets() throws -> Set<AssetID> { Set(try damage().keys) }
+  /// The assets that `verify` found damaged, if a filter asks for them: that looks at their files.
+  package func damagedAssets(for filter: Filter) throws -> Set<AssetID> {
+    filter.asksForDamage ? Set(try damage().keys) : []
+  }
 
   /// Calls `body` with an original's bytes in chunks.
   ///

@@ -2,6 +2,7 @@ package import Catalog
 package import Files
 package import Ingest
 package import PipelineModel
+package import Query
 
 /// A configured library opened for reading: without a lock, and nothing is written.
 package struct ReadingSession {
@@ -28,8 +29,10 @@ package struct ReadingSession {
   /// What `verify` found missing or damaged, and nothing changed since.
   package func damage() throws -> [AssetID: [DamageList.Entry]] { try readable.damage() }
 
-  /// The assets that `verify` found damaged, for searches.
-  package func damagedAssets() throws -> Set<AssetID> { try readable.damagedAssets() }
+  /// The assets that `verify` found damaged, if a filter asks for them.
+  package func damagedAssets(for filter: Filter) throws -> Set<AssetID> {
+    try readable.damagedAssets(for: filter)
+  }
 
   /// Calls `body` with an original's bytes in chunks.
   ///

@@ -24,6 +24,7 @@ struct WorkingSession {
     library = try IngestLibrary(
       locked.library.found, lock: locked.lock, reserve: setup.reserve(), report: report
     ) { signals.isStopRequested }
+    try Self.tellPreparation(of: library.catalog, report.output)
     engine = try Engine(
       plan, ledger: library.catalog, originals: library.originals,
       library: library.folder,
@@ -39,6 +40,15 @@ struct WorkingSession {
         "Workers have no control groups, so only periodic checks limit their memory: "
           + fault.message)
     }
+  }
+
+  /// Says that a catalog from an older version is prepared for searches, if that takes seconds.
+  private static func tellPreparation(
+    of catalog: Catalog, _ output: any SessionOutput
+  ) throws(CatalogError) {
+    let assets = try catalog.assetsToPrepare
+    guard assets > 20_000 else { return }
+    output.waiting("Preparing \(assets) assets for searches; an interruption does no harm.")
   }
 
   /// Warns about limits that can't be enforced, once per library and again for each new one. It

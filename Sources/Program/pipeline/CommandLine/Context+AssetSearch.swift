@@ -54,26 +54,32 @@ extension Context {
 
   /// Prints what a search means, the SQL that answers it, and what that reads.
   func explain(_ search: AssetSearch) throws -> ExitCode {
+    guard arguments.path(.groupBy) == nil else {
+      throw UsageError("--explain is for lists, not for --group-by.", verb: arguments.verb)
+    }
     let session = try ReadingSession(self.search)
-    let statements = try search.explain(in: session.catalog, damaged: session.damagedAssets())
+    let isEverything = search.isEverything
+    let statements =
+      isEverything
+      ? nil
+      : try search.explain(in: session.catalog, damaged: session.damagedAssets(for: search.filter))
     if console.isJSON {
       console.event(
         "explanation",
         [
           "filter": .array(search.filter.outline.map { .string($0) }),
-          "statements": .array(
-            statements.map {
-              [
-                "sql": .string($0.sql), "values": .array($0.values.map { .string($0) }),
-                "plan": .array($0.plan.map { .string($0) }),
-              ]
-            }),
+          "statements": statements.map { .array($0.map(Self.json)) } ?? .null,
         ])
       return .success
     }
     for line in search.filter.outline { console.result(line.printable) }
-    if statements.isEmpty {
-      console.result("The facts of all assets are read, until the next run updates the catalog.")
+    guard let statements else {
+      console.result(
+        isEverything
+          ? "All assets are read in the order of import."
+          : "The facts of all assets are read: the next run prepares them for searches, or the query "
+            + "is too long for SQL.")
+      return .success
     }
     for statement in statements {
       console.result("")
@@ -84,6 +90,13 @@ extension Context {
       for step in statement.plan { console.result("  \(step)") }
     }
     return .success
+  }
+
+  private static func json(_ statement: ExplainedStatement) -> JSONValue {
+    [
+      "sql": .string(statement.sql), "values": .array(statement.values.map { .string($0) }),
+      "plan": .array(statement.plan.map { .string($0) }),
+    ]
   }
 
   /// The queries that have names, without waiting for anybody.

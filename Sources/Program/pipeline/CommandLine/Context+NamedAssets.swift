@@ -45,7 +45,9 @@ extension Context {
     return .found(
       try reading { session in
         var ids: [AssetID] = []
-        try search.run(in: session.catalog, damaged: session.damagedAssets(), need: .keys) {
+        try search.run(
+          in: session.catalog, damaged: session.damagedAssets(for: search.filter), need: .keys
+        ) {
           id, _ in
           ids.append(id)
         }

@@ -25,7 +25,8 @@ enum CountVerb: Verb {
     if search.isEverything {
       count = try session.catalog.assetCount()
     } else {
-      count = try search.count(in: session.catalog, damaged: session.damagedAssets())
+      count = try search.count(
+        in: session.catalog, damaged: session.damagedAssets(for: search.filter))
       context.explain(found: count, by: search, in: session)
     }
     if context.console.isJSON {
@@ -42,7 +43,8 @@ enum CountVerb: Verb {
   ) throws -> ExitCode {
     let session = try ReadingSession(context.search)
     let groups = grouping.sorted(
-      try search.groups(by: grouping, in: session.catalog, damaged: session.damagedAssets()))
+      try search.groups(
+        by: grouping, in: session.catalog, damaged: session.damagedAssets(for: search.filter)))
     for (key, count) in groups {
       try context.console.expectReader()
       if context.console.isJSON {

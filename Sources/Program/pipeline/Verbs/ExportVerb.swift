@@ -63,7 +63,7 @@ enum ExportVerb: Verb {
     let progress = StepProgress(console)
     do {
       try search.run(
-        in: session.catalog, damaged: session.damagedAssets(),
+        in: session.catalog, damaged: session.damagedAssets(for: search.filter),
         need: options.layout.asksForMetadata ? .metadata : .values
       ) { id, values in
         if SignalHandler.shared.isStopRequested { throw Stopped() }

@@ -1,0 +1,2 @@
+// `AssetID` and `JSONValue` are part of what this product gives.
+@_exported public import PipelineModel
