@@ -36,6 +36,14 @@ struct FilterEvaluationTests {
     return values
   }
 
+  @Test("The folder of a path is what stands before its last slash, whatever comes behind that")
+  func folders() {
+    #expect(Grouping.folder(of: "sub/\u{301}lead.txt") == "sub")
+    #expect(Grouping.folder(of: "a/\u{301}b/c") == "a/\u{301}b")
+    #expect(Grouping.folder(of: "a//b") == "a" && Grouping.folder(of: "b") == nil)
+    #expect(Grouping.folder(of: "/b") == nil && Grouping.folder(of: "") == nil)
+  }
+
   @Test(
     "A query finds what it says",
     arguments: [

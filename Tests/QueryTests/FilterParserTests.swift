@@ -32,6 +32,25 @@ struct FilterParserTests {
     #expect(try Filter(words: ["tag:a", "(tag:b or", "tag:c)"]) == .all([a, .any([b, c])]))
   }
 
+  @Test("A combining mark behind a part of the syntax leaves that as it is")
+  func combiningMarks() throws {
+    let mark = "\u{301}"
+    #expect(try filter("name=\"\(mark)a\"") == .text(.name, .equals("\(mark)a")))
+    #expect(try filter("name=\(mark)a") == .text(.name, .equals("\(mark)a")))
+    #expect(try filter("tag:e\(mark)") == tag("e") && filter("tag:\u{e9}") == tag("e"))
+  }
+
+  @Test("A range that ends before it begins is refused, also where the ends meet")
+  func reversedRanges() throws {
+    for query in ["taken:2025..2024", "taken:2024-05..2024-04", "iso:2..1"] {
+      let error = #expect(throws: QueryError.self) { _ = try filter(query) }
+      #expect(error?.message.contains("ends before it begins") == true, "\(query)")
+    }
+    for query in ["taken:2024..2024", "taken:2024..2025", "imported:7d..7d"] {
+      _ = try filter(query)
+    }
+  }
+
   @Test("A text is contained, whole, a pattern, one of several, missing or there")
   func texts() throws {
     #expect(try filter("camera:Fuji") == .text(.camera, .contains("fuji")))

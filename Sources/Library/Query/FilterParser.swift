@@ -47,7 +47,7 @@ enum QueryToken: Equatable, Sendable {
       if let word { tokens.append(token(word)) }
       (word, brackets) = (nil, 0)
     }
-    var rest = Substring(query)
+    var rest = characters(of: query)[...]
     while let character = rest.popFirst() {
       switch character {
       case "\\" where isQuoting && (rest.first == "\"" || rest.first == "\\"):
@@ -85,6 +85,18 @@ enum QueryToken: Equatable, Sendable {
     }
     end()
     return tokens
+  }
+
+  /// The characters of a query, those of the syntax by themselves: Swift takes a quote and a combining
+  /// mark behind it for one character.
+  private static func characters(of query: String) -> [Character] {
+    query.flatMap { character -> [Character] in
+      guard character.unicodeScalars.count > 1, let first = character.unicodeScalars.first,
+        first.isASCII, first != "\r"
+      else { return [character] }
+      let rest = String(String.UnicodeScalarView(character.unicodeScalars.dropFirst()))
+      return [Character(first)] + rest.map { $0 }
+    }
   }
 
   private static func token(_ word: [QueryCharacter]) -> QueryToken {

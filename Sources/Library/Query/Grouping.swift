@@ -41,14 +41,21 @@ package enum Grouping: Hashable, Sendable {
     case .date(_, let characters):
       return [asset.text(of: .time(.taken)).map { String($0.prefix(characters)) }]
     case .folder:
-      let parts = asset.texts[.path]?.first?.split(separator: "/").dropLast() ?? []
-      return [parts.isEmpty ? nil : parts.joined(separator: "/")]
+      return [asset.texts[.path]?.first.flatMap { Self.folder(of: $0) }]
     case .field(.text(let field)):
       let values = asset.texts[field] ?? []
       return values.isEmpty ? [nil] : values
     case .field(let field):
       return [asset.text(of: field)]
     }
+  }
+
+  /// The folder in a path, without empty parts; `nil` if there is none.
+  package static func folder(of path: String) -> String? {
+    // By bytes: a slash and a combining mark behind it are one character.
+    let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+      .dropLast().filter { !$0.isEmpty }
+    return parts.isEmpty ? nil : parts.map { String(Substring($0)) }.joined(separator: "/")
   }
 
   /// Sorts groups: numbers by size, texts without case and accents, those without a value last.

@@ -248,7 +248,11 @@ struct QueryTerm {
       var range = TimeRange()
       if !ends.lower.isEmpty { range.lower = try span(ends.lower).start }
       if !ends.upper.isEmpty { range.upper = try span(ends.upper).end }
-      if let lower = range.lower, let upper = range.upper, upper < lower { throw reversed }
+      // The end of 2024 is where 2025 begins.
+      if let lower = range.lower, let upper = range.upper, upper <= lower, ends.lower != ends.upper
+      {
+        throw reversed
+      }
       return range
     }
     let (start, end) = try span(value)

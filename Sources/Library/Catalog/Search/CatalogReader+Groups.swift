@@ -28,10 +28,7 @@ extension CatalogReader {
     case .folder:
       // What is left without the characters behind the last slash.
       let folder = "rtrim(picture.path, replace(picture.path, '/', ''))"
-      return try groups(by: folder, where: condition) { row in
-        let parts = row.text(0).split(separator: "/")
-        return parts.isEmpty ? nil : parts.joined(separator: "/")
-      }
+      return try groups(by: folder, where: condition) { Grouping.folder(of: $0.text(0)) }
     case .field(.text(.tag)): return try tagGroups(where: condition)
     case .field(.text(.source)), .field(.text(.type)), .field(.text(.camera)), .field(.text(.lens)):
       return try termGroups(by: "picture.\(grouping.name)", where: condition)
