@@ -36,6 +36,15 @@ struct FilterEvaluationTests {
     return values
   }
 
+  @Test("Words are runs of letters and digits, in ASCII and beyond")
+  func words() {
+    for (text, words) in [
+      ("img_0001.jpg", ["img", "0001", "jpg"]), ("", []), ("--", []), ("a", ["a"]),
+      (" a  b\r\n2 ", ["a", "b", "2"]), ("AZ~{@[`/:az09", ["AZ", "az09"]),
+      ("\u{e9}t\u{e9}-2 \u{65e5}\u{672c}", ["\u{e9}t\u{e9}", "2", "\u{65e5}\u{672c}"]),
+    ] { #expect(TextFolding.words(text).map { String($0) } == words, "\(text)") }
+  }
+
   @Test("The folder of a path is what stands before its last slash, whatever comes behind that")
   func folders() {
     #expect(Grouping.folder(of: "sub/\u{301}lead.txt") == "sub")

@@ -24,7 +24,18 @@ package enum TextFolding {
 
   /// The words of a folded text: runs of letters and digits.
   package static func words(_ folded: String) -> [Substring] {
-    folded.split { !$0.isLetter && !$0.isNumber }
+    // By bytes where that is the same, which takes a fraction of the time.
+    guard folded.utf8.allSatisfy({ $0 < 0x80 }) else {
+      return folded.split { !$0.isLetter && !$0.isNumber }
+    }
+    return folded.utf8.split { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"):
+        false
+      default: true
+      }
+    }.map { Substring($0) }
   }
 
   private static func map(_ text: String, _ options: UInt32) -> String {
