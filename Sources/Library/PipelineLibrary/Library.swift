@@ -316,7 +316,7 @@ extension ReadableLibrary {
 
   /// The assets with these keys; those that are gone are left out.
   fileprivate func assets(_ keys: [AssetID]) throws -> [Asset] {
-    try keys.compactMap { id in try catalog.assetValues(id).map { Asset(id, $0) } }
+    try catalog.assetValues(of: keys, withMetadata: true).map { Asset($0.id, $0.values) }
   }
 
   fileprivate func record(_ id: AssetID) throws -> AssetRecord {

@@ -25,9 +25,6 @@ extension CatalogReader {
     }
   }
 
-  /// A page with the most metadata that assets may have takes 32 MiB.
-  private static let valuesPageSize = 128
-
   /// Returns the number of assets, those in the trash included.
   package func assetCount() throws(CatalogError) -> Int {
     try read { (connection) throws(CatalogError) in
@@ -36,18 +33,31 @@ extension CatalogReader {
   }
 
   /// The values of an asset; `nil` if there is none with this key.
+  package func assetValues(_ id: AssetID) throws(CatalogError) -> AssetValues? {
+    try assetValues(of: [id], withMetadata: true).first?.values
+  }
+
+  /// The values of some assets, in their order; those that are gone are left out.
   ///
   /// - Parameter withMetadata: whether to read those from metadata, which are large.
   package func assetValues(
-    _ id: AssetID, withMetadata: Bool = true
-  ) throws(CatalogError) -> AssetValues? {
+    of ids: some Sequence<AssetID>, withMetadata: Bool
+  ) throws(CatalogError) -> [(id: AssetID, values: AssetValues)] {
     let query = AssetQuery.values(withMetadata: withMetadata) + " AND asset.id = ?"
     return try read { (connection) throws(CatalogError) in
-      try connection.first(query, id) {
-        (row) throws(CatalogError) in try row.assetValues()
+      var found: [(id: AssetID, values: AssetValues)] = []
+      for id in ids {
+        let values = try connection.first(query, id) { (row) throws(CatalogError) in
+          try row.assetValues()
+        }
+        if let values { found.append((id, values)) }
       }
+      return found
     }
   }
+
+  /// A page with the most metadata that assets may have takes 32 MiB.
+  package static let valuesPageSize = 128
 }
 
 extension Statement {

@@ -58,15 +58,16 @@ package struct AssetSearch: Sendable {
     } else {
       found = try sorted(in: catalog, damaged, withMetadata: asksForMetadata)
     }
-    for id in found {
-      if need == .keys {
-        try body(id, nil)
-        continue
+    if need == .keys {
+      for id in found { try body(id, nil) }
+      return
+    }
+    let pageSize = CatalogReader.valuesPageSize
+    for start in stride(from: 0, to: found.count, by: pageSize) {
+      let page = found[start..<min(start + pageSize, found.count)]
+      for (id, values) in try catalog.assetValues(of: page, withMetadata: need == .metadata) {
+        try body(id, values.damaged(damaged.contains(id)))
       }
-      // One that was removed meanwhile is left out.
-      let values = try catalog.assetValues(id, withMetadata: need == .metadata)
-      guard let values else { continue }
-      try body(id, values.damaged(damaged.contains(id)))
     }
   }
 
