@@ -11,6 +11,15 @@ struct SearchTests {
   /// Another one in each run; failures print it.
   private static let seed = UInt64.random(in: 1..<1_000_000)
 
+  /// Calls a body with a library of 200 assets, and their values as facts have them.
+  private static func described(
+    _ body: (CatalogReader, [(id: AssetID, values: AssetValues)], inout SeededRandom) throws -> Void
+  ) throws {
+    var random = SeededRandom(seed: seed)
+    let described = try DescribedLibrary(200, using: &random)
+    try described.library.read { reader in try body(reader, try values(reader), &random) }
+  }
+
   /// All assets with their values, as facts have them.
   private static func values(_ reader: CatalogReader) throws -> [(id: AssetID, values: AssetValues)]
   {
@@ -21,10 +30,7 @@ struct SearchTests {
 
   @Test("10,000 random filters find in SQL what they find in Swift")
   func filters() throws {
-    var random = SeededRandom(seed: Self.seed)
-    let described = try DescribedLibrary(200, using: &random)
-    try described.library.read { reader in
-      let all = try Self.values(reader)
+    try Self.described { reader, all, random in
       #expect(all.count == 200)
       var filters = RandomFilter(random: random)
       var (found, differences) = (0, 0)
@@ -49,10 +55,7 @@ struct SearchTests {
 
   @Test("Random orders sort in SQL as in Swift, and each page begins after the one before")
   func orders() throws {
-    var random = SeededRandom(seed: Self.seed)
-    let described = try DescribedLibrary(200, using: &random)
-    try described.library.read { reader in
-      let all = try Self.values(reader)
+    try Self.described { reader, all, random in
       for round in 0..<300 {
         let fields = (0..<Int.random(in: 1...3, using: &random)).map { _ in
           Field.all.randomElement(using: &random) ?? .time(.taken)
@@ -101,10 +104,7 @@ struct SearchTests {
 
   @Test("Random groups are counted in SQL as in Swift")
   func groups() throws {
-    var random = SeededRandom(seed: Self.seed)
-    let described = try DescribedLibrary(200, using: &random)
-    try described.library.read { reader in
-      let all = try Self.values(reader)
+    try Self.described { reader, all, random in
       var filters = RandomFilter(random: random)
       for name in Grouping.names {
         let grouping = try #require(Grouping(name))

@@ -100,9 +100,9 @@ public final class Library: Sendable {
 
     var grouping: Grouping {
       switch self {
-      case .day: .date(name: "day", characters: 10)
-      case .month: .date(name: "month", characters: 7)
-      case .year: .date(name: "year", characters: 4)
+      case .day: .day
+      case .month: .month
+      case .year: .year
       case .folder: .folder
       case .source: .field(.text(.source))
       case .type: .field(.text(.type))

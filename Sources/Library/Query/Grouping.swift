@@ -6,13 +6,17 @@ package enum Grouping: Hashable, Sendable {
   case folder
   case field(Field)
 
-  private static let dates = [("day", 10), ("month", 7), ("year", 4)]
+  package static let day = Grouping.date(name: "day", characters: 10)
+  package static let month = Grouping.date(name: "month", characters: 7)
+  package static let year = Grouping.date(name: "year", characters: 4)
 
-  package static let names = dates.map(\.0) + ["folder"] + Field.all.map(\.name)
+  private static let dates = [day, month, year]
+
+  package static let names = dates.map(\.name) + ["folder"] + Field.all.map(\.name)
 
   package init?(_ name: String) {
-    if let date = Self.dates.first(where: { $0.0 == name }) {
-      self = .date(name: date.0, characters: date.1)
+    if let date = Self.dates.first(where: { $0.name == name }) {
+      self = date
     } else if name == "folder" {
       self = .folder
     } else if let field = Field.named(name) {

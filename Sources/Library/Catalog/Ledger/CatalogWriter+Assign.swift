@@ -120,11 +120,7 @@ extension CatalogWriter {
       ON CONFLICT DO NOTHING
       """, stage.id, stage.fingerprint, stage.isAssetScoped, first, last)
     if PictureRow.plugins.contains(stage.plugin) {
-      try connection.execute(
-        """
-        INSERT INTO temp.outdated (asset) SELECT id FROM asset WHERE id > ? AND id <= ?
-        ON CONFLICT DO NOTHING
-        """, first, last)
+      try outdatePictures(after: first, through: last)
     }
   }
 

@@ -34,8 +34,8 @@ package struct AssetSearch: Sendable {
 
   /// Calls a body for each asset found.
   ///
-  /// It holds the keys of all assets found in memory. A catalog that an older version made, until a
-  /// run updates it, is read as a whole.
+  /// It holds the keys of all assets found in memory. What SQL can't answer, because a run has still
+  /// to prepare the catalog or the filter is too long, is answered from the facts of all assets.
   ///
   /// - Parameters:
   ///   - damaged: assets that `verify` found damaged.
@@ -106,7 +106,7 @@ package struct AssetSearch: Sendable {
   }
 
   /// What the catalog is asked.
-  package func question(
+  private func question(
     in catalog: CatalogReader, damaged: Set<AssetID>
   ) throws -> AssetQuestion {
     AssetQuestion(

@@ -96,10 +96,18 @@ extension CatalogWriter {
       "INSERT INTO temp.outdated (asset) VALUES (?) ON CONFLICT DO NOTHING", asset)
   }
 
+  /// Marks a range of assets.
+  func outdatePictures(after first: SQLValue, through last: SQLValue) throws(CatalogError) {
+    try connection.execute(
+      """
+      INSERT INTO temp.outdated (asset) SELECT id FROM asset WHERE id > ? AND id <= ?
+      ON CONFLICT DO NOTHING
+      """, first, last)
+  }
+
   /// Writes the rows of the marked assets anew and clears the marks.
   func updateOutdatedPictures() throws(CatalogError) {
-    // A page with the most metadata that assets may have takes 32 MiB.
-    let limit = 128
+    let limit = CatalogReader.valuesPageSize
     while true {
       let page = try connection.all("SELECT asset FROM temp.outdated LIMIT \(limit)") {
         (row) throws(CatalogError) in try row.assetID(0)
@@ -136,11 +144,7 @@ extension CatalogWriter {
     guard let last = progress.lastAsset else { return false }
     progress.lastAsset = try lastKey("asset", "id", after: last)
     if let end = progress.lastAsset {
-      try connection.execute(
-        """
-        INSERT INTO temp.outdated (asset) SELECT id FROM asset WHERE id > ? AND id <= ?
-        ON CONFLICT DO NOTHING
-        """, Self.blob(last), Self.blob(end))
+      try outdatePictures(after: Self.blob(last), through: Self.blob(end))
     }
     try connection.execute(Setting.write, Setting.pictures, progress.text)
     return progress != .complete
