@@ -228,6 +228,8 @@ struct ImpliedSightingTests {
         DROP VIEW failures;
         DROP VIEW jobs;
         ALTER TABLE stage DROP COLUMN held;
+        DROP TABLE annotation;
+        DROP TABLE album;
         DROP TABLE keyword;
         DROP TABLE picture;
         DROP TABLE term;

@@ -38,6 +38,9 @@ struct PredicateTests {
           "dc:subject": .array(texts.prefix(number % 5).compactMap { $0.map { .string($0) } }),
         ],
       ])
+      if number % 4 == 1 {
+        values.add([Annotation(.album, "Caf\u{e9}"), Annotation(.album, "Fuji")])
+      }
       // Sixteen bytes by construction.
       // swift-format-ignore: NeverForceUnwrap
       return (Asset(id!, values), values)
@@ -69,6 +72,8 @@ struct PredicateTests {
       #Predicate { $0.camera?.localizedStandardContains("fuji") ?? false },
       #Predicate { ($0.camera ?? "Fuji").contains("uj") },
       #Predicate { $0.tags.contains("Fuji") }, #Predicate { $0.tags.isEmpty },
+      #Predicate { $0.albums.contains("Cafe\u{301}") && !$0.tags.isEmpty },
+      #Predicate { $0.albums.contains { $0.localizedStandardContains("FUJ") } },
       #Predicate { $0.tags.contains { $0 == "Fuji" || $0.localizedStandardContains("cafe") } },
       #Predicate { some.contains($0.name) }, #Predicate { range.contains($0.aperture ?? 9) },
       #Predicate { (0...3).contains($0.rating ?? 3) },

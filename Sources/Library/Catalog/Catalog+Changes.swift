@@ -14,6 +14,8 @@ package enum CatalogChange: Hashable, Sendable {
   /// An asset was put into the trash; one already there keeps its time.
   case trashed(AssetID, at: Timestamp)
   case restored(AssetID)
+  /// A user said something about an asset.
+  case annotated(AssetID, Annotation)
   /// An asset was deleted for good: deletes its row and, with the last asset that has
   /// the bytes, their records. Its paths stay settled.
   ///
@@ -111,6 +113,7 @@ extension CatalogWriter {
           "UPDATE asset SET trashed_at = ? WHERE id = ? AND trashed_at IS NULL", time, asset)
       case .restored(let asset):
         try connection.execute("UPDATE asset SET trashed_at = NULL WHERE id = ?", asset)
+      case .annotated(let asset, let annotation): try record(annotation, of: asset)
       case .purged(let asset, let sequence):
         try keepImplied(by: asset)
         try explainPaths(ofPurged: asset)

@@ -17,6 +17,8 @@ package enum ManifestFact: Hashable, Sendable {
   /// An asset was deleted permanently; its bytes stay until nothing refers to them and garbage is
   /// collected.
   case purged(asset: AssetID, digest: Digest)
+  /// A user said something about an asset.
+  case annotated(asset: AssetID, Annotation)
   /// An asset's bytes are about to be returned to where they came from.
   case returning(Return)
   /// An asset's bytes are back where they came from, and the asset is gone.
@@ -130,7 +132,9 @@ package enum ManifestFact: Hashable, Sendable {
     case .stored(let stored): stored.intent.taking
     case .duplicate(let duplicate): duplicate.intent.taking
     case .abandoned(let taking, _): taking
-    case .trashed(let asset), .restored(let asset), .purged(let asset, _): asset
+    case .trashed(let asset), .restored(let asset), .purged(let asset, _),
+      .annotated(let asset, _):
+      asset
     case .returning(let back), .returned(let back): back.place.taking
     }
   }

@@ -23,7 +23,8 @@ extension ManifestLine {
 
   private enum Key: String, CaseIterable {
     case action, asset, batch, changed, digest, fact, inode, modified, moves, path, pathBase64
-    case permissions, reason, run, seq, size, source, sourceBase64, supersedes, taking, time
+    case permissions, property, reason, run, seq, size, source, sourceBase64, supersedes, taking
+    case text, time
   }
 
   /// A switch over strings compares a key with half of them.
@@ -50,6 +51,7 @@ extension ManifestLine {
           case .path: value.set(&path)
           case .pathBase64: value.set(&pathBase64)
           case .permissions: value.set(&permissions)
+          case .property: value.set(&property)
           case .reason: value.set(&reason)
           case .run: value.set(&run)
           case .seq: value.set(&seq)
@@ -58,6 +60,7 @@ extension ManifestLine {
           case .sourceBase64: value.set(&sourceBase64)
           case .supersedes: value.set(&supersedes)
           case .taking: value.set(&taking)
+          case .text: value.set(&text)
           case .time: value.set(&time)
           // A member that a later version added.
           case nil: true

@@ -30,6 +30,8 @@ struct ManifestLine {
   var supersedes: AssetID?
   var action: String?
   var reason: String?
+  var property: String?
+  var text: String?
 }
 
 extension ManifestLine {
@@ -66,6 +68,12 @@ extension ManifestLine {
       fact = "purged"
       asset = id
       digest = bytes
+    case .annotated(let id, let annotation):
+      fact = "annotated"
+      asset = id
+      action = annotation.applies ? Self.adds : Self.removes
+      property = annotation.property.rawValue
+      text = annotation.text
     case .returning(let back):
       fact = "returning"
       set(back)
@@ -74,6 +82,9 @@ extension ManifestLine {
       set(back)
     }
   }
+
+  /// The actions of an annotation.
+  private static let (adds, removes) = ("add", "remove")
 
   private mutating func set(_ back: ManifestFact.Return) {
     set(back.place)
@@ -120,6 +131,8 @@ extension ManifestLine {
       case "restored": asset.map { .restored(asset: $0) }
       case "purged":
         if let asset, let digest { .purged(asset: asset, digest: digest) } else { nil }
+      case "annotated":
+        if let asset, let annotation { .annotated(asset: asset, annotation) } else { nil }
       case "returning": back.map { .returning($0) }
       case "returned": back.map { .returned($0) }
       default: nil
@@ -127,6 +140,13 @@ extension ManifestLine {
     return value.map {
       ManifestEntry(sequence: seq, time: Timestamp(microseconds: time), fact: $0)
     }
+  }
+
+  private var annotation: Annotation? {
+    guard let property = property.flatMap(Annotation.Property.init), let text,
+      let action, [Self.adds, Self.removes].contains(action)
+    else { return nil }
+    return Annotation(property, text, applies: action == Self.adds)
   }
 
   private var back: ManifestFact.Return? {
@@ -159,7 +179,7 @@ extension ManifestLine {
 
   /// Encodes the line with its checksum and a newline.
   func encode() -> [UInt8] {
-    var bytes = text.bytes
+    var bytes = members.bytes
     let check = SHA256.digest(of: bytes).hex.prefix(Self.checkLength)
     bytes += Self.checkPrefix
     bytes += check.utf8
@@ -169,29 +189,31 @@ extension ManifestLine {
   }
 
   /// The members in the order of their names, without the checksum.
-  private var text: JSONObjectText {
-    var text = JSONObjectText()
-    text.add("action", action)
-    text.add("asset", asset?.description)
-    text.add("batch", batch)
-    text.add("changed", changed)
-    text.add("digest", digest?.hex)
-    text.add("fact", fact)
-    text.add("inode", inode)
-    text.add("modified", modified)
-    text.add("moves", moves)
-    text.add("path", path)
-    text.add("pathBase64", pathBase64?.base64EncodedString())
-    text.add("permissions", permissions)
-    text.add("reason", reason)
-    text.add("run", run?.description)
-    text.add("seq", seq)
-    text.add("size", size)
-    text.add("source", source)
-    text.add("sourceBase64", sourceBase64?.base64EncodedString())
-    text.add("supersedes", supersedes?.description)
-    text.add("taking", taking?.description)
-    text.add("time", time)
-    return text
+  private var members: JSONObjectText {
+    var line = JSONObjectText()
+    line.add("action", action)
+    line.add("asset", asset?.description)
+    line.add("batch", batch)
+    line.add("changed", changed)
+    line.add("digest", digest?.hex)
+    line.add("fact", fact)
+    line.add("inode", inode)
+    line.add("modified", modified)
+    line.add("moves", moves)
+    line.add("path", path)
+    line.add("pathBase64", pathBase64?.base64EncodedString())
+    line.add("permissions", permissions)
+    line.add("property", property)
+    line.add("reason", reason)
+    line.add("run", run?.description)
+    line.add("seq", seq)
+    line.add("size", size)
+    line.add("source", source)
+    line.add("sourceBase64", sourceBase64?.base64EncodedString())
+    line.add("supersedes", supersedes?.description)
+    line.add("taking", taking?.description)
+    line.add("text", text)
+    line.add("time", time)
+    return line
   }
 }

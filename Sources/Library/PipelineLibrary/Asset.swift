@@ -30,8 +30,10 @@ public struct Asset: Hashable, Identifiable, Sendable {
   public let lens: String?
   public let title: String?
   public let caption: String?
-  /// The keywords in the file.
+  /// The keywords in the file, and those that users gave it.
   public let tags: [String]
+  /// The albums that it is in.
+  public let albums: [String]
   /// When it was taken, by the clock on the spot, as if that showed UTC.
   public let taken: Date?
   public let imported: Date
@@ -82,6 +84,7 @@ public struct Asset: Hashable, Identifiable, Sendable {
     title = text(.title)
     caption = text(.caption)
     tags = values.texts[.tag] ?? []
+    albums = values.texts[.album] ?? []
     taken = date(.taken)
     imported = date(.imported) ?? Date(timeIntervalSince1970: 0)
     modified = date(.modified) ?? Date(timeIntervalSince1970: 0)
@@ -114,6 +117,7 @@ public struct Asset: Hashable, Identifiable, Sendable {
     case \Asset.title: .text(.title)
     case \Asset.caption: .text(.caption)
     case \Asset.tags: .text(.tag)
+    case \Asset.albums: .text(.album)
     case \Asset.taken: .time(.taken)
     case \Asset.imported: .time(.imported)
     case \Asset.modified: .time(.modified)

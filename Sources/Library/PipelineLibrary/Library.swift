@@ -96,7 +96,7 @@ public final class Library: Sendable {
 
   /// What assets have in common.
   public enum Section: String, CaseIterable, Sendable {
-    case day, month, year, folder, source, type, kind, camera, lens, tag, rating, state
+    case day, month, year, folder, source, type, kind, camera, lens, tag, album, rating, state
 
     var grouping: Grouping {
       switch self {
@@ -110,6 +110,7 @@ public final class Library: Sendable {
       case .camera: .field(.text(.camera))
       case .lens: .field(.text(.lens))
       case .tag: .field(.text(.tag))
+      case .album: .field(.text(.album))
       case .rating: .field(.number(.rating))
       case .state: .field(.text(.state))
       }

@@ -44,11 +44,14 @@ extension PredicateExpressions.KeyPath: Translatable {
   {
     switch try translation.term(root) {
     case .asset:
-      if keyPath == \Asset.tags { return .tags }
       if let flag = Asset.flag(keyPath) { return .condition(.flag(flag)) }
-      if let field = Asset.field(keyPath) { return .field(field) }
-    case .tags where keyPath == \[String].isEmpty:
-      return .condition(.not(.known(.text(.tag))))
+      switch Asset.field(keyPath) {
+      case .text(let field)? where field.isList: return .list(field)
+      case let field?: return .field(field)
+      case nil: break
+      }
+    case .list(let field) where keyPath == \[String].isEmpty:
+      return .condition(.not(.known(.text(field))))
     default: break
     }
     throw LibraryError(
@@ -255,8 +258,8 @@ extension PredicateExpressions.SequenceContains: Translatable {
   func term(in translation: PredicateTranslation) throws(LibraryError) -> PredicateTranslation.Term
   {
     switch (try translation.term(sequence), try translation.term(element)) {
-    case (.tags, .constant(let tag as String)):
-      return .condition(.text(.tag, .equals(TextFolding.compose(tag))))
+    case (.list(let field), .constant(let value as String)):
+      return .condition(.text(field, .equals(TextFolding.compose(value))))
     case (.constant(let values), let element):
       guard let values = values as? any Sequence else { throw translation.unsupported(self) }
       var filters: [Filter] = []
@@ -273,20 +276,22 @@ extension PredicateExpressions.SequenceContains: Translatable {
 extension PredicateExpressions.SequenceContainsWhere: Translatable {
   func term(in translation: PredicateTranslation) throws(LibraryError) -> PredicateTranslation.Term
   {
-    guard case .tags = try translation.term(sequence) else { throw translation.unsupported(self) }
-    let test = try translation.with(variable.key, as: .field(.text(.tag))).filter(test)
-    guard test.isOfOneTag else { throw translation.unsupported(self) }
+    guard case .list(let field) = try translation.term(sequence) else {
+      throw translation.unsupported(self)
+    }
+    let test = try translation.with(variable.key, as: .field(.text(field))).filter(test)
+    guard test.isOfOneValue(of: field) else { throw translation.unsupported(self) }
     return .condition(test)
   }
 }
 
 extension Filter {
-  /// Whether it is met as soon as one keyword meets it: a filter has no other way to speak of the
-  /// same keyword twice.
-  fileprivate var isOfOneTag: Bool {
+  /// Whether it is met as soon as one value of a list meets it: a filter has no other way to speak of
+  /// the same value twice.
+  fileprivate func isOfOneValue(of list: TextField) -> Bool {
     switch self {
-    case .text(.tag, _): true
-    case .any(let filters): filters.allSatisfy(\.isOfOneTag)
+    case .text(list, _): true
+    case .any(let filters): filters.allSatisfy { $0.isOfOneValue(of: list) }
     default: false
     }
   }

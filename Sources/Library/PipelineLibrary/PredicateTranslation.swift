@@ -14,8 +14,8 @@ struct PredicateTranslation {
     case unwrapped(Field)
     /// A property, or a constant if it has no value.
     case defaulted(Field, Any)
-    /// The keywords.
-    case tags
+    /// A property with several values.
+    case list(TextField)
     case constant(Any)
     case null
     case condition(Filter)
@@ -119,7 +119,7 @@ extension PredicateTranslation {
     case .condition(let filter):
       guard comparison == .equal, let isTrue = value as? Bool else { throw unsupported(part) }
       return .condition(isTrue ? filter : .not(filter))
-    case .asset, .tags, .constant, .null: throw unsupported(part)
+    case .asset, .list, .constant, .null: throw unsupported(part)
     }
   }
 

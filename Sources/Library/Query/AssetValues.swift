@@ -66,6 +66,34 @@ package struct AssetValues: Sendable {
     }
   }
 
+  // MARK: From the user
+
+  /// Adds what a user says, which takes precedence over facts.
+  package mutating func add(_ annotations: [Annotation]) {
+    for annotation in annotations {
+      switch annotation.property {
+      case .tag: add(annotation, to: .tag)
+      case .album: add(annotation, to: .album)
+      case .title: texts[.title] = annotation.applies ? [annotation.text] : nil
+      case .caption: texts[.caption] = annotation.applies ? [annotation.text] : nil
+      case .rating: numbers[.rating] = annotation.applies ? Double(annotation.text) : nil
+      }
+    }
+  }
+
+  private mutating func add(_ annotation: Annotation, to list: TextField) {
+    var values = texts[list] ?? []
+    if !annotation.applies {
+      // Swift takes texts for equal that differ in how characters are composed.
+      values.removeAll { $0 == annotation.text }
+    } else if !values.contains(annotation.text) {
+      values.append(annotation.text)
+    }
+    texts[list] = values.isEmpty ? nil : values
+  }
+
+  // MARK: Facts
+
   /// Maker and model in one text; many models begin with the maker's name.
   static func camera(maker: String?, model: String?) -> String? {
     guard let maker, let model else { return maker ?? model }
@@ -158,8 +186,8 @@ extension AssetValues {
   /// The value of a field as JSON.
   package func json(of field: Field) -> JSONValue {
     switch field {
-    case .text(.tag):
-      return .array((texts[.tag] ?? []).map { .string($0) })
+    case .text(let field) where field.isList:
+      return .array((texts[field] ?? []).map { .string($0) })
     case .number(let field):
       guard let number = numbers[field] else { return .null }
       return Int(exactly: number).map { .integer($0) } ?? .number(number)

@@ -9,7 +9,7 @@ package enum Field: Hashable, Sendable {
     TextField.allCases.map { Field.text($0) } + NumberField.allCases.map { .number($0) }
     + TimeField.allCases.map { .time($0) }
 
-  /// Whether its values come from a stage with the plugin `metadata`.
+  /// Whether its values come from a stage with the plugin `metadata`, or may do so.
   package var isMetadata: Bool {
     switch self {
     case .text(.camera), .text(.lens), .text(.title), .text(.caption), .text(.tag): true
@@ -42,9 +42,13 @@ package enum Field: Hashable, Sendable {
   private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 }
 
-/// A field whose values are texts. An asset may have several values of `tag`.
+/// A field whose values are texts.
 package enum TextField: String, CaseIterable, Hashable, Sendable {
-  case name, path, source, type, kind, state, camera, lens, title, caption, tag, digest, id
+  case name, path, source, type, kind, state, camera, lens, title, caption, tag, album
+  case digest, id
+
+  /// Whether an asset may have several values.
+  package var isList: Bool { self == .tag || self == .album }
 
   var summary: String {
     switch self {
@@ -58,7 +62,8 @@ package enum TextField: String, CaseIterable, Hashable, Sendable {
     case .lens: "the lens"
     case .title: "title or headline"
     case .caption: "caption or description"
-    case .tag: "a keyword in the file"
+    case .tag: "a keyword in the file, or from the verb tag"
+    case .album: "an album, from the verb tag"
     case .digest: "the SHA-256 of the bytes, in hexadecimal"
     case .id: "the asset's UUID"
     }

@@ -56,7 +56,9 @@ extension TextMatch {
 
 extension AssetValues {
   /// The fields in which words are looked for.
-  static let searched: [TextField] = [.name, .path, .title, .caption, .tag, .camera, .lens]
+  static let searched: [TextField] = [
+    .name, .path, .title, .caption, .tag, .camera, .lens, .album,
+  ]
 
   /// The words of these fields, folded.
   package var words: [Substring] {

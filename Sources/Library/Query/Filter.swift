@@ -13,7 +13,7 @@ package indirect enum Filter: Hashable, Sendable {
   case number(NumberField, NumberRange)
   case time(TimeField, TimeRange)
   case flag(Flag)
-  /// Each word is among those of name, path, title, caption, tags, camera and lens.
+  /// Each word is among those of name, path, title, caption, tags, albums, camera and lens.
   case words([SearchWord])
   case near(Area)
 

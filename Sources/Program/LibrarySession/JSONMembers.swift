@@ -39,6 +39,7 @@ package enum JSONMembers {
       "modifiedAt": time(Timestamp(microseconds: asset.modified / 1000)),
       "supersedes": text(asset.supersedes?.description),
       "state": .string(asset.state.rawValue),
+      "annotations": .array(asset.annotations.map { .object(annotation($0)) }),
       "renditions": .array(asset.renditions.map { .object(rendition($0)) }),
       "damage": .array(damage.map { .object(self.damage($0, of: asset)) }),
     ]
@@ -47,6 +48,14 @@ package enum JSONMembers {
     members.merge(path(asset.source, key: "source")) { $1 }
     members.merge(path(asset.path)) { $1 }
     return members
+  }
+
+  private static func annotation(_ annotation: Annotation) -> [String: JSONValue] {
+    [
+      "property": .string(annotation.property.rawValue),
+      "text": .string(annotation.text),
+      "applies": .bool(annotation.applies),
+    ]
   }
 
   private static func damage(

@@ -11,10 +11,9 @@ enum Pipeline {
   static let verbs: [any Verb.Type] = [
     InitVerb.self, RunVerb.self, WatchVerb.self, PlanVerb.self, ImportVerb.self, ListVerb.self,
     CountVerb.self, SearchVerb.self, ShowVerb.self, GetVerb.self, ExportVerb.self, StatusVerb.self,
-    ExplainVerb.self,
-    FailedVerb.self, RetryVerb.self, RemoveVerb.self, TrashVerb.self, UndoVerb.self,
-    GarbageVerb.self,
-    VerifyVerb.self, RebuildCatalogVerb.self, ConfigVerb.self, PluginsVerb.self,
+    ExplainVerb.self, FailedVerb.self, RetryVerb.self, TagVerb.self, RemoveVerb.self,
+    TrashVerb.self, UndoVerb.self, GarbageVerb.self, VerifyVerb.self, RebuildCatalogVerb.self,
+    ConfigVerb.self, PluginsVerb.self,
     DoctorVerb.self, CompletionsVerb.self, HelpVerb.self,
   ]
 

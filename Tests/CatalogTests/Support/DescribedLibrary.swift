@@ -50,10 +50,32 @@ struct DescribedLibrary {
       _ = try library.catalog.complete(
         jobs.dropLast(count / 20).map { Self.completion(of: $0, using: &random) })
     }
+    try Self.annotate(library, count, using: &random)
     for number in 1...count where number % 9 == 0 {
       try library.catalog.apply(
         [.trashed(Samples.id(number), at: Samples.start.adding(seconds: Double(number)))],
         manifestPosition: 0)
+    }
+  }
+
+  /// What a user says about each third asset, some of it twice or taken back.
+  private static func annotate(
+    _ library: Library, _ count: Int, using random: inout SeededRandom
+  ) throws {
+    let texts = texts.filter { !$0.isEmpty && !$0.contains("\0") }
+    for number in stride(from: 1, through: count, by: 3) {
+      let changes = (0..<Int.random(in: 1...6, using: &random)).map { _ in
+        let property = Annotation.Property.allCases.randomElement(using: &random) ?? .tag
+        let applies = Bool.random(using: &random) || Bool.random(using: &random)
+        let text =
+          property == .rating
+          ? "\(Int.random(in: -1...5, using: &random))"
+          : texts.randomElement(using: &random) ?? "a"
+        return CatalogChange.annotated(
+          Samples.id(number),
+          Annotation(property, applies || property.isList ? text : "", applies: applies))
+      }
+      try library.catalog.apply(changes, manifestPosition: 0)
     }
   }
 

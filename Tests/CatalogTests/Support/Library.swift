@@ -98,7 +98,7 @@ final class Library {
       + (kept.count == made.count ? [] : ["\(kept.count) pictures of \(made.count)"])
   }
 
-  /// The rows of `picture` with their terms and keywords.
+  /// The rows of `picture` with their terms, keywords and albums.
   private func pictures() throws -> [String] {
     try catalog.read { (connection) throws(CatalogError) in
       let columns = try connection.all(
@@ -108,13 +108,14 @@ final class Library {
         "(SELECT text FROM term WHERE id = picture.\($0))"
       }
       let values = (columns.map { "picture.\($0)" } + terms).map { "quote(\($0))" }
+      let lists = ["keyword", "album"].map {
+        """
+        ifnull((SELECT group_concat(text, '|') FROM (SELECT term.text FROM \($0) AS list
+          JOIN term ON term.id = list.term WHERE list.picture = picture.number ORDER BY position)), '')
+        """
+      }
       return try connection.all(
-        """
-        SELECT \(values.joined(separator: " || ' ' || ")) || ' ' || ifnull((
-          SELECT group_concat(text, '|') FROM (SELECT term.text FROM keyword
-            JOIN term ON term.id = keyword.term WHERE picture = picture.number ORDER BY position)), '')
-        FROM picture ORDER BY asset
-        """
+        "SELECT \((values + lists).joined(separator: " || ' ' || ")) FROM picture ORDER BY asset"
       ) { $0.text(0) }
     }
   }

@@ -11,13 +11,14 @@ import Testing
 final class MaintenanceBench {
   /// What is struck.
   enum Scenario: String, CaseIterable, Sendable {
-    case undo, emptyTrash, collectGarbage
+    case undo, emptyTrash, collectGarbage, tag
 
     fileprivate var verb: [BytePath] {
       switch self {
       case .undo: ["undo"]
       case .emptyTrash: ["trash", "empty"]
       case .collectGarbage: ["gc"]
+      case .tag: ["tag", "size>0", "+keep", "-first", "--album", "A & B", "--rating", "4"]
       }
     }
   }
@@ -62,7 +63,10 @@ final class MaintenanceBench {
       in: workspace)
     try workspace.json("run")
     try Unprivileged.shell("rmdir inbox/sub", in: workspace)
-    if scenario != .undo {
+    if scenario == .tag {
+      try #require(workspace.run("tag", "name:first", "+first").exitCode == 0)
+    }
+    if scenario == .emptyTrash || scenario == .collectGarbage {
       let ids = try workspace.assets().dropFirst().map { BytePath($0["id"]?.string ?? "") }
       try #require(workspace.program.run(["rm"] + ids).exitCode == 0)
     }

@@ -132,6 +132,8 @@ extension Workspace {
       """
       SELECT 'job ' || replace(name, char(10), '?') || ' ' || stage || ' ' || state FROM jobs;
       SELECT 'path ' || replace(path, char(10), '?') || ' ' || state FROM sightings;
+      SELECT 'said ' || replace(CAST(name AS TEXT), char(10), '?') || ' ' || property || ' ' || text
+        || ' ' || applies FROM annotation JOIN asset ON asset.id = annotation.asset;
       """)
     for folder in ["inbox", "library/duplicates", "library/damaged"] {
       for path in try files(below: BytePath(folder)) {

@@ -11,7 +11,7 @@ enum AssetQuery {
   private static let columns = """
     SELECT asset.id, asset.digest, original.size, asset.name, source.path, asset.path,
       asset.modified, asset.imported_at, asset.supersedes, asset_state.state, \(identity),
-      asset.trashed_at, \(skipped)
+      asset.trashed_at, \(skipped), \(annotations)
     FROM \(tables)
     """
 
@@ -22,7 +22,7 @@ enum AssetQuery {
       asset.modified, asset.imported_at, asset.trashed_at, asset_state.state, \(identity),
       \(withMetadata ? facts(of: "metadata") : "NULL"), \(skipped),
       EXISTS (SELECT 1 FROM \(renditionTables)
-        WHERE job.asset = asset.id AND rendition.made_from = 'damaged')
+        WHERE job.asset = asset.id AND rendition.made_from = 'damaged'), \(annotations)
     FROM \(tables) WHERE true
     """
   }
@@ -31,7 +31,7 @@ enum AssetQuery {
   static let descriptions = """
     SELECT asset.id, asset.digest, original.size, asset.name, source.path, asset.path,
       asset.modified, asset.imported_at, asset.trashed_at, NULL, \(identity),
-      \(facts(of: "metadata")), 0, 0
+      \(facts(of: "metadata")), 0, 0, \(annotations)
     FROM asset CROSS JOIN original ON original.digest = asset.digest
       CROSS JOIN source ON source.id = asset.source
     WHERE true
@@ -87,7 +87,7 @@ extension Statement {
       path: path(5), modified: int64(6), importedAt: timestamp(7),
       supersedes: try optionalAssetID(8), state: try value(9, as: AssetRecord.State.self),
       identity: try optionalJSON(10), trashedAt: optional(11, timestamp),
-      skipped: int(12), renditions: [])
+      skipped: int(12), annotations: try annotations(13), renditions: [])
   }
 
   /// Reads a rendition from the columns starting at `first`.
@@ -119,7 +119,11 @@ enum AssetLine {
       WHERE asset.id > ? ORDER BY asset.id LIMIT \(CatalogReader.pageSize)
     )
     SELECT id, CASE WHEN modified >= 0 AND imported_at >= 0 AND trashed_at IS NULL THEN
-      '{"capturedAt":' || \(fact("capturedAt"))
+      '{"annotations":[' || ifnull((
+          SELECT group_concat('{"applies":' || iif(applies, 'true', 'false') || ',"property":"'
+              || property || '","text":' || json_quote(text) || '}')
+            FROM (SELECT * FROM annotation WHERE asset = page.id ORDER BY property, text)), '')
+        || '],"capturedAt":' || \(fact("capturedAt"))
         || ',"capturedFrom":' || \(fact("capturedFrom"))
         || ',"damage":[],"digest":"' || lower(hex(digest)) || '","event":"asset","height":' || \(fact("height"))
         || ',"id":"' || \(Schema.dashed("digits"))

@@ -81,6 +81,7 @@ extension Statement {
     // Facts that can't be read are as good as none: one asset must not end a search.
     if let facts = try? optionalJSON(10) { values.add(identity: facts) }
     if let facts = try? optionalJSON(11) { values.add(metadata: facts) }
+    values.add(try annotations(14))
     if int(12) > 0 { values.flags.insert(.skipped) }
     if bool(13) { values.flags.insert(.damaged) }
     return values

@@ -28,6 +28,8 @@ package struct AssetRecord: Hashable, Sendable {
   package var trashedAt: Timestamp?
   /// The number of configured stages that skipped it.
   package var skipped: Int
+  /// What a user says about it, by property and text.
+  package var annotations: [Annotation]
   /// Renditions of the configured stages, ordered by stage and name.
   package var renditions: [RenditionRecord]
 

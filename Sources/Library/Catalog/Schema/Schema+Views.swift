@@ -136,6 +136,10 @@ extension Schema {
           AS item
       WHERE stage.plugin = 'metadata' AND stage.active = 1;
 
+    CREATE VIEW annotations AS
+      SELECT \(uuid("asset")) AS asset, property, text, applies, asset AS raw_asset
+      FROM annotation;
+
     CREATE VIEW failures AS
       SELECT asset, name, stage, class, reason, attempts, finished_at, raw_asset
       FROM jobs WHERE state = 'failed' OR (state = 'ready' AND class IS NOT NULL);

@@ -166,11 +166,11 @@ extension AssetQuestion {
         return ["ifnull(picture.\(field)_folded, picture.\(field))", "picture.\(field)"]
       case .source, .type, .camera, .lens:
         return ["folded", "text"].map { "(SELECT \($0) FROM term WHERE id = picture.\(field))" }
-      case .tag:
+      case .tag, .album:
         return ["folded", "text"].map {
           """
-          (SELECT term.\($0) FROM keyword CROSS JOIN term ON term.id = keyword.term
-            WHERE keyword.picture = picture.number ORDER BY keyword.position LIMIT 1)
+          (SELECT term.\($0) FROM \(field.table) AS list CROSS JOIN term ON term.id = list.term
+            WHERE list.picture = picture.number ORDER BY list.position LIMIT 1)
           """
         }
       case .kind: return ["picture.kind", "picture.kind"]

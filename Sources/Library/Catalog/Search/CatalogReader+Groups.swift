@@ -29,7 +29,8 @@ extension CatalogReader {
       // What is left without the characters behind the last slash.
       let folder = "rtrim(picture.path, replace(picture.path, '/', ''))"
       return try groups(by: folder, where: condition) { Grouping.folder(of: $0.text(0)) }
-    case .field(.text(.tag)): return try tagGroups(where: condition)
+    case .field(.text(let field)) where field.isList:
+      return try groups(byListIn: field.table, where: condition)
     case .field(.text(.source)), .field(.text(.type)), .field(.text(.camera)), .field(.text(.lens)):
       return try termGroups(by: "picture.\(grouping.name)", where: condition)
     case .field(.text(let field)):
@@ -67,23 +68,26 @@ extension CatalogReader {
     ) { $0.text(0) }
   }
 
-  private func tagGroups(where condition: SQLFragment) throws(CatalogError) -> [String?: Int] {
+  /// Counts by the values of a list, of which an asset may have several.
+  private func groups(
+    byListIn table: String, where condition: SQLFragment
+  ) throws(CatalogError) -> [String?: Int] {
     try read { (connection) throws(CatalogError) in
-      let tagged = try counts(
+      let listed = try counts(
         """
         SELECT term.text, count FROM (
-          SELECT term, count(*) AS count FROM keyword
+          SELECT term, count(*) AS count FROM \(raw: table)
           WHERE picture IN (SELECT number FROM picture WHERE \(condition)) GROUP BY term
-        ) AS tag CROSS JOIN term ON term.id = tag.term
+        ) AS list CROSS JOIN term ON term.id = list.term
         """
       ) { $0.text(0) }
-      let untagged = try counts(
+      let unlisted = try counts(
         """
         SELECT NULL, count(*) FROM picture WHERE \(condition)
-          AND NOT EXISTS (SELECT 1 FROM keyword WHERE picture = picture.number)
+          AND NOT EXISTS (SELECT 1 FROM \(raw: table) WHERE picture = picture.number)
         """
       ) { _ in nil }
-      return tagged.merging(untagged.filter { $0.value > 0 }) { $1 }
+      return listed.merging(unlisted.filter { $0.value > 0 }) { $1 }
     }
   }
 

@@ -150,21 +150,23 @@ extension CatalogWriter {
     return progress != .complete
   }
 
-  /// - Parameter replacing: whether there may be a row with keywords.
+  /// - Parameter replacing: whether there may be a row with keywords and albums.
   private func write(_ row: PictureRow, replacing: Bool = false) throws(CatalogError) {
     let parameters = try row.parameters { (text) throws(CatalogError) in try term(text) }
     try connection.execute(PictureRow.insert, values: parameters)
-    if replacing {
-      try connection.execute(
-        "DELETE FROM keyword WHERE picture = (SELECT number FROM picture WHERE asset = ?)",
-        row.asset)
-    }
-    for (position, keyword) in row.keywords.enumerated() {
-      try connection.execute(
-        """
-        INSERT INTO keyword (picture, position, term)
-        SELECT number, ?, ? FROM picture WHERE asset = ?
-        """, position, try term(keyword), row.asset)
+    for list in TextField.allCases where list.isList {
+      if replacing {
+        try connection.execute(
+          "DELETE FROM \(list.table) WHERE picture = (SELECT number FROM picture WHERE asset = ?)",
+          row.asset)
+      }
+      for (position, text) in row.list(list).enumerated() {
+        try connection.execute(
+          """
+          INSERT INTO \(list.table) (picture, position, term)
+          SELECT number, ?, ? FROM picture WHERE asset = ?
+          """, position, try term(text), row.asset)
+      }
     }
   }
 

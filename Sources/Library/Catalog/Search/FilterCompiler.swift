@@ -52,7 +52,8 @@ struct FilterCompiler {
   private func known(_ field: Field) -> SQLFragment {
     switch field {
     case .text(.id), .text(.digest), .text(.state): "1"
-    case .text(.tag): "EXISTS (SELECT 1 FROM keyword WHERE picture = picture.number)"
+    case .text(let field) where field.isList:
+      "EXISTS (SELECT 1 FROM \(raw: field.table) WHERE picture = picture.number)"
     default: "picture.\(raw: field.name) IS NOT NULL"
     }
   }
@@ -86,10 +87,10 @@ struct FilterCompiler {
       // One text can use an index in the order of time.
       if case .equals = match { return "picture.\(raw: field.rawValue) = (\(terms))" }
       return "picture.\(raw: field.rawValue) IN (\(terms))"
-    case .tag:
+    case .tag, .album:
       return """
-        picture.number IN (SELECT keyword.picture FROM term
-          CROSS JOIN keyword ON keyword.term = term.id
+        picture.number IN (SELECT list.picture FROM term
+          CROSS JOIN \(raw: field.table) AS list ON list.term = term.id
           WHERE \(condition(match, on: "term.text", folded: "term.folded")))
         """
     case .kind:

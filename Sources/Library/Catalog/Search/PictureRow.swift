@@ -1,7 +1,7 @@
 import PipelineModel
 import Query
 
-/// A row of `picture` with its keywords: what searches need of an asset.
+/// A row of `picture` with its keywords and albums: what searches need of an asset.
 ///
 /// Texts are composed (NFC), and once more folded for comparing them without case and accents, because
 /// SQLite itself can do neither. A folded text that does not differ is `NULL`.
@@ -55,7 +55,10 @@ struct PictureRow {
     return parameters
   }
 
-  var keywords: [String] { (values.texts[.tag] ?? []).map { TextFolding.compose($0) } }
+  /// The values of a list.
+  func list(_ field: TextField) -> [String] {
+    (values.texts[field] ?? []).map { TextFolding.compose($0) }
+  }
 
   /// The folded text; `nil` if it is the same.
   private static func folded(_ text: String) -> String? {
@@ -67,4 +70,9 @@ struct PictureRow {
   private func text(_ field: TextField) -> String? {
     values.texts[field]?.first.map { TextFolding.compose($0) }
   }
+}
+
+extension TextField {
+  /// The table with the values of a list, row by row of `picture`.
+  var table: String { self == .album ? "album" : "keyword" }
 }

@@ -158,6 +158,19 @@ package final class IngestLibrary {
     return mayHaveImpliedSightings
   }
 
+  /// Records facts in the manifest, and then their changes in the catalog.
+  ///
+  /// - Parameter changes: receives the sequence number of the first fact.
+  func record(
+    _ facts: [ManifestFact], at time: Timestamp, changes: (Int64) -> [CatalogChange]
+  ) throws {
+    guard !facts.isEmpty else { return }
+    let position = try manifest.append(facts, at: time)
+    try catalog.apply(
+      changes(position - Int64(facts.count) + 1), manifestPosition: committed(position),
+      mark: mark)
+  }
+
   /// Closes the catalog, which empties its write-ahead log into it.
   ///
   /// A closed library can be copied file by file, and read from read-only media.

@@ -34,7 +34,7 @@ package struct Trash {
   package func trash(_ assets: [AssetID]) throws -> Int {
     let chosen = try chosen(of: assets, inTrash: false)
     let now = Timestamp.now
-    try record(chosen.map { .trashed(asset: $0) }, at: now) { _ in
+    try library.record(chosen.map { .trashed(asset: $0) }, at: now) { _ in
       chosen.map { .trashed($0, at: now) }
     }
     return chosen.count
@@ -45,7 +45,7 @@ package struct Trash {
   /// - Returns: the number restored.
   package func restore(_ assets: [AssetID]) throws -> Int {
     let chosen = try chosen(of: assets, inTrash: true)
-    try record(chosen.map { .restored(asset: $0) }, at: .now) { _ in
+    try library.record(chosen.map { .restored(asset: $0) }, at: .now) { _ in
       chosen.map { .restored($0) }
     }
     // Their jobs may continue.
@@ -63,7 +63,8 @@ package struct Trash {
     while !isStopped() {
       let batch = try library.reader.trash(limit: Self.batch, before: time)
       if batch.isEmpty { break }
-      try record(batch.map { .purged(asset: $0.id, digest: $0.digest) }, at: .now) { first in
+      try library.record(batch.map { .purged(asset: $0.id, digest: $0.digest) }, at: .now) {
+        first in
         batch.enumerated().map { .purged($1.id, sequence: first + Int64($0)) }
       }
       emptied.assets += batch.count
@@ -85,16 +86,5 @@ package struct Trash {
       if let state, (state == .trashed) == inTrash { chosen.append(id) }
     }
     return chosen
-  }
-
-  /// - Parameter changes: receives the sequence number of the first fact.
-  private func record(
-    _ facts: [ManifestFact], at time: Timestamp, changes: (Int64) -> [CatalogChange]
-  ) throws {
-    guard !facts.isEmpty else { return }
-    let position = try library.manifest.append(facts, at: time)
-    try library.catalog.apply(
-      changes(position - Int64(facts.count) + 1), manifestPosition: library.committed(position),
-      mark: library.mark)
   }
 }

@@ -64,7 +64,7 @@ package struct Replay {
       case .stored, .duplicate, .abandoned, .returned:
         imports[entry.fact.taking] = nil
         returns[entry.fact.taking] = nil
-      case .trashed, .restored, .purged:
+      case .trashed, .restored, .purged, .annotated:
         break
       }
       if let run = runs.record(of: entry) { changes.append(.run(run)) }
@@ -108,6 +108,8 @@ package struct Replay {
       [.restored(asset)]
     case .purged(let asset, _):
       [.purged(asset, sequence: entry.sequence)]
+    case .annotated(let asset, let annotation):
+      [.annotated(asset, annotation)]
     case .returned(let back):
       [.returned(back.asset, back.sighting(at: entry.time), sequence: entry.sequence)]
     }

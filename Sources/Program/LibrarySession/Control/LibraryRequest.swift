@@ -14,6 +14,8 @@ package enum LibraryRequest: Codable, Hashable, Sendable {
   case retry(assets: [AssetID]?)
   case trash([AssetID])
   case restore([AssetID])
+  /// Adds to what users say about assets.
+  case annotate([AssetID], with: [Annotation])
   /// Deletes for good what was trashed before a time, in microseconds since 1970; all if `nil`.
   case emptyTrash(before: Int64?)
   /// Returns the imports of a run to their sources.
@@ -100,6 +102,11 @@ struct RequestHandler {
       return RequestResult(["assets": try trash.trash(assets)])
     case .restore(let assets):
       return RequestResult(["assets": try trash.restore(assets)])
+    case .annotate(let assets, let annotations):
+      return RequestResult([
+        "assets": try AssetAnnotations(library: library).add(
+          annotations, to: assets, isStopped: isStopped)
+      ])
     case .emptyTrash(let time):
       return RequestResult(
         try trash.empty(before: Timestamp(microseconds: time ?? .max), isStopped: isStopped))

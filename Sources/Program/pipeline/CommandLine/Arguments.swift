@@ -6,7 +6,7 @@ struct Arguments: Sendable {
   /// `nil` if only options were given.
   private(set) var verb: String?
   private var switches: Set<Option> = []
-  private var values: [Option: BytePath] = [:]
+  private var values: [Option: [BytePath]] = [:]
   /// Bytes, because file names need not be UTF-8.
   private(set) var operands: [BytePath] = []
 
@@ -58,7 +58,8 @@ struct Arguments: Sendable {
       guard let value, !value.isEmpty else {
         throw UsageError("\(name) needs a value: \(name) \(option.value ?? "").", verb: verb)
       }
-      values[option] = value
+      if !option.isRepeatable { values[option] = [] }
+      values[option, default: []].append(value)
     }
   }
 
@@ -76,9 +77,12 @@ struct Arguments: Sendable {
   func has(_ option: Option) -> Bool { switches.contains(option) }
 
   /// The value of an option as text, with bytes that are not UTF-8 percent-encoded.
-  func value(_ option: Option) -> String? { values[option]?.description }
+  func value(_ option: Option) -> String? { path(option)?.description }
 
-  func path(_ option: Option) -> BytePath? { values[option] }
+  func path(_ option: Option) -> BytePath? { values[option]?.last }
+
+  /// All values of a repeatable option, in order.
+  func all(_ option: Option) -> [BytePath] { values[option] ?? [] }
 
   /// The first word that is neither an option nor the value of a common option.
   private static func verb(in words: [BytePath]) -> String? {

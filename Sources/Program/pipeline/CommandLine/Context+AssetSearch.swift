@@ -114,7 +114,7 @@ extension Context {
     let configuration = session.setup.configuration
     if configuration.stages.contains(where: { $0.plugin == "metadata" }) { return }
     console.warning(
-      "Cameras, tags, places and the like are unknown, because no stage has the plugin `metadata`. "
+      "What files say of cameras, tags, places and the like is unknown, because no stage has the plugin `metadata`. "
         + "Add {\"name\": \"metadata\", \"plugin\": \"metadata\"} to the stages in "
         + "\(configuration.file.printable), and run the pipeline.")
   }

@@ -53,6 +53,8 @@ struct Option: Hashable, Sendable {
   let help: String
   /// The values that it has, where these are few; for completions.
   var values: [String] = []
+  /// Whether it may be given several times, with another value each.
+  var isRepeatable = false
 
   static let config = Option(
     name: "--config", value: "FILE",

@@ -52,13 +52,15 @@ extension CompletionScript {
 
   private static func specifications(_ option: Option) -> [String] {
     option.names.map { name in
+      let isMore = option.isRepeatable ? "*" : ""
       let help = option.help.replacing("[", with: #"\["#).replacing("]", with: #"\]"#)
         .replacing(":", with: #"\:"#)
       guard let value = option.value, let word = option.completedValue else {
-        return quoted("\(name)[\(help)]")
+        return quoted("\(isMore)\(name)[\(help)]")
       }
       // A long option may be joined with its value by `=`.
-      return quoted("\(name)\(name.hasPrefix("--") ? "=" : "")[\(help)]:\(value):\(action(word))")
+      return quoted(
+        "\(isMore)\(name)\(name.hasPrefix("--") ? "=" : "")[\(help)]:\(value):\(action(word))")
     }
   }
 

@@ -52,6 +52,12 @@ enum ShowVerb: Verb {
       console.result(
         "  damage    \(entry.kind.rawValue), found \(entry.foundAt.rfc3339): \(entry.message)")
     }
+    for annotation in asset.annotations {
+      let name = annotation.property.rawValue
+      let text = annotation.text.shortened(to: longestFact).printable
+      console.result(
+        "  \(name.padded(to: 9)) \(text)\(annotation.applies ? "" : " (taken away)")")
+    }
     for sighting in sightings {
       let path = sighting.source.appending(sighting.path).printable
       console.result("  path      \(path) (\(sighting.state.rawValue))")

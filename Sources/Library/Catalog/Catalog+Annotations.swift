@@ -1,0 +1,54 @@
+package import PipelineModel
+
+extension CatalogWriter {
+  /// Records what a user says about an asset, in the caller's transaction; does nothing if the asset
+  /// is gone.
+  func record(_ annotation: Annotation, of asset: AssetID) throws(CatalogError) {
+    if !annotation.property.isList {
+      try connection.execute(
+        "DELETE FROM annotation WHERE asset = ? AND property = ?", asset,
+        annotation.property.rawValue)
+    }
+    try connection.execute(
+      """
+      INSERT INTO annotation (asset, property, text, applies)
+      SELECT id, ?2, ?3, ?4 FROM asset WHERE id = ?1
+      ON CONFLICT DO UPDATE SET applies = excluded.applies
+      """, asset, annotation.property.rawValue, annotation.text, annotation.applies)
+    try outdatePicture(of: asset)
+  }
+}
+
+extension CatalogReader {
+  /// What a user says about an asset, by property and text.
+  package func annotations(of id: AssetID) throws(CatalogError) -> [Annotation] {
+    try read { (connection) throws(CatalogError) in
+      try connection.first("SELECT \(AssetQuery.annotations) FROM asset WHERE id = ?", id) {
+        (row) throws(CatalogError) in try row.annotations(0)
+      } ?? []
+    }
+  }
+}
+
+extension AssetQuery {
+  /// What a user says about an asset, as `Statement.annotations(_:)` reads it; `NULL` if nothing.
+  static let annotations = """
+    (SELECT json_group_array(json_array(property, text, applies)) FROM (
+        SELECT property, text, applies FROM annotation WHERE asset = asset.id
+        ORDER BY property, text)
+      HAVING count(*) > 0)
+    """
+}
+
+extension Statement {
+  /// Reads a column of `AssetQuery.annotations`.
+  func annotations(_ column: Int) throws(CatalogError) -> [Annotation] {
+    (try optionalJSON(column)?.array ?? []).compactMap { entry in
+      guard let members = entry.array, members.count == 3,
+        let property = members[0].string.flatMap(Annotation.Property.init),
+        let text = members[1].string
+      else { return nil }
+      return Annotation(property, text, applies: members[2].integer == 1)
+    }
+  }
+}

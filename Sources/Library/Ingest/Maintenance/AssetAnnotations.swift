@@ -1,0 +1,43 @@
+import Catalog
+import Manifest
+package import PipelineModel
+import Query
+
+/// Records what users say about assets: in the manifest before the catalog.
+package struct AssetAnnotations {
+  private let library: IngestLibrary
+  /// The number of assets in a transaction.
+  private static let batch = 256
+
+  package init(library: IngestLibrary) { self.library = library }
+
+  /// Adds to what is said about assets; leaves out those of which it is known already, and those that
+  /// are gone.
+  ///
+  /// - Parameter isStopped: polled between transactions, each of which concerns whole assets.
+  /// - Returns: the number of assets of which something changed.
+  package func add(
+    _ annotations: [Annotation], to assets: [AssetID], isStopped: () -> Bool = { false }
+  ) throws -> Int {
+    // A request may come from another program.
+    let annotations = try annotations.map { annotation throws(QueryError) in
+      try Annotation(
+        checking: annotation.text, as: annotation.property, applies: annotation.applies)
+    }
+    var count = 0
+    var rest = assets[...]
+    while !rest.isEmpty, !isStopped() {
+      let batch = Set(rest.prefix(Self.batch)).sorted()
+      rest = rest.dropFirst(Self.batch)
+      let changes = try library.reader.assetValues(of: batch, withMetadata: true).map {
+        (id: $0.id, annotations: $0.values.changes(by: annotations))
+      }
+      let flat = changes.flatMap { change in change.annotations.map { (change.id, $0) } }
+      try library.record(flat.map { .annotated(asset: $0.0, $0.1) }, at: .now) { _ in
+        flat.map { .annotated($0.0, $0.1) }
+      }
+      count += changes.count { !$0.annotations.isEmpty }
+    }
+    return count
+  }
+}
