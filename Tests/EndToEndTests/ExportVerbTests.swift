@@ -222,12 +222,19 @@ struct ExportVerbTests {
       try workspace.put("more \(index)", as: BytePath("\(index).txt"))
     }
     try workspace.json("run")
-    try workspace.json("export", "--to", "before", "--layout", "{folder|top}/{name}")
+    let said = try workspace.run("tag", "size>0", "-name:7", "+said", "--title", "A <b>", "--yes")
+    #expect(said.exitCode == 0, "\(said.errors)")
+    try workspace.json(
+      "export", "--to", "before", "--layout", "{folder|top}/{name}", "--sidecars")
     let shimFolder = try TemporaryFolder()
     let shim = try PreloadShim(in: shimFolder.path)
-    let words: [BytePath] = ["export", "--to", "out", "--layout", "{folder|top}/{name}"]
+    let words: [BytePath] = [
+      "export", "--to", "out", "--layout", "{folder|top}/{name}", "--sidecars",
+    ]
+    // A line to be replaced, and a sidecar of an earlier export.
     let begin = """
-      rm -rf out; mkdir out; printf '%064d  top/b.txt\\n' 0 > out/SHA256SUMS
+      rm -rf out; mkdir -p out/top; printf '%064d  top/b.txt\\n' 0 > out/SHA256SUMS
+      printf old > out/top/b.txt.xmp; (cd out; sha256sum top/b.txt.xmp >> SHA256SUMS)
       """
     let clean = workspace.program.environment
     let count = shimFolder.appending("count")
@@ -274,7 +281,14 @@ struct ExportVerbTests {
       separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     // Empty after the last newline, otherwise half a line.
     lines.removeLast()
-    let listed = lines.filter { !$0.starts(with: Array("0000".utf8)) }
+    let sidecar = "top/b.txt.xmp"
+    let (replaced, listed) = (
+      lines.filter { $0.ends(in: sidecar) },
+      lines.filter { !$0.ends(in: sidecar) && !$0.starts(with: Array("0000".utf8)) }
+    )
+    // Of a sidecar that is replaced, the old or the new line is true.
+    let digest = SHA256.digest(of: try workspace.read(BytePath("out/\(sidecar)"))).hex
+    #expect(replaced.contains { $0.starts(with: Array(digest.utf8)) }, comment)
     if listed.isEmpty { return }
     try workspace.write(listed.flatMap { Array($0) + [UInt8(ascii: "\n")] }, to: "listed")
     #expect(throws: Never.self, comment) {
@@ -397,5 +411,12 @@ struct ExportVerbTests {
 extension BytePath {
   fileprivate static func + (left: BytePath, right: BytePath) -> BytePath {
     BytePath(bytes: left.bytes + right.bytes)
+  }
+}
+
+extension ArraySlice<UInt8> {
+  /// Whether a line of a list of checksums is about a path.
+  fileprivate func ends(in path: String) -> Bool {
+    suffix(path.utf8.count + 1).elementsEqual(" \(path)".utf8)
   }
 }

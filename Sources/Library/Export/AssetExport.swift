@@ -9,7 +9,7 @@ package import Query
 ///
 /// Files are written in groups: copied side by side, flushed together, named one after the other, and
 /// then listed in `SHA256SUMS`. A file has its name only after its bytes are on disk and match their
-/// digest. Nothing is ever replaced.
+/// digest. Nothing is ever replaced but sidecars that an export wrote and nobody changed.
 package final class AssetExport {
   /// What to export, and how.
   package struct Options: Sendable {
@@ -18,16 +18,19 @@ package final class AssetExport {
     package var rendition: String?
     /// How originals are copied; renditions are always copied.
     package var transfer: ExportTransfer
+    /// Whether to write what is known of each asset into an XMP file beside it.
+    package var hasSidecars: Bool
     /// Reports what would be done and writes nothing.
     package var isDryRun: Bool
 
     package init(
       layout: ExportLayout, rendition: String? = nil, transfer: ExportTransfer = .auto,
-      isDryRun: Bool = false
+      hasSidecars: Bool = false, isDryRun: Bool = false
     ) {
       self.layout = layout
       self.rendition = rendition
       self.transfer = transfer
+      self.hasSidecars = hasSidecars
       self.isDryRun = isDryRun
     }
   }
@@ -72,6 +75,7 @@ package final class AssetExport {
   private let flush: GroupFlush?
   private var group: [Item] = []
   private var groupBytes = 0
+  private var sidecars = SidecarGroup()
   /// Files that are there but not in the list: an export was killed, or the list was removed.
   private var unlisted: [(path: BytePath, digest: Digest)] = []
 
@@ -155,21 +159,26 @@ package final class AssetExport {
             asset: asset, rendition: rendition, content: content, wanted: wanted, path: path,
             temporary: folder?.nextTemporaryName() ?? ""))
         groupBytes += content.size
+        addSidecar(of: asset, values)
       case .claimed(let path):
         if let index = group.firstIndex(where: { $0.path == path }) {
           group[index].others.append(asset)
+          addSidecar(of: asset, values)
         }
       case .present(let path):
         if folder != nil, checksums?.digest(of: path) != content.digest {
           unlisted.append((path, content.digest))
         }
+        addSidecar(of: asset, values, beside: path)
         tell(asset, path, .present)
       }
     } catch {
       if error.code == .stopped { return }
       try fail(asset, wanted, error)
     }
-    if group.count + unlisted.count >= Self.mostItems || groupBytes >= Self.mostBytes {
+    if group.count + unlisted.count >= Self.mostItems || sidecars.count >= Self.mostItems
+      || groupBytes >= Self.mostBytes
+    {
       try writeGroup()
     }
   }
@@ -185,6 +194,16 @@ package final class AssetExport {
     }
   }
 
+  /// - Parameter file: the path of the exported file; `nil` until that has its name.
+  private func addSidecar(
+    of asset: AssetRecord, _ values: AssetValues, beside file: BytePath? = nil
+  ) {
+    guard options.hasSidecars, let sidecar = XMPSidecar(values),
+      let temporary = folder?.nextTemporaryName()
+    else { return }
+    sidecars.add(.init(asset: asset, file: file, bytes: sidecar.bytes, temporary: temporary))
+  }
+
   private static func ambiguous(_ name: String, _ found: [RenditionRecord]) -> FileError {
     let names = found.map { "\($0.stage)/\($0.name)" }.joined(separator: ", ")
     return FileError(.other, "“\(name)” matches \(names); write one of them.", path: nil)
@@ -193,17 +212,19 @@ package final class AssetExport {
   // MARK: Groups
 
   private func writeGroup() throws(ExportError) {
-    guard var folder, !group.isEmpty || !unlisted.isEmpty else { return }
+    guard var folder, !group.isEmpty || !unlisted.isEmpty || sidecars.count > 0 else { return }
     defer {
       self.folder = folder
       group = []
       groupBytes = 0
       unlisted = []
+      sidecars.removeAll()
       places.withdrawAll()
     }
     var named: [Item] = []
     var failures: [(item: Item, error: FileError)] = []
-    for (item, result) in zip(group, write(group, in: folder.staging)) {
+    let written = write(group, sidecars, in: folder.staging)
+    for (item, result) in zip(group, written.files) {
       do throws(FileError) {
         _ = try result.get()
         if let item = try name(item, in: &folder) { named.append(item) }
@@ -213,11 +234,13 @@ package final class AssetExport {
         failures.append((item, error))
       }
     }
+    let sidecars = name(written.sidecars, beside: named, in: &folder)
     var listError: FileError?
     do throws(FileError) {
       for (path, _) in unlisted { try folder.flush(path) }
       try folder.sync()
-      try checksums?.append(unlisted + named.map { ($0.path, $0.content.digest) })
+      try checksums?.append(
+        unlisted + named.map { ($0.path, $0.content.digest) } + sidecars.named)
     } catch {
       listError = error
     }
@@ -226,6 +249,7 @@ package final class AssetExport {
       for other in item.others { tell(other, item.path, .present) }
     }
     try tell(failures, in: folder)
+    for (asset, path, error) in sidecars.failed { try fail(asset, path, error) }
     if let error = listError {
       throw Self.fatal(error) ?? ExportError(.destination, error.message, path: error.path)
     }
@@ -233,24 +257,28 @@ package final class AssetExport {
 
   /// Writes staged files, and waits until they are on disk.
   private func write(
-    _ items: [Item], in staging: Descriptor
-  ) -> [Result<Descriptor, FileError>] {
+    _ items: [Item], _ sidecars: SidecarGroup, in staging: Descriptor
+  ) -> (files: [Result<Descriptor, FileError>], sidecars: [Result<Descriptor, FileError>]) {
     let staged = staged
-    let written = items.concurrentMap { item in
+    let files = items.concurrentMap { item in
       Result { () throws(FileError) in
         try staged.write(
           item.rendition, of: item.asset, item.content, as: item.temporary, in: staging)
       }
     }
+    let written = files + sidecars.stage(in: staging)
     let count = written.count { if case .success = $0 { true } else { false } }
-    if flush?.run(files: count) == true { return written }
-    return written.concurrentMap { result in
-      Result { () throws(FileError) in
-        let file = try result.get()
-        try file.sync()
-        return file
+    var flushed = written
+    if flush?.run(files: count) != true {
+      flushed = written.concurrentMap { result in
+        Result { () throws(FileError) in
+          let file = try result.get()
+          try file.sync()
+          return file
+        }
       }
     }
+    return (Array(flushed[..<files.count]), Array(flushed[files.count...]))
   }
 
   /// Gives a staged file its name, or another if somebody took that meanwhile.
@@ -278,6 +306,40 @@ package final class AssetExport {
         }
       }
     }
+  }
+
+  /// Gives the staged sidecars of files that are there their names, and lists them.
+  ///
+  /// - Returns: those that have their names, to be listed, and those that failed.
+  private func name(
+    _ results: [Result<Descriptor, FileError>], beside named: [Item], in folder: inout ExportFolder
+  ) -> (
+    named: [(path: BytePath, digest: Digest)],
+    failed: [(asset: AssetRecord, path: BytePath?, error: FileError)]
+  ) {
+    var files: [AssetID: BytePath] = [:]
+    for item in named { for asset in [item.asset] + item.others { files[asset.id] = item.path } }
+    var done: [(path: BytePath, digest: Digest)] = []
+    var failed: [(asset: AssetRecord, path: BytePath?, error: FileError)] = []
+    for (sidecar, result) in zip(sidecars.sidecars, results) {
+      let file = sidecar.file ?? files[sidecar.asset.id]
+      do throws(FileError) {
+        _ = try result.get()
+        guard let file else {
+          try folder.staging.remove(sidecar.temporary)
+          continue
+        }
+        let path = try SidecarGroup.name(
+          sidecar, beside: file, in: &folder, listedIn: &checksums)
+        done.append((path, sidecar.digest))
+        counts.sidecars += 1
+      } catch {
+        // Clean-up: the next export removes what remains.
+        try? folder.staging.remove(sidecar.temporary)
+        failed.append((sidecar.asset, file.map(SidecarGroup.path), error))
+      }
+    }
+    return (done, failed)
   }
 
   // MARK: Telling

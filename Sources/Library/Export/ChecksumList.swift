@@ -17,8 +17,8 @@ struct ChecksumList {
   private var listed: [BytePath: Digest] = [:]
   /// The paths by what they contain; some may have got other bytes since.
   private var paths: [Digest: [BytePath]] = [:]
-  /// Whether there are lines that a later one replaced.
-  private var hasReplaced = false
+  /// What lines say that a later one replaced.
+  private var replaced: [BytePath: [Digest]] = [:]
   /// The number of bytes to keep, and what must be appended to them to complete the last line.
   private var whole: (bytes: Int, end: [UInt8])?
   /// Open for appending; `nil` until there is a line to append.
@@ -69,12 +69,17 @@ struct ChecksumList {
   /// The digest that is recorded for a path.
   func digest(of path: BytePath) -> Digest? { listed[path] }
 
+  /// Whether a digest is recorded for a path, or was until a later line replaced that.
+  func hasRecorded(_ digest: Digest, of path: BytePath) -> Bool {
+    listed[path] == digest || replaced[path]?.contains(digest) == true
+  }
+
   /// The paths for which a digest is or was recorded.
   func paths(of digest: Digest) -> [BytePath] { paths[digest] ?? [] }
 
   private mutating func add(_ path: BytePath, _ digest: Digest) {
-    if let former = listed.updateValue(digest, forKey: path) {
-      hasReplaced = hasReplaced || former != digest
+    if let former = listed.updateValue(digest, forKey: path), former != digest {
+      replaced[path, default: []].append(former)
     }
   }
 
@@ -109,7 +114,7 @@ struct ChecksumList {
   ///
   /// - Parameter staging: a folder of the same file system.
   mutating func finish(by staging: Descriptor) throws(FileError) {
-    guard hasReplaced else { return }
+    guard !replaced.isEmpty else { return }
     // It completes the last line, if that has no end.
     if file == nil { _ = try open() }
     let new = try Descriptor.open(
@@ -128,7 +133,7 @@ struct ChecksumList {
     try new.sync()
     try staging.replace(Self.temporaryName, to: folder, as: Self.name)
     try folder.sync()
-    (file, hasReplaced) = (nil, false)
+    (file, replaced) = (nil, [:])
   }
 
   /// - Returns: what follows the last line.

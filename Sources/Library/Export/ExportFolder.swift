@@ -2,7 +2,7 @@ import Files
 import Glibc
 import PipelineModel
 
-/// The folder to export to: makes folders and files in it, and replaces nothing.
+/// The folder to export to: makes folders and files in it, and replaces no file of others.
 ///
 /// Files are written in `.pipeline-export` and renamed.
 struct ExportFolder {
@@ -105,6 +105,20 @@ struct ExportFolder {
           + "by itself.", path: folder.path)
     }
     touched[path.parent] = folder
+  }
+
+  /// Renames a staged file to its path, in place of a file that an earlier export wrote.
+  mutating func replace(_ temporary: BytePath, at path: BytePath) throws(FileError) {
+    let folder = try folder(path.parent)
+    try staging.replace(temporary, to: folder, as: path.lastComponent)
+    touched[path.parent] = folder
+  }
+
+  /// The digest of a file; `nil` if it is no regular file.
+  mutating func digest(of path: BytePath) throws(FileError) -> Digest? {
+    let folder = try folder(path.parent)
+    guard try folder.status(of: path.lastComponent).kind == .regular else { return nil }
+    return try Descriptor.openRegular(path.lastComponent, in: folder).hash().digest
   }
 
   /// Waits until a file from earlier is on disk, and makes sure that `sync` covers its name.

@@ -31,6 +31,8 @@ package struct ExportCounts: Hashable, Sendable {
   package var failed = 0
   /// Of the exported ones, those with a number in their name.
   package var renamed = 0
+  /// XMP sidecars that are there now.
+  package var sidecars = 0
   /// The bytes of the exported ones.
   package var bytes = 0
 

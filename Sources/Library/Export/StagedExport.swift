@@ -50,7 +50,7 @@ struct StagedExport: Sendable {
     }
   }
 
-  private static func make(
+  static func make(
     _ name: BytePath, in folder: Descriptor
   ) throws(FileError) -> Descriptor {
     try Descriptor.open(

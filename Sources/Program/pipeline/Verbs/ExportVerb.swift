@@ -22,7 +22,10 @@ enum ExportVerb: Verb {
   static let transfer = Option(
     name: "--transfer", value: "HOW", help: "auto (reflink or copy), reflink, hardlink or copy",
     values: ExportTransfer.allCases.map(\.rawValue))
-  static let options = [to, layout, rendition, transfer, Option.sort, .limit, .dryRun]
+  static let sidecars = Option(
+    name: "--sidecars",
+    help: "write title, caption, tags, rating and albums beside each file, as NAME.xmp")
+  static let options = [to, layout, rendition, transfer, sidecars, Option.sort, .limit, .dryRun]
   static let details: (title: String, rows: [(String, String)])? = (
     "Placeholders of a layout",
     ExportLayout.ownNames.map { ("{\($0.name)}", $0.summary) } + [
@@ -38,6 +41,7 @@ enum ExportVerb: Verb {
       "in a folder for each month"
     ),
     ("pipeline export --to web 'rating>=4' --rendition grid", "thumbnails of the best"),
+    ("pipeline export --to DIR album:best --sidecars", "with what you said about them, for others"),
     ("cd DIR && sha256sum -c SHA256SUMS", "whether the copies are whole"),
   ]
 
@@ -64,7 +68,7 @@ enum ExportVerb: Verb {
     do {
       try search.run(
         in: session.catalog, damaged: session.damagedAssets(for: search.filter),
-        need: options.layout.asksForMetadata ? .metadata : .values
+        need: options.layout.asksForMetadata || options.hasSidecars ? .metadata : .values
       ) { id, values in
         if SignalHandler.shared.isStopRequested { throw Stopped() }
         // One that was removed meanwhile is left out.
@@ -99,7 +103,7 @@ enum ExportVerb: Verb {
     return AssetExport.Options(
       layout: try ExportLayout(arguments.value(layout) ?? "{name}"),
       rendition: arguments.value(rendition), transfer: transfer,
-      isDryRun: arguments.has(.dryRun))
+      hasSidecars: arguments.has(sidecars), isDryRun: arguments.has(.dryRun))
   }
 
   private static func tell(_ file: ExportedFile, isDryRun: Bool, _ console: Console) {
@@ -138,6 +142,7 @@ enum ExportVerb: Verb {
     if counts.renamed > 0 {
       parts.append("\(counts.renamed) numbered because the name was taken")
     }
+    if counts.sidecars > 0 { parts.append(counted(counts.sidecars, "sidecar")) }
     if counts.present > 0 { parts.append("\(counts.present) already there") }
     if counts.skipped > 0 { parts.append("\(counts.skipped) without this rendition") }
     if counts.failed > 0 { parts.append("\(counts.failed) failed") }
@@ -151,7 +156,8 @@ enum ExportVerb: Verb {
     var members: [String: JSONValue] = [
       "exported": .integer(counts.exported), "present": .integer(counts.present),
       "skipped": .integer(counts.skipped), "failed": .integer(counts.failed),
-      "renamed": .integer(counts.renamed), "bytes": .integer(counts.bytes),
+      "renamed": .integer(counts.renamed), "sidecars": .integer(counts.sidecars),
+      "bytes": .integer(counts.bytes),
     ]
     members.merge(JSONMembers.path(destination, key: "to")) { $1 }
     let sentence = words(counts, isDryRun: options.isDryRun)
