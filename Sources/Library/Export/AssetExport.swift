@@ -324,11 +324,12 @@ package final class AssetExport {
     for (sidecar, result) in zip(sidecars.sidecars, results) {
       let file = sidecar.file ?? files[sidecar.asset.id]
       do throws(FileError) {
-        _ = try result.get()
         guard let file else {
-          try folder.staging.remove(sidecar.temporary)
+          // The file itself failed, which is told. Clean-up: the next export removes what remains.
+          try? folder.staging.remove(sidecar.temporary)
           continue
         }
+        _ = try result.get()
         let path = try SidecarGroup.name(
           sidecar, beside: file, in: &folder, listedIn: &checksums)
         done.append((path, sidecar.digest))
