@@ -230,6 +230,8 @@ struct ImpliedSightingTests {
         ALTER TABLE stage DROP COLUMN held;
         DROP TABLE annotation;
         DROP TABLE album;
+        DROP TABLE revision;
+        DROP TABLE epoch;
         DROP TABLE keyword;
         DROP TABLE picture;
         DROP TABLE term;

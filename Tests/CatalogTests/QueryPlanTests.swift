@@ -10,7 +10,7 @@ struct QueryPlanTests {
   private static let small: Set<String> = [
     "stage", "stage_need", "need", "source", "run", "setting", "fingerprint", "runtime",
     "discarded_file", "sqlite_master", "sqlite_schema", "sqlite_sequence", "settled", "switch",
-    "later", "touched", "doomed", "newest", "page", "CONSTANT",
+    "later", "touched", "doomed", "newest", "page", "CONSTANT", "changed", "epoch",
   ]
 
   /// Statements that are meant to read all of a table, by how they begin or what is in them.
@@ -181,5 +181,6 @@ struct QueryPlanTests {
     _ = try reader.sightings(path: "/pictures/inbox/a")
     _ = try reader.status()
     _ = try reader.lastManifestPosition
+    _ = try reader.changes(since: reader.revision)
   }
 }

@@ -10,9 +10,10 @@ package final class Catalog: Ledger, Sendable {
   let access: SerialAccess<CatalogWriter>
   package let path: BytePath
 
-  private init(_ connection: sending Connection) throws(CatalogError) {
+  private init(_ connection: sending Connection, isDraft: Bool = false) throws(CatalogError) {
     path = connection.path
-    access = SerialAccess(label: "pipeline.catalog", try CatalogWriter(connection))
+    access = SerialAccess(
+      label: "pipeline.catalog", try CatalogWriter(connection, isDraft: isDraft))
   }
 
   /// Creates a catalog for a library, reusing an empty file from an interrupted `create`.
@@ -25,7 +26,7 @@ package final class Catalog: Ledger, Sendable {
   package static func create(
     at file: BytePath, libraryID: String, isDraft: Bool = false
   ) throws(CatalogError) -> Catalog {
-    try Catalog(connectNew(file, libraryID: libraryID, isDraft: isDraft))
+    try Catalog(connectNew(file, libraryID: libraryID, isDraft: isDraft), isDraft: isDraft)
   }
 
   /// Turns a draft into a catalog and closes it; the caller flushes the file.

@@ -16,6 +16,8 @@ package struct CatalogError: Error, Hashable, Sendable, CustomStringConvertible 
     case staleToken
     /// There is no asset with this key any more.
     case noAsset
+    /// The catalog does not know the revision: it has another history, or forgot it.
+    case unknownRevision
     /// Any other SQLite error.
     case database
   }

@@ -10,6 +10,8 @@ final class CatalogWriter {
   var lastSource: (path: BytePath, id: Int64)?
   /// Rows of `term` that this transaction has used.
   var terms: [String: Int64] = [:]
+  /// When this process began its last epoch of revisions.
+  private(set) var epochStart: Timestamp?
   /// The first attempt of this process; older open ones were interrupted.
   let firstAttempt: Int64
 
@@ -22,11 +24,14 @@ final class CatalogWriter {
     CREATE TEMP TABLE page (ledger INTEGER PRIMARY KEY);
     CREATE TEMP TABLE retried (ledger INTEGER PRIMARY KEY);
     CREATE TEMP TABLE outdated (asset BLOB PRIMARY KEY) WITHOUT ROWID;
+    CREATE TEMP TABLE changed (asset BLOB PRIMARY KEY) WITHOUT ROWID;
     """
 
-  init(_ connection: Connection) throws(CatalogError) {
+  /// - Parameter isDraft: whether nobody can have read the catalog, so that its changes need no revisions.
+  init(_ connection: Connection, isDraft: Bool) throws(CatalogError) {
     self.connection = connection
     try connection.executeScript(Self.temporaryTables + Self.pictureTriggers)
+    if !isDraft { try connection.executeScript(Self.revisionTriggers) }
     stages = try ConfiguredStage.all(connection)
     firstAttempt =
       try connection.first("SELECT seq FROM sqlite_sequence WHERE name = 'attempt'") {
@@ -34,18 +39,22 @@ final class CatalogWriter {
       } ?? 1
   }
 
-  /// Runs a body as one transaction, which also writes the rows for searches anew that it outdates.
+  /// Runs a body as one transaction, which also writes the rows for searches anew that it outdates, and
+  /// numbers the assets that it changes.
   func transaction<Value>(
     _ body: () throws(CatalogError) -> Value
   ) throws(CatalogError) -> Value {
     // An earlier transaction that inserted these rows may have been rolled back.
     lastSource = nil
     terms = [:]
-    return try connection.transaction { () throws(CatalogError) in
+    let (value, epoch) = try connection.transaction { () throws(CatalogError) in
       let value = try body()
       try updateOutdatedPictures()
-      return value
+      return (value, try recordRevisions())
     }
+    // Only after the commit, which may fail.
+    if let epoch { epochStart = epoch }
+    return value
   }
 
   /// Marks the rows of an original to be settled.

@@ -67,15 +67,22 @@ final class Library {
     }
   }
 
-  /// What `PRAGMA integrity_check` and `foreign_key_check` say, and which rows for searches don't
-  /// follow from the facts; `ok` if all is well.
+  /// What `PRAGMA integrity_check` and `foreign_key_check` say, which rows for searches don't follow
+  /// from the facts, and which revisions are wrong; `ok` if all is well.
   ///
   /// - Parameter isPrepared: whether there must be a row for each asset.
   func integrity(isPrepared: Bool = true) throws -> String {
     let problems = try catalog.read { (connection) throws(CatalogError) in
       let foreign = try connection.all("PRAGMA foreign_key_check") { $0.text(0) }
       let pages = try connection.all("PRAGMA integrity_check") { $0.text(0) }
-      return foreign.map { "foreign key of \($0)" } + pages
+      let revisions = try connection.all(
+        """
+        SELECT 'revision ' || number FROM revision
+          WHERE removed = EXISTS (SELECT 1 FROM asset WHERE id = revision.asset)
+        UNION ALL SELECT 'unnumbered ' || hex(asset) FROM temp.changed
+        """
+      ) { $0.text(0) }
+      return foreign.map { "foreign key of \($0)" } + pages + revisions
     }
     return (problems + (isPrepared ? try outdatedPictures() : [])).joined(separator: ", ")
   }

@@ -52,8 +52,9 @@ extension CatalogWriter {
   ) throws(CatalogError) {
     // Treat unreadable definitions as unknown.
     let known = known.flatMap { try? JSONText.decode(JSONValue.self, from: $0) }
-    let before = Dictionary(
-      try ConfiguredStage.all(connection).map { ($0.name, $0) }, uniquingKeysWith: { $1 })
+    let stages = try ConfiguredStage.all(connection)
+    let shown = stages.map(\.id)
+    let before = Dictionary(stages.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
     let unfinished = try ConfigurationProgress.read(connection) != nil
     let described = try describingStages()
     let recordedBefore = Set(try connection.all("SELECT id FROM stage") { $0.int64(0) })
@@ -75,6 +76,8 @@ extension CatalogWriter {
         progress.reconsidered.append(stage.name)
       }
     }
+    let kept = definitions.compactMap { recorded[$0.name]?.id }.filter(recordedBefore.contains)
+    if unfinished || kept != shown { progress.isRevising = true }
     try progress.write(connection)
     // A new stage gives jobs to all assets, page by page, which outdates their rows. One that is
     // gone, that comes back, or that has another place changes what is known at once.

@@ -11,6 +11,8 @@ struct ConfigurationProgress: Codable {
   var reconsidered: [String] = []
   /// The last asset with assigned jobs, in hexadecimal; empty before the first.
   var lastAsset = ""
+  /// Whether stages came or went, which changes what readers see of each asset; `nil` is no.
+  var isRevising: Bool?
   /// Whether all assets have their jobs; the rows follow, in the order of digests.
   var hasAssigned = false
   /// The last digest with updated rows; empty before the first.
@@ -22,7 +24,7 @@ struct ConfigurationProgress: Codable {
     // If unreadable, start over for all stages.
     if let progress = try? JSONText.decode(Self.self, from: text) { return progress }
     let all = try ConfiguredStage.all(connection).map(\.name)
-    return ConfigurationProgress(assigned: all, reconsidered: all)
+    return ConfigurationProgress(assigned: all, reconsidered: all, isRevising: true)
   }
 
   func write(_ connection: Connection) throws(CatalogError) {
@@ -144,6 +146,9 @@ extension CatalogWriter {
         WHERE digest > ?1 AND digest <= ?2 AND fingerprint = ?3
           AND state = 'skipped' AND blocked = 0 AND seconds = 0
         """, first, last, stage.fingerprint)
+    }
+    if progress.isRevising == true {
+      try reviseAssets(withDigestsAfter: first, through: last)
     }
     try connection.execute(
       """

@@ -83,6 +83,11 @@ package final class CatalogReader: Sendable {
     }
   }
 
+  /// Runs a short body whose reads all see one snapshot.
+  package func snapshot<Value>(_ body: () throws -> Value) throws -> Value {
+    try read { (_) throws(CatalogError) in Result { try body() } }.get()
+  }
+
   /// The manifest position up to which the catalog has applied facts.
   package var lastManifestPosition: Int64 {
     get throws(CatalogError) {

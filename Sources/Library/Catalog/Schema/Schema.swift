@@ -7,7 +7,9 @@ enum Schema {
   static let applicationID: Int64 = 0x5069_7065
 
   /// Each step migrates a file from the version equal to its index to the next.
-  static let migrations = [version1, version2, version3, version4, version5, version6, version7]
+  static let migrations = [
+    version1, version2, version3, version4, version5, version6, version7, version8,
+  ]
 
   /// The version that this program writes.
   static var version: Int { migrations.count }

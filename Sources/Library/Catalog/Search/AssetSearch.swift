@@ -187,7 +187,7 @@ package struct AssetSearch: Sendable {
 
 extension AssetValues {
   /// The values with what `verify` found.
-  fileprivate func damaged(_ isDamaged: Bool) -> AssetValues {
+  func damaged(_ isDamaged: Bool) -> AssetValues {
     guard isDamaged else { return self }
     var values = self
     values.flags.insert(.damaged)

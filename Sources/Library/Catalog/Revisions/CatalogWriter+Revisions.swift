@@ -1,0 +1,104 @@
+import PipelineModel
+
+/// Numbering the changes of assets, so that readers find those since a revision.
+extension CatalogWriter {
+  /// Mark assets that readers see otherwise than before. Temporary triggers, as for `picture`, so that no
+  /// statement can forget it.
+  ///
+  /// A claim alone marks nothing: the end of the attempt does. Waiting and ready jobs look the same.
+  static let revisionTriggers = """
+    CREATE TEMP TRIGGER revision_asset AFTER INSERT ON main.asset BEGIN
+        INSERT OR IGNORE INTO changed VALUES (NEW.id);
+      END;
+    CREATE TEMP TRIGGER revision_trash AFTER UPDATE OF trashed_at, supersedes ON main.asset
+      WHEN OLD.trashed_at IS NOT NEW.trashed_at OR OLD.supersedes IS NOT NEW.supersedes BEGIN
+        INSERT OR IGNORE INTO changed VALUES (NEW.id);
+      END;
+    CREATE TEMP TRIGGER revision_deletion AFTER DELETE ON main.asset BEGIN
+        INSERT OR IGNORE INTO changed VALUES (OLD.id);
+      END;
+    CREATE TEMP TRIGGER revision_job AFTER INSERT ON main.job BEGIN
+        INSERT OR IGNORE INTO changed VALUES (NEW.asset);
+      END;
+    CREATE TEMP TRIGGER revision_switch AFTER UPDATE OF ledger, previous_ledger ON main.job
+      WHEN OLD.ledger <> NEW.ledger OR OLD.previous_ledger IS NOT NEW.previous_ledger BEGIN
+        INSERT OR IGNORE INTO changed VALUES (NEW.asset);
+      END;
+    CREATE TEMP TRIGGER revision_state AFTER UPDATE OF state ON main.ledger
+      WHEN OLD.state <> NEW.state AND NEW.state <> 'running'
+        AND NOT (OLD.state IN ('waiting', 'ready') AND NEW.state IN ('waiting', 'ready')) BEGIN
+        INSERT OR IGNORE INTO changed SELECT asset FROM job WHERE ledger = NEW.id;
+      END;
+    CREATE TEMP TRIGGER revision_said AFTER INSERT ON main.annotation BEGIN
+        INSERT OR IGNORE INTO changed VALUES (NEW.asset);
+      END;
+    CREATE TEMP TRIGGER revision_resaid AFTER UPDATE ON main.annotation BEGIN
+        INSERT OR IGNORE INTO changed VALUES (NEW.asset);
+      END;
+    CREATE TEMP TRIGGER revision_storage AFTER UPDATE OF path ON main.rendition
+      WHEN (OLD.path IS NULL) <> (NEW.path IS NULL) BEGIN
+        INSERT OR IGNORE INTO changed SELECT asset FROM job WHERE ledger = NEW.ledger;
+        INSERT OR IGNORE INTO changed SELECT asset FROM job WHERE previous_ledger = NEW.ledger;
+      END;
+    """
+
+  /// Marks the assets of a range of originals.
+  func reviseAssets(withDigestsAfter first: SQLValue, through last: SQLValue) throws(CatalogError) {
+    try connection.execute(
+      """
+      INSERT INTO temp.changed (asset) SELECT id FROM asset WHERE digest > ? AND digest <= ?
+      ON CONFLICT DO NOTHING
+      """, first, last)
+  }
+
+  /// Gives each marked asset a new number, and clears the marks.
+  ///
+  /// - Returns: when this process began an epoch now; `nil` if it had no need to.
+  func recordRevisions() throws(CatalogError) -> Timestamp? {
+    guard try connection.hasRow("SELECT 1 FROM temp.changed") else { return nil }
+    let began = try beginEpochIfDue()
+    try connection.execute(
+      """
+      INSERT OR REPLACE INTO revision (asset, removed)
+      SELECT asset, NOT EXISTS (SELECT 1 FROM asset WHERE asset.id = changed.asset)
+      FROM temp.changed ORDER BY asset
+      """)
+    try connection.execute("DELETE FROM temp.changed")
+    return began
+  }
+
+  /// Begins an epoch with the first change of a process, and then each day.
+  private func beginEpochIfDue() throws(CatalogError) -> Timestamp? {
+    let now = Timestamp.now
+    if let epochStart, now < epochStart.adding(seconds: Self.epochLength) { return nil }
+    try connection.execute(
+      """
+      INSERT INTO epoch (first, id, began_at) VALUES (
+        ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'revision'), 0) + 1,
+        lower(hex(randomblob(8))), ?)
+      """, now)
+    try forgetRevisions(before: now.adding(seconds: -Self.retention))
+    return now
+  }
+
+  /// Forgets epochs that ended before a time, and the keys of assets that were deleted in them.
+  private func forgetRevisions(before time: Timestamp) throws(CatalogError) {
+    let oldest =
+      try connection.first("SELECT max(first) FROM epoch WHERE began_at < ?", time) {
+        row in row.optional(0, row.int64)
+      } ?? nil
+    guard let oldest else { return }
+    try connection.execute("DELETE FROM epoch WHERE first < ?", oldest)
+    // Nobody asks for the others any more, so they may wait for the next epoch.
+    try connection.execute(
+      """
+      DELETE FROM revision WHERE number IN (
+        SELECT number FROM revision WHERE removed = 1 AND number < ? LIMIT 50000)
+      """, oldest)
+  }
+
+  /// Seconds after which a process begins another epoch.
+  private static let epochLength = 86_400.0
+  /// Seconds for which revisions can be asked for, and keys of deleted assets are kept.
+  private static let retention = 30 * 86_400.0
+}
