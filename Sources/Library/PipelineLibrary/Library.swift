@@ -13,14 +13,14 @@ import Synchronization
 /// after the other on a queue of the library, so the caller's actor is free meanwhile. What a question finds is
 /// of one moment; each asset is read right after that.
 public final class Library: Sendable {
-  private let layout: LibraryLayout
+  let layout: LibraryLayout
   /// The library as it was opened last. Only the queue opens it anew.
-  private let opened: Mutex<OpenedLibrary>
+  private let opened: Mutex<ReadableLibrary>
   private let queue = DispatchQueue(label: "pipeline.library")
 
   private init(_ layout: LibraryLayout) throws {
     self.layout = layout
-    opened = Mutex(try OpenedLibrary(layout))
+    opened = Mutex(try ReadableLibrary(layout))
   }
 
   /// Opens a library.
@@ -207,13 +207,13 @@ public final class Library: Sendable {
 
   // MARK: The queue
 
-  private func run<Value: Sendable>(
+  func run<Value: Sendable>(
     _ body: @escaping @Sendable (ReadableLibrary) throws -> Value
   ) async throws(LibraryError) -> Value {
     try await Self.run(on: queue) { [self] in
       let library = try opened.withLock { opened in
-        if opened.isOutdated(layout) { opened = try OpenedLibrary(layout) }
-        return opened.library
+        if opened.isOutdated { opened = try ReadableLibrary(layout) }
+        return opened
       }
       return try body(library)
     }
@@ -274,30 +274,6 @@ private actor PendingKeys {
     guard next < keys.count else { return nil }
     defer { next += count }
     return Array(keys[next..<min(next + count, keys.count)])
-  }
-}
-
-/// A library with how its catalog's file was when it was opened.
-private struct OpenedLibrary: Sendable {
-  let library: ReadableLibrary
-  private let identity: FileIdentity?
-
-  init(_ layout: LibraryLayout) throws {
-    identity = Self.identity(layout)
-    library = try ReadableLibrary(layout)
-  }
-
-  /// Whether the catalog is another file by now, as after `rebuild-catalog`; or was changed, if it was
-  /// opened without locks, as in a folder that can't be written.
-  func isOutdated(_ layout: LibraryLayout) -> Bool {
-    let now = Self.identity(layout)
-    return library.isImmutable ? now != identity : now?.inode != identity?.inode
-  }
-
-  private static func identity(_ layout: LibraryLayout) -> FileIdentity? {
-    try? Descriptor.openRegular(
-      layout.catalog.lastComponent, in: Descriptor.openFolder(layout.catalogFolder)
-    ).status().identity
   }
 }
 

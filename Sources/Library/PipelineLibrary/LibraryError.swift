@@ -14,6 +14,8 @@ public struct LibraryError: Error, Hashable, Sendable, CustomStringConvertible {
     case notAQuestion
     /// There is no such asset any more.
     case noAsset
+    /// The catalog does not know a revision: it has another history, or forgot it.
+    case unknownRevision
     /// An asset has no rendition of a name, or several.
     case noRendition
     /// Bytes are missing or damaged.
@@ -44,7 +46,9 @@ public struct LibraryError: Error, Hashable, Sendable, CustomStringConvertible {
       ]
       self.init(codes[error.code] ?? .unreadable, error.message)
     case let error as CatalogError:
-      let codes: [CatalogError.Code: Code] = [.noAsset: .noAsset, .newerVersion: .newerVersion]
+      let codes: [CatalogError.Code: Code] = [
+        .noAsset: .noAsset, .newerVersion: .newerVersion, .unknownRevision: .unknownRevision,
+      ]
       self.init(codes[error.code] ?? .unreadable, error.message)
     case let error as FileError:
       let isDamaged = error.code == .changed || error.code == .notFound

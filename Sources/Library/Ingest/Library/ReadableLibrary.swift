@@ -14,6 +14,8 @@ package struct ReadableLibrary: Sendable {
   /// Whether the catalog is read without locks, because its folder can't be written: it must not
   /// change then.
   package let isImmutable: Bool
+  /// The catalog's file as it was when it was opened.
+  private let identity: FileIdentity?
 
   /// - Throws: `IngestError` of code `notALibrary` if there is none or it is still empty, or a
   ///   `CatalogError`.
@@ -21,6 +23,7 @@ package struct ReadableLibrary: Sendable {
     library = try LibraryFolder.open(layout)
     try CatalogFolder(of: library).check()
     isImmutable = Self.mustBeImmutable(library)
+    identity = Self.identity(of: library)
     catalog = try Self.openCatalog(of: library, immutable: isImmutable)
   }
 
@@ -28,12 +31,16 @@ package struct ReadableLibrary: Sendable {
   private static func openCatalog(
     of library: LibraryFolder, immutable: Bool
   ) throws -> CatalogReader {
+    let file = library.layout.catalog
     do throws(CatalogError) {
-      return try CatalogReader.open(at: library.layout.catalog, immutable: immutable)
+      return try CatalogReader.open(at: file, immutable: immutable)
     } catch {
-      guard error.code == .missing,
-        try Manifest(folder: library.layout.manifest).lastSequence == 0
-      else { throw error }
+      guard error.code == .missing else { throw error }
+      guard try Manifest(folder: library.layout.manifest).lastSequence == 0 else {
+        // `rebuild-catalog` takes the old one away a moment before the new one has its name.
+        usleep(100_000)
+        return try CatalogReader.open(at: file, immutable: immutable)
+      }
       throw IngestError(
         .notALibrary,
         "“\(library.layout.root.printable)” is new and still empty: `pipeline run` imports "
@@ -46,6 +53,21 @@ package struct ReadableLibrary: Sendable {
   private static func mustBeImmutable(_ library: LibraryFolder) -> Bool {
     let path = library.layout.catalogFolder.bytes.map { CChar(bitPattern: $0) } + [0]
     return access(path, W_OK) != 0
+  }
+
+  /// Whether the catalog is another file by now, as after `rebuild-catalog`; or was changed, if it was
+  /// opened without locks.
+  package var isOutdated: Bool {
+    let now = Self.identity(of: library)
+    return isImmutable ? now != identity : now?.inode != identity?.inode
+  }
+
+  private static func identity(of library: LibraryFolder) -> FileIdentity? {
+    // Not by opening the file: closing it would drop the lock that SQLite holds on it for this process,
+    // and the next writer to end would take its log away. Source: sqlite.org/howtocorrupt.html, 2.2.
+    // A file that can't be examined is another one than before, and the error that of opening it.
+    try? Descriptor.openFolder(library.layout.catalogFolder)
+      .statusIfThere(of: library.layout.catalog.lastComponent)?.identity
   }
 
   /// What `verify` found missing or damaged, and nothing changed since.

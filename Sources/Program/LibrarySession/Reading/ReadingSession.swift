@@ -7,7 +7,7 @@ package import Query
 /// A configured library opened for reading: without a lock, and nothing is written.
 package struct ReadingSession {
   package let setup: LibrarySetup
-  private let readable: ReadableLibrary
+  private var readable: ReadableLibrary
 
   package var library: LibraryFolder { readable.library }
   package var catalog: CatalogReader { readable.catalog }
@@ -15,6 +15,11 @@ package struct ReadingSession {
   package init(_ search: ConfigurationSearch) throws {
     setup = try LibrarySetup(search)
     readable = try ReadableLibrary(setup.layout)
+  }
+
+  /// Opens the catalog again if it is another file by now.
+  package mutating func refresh() throws {
+    if readable.isOutdated { readable = try ReadableLibrary(setup.layout) }
   }
 
   /// Opens the library; returns `nil` if it does not exist or is still empty.
