@@ -25,6 +25,8 @@ package final class Inotify: Sendable {
 
     /// A name was created: a new file or folder, or another link to a file.
     package static let created = Changes(rawValue: UInt32(IN_CREATE))
+    /// A file was written to.
+    package static let written = Changes(rawValue: UInt32(IN_MODIFY))
     /// A file open for writing was closed.
     package static let closed = Changes(rawValue: UInt32(IN_CLOSE_WRITE))
     /// Something was renamed to this name.
@@ -41,9 +43,9 @@ package final class Inotify: Sendable {
     /// The queue overflowed: changes were lost.
     package static let overflowed = Changes(rawValue: UInt32(IN_Q_OVERFLOW))
 
-    /// The changes requested. Not every write: the read lease detects open writers, and size and
-    /// times show what was written.
-    static let wanted: Changes = [
+    /// What is asked for in a source. Not every write: the read lease detects open writers, and size
+    /// and times show what was written.
+    package static let ofSource: Changes = [
       .created, .closed, .movedIn, .attributes, .movedItself, .deletedItself,
     ]
   }
@@ -70,9 +72,12 @@ package final class Inotify: Sendable {
   ///
   /// Watches the open folder itself, whatever its current name.
   ///
+  /// - Parameter changes: what to report of it and of the names in it.
   /// - Throws: `FileError` of code `watchLimit` if this user has too many.
-  package func watch(_ folder: Descriptor) throws(FileError) -> Watch {
-    let flags = Changes.wanted.rawValue | UInt32(IN_ONLYDIR) | UInt32(IN_EXCL_UNLINK)
+  package func watch(
+    _ folder: Descriptor, for changes: Changes = .ofSource
+  ) throws(FileError) -> Watch {
+    let flags = changes.rawValue | UInt32(IN_ONLYDIR) | UInt32(IN_EXCL_UNLINK)
     // inotify takes no descriptors, but /proc has a name for each.
     let name = BytePath("/proc/self/fd/\(folder.number)")
     while true {
