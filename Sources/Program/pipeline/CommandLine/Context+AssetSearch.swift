@@ -13,6 +13,10 @@ extension Option {
   static let limit = Option(name: "--limit", value: "COUNT", help: "list at most so many")
   static let after = Option(
     name: "--after", value: "ID", help: "go on after this asset, with the same query and order")
+  static let since = Option(
+    name: "--since", value: "REVISION", help: "list what changed since; 0 is the beginning")
+  static let follow = Option(
+    name: "--follow", help: "go on listing what changes, until a signal")
   static let groupBy = Option(
     name: "--group-by", value: "FIELD",
     help: "count by day, month, year, folder, camera, lens, tag, type, …", values: Grouping.names)

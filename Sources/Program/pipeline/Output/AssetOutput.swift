@@ -54,8 +54,11 @@ struct AssetOutput {
     chosen = columns
   }
 
+  /// Whether it prints JSON.
+  var isJSON: Bool { format == .json }
+
   /// Whether it prints whole assets as JSON.
-  var isWholeJSON: Bool { format == .json && chosen == nil }
+  var isWholeJSON: Bool { isJSON && chosen == nil }
 
   /// Whether it prints whole assets as lines.
   var isWholeLines: Bool { format == .lines && chosen == nil }

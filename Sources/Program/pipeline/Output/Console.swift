@@ -73,6 +73,16 @@ final class Console: Sendable {
     if !hasReader { throw BrokenPipe() }
   }
 
+  /// Throws if the reader of standard output has gone, also if nothing was written to it since.
+  func lookForReader() throws(BrokenPipe) {
+    // Without events, errors alone are reported. Source: poll(2).
+    var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+    if poll(&output, 1, 0) > 0, output.revents & Int16(POLLERR | POLLHUP) != 0 {
+      isReaderGone.store(true, ordering: .relaxed)
+    }
+    try expectReader()
+  }
+
   /// Whether standard output may still have a reader.
   var hasReader: Bool { !isReaderGone.load(ordering: .relaxed) }
 

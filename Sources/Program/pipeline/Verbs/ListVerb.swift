@@ -11,7 +11,7 @@ enum ListVerb: Verb {
   static let operands = "[QUERY]"
   static let takesQuery = true
   static let options = [
-    Option.sort, .limit, .after, .groupBy, .fields, .format, .explain,
+    Option.sort, .limit, .after, .groupBy, .fields, .format, .explain, .since, .follow,
   ]
   static let examples = [
     ("pipeline list", "a line for each"),
@@ -21,34 +21,54 @@ enum ListVerb: Verb {
     ("pipeline list --group-by camera", "how many pictures each camera took"),
     ("pipeline list --fields name,taken,tag --format csv", "for a spreadsheet"),
     ("pipeline list --json | jq -r .name", "their names"),
+    ("pipeline list --follow is:failed", "what failed, and what fails from now on"),
+    ("pipeline list --json --since 0", "everything, and the revision to continue from"),
   ]
 
   static func run(_ context: Context) throws -> ExitCode {
     let search = try context.assetSearch()
+    if var changes = try ChangeList(search, context) { return try changes.run() }
     if context.arguments.has(.explain) { return try context.explain(search) }
     if let grouping = try context.grouping() {
       return try CountVerb.group(search, by: grouping, context)
     }
     let output = try AssetOutput(context)
     let session = try ReadingSession(context.search)
+    let count = try printFound(by: search, in: session, output, context)
+    context.explain(found: count, by: search, in: session)
+    context.console.total(counted(count, "asset"))
+    return .success
+  }
+
+  /// Prints what a search finds, and calls a body for each asset.
+  ///
+  /// - Returns: the number of assets.
+  static func printFound(
+    by search: AssetSearch, in session: ReadingSession, _ output: AssetOutput, _ context: Context,
+    _ body: (AssetID) -> Void = { _ in }
+  ) throws -> Int {
     let damage = try session.damage()
     var count = 0
+    func found(_ id: AssetID) {
+      count += 1
+      body(id)
+    }
     if search.isEverything, output.isWholeLines {
       try session.catalog.assets { asset in
         try context.console.expectReader()
         output.print(asset, damage[asset.id] ?? [])
-        count += 1
+        found(asset.id)
       }
-      context.console.total(counted(count, "asset"))
-      return .success
+      return count
     }
     if search.isEverything, output.isWholeJSON {
       try session.catalog.assetLines { id, line in
         try context.console.expectReader()
+        found(id)
         if let line, damage[id] == nil, context.console.event(line: line) { return }
         try output.print(id, nil, damage[id] ?? [], session.catalog)
       }
-      return .success
+      return count
     }
     output.begin()
     try search.run(
@@ -56,10 +76,8 @@ enum ListVerb: Verb {
     ) { id, values in
       try context.console.expectReader()
       try output.print(id, values, damage[id] ?? [], session.catalog)
-      count += 1
+      found(id)
     }
-    context.explain(found: count, by: search, in: session)
-    context.console.total(counted(count, "asset"))
-    return .success
+    return count
   }
 }
