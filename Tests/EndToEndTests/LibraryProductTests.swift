@@ -104,6 +104,65 @@ struct LibraryProductTests {
     #expect(rebuilt == 6)
   }
 
+  @Test("Changes by other processes come as they happen, and go on where a stored revision was")
+  func following() async throws {
+    let workspace = try made()
+    let library = try await library(of: workspace)
+    let start = try await library.revision()
+    let pictures = try Fetch(query: "kind:image -is:trashed")
+    var iterator = library.changes(of: pictures, since: start).makeAsyncIterator()
+    try workspace.put(try Pictures.jpeg(width: 40, height: 20), as: "e.jpg")
+    try workspace.put("another text", as: "f.txt")
+    try workspace.json("run")
+    let listed = try await library.fetch(pictures)
+    let new = try #require(listed.first { $0.name == "e.jpg" })
+    var (known, place): ([AssetID: Asset], Revision) = ([:], start)
+    func follow(until isThere: () -> Bool) async throws {
+      while !isThere() {
+        let changes = try #require(try await iterator.next())
+        for asset in changes.assets { known[asset.id] = asset }
+        for id in changes.removed { known[id] = nil }
+        place = changes.revision
+      }
+    }
+    try await follow { known[new.id] == new }
+    #expect(known.count == 1)
+    let isStored =
+      try JSONDecoder().decode(Revision.self, from: JSONEncoder().encode(place)) == place
+    #expect(isStored)
+    // Out of the result, while nobody waits.
+    try workspace.json("rm", BytePath(new.id.description))
+    try await follow { known.isEmpty }
+    var again = library.changes(of: Fetch(), since: place).makeAsyncIterator()
+    try workspace.json("trash", "restore", BytePath(new.id.description))
+    let restored = try await again.next()
+    #expect(restored?.assets == [new] && restored?.removed == [])
+    try workspace.json("rebuild-catalog")
+    let error = await #expect(throws: LibraryError.self) { _ = try await again.next() }
+    #expect(error?.code == .unknownRevision)
+  }
+
+  @Test("Waiting for changes ends with the task, and holds no thread")
+  func cancelling() async throws {
+    let workspace = try made()
+    let library = try await library(of: workspace)
+    let tasks = (0..<20).map { _ in
+      Task {
+        var count = 0
+        for try await _ in library.changes(of: Fetch()) { count += 1 }
+        return count
+      }
+    }
+    // The pool has a thread for each processor: were they blocked, this would not come back.
+    let revision = try await library.revision()
+    #expect(revision.number > 0)
+    for task in tasks { task.cancel() }
+    for task in tasks {
+      let count = try await task.value
+      #expect(count == 0)
+    }
+  }
+
   @Test("What is not a library, or is gone, is an error that says so")
   func errors() async throws {
     let workspace = try made()
