@@ -114,6 +114,7 @@ extension CatalogWriter {
       ) AS switch
       WHERE job.stage = ?1 AND job.asset = switch.asset
       """, stage.id, stage.fingerprint, stage.isAssetScoped, first, last)
+    try reviseAssets(without: stage.id, after: first, through: last)
     try connection.execute(
       """
       INSERT INTO job (asset, stage, ledger)

@@ -22,10 +22,12 @@ package final class CatalogWatcher: Sendable {
   private let state = Mutex(State())
   private let onChange: @Sendable () -> Void
 
-  /// While commits come without a break, how long to let them pass: 1,000 a second are some 50 looks.
-  private static let pause = DispatchTimeInterval.milliseconds(20)
-  /// When to look for the last time after a report, behind the pause.
-  private static let delay = DispatchTimeInterval.milliseconds(230)
+  /// While commits come without a break, how long to let them pass, in milliseconds: 1,000 a second are
+  /// some 50 looks.
+  private static let pause = 20
+  /// The longest wait between two looks after a report, in milliseconds. The log is written before it is
+  /// flushed, and the commit is visible after that: on a slow disk, it takes that long.
+  private static let longestPause = 320
   /// How often to look without any report.
   private static let interval = DispatchTimeInterval.seconds(5)
 
@@ -75,34 +77,33 @@ package final class CatalogWatcher: Sendable {
 
   /// Whether the catalog was reported since the last call.
   private func consumeReports() -> Bool {
-    guard let inotify else { return false }
-    var isReported = false
-    // A queue that can't be read leaves the regular look.
-    while let events = try? inotify.read(), !events.isEmpty {
-      // The catalog, its log, or the queue that overflowed, which has no name.
-      if events.contains(where: { $0.name.isEmpty || $0.name.bytes.starts(with: name.bytes) }) {
-        isReported = true
-      }
-    }
-    return isReported
+    // One buffer of them: a flood would never end. A queue that can't be read leaves the regular look.
+    guard let events = try? inotify?.read() else { return false }
+    // The catalog, its log, or the queue that overflowed, which has no name.
+    return events.contains { $0.name.isEmpty || $0.name.bytes.starts(with: name.bytes) }
   }
 
-  /// Passes a report on, now and after a pause, in which further ones count as one.
+  /// Passes a report on, now and some times more.
   private func pass() {
     onChange()
     let number = state.withLock { state in
       state.reports += 1
       return state.reports
     }
-    queue.asyncAfter(deadline: .now() + Self.pause) { [weak self] in
-      guard let self else { return }
-      if consumeReports() { return pass() }
-      onChange()
-      listen()
-      queue.asyncAfter(deadline: .now() + Self.delay) { [weak self] in
-        guard let self, state.withLock({ $0.reports }) == number else { return }
-        onChange()
+    lookAgain(after: Self.pause, report: number)
+  }
+
+  /// Looks again after a time, and then after twice that time, unless there is another report.
+  private func lookAgain(after milliseconds: Int, report: Int) {
+    queue.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [weak self] in
+      guard let self, state.withLock({ $0.reports }) == report else { return }
+      if milliseconds == Self.pause {
+        // All during the pause count as one.
+        if consumeReports() { return pass() }
+        listen()
       }
+      onChange()
+      if milliseconds < Self.longestPause { lookAgain(after: milliseconds * 2, report: report) }
     }
   }
 
