@@ -75,7 +75,8 @@ struct FollowedChangesTests {
     let facts = try reader.jobs(of: id).map { "\($0.stage) \(String(describing: $0.facts))" }
     return """
       \(state) \(String(describing: asset.trashedAt)) \(String(describing: asset.supersedes)) \
-      \(String(describing: asset.identity)) \(asset.skipped) \(renditions) \(facts)
+      \(String(describing: asset.identity)) \(asset.skipped) \(renditions) \(facts) \
+      \(asset.annotations)
       """
   }
 }
@@ -84,7 +85,7 @@ struct FollowedChangesTests {
 struct RandomChanges {
   enum Kind: CaseIterable {
     case add, configure, claim, complete, requeue, trash, restore, purge, giveBack, retry, retryAll
-    case relocate, invalidate, reopen, dropFormer
+    case relocate, invalidate, reopen, dropFormer, annotate
   }
 
   let library: Library
@@ -123,6 +124,10 @@ struct RandomChanges {
       if let job = open.popLast() { try catalog.requeue([job.token]) }
     case .trash: try apply { .trashed($0, at: .now) }
     case .restore: try apply { .restored($0) }
+    case .annotate:
+      let annotation = Annotation(
+        pick(Annotation.Property.allCases), "\(pick([1, 2]))", applies: pick([true, false]))
+      try apply { .annotated($0, annotation) }
     case .purge: try apply { .purged($0, sequence: 1) }
     case .giveBack:
       let seen = Sighting(source: Samples.source, path: "x", state: .returned, seenAt: .now)

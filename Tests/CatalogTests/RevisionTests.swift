@@ -85,6 +85,10 @@ struct RevisionTests {
     }
     #expect(try apply(.trashed(Samples.id(2), at: .now)) == [2])
     #expect(try apply(.restored(Samples.id(2))) == [2])
+    #expect(try apply(.annotated(Samples.id(2), Annotation(.tag, "a"))) == [2])
+    #expect(try apply(.annotated(Samples.id(2), Annotation(.tag, "a"))) == [])
+    #expect(try apply(.annotated(Samples.id(2), Annotation(.tag, "a", applies: false))) == [2])
+    #expect(try apply(.annotated(Samples.id(2), Annotation(.title, "b"))) == [2])
     #expect(try apply(.purged(Samples.id(2))) == [-2])
     let seen = Sighting(source: Samples.source, path: "a", state: .returned, seenAt: .now)
     #expect(try apply(.returned(Samples.id(3), seen)) == [-3])

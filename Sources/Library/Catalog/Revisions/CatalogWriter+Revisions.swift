@@ -31,7 +31,8 @@ extension CatalogWriter {
     CREATE TEMP TRIGGER revision_said AFTER INSERT ON main.annotation BEGIN
         INSERT OR IGNORE INTO changed VALUES (NEW.asset);
       END;
-    CREATE TEMP TRIGGER revision_resaid AFTER UPDATE ON main.annotation BEGIN
+    CREATE TEMP TRIGGER revision_resaid AFTER UPDATE OF applies ON main.annotation
+      WHEN OLD.applies <> NEW.applies BEGIN
         INSERT OR IGNORE INTO changed VALUES (NEW.asset);
       END;
     CREATE TEMP TRIGGER revision_storage AFTER UPDATE OF path ON main.rendition
