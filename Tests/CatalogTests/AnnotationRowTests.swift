@@ -41,6 +41,7 @@ struct AnnotationRowTests {
         Annotation(.title, "b"),
       ])
     #expect(try library.read { try $0.annotations(of: Samples.id(2)) } == [])
+    #expect(try library.read { try $0.annotations(of: Samples.id(3)) } == nil)
     #expect(try found(library, "tag=y album=A title=b") == [Samples.id(1)])
     #expect(try found(library, "tag=x") == [])
     #expect(try found(library, "y") == [Samples.id(1)])
@@ -61,6 +62,18 @@ struct AnnotationRowTests {
         Annotation(.rating, "", applies: false), Annotation(.tag, "x", applies: false),
         Annotation(.tag, "z"),
       ])
+    #expect(try library.integrity() == "ok")
+  }
+
+  @Test("Facts that this program would not write are kept as it would, or left out")
+  func foreign() throws {
+    let library = try library(1)
+    try apply(
+      library, 1, Annotation(.rating, "nan"), Annotation(.rating, "inf"), Annotation(.title, ""),
+      Annotation(.tag, "a\u{1b}"), Annotation(.tag, "e\u{301}"),
+      Annotation(.tag, "\u{e9}", applies: false))
+    let said = try library.read { try $0.annotations(of: Samples.id(1)) }
+    #expect(said == [Annotation(.tag, "\u{e9}", applies: false)])
     #expect(try library.integrity() == "ok")
   }
 

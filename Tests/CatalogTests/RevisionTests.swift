@@ -273,8 +273,9 @@ struct RevisionTests {
   func migration() throws {
     let library = try makeLibrary()
     let before = try revision(library)
-    try library.execute("DROP TABLE revision")
-    try library.execute("DROP TABLE epoch")
+    for table in ["annotation", "album", "revision", "epoch"] {
+      try library.execute("DROP TABLE \(table)")
+    }
     try library.execute("PRAGMA user_version = 6")
     try library.reopen()
     #expect(try library.count("PRAGMA user_version") == Schema.version)

@@ -222,8 +222,11 @@ struct ExportVerbTests {
       try workspace.put("more \(index)", as: BytePath("\(index).txt"))
     }
     try workspace.json("run")
-    let said = try workspace.run("tag", "size>0", "-name:7", "+said", "--title", "A <b>", "--yes")
-    #expect(said.exitCode == 0, "\(said.errors)")
+    for words: [BytePath] in [
+      ["tag", "name:b", "+earlier"], ["export", "--to", "earlier", "--sidecars", "name:b"],
+      ["tag", "name:b", "-earlier"],
+      ["tag", "size>0", "-name:7", "+said", "--title", "A <b>", "--yes"],
+    ] { try #require(workspace.program.run(words).exitCode == 0, "\(words)") }
     try workspace.json(
       "export", "--to", "before", "--layout", "{folder|top}/{name}", "--sidecars")
     let shimFolder = try TemporaryFolder()
@@ -234,7 +237,7 @@ struct ExportVerbTests {
     // A line to be replaced, and a sidecar of an earlier export.
     let begin = """
       rm -rf out; mkdir -p out/top; printf '%064d  top/b.txt\\n' 0 > out/SHA256SUMS
-      printf old > out/top/b.txt.xmp; (cd out; sha256sum top/b.txt.xmp >> SHA256SUMS)
+      cp earlier/b.txt.xmp out/top/b.txt.xmp; (cd out; sha256sum top/b.txt.xmp >> SHA256SUMS)
       """
     let clean = workspace.program.environment
     let count = shimFolder.appending("count")

@@ -1,3 +1,4 @@
+import Files
 import Fixtures
 import Foundation
 import Glibc
@@ -93,6 +94,8 @@ struct TagVerbTests {
       (["nothing", "+x"], "No asset has an ID"), (["size:x", "+x"], "size"),
       (["size>0", "+a\u{1b}[31m"], "control characters"),
       (["some", "words here", "+x"], "Words without a field"),
+      (["size>0", "+keep -draft"], "would be one tag"),
+      (["+x rating>=4", "size>0"], "would be one tag"),
     ])
   func refused(words: [String], reason: String) throws {
     let workspace = try library()
@@ -142,6 +145,89 @@ struct TagVerbTests {
     }
   #endif
 
+  @Test("What was said before the file was read counts afterwards, too")
+  func beforeMetadata() throws {
+    let workspace = try library()
+    // Nothing is known of the file that this could change.
+    #expect(try changed(workspace, "name:a", "-draft", "--clear", "title") == 1)
+    #expect(try changed(workspace, "name:a", "-draft", "--clear", "title") == 0)
+    let said = try workspace.asset(named: "a.txt")["annotations"]?.array ?? []
+    #expect(said.map { $0["applies"] } == [false, false])
+  }
+
+  /// The files of an export, after `sha256sum` agreed with all of them.
+  private func exported(_ workspace: Workspace, _ folder: BytePath) throws -> [BytePath] {
+    try Unprivileged.shell("cd '\(folder)' && sha256sum --check --strict SHA256SUMS", in: workspace)
+    return try workspace.files(below: folder).filter { $0 != "SHA256SUMS" }
+  }
+
+  private func export(_ workspace: Workspace) throws -> Int? {
+    let outcome = try workspace.program.run(["export", "--to", "out", "--sidecars", "--json"])
+    #expect(outcome.exitCode == 0, "\(outcome.errors)\(outcome.output)")
+    return try outcome.event("exported")["sidecars"]?.integer
+  }
+
+  @Test("Nobody else's file is replaced by a sidecar, whatever a list says of it")
+  func foreignSidecars() throws {
+    let workspace = try library()
+    // An original with the name of a sidecar, and one of the user's own that a list names.
+    try workspace.put("an original", as: "a.txt.xmp")
+    try workspace.json("run")
+    _ = try changed(workspace, "-name:xmp", "+x")
+    try workspace.json("export", "--to", "out")
+    try Unprivileged.shell(
+      "cd out; printf mine > b.txt.xmp; sha256sum b.txt.xmp >> SHA256SUMS", in: workspace)
+    for _ in 0..<2 {
+      let outcome = try workspace.run("export", "--to", "out", "--sidecars")
+      #expect(outcome.exitCode == 3)
+      #expect(outcome.errors.contains("out/a.txt.xmp” is no sidecar of an earlier export"))
+      #expect(outcome.errors.contains("out/b.txt.xmp” is no sidecar of an earlier export"))
+      #expect(try workspace.read("out/a.txt.xmp") == Array("an original".utf8))
+      #expect(try workspace.read("out/b.txt.xmp") == Array("mine".utf8))
+    }
+    #expect(try exported(workspace, "out").count == 6)
+  }
+
+  @Test("Assets that share a file share the sidecar of the first")
+  func sharedSidecar() throws {
+    let workspace = try Workspace(
+      sources: [["path": "inbox", "settle": "0ms", "mode": "copy", "duplicates": "asset"]],
+      stages: [])
+    for folder in ["one", "two"] {
+      try workspace.makeFolder(workspace.inbox.appending(BytePath(folder)))
+      try workspace.put("same", as: BytePath("\(folder)/a.txt"))
+    }
+    try workspace.json("run")
+    _ = try changed(workspace, "path:one", "+first")
+    _ = try changed(workspace, "path:two", "+second")
+    for _ in 0..<2 {
+      _ = try export(workspace)
+      #expect(try exported(workspace, "out") == ["a.txt", "a.txt.xmp"])
+      let sidecar = String(decoding: try workspace.read("out/a.txt.xmp"), as: UTF8.self)
+      #expect(sidecar.contains("first") && !sidecar.contains("second"))
+    }
+  }
+
+  @Test("A sidecar says no more than is known, and an unchanged one is not written again")
+  func takenAway() throws {
+    let workspace = try library()
+    let name = String(repeating: "x", count: 251) + ".txt"
+    try workspace.put("long", as: BytePath(name))
+    try workspace.json("run")
+    _ = try changed(workspace, "size>0", "+x")
+    #expect(try export(workspace) == 4)
+    let files = try exported(workspace, "out")
+    #expect(files.count == 8 && files.contains(BytePath(name.prefix(251) + ".xmp")))
+    let before = try Descriptor.openFolder(workspace.root).status(below: "out/b.txt.xmp")
+    _ = try changed(workspace, "name:a", "-x")
+    #expect(try export(workspace) == 4)
+    #expect(try exported(workspace, "out") == files)
+    let after = try Descriptor.openFolder(workspace.root).status(below: "out/b.txt.xmp")
+    #expect(before.identity == after.identity)
+    let sidecar = String(decoding: try workspace.read("out/a.txt.xmp"), as: UTF8.self)
+    #expect(!sidecar.contains("<rdf:li>"))
+  }
+
   @Test(
     "A sidecar of an earlier export is written anew, and one that somebody changed is left alone")
   func sidecarsAgain() throws {
@@ -152,7 +238,7 @@ struct TagVerbTests {
     try workspace.write(Array("edited".utf8), to: "out/b.txt.xmp")
     let outcome = try workspace.run("export", "--to", "out", "--sidecars")
     #expect(outcome.exitCode == 3)
-    #expect(outcome.errors.contains("out/b.txt.xmp” is not of an earlier export"))
+    #expect(outcome.errors.contains("out/b.txt.xmp” is no sidecar of an earlier export"))
     let sidecar = String(decoding: try workspace.read("out/a.txt.xmp"), as: UTF8.self)
     #expect(sidecar.contains("<rdf:li>two</rdf:li>"))
     #expect(try workspace.read("out/b.txt.xmp") == Array("edited".utf8))

@@ -39,6 +39,17 @@ struct ManifestFileTests {
     #expect(try journal.facts(after: Int64(facts.count)).isEmpty)
   }
 
+  @Test("What takes a property away needs no text")
+  func withoutText() throws {
+    let fact = ManifestFact.annotated(
+      asset: Journal.id(7), Annotation(.title, "", applies: false))
+    var line = ManifestLine(ManifestEntry(sequence: 1, time: .now, fact: fact))
+    line.text = nil
+    let bytes = line.encode().dropLast()
+    #expect(!String(decoding: bytes, as: UTF8.self).contains("\"text\""))
+    #expect(ManifestLine.decode(bytes)?.entry?.fact == fact)
+  }
+
   @Test("Names that are not text, or would break a line, survive byte for byte")
   func rawNames() throws {
     let names: [BytePath] = [

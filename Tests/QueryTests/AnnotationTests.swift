@@ -11,7 +11,7 @@ struct AnnotationTests {
     let tag = try Annotation(checking: " \u{a0}Cafe\u{301} au lait\n", as: .tag)
     #expect(tag.text.unicodeScalars.elementsEqual("Caf\u{e9} au lait".unicodeScalars))
     #expect(try Annotation(checking: "+4", as: .rating).text == "4")
-    #expect(try Annotation(checking: "a\n\tb", as: .caption).text == "a\n\tb")
+    #expect(try Annotation(checking: "a\r\n\tb", as: .caption).text == "a\n\tb")
     let cleared = try Annotation(checking: "whatever", as: .title, applies: false)
     #expect(cleared == Annotation(.title, "", applies: false))
   }
@@ -59,18 +59,19 @@ struct AnnotationTests {
     #expect(!values.has(.text(.album)))
   }
 
-  @Test("Only what is not known yet is a change, the last of contradicting ones included")
-  func changes() {
-    let kept = [
-      Annotation(.tag, "keep"), Annotation(.tag, "keep", applies: false),
-      Annotation(.caption, "x"), Annotation(.rating, "4"), Annotation(.title, "", applies: false),
+  @Test("What was said already is no news, and the last of contradicting words counts")
+  func news() {
+    let said = [
+      Annotation(.tag, "keep"), Annotation(.tag, "draft", applies: false), Annotation(.title, "T"),
     ]
-    let known = [
-      Annotation(.tag, "draft"), Annotation(.tag, "other", applies: false),
-      Annotation(.album, "none", applies: false), Annotation(.caption, "", applies: false),
-      Annotation(.rating, "3"), Annotation(.title, "Title"),
+    #expect(said.news(to: said).isEmpty)
+    let all = [
+      Annotation(.tag, "keep", applies: false), Annotation(.tag, "other"),
+      Annotation(.title, "U"), Annotation(.title, "", applies: false), Annotation(.rating, "3"),
+      Annotation(.album, "keep"), Annotation(.tag, "keep"), Annotation(.title, "T"),
     ]
-    #expect(described.changes(by: known + kept) == kept)
-    #expect(described.changes(by: known).isEmpty)
+    #expect(all.news(to: said) == all)
+    #expect((all + all).news(to: said).count == 2 * all.count - 3)
+    #expect(said.news(to: []) == said)
   }
 }

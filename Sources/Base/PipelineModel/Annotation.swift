@@ -19,3 +19,19 @@ package struct Annotation: Hashable, Codable, Sendable {
     self.applies = applies
   }
 }
+
+extension Sequence<Annotation> {
+  /// Those that add to what is said of an asset already, in order.
+  package func news(to said: [Annotation]) -> [Annotation] {
+    var said = Set(said)
+    return filter { annotation in
+      if said.contains(annotation) { return false }
+      said = said.filter {
+        $0.property != annotation.property
+          || annotation.property.isList && $0.text != annotation.text
+      }
+      said.insert(annotation)
+      return true
+    }
+  }
+}

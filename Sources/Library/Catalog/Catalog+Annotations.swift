@@ -1,31 +1,44 @@
 package import PipelineModel
+import Query
 
 extension CatalogWriter {
   /// Records what a user says about an asset, in the caller's transaction; does nothing if the asset
-  /// is gone.
+  /// is gone, nor for what no version of the program can have said.
   func record(_ annotation: Annotation, of asset: AssetID) throws(CatalogError) {
+    // Somebody else wrote that fact; it must not end a replay.
+    guard
+      let annotation = try? Annotation(
+        checking: annotation.text, as: annotation.property, applies: annotation.applies)
+    else { return }
     if !annotation.property.isList {
       try connection.execute(
         "DELETE FROM annotation WHERE asset = ? AND property = ?", asset,
         annotation.property.rawValue)
     }
-    try connection.execute(
-      """
-      INSERT INTO annotation (asset, property, text, applies)
-      SELECT id, ?2, ?3, ?4 FROM asset WHERE id = ?1
-      ON CONFLICT DO UPDATE SET applies = excluded.applies
-      """, asset, annotation.property.rawValue, annotation.text, annotation.applies)
+    // No upsert: its way to solve conflicts would override that of triggers (sqlite.org/lang_createtrigger.html).
+    let isUpdated =
+      try connection.execute(
+        "UPDATE annotation SET applies = ?4 WHERE asset = ?1 AND property = ?2 AND text = ?3",
+        asset,
+        annotation.property.rawValue, annotation.text, annotation.applies) > 0
+    if !isUpdated {
+      try connection.execute(
+        """
+        INSERT INTO annotation (asset, property, text, applies)
+        SELECT id, ?2, ?3, ?4 FROM asset WHERE id = ?1
+        """, asset, annotation.property.rawValue, annotation.text, annotation.applies)
+    }
     try outdatePicture(of: asset)
   }
 }
 
 extension CatalogReader {
-  /// What a user says about an asset, by property and text.
-  package func annotations(of id: AssetID) throws(CatalogError) -> [Annotation] {
+  /// What a user says about an asset, by property and text; `nil` if there is none with this key.
+  package func annotations(of id: AssetID) throws(CatalogError) -> [Annotation]? {
     try read { (connection) throws(CatalogError) in
       try connection.first("SELECT \(AssetQuery.annotations) FROM asset WHERE id = ?", id) {
         (row) throws(CatalogError) in try row.annotations(0)
-      } ?? []
+      }
     }
   }
 }

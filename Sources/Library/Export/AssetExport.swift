@@ -198,10 +198,22 @@ package final class AssetExport {
   private func addSidecar(
     of asset: AssetRecord, _ values: AssetValues, beside file: BytePath? = nil
   ) {
-    guard options.hasSidecars, let sidecar = XMPSidecar(values),
-      let temporary = folder?.nextTemporaryName()
-    else { return }
-    sidecars.add(.init(asset: asset, file: file, bytes: sidecar.bytes, temporary: temporary))
+    guard options.hasSidecars, let folder else { return }
+    let packet = XMPSidecar(values, of: asset.id)
+    if let file {
+      let path = SidecarGroup.path(beside: file)
+      // What can't be read is told where it would be written.
+      let found = try? folder.contents(of: path, atMost: XMPSidecar.mostBytes)
+      if found == nil, packet.isEmpty { return }
+      if found == packet.bytes, checksums?.digest(of: path) == packet.digest {
+        counts.sidecars += 1
+        return
+      }
+    } else if packet.isEmpty {
+      return
+    }
+    guard let temporary = self.folder?.nextTemporaryName() else { return }
+    sidecars.add(.init(asset: asset, file: file, packet: packet, temporary: temporary))
   }
 
   private static func ambiguous(_ name: String, _ found: [RenditionRecord]) -> FileError {
@@ -234,13 +246,17 @@ package final class AssetExport {
         failures.append((item, error))
       }
     }
-    let sidecars = name(written.sidecars, beside: named, in: &folder)
+    var files: [AssetID: BytePath] = [:]
+    for item in named { for asset in [item.asset] + item.others { files[asset.id] = item.path } }
+    let placed = sidecars.place(
+      written.sidecars, beside: files, in: &folder, listedIn: &checksums)
+    counts.sidecars += placed.count
     var listError: FileError?
     do throws(FileError) {
       for (path, _) in unlisted { try folder.flush(path) }
       try folder.sync()
       try checksums?.append(
-        unlisted + named.map { ($0.path, $0.content.digest) } + sidecars.named)
+        unlisted + named.map { ($0.path, $0.content.digest) } + placed.there)
     } catch {
       listError = error
     }
@@ -249,7 +265,10 @@ package final class AssetExport {
       for other in item.others { tell(other, item.path, .present) }
     }
     try tell(failures, in: folder)
-    for (asset, path, error) in sidecars.failed { try fail(asset, path, error) }
+    for (asset, path, error) in placed.failed {
+      try fail(
+        asset, path, error.naming(folder.root.path.appending(path), insteadOf: folder.staging.path))
+    }
     if let error = listError {
       throw Self.fatal(error) ?? ExportError(.destination, error.message, path: error.path)
     }
@@ -306,41 +325,6 @@ package final class AssetExport {
         }
       }
     }
-  }
-
-  /// Gives the staged sidecars of files that are there their names, and lists them.
-  ///
-  /// - Returns: those that have their names, to be listed, and those that failed.
-  private func name(
-    _ results: [Result<Descriptor, FileError>], beside named: [Item], in folder: inout ExportFolder
-  ) -> (
-    named: [(path: BytePath, digest: Digest)],
-    failed: [(asset: AssetRecord, path: BytePath?, error: FileError)]
-  ) {
-    var files: [AssetID: BytePath] = [:]
-    for item in named { for asset in [item.asset] + item.others { files[asset.id] = item.path } }
-    var done: [(path: BytePath, digest: Digest)] = []
-    var failed: [(asset: AssetRecord, path: BytePath?, error: FileError)] = []
-    for (sidecar, result) in zip(sidecars.sidecars, results) {
-      let file = sidecar.file ?? files[sidecar.asset.id]
-      do throws(FileError) {
-        guard let file else {
-          // The file itself failed, which is told. Clean-up: the next export removes what remains.
-          try? folder.staging.remove(sidecar.temporary)
-          continue
-        }
-        _ = try result.get()
-        let path = try SidecarGroup.name(
-          sidecar, beside: file, in: &folder, listedIn: &checksums)
-        done.append((path, sidecar.digest))
-        counts.sidecars += 1
-      } catch {
-        // Clean-up: the next export removes what remains.
-        try? folder.staging.remove(sidecar.temporary)
-        failed.append((sidecar.asset, file.map(SidecarGroup.path), error))
-      }
-    }
-    return (done, failed)
   }
 
   // MARK: Telling

@@ -95,8 +95,16 @@ struct ChecksumList {
     let file: Descriptor
     if let open = self.file { file = open } else { file = try open() }
     self.file = file
-    try file.write(bytes)
-    try file.syncData()
+    let size = try file.status().identity.size
+    do throws(FileError) {
+      try file.write(bytes)
+      try file.syncData()
+    } catch {
+      // Some lines may have got there, of files that are to be others only after this. Clean-up: the
+      // next export reads what is there.
+      try? file.truncate(to: size)
+      throw error
+    }
   }
 
   private func open() throws(FileError) -> Descriptor {

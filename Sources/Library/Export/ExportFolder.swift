@@ -114,11 +114,21 @@ struct ExportFolder {
     touched[path.parent] = folder
   }
 
-  /// The digest of a file; `nil` if it is no regular file.
-  mutating func digest(of path: BytePath) throws(FileError) -> Digest? {
-    let folder = try folder(path.parent)
-    guard try folder.status(of: path.lastComponent).kind == .regular else { return nil }
-    return try Descriptor.openRegular(path.lastComponent, in: folder).hash().digest
+  /// The bytes of a file; `nil` if there is none, or something else, or a larger one.
+  func contents(of path: BytePath, atMost most: Int) throws(FileError) -> [UInt8]? {
+    try ifThere { () throws(FileError) -> [UInt8]? in
+      let folder = try root.openParent(of: path)
+      let status = try folder.status(of: path.lastComponent)
+      guard status.kind == .regular, status.identity.size <= most else { return nil }
+      return try Descriptor.openRegular(path.lastComponent, in: folder).readToEnd()
+    } ?? nil
+  }
+
+  /// Whether nothing has a path.
+  func isFree(_ path: BytePath) throws(FileError) -> Bool {
+    try ifThere { () throws(FileError) in
+      try root.openParent(of: path).status(of: path.lastComponent)
+    } == nil
   }
 
   /// Waits until a file from earlier is on disk, and makes sure that `sync` covers its name.

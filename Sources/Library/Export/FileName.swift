@@ -61,7 +61,7 @@ extension BytePath {
 
 extension [UInt8] {
   /// The longest beginning of at most so many bytes that does not cut a character of UTF-8.
-  fileprivate func firstCharacters(ofAtMost most: Int) -> [UInt8] {
+  func firstCharacters(ofAtMost most: Int) -> [UInt8] {
     guard count > most else { return self }
     var end = most
     while end > 0, self[end] & 0xC0 == 0x80 { end -= 1 }

@@ -143,10 +143,10 @@ extension ManifestLine {
   }
 
   private var annotation: Annotation? {
-    guard let property = property.flatMap(Annotation.Property.init), let text,
+    guard let property = property.flatMap(Annotation.Property.init),
       let action, [Self.adds, Self.removes].contains(action)
     else { return nil }
-    return Annotation(property, text, applies: action == Self.adds)
+    return Annotation(property, text ?? "", applies: action == Self.adds)
   }
 
   private var back: ManifestFact.Return? {

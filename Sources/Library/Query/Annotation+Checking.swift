@@ -5,6 +5,8 @@ extension Annotation {
   /// has to stay short.
   package static let mostBytes = 1000
   package static let mostCaptionBytes = 16_000
+  /// The most that can be said about an asset at once.
+  package static let mostAtOnce = 100
 
   /// Checks what a user wrote, and writes it as it is stored: in NFC, without spaces at its ends.
   ///
@@ -16,7 +18,8 @@ extension Annotation {
       self.init(property, "", applies: false)
       return
     }
-    let text = Self.trimmed(TextFolding.compose(text))
+    // Texts may come from other systems.
+    let text = Self.trimmed(TextFolding.compose(text.replacing("\r\n", with: "\n")))
     guard !text.isEmpty else { throw QueryError(message: "The \(property.rawValue) is empty.") }
     let most = property == .caption ? Self.mostCaptionBytes : Self.mostBytes
     guard text.utf8.count <= most else {
@@ -43,31 +46,5 @@ extension Annotation {
   private static func trimmed(_ text: String) -> String {
     let ends = text.drop { $0.isWhitespace }
     return String(ends.reversed().drop { $0.isWhitespace }.reversed())
-  }
-}
-
-extension AssetValues {
-  /// Those of some annotations, in order, that change what is known of the asset.
-  package func changes(by annotations: [Annotation]) -> [Annotation] {
-    var values = self
-    return annotations.filter { annotation in
-      if values.agree(with: annotation) { return false }
-      values.add([annotation])
-      return true
-    }
-  }
-
-  private func agree(with annotation: Annotation) -> Bool {
-    switch annotation.property {
-    case .tag: contains(annotation.text, in: .tag) == annotation.applies
-    case .album: contains(annotation.text, in: .album) == annotation.applies
-    case .title: texts[.title]?.first == (annotation.applies ? annotation.text : nil)
-    case .caption: texts[.caption]?.first == (annotation.applies ? annotation.text : nil)
-    case .rating: numbers[.rating] == (annotation.applies ? Double(annotation.text) : nil)
-    }
-  }
-
-  private func contains(_ text: String, in list: TextField) -> Bool {
-    texts[list]?.contains(text) ?? false
   }
 }

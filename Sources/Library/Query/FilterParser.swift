@@ -1,9 +1,11 @@
 package import PipelineModel
 
-/// A query that can't be understood.
+/// A query, or what is said about an asset, that can't be understood.
 package struct QueryError: Error, Hashable, Sendable, CustomStringConvertible {
   /// A sentence that quotes the part.
   package let message: String
+
+  package init(message: String) { self.message = message }
 
   package var description: String { message }
 }

@@ -122,7 +122,7 @@ enum AssetLine {
       '{"annotations":[' || ifnull((
           SELECT group_concat('{"applies":' || iif(applies, 'true', 'false') || ',"property":"'
               || property || '","text":' || json_quote(text) || '}')
-            FROM (SELECT * FROM annotation WHERE asset = page.id ORDER BY property, text)), '')
+            FROM (SELECT applies, property, text FROM annotation WHERE asset = page.id ORDER BY property, text)), '')
         || '],"capturedAt":' || \(fact("capturedAt"))
         || ',"capturedFrom":' || \(fact("capturedFrom"))
         || ',"damage":[],"digest":"' || lower(hex(digest)) || '","event":"asset","height":' || \(fact("height"))

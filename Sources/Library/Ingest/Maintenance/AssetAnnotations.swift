@@ -11,15 +11,20 @@ package struct AssetAnnotations {
 
   package init(library: IngestLibrary) { self.library = library }
 
-  /// Adds to what is said about assets; leaves out those of which it is known already, and those that
-  /// are gone.
+  /// Adds to what is said about assets; leaves out those of which it is said already, and those that are
+  /// gone.
+  ///
+  /// What files say does not count: it may not be known yet, or no longer at some time.
   ///
   /// - Parameter isStopped: polled between transactions, each of which concerns whole assets.
-  /// - Returns: the number of assets of which something changed.
+  /// - Returns: the number of assets of which something new is said.
   package func add(
     _ annotations: [Annotation], to assets: [AssetID], isStopped: () -> Bool = { false }
   ) throws -> Int {
     // A request may come from another program.
+    guard annotations.count <= Annotation.mostAtOnce else {
+      throw QueryError(message: "These are more than \(Annotation.mostAtOnce) changes at once.")
+    }
     let annotations = try annotations.map { annotation throws(QueryError) in
       try Annotation(
         checking: annotation.text, as: annotation.property, applies: annotation.applies)
@@ -29,14 +34,14 @@ package struct AssetAnnotations {
     while !rest.isEmpty, !isStopped() {
       let batch = Set(rest.prefix(Self.batch)).sorted()
       rest = rest.dropFirst(Self.batch)
-      let changes = try library.reader.assetValues(of: batch, withMetadata: true).map {
-        (id: $0.id, annotations: $0.values.changes(by: annotations))
+      let news = try batch.compactMap { id in
+        try library.reader.annotations(of: id).map { (id, annotations.news(to: $0)) }
       }
-      let flat = changes.flatMap { change in change.annotations.map { (change.id, $0) } }
+      let flat = news.flatMap { id, annotations in annotations.map { (id, $0) } }
       try library.record(flat.map { .annotated(asset: $0.0, $0.1) }, at: .now) { _ in
         flat.map { .annotated($0.0, $0.1) }
       }
-      count += changes.count { !$0.annotations.isEmpty }
+      count += news.count { !$0.1.isEmpty }
     }
     return count
   }

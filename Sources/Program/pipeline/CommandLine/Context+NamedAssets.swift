@@ -56,7 +56,8 @@ extension Context {
       })
   }
 
-  /// Performs a request for each part of a list of assets, so that none is too long to send.
+  /// Performs a request for each part of a list of assets, so that none is too long to send, until a
+  /// signal.
   ///
   /// - Returns: how many things all requests together changed.
   func perform(
@@ -65,6 +66,7 @@ extension Context {
     let most = 1000
     var count = 0
     for start in stride(from: 0, to: assets.count, by: most) {
+      if SignalHandler.shared.isStopRequested { break }
       let part = Array(assets[start..<min(start + most, assets.count)])
       count += try perform(request(part)).count(name)
     }

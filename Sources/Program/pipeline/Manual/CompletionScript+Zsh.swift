@@ -52,15 +52,15 @@ extension CompletionScript {
 
   private static func specifications(_ option: Option) -> [String] {
     option.names.map { name in
-      let isMore = option.isRepeatable ? "*" : ""
+      let star = option.isRepeatable ? "*" : ""
       let help = option.help.replacing("[", with: #"\["#).replacing("]", with: #"\]"#)
         .replacing(":", with: #"\:"#)
       guard let value = option.value, let word = option.completedValue else {
-        return quoted("\(isMore)\(name)[\(help)]")
+        return quoted("\(star)\(name)[\(help)]")
       }
       // A long option may be joined with its value by `=`.
       return quoted(
-        "\(isMore)\(name)\(name.hasPrefix("--") ? "=" : "")[\(help)]:\(value):\(action(word))")
+        "\(star)\(name)\(name.hasPrefix("--") ? "=" : "")[\(help)]:\(value):\(action(word))")
     }
   }
 

@@ -35,6 +35,6 @@ enum RemoveVerb: Verb {
       count = try context.perform(for: assets.ids, counting: "assets") { .trash($0) }
     }
     context.console.summary("trashed", count, "asset", "put into the trash", isDryRun: isDryRun)
-    return .success
+    return SignalHandler.shared.exitCode ?? .success
   }
 }

@@ -37,6 +37,6 @@ enum RetryVerb: Verb {
       count = try context.perform(.retry(assets: nil)).count("jobs")
     }
     context.console.summary("retried", count, "job", "ready again", isDryRun: isDryRun)
-    return .success
+    return SignalHandler.shared.exitCode ?? .success
   }
 }

@@ -66,7 +66,7 @@ enum TagVerb: Verb {
       }
     }
     context.console.summary("tagged", count, "asset", "changed", isDryRun: isDryRun)
-    return .success
+    return SignalHandler.shared.exitCode ?? .success
   }
 
   /// The tag of an operand such as `+keep` or `-draft`; `nil` if it belongs to the query, as
@@ -85,6 +85,7 @@ enum TagVerb: Verb {
     var annotations: [Annotation] = []
     for operand in context.arguments.operands {
       guard let tag = tag(in: operand) else { continue }
+      try checkIsOneTag(operand)
       annotations.append(try annotation(tag.text, as: .tag, applies: tag.applies))
     }
     for (option, property, applies) in [
@@ -106,8 +107,23 @@ enum TagVerb: Verb {
       }
       annotations.append(Annotation(property, "", applies: false))
     }
+    guard annotations.count <= Annotation.mostAtOnce else {
+      throw UsageError("These are more than \(Annotation.mostAtOnce) changes at once.", verb: name)
+    }
     try checkContradictions(annotations)
     return annotations
+  }
+
+  /// Refuses `'+keep -draft'`: one operand is one tag, which may contain spaces.
+  private static func checkIsOneTag(_ operand: BytePath) throws(UsageError) {
+    let others = operand.description.split(separator: " ").dropFirst()
+    let isSuspect = others.contains { word in
+      "+-".contains(word.first ?? " ") || word.contains { ":=<>".contains($0) }
+    }
+    guard isSuspect else { return }
+    throw UsageError(
+      "“\(operand.printable)” would be one tag: write each +TAG, -TAG and the query as words of their own, "
+        + "or \(add.name) for such a tag.", verb: name)
   }
 
   private static func annotation(
@@ -141,8 +157,8 @@ enum TagVerb: Verb {
     try context.reading { session in
       var count = 0
       for id in Set(ids) {
-        guard let values = try session.catalog.assetValues(id) else { continue }
-        if !values.changes(by: annotations).isEmpty { count += 1 }
+        guard let said = try session.catalog.annotations(of: id) else { continue }
+        if !annotations.news(to: said).isEmpty { count += 1 }
       }
       return count
     }

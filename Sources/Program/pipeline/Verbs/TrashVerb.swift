@@ -79,7 +79,7 @@ enum TrashVerb: Verb {
       }
       : try context.perform(for: assets, counting: "assets") { .restore($0) }
     context.console.summary("restored", count, "asset", "brought back", isDryRun: isDryRun)
-    return .success
+    return SignalHandler.shared.exitCode ?? .success
   }
 
   private static func empty(_ context: Context) throws -> ExitCode {
