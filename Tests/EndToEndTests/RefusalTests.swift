@@ -185,8 +185,11 @@ struct RefusalTests {
     #expect(try workspace.read("incoming").isEmpty)
     #expect(try events("verify").summary["problems"] == 0)
     let second = try events("second")
-    #expect(second.of("error").count == 1 && second.of("file").isEmpty)
-    #expect(try events("third").summary["imported"]?.integer == 120 - imported)
+    // The end of the first run frees the catalog's log, which may be room for a file.
+    let more = second.of("file").count
+    #expect(second.of("error").count == 1 && more <= 2)
+    #expect(second.summary["imported"]?.integer == more)
+    #expect(try events("third").summary["imported"]?.integer == 120 - imported - more)
     #expect(try outcome.events().summary["problems"] == 0)
   }
 
