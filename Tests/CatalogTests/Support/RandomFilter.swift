@@ -51,19 +51,20 @@ struct RandomFilter {
   }
 
   private mutating func leaf() -> Filter {
-    switch Int.random(in: 0..<12, using: &random) {
-    case 0, 1:
+    // The more kinds there are of one, the more often it is made.
+    switch Int.random(in: 0..<15, using: &random) {
+    case 0...3:
       let field = pick(Field.all)
       count("known \(field.name)")
       return .known(field)
-    case 2, 3, 4: return text()
-    case 5, 6: return number()
-    case 7, 8: return time()
-    case 9:
+    case 4...6: return text()
+    case 7, 8: return number()
+    case 9, 10: return time()
+    case 11, 12:
       let flag = pick(Flag.allCases)
       count("flag \(flag)")
       return .flag(flag)
-    case 10: return .words((0..<Int.random(in: 0..<3, using: &random)).map { _ in word() })
+    case 13: return .words((0..<Int.random(in: 0..<3, using: &random)).map { _ in word() })
     default:
       count("near")
       let place = pick(DescribedLibrary.places)
