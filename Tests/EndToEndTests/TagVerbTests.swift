@@ -186,6 +186,10 @@ struct TagVerbTests {
       #expect(try workspace.read("out/b.txt.xmp") == Array("mine".utf8))
     }
     #expect(try exported(workspace, "out").count == 6)
+    // Where nothing is known of an asset, only a sidecar of its own is written anew: that of c.txt.
+    _ = try changed(workspace, "-name:xmp", "-x")
+    #expect(try export(workspace) == 1)
+    #expect(try workspace.read("out/b.txt.xmp") == Array("mine".utf8))
   }
 
   @Test("Assets that share a file share the sidecar of the first")

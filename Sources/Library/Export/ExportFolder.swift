@@ -124,13 +124,6 @@ struct ExportFolder {
     } ?? nil
   }
 
-  /// Whether nothing has a path.
-  func isFree(_ path: BytePath) throws(FileError) -> Bool {
-    try ifThere { () throws(FileError) in
-      try root.openParent(of: path).status(of: path.lastComponent)
-    } == nil
-  }
-
   /// Waits until a file from earlier is on disk, and makes sure that `sync` covers its name.
   mutating func flush(_ path: BytePath) throws(FileError) {
     let folder = try folder(path.parent)

@@ -115,24 +115,27 @@ struct SidecarGroup: Sendable {
       outcome.count += 1
       return nil
     }
-    if let found {
-      let digest = SHA256.digest(of: found)
-      let isKnown =
-        list?.hasRecorded(digest, of: path) == true
-        || outcome.there.contains { $0.path == path && $0.digest == digest }
-      if isKnown, XMPSidecar.isOwn(found) {
-        if packet.isAboutSameAsset(as: found) {
-          return Replacement(sidecar: sidecar, path: path, former: digest)
-        }
-        // The first of several assets that share a file has the sidecar.
-        Self.remove(sidecar, in: folder)
-        return nil
+    if let found, isKnown(found, at: path, list, outcome) {
+      if packet.isAboutSameAsset(as: found) {
+        return Replacement(sidecar: sidecar, path: path, former: SHA256.digest(of: found))
       }
-    } else if packet.isEmpty, try folder.isFree(path) {
-      Self.remove(sidecar, in: folder)
-      return nil
+      // The first of several assets that share a file has the sidecar.
+    } else if !packet.isEmpty {
+      throw Self.foreign(folder.root.path.appending(path))
     }
-    throw Self.foreign(folder.root.path.appending(path))
+    Self.remove(sidecar, in: folder)
+    return nil
+  }
+
+  /// Whether a file is a sidecar that this export or an earlier one wrote.
+  private func isKnown(
+    _ file: [UInt8], at path: BytePath, _ list: ChecksumList?, _ outcome: Outcome
+  ) -> Bool {
+    let digest = SHA256.digest(of: file)
+    let isListed =
+      list?.hasRecorded(digest, of: path) == true
+      || outcome.there.contains { $0.path == path && $0.digest == digest }
+    return isListed && XMPSidecar.isOwn(file)
   }
 
   private func replace(

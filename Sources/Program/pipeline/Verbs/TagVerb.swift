@@ -93,10 +93,7 @@ enum TagVerb: Verb {
       (removeAlbum, .album, false), (rating, .rating, true), (title, .title, true),
       (caption, .caption, true),
     ] {
-      for value in context.arguments.all(option) {
-        guard let text = value.utf8 else {
-          throw UsageError("“\(value.printable)” is not UTF-8.", verb: name)
-        }
+      for text in try context.words(context.arguments.all(option)[...]) {
         annotations.append(try annotation(text, as: property, applies: applies))
       }
     }
