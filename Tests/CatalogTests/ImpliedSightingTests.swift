@@ -232,11 +232,14 @@ struct ImpliedSightingTests {
         DROP TABLE album;
         DROP TABLE revision;
         DROP TABLE epoch;
+        DROP TABLE counter;
+        DROP INDEX run_ended;
         DROP TABLE keyword;
         DROP TABLE picture;
         DROP TABLE term;
         DROP INDEX rendition_damaged;
-        DELETE FROM setting WHERE key IN ('\(Setting.impliedSightings)', '\(Setting.pictures)');
+        DELETE FROM setting WHERE key IN ('\(Setting.impliedSightings)', '\(Setting.pictures)',
+          '\(Setting.counters)');
         PRAGMA user_version = 3
         """)
     }

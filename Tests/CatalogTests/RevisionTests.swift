@@ -273,9 +273,11 @@ struct RevisionTests {
   func migration() throws {
     let library = try makeLibrary()
     let before = try revision(library)
-    for table in ["annotation", "album", "revision", "epoch"] {
+    for table in ["annotation", "album", "revision", "epoch", "counter"] {
       try library.execute("DROP TABLE \(table)")
     }
+    try library.execute("DROP INDEX run_ended")
+    try library.execute("DELETE FROM setting WHERE key = '\(Setting.counters)'")
     try library.execute("PRAGMA user_version = 6")
     try library.reopen()
     #expect(try library.count("PRAGMA user_version") == Schema.version)
@@ -289,6 +291,7 @@ struct RevisionTests {
     }
     #expect(trashed == [1])
     #expect(try refusal(before, library)?.code == .unknownRevision)
+    try library.catalog.configure(Samples.stages())
     #expect(try library.integrity() == "ok")
   }
 

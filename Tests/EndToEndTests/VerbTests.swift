@@ -139,9 +139,9 @@ struct VerbTests {
       DROP INDEX asset_origin; CREATE INDEX asset_source ON asset (source); PRAGMA user_version = 3;
       DROP VIEW failures; DROP VIEW jobs; ALTER TABLE stage DROP COLUMN held;
       DROP TABLE annotation; DROP TABLE album;
-      DROP TABLE revision; DROP TABLE epoch;
+      DROP TABLE revision; DROP TABLE epoch; DROP TABLE counter; DROP INDEX run_ended;
       DROP TABLE keyword; DROP TABLE picture; DROP TABLE term; DROP INDEX rendition_damaged;
-      DELETE FROM setting WHERE key = 'pictures';
+      DELETE FROM setting WHERE key IN ('pictures', 'counters');
       INSERT INTO sighting (source, path, state, asset, seen_at)
       SELECT source, path, 'imported', id, imported_at FROM asset
       """

@@ -103,6 +103,9 @@ enum Setting {
   /// The `PictureProgress`.
   static let pictures = "pictures"
 
+  /// The `Counters.version` once all rows are counted.
+  static let counters = "counters"
+
   static let read = "SELECT value FROM setting WHERE key = ?"
   static let write = """
     INSERT INTO setting (key, value) VALUES (?, ?)

@@ -34,6 +34,7 @@ package final class Catalog: Ledger, Sendable {
     try access.sync { (writer) throws(CatalogError) in
       try writer.connection.execute("PRAGMA locking_mode = NORMAL")
       try writer.connection.prepareWriting()
+      try writer.transaction { () throws(CatalogError) in try writer.completeCounters() }
       writer.connection.close()
     }
   }
@@ -108,6 +109,7 @@ package final class Catalog: Ledger, Sendable {
       try connection.execute(Setting.write, Setting.manifestPosition, "0")
       try connection.execute(Setting.write, Setting.deletions, "1")
       try connection.execute(Setting.write, Setting.pictures, PictureProgress.complete.text)
+      if !isDraft { try Counters.setComplete(connection) }
     }
     return connection
   }

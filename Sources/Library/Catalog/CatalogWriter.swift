@@ -10,6 +10,8 @@ final class CatalogWriter {
   var lastSource: (path: BytePath, id: Int64)?
   /// Rows of `term` that this transaction has used.
   var terms: [String: Int64] = [:]
+  /// What this transaction changes of the counters.
+  let counterChanges = CounterChanges()
   /// When this process began its last epoch of revisions.
   private(set) var epochStart: Timestamp?
   /// The first attempt of this process; older open ones were interrupted.
@@ -27,11 +29,15 @@ final class CatalogWriter {
     CREATE TEMP TABLE changed (asset BLOB PRIMARY KEY) WITHOUT ROWID;
     """
 
-  /// - Parameter isDraft: whether nobody can have read the catalog, so that its changes need no revisions.
+  /// - Parameter isDraft: whether nobody can have read the catalog, so that its changes need no
+  ///   revisions, and rows are counted at the end.
   init(_ connection: Connection, isDraft: Bool) throws(CatalogError) {
     self.connection = connection
     try connection.executeScript(Self.temporaryTables + Self.pictureTriggers)
-    if !isDraft { try connection.executeScript(Self.revisionTriggers) }
+    if !isDraft {
+      try counterChanges.register(on: connection)
+      try connection.executeScript(Self.revisionTriggers + CounterChanges.triggers)
+    }
     stages = try ConfiguredStage.all(connection)
     firstAttempt =
       try connection.first("SELECT seq FROM sqlite_sequence WHERE name = 'attempt'") {
@@ -39,17 +45,19 @@ final class CatalogWriter {
       } ?? 1
   }
 
-  /// Runs a body as one transaction, which also writes the rows for searches anew that it outdates, and
-  /// numbers the assets that it changes.
+  /// Runs a body as one transaction, which also writes the rows for searches anew that it outdates,
+  /// counts rows that come and go, and numbers the assets that it changes.
   func transaction<Value>(
     _ body: () throws(CatalogError) -> Value
   ) throws(CatalogError) -> Value {
     // An earlier transaction that inserted these rows may have been rolled back.
     lastSource = nil
     terms = [:]
+    counterChanges.removeAll()
     let (value, epoch) = try connection.transaction { () throws(CatalogError) in
       let value = try body()
       try updateOutdatedPictures()
+      try updateCounters()
       return (value, try recordRevisions())
     }
     // Only after the commit, which may fail.

@@ -68,9 +68,9 @@ final class Library {
   }
 
   /// What `PRAGMA integrity_check` and `foreign_key_check` say, which rows for searches don't follow
-  /// from the facts, and which revisions are wrong; `ok` if all is well.
+  /// from the facts, and which revisions and counters are wrong; `ok` if all is well.
   ///
-  /// - Parameter isPrepared: whether there must be a row for each asset.
+  /// - Parameter isPrepared: whether there must be a row for each asset, and counters.
   func integrity(isPrepared: Bool = true) throws -> String {
     let problems = try catalog.read { (connection) throws(CatalogError) in
       let foreign = try connection.all("PRAGMA foreign_key_check") { $0.text(0) }
@@ -82,9 +82,29 @@ final class Library {
         UNION ALL SELECT 'unnumbered ' || hex(asset) FROM temp.changed
         """
       ) { $0.text(0) }
-      return foreign.map { "foreign key of \($0)" } + pages + revisions
+      let counters = try isPrepared ? Self.wrongCounters(connection) : []
+      return foreign.map { "foreign key of \($0)" } + pages + revisions + counters
     }
     return (problems + (isPrepared ? try outdatedPictures() : [])).joined(separator: ", ")
+  }
+
+  /// The counters that would be others if everything were counted anew.
+  func wrongCounters() throws -> [String] {
+    try catalog.read { (connection) throws(CatalogError) in try Self.wrongCounters(connection) }
+  }
+
+  private static func wrongCounters(_ connection: Connection) throws(CatalogError) -> [String] {
+    func counters(_ sql: String) throws(CatalogError) -> Set<String> {
+      Set(
+        try connection.all(sql) {
+          "\($0.text(0)) \($0.int(1)) \($0.text(2)): \($0.int(3)), \($0.int(4))"
+        }.filter { !$0.hasSuffix(": 0, 0") })
+    }
+    guard try Counters.areComplete(connection) else { return ["not counted"] }
+    let kept = try counters("SELECT kind, owner, state, rows, amount FROM counter")
+    let made = try counters(Counters.selection)
+    return kept.subtracting(made).map { "counted \($0)" }
+      + made.subtracting(kept).map { "not counted \($0)" }
   }
 
   /// The rows of `picture` that would be others if they were made anew.

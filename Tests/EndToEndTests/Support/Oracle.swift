@@ -47,6 +47,7 @@ extension Workspace {
     #expect(verified.of("problem") == [], comment, sourceLocation: location)
     #expect(verified.summary["problems"] == 0, comment, sourceLocation: location)
     #expect(try integrity() == "ok", comment, sourceLocation: location)
+    #expect(try wrongCounters() == [], comment, sourceLocation: location)
   }
 
   private func digests(of assets: [JSONValue]) throws -> [Digest] {
@@ -72,6 +73,31 @@ extension Workspace {
   /// What SQLite itself says about the catalog.
   private func integrity() throws -> String {
     try query("PRAGMA integrity_check; PRAGMA foreign_key_check;").joined(separator: "\n")
+  }
+
+  /// What the catalog counted otherwise than its tables say.
+  private func wrongCounters() throws -> [String] {
+    let counts = [
+      "original": "count(*), total(size) FROM original",
+      "rendition": "count(*), total(bytes) FROM rendition",
+      "asset": "count(*), 0 FROM asset",
+      "job": "count(*), 0 FROM job",
+      "path": """
+      count(*), count(*) FILTER (WHERE state <> 'gone'
+        AND (inode IS NOT NULL OR state NOT IN ('imported', 'duplicate', 'returned'))) FROM sighting
+      """,
+      "impliedPath": """
+      count(DISTINCT source || ' ' || hex(path)), 0 FROM asset
+        WHERE (source, path) NOT IN (SELECT source, path FROM sighting)
+      """,
+    ]
+    return try query(
+      counts.sorted { $0.key < $1.key }.map { kind, made in
+        """
+        SELECT '\(kind)', * FROM (SELECT \(made))
+        EXCEPT SELECT '\(kind)', total(rows), total(amount) FROM counter WHERE kind = '\(kind)';
+        """
+      }.joined())
   }
 
   /// Asks the catalog by SQLite's own shell; a line for each row.

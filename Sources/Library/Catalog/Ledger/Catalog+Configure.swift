@@ -19,6 +19,7 @@ extension Catalog {
     try write { (writer) throws(CatalogError) in
       try writer.endInterruptedAttempts(writer.stages)
     }
+    try write { (writer) throws(CatalogError) in try writer.completeCounters() }
     // Others may use the catalog between the steps.
     while !isStopped(),
       try write({ (writer) throws(CatalogError) in

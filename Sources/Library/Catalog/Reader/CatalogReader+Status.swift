@@ -43,49 +43,79 @@ package struct RunRecord: Hashable, Sendable {
 
 extension CatalogReader {
   /// Counts everything in one snapshot.
+  ///
+  /// Takes time for each job that is not done and each asset in the trash; the rest is counted already,
+  /// unless the catalog was just updated from an older version.
   package func status() throws(CatalogError) -> StatusCounts {
     try read { (connection) throws(CatalogError) in
-      let originals = try connection.pair("SELECT count(*), coalesce(sum(size), 0) FROM original")
-      let renditions = try connection.pair(
-        "SELECT count(*), coalesce(sum(bytes), 0) FROM rendition")
-      let sightings = try connection.sightingCounts()
+      let counters = try connection.counters()
+      let trashed = try connection.first(
+        "SELECT count(*) FROM asset INDEXED BY asset_trashed WHERE trashed_at IS NOT NULL"
+      ) { $0.int(0) }
+      let original = counters.total(.original)
+      let rendition = counters.total(.rendition)
+      var sightings: [Sighting.State: Int] = [:]
+      var pathsOnDisk: [BytePath: [Sighting.State: Int]] = [:]
+      let sources = Dictionary(
+        try connection.all("SELECT id, path FROM source") { ($0.int64(0), $0.path(1)) },
+        uniquingKeysWith: { $1 })
+      for counter in counters where counter.kind == .path && counter.rows > 0 {
+        guard let state = Sighting.State(rawValue: counter.state),
+          let source = sources[counter.owner]
+        else { continue }
+        sightings[state, default: 0] += counter.rows
+        pathsOnDisk[source, default: [:]][state] = counter.amount > 0 ? counter.amount : nil
+      }
+      let implied = counters.total(.impliedPath).rows
+      if implied > 0 { sightings[.imported, default: 0] += implied }
       return StatusCounts(
-        assets: try connection.first("SELECT count(*) FROM asset WHERE trashed_at IS NULL") {
-          $0.int(0)
-        } ?? 0,
-        originals: originals.0, originalBytes: originals.1, renditions: renditions.0,
-        renditionBytes: renditions.1,
-        sightings: try connection.pathCounts(sightings),
-        pathsOnDisk: sightings.reduce(into: [:]) { counts, row in
-          counts[row.source, default: [:]][row.state] = row.expected > 0 ? row.expected : nil
-        },
-        jobs: try connection.jobCounts(),
-        lastRun: try connection.lastRun())
+        assets: counters.total(.asset).rows - (trashed ?? 0),
+        originals: original.rows, originalBytes: original.amount,
+        renditions: rendition.rows, renditionBytes: rendition.amount,
+        sightings: sightings, pathsOnDisk: pathsOnDisk,
+        jobs: try connection.jobCounts(counters), lastRun: try connection.lastRun())
     }
   }
 }
 
 extension Connection {
+  /// The counters of the table; while it lacks rows, everything is counted.
+  fileprivate func counters() throws(CatalogError) -> [Counter] {
+    let stored = "SELECT kind, owner, state, rows, amount FROM counter"
+    let rows = try all(Counters.areComplete(self) ? stored : Counters.selection) { row in
+      Counters.Kind(rawValue: row.text(0)).map {
+        Counter(
+          kind: $0, owner: row.int64(1), state: row.text(2), rows: row.int(3), amount: row.int(4))
+      }
+    }
+    return rows.compactMap(\.self)
+  }
+
   /// Counts the jobs of assets outside the trash by configured stage and state.
   ///
   /// Assets with the same bytes share rows, so there may be fewer rows than jobs.
-  fileprivate func jobCounts() throws(CatalogError) -> [String: [LedgerState: Int]] {
+  fileprivate func jobCounts(
+    _ counters: [Counter]
+  ) throws(CatalogError) -> [String: [LedgerState: Int]] {
     let stages = try all(
       "SELECT id, name FROM stage WHERE active = 1"
     ) { ($0.int64(0), $0.text(1)) }
-    let all = try jobsOfStages("SELECT stage, count(*) FROM job GROUP BY stage")
-    let trashed = try jobsOfStages(
-      """
-      SELECT job.stage, count(*) FROM asset INDEXED BY asset_trashed CROSS JOIN job
-        ON job.asset = asset.id WHERE asset.trashed_at IS NOT NULL GROUP BY job.stage
-      """)
+    let trashed = Dictionary(
+      try all(
+        """
+        SELECT job.stage, count(*) FROM asset INDEXED BY asset_trashed CROSS JOIN job
+          ON job.asset = asset.id WHERE asset.trashed_at IS NOT NULL GROUP BY job.stage
+        """
+      ) { ($0.int64(0), $0.int(1)) }, uniquingKeysWith: +)
     var counts: [String: [LedgerState: Int]] = [:]
     for (stage, name) in stages {
+      // The states are listed, because no index serves “other than done”.
       let unfinished = try self.all(
         """
         SELECT ledger.state, count(*)
         FROM stage CROSS JOIN ledger INDEXED BY ledger_claim
-            ON ledger.fingerprint = stage.fingerprint AND ledger.state <> 'done'
+            ON ledger.fingerprint = stage.fingerprint
+              AND ledger.state IN ('waiting', 'ready', 'running', 'skipped', 'failed')
           CROSS JOIN job ON job.ledger = ledger.id AND job.stage = stage.id
           CROSS JOIN asset ON asset.id = job.asset
         WHERE stage.id = ? AND asset.trashed_at IS NULL GROUP BY ledger.state
@@ -94,17 +124,12 @@ extension Connection {
         (try row.value(0, as: LedgerState.self), row.int(1))
       }
       // All others are done; they are too many to count individually.
-      let done =
-        all[stage, default: 0] - trashed[stage, default: 0] - unfinished.reduce(0) { $0 + $1.1 }
+      let all = counters.first { $0.kind == .job && $0.owner == stage }?.rows ?? 0
+      let done = all - trashed[stage, default: 0] - unfinished.reduce(0) { $0 + $1.1 }
       counts[name] = Dictionary(unfinished, uniquingKeysWith: +)
       if done > 0 { counts[name]?[.done] = done }
     }
     return counts
-  }
-
-  private func jobsOfStages(_ query: String) throws(CatalogError) -> [Int64: Int] {
-    let rows = try all(query) { ($0.int64(0), $0.int(1)) }
-    return Dictionary(rows, uniquingKeysWith: +)
   }
 
   func backlog() throws(CatalogError) -> [String: [LedgerState: Int]] {
@@ -121,43 +146,6 @@ extension Connection {
     return rows.reduce(into: [:]) { counts, row in
       counts[row.0, default: [:]][row.1 ?? .ready, default: 0] += row.2
     }.mapValues { $0.filter { $0.value > 0 } }
-  }
-
-  /// Counts paths by source and state, and those at which a file is expected:
-  /// `Sighting.isExpected` in SQL.
-  fileprivate func sightingCounts() throws(CatalogError) -> [SightingCount] {
-    try all(
-      """
-      SELECT source.path, sighting.state, count(*),
-        sum(CASE WHEN sighting.state IN ('imported', 'duplicate', 'returned')
-          THEN sighting.inode IS NOT NULL ELSE sighting.state <> 'gone' END),
-        sum(EXISTS (SELECT 1 FROM asset
-          WHERE asset.source = sighting.source AND asset.path = sighting.path))
-      FROM sighting JOIN source ON source.id = sighting.source
-      GROUP BY sighting.source, sighting.state
-      """
-    ) { (row) throws(CatalogError) in
-      SightingCount(
-        source: row.path(0), state: try row.value(1, as: Sighting.State.self), all: row.int(2),
-        expected: row.int(3), origins: row.int(4))
-    }
-  }
-
-  /// Counts paths by state: those with a row, and those whose state an asset implies.
-  fileprivate func pathCounts(
-    _ stored: [SightingCount]
-  ) throws(CatalogError) -> [Sighting.State: Int] {
-    let origins = try first("SELECT count(*) FROM (SELECT DISTINCT source, path FROM asset)") {
-      $0.int(0)
-    }
-    let implied = (origins ?? 0) - stored.reduce(0) { $0 + $1.origins }
-    var counts: [Sighting.State: Int] = implied > 0 ? [.imported: implied] : [:]
-    for row in stored { counts[row.state, default: 0] += row.all }
-    return counts
-  }
-
-  fileprivate func pair(_ sql: String) throws(CatalogError) -> (Int, Int) {
-    try first(sql) { ($0.int(0), $0.int(1)) } ?? (0, 0)
   }
 
   fileprivate func lastRun() throws(CatalogError) -> RunRecord? {
@@ -183,13 +171,18 @@ extension Statement {
   }
 }
 
-/// The number of sighting rows of a source in a state.
-private struct SightingCount {
-  let source: BytePath
-  let state: Sighting.State
-  let all: Int
-  /// How many of them have an expected file.
-  let expected: Int
-  /// How many of them are the origin of an asset.
-  let origins: Int
+/// A row of `counter`.
+private struct Counter {
+  var kind: Counters.Kind
+  var owner: Int64
+  var state: String
+  var rows: Int
+  var amount: Int
+}
+
+extension [Counter] {
+  /// The counter of a kind that has no owner and no state.
+  fileprivate func total(_ kind: Counters.Kind) -> (rows: Int, amount: Int) {
+    first { $0.kind == kind }.map { ($0.rows, $0.amount) } ?? (0, 0)
+  }
 }
