@@ -9,37 +9,20 @@ import Testing
 /// `export`, as built.
 @Suite("Exporting assets", .timeLimit(.minutes(10)), .seeded)
 struct ExportVerbTests {
-  /// Files of two folders, two of which have the same name, one is not UTF-8.
-  private static let raw = BytePath(bytes: Array("caf".utf8) + [0xE9, 0x0A] + Array(".txt".utf8))
+  private static let raw = ExportBench.raw
 
   private func library(
-    stages: JSONValue = [["name": "identify", "plugin": "identify", "isolation": "none"]],
-    in parent: BytePath? = nil
+    stages: JSONValue = ExportBench.stages, in parent: BytePath? = nil
   ) throws -> Workspace {
-    let workspace = try Workspace(stages: stages, in: parent)
-    for folder in ["one", "two"] {
-      try workspace.makeFolder(workspace.inbox.appending(folder))
-      try workspace.put("a in \(folder)", as: BytePath("\(folder)/a.txt"))
-    }
-    try workspace.put("b", as: "b.txt")
-    try workspace.put("raw", as: Self.raw)
-    try Unprivileged.shell("TZ=UTC touch -d '2001-02-03 04:05:06.789' inbox/b.txt", in: workspace)
-    try workspace.json("run")
-    return workspace
+    try ExportBench.library(stages: stages, in: parent)
   }
 
   private func status(_ path: BytePath, _ workspace: Workspace) throws -> FileStatus {
     try Descriptor.openFolder(workspace.root).status(below: path)
   }
 
-  /// The files of an export besides its list, after `sha256sum` agreed with all of them.
   private func exported(_ workspace: Workspace, _ folder: BytePath = "out") throws -> [BytePath] {
-    let files = try workspace.files(below: folder).filter { $0 != "SHA256SUMS" }
-    if files.isEmpty { return [] }
-    try Unprivileged.shell("cd '\(folder)' && sha256sum --check --strict SHA256SUMS", in: workspace)
-    let list = try workspace.read(folder.appending("SHA256SUMS"))
-    #expect(list.count { $0 == UInt8(ascii: "\n") } == files.count)
-    return files
+    try ExportBench.exported(workspace, folder)
   }
 
   @Test("Files get their names, times and numbers, and sha256sum agrees with the list")
@@ -212,91 +195,33 @@ struct ExportVerbTests {
   }
 
   @Test(
-    "After a kill or a failure at any call, the list is true, and the same export makes all good")
-  func strikes() throws {
-    // More than a group of files, some with one name, and a line of the list to be replaced.
-    let workspace = try library()
-    for index in 0..<70 { try workspace.put("text \(index)", as: BytePath("\(index % 65).txt")) }
-    for index in 0..<5 {
-      try workspace.json("run")
-      try workspace.put("more \(index)", as: BytePath("\(index).txt"))
-    }
-    try workspace.json("run")
-    for words: [BytePath] in [
-      ["tag", "name:b", "+earlier"], ["export", "--to", "earlier", "--sidecars", "name:b"],
-      ["tag", "name:b", "-earlier"],
-      ["tag", "size>0", "-name:7", "+said", "--title", "A <b>", "--yes"],
-    ] { try #require(workspace.program.run(words).exitCode == 0, "\(words)") }
-    try workspace.json(
-      "export", "--to", "before", "--layout", "{folder|top}/{name}", "--sidecars")
-    let shimFolder = try TemporaryFolder()
-    let shim = try PreloadShim(in: shimFolder.path)
-    let words: [BytePath] = [
-      "export", "--to", "out", "--layout", "{folder|top}/{name}", "--sidecars",
-    ]
-    // A line to be replaced, and a sidecar of an earlier export.
-    let begin = """
-      rm -rf out; mkdir -p out/top; printf '%064d  top/b.txt\\n' 0 > out/SHA256SUMS
-      cp earlier/b.txt.xmp out/top/b.txt.xmp; (cd out; sha256sum top/b.txt.xmp >> SHA256SUMS)
-      """
-    let clean = workspace.program.environment
-    let count = shimFolder.appending("count")
-    try Unprivileged.shell(begin, in: workspace)
-    workspace.program.environment.merge(shim.counting(into: count)) { $1 }
-    #expect(try workspace.program.run(words).exitCode == 0)
-    workspace.program.environment = clean
-    let calls = try #require(Int(String(decoding: try workspace.read(count), as: UTF8.self)))
-    let expected = try exported(workspace)
-    #expect(try expected == exported(workspace, "before"))
-    #expect(expected.count > 70)
-    print("export: \(calls) calls that change files")
-    var random = SeededRandom(for: "export")
-    let isFull = ProcessInfo.processInfo.environment["PIPELINE_FAULTS"] == "1"
-    for strike in PreloadShim.Strike.allCases {
-      let all = Array(1...calls)
-      // Its last calls remove the line that was replaced.
-      let some = all.dropLast(6).shuffled(using: &random).prefix(4).sorted() + all.suffix(6)
-      for call in isFull ? all : some {
-        let comment = Comment(rawValue: "\(strike) at \(call)")
-        try Unprivileged.shell(begin, in: workspace)
-        workspace.program.environment = clean.merging(shim.striking(strike, at: call)) { $1 }
-        let struck = try workspace.program.run(words)
-        workspace.program.environment = clean
-        if strike == .kill {
-          #expect(struck.signal == 9, comment)
-        } else {
-          #expect(struck.signal == 9 || [0, 1, 3].contains(struck.exitCode), comment)
-        }
-        try expectTrueList(workspace, comment)
-        let again = try workspace.program.run(words)
-        #expect(again.exitCode == 0, "\(comment.rawValue): \(again.errors)")
-        #expect(try exported(workspace) == expected, comment)
-        #expect(!workspace.exists("out/.pipeline-export"), comment)
+    "After a kill or a failure at any call, the list is true, and the same export makes all good",
+    arguments: PreloadShim.Strike.allCases)
+  func strikes(strike: PreloadShim.Strike) async throws {
+    // Where every call is struck, one half of them by each of two processes.
+    let width = FaultSelection.isFull ? 2 : 1
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for part in 0..<width {
+        group.addTask { try Self.strike(strike, part: part, of: width) }
       }
+      try await group.waitForAll()
     }
-    #expect(try workspace.json("verify").of("problem") == [])
   }
 
-  /// Expects that what is listed is there and whole, but for the line that was wrong before.
-  private func expectTrueList(_ workspace: Workspace, _ comment: Comment) throws {
-    guard workspace.exists("out/SHA256SUMS") else { return }
-    var lines = try workspace.read("out/SHA256SUMS").split(
-      separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    // Empty after the last newline, otherwise half a line.
-    lines.removeLast()
-    let sidecar = "top/b.txt.xmp"
-    let (replaced, listed) = (
-      lines.filter { $0.ends(in: sidecar) },
-      lines.filter { !$0.ends(in: sidecar) && !$0.starts(with: Array("0000".utf8)) }
-    )
-    // Of a sidecar that is replaced, the old or the new line is true.
-    let digest = SHA256.digest(of: try workspace.read(BytePath("out/\(sidecar)"))).hex
-    #expect(replaced.contains { $0.starts(with: Array(digest.utf8)) }, comment)
-    if listed.isEmpty { return }
-    try workspace.write(listed.flatMap { Array($0) + [UInt8(ascii: "\n")] }, to: "listed")
-    #expect(throws: Never.self, comment) {
-      try Unprivileged.shell("cd out; sha256sum --check --strict --quiet ../listed", in: workspace)
+  /// Strikes an export again and again.
+  private static func strike(
+    _ strike: PreloadShim.Strike, part: Int, of count: Int
+  ) throws {
+    let bench = try ExportBench()
+    if part == 0 { print("export, \(strike): \(bench.calls) calls that change files") }
+    var random = SeededRandom(for: "export, \(strike)")
+    let all = Array(1...bench.calls)
+    // Its last calls remove the line that was replaced.
+    let some = all.dropLast(6).shuffled(using: &random).prefix(4).sorted() + all.suffix(6)
+    for call in FaultSelection.isFull ? all.filter({ $0 % count == part }) : some {
+      try bench.strike(strike, at: call)
     }
+    #expect(try bench.workspace.json("verify").of("problem") == [])
   }
 
   @Test("A name that somebody takes at the last moment costs no file")
@@ -414,12 +339,5 @@ struct ExportVerbTests {
 extension BytePath {
   fileprivate static func + (left: BytePath, right: BytePath) -> BytePath {
     BytePath(bytes: left.bytes + right.bytes)
-  }
-}
-
-extension ArraySlice<UInt8> {
-  /// Whether a line of a list of checksums is about a path.
-  fileprivate func ends(in path: String) -> Bool {
-    suffix(path.utf8.count + 1).elementsEqual(" \(path)".utf8)
   }
 }

@@ -135,17 +135,13 @@ struct VerbTests {
     let words = try workspace.run("explain", "inbox/a").output
     #expect(words.contains("a is imported\n  Nothing: its bytes are in the library. A new file"))
     // As version 3 left it.
-    let older = """
+    try workspace.makeCatalogOlder(
+      """
       DROP INDEX asset_origin; CREATE INDEX asset_source ON asset (source); PRAGMA user_version = 3;
       DROP VIEW failures; DROP VIEW jobs; ALTER TABLE stage DROP COLUMN held;
-      DROP TABLE annotation; DROP TABLE album;
-      DROP TABLE revision; DROP TABLE epoch; DROP TABLE counter; DROP INDEX run_ended;
-      DROP TABLE keyword; DROP TABLE picture; DROP TABLE term; DROP INDEX rendition_damaged;
-      DELETE FROM setting WHERE key IN ('pictures', 'counters');
       INSERT INTO sighting (source, path, state, asset, seen_at)
       SELECT source, path, 'imported', id, imported_at FROM asset
-      """
-    try Unprivileged.shell("sqlite3 library/catalog.sqlite \"\(older)\"", in: workspace)
+      """)
     #expect(try workspace.query(rows) == ["3"])
     #expect(try workspace.json("run").of("file") == [])
     #expect(try workspace.query(rows) == ["0"])

@@ -12,6 +12,8 @@ final class MaintenanceBench {
   /// What is struck.
   enum Scenario: String, CaseIterable, Sendable {
     case undo, emptyTrash, collectGarbage, tag
+    /// The first run of a library whose catalog an older version wrote.
+    case migrate
 
     fileprivate var verb: [BytePath] {
       switch self {
@@ -19,6 +21,7 @@ final class MaintenanceBench {
       case .emptyTrash: ["trash", "empty"]
       case .collectGarbage: ["gc"]
       case .tag: ["tag", "size>0", "+keep", "-first", "--album", "A & B", "--rating", "4"]
+      case .migrate: ["run"]
       }
     }
   }
@@ -70,6 +73,7 @@ final class MaintenanceBench {
       let ids = try workspace.assets().dropFirst().map { BytePath($0["id"]?.string ?? "") }
       try #require(workspace.program.run(["rm"] + ids).exitCode == 0)
     }
+    if scenario == .migrate { try workspace.makeCatalogOlder() }
     if scenario == .collectGarbage {
       try workspace.json("trash", "empty")
       try Unprivileged.shell(
@@ -150,7 +154,14 @@ final class MaintenanceBench {
     let verified = try workspace.json("verify")
     #expect(verified.of("problem") == [], comment)
     #expect(try workspace.files(below: "library/incoming") == [], comment)
+    #expect(try workspace.wrongCounters() == [], comment)
     var lines = try workspace.state()
+    lines += try workspace.query(
+      """
+      SELECT 'setting ' || key || ' ' || value FROM setting WHERE key IN ('pictures', 'counters');
+      SELECT 'picture ' || replace(name, char(10), '?') || ' ' || ifnull(kind, '') || ' '
+        || ifnull(width, '') || ' ' || ifnull(rating, '') FROM picture;
+      """)
     for folder in [workspace.inbox, elsewhere.path] {
       for path in try workspace.files(below: folder) {
         let status = try FileSystemLook(folder.appending(path))

@@ -76,7 +76,7 @@ extension Workspace {
   }
 
   /// What the catalog counted otherwise than its tables say.
-  private func wrongCounters() throws -> [String] {
+  func wrongCounters() throws -> [String] {
     let counts = [
       "original": "count(*), total(size) FROM original",
       "rendition": "count(*), total(bytes) FROM rendition",
