@@ -100,6 +100,8 @@ struct AnnotationRowTests {
         asset.annotations == [Annotation(.caption, text), Annotation(.tag, "x", applies: false)])
       var lines: [[UInt8]] = []
       try reader.assetLines { _, line in if let line { lines.append(line) } }
+      #expect(try reader.assetLine(of: Samples.id(1)) == lines.first)
+      #expect(try reader.assetLine(of: Samples.id(2)) == nil)
       let line = try JSONText.decode(JSONValue.self, from: try #require(lines.first))
       #expect(
         line["annotations"] == [

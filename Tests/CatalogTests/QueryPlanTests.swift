@@ -172,6 +172,7 @@ struct QueryPlanTests {
     _ = try reader.failures()
     _ = try reader.failureCount()
     try reader.assetLines { _, _ in }
+    _ = try reader.assetLine(of: id)
     _ = try reader.renditionBytes(1)
     _ = try reader.sightings(of: id)
     _ = try reader.sightings(path: "/pictures/inbox/a")

@@ -107,7 +107,13 @@ enum AssetLine {
   /// The key and the line of each asset of a page; `NULL` for a line that SQL can't write.
   ///
   /// Names that are not UTF-8 are copied unchanged.
-  static let page = """
+  static let page = lines("asset.id > ? ORDER BY asset.id LIMIT \(CatalogReader.pageSize)")
+
+  /// The same of one asset.
+  static let one = lines("asset.id = ?")
+
+  private static func lines(_ condition: String) -> String {
+    """
     WITH page AS MATERIALIZED (
       SELECT asset.id AS id, lower(hex(asset.id)) AS digits, asset.digest AS digest,
         original.size AS size, CAST(asset.name AS TEXT) AS name,
@@ -116,7 +122,7 @@ enum AssetLine {
         asset.supersedes AS supersedes, asset.trashed_at AS trashed_at, asset_state.state AS state,
         \(AssetQuery.identity) AS facts
       FROM \(AssetQuery.tables)
-      WHERE asset.id > ? ORDER BY asset.id LIMIT \(CatalogReader.pageSize)
+      WHERE \(condition)
     )
     SELECT id, CASE WHEN modified >= 0 AND imported_at >= 0 AND trashed_at IS NULL THEN
       '{"annotations":[' || ifnull((
@@ -151,6 +157,7 @@ enum AssetLine {
       END
     FROM page ORDER BY id
     """
+  }
 
   private static func fact(_ name: String) -> String { "ifnull(facts -> '\(name)', 'null')" }
 

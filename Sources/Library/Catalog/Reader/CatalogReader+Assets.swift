@@ -35,6 +35,13 @@ extension CatalogReader {
     }
   }
 
+  /// Returns an asset's line, as `assetLines` does; `nil` also if there is no such asset.
+  package func assetLine(of id: AssetID) throws(CatalogError) -> [UInt8]? {
+    try read { (connection) throws(CatalogError) in
+      try connection.first(AssetLine.one, id) { $0.optional(1, $0.blob) } ?? nil
+    }
+  }
+
   private func forEachPage(of query: String, _ body: (AssetRecord) throws -> Void) throws {
     var last: AssetID?
     while true {
