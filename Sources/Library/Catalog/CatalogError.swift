@@ -37,6 +37,11 @@ package struct CatalogError: Error, Hashable, Sendable, CustomStringConvertible 
   }
 
   package var description: String { message }
+
+  /// The error that there is no asset with a key.
+  package static func noAsset(_ id: AssetID) -> CatalogError {
+    CatalogError(.noAsset, "There is no asset \(id).")
+  }
 }
 
 extension CatalogError {

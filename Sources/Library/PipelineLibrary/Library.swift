@@ -7,9 +7,9 @@ public import PipelineModel
 import Query
 import Synchronization
 
-/// A library of pictures and other files, opened for reading.
+/// A library of pictures and other files.
 ///
-/// Needs no lock and never waits for the process that imports. Calls may come from any task; they run one
+/// Reading needs no lock and never waits for the process that imports. Calls may come from any task; they run one
 /// after the other on a queue of the library, so the caller's actor is free meanwhile. What a question finds is
 /// of one moment; each asset is read right after that.
 public final class Library: Sendable {
@@ -17,6 +17,8 @@ public final class Library: Sendable {
   /// The library as it was opened last. Only the queue opens it anew.
   private let opened: Mutex<ReadableLibrary>
   private let queue = DispatchQueue(label: "pipeline.library")
+  /// Edits, which may wait for another process; reading goes on meanwhile.
+  let changes = DispatchQueue(label: "pipeline.library.changes")
 
   private init(_ layout: LibraryLayout) throws {
     self.layout = layout
@@ -219,7 +221,7 @@ public final class Library: Sendable {
     }
   }
 
-  private static func run<Value: Sendable>(
+  static func run<Value: Sendable>(
     on queue: DispatchQueue, _ body: @escaping @Sendable () throws -> Value
   ) async throws(LibraryError) -> Value {
     let result = await withCheckedContinuation { continuation in
@@ -278,7 +280,7 @@ private actor PendingKeys {
 }
 
 extension ReadableLibrary {
-  fileprivate func keys(_ fetch: Fetch) throws -> [AssetID] {
+  func keys(_ fetch: Fetch) throws -> [AssetID] {
     var search = AssetSearch(fetch.filter)
     search.order = fetch.order
     search.after = fetch.start
