@@ -262,7 +262,10 @@ let package = Package(
       ["Doctor", "Files", "Fixtures", "LibrarySession", "PipelineModel"]),
     tests(
       "EndToEndTests",
-      ["edit-probe", "Files", "Fixtures", "Hashing", "PipelineLibrary", "PipelineModel", "Vips"],
+      [
+        "Catalog", "edit-probe", "Files", "Fixtures", "Hashing", "Ingest", "PipelineLibrary",
+        "PipelineModel", "Vips",
+      ],
       defining: hasMetadata ? "METADATA" : nil),
   ]
 )

@@ -62,7 +62,7 @@ public struct LibraryError: Error, Hashable, Sendable, CustomStringConvertible {
     case let error as CatalogError:
       let codes: [CatalogError.Code: Code] = [
         .noAsset: .noAsset, .newerVersion: .newerVersion, .unknownRevision: .unknownRevision,
-        .noSpace: .notWritten,
+        .noSpace: .notWritten, .interrupted: .cancelled,
       ]
       self.init(codes[error.code] ?? .unreadable, error.message)
     case let error as FileError:
