@@ -68,7 +68,7 @@ let package = Package(
     .executable(name: "pipeline", targets: ["pipeline"]),
     // What a Swift plugin author depends on.
     .library(name: "PipelinePlugin", targets: ["PipelinePlugin"]),
-    // What another program depends on to read a library.
+    // What another program depends on to read and change a library.
     .library(name: "PipelineLibrary", targets: ["PipelineLibrary"]),
     // Bundled plugins: shared libraries that the program loads at run time.
     .library(name: "pipeline-identify", type: .dynamic, targets: ["Identify"]),
@@ -119,9 +119,12 @@ let package = Package(
         "Catalog", "Configuration", "Files", "Hashing", "Manifest", "Originals", "PipelineModel",
         "Query",
       ], in: "Library"),
-    // Reading a library from another program: finding assets, and their bytes.
+    // Requests to the process that holds a library, and what they and its answers look like.
+    target("LibraryControl", ["Catalog", "Files", "Ingest", "PipelineModel"], in: "Library"),
+    // A library for another program: finding assets, reading their bytes, changing what is said.
     target(
-      "PipelineLibrary", ["Catalog", "Files", "Ingest", "PipelineModel", "Query"], in: "Library"),
+      "PipelineLibrary",
+      ["Catalog", "Files", "Ingest", "LibraryControl", "PipelineModel", "Query"], in: "Library"),
     // From originals and renditions to files for people and other programs.
     target(
       "Export",
@@ -166,8 +169,9 @@ let package = Package(
     target(
       "LibrarySession",
       [
-        "Catalog", "Configuration", "Engine", "Export", "Files", "Hashing", "Ingest", "Manifest",
-        "Originals", "PipelineModel", "PipelinePlugin", "PluginHost", "Query",
+        "Catalog", "Configuration", "Engine", "Export", "Files", "Hashing", "Ingest",
+        "LibraryControl", "Manifest", "Originals", "PipelineModel", "PipelinePlugin", "PluginHost",
+        "Query",
       ], in: "Program"),
     // Whether this machine and the configured plugins are fit.
     target(
@@ -181,7 +185,8 @@ let package = Package(
       name: "pipeline",
       dependencies: [
         "Catalog", "Configuration", "Doctor", "Engine", "Export", "Files", "Ingest",
-        "LibrarySession", "PipelineModel", "PipelinePlugin", "PluginHost", "PluginTesting", "Query",
+        "LibraryControl", "LibrarySession", "PipelineModel", "PipelinePlugin", "PluginHost",
+        "PluginTesting", "Query",
       ],
       path: "Sources/Program/pipeline",
       swiftSettings: swift),
@@ -244,16 +249,23 @@ let package = Package(
     tests(
       "LibrarySessionTests",
       [
-        "Catalog", "Configuration", "Engine", "Files", "Fixtures", "Ingest", "LibrarySession",
-        "Originals", "PipelineModel",
+        "Catalog", "Configuration", "Engine", "Files", "Fixtures", "Ingest", "LibraryControl",
+        "LibrarySession", "Originals", "PipelineModel",
       ]),
+    // A process that edits a library by `PipelineLibrary`, to be killed; only tests start it.
+    .executableTarget(
+      name: "edit-probe", dependencies: ["PipelineLibrary"], path: "Tests/EditProbe",
+      swiftSettings: swift),
     tests("ProgramTests", ["PipelineModel", "pipeline"]),
     tests(
       "DoctorTests",
       ["Doctor", "Files", "Fixtures", "LibrarySession", "PipelineModel"]),
     tests(
       "EndToEndTests",
-      ["Files", "Fixtures", "Hashing", "PipelineLibrary", "PipelineModel", "Vips"],
+      [
+        "Catalog", "edit-probe", "Files", "Fixtures", "Hashing", "Ingest", "PipelineLibrary",
+        "PipelineModel", "Vips",
+      ],
       defining: hasMetadata ? "METADATA" : nil),
   ]
 )

@@ -149,6 +149,8 @@ struct QueryPlanTests {
     try reader.originals(beginningWith: 1) { _ in }
     let id = Samples.id(1)
     _ = try reader.asset(id)
+    _ = try reader.isTrashed(id)
+    _ = try reader.foundAssets([id], withRenditions: true)
     _ = try reader.assetIDs(matching: "0", limit: 2)
     _ = try reader.assets(with: Samples.digest(1))
     _ = try reader.run(id)

@@ -1,5 +1,6 @@
 import Foundation
 import PipelineModel
+import Synchronization
 import Testing
 
 @testable import Catalog
@@ -49,6 +50,44 @@ struct ReaderTests {
       #expect(all[0].renditions.allSatisfy { $0.stage == "thumbnails" && !$0.isStale })
       #expect(all[0].identity == ["mediaType": "image/jpeg", "width": 12])
       #expect(all[2].identity == nil)
+    }
+  }
+
+  @Test("A read ends when its condition holds, and the next one is not concerned")
+  func interrupted() throws {
+    let library = try makeLibrary()
+    try library.read { reader throws in
+      let looks = Mutex(0)
+      // Endless, but for the condition.
+      let endless = #expect(throws: CatalogError.self) {
+        try reader.interruptible(when: {
+          looks.withLock {
+            $0 += 1; return $0 > 100
+          }
+        }) {
+          try reader.read { (connection) throws(CatalogError) in
+            _ = try connection.first(
+              "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+            ) { $0.int(0) }
+          }
+        }
+      }
+      #expect(endless?.code == .interrupted && looks.withLock { $0 } > 100)
+      // Short statements, each too short to be asked about.
+      looks.withLock { $0 = 0 }
+      let many = #expect(throws: CatalogError.self) {
+        try reader.interruptible(when: {
+          looks.withLock {
+            $0 += 1; return $0 > 100
+          }
+        }) {
+          while true { _ = try reader.isTrashed(Samples.id(1)) }
+        }
+      }
+      #expect(many?.code == .interrupted)
+      #expect(try reader.assetCount() == 3)
+      let undisturbed = try reader.interruptible(when: { false }) { try reader.assetCount() }
+      #expect(undisturbed == 3)
     }
   }
 

@@ -61,7 +61,8 @@ struct SearchTests {
           Field.all.randomElement(using: &random) ?? .time(.taken)
         }
         let order = ([round % 3 == 0 ? .time(.taken) : fields[0]] + fields.dropFirst()).map {
-          SortCriterion($0, isDescending: Bool.random(using: &random))
+          SortCriterion(
+            $0, isDescending: Bool.random(using: &random), isNilFirst: Bool.random(using: &random))
         }
         let filter: Filter =
           [
@@ -71,6 +72,12 @@ struct SearchTests {
         let expected = Self.sorted(all.filter { filter.holds(for: $0.values) }, by: order)
         let whole = try reader.find(AssetQuestion(filter, order: order))
         #expect(whole == expected.map(\.id), "seed \(Self.seed): \(filter) by \(order)")
+        let offset = Int.random(in: 0...(expected.count + 1), using: &random)
+        let rest = try reader.find(
+          AssetQuestion(filter, order: order, limit: 20, offset: offset))
+        #expect(
+          rest == expected.dropFirst(offset).prefix(20).map(\.id),
+          "seed \(Self.seed): \(filter) by \(order) from \(offset)")
         var pages: [AssetID] = []
         var start: AssetQuestion.Start?
         while true {
@@ -95,10 +102,51 @@ struct SearchTests {
       for criterion in order {
         let (a, b) = (criterion.value(of: left.values), criterion.value(of: right.values))
         if a == b { continue }
-        if a == .none || b == .none { return b == .none }
+        if a == .none || b == .none { return (a == .none) == criterion.isNilFirst }
         return criterion.isDescending ? b < a : a < b
       }
       return left.id < right.id
+    }
+  }
+
+  @Test("Assets read from the rows for searches are those that facts describe")
+  func foundAssets() throws {
+    try Self.described { reader, all, random in
+      let ids = all.map(\.id).shuffled(using: &random)
+      let gone = Samples.id(900_000)
+      let read = try reader.foundAssets([gone] + ids, withRenditions: true)
+      let found = try #require(read)
+      #expect(found.map(\.id) == ids, "seed \(Self.seed)")
+      let values = Dictionary(uniqueKeysWithValues: all.map { ($0.id, $0.values) })
+      for asset in found {
+        let expected = try #require(values[asset.id])
+        let texts: [(TextField, String?)] = [
+          (.name, asset.name), (.source, asset.source), (.path, asset.path),
+          (.state, asset.state), (.type, asset.type), (.kind, asset.kind),
+          (.camera, asset.camera), (.lens, asset.lens), (.title, asset.title),
+          (.caption, asset.caption), (.digest, asset.digest.hex),
+        ]
+        for (field, text) in texts {
+          #expect(text == expected.texts[field]?.first, "\(field), seed \(Self.seed)")
+        }
+        #expect(asset.tags == expected.texts[.tag] ?? [], "seed \(Self.seed)")
+        #expect(asset.albums == expected.texts[.album] ?? [], "seed \(Self.seed)")
+        let times: [(TimeField, Int64?)] = [
+          (.taken, asset.taken), (.imported, asset.imported), (.modified, asset.modified),
+          (.trashed, asset.trashed),
+        ]
+        for (field, time) in times { #expect(time == expected.times[field], "\(field)") }
+        let numbers: [(NumberField, Double?)] = [
+          (.size, asset.size), (.width, asset.width), (.height, asset.height), (.iso, asset.iso),
+          (.aperture, asset.aperture), (.exposure, asset.exposure), (.focal, asset.focal),
+          (.rating, asset.rating), (.latitude, asset.latitude), (.longitude, asset.longitude),
+        ]
+        for (field, number) in numbers { #expect(number == expected.numbers[field], "\(field)") }
+        let record = try reader.asset(asset.id)
+        #expect(asset.renditions == record?.renditions, "seed \(Self.seed)")
+      }
+      let without = try reader.foundAssets([ids[0]], withRenditions: false)
+      #expect(without?.count == 1 && without?[0].renditions == nil)
     }
   }
 

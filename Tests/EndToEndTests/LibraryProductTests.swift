@@ -55,6 +55,59 @@ struct LibraryProductTests {
   }
 
   @Test(
+    "Assets without a value come where they are asked for, and an offset leaves out the first ones")
+  func placing() async throws {
+    let workspace = try made()
+    let library = try await library(of: workspace)
+    func names(_ fetch: Fetch) async throws -> [String] {
+      try await library.fetch(fetch).map(\.name)
+    }
+    let widest = try Fetch().sorted(by: SortDescriptor(\.width, order: .reverse))
+    let last = try await names(widest)
+    let first = try await names(widest.nilFirst())
+    let back = try await names(widest.nilFirst().nilLast())
+    #expect(last == ["c.jpg", "A.jpg", "b.jpg", "d.txt"] && back == last)
+    #expect(first == ["d.txt", "c.jpg", "A.jpg", "b.jpg"])
+    let page = try await names(widest.offset(1).limited(to: 2))
+    #expect(page == ["A.jpg", "b.jpg"])
+    let text = try #require(try await library.fetch(Fetch(query: "name=d.txt")).first)
+    let after = try await names(widest.nilFirst().after(text.id))
+    #expect(after == ["c.jpg", "A.jpg", "b.jpg"])
+    let beyond = try await names(widest.offset(9))
+    let all = try await names(widest.offset(-1))
+    #expect(beyond == [] && all == last)
+  }
+
+  @Test("Values are counted, and renditions come with their assets where they are asked for")
+  func values() async throws {
+    let workspace = try made()
+    let library = try await library(of: workspace)
+    let kinds = try await library.values(of: \.kind)
+    #expect(kinds.map(\.value) == ["document", "image"] && kinds.map(\.count) == [1, 3])
+    let pictures = try Fetch(query: "kind:image")
+    let widths = try await library.values(of: \.width, pictures)
+    #expect(widths.map(\.value) == [30, 31, 32] && widths.allSatisfy { $0.count == 1 })
+    try await library.perform { edit in
+      try edit.tag(pictures, add: ["a", "b"])
+    }
+    let tags = try await library.values(of: \.tags)
+    #expect(tags.map(\.value) == ["a", "b", nil] && tags.map(\.count) == [3, 3, 1])
+    let unknown = await #expect(throws: LibraryError.self) {
+      _ = try await library.values(of: \.isTrashed.description)
+    }
+    #expect(unknown?.code == .notAQuestion)
+    let plain = try await library.fetch(Fetch())
+    #expect(plain.allSatisfy { $0.renditions == nil })
+    let fetched = try await library.fetch(Fetch().prefetching(\.renditions, \.tags))
+    #expect(fetched.map(\.id) == plain.map(\.id))
+    for asset in fetched {
+      let expected = try await library.renditions(of: asset.id)
+      #expect(asset.renditions == expected && expected.isEmpty == (asset.kind != "image"))
+    }
+    #expect(throws: LibraryError.self) { try Fetch().prefetching(\.camera) }
+  }
+
+  @Test(
     "Bytes, renditions and facts are read when they are asked for, and compared with their hash")
   func reading() async throws {
     let workspace = try made()

@@ -3,8 +3,8 @@ import Foundation
 import PipelineModel
 import Testing
 
-/// A strike at any call by which undo, `trash empty`, gc, tag and the first run with an older catalog
-/// change files, then the same verb again.
+/// A strike at any call by which undo, `trash empty`, gc, tag, the first run with an older catalog and an
+/// edit by `PipelineLibrary` change files, then the same again.
 ///
 /// With `PIPELINE_FAULTS=1` every call is struck; otherwise a selection is, another one
 /// in each run.

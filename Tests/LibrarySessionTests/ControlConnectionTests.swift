@@ -1,6 +1,7 @@
 import Dispatch
 import Files
 import Fixtures
+import LibraryControl
 import PipelineModel
 import Synchronization
 import Testing

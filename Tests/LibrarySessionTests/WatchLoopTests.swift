@@ -4,6 +4,7 @@ import Fixtures
 import Foundation
 import Glibc
 import Ingest
+import LibraryControl
 import PipelineModel
 import Synchronization
 import Testing

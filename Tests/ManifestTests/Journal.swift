@@ -84,7 +84,7 @@ struct Journal {
       .trashed(asset: id(7)), .restored(asset: id(7)), .purged(asset: id(2), digest: digest(3)),
       .annotated(asset: id(7), Annotation(.caption, "Two lines,\n“é” and \\")),
       .annotated(asset: id(7), Annotation(.tag, "draft", applies: false)),
-      .annotated(asset: id(7), Annotation(.title, "", applies: false)),
+      .annotated(asset: id(7), Annotation(.title, "", applies: false)), .retried(asset: id(7)),
       .returning(
         .init(
           asset: id(7), digest: digest(8), action: .renamed, place: intent(8, path: "d"))),

@@ -254,6 +254,7 @@ struct ManifestFileTests {
     for fact in facts {
       var line = ManifestLine(ManifestEntry(sequence: 2, time: .now, fact: fact))
       line.batch = 1
+      line.until = 2
       members.formUnion(Mirror(reflecting: line).children.compactMap(\.label))
       written.formUnion(
         try JSONText.decode(JSONValue.self, from: line.encode()).object?.keys.map { $0 } ?? [])

@@ -13,7 +13,7 @@ struct ArchitectureTests {
   private static let order = [
     "PipelineModel", "PipelinePlugin", "Hashing", "Spawn", "Files", "Sandbox", "Configuration",
     "PluginHost", "Originals", "Manifest", "Query", "Catalog", "Ingest",
-    "PipelineLibrary", "Export", "Engine",
+    "LibraryControl", "PipelineLibrary", "Export", "Engine",
     "PluginTesting", "LibrarySession", "Doctor", "pipeline",
   ]
   /// Targets that the program does not use: of plugins, and of a tool for trying it out.

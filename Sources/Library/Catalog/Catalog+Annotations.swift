@@ -43,6 +43,17 @@ extension CatalogReader {
   }
 }
 
+extension CatalogReader {
+  /// Whether an asset is in the trash; `nil` if there is none with this key.
+  package func isTrashed(_ id: AssetID) throws(CatalogError) -> Bool? {
+    try read { (connection) throws(CatalogError) in
+      try connection.first("SELECT trashed_at IS NOT NULL FROM asset WHERE id = ?", id) {
+        $0.bool(0)
+      }
+    }
+  }
+}
+
 extension AssetQuery {
   /// What a user says about an asset, as `Statement.annotations(_:)` reads it; `NULL` if nothing.
   static let annotations = """

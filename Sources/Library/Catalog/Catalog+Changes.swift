@@ -16,6 +16,8 @@ package enum CatalogChange: Hashable, Sendable {
   case restored(AssetID)
   /// A user said something about an asset.
   case annotated(AssetID, Annotation)
+  /// The failed jobs of an asset are ready again, as by `retry`.
+  case retried(AssetID)
   /// An asset was deleted for good: deletes its row and, with the last asset that has
   /// the bytes, their records. Its paths stay settled.
   ///
@@ -29,25 +31,34 @@ package enum CatalogChange: Hashable, Sendable {
   case relied(on: Digest)
 }
 
+extension CatalogChange {
+  fileprivate var retriedAsset: AssetID? {
+    if case .retried(let asset) = self { asset } else { nil }
+  }
+}
+
 extension Catalog {
   /// The key of the setting that names the last applied fact of the manifest.
   package static let manifestMark = "manifest.fact"
 
   /// Applies changes in one transaction and records the manifest position.
   ///
-  /// Runs are applied first, then assets, then the rest in order. Applying changes
+  /// Runs are applied first, then assets, then the rest in order, and at last jobs are made ready again. Applying changes
   /// twice is harmless, so a replay may start too early. References to missing
   /// assets or runs become `NULL`.
   ///
   /// - Parameter manifestPosition: the position after the last change; ignored if
   ///   below the recorded position.
   /// - Parameter mark: a text to store under `manifestMark`; `nil` keeps the old one.
+  /// - Returns: the number of jobs that were made ready again.
+  @discardableResult
   package func apply(
     _ changes: [CatalogChange], manifestPosition: Int64, mark: String? = nil
-  ) throws(CatalogError) {
+  ) throws(CatalogError) -> Int {
     try access.sync { (writer) throws(CatalogError) in
-      let withdrawn = try writer.transaction { () throws(CatalogError) in
+      let (withdrawn, retried) = try writer.transaction { () throws(CatalogError) in
         let withdrawn = try writer.make(changes)
+        let retried = try writer.retry(changes.compactMap { $0.retriedAsset })
         try writer.updateTouchedRows(writer.stages)
         if try writer.connection.manifestPosition() < manifestPosition {
           try writer.connection.execute(
@@ -56,10 +67,11 @@ extension Catalog {
         if let mark {
           try writer.connection.execute(Setting.write, "user." + Self.manifestMark, mark)
         }
-        return withdrawn
+        return (withdrawn, retried)
       }
       // Only after the commit, which may fail.
       writer.withdrawn.merge(withdrawn) { $1 }
+      return retried
     }
   }
 
@@ -98,7 +110,7 @@ extension CatalogWriter {
     for case .asset(let asset) in changes { try add(asset) }
     for change in changes {
       switch change {
-      case .run, .asset: continue
+      case .run, .asset, .retried: continue
       case .sighting(let sighting): try record(sighting)
       case .sourceRemoved(let source, let path):
         try connection.execute(

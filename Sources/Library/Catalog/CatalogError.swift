@@ -18,6 +18,8 @@ package struct CatalogError: Error, Hashable, Sendable, CustomStringConvertible 
     case noAsset
     /// The catalog does not know the revision: it has another history, or forgot it.
     case unknownRevision
+    /// Nobody waits for the result any more.
+    case interrupted
     /// Any other SQLite error.
     case database
   }
@@ -37,6 +39,18 @@ package struct CatalogError: Error, Hashable, Sendable, CustomStringConvertible 
   }
 
   package var description: String { message }
+
+  /// The error of a statement that was ended because nobody waits for its result.
+  static func interrupted(_ path: BytePath, sqliteCode: Int32? = nil) -> CatalogError {
+    CatalogError(
+      .interrupted, "Reading the catalog “\(path)” was stopped.", path: path,
+      sqliteCode: sqliteCode)
+  }
+
+  /// The error that there is no asset with a key.
+  package static func noAsset(_ id: AssetID) -> CatalogError {
+    CatalogError(.noAsset, "There is no asset \(id).")
+  }
 }
 
 extension CatalogError {
@@ -66,6 +80,8 @@ extension CatalogError {
       case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM:
         CatalogError(
           .readOnly, "\(subject) can't be opened or written. Check who may write to it. \(cause)")
+      case SQLITE_INTERRUPT:
+        .interrupted(path)
       case SQLITE_BUSY, SQLITE_LOCKED:
         CatalogError(
           .database,

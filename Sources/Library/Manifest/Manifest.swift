@@ -77,11 +77,14 @@ package final class Manifest: Sendable {
 
   /// Appends facts and waits until they are on disk, with one flush.
   ///
-  /// - Parameter time: the facts' time; now by default.
+  /// - Parameters:
+  ///   - time: the facts' time; now by default.
+  ///   - asTransaction: whether none of them counts unless all reached the disk; otherwise a kill may
+  ///     leave the first ones.
   /// - Returns: the last fact's sequence number.
   @discardableResult
   package func append(
-    _ facts: [ManifestFact], at time: Timestamp = .now
+    _ facts: [ManifestFact], at time: Timestamp = .now, asTransaction: Bool = false
   ) throws(ManifestError) -> Int64 {
     try state.withLock { state throws(ManifestError) in
       guard !facts.isEmpty else { return state.sequence }
@@ -91,6 +94,7 @@ package final class Manifest: Sendable {
           sequence: state.sequence + Int64(offset) + 1, time: time, fact: fact)
         var line = ManifestLine(entry)
         if offset > 0 { line.batch = state.sequence + 1 }
+        if asTransaction, facts.count > 1 { line.until = state.sequence + Int64(facts.count) }
         bytes += line.encode()
       }
       do throws(FileError) {
@@ -119,7 +123,10 @@ package final class Manifest: Sendable {
   package func mark(at sequence: Int64) throws(ManifestError) -> ManifestMark? {
     if let last = lastMark, last.sequence == sequence { return last }
     var cursor = try entries(after: sequence - 1)
-    return try cursor.next().map { ManifestMark(sequence: $0.sequence, time: $0.time) }
+    // Whether the fact counts or not: it may be of a transaction that was interrupted.
+    return try cursor.nextLine().map {
+      ManifestMark(sequence: $0.seq, time: Timestamp(microseconds: $0.time))
+    }
   }
 
   /// Returns every fact after a sequence number, in order, one at a time; facts added meanwhile may
@@ -176,7 +183,10 @@ package final class Manifest: Sendable {
   }
 }
 
-/// An iterator over the journal's facts in order, with one piece of a segment in memory.
+/// An iterator over the journal's facts in order, with one piece of a segment, and one transaction, in
+/// memory.
+///
+/// Facts of a transaction that a kill interrupted are left out.
 package struct ManifestCursor {
   private let folder: Descriptor
   /// The segments still to read, the next one last.
@@ -184,6 +194,12 @@ package struct ManifestCursor {
   private let sequence: Int64
   private var segment: ManifestSegmentReader?
   private var expected: Int64?
+  /// The transaction whose last fact is still to come: the number of its first fact, and its facts so far.
+  private var open: (first: Int64, entries: [ManifestEntry])?
+  /// Facts of a whole transaction that are still to be returned, the next one last.
+  private var whole: [ManifestEntry] = []
+  /// The sequence number of the last fact that was read, whether it counts or not.
+  package private(set) var lastSequence: Int64?
 
   init(folder: Descriptor, segments: [Int], after sequence: Int64) {
     self.folder = folder
@@ -197,15 +213,38 @@ package struct ManifestCursor {
   ///   `newerVersion` for a kind of fact that this program does not know.
   package mutating func next() throws(ManifestError) -> ManifestEntry? {
     while true {
+      if let entry = whole.popLast() { return entry }
+      guard let line = try nextLine() else { return nil }
+      let entry = try entry(line)
+      guard let end = line.until else {
+        open = nil
+        return entry
+      }
+      let first = line.batch ?? line.seq
+      if open?.first != first { open = (first, []) }
+      open?.entries.append(entry)
+      guard line.seq == end else { continue }
+      whole = open?.entries.reversed() ?? []
+      open = nil
+    }
+  }
+
+  /// Returns the line of the next fact, whether it counts or not.
+  fileprivate mutating func nextLine() throws(ManifestError) -> ManifestLine? {
+    while true {
       while let line = try segment?.next() {
-        if let entry = try entry(line) { return entry }
+        if try isWanted(line) {
+          lastSequence = line.seq
+          return line
+        }
       }
       guard let number = segments.popLast() else { return nil }
       segment = try ManifestSegmentReader(number, in: folder)
     }
   }
 
-  private mutating func entry(_ line: ManifestLine) throws(ManifestError) -> ManifestEntry? {
+  /// Whether a line comes after the place where reading begins.
+  private mutating func isWanted(_ line: ManifestLine) throws(ManifestError) -> Bool {
     // The first line read may precede the first wanted fact.
     let isMissing = expected.map { line.seq != $0 } ?? (line.seq > sequence + 1)
     if let expected, line.seq < expected {
@@ -221,7 +260,10 @@ package struct ManifestCursor {
         path: folder.path)
     }
     expected = line.seq + 1
-    guard line.seq > sequence else { return nil }
+    return line.seq > sequence
+  }
+
+  private func entry(_ line: ManifestLine) throws(ManifestError) -> ManifestEntry {
     guard let entry = line.entry else {
       throw ManifestError(
         .newerVersion,

@@ -19,6 +19,8 @@ package enum ManifestFact: Hashable, Sendable {
   case purged(asset: AssetID, digest: Digest)
   /// A user said something about an asset.
   case annotated(asset: AssetID, Annotation)
+  /// A user asked for the failed jobs of an asset to be ready again, in a transaction with other facts.
+  case retried(asset: AssetID)
   /// An asset's bytes are about to be returned to where they came from.
   case returning(Return)
   /// An asset's bytes are back where they came from, and the asset is gone.
@@ -133,7 +135,7 @@ package enum ManifestFact: Hashable, Sendable {
     case .duplicate(let duplicate): duplicate.intent.taking
     case .abandoned(let taking, _): taking
     case .trashed(let asset), .restored(let asset), .purged(let asset, _),
-      .annotated(let asset, _):
+      .annotated(let asset, _), .retried(let asset):
       asset
     case .returning(let back), .returned(let back): back.place.taking
     }

@@ -24,7 +24,7 @@ extension ManifestLine {
   private enum Key: String, CaseIterable {
     case action, asset, batch, changed, digest, fact, inode, modified, moves, path, pathBase64
     case permissions, property, reason, run, seq, size, source, sourceBase64, supersedes, taking
-    case text, time
+    case text, time, until
   }
 
   /// A switch over strings compares a key with half of them.
@@ -62,6 +62,7 @@ extension ManifestLine {
           case .taking: value.set(&taking)
           case .text: value.set(&text)
           case .time: value.set(&time)
+          case .until: value.set(&until)
           // A member that a later version added.
           case nil: true
           }

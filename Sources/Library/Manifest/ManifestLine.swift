@@ -12,6 +12,8 @@ struct ManifestLine {
   var time: Int64
   /// The sequence number of the first fact appended with this one; `nil` if this is the first.
   var batch: Int64?
+  /// The sequence number of the last fact of its transaction; `nil` if it counts by itself.
+  var until: Int64?
   /// All current kinds of fact have it; later ones may not.
   var taking: AssetID?
   var source: String?
@@ -74,6 +76,9 @@ extension ManifestLine {
       action = annotation.applies ? Self.adds : Self.removes
       property = annotation.property.rawValue
       text = annotation.text
+    case .retried(let id):
+      fact = "retried"
+      asset = id
     case .returning(let back):
       fact = "returning"
       set(back)
@@ -133,6 +138,7 @@ extension ManifestLine {
         if let asset, let digest { .purged(asset: asset, digest: digest) } else { nil }
       case "annotated":
         if let asset, let annotation { .annotated(asset: asset, annotation) } else { nil }
+      case "retried": asset.map { .retried(asset: $0) }
       case "returning": back.map { .returning($0) }
       case "returned": back.map { .returned($0) }
       default: nil
@@ -214,6 +220,7 @@ extension ManifestLine {
     line.add("taking", taking?.description)
     line.add("text", text)
     line.add("time", time)
+    line.add("until", until)
     return line
   }
 }

@@ -1,3 +1,4 @@
+import Catalog
 public import Foundation
 public import PipelineModel
 import Query
@@ -58,6 +59,8 @@ public struct Asset: Hashable, Identifiable, Sendable {
   public let latitude: Double?
   /// Degrees, west negative.
   public let longitude: Double?
+  /// The pictures that stages made of it, if the `Fetch` asked for them by `prefetching`; otherwise `nil`.
+  public internal(set) var renditions: [Rendition]?
 
   /// Whether it is in the trash.
   public var isTrashed: Bool { trashed != nil }
@@ -98,6 +101,39 @@ public struct Asset: Hashable, Identifiable, Sendable {
     rating = values.numbers[.rating]
     latitude = values.numbers[.latitude]
     longitude = values.numbers[.longitude]
+  }
+
+  init(_ found: FoundAsset) {
+    func integer(_ number: Double?) -> Int? { number.flatMap { Int(exactly: $0.rounded()) } }
+    id = found.id
+    name = found.name
+    path = found.path
+    source = found.source
+    digest = found.digest.hex
+    size = integer(found.size) ?? 0
+    type = found.type
+    kind = found.kind
+    state = found.state
+    camera = found.camera
+    lens = found.lens
+    title = found.title
+    caption = found.caption
+    tags = found.tags
+    albums = found.albums
+    taken = found.taken.map { Date(microseconds: $0) }
+    imported = Date(microseconds: found.imported)
+    modified = Date(microseconds: found.modified)
+    trashed = found.trashed.map { Date(microseconds: $0) }
+    width = integer(found.width)
+    height = integer(found.height)
+    iso = found.iso
+    aperture = found.aperture
+    exposure = found.exposure
+    focal = found.focal
+    rating = found.rating
+    latitude = found.latitude
+    longitude = found.longitude
+    renditions = found.renditions.map { $0.map { Rendition($0) } }
   }
 
   /// The field that a property has the value of.

@@ -10,6 +10,8 @@ public struct Fetch: Sendable {
   private(set) var order: [SortCriterion] = []
   private(set) var start: AssetID?
   private(set) var most: Int?
+  private(set) var skipped = 0
+  private(set) var withRenditions = false
 
   /// All assets, oldest import first.
   public init() {}
@@ -36,14 +38,15 @@ public struct Fetch: Sendable {
     adding(try Self.filter(query))
   }
 
-  /// In the order of properties; assets without a value come last, and equal ones in the order of
-  /// import.
+  /// In the order of properties; assets without a value come last, unless `nilFirst` says otherwise, and
+  /// equal ones in the order of import.
   ///
   /// Texts sort without case and accents, whatever a descriptor's comparator says.
   ///
   /// - Throws: `LibraryError` of code `notAQuestion` for a property that can't be sorted by.
   public func sorted(by descriptors: SortDescriptor<Asset>...) throws(LibraryError) -> Fetch {
     var fetch = self
+    let isNilFirst = order.contains { $0.isNilFirst }
     fetch.order = []
     for descriptor in descriptors {
       guard let property = descriptor.keyPath, let field = Asset.field(property) else {
@@ -55,6 +58,21 @@ public struct Fetch: Sendable {
       }
       fetch.order.append(SortCriterion(field, isDescending: descriptor.order == .reverse))
     }
+    return fetch.withNil(first: isNilFirst)
+  }
+
+  /// Assets without a value of a property come first in the order, whatever its direction.
+  ///
+  /// Say it after `sorted(by:)`.
+  public func nilFirst() -> Fetch { withNil(first: true) }
+
+  /// Assets without a value of a property come last in the order, whatever its direction: as it is
+  /// without this.
+  public func nilLast() -> Fetch { withNil(first: false) }
+
+  private func withNil(first isFirst: Bool) -> Fetch {
+    var fetch = self
+    for index in fetch.order.indices { fetch.order[index].isNilFirst = isFirst }
     return fetch
   }
 
@@ -62,6 +80,37 @@ public struct Fetch: Sendable {
   public func limited(to count: Int) -> Fetch {
     var fetch = self
     fetch.most = max(0, count)
+    return fetch
+  }
+
+  /// Without the first ones, of which so many are counted each time; a negative number means none.
+  ///
+  /// That takes longer the more they are, and imports and deletions shift what comes next. `after(_:)` does not
+  /// count.
+  public func offset(_ count: Int) -> Fetch {
+    var fetch = self
+    fetch.skipped = max(0, count)
+    return fetch
+  }
+
+  /// Reads what else will be needed of the assets together with them: `\.renditions`.
+  ///
+  /// It takes one statement more for a page of assets, none for each. Tags and albums always come
+  /// with their assets, so they may be named.
+  ///
+  /// - Throws: `LibraryError` of code `notAQuestion` for a property that is not read apart.
+  public func prefetching(_ properties: PartialKeyPath<Asset>...) throws(LibraryError) -> Fetch {
+    var fetch = self
+    for property in properties {
+      switch property {
+      case \Asset.renditions: fetch.withRenditions = true
+      case \Asset.tags, \Asset.albums: continue
+      default:
+        throw LibraryError(
+          .notAQuestion,
+          "\(Asset.name(of: property)) can't be prefetched; it always comes with the asset.")
+      }
+    }
     return fetch
   }
 

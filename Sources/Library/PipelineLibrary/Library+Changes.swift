@@ -70,7 +70,13 @@ public struct AssetChanges: AsyncSequence, Sendable {
       var watch = self.watch ?? Watch(library)
       defer { self.watch = watch }
       while !Task.isCancelled {
-        let page = try await library.changes(of: fetch, after: revision)
+        let page: Element
+        do throws(LibraryError) {
+          page = try await library.changes(of: fetch, after: revision)
+        } catch {
+          if error.code == .cancelled { return nil }
+          throw error
+        }
         revision = page.revision
         if !page.assets.isEmpty || !page.removed.isEmpty { return page }
         guard await watch.next(isolation: actor) else { return nil }

@@ -7,9 +7,9 @@ public import PipelineModel
 import Query
 import Synchronization
 
-/// A library of pictures and other files, opened for reading.
+/// A library of pictures and other files.
 ///
-/// Needs no lock and never waits for the process that imports. Calls may come from any task; they run one
+/// Reading needs no lock and never waits for the process that imports. Calls may come from any task; they run one
 /// after the other on a queue of the library, so the caller's actor is free meanwhile. What a question finds is
 /// of one moment; each asset is read right after that.
 public final class Library: Sendable {
@@ -17,6 +17,8 @@ public final class Library: Sendable {
   /// The library as it was opened last. Only the queue opens it anew.
   private let opened: Mutex<ReadableLibrary>
   private let queue = DispatchQueue(label: "pipeline.library")
+  /// Edits, which may wait for another process; reading goes on meanwhile.
+  let changes = DispatchQueue(label: "pipeline.library.changes")
 
   private init(_ layout: LibraryLayout) throws {
     self.layout = layout
@@ -52,10 +54,10 @@ public final class Library: Sendable {
   /// Returns the assets that a question finds.
   ///
   /// - Throws: `LibraryError` of code `noAsset` if the one to begin after is gone, and with it its place in
-  ///   the order.
+  ///   the order. As each call that reads, of code `cancelled` as soon as the task is cancelled.
   public func fetch(_ fetch: Fetch) async throws(LibraryError) -> [Asset] {
     try await run { library in
-      try library.assets(library.keys(fetch))
+      try library.assets(library.keys(fetch), withRenditions: fetch.withRenditions)
     }
   }
 
@@ -80,7 +82,7 @@ public final class Library: Sendable {
   /// Returns the assets that a question finds, some at a time.
   ///
   /// It keeps the keys of all of them, and reads the next ones when they are asked for, as they are then.
-  /// Assets that are deleted meanwhile are left out.
+  /// Assets that are deleted meanwhile are left out. If the task is cancelled, it ends.
   ///
   /// - Parameter batchSize: the most assets at a time.
   public func stream(
@@ -88,9 +90,15 @@ public final class Library: Sendable {
   ) -> AsyncThrowingStream<[Asset], any Error> {
     let keys = PendingKeys()
     return AsyncThrowingStream { [self] in
-      let batch = try await keys.next(max(1, batchSize)) { try await self.keys(fetch) }
-      guard let batch else { return nil }
-      return try await run { library in try library.assets(batch) }
+      do {
+        let batch = try await keys.next(max(1, batchSize)) { try await self.keys(fetch) }
+        guard let batch else { return nil }
+        return try await run { library in
+          try library.assets(batch, withRenditions: fetch.withRenditions)
+        }
+      } catch let error as LibraryError where error.code == .cancelled {
+        return nil
+      }
     }
   }
 
@@ -207,19 +215,36 @@ public final class Library: Sendable {
 
   // MARK: The queue
 
+  /// Runs a body on the queue, unless the task is cancelled before; if it is cancelled meanwhile, its
+  /// reads of the catalog are interrupted.
   func run<Value: Sendable>(
     _ body: @escaping @Sendable (ReadableLibrary) throws -> Value
   ) async throws(LibraryError) -> Value {
-    try await Self.run(on: queue) { [self] in
-      let library = try opened.withLock { opened in
-        if opened.isOutdated { opened = try ReadableLibrary(layout) }
-        return opened
+    let call = CancellableCall<Value>()
+    let result = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        guard call.wait(continuation) else { return }
+        queue.async { [self] in
+          guard call.begin() else { return }
+          call.end(
+            Result {
+              let library = try opened.withLock { opened in
+                if opened.isOutdated { opened = try ReadableLibrary(layout) }
+                return opened
+              }
+              return try library.catalog.interruptible(when: { call.isCancelled }) {
+                try body(library)
+              }
+            }.mapError { LibraryError($0) })
+        }
       }
-      return try body(library)
+    } onCancel: {
+      call.cancel()
     }
+    return try result.get()
   }
 
-  private static func run<Value: Sendable>(
+  static func run<Value: Sendable>(
     on queue: DispatchQueue, _ body: @escaping @Sendable () throws -> Value
   ) async throws(LibraryError) -> Value {
     let result = await withCheckedContinuation { continuation in
@@ -259,7 +284,7 @@ public struct Rendition: Hashable, Sendable {
 
 /// The keys of a stream that are still to come.
 private actor PendingKeys {
-  private var all: Task<[AssetID], any Error>?
+  private var all: [AssetID]?
   private var next = 0
 
   /// Returns the next keys, or `nil` behind the last.
@@ -268,9 +293,10 @@ private actor PendingKeys {
   func next(
     _ count: Int, of all: @escaping @Sendable () async throws -> [AssetID]
   ) async throws -> [AssetID]? {
-    let task = self.all ?? Task { try await all() }
-    self.all = task
-    let keys = try await task.value
+    // Two that ask for the first ones at once would both read them, which does no harm.
+    let keys =
+      if let known = self.all { known } else { try await all() }
+    self.all = keys
     guard next < keys.count else { return nil }
     defer { next += count }
     return Array(keys[next..<min(next + count, keys.count)])
@@ -278,11 +304,12 @@ private actor PendingKeys {
 }
 
 extension ReadableLibrary {
-  fileprivate func keys(_ fetch: Fetch) throws -> [AssetID] {
+  func keys(_ fetch: Fetch) throws -> [AssetID] {
     var search = AssetSearch(fetch.filter)
     search.order = fetch.order
     search.after = fetch.start
     search.limit = fetch.most
+    search.offset = fetch.skipped
     var keys: [AssetID] = []
     try search.run(in: catalog, damaged: try damagedAssets(for: fetch.filter), need: .keys) {
       id, _ in
@@ -292,8 +319,18 @@ extension ReadableLibrary {
   }
 
   /// The assets with these keys; those that are gone are left out.
-  fileprivate func assets(_ keys: [AssetID]) throws -> [Asset] {
-    try catalog.assetValues(of: keys, withMetadata: true).map { Asset($0.id, $0.values) }
+  fileprivate func assets(_ keys: [AssetID], withRenditions: Bool = false) throws -> [Asset] {
+    if let found = try catalog.foundAssets(keys, withRenditions: withRenditions) {
+      return found.map { Asset($0) }
+    }
+    // A run has still to prepare the catalog; until then facts say the same, at more length.
+    return try catalog.assetValues(of: keys, withMetadata: true).map { id, values in
+      var asset = Asset(id, values)
+      if withRenditions {
+        asset.renditions = try catalog.asset(id)?.renditions.map { Rendition($0) } ?? []
+      }
+      return asset
+    }
   }
 
   fileprivate func record(_ id: AssetID) throws -> AssetRecord {

@@ -1,8 +1,9 @@
 import Catalog
 import Files
 import Ingest
+import LibraryControl
 
-/// Why a library can't be opened, searched or read.
+/// Why a library can't be opened, searched, read or changed.
 public struct LibraryError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What kind of error it is.
   public enum Code: String, Hashable, Sendable, CaseIterable {
@@ -22,6 +23,18 @@ public struct LibraryError: Error, Hashable, Sendable, CustomStringConvertible {
     case damaged
     /// The catalog or a file can't be read.
     case unreadable
+    /// A change that can't be made, such as an empty tag, or too many at once; nothing was done.
+    case notAnEdit
+    /// Another process holds the library and takes no requests; nothing was done.
+    case locked
+    /// The library can't be written; nothing was done.
+    case notWritten
+    /// A change is in the journal and not in the catalog yet; opening the library completes it.
+    case unfinished
+    /// The process that was asked for a change ended before it answered: all or nothing was done.
+    case interrupted
+    /// The task was cancelled; nothing was done.
+    case cancelled
   }
 
   public let code: Code
@@ -42,18 +55,30 @@ public struct LibraryError: Error, Hashable, Sendable, CustomStringConvertible {
     case let error as LibraryError: self = error
     case let error as IngestError:
       let codes: [IngestError.Code: Code] = [
-        .notALibrary: .notALibrary, .newerVersion: .newerVersion,
+        .notALibrary: .notALibrary, .newerVersion: .newerVersion, .locked: .locked,
+        .noSpace: .notWritten, .file: .notWritten,
       ]
       self.init(codes[error.code] ?? .unreadable, error.message)
     case let error as CatalogError:
       let codes: [CatalogError.Code: Code] = [
         .noAsset: .noAsset, .newerVersion: .newerVersion, .unknownRevision: .unknownRevision,
+        .noSpace: .notWritten, .interrupted: .cancelled,
       ]
       self.init(codes[error.code] ?? .unreadable, error.message)
     case let error as FileError:
       let isDamaged = error.code == .changed || error.code == .notFound
       self.init(isDamaged ? .damaged : .unreadable, error.message)
+    case let error as RequestFailure:
+      let codes: [String: Code] = [
+        RequestFailure.unfinished: .unfinished, RequestFailure.interrupted: .interrupted,
+        RequestFailure.noAsset: .noAsset,
+        "usage": .notAnEdit, "locked": .locked, "version": .newerVersion,
+      ]
+      self.init(codes[error.code] ?? .notWritten, error.message)
     default: self.init(.unreadable, "\(error)")
     }
   }
+
+  static let cancelled = LibraryError(
+    .cancelled, "The task was cancelled, so nothing was done.")
 }

@@ -4,10 +4,13 @@ import PipelineModel
 package struct SortCriterion: Hashable, Sendable {
   package var field: Field
   package var isDescending: Bool
+  /// Whether assets without a value come first; otherwise last, in either direction.
+  package var isNilFirst: Bool
 
-  package init(_ field: Field, isDescending: Bool = false) {
+  package init(_ field: Field, isDescending: Bool = false, isNilFirst: Bool = false) {
     self.field = field
     self.isDescending = isDescending
+    self.isNilFirst = isNilFirst
   }
 
   /// Reads criteria such as `-taken,name`: a dash means descending.

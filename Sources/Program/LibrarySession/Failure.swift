@@ -4,20 +4,15 @@ import Engine
 import Export
 import Files
 import Ingest
+package import LibraryControl
 import Manifest
 import PipelineModel
 import PipelinePlugin
+import Query
 
 /// Any error as messages for users and a code for scripts.
 package struct Failure {
-  /// The raw value is the exit code of a verb that fails so, which a holder sends to its clients.
-  package enum Kind: Int32, Codable, Sendable {
-    case fatal = 1
-    /// The command line or the configuration is wrong.
-    case usage = 2
-    /// Another process holds the library.
-    case locked = 11
-  }
+  package typealias Kind = RequestFailure.Kind
 
   /// A stable code for scripts.
   package let code: String
@@ -62,6 +57,8 @@ package struct Failure {
         case .destination, .noSpace: .fatal
         }
       self.init("\(error.code)", error.message, kind)
+    case let error as QueryError:
+      self.init("usage", error.message, .usage)
     case let error as FileError:
       self.init("file", error.message, .fatal)
     default:

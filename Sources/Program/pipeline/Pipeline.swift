@@ -1,5 +1,6 @@
 import Files
 import Glibc
+import LibraryControl
 import LibrarySession
 import PipelineModel
 import PluginHost

@@ -11,7 +11,7 @@ import Testing
 final class MaintenanceBench {
   /// What is struck.
   enum Scenario: String, CaseIterable, Sendable {
-    case undo, emptyTrash, collectGarbage, tag
+    case undo, emptyTrash, collectGarbage, tag, edit
     /// The first run of a library whose catalog an older version wrote.
     case migrate
 
@@ -22,6 +22,8 @@ final class MaintenanceBench {
       case .collectGarbage: ["gc"]
       case .tag: ["tag", "size>0", "+keep", "-first", "--album", "A & B", "--rating", "4"]
       case .migrate: ["run"]
+      // Not of the program, but of a process that uses `PipelineLibrary`.
+      case .edit: ["library"]
       }
     }
   }
@@ -66,7 +68,7 @@ final class MaintenanceBench {
       in: workspace)
     try workspace.json("run")
     try Unprivileged.shell("rmdir inbox/sub", in: workspace)
-    if scenario == .tag {
+    if scenario == .tag || scenario == .edit {
       try #require(workspace.run("tag", "name:first", "+first").exitCode == 0)
     }
     if scenario == .emptyTrash || scenario == .collectGarbage {
@@ -99,10 +101,7 @@ final class MaintenanceBench {
     if let reference { return reference }
     try restore()
     let count = shimFolder.appending("count")
-    let clean = workspace.program.environment
-    workspace.program.environment.merge(shim.counting(into: count)) { $1 }
-    #expect(try workspace.program.run(scenario.verb).exitCode == 0)
-    workspace.program.environment = clean
+    #expect(try perform(with: shim.counting(into: count)).exitCode == 0)
     let calls = try #require(Int(String(decoding: try workspace.read(count), as: UTF8.self)))
     let state = try finalState("undisturbed")
     reference = (calls, state)
@@ -113,16 +112,14 @@ final class MaintenanceBench {
   func strike(_ strike: PreloadShim.Strike, at call: Int) throws {
     try restore()
     let comment = Comment(rawValue: "\(scenario.rawValue): \(strike) at \(call)")
-    let clean = workspace.program.environment
-    workspace.program.environment.merge(shim.striking(strike, at: call)) { $1 }
-    let outcome = try workspace.program.run(scenario.verb)
-    workspace.program.environment = clean
+    let outcome = try perform(with: shim.striking(strike, at: call))
     switch strike {
     case .kill, .tear: #expect(outcome.signal == 9 || outcome.exitCode == 0, comment)
     case .ioError, .noSpace: #expect([0, 1, 3].contains(outcome.exitCode), comment)
     }
     try expectNothingLost(comment)
-    let again = try workspace.program.run(scenario.verb)
+    if scenario == .edit { try expectAllOrNothing(after: outcome, comment) }
+    let again = try perform()
     #expect(again.exitCode == 0, "\(comment.rawValue): \(again.errors)")
     let state = try finalState(comment)
     let expected = try undisturbed().state
@@ -132,6 +129,28 @@ final class MaintenanceBench {
       \(comment.rawValue): missing \(expected.filter { !state.contains($0) }), \
       more \(state.filter { !expected.contains($0) }), said \(outcome.errors) \(again.errors)
       """)
+  }
+
+  /// Runs what is struck.
+  private func perform(with environment: [String: String] = [:]) throws -> BuiltProgramOutcome {
+    var program = workspace.program
+    program.environment.merge(environment) { $1 }
+    if scenario == .edit { program.program = BuiltProgram.path.parent.appending("edit-probe") }
+    return try program.run(scenario.verb)
+  }
+
+  /// Whether an edit was done as a whole or not at all, whatever it reported, and done if it said so.
+  private func expectAllOrNothing(after outcome: BuiltProgramOutcome, _ comment: Comment) throws {
+    // Opening it for changes, which any verb does that finds the lock free.
+    #expect(try workspace.run("gc").exitCode == 0, comment)
+    let counts =
+      try workspace.query("SELECT count(*) FROM annotation")
+      + workspace.query("SELECT count(*) FROM asset WHERE trashed_at IS NOT NULL")
+    // Five annotations for each of five assets; before, one asset had a tag.
+    let (nothing, all) = (["1", "0"], ["25", "1"])
+    #expect(
+      counts == all || outcome.exitCode != 0 && counts == nothing,
+      "\(comment.rawValue): \(counts) \(outcome.errors)")
   }
 
   /// Whether each file's bytes are in a source or in the library, unless they were deleted.

@@ -1,3 +1,4 @@
+import Catalog
 import Engine
 import Ingest
 import LibrarySession

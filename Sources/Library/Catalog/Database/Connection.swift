@@ -15,6 +15,8 @@ final class Connection {
   let handle: OpaquePointer
   private var cache: [String: [Statement]] = [:]
   private var isOpen = true
+  /// What may end the statements that run now.
+  private var interruption: Interruption?
   /// When the current wait for another connection's lock began.
   private var waitStart: ContinuousClock.Instant?
 
@@ -228,6 +230,12 @@ final class Connection {
     _ sql: String, _ values: any SQLBindable...,
     body: (Statement) throws(CatalogError) -> Void
   ) throws(CatalogError) {
+    try each(sql, values: values, body: body)
+  }
+
+  func each(
+    _ sql: String, values: [any SQLBindable], body: (Statement) throws(CatalogError) -> Void
+  ) throws(CatalogError) {
     let statement = try preparedStatement(sql)
     defer { statement.reset() }
     try statement.bind(values)
@@ -243,6 +251,7 @@ final class Connection {
   /// An idle cached statement, or a new one.
   func preparedStatement(_ sql: String) throws(CatalogError) -> Statement {
     try requireOpen()
+    try interruption?.check(path)
     if let statement = cache[sql]?.first(where: { !$0.isBusy }) { return statement }
     let statement = try Statement(sql, on: self)
     cache[sql, default: []].append(statement)
@@ -261,6 +270,49 @@ final class Connection {
     } catch {
       rollBack()
       throw error
+    }
+  }
+
+  /// Runs a body whose statements end with an error of code `interrupted` once a condition holds.
+  ///
+  /// Statements after the body are not concerned: unlike `sqlite3_interrupt`, this can't come too late and
+  /// end the next one. Source: sqlite.org/c3ref/progress_handler.html.
+  ///
+  /// - Parameter isInterrupted: asked about each 30 µs of work; must not use the connection.
+  func interruptible<Value>(
+    when isInterrupted: @escaping @Sendable () -> Bool, _ body: () -> Value
+  ) -> Value {
+    let outer = interruption
+    let own = Interruption(isInterrupted)
+    set(own)
+    defer { set(outer) }
+    return withExtendedLifetime(own) { body() }
+  }
+
+  private func set(_ interruption: Interruption?) {
+    self.interruption = interruption
+    guard isOpen else { return }
+    guard let interruption else { return sqlite3_progress_handler(handle, 0, nil, nil) }
+    sqlite3_progress_handler(
+      handle, 1000,
+      { context in
+        guard let context else { return 0 }
+        let interruption = Unmanaged<Interruption>.fromOpaque(context).takeUnretainedValue()
+        return interruption.isInterrupted() ? 1 : 0
+      },
+      // Unretained, because `interruption` keeps it until the handler is taken away.
+      Unmanaged.passUnretained(interruption).toOpaque())
+  }
+
+  /// A condition that ends statements.
+  private final class Interruption {
+    let isInterrupted: @Sendable () -> Bool
+
+    init(_ isInterrupted: @escaping @Sendable () -> Bool) { self.isInterrupted = isInterrupted }
+
+    /// Ends work of many short statements, of which none takes long enough to be asked.
+    func check(_ path: BytePath) throws(CatalogError) {
+      if isInterrupted() { throw .interrupted(path) }
     }
   }
 

@@ -2,7 +2,9 @@ package import PipelineModel
 
 extension Catalog {
   package func retry(assets: [AssetID]?) throws(CatalogError) -> Int {
-    if let assets { return try retry(assets) }
+    if let assets {
+      return try write { (writer) throws(CatalogError) in try writer.retry(assets) }
+    }
     var count = 0
     for fingerprint in try read({ (connection) throws(CatalogError) in
       try connection.all("SELECT DISTINCT fingerprint FROM stage WHERE active = 1") { $0.int64(0) }
@@ -25,25 +27,27 @@ extension Catalog {
     }
     return count
   }
-
-  private func retry(_ assets: [AssetID]) throws(CatalogError) -> Int {
-    try write { (writer) throws(CatalogError) in
-      for asset in assets {
-        try writer.connection.execute(
-          """
-          INSERT INTO temp.retried (ledger)
-          SELECT ledger.id FROM job CROSS JOIN stage ON stage.id = job.stage AND stage.active = 1
-            CROSS JOIN ledger ON ledger.id = job.ledger
-          WHERE job.asset = ? AND \(CatalogWriter.hasFailed)
-          ON CONFLICT DO NOTHING
-          """, asset)
-      }
-      return try writer.retryRetried()
-    }
-  }
 }
 
 extension CatalogWriter {
+  /// Makes the failed jobs of assets ready again, in the caller's transaction.
+  ///
+  /// - Returns: the number of jobs.
+  func retry(_ assets: [AssetID]) throws(CatalogError) -> Int {
+    if assets.isEmpty { return 0 }
+    for asset in assets {
+      try connection.execute(
+        """
+        INSERT INTO temp.retried (ledger)
+        SELECT ledger.id FROM job CROSS JOIN stage ON stage.id = job.stage AND stage.active = 1
+          CROSS JOIN ledger ON ledger.id = job.ledger
+        WHERE job.asset = ? AND \(Self.hasFailed)
+        ON CONFLICT DO NOTHING
+        """, asset)
+    }
+    return try retryRetried()
+  }
+
   /// Whether a row of `ledger` failed, or waits for another attempt after a failure.
   fileprivate static let hasFailed = """
     (ledger.state = 'failed' OR ledger.state = 'ready' AND ledger.class IS NOT NULL)
@@ -55,6 +59,7 @@ extension CatalogWriter {
       """
       INSERT INTO temp.touched (digest)
       SELECT DISTINCT ledger.digest FROM temp.retried CROSS JOIN ledger ON ledger.id = retried.ledger
+      WHERE true ON CONFLICT DO NOTHING
       """)
     let count = try connection.execute(
       """

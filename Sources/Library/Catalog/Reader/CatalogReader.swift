@@ -88,6 +88,18 @@ package final class CatalogReader: Sendable {
     try read { (_) throws(CatalogError) in Result { try body() } }.get()
   }
 
+  /// Runs a body whose reads end with an error of code `interrupted` once a condition holds; nothing else
+  /// is read by this reader meanwhile.
+  ///
+  /// - Parameter isInterrupted: asked often; must not use the reader.
+  package func interruptible<Value>(
+    when isInterrupted: @escaping @Sendable () -> Bool, _ body: () throws -> Value
+  ) throws -> Value {
+    try access.syncReentrantly { (connection) throws(CatalogError) in
+      connection.interruptible(when: isInterrupted) { Result { try body() } }
+    }.get()
+  }
+
   /// The manifest position up to which the catalog has applied facts.
   package var lastManifestPosition: Int64 {
     get throws(CatalogError) {

@@ -9,6 +9,8 @@ package struct AssetQuestion: Sendable {
   /// The asset after which to begin, and its values of the order.
   package var start: Start?
   package var limit: Int?
+  /// How many to leave out at the start, which are counted.
+  package var offset: Int
   /// Assets that are damaged, beside those that a stage found so.
   package var damaged: Set<AssetID>
 
@@ -24,12 +26,13 @@ package struct AssetQuestion: Sendable {
 
   package init(
     _ filter: Filter, order: [SortCriterion] = [], start: Start? = nil, limit: Int? = nil,
-    damaged: Set<AssetID> = []
+    offset: Int = 0, damaged: Set<AssetID> = []
   ) {
     self.filter = filter
     self.order = order
     self.start = start
     self.limit = limit
+    self.offset = offset
     self.damaged = damaged
   }
 }
@@ -41,26 +44,35 @@ extension AssetQuestion {
 
   /// The statements that find the keys, one after the other, each without its limit.
   var statements: [SQLFragment] {
-    var keys = order.map { SortKey(Self.expressions(of: $0.field), $0.isDescending) }
+    var keys = order.map {
+      SortKey(Self.expressions(of: $0.field), $0.isDescending, isNilFirst: $0.isNilFirst)
+    }
     guard order.first?.field == .time(.taken), isIndexed else {
       return [Self.statement(condition, keys, after: start)]
     }
-    // Two, so that the first follows the index: assets without this time come last.
+    // Two, so that one follows the index: assets without this time come last, or first.
     let rest = start.map { Start(id: $0.id, keys: Array($0.keys.dropFirst())) }
+    let isNilFirst = keys[0].isNilFirst
     guard let first = start?.keys.first else {
-      return [known(&keys), unknown(keys, after: nil)]
+      let both = [known(&keys, after: nil), unknown(keys, after: nil)]
+      return isNilFirst ? both.reversed() : both
     }
-    guard case .time(let time) = first else { return [unknown(keys, after: rest)] }
+    guard case .time(let time) = first else {
+      let unknown = unknown(keys, after: rest)
+      return isNilFirst ? [unknown, known(&keys, after: nil)] : [unknown]
+    }
     let sign = keys[0].isDescending ? "<=" : ">="
-    return [
-      known(&keys, and: " AND picture.taken \(raw: sign) \(time)"), unknown(keys, after: nil),
-    ]
+    let known = known(
+      &keys, after: start, and: " AND picture.taken \(raw: sign) \(time)")
+    return isNilFirst ? [known] : [known, unknown(keys, after: nil)]
   }
 
   /// The assets with a time.
   ///
   /// - Parameter bound: where the index begins, which also follows from the start.
-  private func known(_ keys: inout [SortKey], and bound: SQLFragment = "") -> SQLFragment {
+  private func known(
+    _ keys: inout [SortKey], after start: Start?, and bound: SQLFragment = ""
+  ) -> SQLFragment {
     keys[0].isNullable = false
     return Self.statement(
       "picture.taken IS NOT NULL AND \(condition)\(bound)", keys, after: start)
@@ -89,24 +101,28 @@ extension AssetQuestion {
     /// SQL of one value, or of several that are compared in turn.
     var expressions: [String]
     var isDescending: Bool
-    /// Whether the first may be `NULL`, which sorts last.
+    /// Whether the first may be `NULL`.
     var isNullable = true
+    /// Whether `NULL` sorts first; otherwise last.
+    var isNilFirst: Bool
 
-    init(_ expressions: [String], _ isDescending: Bool) {
+    init(_ expressions: [String], _ isDescending: Bool, isNilFirst: Bool) {
       self.expressions = expressions
       self.isDescending = isDescending
+      self.isNilFirst = isNilFirst
     }
 
     var order: [String] {
-      (isNullable ? ["\(expressions[0]) IS NULL"] : [])
+      (isNullable ? ["\(expressions[0]) IS\(isNilFirst ? " NOT" : "") NULL"] : [])
         + expressions.map { $0 + (isDescending ? " DESC" : "") }
     }
 
-    /// The condition that a row comes after these values.
-    func follows(_ values: [SQLValue]) -> SQLFragment {
+    /// The condition that a row comes after these values, or after none; `nil` if nothing does.
+    func follows(_ values: [SQLValue]) -> SQLFragment? {
+      if values.isEmpty { return isNilFirst ? "\(raw: expressions[0]) IS NOT NULL" : nil }
       let (left, sign) = (expressions.joined(separator: ", "), isDescending ? "<" : ">")
       let follows: SQLFragment = "(\(raw: left)) \(raw: sign) (\(SQLFragment.list(values)))"
-      return isNullable ? "(\(follows) OR \(raw: expressions[0]) IS NULL)" : follows
+      return isNullable && !isNilFirst ? "(\(follows) OR \(raw: expressions[0]) IS NULL)" : follows
     }
 
     /// The condition that a row has these values, or none.
@@ -133,10 +149,8 @@ extension AssetQuestion {
     var same: [SQLFragment] = []
     for (key, value) in zip(keys, start.keys) {
       let values = values(of: value)
-      // Nothing comes after a missing value.
-      if !values.isEmpty {
-        alternatives.append(
-          SQLFragment.joined(same + [key.follows(values)], by: "AND", empty: "1"))
+      if let follows = key.follows(values) {
+        alternatives.append(SQLFragment.joined(same + [follows], by: "AND", empty: "1"))
       }
       same += key.equals(values)
     }

@@ -9,6 +9,8 @@ package struct AssetSearch: Sendable {
   /// The asset after which to begin.
   package var after: AssetID?
   package var limit: Int?
+  /// How many to leave out at the start, which are counted.
+  package var offset = 0
 
   package init(_ filter: Filter) { self.filter = filter }
 
@@ -24,7 +26,7 @@ package struct AssetSearch: Sendable {
 
   /// Whether it finds every asset, oldest import first.
   package var isEverything: Bool {
-    filter == .everything && order.isEmpty && after == nil && limit == nil
+    filter == .everything && order.isEmpty && after == nil && limit == nil && offset == 0
   }
 
   /// Whether it asks for values from metadata.
@@ -110,7 +112,8 @@ package struct AssetSearch: Sendable {
     in catalog: CatalogReader, damaged: Set<AssetID>
   ) throws -> AssetQuestion {
     AssetQuestion(
-      filter, order: order, start: try start(in: catalog), limit: limit, damaged: damaged)
+      filter, order: order, start: try start(in: catalog), limit: limit, offset: offset,
+      damaged: damaged)
   }
 
   /// Where to begin.
@@ -129,8 +132,13 @@ package struct AssetSearch: Sendable {
     _ body: (AssetID, AssetValues) throws -> Void
   ) throws {
     var count = 0
+    var left = offset
     do {
       try each(in: catalog, after: after, damaged, withMetadata: withMetadata) { id, values in
+        if left > 0 {
+          left -= 1
+          return
+        }
         try body(id, values)
         count += 1
         if count == limit { throw Enough() }
@@ -146,6 +154,7 @@ package struct AssetSearch: Sendable {
   ) throws -> [AssetID] {
     let start = try start(in: catalog).map { (id: $0.id, keys: $0.keys) }
     var found: [(id: AssetID, keys: [SortValue])] = []
+    let most = limit.map { $0 + min(offset, .max - $0) }
     func trim(to most: Int) {
       found.sort(by: precedes)
       found.removeLast(max(0, found.count - most))
@@ -155,10 +164,10 @@ package struct AssetSearch: Sendable {
       if let start, !precedes(start, entry) { return }
       found.append(entry)
       // A first page costs no more memory than some pages.
-      if let limit, found.count - limit > max(limit, 1024) { trim(to: limit) }
+      if let most, found.count - most > max(most, 1024) { trim(to: most) }
     }
-    trim(to: limit ?? .max)
-    return found.map(\.id)
+    trim(to: most ?? .max)
+    return found.dropFirst(offset).map(\.id)
   }
 
   private func each(
@@ -177,8 +186,7 @@ package struct AssetSearch: Sendable {
     for (index, criterion) in order.enumerated() {
       let (a, b) = (left.keys[index], right.keys[index])
       if a == b { continue }
-      // Assets without a value come last in either direction.
-      if a == .none || b == .none { return b == .none }
+      if a == .none || b == .none { return (a == .none) == criterion.isNilFirst }
       return criterion.isDescending ? b < a : a < b
     }
     return left.id < right.id

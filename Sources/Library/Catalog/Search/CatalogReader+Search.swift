@@ -21,13 +21,23 @@ extension CatalogReader {
   package func find(_ question: AssetQuestion) throws(CatalogError) -> [AssetID]? {
     try searching(by: question.condition) { (connection) throws(CatalogError) in
       var found: [AssetID] = []
-      for statement in question.statements {
+      var offset = question.offset
+      let statements = question.statements
+      for (index, statement) in statements.enumerated() {
         let room = question.limit.map { $0 - found.count } ?? -1
         if room == 0 { break }
-        let limited: SQLFragment = "\(statement) LIMIT \(room)"
-        found += try connection.rows(of: limited) { (row) throws(CatalogError) in
+        let limited: SQLFragment = "\(statement) LIMIT \(room) OFFSET \(offset)"
+        let page = try connection.rows(of: limited) { (row) throws(CatalogError) in
           try row.assetID(0)
         }
+        found += page
+        if offset == 0 || index == statements.count - 1 { continue }
+        // The next one leaves out what is left to leave out of this one.
+        offset =
+          page.isEmpty
+          ? offset
+            - (try connection.rows(of: "SELECT count(*) FROM (\(statement))") { $0.int(0) }[0])
+          : 0
       }
       return found
     }
@@ -53,7 +63,8 @@ extension CatalogReader {
     try searching(by: question.condition) { (connection) throws(CatalogError) in
       var explained: [ExplainedStatement] = []
       for statement in question.statements {
-        let statement: SQLFragment = "\(statement) LIMIT \(question.limit ?? -1)"
+        let statement: SQLFragment =
+          "\(statement) LIMIT \(question.limit ?? -1) OFFSET \(question.offset)"
         let plan = try connection.rows(of: "EXPLAIN QUERY PLAN \(statement)") { $0.text(3) }
         explained.append(
           ExplainedStatement(

@@ -160,13 +160,18 @@ package final class IngestLibrary {
 
   /// Records facts in the manifest, and then their changes in the catalog.
   ///
-  /// - Parameter changes: receives the sequence number of the first fact.
+  /// - Parameters:
+  ///   - asTransaction: whether a kill may leave none or all of them, but not some.
+  ///   - changes: receives the sequence number of the first fact.
+  /// - Returns: the number of jobs that were made ready again.
+  @discardableResult
   func record(
-    _ facts: [ManifestFact], at time: Timestamp, changes: (Int64) -> [CatalogChange]
-  ) throws {
-    guard !facts.isEmpty else { return }
-    let position = try manifest.append(facts, at: time)
-    try catalog.apply(
+    _ facts: [ManifestFact], at time: Timestamp, asTransaction: Bool = false,
+    changes: (Int64) -> [CatalogChange]
+  ) throws -> Int {
+    guard !facts.isEmpty else { return 0 }
+    let position = try manifest.append(facts, at: time, asTransaction: asTransaction)
+    return try catalog.apply(
       changes(position - Int64(facts.count) + 1), manifestPosition: committed(position),
       mark: mark)
   }

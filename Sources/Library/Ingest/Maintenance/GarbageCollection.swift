@@ -211,7 +211,7 @@ struct DeletionList {
       case .returned(let back):
         facts.append(
           .deleted(.init(digest: back.digest, asset: back.asset, sequence: entry.sequence)))
-      case .intent, .abandoned, .trashed, .restored, .annotated, .returning: continue
+      case .intent, .abandoned, .trashed, .restored, .annotated, .retried, .returning: continue
       }
       if facts.count >= Self.batch {
         try library.catalog.addDeletions(facts, isLast: false)
@@ -247,7 +247,7 @@ struct Deletions {
       case .returned(let back):
         let row = DeletedOriginal(digest: back.digest, asset: back.asset, sequence: entry.sequence)
         if rows[back.digest] == row { confirmed.insert(back.digest) }
-      case .intent, .abandoned, .trashed, .restored, .annotated, .returning: continue
+      case .intent, .abandoned, .trashed, .restored, .annotated, .retried, .returning: continue
       }
     }
     return confirmed

@@ -132,7 +132,7 @@ struct AssetComparison {
     case .stored(let stored): (stored.asset, stored.digest)
     case .purged(let asset, _): (asset, nil)
     case .returned(let back): (back.asset, nil)
-    case .intent, .duplicate, .abandoned, .trashed, .restored, .annotated, .returning: nil
+    case .intent, .duplicate, .abandoned, .trashed, .restored, .annotated, .retried, .returning: nil
     }
   }
 

@@ -64,7 +64,7 @@ package struct Replay {
       case .stored, .duplicate, .abandoned, .returned:
         imports[entry.fact.taking] = nil
         returns[entry.fact.taking] = nil
-      case .trashed, .restored, .purged, .annotated:
+      case .trashed, .restored, .purged, .annotated, .retried:
         break
       }
       if let run = runs.record(of: entry) { changes.append(.run(run)) }
@@ -76,6 +76,8 @@ package struct Replay {
         changes = []
       }
     }
+    // Those of a transaction that a kill interrupted are done with, too.
+    last = max(last, cursor.lastSequence ?? start)
     let open = InterruptedWork(
       imports: imports.values.sorted { $0.sequence < $1.sequence },
       returns: returns.values.sorted { $0.sequence < $1.sequence })
@@ -110,6 +112,8 @@ package struct Replay {
       [.purged(asset, sequence: entry.sequence)]
     case .annotated(let asset, let annotation):
       [.annotated(asset, annotation)]
+    case .retried(let asset):
+      [.retried(asset)]
     case .returned(let back):
       [.returned(back.asset, back.sighting(at: entry.time), sequence: entry.sequence)]
     }

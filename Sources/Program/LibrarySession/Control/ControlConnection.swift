@@ -4,6 +4,7 @@ import Engine
 import Files
 import Glibc
 import Ingest
+import LibraryControl
 import PipelineModel
 import Synchronization
 
@@ -109,7 +110,8 @@ final class ControlConnection: Sendable {
     } catch {
       let failure = Failure(error)
       fail(
-        code: failure.code, message: failure.messages.map(\.message).joined(separator: "\n"),
+        code: handler.code(of: error, request) ?? failure.code,
+        message: failure.messages.map(\.message).joined(separator: "\n"),
         failure.kind)
       return error
     }
@@ -154,7 +156,7 @@ final class ControlConnection: Sendable {
   func end() {
     if state.withLock({ $0.isBegun }) {
       fail(
-        code: "interrupted",
+        code: RequestFailure.interrupted,
         message: "The pipeline that works on the library was asked to end before this was done. "
           + "What was done is safe; the next run does the rest.", .fatal)
     } else {

@@ -2,6 +2,7 @@ import Catalog
 import Dispatch
 import Engine
 import Ingest
+import LibraryControl
 import PipelineModel
 import Synchronization
 

@@ -3,6 +3,7 @@ import Engine
 package import Files
 import Glibc
 package import Ingest
+package import LibraryControl
 package import PipelineModel
 
 /// Gives a verb write access to a library: directly if its lock is free,

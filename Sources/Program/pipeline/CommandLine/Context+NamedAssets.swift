@@ -1,4 +1,5 @@
 import Catalog
+import LibraryControl
 import LibrarySession
 import PipelineModel
 import Query

@@ -1,5 +1,6 @@
 import Catalog
 import Files
+import LibraryControl
 import LibrarySession
 import PipelineModel
 

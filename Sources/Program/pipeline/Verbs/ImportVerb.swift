@@ -1,4 +1,5 @@
 import Ingest
+import LibraryControl
 import LibrarySession
 import PipelineModel
 

@@ -1,4 +1,5 @@
 import Catalog
+import LibraryControl
 import LibrarySession
 
 /// `pipeline retry`: makes failed jobs ready again.

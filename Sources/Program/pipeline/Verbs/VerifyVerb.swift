@@ -1,5 +1,6 @@
 import Catalog
 import Ingest
+import LibraryControl
 import LibrarySession
 import PipelineModel
 

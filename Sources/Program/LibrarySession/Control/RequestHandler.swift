@@ -1,54 +1,8 @@
 import Catalog
 import Configuration
 package import Ingest
-package import PipelineModel
-
-/// A change to a library that a verb requests.
-///
-/// The process that holds the lock performs it: the verb's own, or another one
-/// that receives the request over the control socket.
-package enum LibraryRequest: Codable, Hashable, Sendable {
-  /// Imports files and folders; the paths are absolute.
-  case importPaths([BytePath])
-  /// Makes failed jobs ready again; those of all assets if `nil`.
-  case retry(assets: [AssetID]?)
-  case trash([AssetID])
-  case restore([AssetID])
-  /// Adds to what users say about assets.
-  case annotate([AssetID], with: [Annotation])
-  /// Deletes for good what was trashed before a time, in microseconds since 1970; all if `nil`.
-  case emptyTrash(before: Int64?)
-  /// Returns the imports of a run to their sources.
-  case undo(run: AssetID)
-  /// Removes what nothing refers to.
-  case gc
-  /// Gives a query a name, or takes the name away if the query is `nil`.
-  case saveSearch(name: String, query: String?)
-  /// Repairs what `verify` found.
-  case repair([VerificationProblem])
-  /// Releases the library for work that requires it to be closed.
-  case letGo
-}
-
-/// The result of a request.
-package struct RequestResult: Codable, Hashable, Sendable {
-  /// The members of the verb's last JSON event.
-  package var members: [String: JSONValue]
-  /// The run that the request began, to be ended with its counters.
-  var run: AssetID?
-
-  init(members: [String: JSONValue], run: AssetID? = nil) {
-    self.members = members
-    self.run = run
-  }
-
-  fileprivate init(_ counts: [String: Int]) {
-    self.init(members: counts.mapValues { .integer($0) })
-  }
-
-  /// An integer member; 0 if there is none.
-  package func count(_ name: String) -> Int { members[name]?.integer ?? 0 }
-}
+package import LibraryControl
+import PipelineModel
 
 extension RequestResult {
   package init(_ emptied: TrashEmptied) {
@@ -107,6 +61,9 @@ struct RequestHandler {
         "assets": try AssetAnnotations(library: library).add(
           annotations, to: assets, isStopped: isStopped)
       ])
+    case .edit(let edits):
+      let result = try AssetEdits(library: library, report: report).perform(edits)
+      return RequestResult(["assets": result.assets, "jobs": result.jobs])
     case .emptyTrash(let time):
       return RequestResult(
         try trash.empty(before: Timestamp(microseconds: time ?? .max), isStopped: isStopped))
@@ -127,6 +84,14 @@ struct RequestHandler {
       letGo()
       return RequestResult(members: [:])
     }
+  }
+
+  /// The code by which a program, unlike a verb, tells the errors of a transaction apart; `nil` for others.
+  func code(of error: any Error, _ request: LibraryRequest) -> String? {
+    guard request.isTransaction else { return nil }
+    // If even that can't be read, nothing is known: the next opening finds what is in the journal.
+    if (try? session.library.isBehind()) ?? true { return RequestFailure.unfinished }
+    return (error as? CatalogError)?.code == .noAsset ? RequestFailure.noAsset : nil
   }
 
   /// Imports as a separate run, nested in the current one.

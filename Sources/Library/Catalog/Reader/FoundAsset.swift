@@ -1,0 +1,187 @@
+package import PipelineModel
+
+/// An asset with all that a search knows of it, read from the narrow rows that searches use.
+package struct FoundAsset: Sendable {
+  package var id: AssetID
+  package var digest: Digest
+  /// Name, source and path as they are; bytes that are not UTF-8 are replaced.
+  package var name: String
+  package var source: String
+  package var path: String
+  package var state: String
+  package var type: String?
+  package var kind: String?
+  package var camera: String?
+  package var lens: String?
+  package var title: String?
+  package var caption: String?
+  package var tags: [String] = []
+  package var albums: [String] = []
+  /// Microseconds since 1970, by the clock on the spot.
+  package var taken: Int64?
+  /// Microseconds since 1970, as the next two.
+  package var imported: Int64
+  package var modified: Int64
+  package var trashed: Int64?
+  /// Bytes.
+  package var size: Double
+  /// Pixels, as the next one.
+  package var width: Double?
+  package var height: Double?
+  package var iso: Double?
+  package var aperture: Double?
+  /// Seconds.
+  package var exposure: Double?
+  /// Millimetres.
+  package var focal: Double?
+  package var rating: Double?
+  /// Degrees, as the next one.
+  package var latitude: Double?
+  package var longitude: Double?
+  /// Its renditions, if they were asked for.
+  package var renditions: [RenditionRecord]?
+}
+
+extension CatalogReader {
+  /// Returns some assets in their order, those that are gone left out; `nil` if a run has still to prepare
+  /// the catalog for searches.
+  ///
+  /// A few statements for each page, however many assets it has.
+  ///
+  /// - Parameter withRenditions: whether to read their renditions, too.
+  package func foundAssets(
+    _ ids: [AssetID], withRenditions: Bool
+  ) throws(CatalogError) -> [FoundAsset]? {
+    var found: [FoundAsset] = []
+    found.reserveCapacity(ids.count)
+    var texts = SharedTexts()
+    for start in stride(from: 0, to: ids.count, by: FoundAssetQuery.pageSize) {
+      let page = ids[start..<min(start + FoundAssetQuery.pageSize, ids.count)]
+      let isPrepared = try read { (connection) throws(CatalogError) in
+        guard try PictureProgress.read(connection) == .complete else { return false }
+        found += try connection.foundAssets(page, &texts, withRenditions: withRenditions)
+        return true
+      }
+      guard isPrepared else { return nil }
+    }
+    return found
+  }
+}
+
+/// Texts that many assets have, read once and then shared.
+private struct SharedTexts {
+  var terms: [Int64: String] = [:]
+  var sources: [Int64: String] = [:]
+}
+
+/// SQL for a page of assets; a shorter one is filled up with `NULL`, so that each statement is prepared once.
+private enum FoundAssetQuery {
+  static let pageSize = 128
+  private static let page = Array(repeating: "?", count: pageSize).joined(separator: ",")
+
+  static let assets = """
+    SELECT picture.number, asset.id, asset.digest, asset.name, asset.source, asset.path,
+      asset_state.state, picture.type, picture.kind, picture.camera, picture.lens,
+      picture.title, picture.caption, picture.taken, picture.imported, picture.modified,
+      picture.trashed, picture.size, picture.width, picture.height, picture.iso,
+      picture.aperture, picture.exposure, picture.focal, picture.rating, picture.latitude,
+      picture.longitude
+    FROM picture CROSS JOIN asset ON asset.id = picture.asset
+      CROSS JOIN asset_state ON asset_state.id = asset.id
+    WHERE picture.asset IN (\(page))
+    """
+
+  /// The row and the text of each value of a list, in order.
+  static func lists(in table: String) -> String {
+    "SELECT picture, term FROM \(table) WHERE picture IN (\(page)) ORDER BY picture, position"
+  }
+
+  static let renditions = """
+    \(AssetQuery.renditions) WHERE job.asset IN (\(page))
+    ORDER BY job.asset, stage.position, rendition.name
+    """
+
+  static func values<Value: SQLBindable>(_ values: some Sequence<Value>) -> [any SQLBindable] {
+    var list: [any SQLBindable] = values.map { $0 }
+    list += Array(repeating: SQLValue.null, count: pageSize - list.count)
+    return list
+  }
+}
+
+extension Connection {
+  fileprivate func foundAssets(
+    _ ids: ArraySlice<AssetID>, _ texts: inout SharedTexts, withRenditions: Bool
+  ) throws(CatalogError) -> [FoundAsset] {
+    var places: [AssetID: Int] = [:]
+    var rows: [Int64: Int] = [:]
+    var page: [FoundAsset] = []
+    try each(FoundAssetQuery.assets, values: FoundAssetQuery.values(ids)) {
+      (row) throws(CatalogError) in
+      let asset = try foundAsset(row, &texts)
+      places[asset.id] = page.count
+      rows[row.int64(0)] = page.count
+      page.append(asset)
+    }
+    let numbers = FoundAssetQuery.values(rows.keys)
+    for (table, list) in [("keyword", \FoundAsset.tags), ("album", \FoundAsset.albums)] {
+      try each(FoundAssetQuery.lists(in: table), values: numbers) { (row) throws(CatalogError) in
+        guard let place = rows[row.int64(0)] else { return }
+        page[place][keyPath: list].append(try term(row.int64(1), &texts))
+      }
+    }
+    if withRenditions {
+      for place in page.indices { page[place].renditions = [] }
+      try each(FoundAssetQuery.renditions, values: FoundAssetQuery.values(ids)) {
+        (row) throws(CatalogError) in
+        guard let place = places[try row.assetID(0)] else { return }
+        page[place].renditions?.append(try row.rendition(1))
+      }
+    }
+    return ids.compactMap { id in places[id].map { page[$0] } }
+  }
+
+  private func foundAsset(
+    _ row: Statement, _ texts: inout SharedTexts
+  ) throws(CatalogError) -> FoundAsset {
+    func number(_ column: Int) -> Double? { row.isNull(column) ? nil : row.double(column) }
+    func time(_ column: Int) -> Int64? { row.isNull(column) ? nil : row.int64(column) }
+    func text(_ column: Int) -> String? { row.isNull(column) ? nil : row.text(column) }
+    return FoundAsset(
+      id: try row.assetID(1), digest: try row.digest(2), name: row.pathText(3),
+      source: try source(row.int64(4), &texts), path: row.pathText(5), state: row.text(6),
+      type: try optionalTerm(row, 7, &texts), kind: text(8),
+      camera: try optionalTerm(row, 9, &texts), lens: try optionalTerm(row, 10, &texts),
+      title: text(11), caption: text(12), taken: time(13), imported: row.int64(14),
+      modified: row.int64(15), trashed: time(16), size: row.double(17), width: number(18),
+      height: number(19), iso: number(20), aperture: number(21), exposure: number(22),
+      focal: number(23), rating: number(24), latitude: number(25), longitude: number(26))
+  }
+
+  private func optionalTerm(
+    _ row: Statement, _ column: Int, _ texts: inout SharedTexts
+  ) throws(CatalogError) -> String? {
+    row.isNull(column) ? nil : try term(row.int64(column), &texts)
+  }
+
+  private func term(_ id: Int64, _ texts: inout SharedTexts) throws(CatalogError) -> String {
+    if let text = texts.terms[id] { return text }
+    let text = try first("SELECT text FROM term WHERE id = ?", id) { $0.text(0) } ?? ""
+    texts.terms[id] = text
+    return text
+  }
+
+  private func source(_ id: Int64, _ texts: inout SharedTexts) throws(CatalogError) -> String {
+    if let text = texts.sources[id] { return text }
+    let text = try first("SELECT path FROM source WHERE id = ?", id) { $0.pathText(0) } ?? ""
+    texts.sources[id] = text
+    return text
+  }
+}
+
+extension Statement {
+  /// A path as `BytePath.description` writes it, without the bytes in between where it is UTF-8.
+  fileprivate func pathText(_ column: Int) -> String {
+    let path = path(column)
+    return path.utf8 ?? path.description
+  }
+}
