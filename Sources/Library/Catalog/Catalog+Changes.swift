@@ -183,7 +183,10 @@ extension CatalogWriter {
     if !isNewOriginal {
       try touch(asset.digest)
       try outdatePicture(of: asset.id)
+      try regroup(asset.id)
     }
+    // A former version at this path is in no group any more.
+    if asset.supersedes != nil { try regroup(asset.id) }
   }
 
   fileprivate func record(_ sighting: Sighting) throws(CatalogError) {

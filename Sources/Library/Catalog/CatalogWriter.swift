@@ -10,6 +10,8 @@ final class CatalogWriter {
   var lastSource: (path: BytePath, id: Int64)?
   /// Rows of `term` that this transaction has used.
   var terms: [String: Int64] = [:]
+  /// Which assets belong together.
+  var groupPolicy: GroupPolicy
   /// When this process began its last epoch of revisions.
   private(set) var epochStart: Timestamp?
   /// The first attempt of this process; older open ones were interrupted.
@@ -24,13 +26,16 @@ final class CatalogWriter {
     CREATE TEMP TABLE page (ledger INTEGER PRIMARY KEY);
     CREATE TEMP TABLE retried (ledger INTEGER PRIMARY KEY);
     CREATE TEMP TABLE outdated (asset BLOB PRIMARY KEY) WITHOUT ROWID;
+    CREATE TEMP TABLE regrouped (asset BLOB PRIMARY KEY) WITHOUT ROWID;
     CREATE TEMP TABLE changed (asset BLOB PRIMARY KEY) WITHOUT ROWID;
     """
 
   /// - Parameter isDraft: whether nobody can have read the catalog, so that its changes need no revisions.
   init(_ connection: Connection, isDraft: Bool) throws(CatalogError) {
     self.connection = connection
-    try connection.executeScript(Self.temporaryTables + Self.pictureTriggers)
+    groupPolicy = try GroupPolicy.read(connection)
+    try connection.executeScript(
+      Self.temporaryTables + Self.pictureTriggers + Self.groupTriggers)
     if !isDraft { try connection.executeScript(Self.revisionTriggers) }
     stages = try ConfiguredStage.all(connection)
     firstAttempt =
@@ -39,8 +44,8 @@ final class CatalogWriter {
       } ?? 1
   }
 
-  /// Runs a body as one transaction, which also writes the rows for searches anew that it outdates, and
-  /// numbers the assets that it changes.
+  /// Runs a body as one transaction, which also writes the rows for searches and the groups anew that it
+  /// outdates, and numbers the assets that it changes.
   func transaction<Value>(
     _ body: () throws(CatalogError) -> Value
   ) throws(CatalogError) -> Value {
@@ -50,6 +55,8 @@ final class CatalogWriter {
     let (value, epoch) = try connection.transaction { () throws(CatalogError) in
       let value = try body()
       try updateOutdatedPictures()
+      // Another sidecar changes what is known of its picture, but no group.
+      if try updateMarkedGroups() { try updateOutdatedPictures() }
       return (value, try recordRevisions())
     }
     // Only after the commit, which may fail.

@@ -14,6 +14,8 @@ package struct StatusCounts: Hashable, Sendable {
   package var pathsOnDisk: [BytePath: [Sighting.State: Int]]
   /// The number of jobs of configured stages, by stage name and state.
   package var jobs: [String: [LedgerState: Int]]
+  /// The number of sidecars without a picture.
+  package var orphans: Int
   package var lastRun: RunRecord?
 }
 
@@ -60,6 +62,9 @@ extension CatalogReader {
           counts[row.source, default: [:]][row.state] = row.expected > 0 ? row.expected : nil
         },
         jobs: try connection.jobCounts(),
+        orphans: try connection.first(
+          "SELECT count(*) FROM member INDEXED BY member_orphan WHERE role = 'orphan'"
+        ) { $0.int(0) } ?? 0,
         lastRun: try connection.lastRun())
     }
   }
