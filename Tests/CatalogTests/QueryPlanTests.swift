@@ -135,6 +135,7 @@ struct QueryPlanTests {
     _ = try catalog.newestAssetID()
     _ = try catalog.assets(with: Samples.digest(1))
     _ = try catalog.hasOriginal(Samples.digest(1))
+    _ = try catalog.hasAsset(with: Samples.digest(1), source: Samples.source, path: "a")
     _ = try catalog.sighting(source: Samples.source, path: "a")
     try library.execute("INSERT INTO setting VALUES ('\(Setting.impliedSightings)', '')")
     _ = try catalog.removeImpliedSightings(among: 1)

@@ -129,6 +129,28 @@
       #expect(try workspace.json("verify").of("problem") == [])
     }
 
+    @Test("Pictures may have sidecars of the same bytes, each its own")
+    func equalSidecars() throws {
+      let workspace = try Workspace(stages: Self.stages)
+      for name: BytePath in ["a", "b"] {
+        let exif = exif(name == "a" ? 1 : 2)
+        try workspace.put(
+          try Pictures.jpeg(width: 32, height: 24, exif: exif), as: BytePath("\(name).jpg"))
+        try workspace.put(Self.xmp("<xmp:Rating>4</xmp:Rating>"), as: BytePath("\(name).jpg.xmp"))
+        if name == "a" { try workspace.json("run") }
+      }
+      try workspace.put(Self.xmp("<xmp:Rating>4</xmp:Rating>"), as: "c.JPG.XMP")
+      try workspace.json("run")
+      #expect(
+        try list(workspace, "rating:4", "kind:image", "--sort", "name", "--fields", "name")
+          == ["a.jpg", "b.jpg"])
+      #expect(try list(workspace, "is:orphan", "--fields", "name") == ["c.JPG.XMP"])
+      // The same file once more is a duplicate.
+      try workspace.put(Self.xmp("<xmp:Rating>4</xmp:Rating>"), as: "b.jpg.xmp")
+      #expect(try workspace.json("run").outcome("b.jpg.xmp") == "duplicate")
+      #expect(try workspace.json("verify").of("problem") == [])
+    }
+
     @Test("A hostile sidecar says nothing, and stops nobody")
     func hostileSidecar() throws {
       let workspace = try Workspace(stages: Self.stages)

@@ -138,7 +138,7 @@ extension CatalogWriter {
     ) { (row) throws(CatalogError) in
       let path = row.path(1)
       return NameStem(of: path) == place.stem
-        ? Companion(id: try row.assetID(0), isSidecar: NameStem.isSidecar(path.bytes[...])) : nil
+        ? Companion(id: try row.assetID(0), isSidecar: NameStem.isSidecar(path)) : nil
     }
     return found.compactMap(\.self)
   }

@@ -46,7 +46,7 @@ struct GroupCandidate: Hashable {
     self.name = name.bytes
     part =
       switch (type, values.texts[.kind]?.first) {
-      case ("application/rdf+xml", _) where NameStem.isSidecar(name.bytes[...]): .sidecar
+      case ("application/rdf+xml", _) where NameStem.isSidecar(name): .sidecar
       case ("image/jpeg", _), ("image/heic", _), ("image/heif", _): .still
       case (_, AssetKind.raw.rawValue): .raw
       case (_, AssetKind.video.rawValue): .movie

@@ -1,10 +1,10 @@
-import PipelineModel
+package import PipelineModel
 
 /// What the names of files that belong together have in common.
 ///
 /// `DCIM/IMG_1` of `IMG_1.CR3`, `IMG_1.JPG`, `IMG_1.JPG.xmp`, `IMG_1.xmp` and `IMG_1.JPG.RAF` in `DCIM`.
 /// Case counts, except in extensions; bytes that are not UTF-8 are compared as they are.
-struct NameStem: Hashable {
+package struct NameStem: Hashable {
   /// The path below the source, without the extensions.
   let path: [UInt8]
 
@@ -31,9 +31,9 @@ struct NameStem: Hashable {
     return path[..<dot]
   }
 
-  /// Whether a name ends in `.xmp`.
-  static func isSidecar(_ name: ArraySlice<UInt8>) -> Bool {
-    lowercased(name.suffix(4)) == ".xmp"
+  /// Whether a path ends in `.xmp`.
+  package static func isSidecar(_ path: BytePath) -> Bool {
+    lowercased(path.bytes.suffix(4)) == ".xmp"
   }
 
   private static func lowercased(_ bytes: ArraySlice<UInt8>) -> String {
