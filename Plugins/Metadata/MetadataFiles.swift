@@ -19,10 +19,13 @@ struct MetadataFiles {
   init(path: String, embedded: EmbeddedMetadata) throws(MetadataFile.Refusal) {
     var refusal: MetadataFile.Refusal?
     var whole: MetadataFile?
-    do throws(MetadataFile.Refusal) {
-      whole = try MetadataFile(path: path)
-    } catch {
-      refusal = error
+    // Of films exiv2 tells its own names for what is no metadata, such as the path.
+    if !embedded.isFilm {
+      do throws(MetadataFile.Refusal) {
+        whole = try MetadataFile(path: path)
+      } catch {
+        refusal = error
+      }
     }
     self.refusal = refusal
     self.whole = whole

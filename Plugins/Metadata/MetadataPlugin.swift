@@ -10,9 +10,9 @@ import PipelinePlugin
 /// it.
 final class MetadataPlugin: Plugin {
   static let manifest = PluginManifest(
-    id: "metadata", version: "1.0.0", outputVersion: 2, scope: .original,
+    id: "metadata", version: "1.0.0", outputVersion: 3, scope: .original,
     options: MetadataOptions.schema, accepts: kinds,
-    facts: ["exif", "iptc", "xmp", "gps", "text", "problem", "leftOut"],
+    facts: ["exif", "iptc", "xmp", "gps", "text", "contentIdentifier", "problem", "leftOut"],
     runtime: MetadataLibrary.runtime)
 
   /// The media types whose metadata is read.
@@ -29,6 +29,7 @@ final class MetadataPlugin: Plugin {
     "image/x-kodak-dcr", "image/x-leaf-mos", "image/x-mamiya-mef", "image/x-minolta-mrw",
     "image/x-nikon-nef", "image/x-olympus-orf", "image/x-panasonic-rw2", "image/x-pentax-pef",
     "image/x-phaseone-iiq", "image/x-raw", "image/x-samsung-srw", "image/x-sony-arw",
+    "video/quicktime", "video/mp4",
   ]
 
   private enum Outcome: Sendable {
@@ -89,9 +90,18 @@ final class MetadataPlugin: Plugin {
       facts["xmp"] = .object(XMPFacts.read(file, places: places, &limits))
     }
     facts = facts.filter { $0.value != .object([:]) }
+    facts["contentIdentifier"] = contentIdentifier(embedded).map { .string($0) }
     if limits.left > 0 { facts["leftOut"] = .integer(limits.left) }
     if !problems.isEmpty { facts["problem"] = .string(problems.joined(separator: " ")) }
     return .read(facts)
+  }
+
+  /// What a Live Photo's picture and film have in common; `nil` if it is none that Apple writes: a UUID.
+  private static func contentIdentifier(_ embedded: EmbeddedMetadata) -> String? {
+    guard let text = embedded.contentIdentifier, text.utf8.count == 36,
+      text.utf8.allSatisfy({ "0123456789abcdefABCDEF-".utf8.contains($0) })
+    else { return nil }
+    return text.uppercased()
   }
 
   /// Whether a library message concerns metadata that is read here; makers' notes are not.

@@ -228,6 +228,7 @@ struct ImpliedSightingTests {
         DROP VIEW failures;
         DROP VIEW jobs;
         ALTER TABLE stage DROP COLUMN held;
+        DROP TABLE member;
         DROP TABLE annotation;
         DROP TABLE album;
         DROP TABLE revision;

@@ -57,8 +57,10 @@ struct QueryPlanTests {
         let table = String(words[1])
         // Of one transaction, or a query over what was found.
         if table.hasPrefix("temp.") || table.hasPrefix("(") || small.contains(table) { continue }
-        // Indexes that have the rows alone that are wanted: what is in the trash, or under way.
-        if step.hasSuffix("asset_trashed") || step.hasSuffix("attempt_open") { continue }
+        // Indexes that have the rows alone that are wanted: what is in the trash, under way, or alone.
+        if ["asset_trashed", "attempt_open", "member_orphan"].contains(where: step.hasSuffix) {
+          continue
+        }
         scans.append("\(step): \(line)")
       }
     }
@@ -110,9 +112,26 @@ struct QueryPlanTests {
     try catalog.addDeletions(
       [.deleted(.init(digest: Samples.digest(2), asset: Samples.id(2), sequence: 8))], isLast: true)
     try catalog.forgetDeletions(of: [Samples.digest(2)])
+    // A raw file and its JPEG, whose groups are formed anew.
+    try library.add(
+      ["g.jpg", "g.raf"].enumerated().map { number, name in
+        var asset = Samples.asset(60 + number)
+        (asset.name, asset.path) = (BytePath(name), BytePath(name))
+        return asset
+      })
+    for job in try catalog.claim(stage: "identify", limit: 9, suspects: false) {
+      let type: JSONValue = job.asset == Samples.id(60) ? "image/jpeg" : "image/x-fuji-raf"
+      _ = try catalog.complete([
+        Completion(
+          token: job.token, outcome: .done(facts: ["mediaType": type], renditions: []), seconds: 1)
+      ])
+    }
+    try catalog.configureGroups(GroupPolicy([]))
+    try catalog.configure(Samples.stages() + [sidecar])
     _ = try catalog.newestAssetID()
     _ = try catalog.assets(with: Samples.digest(1))
     _ = try catalog.hasOriginal(Samples.digest(1))
+    _ = try catalog.hasAsset(with: Samples.digest(1), source: Samples.source, path: "a")
     _ = try catalog.sighting(source: Samples.source, path: "a")
     try library.execute("INSERT INTO setting VALUES ('\(Setting.impliedSightings)', '')")
     _ = try catalog.removeImpliedSightings(among: 1)
@@ -181,5 +200,6 @@ struct QueryPlanTests {
     _ = try reader.status()
     _ = try reader.lastManifestPosition
     _ = try reader.changes(since: reader.revision)
+    _ = try reader.group(of: id)
   }
 }

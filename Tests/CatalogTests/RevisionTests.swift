@@ -273,7 +273,7 @@ struct RevisionTests {
   func migration() throws {
     let library = try makeLibrary()
     let before = try revision(library)
-    for table in ["annotation", "album", "revision", "epoch", "counter"] {
+    for table in ["member", "annotation", "album", "revision", "epoch", "counter"] {
       try library.execute("DROP TABLE \(table)")
     }
     try library.execute("DROP INDEX run_ended")
@@ -291,7 +291,7 @@ struct RevisionTests {
     }
     #expect(trashed == [1])
     #expect(try refusal(before, library)?.code == .unknownRevision)
-    try library.catalog.configure(Samples.stages())
+    try library.catalog.configure(Samples.stages() + [Self.sidecar])
     #expect(try library.integrity() == "ok")
   }
 

@@ -17,6 +17,19 @@ import Testing
     #expect(configuration.memoryBudget.bytes == Machine.physicalMemory / 2)
     #expect(configuration.reserve == nil)
     #expect(configuration.rescan == TimeSpan(milliseconds: 300_000))
+    #expect(GroupPolicy(configuration.groups) == .standard)
+    #expect(GroupPolicy.standard[.sidecar] == 86_400_000_000)
+  }
+
+  @Test("Rules for groups say what is joined; an empty list joins nothing")
+  func groups() throws {
+    func policy(_ rules: String) throws -> GroupPolicy {
+      GroupPolicy(try decode(#"{"library": "l", "groups": \#(rules)}"#).groups)
+    }
+    #expect(try policy("[]").text == "")
+    let some = try policy(#"[{"kind": "sidecar"}, {"kind": "rawAndJPEG", "within": "10s"}]"#)
+    #expect(some[.sidecar] == GroupPolicy.standard[.sidecar])
+    #expect(some[.rawAndJPEG] == 10_000_000 && some[.livePhoto] == nil)
   }
 
   @Test("A source has every default")
@@ -172,7 +185,7 @@ import Testing
 let fullConfiguration = #"""
   {
     "$schema": "x", "library": "l", "catalog": "c", "plugins": ["p"], "memoryBudget": "1GiB",
-    "reserve": "1000", "rescan": "1d",
+    "reserve": "1000", "rescan": "1d", "groups": [{"kind": "sidecar", "within": "5m"}],
     "sources": [{"path": "in", "mode": "move", "recursive": false, "settle": "0s",
       "complete": "close", "include": ["a/"], "exclude": ["b"], "duplicates": "file",
       "take": "copy", "emptyFolders": "remove", "maxMissing": 0.25}],

@@ -38,6 +38,20 @@ import Testing
       "known keys are “exec”, “network”, “read”, “write”")
   }
 
+  @Test("A rule for groups that makes no sense is named")
+  func groups() throws {
+    func rules(_ text: String) -> String { #"{"library": "l", "groups": [\#(text)]}"# }
+    try expect(rules("{}"), .missingKey, "/groups/0", "“kind”")
+    try expect(rules(#"{"kind": "burst"}"#), .badValue, "/groups/0/kind", "burst")
+    try expect(
+      rules(#"{"kind": "sidecar", "within": "soon"}"#), .badDuration, "/groups/0/within")
+    try expect(
+      rules(#"{"kind": "sidecar", "gap": "1s"}"#), .unknownKey, "/groups/0/gap", "“gap”")
+    try expect(
+      rules(#"{"kind": "sidecar"}, {"kind": "livePhoto"}, {"kind": "sidecar"}"#), .conflict,
+      "/groups/2/kind", "“sidecar”")
+  }
+
   @Test("A missing key is named")
   func missingKey() throws {
     try expect("{}", .missingKey, "", "“library”")

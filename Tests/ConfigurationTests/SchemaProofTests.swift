@@ -30,6 +30,7 @@ import Testing
     let objects: [(JSONValue?, Set<String>)] = [
       (schema, labels(PipelineConfiguration.standard).subtracting(["file", "folder"])),
       (source, labels(SourceConfiguration.standard)),
+      (schema["properties"]?["groups"]?["items"], labels(GroupRule.standard)),
       (stage, labels(StageConfiguration.standard)),
       (stage["properties"]?["limits"], labels(StageLimits.standard)),
       (stage["properties"]?["allow"], labels(StageAllowance.standard)),
@@ -66,6 +67,7 @@ import Testing
     try differs(PipelineConfiguration.self, except: ["$schema"], standard, full)
     try differs(
       SourceConfiguration.self, standard["sources"]?.array?[0], full["sources"]?.array?[0])
+    try differs(GroupRule.self, standard["groups"]?.array?[0], full["groups"]?.array?[0])
     try differs(StageConfiguration.self, except: ["timeout", "memory"], standardStage, stage)
     try differs(StageLimits.self, standardStage?["limits"], stage?["limits"])
     try differs(StageAllowance.self, standardStage?["allow"], stage?["allow"])

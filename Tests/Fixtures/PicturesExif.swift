@@ -10,6 +10,8 @@ package struct PicturesExif: Sendable {
   package var subSecond: String?
   /// The zone.
   package var offset: String?
+  /// The model of the camera.
+  package var model = "Model F"
   /// A JPEG file for the second directory.
   package var preview: [UInt8]?
 
@@ -29,8 +31,13 @@ package struct PicturesExif: Sendable {
   package static let camera = "Fixture Camera 1"
 
   /// The block with its `Exif` prefix.
-  package var bytes: [UInt8] {
-    var tags: [Tag] = [Tag(0x010F, text: Self.camera), Tag(0x0110, text: "Model F")]
+  package var bytes: [UInt8] { Array("Exif\0\0".utf8) + tiff() }
+
+  /// A raw file without a picture: a DNG by its version tag.
+  package var dng: [UInt8] { tiff(adding: [Tag(0xC612, bytes: [1, 4, 0, 0])]) }
+
+  private func tiff(adding more: [Tag] = []) -> [UInt8] {
+    var tags = more + [Tag(0x010F, text: Self.camera), Tag(0x0110, text: model)]
     if let orientation { tags.append(Tag(0x0112, short: orientation)) }
     var exif: [Tag] = []
     if let dateTimeOriginal { exif.append(Tag(0x9003, text: dateTimeOriginal)) }
@@ -47,7 +54,7 @@ package struct PicturesExif: Sendable {
     if let preview {
       next = [Tag(0x0103, short: 6), Tag(0x0201, file: preview), Tag(0x0202, long: preview.count)]
     }
-    return Array("Exif\0\0".utf8) + Self.assemble(tags, next: next)
+    return Self.assemble(tags, next: next)
   }
 
   private struct Tag {
@@ -65,6 +72,10 @@ package struct PicturesExif: Sendable {
 
     init(_ number: Int, short: Int) {
       (self.number, type, count, value) = (number, 3, 1, big(short, 2))
+    }
+
+    init(_ number: Int, bytes: [UInt8]) {
+      (self.number, type, count, value) = (number, 1, bytes.count, bytes)
     }
 
     init(_ number: Int, long: Int) {

@@ -38,6 +38,8 @@ struct PredicateTests {
           "dc:subject": .array(texts.prefix(number % 5).compactMap { $0.map { .string($0) } }),
         ],
       ])
+      let role = [nil, "primary", "raw", "orphan"][number / 4 % 4]
+      values.add(role: role, kinds: role == nil || role == "orphan" ? "" : "rawAndJPEG")
       if number % 4 == 1 {
         values.add([Annotation(.album, "Caf\u{e9}"), Annotation(.album, "Fuji")])
       }
@@ -63,6 +65,7 @@ struct PredicateTests {
       #Predicate { 3 < ($0.rating ?? 0) }, #Predicate { $0.size >= 100 && $0.size < 200 },
       #Predicate { $0.size == 5 || $0.size <= 2 || !($0.size > 4) },
       #Predicate { $0.isTrashed }, #Predicate { !$0.isTrashed && $0.hasFailed },
+      #Predicate { $0.isPrimary }, #Predicate { !$0.isPrimary || $0.role == "primary" },
       #Predicate { $0.isTrashed == false }, #Predicate { $0.name.contains("FUJI") },
       #Predicate { $0.name.starts(with: "IMG") },
       #Predicate { $0.name.localizedStandardContains("CAFE") },

@@ -277,6 +277,69 @@
       #expect(try facts(MetadataSample(image: [.text(0x010F, "Canon")]))["problem"] == nil)
     }
 
+    private static let identifier = "0A1B2C3D-4E5F-6071-8293-A4B5C6D7E8F9"
+
+    /// An iPhone's maker note with one text, whose offsets begin at the note.
+    private static func note(_ text: String, type: Int = 2) -> [UInt8] {
+      let value = Array(text.utf8) + [0]
+      let entry = big(0x11, 2) + big(type, 2) + big(value.count, 4) + big(14 + 2 + 12 + 4, 4)
+      return Array("Apple iOS\0\0\u{1}MM".utf8) + big(1, 2) + entry + big(0, 4) + value
+    }
+
+    @Test("The picture of a Live Photo has the identifier of its film")
+    func livePicture() throws {
+      var sample = MetadataSample()
+      sample.photo = [.undefined(0x927C, Self.note(Self.identifier.lowercased()))]
+      #expect(try facts(sample)["contentIdentifier"] == .string(Self.identifier))
+      for wrong in [
+        Self.note("no identifier"), Self.note(Self.identifier, type: 3), Self.note(""),
+        Array(Self.note(Self.identifier).prefix(40)), Array("Apple iOS\0\0\u{1}MM".utf8),
+      ] {
+        sample.photo = [.undefined(0x927C, wrong), .text(0x9003, "2020:05:01 12:00:00")]
+        let facts = try facts(sample)
+        #expect(facts["contentIdentifier"] == nil && facts["exif"] != nil, "\(wrong)")
+      }
+    }
+
+    @Test("The film of a Live Photo has the identifier of its picture")
+    func liveFilm() throws {
+      func box(_ type: String, _ content: [UInt8]) -> [UInt8] {
+        big(content.count + 8, 4) + Array(type.utf8) + content
+      }
+      func film(_ pairs: [(String, String)]) -> [UInt8] {
+        let keys = pairs.flatMap { box("mdta", Array($0.0.utf8)) }
+        let values = pairs.enumerated().flatMap { index, pair in
+          let data = box("data", big(1, 4) + big(0, 4) + Array(pair.1.utf8))
+          return big(data.count + 8, 4) + big(index + 1, 4) + data
+        }
+        return box("ftyp", Array("qt  ".utf8) + [0, 0, 0, 0])
+          + box("mdat", [UInt8](repeating: 7, count: 1 << 16))
+          + box(
+            "moov",
+            box(
+              "meta", box("keys", big(0, 4) + big(pairs.count, 4) + keys) + box("ilst", values)))
+      }
+      func found(_ pairs: [(String, String)]) throws -> JSONValue {
+        let result = try PluginRun("metadata").process(film(pairs))
+        guard case .done(let facts, _) = result else { throw Unexpected("\(result)") }
+        return facts
+      }
+      let name = "com.apple.quicktime.content.identifier"
+      let date = ("com.apple.quicktime.creationdate", "2018-01-28T17:00:00+0100")
+      #expect(
+        try found([date, (name, Self.identifier)])
+          == ["contentIdentifier": .string(Self.identifier)])
+      #expect(try found([date]) == [:])
+      #expect(try found([(name, "../../etc")]) == [:])
+      #expect(try found([(name, "")]) == [:])
+    }
+
+    private func big(_ value: Int, _ size: Int) -> [UInt8] { Self.big(value, size) }
+
+    private static func big(_ value: Int, _ size: Int) -> [UInt8] {
+      (0..<size).map { UInt8(truncatingIfNeeded: value >> (8 * (size - 1 - $0))) }
+    }
+
     @Test("A kind of file that exiv2 doesn't know is skipped, one without a beginning fails")
     func refusals() throws {
       let run = try PluginRun("metadata")

@@ -80,6 +80,19 @@ extension Catalog {
     try read { (connection) throws(CatalogError) in try connection.assets(with: digest) }
   }
 
+  /// Whether an asset with these bytes came from a path.
+  package func hasAsset(
+    with digest: Digest, source: BytePath, path: BytePath
+  ) throws(CatalogError) -> Bool {
+    try read { (connection) throws(CatalogError) in
+      try connection.hasRow(
+        """
+        SELECT 1 FROM asset INDEXED BY asset_origin
+        WHERE source = (SELECT id FROM source WHERE path = ?) AND path = ? AND digest = ?
+        """, source, path, digest)
+    }
+  }
+
   package func sighting(source: BytePath, path: BytePath) throws(CatalogError) -> Sighting? {
     try read { (connection) throws(CatalogError) in
       try connection.sighting(source: source, path: path)
@@ -195,7 +208,10 @@ extension CatalogWriter {
     if !isNewOriginal {
       try touch(asset.digest)
       try outdatePicture(of: asset.id)
+      try regroup(asset.id)
     }
+    // A former version at this path is in no group any more.
+    if asset.supersedes != nil { try regroup(asset.id) }
   }
 
   fileprivate func record(_ sighting: Sighting) throws(CatalogError) {

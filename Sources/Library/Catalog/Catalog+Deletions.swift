@@ -127,6 +127,7 @@ extension CatalogWriter {
       (row) throws(CatalogError) in try row.digest(0)
     }
     guard let digest else { return [:] }
+    try regroupCompanions(of: id)
     let isLast = try connection.assets(with: digest) == [id]
     try connection.execute(
       """

@@ -100,6 +100,11 @@ enum Setting {
   /// How far `sighting` was searched for rows that assets imply; removed when done.
   static let impliedSightings = "sightings.implied"
 
+  /// The `GroupPolicy` as text; absent for the standard one.
+  static let groupPolicy = "groups.policy"
+  /// The last asset, in hexadecimal, whose group follows the policy; absent if all do.
+  static let groupProgress = "groups.progress"
+
   /// The `PictureProgress`.
   static let pictures = "pictures"
 

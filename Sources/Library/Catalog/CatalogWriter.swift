@@ -12,6 +12,8 @@ final class CatalogWriter {
   var terms: [String: Int64] = [:]
   /// What this transaction changes of the counters.
   let counterChanges = CounterChanges()
+  /// Which assets belong together.
+  var groupPolicy: GroupPolicy
   /// When this process began its last epoch of revisions.
   private(set) var epochStart: Timestamp?
   /// The first attempt of this process; older open ones were interrupted.
@@ -26,6 +28,7 @@ final class CatalogWriter {
     CREATE TEMP TABLE page (ledger INTEGER PRIMARY KEY);
     CREATE TEMP TABLE retried (ledger INTEGER PRIMARY KEY);
     CREATE TEMP TABLE outdated (asset BLOB PRIMARY KEY) WITHOUT ROWID;
+    CREATE TEMP TABLE regrouped (asset BLOB PRIMARY KEY) WITHOUT ROWID;
     CREATE TEMP TABLE changed (asset BLOB PRIMARY KEY) WITHOUT ROWID;
     """
 
@@ -33,7 +36,9 @@ final class CatalogWriter {
   ///   revisions, and rows are counted at the end.
   init(_ connection: Connection, isDraft: Bool) throws(CatalogError) {
     self.connection = connection
-    try connection.executeScript(Self.temporaryTables + Self.pictureTriggers)
+    groupPolicy = try GroupPolicy.read(connection)
+    try connection.executeScript(
+      Self.temporaryTables + Self.pictureTriggers + Self.groupTriggers)
     if !isDraft {
       try counterChanges.register(on: connection)
       try connection.executeScript(Self.revisionTriggers + CounterChanges.triggers)
@@ -45,8 +50,8 @@ final class CatalogWriter {
       } ?? 1
   }
 
-  /// Runs a body as one transaction, which also writes the rows for searches anew that it outdates,
-  /// counts rows that come and go, and numbers the assets that it changes.
+  /// Runs a body as one transaction, which also writes the rows for searches and the groups anew that it
+  /// outdates, counts rows that come and go, and numbers the assets that it changes.
   func transaction<Value>(
     _ body: () throws(CatalogError) -> Value
   ) throws(CatalogError) -> Value {
@@ -57,6 +62,8 @@ final class CatalogWriter {
     let (value, epoch) = try connection.transaction { () throws(CatalogError) in
       let value = try body()
       try updateOutdatedPictures()
+      // Another sidecar changes what is known of its picture, but no group.
+      if try updateMarkedGroups() { try updateOutdatedPictures() }
       try updateCounters()
       return (value, try recordRevisions())
     }

@@ -35,6 +35,9 @@ public struct Asset: Hashable, Identifiable, Sendable {
   public let tags: [String]
   /// The albums that it is in.
   public let albums: [String]
+  /// Its place among files that belong together: `primary`, `picture`, `raw`, `movie`, `sidecar`, or
+  /// `orphan` for a sidecar without a picture; `nil` if it belongs to none.
+  public let role: String?
   /// When it was taken, by the clock on the spot, as if that showed UTC.
   public let taken: Date?
   public let imported: Date
@@ -67,6 +70,9 @@ public struct Asset: Hashable, Identifiable, Sendable {
   /// Whether one of its jobs failed.
   public var hasFailed: Bool { state == "failed" }
 
+  /// Whether it is the first of the files that belong together, or belongs to none.
+  public var isPrimary: Bool { role == nil || role == "primary" || role == "orphan" }
+
   init(_ id: AssetID, _ values: AssetValues) {
     func text(_ field: TextField) -> String? { values.texts[field]?.first }
     func integer(_ field: NumberField) -> Int? {
@@ -88,6 +94,7 @@ public struct Asset: Hashable, Identifiable, Sendable {
     caption = text(.caption)
     tags = values.texts[.tag] ?? []
     albums = values.texts[.album] ?? []
+    role = text(.role)
     taken = date(.taken)
     imported = date(.imported) ?? Date(timeIntervalSince1970: 0)
     modified = date(.modified) ?? Date(timeIntervalSince1970: 0)
@@ -154,6 +161,7 @@ public struct Asset: Hashable, Identifiable, Sendable {
     case \Asset.caption: .text(.caption)
     case \Asset.tags: .text(.tag)
     case \Asset.albums: .text(.album)
+    case \Asset.role: .text(.role)
     case \Asset.taken: .time(.taken)
     case \Asset.imported: .time(.imported)
     case \Asset.modified: .time(.modified)
@@ -182,6 +190,7 @@ public struct Asset: Hashable, Identifiable, Sendable {
     switch property {
     case \Asset.isTrashed: .trashed
     case \Asset.hasFailed: .failed
+    case \Asset.isPrimary: .primary
     default: nil
     }
   }

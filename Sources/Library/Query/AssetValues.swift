@@ -8,6 +8,8 @@ package struct AssetValues: Sendable {
   package var flags: Set<Flag> = []
   /// When it was taken as it was read, without a zone: a date alone has no time.
   package var takenText: String?
+  /// What a Live Photo's picture and film have in common.
+  package var contentIdentifier: String?
   /// The bytes of names and paths that are not UTF-8.
   package var rawPaths: [TextField: BytePath] = [:]
 
@@ -43,6 +45,7 @@ package struct AssetValues: Sendable {
 
   /// Adds the facts of a stage with the plugin `metadata`.
   package mutating func add(metadata facts: JSONValue) {
+    contentIdentifier = facts["contentIdentifier"]?.string
     let (exif, iptc, xmp, gps) = (facts["exif"], facts["iptc"], facts["xmp"], facts["gps"])
     texts[.camera] = Self.camera(
       maker: Self.text(exif?["Make"] ?? xmp?["tiff:Make"]),
@@ -52,9 +55,7 @@ package struct AssetValues: Sendable {
     texts[.title] = Self.first(xmp?["dc:title"], iptc?["ObjectName"], iptc?["Headline"])
     texts[.caption] = Self.first(
       xmp?["dc:description"], iptc?["Caption"], exif?["ImageDescription"])
-    let tags = Self.texts(xmp?["dc:subject"]) + Self.texts(iptc?["Keywords"])
-    var seen: Set<String> = []
-    if !tags.isEmpty { texts[.tag] = tags.filter { seen.insert($0).inserted } }
+    set(tags: Self.texts(xmp?["dc:subject"]) + Self.texts(iptc?["Keywords"]) + Self.leaves(xmp))
     numbers[.iso] = Self.number(exif?["ISOSpeedRatings"] ?? exif?["PhotographicSensitivity"])
     numbers[.aperture] = Self.number(exif?["FNumber"])
     numbers[.exposure] = Self.number(exif?["ExposureTime"])
@@ -63,6 +64,47 @@ package struct AssetValues: Sendable {
     let place = (Self.number(gps?["latitude"]), Self.number(gps?["longitude"]))
     if let latitude = place.0, let longitude = place.1, abs(latitude) <= 90, abs(longitude) <= 180 {
       (numbers[.latitude], numbers[.longitude]) = place
+    }
+  }
+
+  /// Adds the metadata of a sidecar: what it says replaces what the file says.
+  package mutating func add(sidecar facts: JSONValue) {
+    let xmp = facts["xmp"]
+    texts[.title] = Self.first(xmp?["dc:title"]) ?? texts[.title]
+    texts[.caption] = Self.first(xmp?["dc:description"]) ?? texts[.caption]
+    set(tags: Self.texts(xmp?["dc:subject"]) + Self.leaves(xmp))
+    numbers[.rating] = Self.number(xmp?["xmp:Rating"]) ?? numbers[.rating]
+  }
+
+  /// - Parameter tags: with repetitions; none leave those that are there.
+  private mutating func set(tags: [String]) {
+    var seen: Set<String> = []
+    if !tags.isEmpty { texts[.tag] = tags.filter { seen.insert($0).inserted } }
+  }
+
+  /// The last parts of keywords in a hierarchy, as Lightroom writes them: `Munich` of
+  /// `Places|Germany|Munich`.
+  private static func leaves(_ xmp: JSONValue?) -> [String] {
+    texts(xmp?["lr:hierarchicalSubject"]).compactMap { keyword in
+      keyword.split(separator: "|").last.map(String.init)
+    }
+  }
+
+  // MARK: From its group
+
+  /// Adds an asset's place among files that belong together.
+  ///
+  /// - Parameters:
+  ///   - role: `nil` if it belongs to none; `orphan` for a sidecar without a picture.
+  ///   - kinds: what joins them; empty for an orphan.
+  package mutating func add(role: String?, kinds: String) {
+    texts[.role] = role.map { [$0] }
+    if !kinds.isEmpty { texts[.group] = [kinds] }
+    switch role {
+    case nil: flags.insert(.primary)
+    case "orphan": flags.formUnion([.orphan, .primary])
+    case "primary": flags.formUnion([.grouped, .primary])
+    default: flags.insert(.grouped)
     }
   }
 

@@ -44,7 +44,7 @@ package enum Field: Hashable, Sendable {
 
 /// A field whose values are texts.
 package enum TextField: String, CaseIterable, Hashable, Sendable {
-  case name, path, source, type, kind, state, camera, lens, title, caption, tag, album
+  case name, path, source, type, kind, state, camera, lens, title, caption, tag, album, group, role
   case digest, id
 
   /// Whether an asset may have several values.
@@ -64,6 +64,8 @@ package enum TextField: String, CaseIterable, Hashable, Sendable {
     case .caption: "caption or description"
     case .tag: "a keyword in the file, or from the verb tag"
     case .album: "an album, from the verb tag"
+    case .group: "what joins its group: rawAndJPEG, livePhoto, sidecar"
+    case .role: "its place there: primary, picture, raw, movie or sidecar; or orphan"
     case .digest: "the SHA-256 of the bytes, in hexadecimal"
     case .id: "the asset's UUID"
     }
@@ -110,6 +112,7 @@ package enum TimeField: String, CaseIterable, Hashable, Sendable {
 /// A property that an asset has or lacks.
 package enum Flag: String, CaseIterable, Hashable, Sendable {
   case ready, processing, done, failed, trashed, damaged, skipped, landscape, portrait, square
+  case grouped, primary, orphan
 
   package var summary: String {
     switch self {
@@ -123,6 +126,9 @@ package enum Flag: String, CaseIterable, Hashable, Sendable {
     case .landscape: "wider than high"
     case .portrait: "higher than wide"
     case .square: "as wide as high"
+    case .grouped: "belongs to others: raw and JPEG, Live Photo, sidecar"
+    case .primary: "the first of its group, or in none"
+    case .orphan: "a sidecar without a picture"
     }
   }
 }

@@ -12,7 +12,9 @@ extension EmbeddedMetadata {
     }
     for box in reader.boxes() {
       switch box.type {
-      case "moov": readMovie(box.content, reader)
+      case "moov":
+        isFilm = !(reader.code(at: 8).map(Self.pictureBrands.contains) ?? false)
+        readMovie(box.content, reader)
       case "uuid": readOwn(box.content, reader)
       case "jp2h":
         let header = reader.box("ihdr", in: box.content)
@@ -34,6 +36,12 @@ extension EmbeddedMetadata {
       }
     }
   }
+
+  /// The brands of pictures that may contain a film, as sequences do.
+  private static let pictureBrands: Set<String> = [
+    "heic", "heix", "heim", "heis", "hevc", "hevx", "hevm", "hevs", "avif", "avis", "mif1", "miaf",
+    "msf1", "crx ", "jp2 ", "jpx ", "jxl ",
+  ]
 
   private static func bytes(_ range: Range<Int>, _ reader: ByteReader) -> [UInt8]? {
     range.count <= blockLimit ? reader.bytes(range) : nil
@@ -126,12 +134,14 @@ extension EmbeddedMetadata {
       names.append(name)
       at += length
     }
-    let name = "com.apple.quicktime.creationdate"
-    guard let number = names.firstIndex(of: name).map({ $0 + 1 }) else { return }
-    let type = String(latin1: [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) })
-    if let text = Self.value(reader.box(type, "data", in: list.content), reader) {
-      moments.insert(Text(name: "quicktime:\(name)", text: text), at: 0)
+    func value(_ name: String) -> String? {
+      guard let number = names.firstIndex(of: name).map({ $0 + 1 }) else { return nil }
+      let type = String(latin1: [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) })
+      return Self.value(reader.box(type, "data", in: list.content), reader)
     }
+    let date = "com.apple.quicktime.creationdate"
+    if let text = value(date) { moments.insert(Text(name: "quicktime:\(date)", text: text), at: 0) }
+    filmIdentifier = value("com.apple.quicktime.content.identifier")
   }
 
   /// Reads a film's user data: the day, as cameras and iTunes write it, and XMP.

@@ -22,6 +22,10 @@ package struct EmbeddedMetadata {
   var inflatable = 16 << 20
   /// Times that the container itself records, the better ones first: `riff:IDIT` and the like.
   package internal(set) var moments: [Text] = []
+  /// Whether it is a QuickTime or MP4 film, not a picture in such boxes.
+  package internal(set) var isFilm = false
+  /// What a Live Photo's film has in common with its picture, as the film records it.
+  var filmIdentifier: String?
   package internal(set) var frames: Int?
   /// Whether the file has a known container format.
   package private(set) var isKnown = true
@@ -95,6 +99,9 @@ package struct EmbeddedMetadata {
       return Array(bytes[start..<end])
     }
   }
+
+  /// What the picture and the film of a Live Photo have in common, a UUID; `nil` if the file is neither.
+  package var contentIdentifier: String? { filmIdentifier ?? exif?.contentIdentifier }
 
   /// Adds an EXIF block, with or without the prefix of some formats.
   mutating func addEXIF(_ block: [UInt8]?) {

@@ -99,6 +99,22 @@ package struct ExifDirectories {
     interoperability = photo.flatMap { part(0xA005, in: $0.directory) }
   }
 
+  /// What an iPhone's maker note has in common with the film of a Live Photo; `nil` if there is none.
+  ///
+  /// Source: ExifTool's tables of Apple's tags, ContentIdentifier.
+  package var contentIdentifier: String? {
+    // After a name and a version, a directory whose offsets begin at the note.
+    let head = Array("Apple iOS\0\0\u{1}MM".utf8)
+    guard let (reader, photo) = photo,
+      let note = reader.bytes(0x927C, in: photo, limit: 1 << 16), note.starts(with: head)
+    else { return nil }
+    let header: [UInt8] = [0x4D, 0x4D, 0, 42, 0, 0, 0, UInt8(head.count)]
+    guard let tags = TagReader(exif: header + note[header.count...]),
+      let directory = tags.directory(at: tags.first)
+    else { return nil }
+    return tags.text(0x0011, in: directory)
+  }
+
   // MARK: - Writing
 
   /// These directories as a classic TIFF, for a library that reads nothing else.

@@ -41,6 +41,7 @@ package enum JSONMembers {
       "state": .string(asset.state.rawValue),
       "annotations": .array(asset.annotations.map { .object(annotation($0)) }),
       "renditions": .array(asset.renditions.map { .object(rendition($0)) }),
+      "group": asset.group.map { .object(group($0)) } ?? .null,
       "damage": .array(damage.map { .object(self.damage($0, of: asset)) }),
     ]
     if let trashedAt = asset.trashedAt { members["trashedAt"] = time(trashedAt) }
@@ -48,6 +49,22 @@ package enum JSONMembers {
     members.merge(path(asset.source, key: "source")) { $1 }
     members.merge(path(asset.path)) { $1 }
     return members
+  }
+
+  private static func group(_ group: GroupMember) -> [String: JSONValue] {
+    [
+      "kinds": .array(group.kinds.map { .string($0.rawValue) }),
+      "primary": .string(group.leader.description),
+      "role": .string(group.role.rawValue),
+    ]
+  }
+
+  /// A member of a group, as `show` lists it.
+  package static func companion(_ companion: GroupCompanion) -> [String: JSONValue] {
+    let members: [String: JSONValue] = [
+      "asset": .string(companion.id.description), "role": .string(companion.role.rawValue),
+    ]
+    return members.merging(path(companion.name, key: "name")) { $1 }
   }
 
   private static func annotation(_ annotation: Annotation) -> [String: JSONValue] {

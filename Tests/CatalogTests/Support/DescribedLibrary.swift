@@ -12,7 +12,7 @@ struct DescribedLibrary {
       "Caf\u{e9}.jpg", "Cafe\u{301}.JPG", "IMG_0001.JPG", "\u{c9}T\u{c9} *[x]?.jpg", "a b-c", "a",
       "Stra\u{df}e STRASSE", "日本 海.png", "\u{FB01}le.tif", "\u{130}stanbul ı", "x\u{200B}y",
       "\u{1112}\u{1161}\u{11AB} 한.gif", "e\u{301}\u{327} e\u{327}\u{301}", "🏔️ 1.heic",
-      "-dash- 'q\"",
+      "-dash- 'q\"", "a.jpg", "a.CR2", "a.xmp", "a.jpg.xmp",
     ].map { Array($0.utf8) } + [Array("b\u{e9}".utf8) + [0xFF, 0xC3], [0x80]]
   static let texts = [
     "Fuji", "FUJIFILM", "X-T5", "NIKON CORPORATION", "NIKON D850", "e\u{301}te\u{301}",
@@ -23,6 +23,7 @@ struct DescribedLibrary {
   ]
   static let types = [
     "image/jpeg", "image/x-canon-cr2", "video/mp4", "application/pdf", "audio/mpeg", "nothing",
+    "application/rdf+xml",
   ]
   static let times = [
     "2024-05-17T23:59:59.5+02:00", "2024-05-17", "1969-12-31T23:59:59Z", "2016-12-31T23:59:60Z",

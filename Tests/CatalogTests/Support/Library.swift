@@ -67,8 +67,8 @@ final class Library {
     }
   }
 
-  /// What `PRAGMA integrity_check` and `foreign_key_check` say, which rows for searches don't follow
-  /// from the facts, and which revisions and counters are wrong; `ok` if all is well.
+  /// What `PRAGMA integrity_check` and `foreign_key_check` say, which rows for searches and which groups
+  /// don't follow from the facts, and which revisions and counters are wrong; `ok` if all is well.
   ///
   /// - Parameter isPrepared: whether there must be a row for each asset, and counters.
   func integrity(isPrepared: Bool = true) throws -> String {
@@ -85,7 +85,8 @@ final class Library {
       let counters = try isPrepared ? Self.wrongCounters(connection) : []
       return foreign.map { "foreign key of \($0)" } + pages + revisions + counters
     }
-    return (problems + (isPrepared ? try outdatedPictures() : [])).joined(separator: ", ")
+    return (problems + (isPrepared ? try outdatedPictures() + outdatedGroups() : [])).joined(
+      separator: ", ")
   }
 
   /// The counters that would be others if everything were counted anew.
@@ -123,6 +124,31 @@ final class Library {
     return zip(kept, made).filter { $0 != $1 }.map { "\($0.0) is \($0.1)" }
       + misfolded.map { "\($0.0) folded as \($0.1)" }
       + (kept.count == made.count ? [] : ["\(kept.count) pictures of \(made.count)"])
+  }
+
+  /// The members of groups that would be others if these were formed anew.
+  private func outdatedGroups() throws -> [String] {
+    guard try count("SELECT count(*) FROM setting WHERE key = '\(Setting.groupProgress)'") == 0
+    else {
+      return ["groups are not complete"]
+    }
+    let kept = try members()
+    // Away with them, so that none is kept for want of a reason to change it.
+    try execute("DELETE FROM member")
+    try execute("INSERT INTO temp.regrouped (asset) SELECT id FROM asset")
+    let made = try members()
+    return kept == made ? [] : ["groups are \(kept), not \(made)"]
+  }
+
+  private func members() throws -> [String] {
+    try catalog.read { (connection) throws(CatalogError) in
+      try connection.all(
+        """
+        SELECT hex(asset) || ' ' || hex(leader) || ' ' || kinds || ' ' || role || ' '
+          || ifnull(hex(sidecar), '') FROM member ORDER BY asset
+        """
+      ) { $0.text(0) }
+    }
   }
 
   /// The rows of `picture` with their terms, keywords and albums.

@@ -81,7 +81,10 @@ struct RandomFilter {
     let texts =
       names + names.map { "2024/" + $0 } + DescribedLibrary.texts + DescribedLibrary.types
       + AssetKind.allCases.map(\.rawValue)
-      + ["ready", "failed", "done", "\(Samples.id(3))", Samples.digest(4).hex, "/k\u{e4}rt", "zzz"]
+      + [
+        "sidecar", "rawAndJPEG", "primary", "orphan", "ready", "failed", "done", "\(Samples.id(3))",
+        Samples.digest(4).hex, "/k\u{e4}rt", "zzz",
+      ]
     let text = pick(texts)
     switch Int.random(in: 0..<4, using: &random) {
     case 0: return String(text.prefix(Int.random(in: 0...text.count, using: &random)))

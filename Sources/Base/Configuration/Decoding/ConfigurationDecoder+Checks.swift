@@ -79,6 +79,20 @@ extension ConfigurationDecoder {
     }
   }
 
+  /// Checks that there is one rule for each kind of group at most.
+  mutating func checkGroups(_ rules: [GroupRule]) {
+    var kinds: Set<GroupKind> = []
+    for (index, rule) in rules.enumerated() where !kinds.insert(rule.kind).inserted {
+      // One without a kind has been reported.
+      guard document.value["groups"]?.array?[index]["kind"]?.string == rule.kind.rawValue else {
+        continue
+      }
+      report(
+        .conflict, "An earlier rule is already for \(quoted(rule.kind.rawValue)); keep one.",
+        at: "/groups/\(index)/kind")
+    }
+  }
+
   /// Checks the names of stages and what they need.
   mutating func checkGraph(of stages: [StageConfiguration]) {
     var first: [String: Int] = [:]

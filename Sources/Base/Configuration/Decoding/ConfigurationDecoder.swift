@@ -25,6 +25,7 @@ struct ConfigurationDecoder {
     configuration.file = file
     configuration.folder = file.parent
     checkFolders(of: configuration)
+    checkGroups(configuration.groups)
     checkGraph(of: configuration.stages)
     return configuration
   }

@@ -30,6 +30,9 @@ extension PipelineConfiguration: ConfigurationObject {
     .init(
       "rescan", \.rescan, .positiveDuration, "The interval at which watch rescans all sources."),
     .init(
+      "groups", \.groups, .list(of: .object(["title": "Group"])),
+      "Which files belong together: one rule for each kind. An empty list joins nothing."),
+    .init(
       "stages", \.stages, .list(of: .object(["title": "Stage"])),
       "The work done on every asset, in any order that respects needs."),
   ]
@@ -47,6 +50,21 @@ extension PipelineConfiguration: ConfigurationObject {
     }
     return complete.written()
   }
+}
+
+extension GroupRule: ConfigurationObject {
+  static let standard = GroupRule(kind: .rawAndJPEG)
+
+  static let keys: [ConfigurationKey<GroupRule>] = [
+    .init(
+      "kind", \.kind, .choice,
+      "rawAndJPEG: a raw file and its JPEG or HEIC. livePhoto: a picture and the film made with it. "
+        + "sidecar: a file and the XMP file that describes it.", isRequired: true),
+    .init(
+      "within", \.within, .duration,
+      "How far apart the times of such files may be. By default 2s for rawAndJPEG, 3s for livePhoto, "
+        + "1d for sidecar."),
+  ]
 }
 
 extension SourceConfiguration: ConfigurationObject {

@@ -31,6 +31,11 @@ extension Catalog {
         try writer.addNextPictures()
       })
     {}
+    while !isStopped(),
+      try write({ (writer) throws(CatalogError) in
+        try writer.formNextGroups()
+      })
+    {}
   }
 
   package func hold(stage: String, because reason: String?) throws(CatalogError) {

@@ -11,7 +11,7 @@ enum AssetQuery {
   private static let columns = """
     SELECT asset.id, asset.digest, original.size, asset.name, source.path, asset.path,
       asset.modified, asset.imported_at, asset.supersedes, asset_state.state, \(identity),
-      asset.trashed_at, \(skipped), \(annotations)
+      asset.trashed_at, \(skipped), \(annotations), \(group)
     FROM \(tables)
     """
 
@@ -22,7 +22,8 @@ enum AssetQuery {
       asset.modified, asset.imported_at, asset.trashed_at, asset_state.state, \(identity),
       \(withMetadata ? facts(of: "metadata") : "NULL"), \(skipped),
       EXISTS (SELECT 1 FROM \(renditionTables)
-        WHERE job.asset = asset.id AND rendition.made_from = 'damaged'), \(annotations)
+        WHERE job.asset = asset.id AND rendition.made_from = 'damaged'), \(annotations),
+      \(withMetadata ? sidecarMetadata : "NULL"), \(group)
     FROM \(tables) WHERE true
     """
   }
@@ -31,7 +32,7 @@ enum AssetQuery {
   static let descriptions = """
     SELECT asset.id, asset.digest, original.size, asset.name, source.path, asset.path,
       asset.modified, asset.imported_at, asset.trashed_at, NULL, \(identity),
-      \(facts(of: "metadata")), 0, 0, \(annotations)
+      \(facts(of: "metadata")), 0, 0, \(annotations), \(sidecarMetadata), NULL
     FROM asset CROSS JOIN original ON original.digest = asset.digest
       CROSS JOIN source ON source.id = asset.source
     WHERE true
@@ -40,15 +41,24 @@ enum AssetQuery {
   /// The facts of the `identify` stage.
   static let identity = facts(of: "identify")
 
+  /// The facts of the stage with the plugin `metadata` about the sidecar that counts for an asset.
+  private static let sidecarMetadata = facts(
+    of: "metadata", asset: "(SELECT sidecar FROM member WHERE member.asset = asset.id)")
+
+  /// An asset's place in its group, as `Statement.group(_:)` reads it; `NULL` if it is in none.
+  private static let group = """
+    (SELECT json_array(\(Schema.uuid("leader")), kinds, role) FROM member WHERE asset = asset.id)
+    """
+
   /// The facts of the first stage with a plugin.
-  private static func facts(of plugin: String) -> String {
+  private static func facts(of plugin: String, asset: String = "asset.id") -> String {
     """
     (SELECT coalesce(ledger.facts, previous.facts)
       FROM job CROSS JOIN stage
           ON stage.id = job.stage AND stage.active = 1 AND stage.plugin = '\(plugin)'
         CROSS JOIN ledger ON ledger.id = job.ledger
         LEFT JOIN ledger AS previous ON previous.id = job.previous_ledger
-      WHERE job.asset = asset.id ORDER BY stage.position LIMIT 1)
+      WHERE job.asset = \(asset) ORDER BY stage.position LIMIT 1)
     """
   }
 
@@ -87,7 +97,16 @@ extension Statement {
       path: path(5), modified: int64(6), importedAt: timestamp(7),
       supersedes: try optionalAssetID(8), state: try value(9, as: AssetRecord.State.self),
       identity: try optionalJSON(10), trashedAt: optional(11, timestamp),
-      skipped: int(12), annotations: try annotations(13), renditions: [])
+      skipped: int(12), annotations: try annotations(13), group: try group(14), renditions: [])
+  }
+
+  /// Reads a column of `AssetQuery.group`.
+  func group(_ column: Int) throws(CatalogError) -> GroupMember? {
+    guard let parts = try optionalJSON(column)?.array, parts.count == 3,
+      let leader = parts[0].string.flatMap({ AssetID($0) }), let kinds = parts[1].string,
+      let role = parts[2].string.flatMap({ GroupMember.Role(rawValue: $0) })
+    else { return nil }
+    return GroupMember(leader: leader, kinds: GroupMember.kinds(kinds), role: role)
   }
 
   /// Reads a rendition from the columns starting at `first`.
@@ -131,7 +150,11 @@ enum AssetLine {
             FROM (SELECT applies, property, text FROM annotation WHERE asset = page.id ORDER BY property, text)), '')
         || '],"capturedAt":' || \(fact("capturedAt"))
         || ',"capturedFrom":' || \(fact("capturedFrom"))
-        || ',"damage":[],"digest":"' || lower(hex(digest)) || '","event":"asset","height":' || \(fact("height"))
+        || ',"damage":[],"digest":"' || lower(hex(digest)) || '","event":"asset","group":' || ifnull((
+          SELECT '{"kinds":[' || iif(kinds = '', '', '"' || replace(kinds, ', ', '","') || '"')
+              || '],"primary":"' || \(Schema.uuid("leader")) || '","role":"' || role || '"}'
+            FROM member WHERE asset = page.id), 'null')
+        || ',"height":' || \(fact("height"))
         || ',"id":"' || \(Schema.dashed("digits"))
         || '","importedAt":"' || \(time("imported_at / 1000"))
         || '","mediaType":' || \(fact("mediaType"))

@@ -14,6 +14,8 @@ package struct StatusCounts: Hashable, Sendable {
   package var pathsOnDisk: [BytePath: [Sighting.State: Int]]
   /// The number of jobs of configured stages, by stage name and state.
   package var jobs: [String: [LedgerState: Int]]
+  /// The number of sidecars without a picture.
+  package var orphans: Int
   package var lastRun: RunRecord?
 }
 
@@ -73,7 +75,11 @@ extension CatalogReader {
         originals: original.rows, originalBytes: original.amount,
         renditions: rendition.rows, renditionBytes: rendition.amount,
         sightings: sightings, pathsOnDisk: pathsOnDisk,
-        jobs: try connection.jobCounts(counters), lastRun: try connection.lastRun())
+        jobs: try connection.jobCounts(counters),
+        orphans: try connection.first(
+          "SELECT count(*) FROM member INDEXED BY member_orphan WHERE role = 'orphan'"
+        ) { $0.int(0) } ?? 0,
+        lastRun: try connection.lastRun())
     }
   }
 }

@@ -81,7 +81,10 @@ extension Statement {
     // Facts that can't be read are as good as none: one asset must not end a search.
     if let facts = try? optionalJSON(10) { values.add(identity: facts) }
     if let facts = try? optionalJSON(11) { values.add(metadata: facts) }
+    if let facts = try? optionalJSON(15) { values.add(sidecar: facts) }
     values.add(try annotations(14))
+    let member = try group(16)
+    values.add(role: member?.role.rawValue, kinds: member?.kindsText ?? "")
     if int(12) > 0 { values.flags.insert(.skipped) }
     if bool(13) { values.flags.insert(.damaged) }
     return values

@@ -30,6 +30,8 @@ package struct AssetRecord: Hashable, Sendable {
   package var skipped: Int
   /// What a user says about it, by property and text.
   package var annotations: [Annotation]
+  /// Its place in its group; `nil` if it is in none.
+  package var group: GroupMember?
   /// Renditions of the configured stages, ordered by stage and name.
   package var renditions: [RenditionRecord]
 

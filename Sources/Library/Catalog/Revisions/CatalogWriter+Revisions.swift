@@ -35,6 +35,15 @@ extension CatalogWriter {
       WHEN OLD.applies <> NEW.applies BEGIN
         INSERT OR IGNORE INTO changed VALUES (NEW.asset);
       END;
+    CREATE TEMP TRIGGER revision_member AFTER INSERT ON main.member BEGIN
+        INSERT OR IGNORE INTO changed VALUES (NEW.asset);
+      END;
+    CREATE TEMP TRIGGER revision_role AFTER UPDATE ON main.member BEGIN
+        INSERT OR IGNORE INTO changed VALUES (NEW.asset);
+      END;
+    CREATE TEMP TRIGGER revision_leaver AFTER DELETE ON main.member BEGIN
+        INSERT OR IGNORE INTO changed VALUES (OLD.asset);
+      END;
     CREATE TEMP TRIGGER revision_storage AFTER UPDATE OF path ON main.rendition
       WHEN (OLD.path IS NULL) <> (NEW.path IS NULL) BEGIN
         INSERT OR IGNORE INTO changed SELECT asset FROM job WHERE ledger = NEW.ledger;

@@ -34,11 +34,15 @@ struct DescribingStage: Equatable {
 }
 
 extension Catalog {
-  /// The number of assets whose rows for searches the next `configure` makes.
+  /// The number of assets whose rows for searches, or whose groups, the next `configure` makes.
   package var assetsToPrepare: Int {
     get throws(CatalogError) {
       try read { (connection) throws(CatalogError) in
-        guard let last = try PictureProgress.read(connection).lastAsset else { return 0 }
+        let progress = [
+          try PictureProgress.read(connection).lastAsset,
+          try connection.first(Setting.read, Setting.groupProgress) { $0.text(0) },
+        ]
+        guard let last = progress.compactMap(\.self).min() else { return 0 }
         return try connection.first(
           "SELECT count(*) FROM asset WHERE id > ?", CatalogWriter.blob(last)
         ) { $0.int(0) } ?? 0
@@ -67,7 +71,8 @@ extension CatalogWriter {
       END;
     """
 
-  private static let describes =
+  /// Which stages those are whose facts are in the rows.
+  static let describes =
     "active = 1 AND plugin IN (\(PictureRow.plugins.sorted().map { "'\($0)'" }.joined(separator: ", ")))"
 
   /// The stages whose facts are in the rows, in order.
@@ -96,13 +101,14 @@ extension CatalogWriter {
       "INSERT INTO temp.outdated (asset) VALUES (?) ON CONFLICT DO NOTHING", asset)
   }
 
-  /// Marks a range of assets.
+  /// Marks a range of assets, whose groups may change, too.
   func outdatePictures(after first: SQLValue, through last: SQLValue) throws(CatalogError) {
     try connection.execute(
       """
       INSERT INTO temp.outdated (asset) SELECT id FROM asset WHERE id > ? AND id <= ?
       ON CONFLICT DO NOTHING
       """, first, last)
+    try regroup(after: first, through: last)
   }
 
   /// Writes the rows of the marked assets anew and clears the marks.

@@ -54,6 +54,8 @@ struct FilterCompiler {
     case .text(.id), .text(.digest), .text(.state): "1"
     case .text(let field) where field.isList:
       "EXISTS (SELECT 1 FROM \(raw: field.table) WHERE picture = picture.number)"
+    case .text(.group), .text(.role):
+      "\(raw: AssetQuestion.expressions(of: field)[1]) IS NOT NULL"
     default: "picture.\(raw: field.name) IS NOT NULL"
     }
   }
@@ -99,6 +101,9 @@ struct FilterCompiler {
     case .state:
       let states = JobState.allCases.filter { match.holds(for: $0.rawValue) }
       return SQLFragment.joined(states.map(state), by: "OR", empty: "0")
+    case .group, .role:
+      let expressions = AssetQuestion.expressions(of: .text(field))
+      return condition(match, on: expressions[1], folded: expressions[0])
     case .digest:
       if case .equals(let text) = match {
         guard let digest = Digest(text), digest.hex == text else { return "0" }
@@ -166,6 +171,15 @@ struct FilterCompiler {
         CROSS JOIN ledger ON ledger.id = job.ledger AND ledger.state = 'skipped'
         WHERE job.asset = picture.asset)
       """
+    case .grouped:
+      "EXISTS (SELECT 1 FROM member WHERE asset = picture.asset AND role <> 'orphan')"
+    case .primary:
+      """
+      NOT EXISTS (SELECT 1 FROM member
+        WHERE asset = picture.asset AND role NOT IN ('primary', 'orphan'))
+      """
+    case .orphan:
+      "picture.asset IN (SELECT asset FROM member INDEXED BY member_orphan WHERE role = 'orphan')"
     case .damaged:
       """
       (picture.asset IN (\(raw: Self.assetsWithDamagedRenditions)) OR \(isListedAsDamaged))

@@ -7,7 +7,7 @@ import Query
 /// SQLite itself can do neither. A folded text that does not differ is `NULL`.
 struct PictureRow {
   /// Counts the changes of what is written here. A change makes all rows anew.
-  static let version = 1
+  static let version = 2
 
   /// The plugins whose facts are in the rows.
   static let plugins: Set<String> = ["identify", "metadata"]

@@ -11,6 +11,10 @@ extension Importer {
   func resolveDuplicate(_ file: IncomingFile, of asset: AssetID, in group: ImportGroup) throws {
     if try noteTouch(file, of: asset, in: group) { return }
     if try noteRename(file, of: asset, in: group) { return }
+    if try isSidecarOfAnother(file) {
+      try ensureStored(file, in: group)
+      return recordAsset(file, in: group)
+    }
     switch source.duplicates {
     case .discard:
       try ensureStored(file, in: group)
@@ -26,6 +30,15 @@ extension Importer {
     case .keep:
       try keep(file, asset, in: group)
     }
+  }
+
+  /// Whether the file is a sidecar whose bytes are stored under other names alone.
+  ///
+  /// What it says is about the file of its name, and may be the same about several.
+  private func isSidecarOfAnother(_ file: IncomingFile) throws -> Bool {
+    let path = file.attempt.candidate.path
+    guard NameStem.isSidecar(path) else { return false }
+    return try !library.catalog.hasAsset(with: file.digest, source: source.root, path: path)
   }
 
   /// Returns the asset with a file's bytes, or `nil`.

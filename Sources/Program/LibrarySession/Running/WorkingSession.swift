@@ -24,6 +24,7 @@ struct WorkingSession {
     library = try IngestLibrary(
       locked.library.found, lock: locked.lock, reserve: setup.reserve(), report: report
     ) { signals.isStopRequested }
+    try library.catalog.configureGroups(GroupPolicy(setup.configuration.groups))
     try Self.tellPreparation(of: library.catalog, report.output)
     engine = try Engine(
       plan, ledger: library.catalog, originals: library.originals,

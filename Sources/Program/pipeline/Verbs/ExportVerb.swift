@@ -4,6 +4,7 @@ import Export
 import Files
 import LibrarySession
 import PipelineModel
+import Query
 
 /// `pipeline export`: copies originals or renditions out of the library.
 enum ExportVerb: Verb {
@@ -25,7 +26,12 @@ enum ExportVerb: Verb {
   static let sidecars = Option(
     name: "--sidecars",
     help: "write title, caption, tags, rating and albums beside each file, as NAME.xmp")
-  static let options = [to, layout, rendition, transfer, sidecars, Option.sort, .limit, .dryRun]
+  static let withGroup = Option(
+    name: "--with-group",
+    help: "also what belongs to each file: its raw file, JPEG, film and imported sidecars")
+  static let options = [
+    to, layout, rendition, transfer, sidecars, withGroup, Option.sort, .limit, .dryRun,
+  ]
   static let details: (title: String, rows: [(String, String)])? = (
     "Placeholders of a layout",
     ExportLayout.ownNames.map { ("{\($0.name)}", $0.summary) } + [
@@ -42,6 +48,7 @@ enum ExportVerb: Verb {
     ),
     ("pipeline export --to web 'rating>=4' --rendition grid", "thumbnails of the best"),
     ("pipeline export --to DIR album:best --sidecars", "with what you said about them, for others"),
+    ("pipeline export --to DIR 'rating=5' --with-group", "the best, with their raw files"),
     ("cd DIR && sha256sum -c SHA256SUMS", "whether the copies are whole"),
   ]
 
@@ -65,16 +72,28 @@ enum ExportVerb: Verb {
     }
     if options.layout.asksForMetadata { context.warnOfMissingMetadata(in: session) }
     let progress = StepProgress(console)
+    let needsMetadata = options.layout.asksForMetadata || options.hasSidecars
+    var groups: GroupCompletion? =
+      context.arguments.has(withGroup) ? GroupCompletion(session.catalog) : nil
+    func add(_ id: AssetID, _ values: AssetValues) throws {
+      if SignalHandler.shared.isStopRequested { throw Stopped() }
+      // One that was removed meanwhile is left out.
+      guard let asset = try session.catalog.asset(id) else { return }
+      try export.add(asset, values)
+      progress.draw(words(export.counts, isDryRun: isDryRun))
+    }
     do {
       try search.run(
         in: session.catalog, damaged: session.damagedAssets(for: search.filter),
-        need: options.layout.asksForMetadata || options.hasSidecars ? .metadata : .values
+        need: needsMetadata ? .metadata : .values
       ) { id, values in
-        if SignalHandler.shared.isStopRequested { throw Stopped() }
-        // One that was removed meanwhile is left out.
-        guard let values, let asset = try session.catalog.asset(id) else { return }
-        try export.add(asset, values)
-        progress.draw(words(export.counts, isDryRun: isDryRun))
+        guard let values, groups?.isNew(id) ?? true else { return }
+        try add(id, values)
+        let others = try groups?.others(with: id) ?? []
+        for (id, values) in try session.catalog.assetValues(of: others, withMetadata: needsMetadata)
+        {
+          try add(id, values)
+        }
       }
     } catch is Stopped {}
     try export.finish()

@@ -33,9 +33,49 @@ enum RemoveVerb: Verb {
         let question = "Put \(counted(found.count, "asset")) into the trash?"
         guard try context.isConfirmed(found.count, question) else { return .success }
       }
+      // Before, because what is in the trash is in no group.
+      let others = try others(of: assets.ids, context)
       count = try context.perform(for: assets.ids, counting: "assets") { .trash($0) }
+      tell(others, context.console)
     }
     context.console.summary("trashed", count, "asset", "put into the trash", isDryRun: isDryRun)
     return SignalHandler.shared.exitCode ?? .success
+  }
+
+  /// The members of the assets' groups that stay.
+  private static func others(
+    of assets: [AssetID], _ context: Context
+  ) throws -> [AssetID: [GroupCompanion]] {
+    let removed = Set(assets)
+    return try context.reading { session in
+      try removed.reduce(into: [:]) { others, id in
+        let staying = try session.catalog.group(of: id).filter { !removed.contains($0.id) }
+        others[id] = staying.isEmpty ? nil : staying
+      }
+    }
+  }
+
+  /// The most assets of which people are told what remains.
+  private static let mostTold = 20
+
+  private static func tell(_ others: [AssetID: [GroupCompanion]], _ console: Console) {
+    let sorted = others.sorted { $0.key < $1.key }
+    for (id, staying) in console.isJSON ? sorted[...] : sorted.prefix(mostTold) {
+      if console.isJSON {
+        console.event(
+          "remaining",
+          [
+            "asset": .string(id.description),
+            "members": .array(staying.map { .object(JSONMembers.companion($0)) }),
+          ])
+      } else {
+        let names = staying.map { "\($0.name.printable) (\($0.id))" }.joined(separator: ", ")
+        console.message("\(id) is gone from its group; there remain \(names).")
+      }
+    }
+    if !console.isJSON, sorted.count > mostTold {
+      let more = counted(sorted.count - mostTold, "more asset")
+      console.message("Of \(more), too, members of their groups remain.")
+    }
   }
 }

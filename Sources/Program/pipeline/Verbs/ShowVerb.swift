@@ -24,23 +24,29 @@ enum ShowVerb: Verb {
     let damage = try session.damage()[asset.id] ?? []
     let sightings = try session.catalog.sightings(of: asset.id)
     let jobs = try session.catalog.jobs(of: asset.id)
+    let group = try session.catalog.group(of: asset.id)
     let facts = Dictionary(
       jobs.compactMap { job in job.facts.map { (job.stage, $0) } }, uniquingKeysWith: { $1 })
     guard context.console.isJSON else {
-      describe(asset, damage, sightings, jobs, facts, context.console)
+      describe(asset, damage, sightings, jobs, facts, group, context.console)
       return .success
     }
     var members = JSONMembers.asset(asset, damage: damage)
     members["sightings"] = .array(sightings.map { .object(JSONMembers.sighting($0)) })
     members["jobs"] = .array(jobs.map { .object(JSONMembers.job($0)) })
     members["facts"] = .object(facts)
+    if asset.group != nil, case .object(var place) = members["group"] ?? .null {
+      place["members"] = .array(group.map { .object(JSONMembers.companion($0)) })
+      members["group"] = .object(place)
+    }
     context.console.event("asset", members)
     return .success
   }
 
   private static func describe(
     _ asset: AssetRecord, _ damage: [DamageList.Entry], _ sightings: [Sighting],
-    _ jobs: [JobRecord], _ facts: [String: JSONValue], _ console: Console
+    _ jobs: [JobRecord], _ facts: [String: JSONValue], _ group: [GroupCompanion],
+    _ console: Console
   ) {
     console.result("\(asset.name.printable)")
     console.result("  id        \(asset.id)")
@@ -61,6 +67,17 @@ enum ShowVerb: Verb {
     for sighting in sightings {
       let path = sighting.source.appending(sighting.path).printable
       console.result("  path      \(path) (\(sighting.state.rawValue))")
+    }
+    if asset.group?.role == .orphan {
+      console.result("  group     none: no picture for this sidecar")
+    } else if let place = asset.group {
+      console.result(
+        "  group     \(place.role.rawValue) of \(place.kinds.map(\.rawValue).joined(separator: ", "))"
+      )
+    }
+    for companion in group where companion.id != asset.id {
+      console.result(
+        "  member    \(companion.id) \(companion.role.rawValue) \(companion.name.printable)")
     }
     for job in jobs {
       let reason = job.reason.map { ": \($0)" } ?? ""

@@ -46,6 +46,7 @@ enum StatusVerb: Verb {
       "pathsOnDisk": all(Dictionary(uniqueKeysWithValues: onDisk(counts, session))),
       "jobs": .object(counts.jobs.mapValues(all)),
       "failures": .integer(failures),
+      "orphans": .integer(counts.orphans),
       "freeBytes": .integer(free),
       "holder": JSONMembers.number(holder),
       "lastRun": counts.lastRun.map { .object(run($0)) } ?? .null,
@@ -100,6 +101,11 @@ enum StatusVerb: Verb {
     }
     if failures > 0 {
       console.result("failures    \(failures); `pipeline failed` lists them")
+    }
+    if counts.orphans > 0 {
+      console.result(
+        "orphans     \(counted(counts.orphans, "sidecar")) without a picture; "
+          + "`pipeline list is:orphan` lists them")
     }
     if let last = counts.lastRun {
       console.result("last run    \(last.startedAt.rfc3339), \(last.verb)")

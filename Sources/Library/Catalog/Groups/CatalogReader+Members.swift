@@ -1,0 +1,52 @@
+package import PipelineModel
+
+/// A member of a group.
+package struct GroupCompanion: Hashable, Sendable {
+  package var id: AssetID
+  package var role: GroupMember.Role
+  /// The file's name when it was imported.
+  package var name: BytePath
+}
+
+extension CatalogReader {
+  /// The members of an asset's group, itself included: the primary, then the others by key. Empty if it
+  /// is in none.
+  package func group(of id: AssetID) throws(CatalogError) -> [GroupCompanion] {
+    try read { (connection) throws(CatalogError) in
+      try connection.all(
+        """
+        SELECT other.asset, other.role, asset.name
+        FROM member CROSS JOIN member AS other INDEXED BY member_leader
+            ON other.leader = member.leader
+          CROSS JOIN asset ON asset.id = other.asset
+        WHERE member.asset = ? AND member.role <> 'orphan'
+        ORDER BY other.role <> 'primary', other.asset
+        """, id
+      ) { (row) throws(CatalogError) in
+        GroupCompanion(
+          id: try row.assetID(0), role: try row.value(1, as: GroupMember.Role.self),
+          name: row.path(2))
+      }
+    }
+  }
+}
+
+/// The other members of the groups of some assets, each once.
+package struct GroupCompletion {
+  private let catalog: CatalogReader
+  /// Members of groups that were returned or named, which come again if they are found themselves.
+  private var seen: Set<AssetID> = []
+
+  package init(_ catalog: CatalogReader) { self.catalog = catalog }
+
+  /// Whether an asset has not been returned with another one.
+  package func isNew(_ id: AssetID) -> Bool { !seen.contains(id) }
+
+  /// The other members of an asset's group that are new.
+  package mutating func others(with id: AssetID) throws(CatalogError) -> [AssetID] {
+    let group = try catalog.group(of: id).map(\.id)
+    let others = group.filter { $0 != id && !seen.contains($0) }
+    seen.formUnion(group)
+    return others
+  }
+}

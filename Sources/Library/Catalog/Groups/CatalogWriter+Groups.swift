@@ -1,0 +1,230 @@
+package import PipelineModel
+
+extension Catalog {
+  /// Applies a policy; `configure` then forms the groups of all assets anew if it is another one.
+  package func configureGroups(_ policy: GroupPolicy) throws(CatalogError) {
+    try access.sync { (writer) throws(CatalogError) in
+      guard writer.groupPolicy != policy else { return }
+      try writer.transaction { () throws(CatalogError) in
+        try writer.connection.execute(Setting.write, Setting.groupPolicy, policy.text)
+        try writer.connection.execute(Setting.write, Setting.groupProgress, "")
+      }
+      // Only after the commit, which may fail.
+      writer.groupPolicy = policy
+    }
+  }
+}
+
+extension GroupPolicy {
+  /// The policy that a catalog's groups follow, or are about to.
+  static func read(_ connection: Connection) throws(CatalogError) -> GroupPolicy {
+    try connection.first(Setting.read, Setting.groupPolicy) { GroupPolicy(text: $0.text(0)) }
+      ?? .standard
+  }
+}
+
+/// Keeping the groups. Whatever changes an asset marks it, and the transaction's end forms the groups of
+/// the files with the same name stem anew, so the work depends on their number alone.
+extension CatalogWriter {
+  /// Mark assets whose groups may change. Temporary triggers, so that no statement can forget it.
+  static let groupTriggers = """
+    CREATE TEMP TRIGGER group_facts AFTER UPDATE OF facts ON main.ledger BEGIN
+        INSERT OR IGNORE INTO regrouped SELECT job.asset FROM job JOIN stage ON stage.id = job.stage
+          WHERE job.ledger = NEW.id AND \(describes);
+        INSERT OR IGNORE INTO regrouped SELECT job.asset FROM job JOIN stage ON stage.id = job.stage
+          WHERE job.previous_ledger = NEW.id AND \(describes);
+      END;
+    CREATE TEMP TRIGGER group_job AFTER UPDATE OF ledger, previous_ledger ON main.job
+      WHEN EXISTS (SELECT 1 FROM stage WHERE id = NEW.stage AND \(describes)) BEGIN
+        INSERT OR IGNORE INTO regrouped VALUES (NEW.asset);
+      END;
+    CREATE TEMP TRIGGER group_trash AFTER UPDATE OF trashed_at ON main.asset BEGIN
+        INSERT OR IGNORE INTO regrouped VALUES (NEW.id);
+      END;
+    CREATE TEMP TRIGGER group_version AFTER UPDATE OF supersedes ON main.asset BEGIN
+        INSERT OR IGNORE INTO regrouped VALUES (NEW.id);
+      END;
+    """
+
+  func regroup(_ asset: AssetID) throws(CatalogError) {
+    try connection.execute(
+      "INSERT INTO temp.regrouped (asset) VALUES (?) ON CONFLICT DO NOTHING", asset)
+  }
+
+  /// Marks a range of assets.
+  func regroup(after first: SQLValue, through last: SQLValue) throws(CatalogError) {
+    try connection.execute(
+      """
+      INSERT INTO temp.regrouped (asset) SELECT id FROM asset WHERE id > ? AND id <= ?
+      ON CONFLICT DO NOTHING
+      """, first, last)
+  }
+
+  /// Marks one of the files that an asset, which is about to be deleted, may have kept apart or
+  /// together.
+  func regroupCompanions(of asset: AssetID) throws(CatalogError) {
+    guard let place = try place(of: asset) else { return }
+    let other = try companions(at: place).first { $0.id != asset }
+    if let other { try regroup(other.id) }
+  }
+
+  /// Forms the groups of the marked assets anew and clears the marks.
+  ///
+  /// - Returns: whether this outdated rows for searches.
+  func updateMarkedGroups() throws(CatalogError) -> Bool {
+    var hasOutdated = false
+    let limit = Self.configurationPage
+    while true {
+      let page = try connection.all("SELECT asset FROM temp.regrouped LIMIT \(limit)") {
+        (row) throws(CatalogError) in try row.assetID(0)
+      }
+      var places: Set<Place> = []
+      for asset in page {
+        if let place = try place(of: asset) { places.insert(place) }
+      }
+      for place in places {
+        if try formGroups(at: place) { hasOutdated = true }
+      }
+      for asset in page where try outdateDescribed(by: asset) { hasOutdated = true }
+      if page.count < limit {
+        if !page.isEmpty { try connection.execute("DELETE FROM temp.regrouped") }
+        return hasOutdated
+      }
+      for asset in page {
+        try connection.execute("DELETE FROM temp.regrouped WHERE asset = ?", asset)
+      }
+    }
+  }
+
+  /// Forms the groups of the next assets in the caller's transaction.
+  ///
+  /// - Returns: whether more may follow.
+  func formNextGroups() throws(CatalogError) -> Bool {
+    guard let last = try connection.first(Setting.read, Setting.groupProgress, read: { $0.text(0) })
+    else { return false }
+    guard let end = try lastKey("asset", "id", after: last) else {
+      try connection.execute("DELETE FROM setting WHERE key = ?", Setting.groupProgress)
+      return false
+    }
+    try regroup(after: Self.blob(last), through: Self.blob(end))
+    try connection.execute(Setting.write, Setting.groupProgress, end)
+    return true
+  }
+
+  // MARK: - Files with one stem
+
+  /// Where files lie that may belong together: a source, and the stem of their paths.
+  private struct Place: Hashable {
+    var source: Int64
+    var stem: NameStem
+  }
+
+  private func place(of asset: AssetID) throws(CatalogError) -> Place? {
+    try connection.first("SELECT source, path FROM asset WHERE id = ?", asset) {
+      Place(source: $0.int64(0), stem: NameStem(of: $0.path(1)))
+    }
+  }
+
+  /// The assets whose paths have a stem.
+  private func companions(at place: Place) throws(CatalogError) -> [Companion] {
+    let range = place.stem.extended
+    let found = try connection.all(
+      """
+      SELECT id, path FROM asset INDEXED BY asset_origin WHERE source = ?1 AND path = ?2
+      UNION ALL SELECT id, path FROM asset INDEXED BY asset_origin
+        WHERE source = ?1 AND path >= ?3 AND path < ?4
+      """, place.source, SQLValue.blob(place.stem.path), SQLValue.blob(range.from),
+      SQLValue.blob(range.to)
+    ) { (row) throws(CatalogError) in
+      let path = row.path(1)
+      return NameStem(of: path) == place.stem
+        ? Companion(id: try row.assetID(0), isSidecar: NameStem.isSidecar(path)) : nil
+    }
+    return found.compactMap(\.self)
+  }
+
+  /// One of the assets whose paths have a stem.
+  private struct Companion {
+    var id: AssetID
+    /// Whether its name is that of a sidecar.
+    var isSidecar: Bool
+  }
+
+  /// Forms the groups of the files with one stem.
+  ///
+  /// - Returns: whether another sidecar counts for one of them now.
+  private func formGroups(at place: Place) throws(CatalogError) -> Bool {
+    let companions = try companions(at: place)
+    // Nothing decides about one file alone; of too many, only the sidecars are told of.
+    let isTooMany = companions.count > GroupFormation.mostFiles
+    var former: [AssetID: GroupMember] = [:]
+    var candidates: [GroupCandidate] = []
+    for companion in companions {
+      former[companion.id] = try connection.member(companion.id)
+      guard companion.isSidecar || !isTooMany && companions.count > 1 else { continue }
+      if let candidate = try candidate(companion.id) { candidates.append(candidate) }
+    }
+    let formation = GroupFormation(of: candidates, groupPolicy, isTooMany: isTooMany)
+    var hasOutdated = false
+    for asset in companions.map(\.id) where former[asset] != formation.members[asset] {
+      let (old, new) = (former[asset], formation.members[asset])
+      if let new {
+        try connection.execute(
+          """
+          INSERT INTO member (asset, leader, kinds, role, sidecar) VALUES (?, ?, ?, ?, ?)
+          ON CONFLICT (asset) DO UPDATE SET leader = excluded.leader, kinds = excluded.kinds,
+            role = excluded.role, sidecar = excluded.sidecar
+          """, asset, new.leader, new.kindsText, new.role.rawValue, new.sidecar)
+      } else {
+        try connection.execute("DELETE FROM member WHERE asset = ?", asset)
+      }
+      if old?.sidecar != new?.sidecar {
+        try outdatePicture(of: asset)
+        hasOutdated = true
+      }
+    }
+    return hasOutdated
+  }
+
+  /// What decides about an asset's group; `nil` if it is in the trash, if another version replaced it, or
+  /// while a stage that describes it is still to run.
+  private func candidate(_ asset: AssetID) throws(CatalogError) -> GroupCandidate? {
+    let isOut = try connection.hasRow(
+      """
+      SELECT 1 FROM asset WHERE id = ?1 AND trashed_at IS NOT NULL
+      UNION ALL SELECT 1 FROM asset AS newer INDEXED BY asset_supersedes
+        WHERE newer.supersedes = ?1 AND newer.trashed_at IS NULL
+      UNION ALL SELECT 1 FROM job
+          CROSS JOIN stage ON stage.id = job.stage AND stage.\(Self.describes)
+          CROSS JOIN ledger ON ledger.id = job.ledger
+        WHERE job.asset = ?1 AND job.previous_ledger IS NULL
+          AND ledger.state IN ('waiting', 'ready', 'running')
+      """, asset)
+    if isOut { return nil }
+    return try connection.first(AssetQuery.descriptions + " AND asset.id = ?", asset) {
+      (row) throws(CatalogError) in
+      GroupCandidate(asset, name: row.path(3), try row.assetValues())
+    } ?? nil
+  }
+
+  /// Outdates the rows of the files that a sidecar counts for.
+  private func outdateDescribed(by sidecar: AssetID) throws(CatalogError) -> Bool {
+    try connection.execute(
+      """
+      INSERT INTO temp.outdated (asset) SELECT asset FROM member WHERE sidecar = ?
+      ON CONFLICT DO NOTHING
+      """, sidecar) > 0
+  }
+}
+
+extension Connection {
+  /// An asset's place in its group; `nil` if it is in none.
+  func member(_ asset: AssetID) throws(CatalogError) -> GroupMember? {
+    try first("SELECT leader, kinds, role, sidecar FROM member WHERE asset = ?", asset) {
+      (row) throws(CatalogError) in
+      GroupMember(
+        leader: try row.assetID(0), kinds: GroupMember.kinds(row.text(1)),
+        role: try row.value(2, as: GroupMember.Role.self), sidecar: try row.optionalAssetID(3))
+    }
+  }
+}
