@@ -9,7 +9,7 @@ extension Workspace {
       DROP VIEW annotations; DROP TABLE annotation; DROP TABLE album; DROP TABLE revision; DROP TABLE epoch;
       DROP TABLE member; DROP TABLE counter; DROP INDEX run_ended;
       DROP TABLE keyword; DROP TABLE picture; DROP TABLE term; DROP INDEX rendition_damaged;
-      DELETE FROM setting WHERE key IN ('pictures', 'counters'); PRAGMA user_version = 5;
+      DELETE FROM setting WHERE key IN ('pictures', 'counters', 'groups.progress'); PRAGMA user_version = 5;
       """
     try Unprivileged.shell("sqlite3 library/catalog.sqlite \"\(sql) \(more)\"", in: self)
   }
