@@ -119,9 +119,10 @@ let package = Package(
         "Catalog", "Configuration", "Files", "Hashing", "Manifest", "Originals", "PipelineModel",
         "Query",
       ], in: "Library"),
-    // Reading a library from another program: finding assets, and their bytes.
+    // Reading a library from another program: finding assets, and their bytes; the program makes pictures.
     target(
-      "PipelineLibrary", ["Catalog", "Files", "Ingest", "PipelineModel", "Query"], in: "Library"),
+      "PipelineLibrary", ["Catalog", "Files", "Ingest", "PipelineModel", "Query", "Spawn"],
+      in: "Library"),
     // From originals and renditions to files for people and other programs.
     target(
       "Export",

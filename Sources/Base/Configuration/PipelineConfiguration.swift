@@ -21,6 +21,8 @@ package struct PipelineConfiguration: Sendable, Hashable {
   package var reserve: ByteSize?
   /// The interval at which `watch` rescans all sources; by default five minutes.
   package var rescan = TimeSpan(milliseconds: 300_000)
+  /// How pictures are made that somebody asks for.
+  package var onDemand = OnDemandConfiguration()
   /// The stages in file order; none by default.
   package var stages: [StageConfiguration] = []
 

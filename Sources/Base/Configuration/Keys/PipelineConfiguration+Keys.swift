@@ -30,6 +30,9 @@ extension PipelineConfiguration: ConfigurationObject {
     .init(
       "rescan", \.rescan, .positiveDuration, "The interval at which watch rescans all sources."),
     .init(
+      "onDemand", \.onDemand, .object(["default": [:]]),
+      "Pictures of any size that somebody asks for, as by get --max-pixel-size."),
+    .init(
       "stages", \.stages, .list(of: .object(["title": "Stage"])),
       "The work done on every asset, in any order that respects needs."),
   ]
@@ -78,5 +81,21 @@ extension SourceConfiguration: ConfigurationObject {
       "maxMissing", \.maxMissing, .share,
       "The share of known files that may be missing at once; if more are, a run asks. Up to 20 "
         + "files may always be missing."),
+  ]
+}
+
+extension OnDemandConfiguration: ConfigurationObject {
+  static let standard = OnDemandConfiguration()
+
+  static let keys: [ConfigurationKey<OnDemandConfiguration>] = [
+    .init(
+      "maxPixelSize", \.maxPixelSize, .count(most: 16384),
+      "The largest longer side that may be asked for, in pixels."),
+    .init(
+      "cache", \.cache, .size,
+      "The space for pictures that are kept; the least recently read make room for new ones."),
+    .init(
+      "concurrency", \.concurrency, .count(most: 64),
+      "How many pictures are made at once, in all processes."),
   ]
 }
