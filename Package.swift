@@ -121,10 +121,12 @@ let package = Package(
       ], in: "Library"),
     // Requests to the process that holds a library, and what they and its answers look like.
     target("LibraryControl", ["Catalog", "Files", "Ingest", "PipelineModel"], in: "Library"),
-    // A library for another program: finding assets, reading their bytes, changing what is said.
+    // A library for another program: finding assets, reading their bytes, changing what is said; the
+    // program makes pictures.
     target(
       "PipelineLibrary",
-      ["Catalog", "Files", "Ingest", "LibraryControl", "PipelineModel", "Query"], in: "Library"),
+      ["Catalog", "Files", "Ingest", "LibraryControl", "PipelineModel", "Query", "Spawn"],
+      in: "Library"),
     // From originals and renditions to files for people and other programs.
     target(
       "Export",

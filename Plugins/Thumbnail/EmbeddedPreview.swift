@@ -11,7 +11,8 @@ enum EmbeddedPreview {
   static func find(
     in opened: OpenedPicture, options: ThumbnailOptions
   ) throws(VipsError) -> Picture? {
-    guard options.fromImage == .ifAbsent, options.strip, opened.loader == .jpeg,
+    guard options.fromImage == .ifAbsent, options.strip, options.region == nil,
+      opened.loader == .jpeg,
       let bytes = opened.header.blob(Picture.Field.preview)
     else { return nil }
     let longest = options.sizes.map(\.maxPixelSize).max() ?? 0

@@ -3,6 +3,8 @@ import Vips
 /// Decodes a file to a small, upright picture in memory with the requested colours.
 struct ThumbnailDecoder {
   let options: ThumbnailOptions
+  /// The part of the stored picture to show; `nil` for all of it.
+  let region: PictureRegion?
   let resamplers: PlaneResamplers
   let isCancelled: @Sendable () -> Bool
 
@@ -10,9 +12,21 @@ struct ThumbnailDecoder {
   func decode(
     _ opened: OpenedPicture, preview: Picture?, longest: Int
   ) throws(VipsError) -> Picture {
-    let target = Self.fit(opened.header.width, opened.header.height, longest)
+    let size = (
+      width: region?.width ?? opened.header.width, height: region?.height ?? opened.header.height
+    )
+    let target = Self.fit(size.width, size.height, longest)
     let plain: Picture
-    if let preview { plain = preview } else { plain = try plainValues(load(opened, to: target)) }
+    if let preview {
+      plain = preview
+    } else if let region {
+      // Not shrunk by the decoder: a region's edges rarely fall between its blocks.
+      plain = try plainValues(
+        load(opened, to: (opened.header.width, opened.header.height))
+      ).cropped(x: region.x, y: region.y, width: region.width, height: region.height)
+    } else {
+      plain = try plainValues(load(opened, to: target))
+    }
     let small = try shrink(plain, to: target).rendered(isCancelled: isCancelled)
     let managed = try manageColors(small)
     let upright = options.transform ? try managed.upright(from: opened.orientation) : managed
@@ -23,8 +37,9 @@ struct ThumbnailDecoder {
   func reduce(
     _ larger: Picture, _ opened: OpenedPicture, longest: Int
   ) throws(VipsError) -> Picture {
-    let width = options.transform ? opened.displayWidth : opened.header.width
-    let height = options.transform ? opened.displayHeight : opened.header.height
+    var width = region?.width ?? opened.header.width
+    var height = region?.height ?? opened.header.height
+    if options.transform, opened.orientation > 4 { swap(&width, &height) }
     let target = Self.fit(width, height, longest)
     return try shrink(larger, to: target).rendered(isCancelled: isCancelled)
   }

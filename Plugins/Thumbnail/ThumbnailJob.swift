@@ -20,7 +20,8 @@ struct ThumbnailJob {
     let damage = PictureDamage(opened)
     let sizes = options.sizes.sorted { $0.maxPixelSize > $1.maxPixelSize }
     let decoder = ThumbnailDecoder(
-      options: options, resamplers: resamplers, isCancelled: cancellation)
+      options: options, region: try region(in: opened), resamplers: resamplers,
+      isCancelled: cancellation)
     let preview = try EmbeddedPreview.find(in: opened, options: options)
     var base: Picture?
     var renditions: [String: PluginRendition] = [:]
@@ -53,6 +54,22 @@ struct ThumbnailJob {
     let name = "\(size.name).\(encoder.fileExtension)"
     try output.write(try encoder.encode(picture), as: name)
     return (name, encoder.mediaType)
+  }
+
+  /// The part of the stored picture to show; `nil` for all of it.
+  private func region(in opened: OpenedPicture) throws(VipsError) -> PictureRegion? {
+    guard let region = options.region else { return nil }
+    let width = options.transform ? opened.displayWidth : opened.header.width
+    let height = options.transform ? opened.displayHeight : opened.header.height
+    guard let inside = region.clipped(width: width, height: height) else {
+      throw VipsError(
+        .undecodable,
+        "The region at \(region.x),\(region.y) lies outside the picture, which has "
+          + "\(width) × \(height) pixels")
+    }
+    return inside.stored(
+      orientation: options.transform ? opened.orientation : 1,
+      storedWidth: opened.header.width, storedHeight: opened.header.height)
   }
 
   private func refuseTooLarge(_ opened: OpenedPicture) throws(VipsError) {

@@ -42,6 +42,8 @@ struct ThumbnailOptions: Hashable, Sendable {
   var colorSpace = ColorSpace.srgb
   /// Speed or similarity; default `fast`.
   var scaling = Scaling.fast
+  /// The part of the picture to show; default (`nil`) all of it.
+  var region: PictureRegion?
 
   static let pixelSizes = 1...16384
   static let qualities = 1...100
@@ -61,7 +63,7 @@ struct ThumbnailOptions: Hashable, Sendable {
 
 extension ThumbnailOptions: Decodable {
   private enum Key: String, CodingKey, CaseIterable {
-    case transform, fromImage, sizes, format, quality, strip, colorSpace, scaling
+    case transform, fromImage, sizes, format, quality, strip, colorSpace, scaling, region
   }
 
   init(from decoder: any Decoder) throws {
@@ -78,6 +80,9 @@ extension ThumbnailOptions: Decodable {
     try set(\.strip, .strip)
     try set(\.colorSpace, .colorSpace)
     try set(\.scaling, .scaling)
+    if values.contains(.region) {
+      region = try values.decode(PictureRegion.self, forKey: .region)
+    }
     try check(quality, in: Self.qualities, "quality", decoder)
     guard !sizes.isEmpty, sizes.count <= Self.maximumSizes else {
       throw invalid(
@@ -112,7 +117,7 @@ extension ThumbnailOptions.Size: Decodable {
   }
 }
 
-private func check(
+func check(
   _ value: Int, in range: ClosedRange<Int>, _ name: String, _ decoder: any Decoder
 ) throws {
   guard range.contains(value) else {
@@ -121,7 +126,7 @@ private func check(
   }
 }
 
-private func invalid(_ text: String, _ decoder: any Decoder) -> DecodingError {
+func invalid(_ text: String, _ decoder: any Decoder) -> DecodingError {
   .dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: text))
 }
 
@@ -172,6 +177,7 @@ extension ThumbnailOptions {
         libvips' own thumbnailer does.
         """,
       ],
+      "region": PictureRegion.schema,
     ],
   ]
 

@@ -6,7 +6,7 @@ import Vips
 /// Makes thumbnails of pictures.
 final class ThumbnailPlugin: Plugin {
   static let manifest = PluginManifest(
-    id: "thumbnail", version: "1.2.0", outputVersion: 3, scope: .original,
+    id: "thumbnail", version: "1.3.0", outputVersion: 3, scope: .original,
     options: ThumbnailOptions.schema,
     accepts: [
       "image/jpeg", "image/png", "image/webp", "image/gif", "image/tiff", "image/heic",

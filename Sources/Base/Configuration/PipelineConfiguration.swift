@@ -23,6 +23,8 @@ package struct PipelineConfiguration: Sendable, Hashable {
   package var rescan = TimeSpan(milliseconds: 300_000)
   /// Which files are joined to groups; by default all kinds.
   package var groups = GroupPolicy.standardRules
+  /// How pictures are made that somebody asks for.
+  package var onDemand = OnDemandConfiguration()
   /// The stages in file order; none by default.
   package var stages: [StageConfiguration] = []
 

@@ -34,6 +34,13 @@ static inline int pipeline_fcntl(int descriptor, int command, int argument) {
   return fcntl(descriptor, command, argument);
 }
 
+// fcntl(2) is variadic, and these locks need _GNU_SOURCE. One byte of a file is locked, for as long as
+// the file stays open.
+static inline int pipeline_lock_byte(int descriptor, long long byte, int waits) {
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+  return fcntl(descriptor, waits ? F_OFD_SETLKW : F_OFD_SETLK, &lock);
+}
+
 // ioctl(2) is variadic, and Swift can't evaluate the FICLONE macro.
 static inline int pipeline_clone(int destination, int source) {
   return ioctl(destination, FICLONE, source);

@@ -91,6 +91,12 @@ static inline int pipeline_vips_flip(VipsImage *in, VipsImage **out, VipsDirecti
   return vips_flip(in, out, direction, NULL);
 }
 
+// vips_extract_area is variadic.
+static inline int pipeline_vips_extract(VipsImage *in, VipsImage **out, int left, int top,
+                                        int width, int height) {
+  return vips_extract_area(in, out, left, top, width, height, NULL);
+}
+
 // vips_image_write_to_buffer is variadic. `suffix` is, for example, ".jpg[Q=80]".
 static inline int pipeline_vips_encode(VipsImage *in, const char *suffix, void **bytes,
                                        size_t *length) {

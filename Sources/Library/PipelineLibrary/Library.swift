@@ -14,14 +14,17 @@ import Synchronization
 /// of one moment; each asset is read right after that.
 public final class Library: Sendable {
   let layout: LibraryLayout
+  /// How the program is started that makes pictures.
+  let pictureProgram: PictureProgram
   /// The library as it was opened last. Only the queue opens it anew.
   private let opened: Mutex<ReadableLibrary>
   private let queue = DispatchQueue(label: "pipeline.library")
   /// Edits, which may wait for another process; reading goes on meanwhile.
   let changes = DispatchQueue(label: "pipeline.library.changes")
 
-  private init(_ layout: LibraryLayout) throws {
+  private init(_ layout: LibraryLayout, _ pictureProgram: PictureProgram) throws {
     self.layout = layout
+    self.pictureProgram = pictureProgram
     opened = Mutex(try ReadableLibrary(layout))
   }
 
@@ -30,14 +33,20 @@ public final class Library: Sendable {
   /// - Parameters:
   ///   - folder: the library's folder, with `library.json` in it.
   ///   - catalog: the catalog's folder, if the configuration names another one.
+  ///   - program: the installed `pipeline`, which makes pictures; by default the first one in `PATH`.
+  ///   - configuration: the library's `pipeline.json`, which says how large pictures may be; by default
+  ///     the one that the program finds.
   /// - Throws: `LibraryError`.
   public static func open(
-    at folder: String, catalog: String? = nil
+    at folder: String, catalog: String? = nil, program: String? = nil,
+    configuration: String? = nil
   ) async throws(LibraryError) -> Library {
     let layout = LibraryLayout(
       root: absolute(folder), catalogFolder: catalog.map { absolute($0) })
+    let pictureProgram = PictureProgram(
+      path: program.map { absolute($0) }, configuration: configuration.map { absolute($0) })
     return try await run(on: DispatchQueue(label: "pipeline.library.open")) {
-      try Library(layout)
+      try Library(layout, pictureProgram)
     }
   }
 

@@ -19,6 +19,12 @@ public struct LibraryError: Error, Hashable, Sendable, CustomStringConvertible {
     case unknownRevision
     /// An asset has no rendition of a name, or several.
     case noRendition
+    /// A picture that can't be, as of a region outside the original.
+    case badRequest
+    /// No picture can be made: the file is none, can't be decoded, or would need too much.
+    case noPicture
+    /// The program that makes pictures is missing, or can't work.
+    case noProgram
     /// Bytes are missing or damaged.
     case damaged
     /// The catalog or a file can't be read.

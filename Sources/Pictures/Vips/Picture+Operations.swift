@@ -23,6 +23,18 @@ extension Picture {
     }
   }
 
+  /// Returns a part of the picture, which must lie within it; in pixels.
+  package func cropped(
+    x: Int, y: Int, width partWidth: Int, height partHeight: Int
+  ) throws(VipsError) -> Picture {
+    if x == 0, y == 0, partWidth == width, partHeight == height { return self }
+    return try applying("The region can't be cut out") {
+      pipeline_vips_extract(
+        pointer, $0, Int32(clamping: x), Int32(clamping: y), Int32(clamping: partWidth),
+        Int32(clamping: partHeight))
+    }
+  }
+
   /// Replaces each block of `horizontal` by `vertical` pixels with its average.
   package func averaged(horizontal: Int, vertical: Int) throws(VipsError) -> Picture {
     if horizontal == 1 && vertical == 1 { return self }

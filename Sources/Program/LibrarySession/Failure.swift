@@ -32,6 +32,8 @@ package struct Failure {
       self.init("configuration", [(error.description, error.pointer)], .usage)
     case let error as IngestError:
       self.init("\(error.code)", error.message, error.code == .locked ? .locked : .fatal)
+    case let error as PictureError:
+      self.init(error.code.rawValue, error.message, error.code == .badRequest ? .usage : .fatal)
     case let error as StageFault:
       self.init("plugin", [(error.message, error.pointer)], .fatal)
     case let error as EngineError:

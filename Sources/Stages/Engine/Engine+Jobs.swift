@@ -133,7 +133,7 @@ extension Engine {
 ///
 /// If the path is not UTF-8, the text leads through an open descriptor of its folder, and is valid
 /// in this process while this object lives. Source: proc(5).
-private struct MessagePath: Sendable {
+struct MessagePath: Sendable {
   /// An absolute path of the same file.
   let text: String
   private let folder: Descriptor?

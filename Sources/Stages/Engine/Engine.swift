@@ -322,7 +322,7 @@ package final class Engine: Sendable {
     var admitted: [JobQueue.Waiting] = []
     for (job, memory) in jobs {
       let identity = aliased(job.facts)[StagePlan.identifier]
-      if let refusal = limits.refusal(of: job, identity: identity, memory: memory) {
+      if let refusal = limits.refusal(ofBytes: job.size, identity: identity, memory: memory) {
         finish(job, stage: index, .failed(refusal))
       } else {
         admitted.append(.init(job: job, memory: memory))

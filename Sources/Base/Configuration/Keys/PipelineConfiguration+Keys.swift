@@ -33,6 +33,9 @@ extension PipelineConfiguration: ConfigurationObject {
       "groups", \.groups, .list(of: .object(["title": "Group"])),
       "Which files belong together: one rule for each kind. An empty list joins nothing."),
     .init(
+      "onDemand", \.onDemand, .object(["default": [:]]),
+      "Pictures of any size that somebody asks for, as by get --max-pixel-size."),
+    .init(
       "stages", \.stages, .list(of: .object(["title": "Stage"])),
       "The work done on every asset, in any order that respects needs."),
   ]
@@ -96,5 +99,21 @@ extension SourceConfiguration: ConfigurationObject {
       "maxMissing", \.maxMissing, .share,
       "The share of known files that may be missing at once; if more are, a run asks. Up to 20 "
         + "files may always be missing."),
+  ]
+}
+
+extension OnDemandConfiguration: ConfigurationObject {
+  static let standard = OnDemandConfiguration()
+
+  static let keys: [ConfigurationKey<OnDemandConfiguration>] = [
+    .init(
+      "maxPixelSize", \.maxPixelSize, .count(most: 16384),
+      "The largest longer side that may be asked for, in pixels."),
+    .init(
+      "cache", \.cache, .size,
+      "The space for pictures that are kept; the least recently read make room for new ones."),
+    .init(
+      "concurrency", \.concurrency, .count(most: 64),
+      "How many pictures are made at once, in all processes."),
   ]
 }

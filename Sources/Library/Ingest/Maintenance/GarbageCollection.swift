@@ -112,8 +112,16 @@ package struct GarbageCollection {
         garbage.originalBytes += size
       }
       let done = page.listed.map(\.digest).filter { !kept.contains($0) }
+      try removePictures(of: done)
       try library.catalog.forgetDeletions(of: done)
       page = try survey.deletedOriginals(after: last.sequence)
+    }
+  }
+
+  /// Removes the pictures made on demand of originals that no asset has any more.
+  private func removePictures(of digests: [Digest]) throws {
+    for digest in digests where try library.reader.assets(with: digest).isEmpty {
+      DeletedPictures(library: library).remove(of: digest, report: report)
     }
   }
 

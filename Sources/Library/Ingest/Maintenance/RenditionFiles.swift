@@ -97,6 +97,8 @@ struct RenditionFiles {
     var (folders, others): ([BytePath], [BytePath]) = ([], [])
     for entry in try folder.entries() {
       let inner = path.appending(entry.name)
+      // The pictures made on demand have no records; `PictureCache` looks after them.
+      if inner == Self.root.appending(PictureCache.name) { continue }
       if try isFolder(entry, in: folder) { folders.append(inner) } else { others.append(inner) }
     }
     return (folders, others)

@@ -47,6 +47,14 @@ package struct RenditionReader {
     return content
   }
 
+  /// Returns all bytes, or `nil` if they are missing or differ from the record.
+  package func wholeBytes(of rendition: RenditionRecord) throws -> [UInt8]? {
+    guard let content = try content(of: rendition) else { return nil }
+    var bytes: [UInt8] = []
+    try content.forEachChunk { chunk throws(FileError) in bytes.append(contentsOf: chunk) }
+    return bytes
+  }
+
   private func isWhole(_ bytes: [UInt8], _ rendition: RenditionRecord) -> Bool {
     SHA256.digest(of: bytes) == rendition.digest
   }

@@ -72,6 +72,7 @@ package struct Trash {
       for (digest, size) in sizes
       where try !library.catalog.hasOriginal(digest) {
         emptied.bytes += size
+        DeletedPictures(library: library).remove(of: digest, report: report)
       }
       try DiscardedFiles(library: library).remove()
     }

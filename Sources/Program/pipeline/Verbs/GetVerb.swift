@@ -5,20 +5,39 @@ import Ingest
 import LibrarySession
 import PipelineModel
 
-/// `pipeline get`: writes the bytes of an original or a rendition.
+/// `pipeline get`: writes the bytes of an original or a rendition, or a picture of any size.
 enum GetVerb: Verb {
   static let name = "get"
-  static let summary = "Write the bytes of an original or one of its renditions"
+  static let summary = "Write the bytes of an original, a rendition or a picture of any size"
   static let operands = "ID"
   static let rendition = Option(
     name: "--rendition", value: "NAME", help: "a rendition, as NAME or STAGE/NAME")
+  static let maxPixelSize = Option(
+    name: "--max-pixel-size", value: "PIXELS",
+    help: "a picture whose longer side has at most this many pixels; never enlarged")
+  static let region = Option(
+    name: "--region", value: "X,Y,W,H",
+    help: "only this part of the picture, in pixels of the upright original")
+  static let format = Option(
+    name: "--format", value: "FORMAT", help: "the picture's file format (default: jpeg)",
+    values: PictureKey.Format.allCases.map(\.rawValue))
+  static let acceptStale = Option(
+    name: "--accept-stale", help: "rather an outdated picture at once than to wait for a new one")
+  static let describe = Option(
+    name: "--describe", help: "before a picture, write a line of JSON about it")
   static let output = Option(
     name: "--output", short: "-o", value: "FILE",
     help: "write to a new file, which gets the original's time; - for standard output")
-  static let options = [rendition, output]
+  static let options = [
+    rendition, maxPixelSize, region, format, acceptStale, describe, output,
+  ]
   static let examples = [
     ("pipeline get 0197a2c4 -o photo.jpg", "the original, verified while copying"),
     ("pipeline get 0197a2c4 --rendition grid > grid.jpg", "a thumbnail"),
+    (
+      "pipeline get 0197a2c4 --max-pixel-size 640 --format webp -o small.webp",
+      "a picture of this size"
+    ),
     ("pipeline get 0197a2c4 -o - | exiftool -", "to another program"),
   ]
 
@@ -30,9 +49,15 @@ enum GetVerb: Verb {
         "A terminal can't show these bytes: add -o FILE, or -o - to write them anyway.",
         verb: name)
     }
+    let request = try pictureRequest(context)
     let session = try ReadingSession(context.search)
     let asset = try session.asset(text)
-    if let name = context.arguments.value(rendition) {
+    if let request {
+      let content = try content(ofPicture: request, of: asset, in: session, context)
+      try deliver(asset, context) { write throws(FileError) in
+        try VerifiedRendition.bytes(content).forEachChunk(write)
+      }
+    } else if let name = context.arguments.value(rendition) {
       let content = try content(ofRendition: name, of: asset, in: session)
       try deliver(asset, context) { write throws(FileError) in try content.forEachChunk(write) }
     } else {
@@ -41,6 +66,77 @@ enum GetVerb: Verb {
       }
     }
     return .success
+  }
+
+  // MARK: Pictures
+
+  /// The picture that the options ask for, if they do.
+  private static func pictureRequest(_ context: Context) throws(UsageError) -> PictureRequest? {
+    let arguments = context.arguments
+    guard let text = arguments.value(maxPixelSize) else {
+      let given = [region, format, acceptStale, describe].first {
+        arguments.has($0) || arguments.value($0) != nil
+      }
+      if let given {
+        throw UsageError("\(given.name) needs \(maxPixelSize.name).", verb: name)
+      }
+      return nil
+    }
+    if arguments.value(rendition) != nil {
+      throw UsageError(
+        "\(rendition.name) and \(maxPixelSize.name) ask for different pictures: use one of them.",
+        verb: name)
+    }
+    guard let size = Int(text), size > 0 else {
+      throw UsageError("“\(text)” is not a number of pixels.", verb: name)
+    }
+    var request = PictureRequest(maxPixelSize: size)
+    if let text = arguments.value(region) { request.region = try parseRegion(text) }
+    if let text = arguments.value(format) {
+      guard let known = PictureKey.Format(rawValue: text) else {
+        let names = PictureKey.Format.allCases.map(\.rawValue).joined(separator: ", ")
+        throw UsageError("“\(text)” is not a format of pictures: \(names).", verb: name)
+      }
+      request.format = known
+    }
+    request.acceptsStale = arguments.has(acceptStale)
+    return request
+  }
+
+  /// More pixels in a row, or rows, than any picture has.
+  private static let mostPixels = 1 << 24
+
+  private static func parseRegion(_ text: String) throws(UsageError) -> PictureKey.Region {
+    let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) }
+    guard numbers.count == 4, let x = numbers[0], let y = numbers[1], let width = numbers[2],
+      let height = numbers[3], (0...mostPixels).contains(x), (0...mostPixels).contains(y),
+      (1...mostPixels).contains(width), (1...mostPixels).contains(height)
+    else {
+      throw UsageError(
+        "“\(text)” is not a region: write X,Y,WIDTH,HEIGHT in pixels, as 10,20,300,200.",
+        verb: name)
+    }
+    return PictureKey.Region(x: x, y: y, width: width, height: height)
+  }
+
+  /// A picture's bytes, with a description before them if that is asked for.
+  private static func content(
+    ofPicture request: PictureRequest, of asset: AssetRecord, in session: ReadingSession,
+    _ context: Context
+  ) throws -> [UInt8] {
+    let describes = context.arguments.has(describe)
+    let maker = PictureMaker(session) { context.console.warning($0) }
+    let (picture, isStale) = try maker.picture(of: asset, request)
+    guard describes else {
+      if let damage = picture.damage { context.console.warning(damage) }
+      return picture.bytes
+    }
+    let description: JSONValue = [
+      "bytes": .integer(picture.bytes.count), "damage": JSONMembers.text(picture.damage),
+      "height": .integer(picture.height), "isStale": .bool(isStale),
+      "mediaType": .string(picture.mediaType), "width": .integer(picture.width),
+    ]
+    return Array(try JSONText.encode(description).utf8) + [UInt8(ascii: "\n")] + picture.bytes
   }
 
   private typealias Writer = (UnsafeRawBufferPointer) throws(FileError) -> Void

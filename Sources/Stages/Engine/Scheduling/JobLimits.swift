@@ -11,11 +11,12 @@ struct JobLimits {
   /// Returns why a job may not start, or `nil`.
   ///
   /// - Parameters:
+  ///   - size: the bytes of the job's file.
   ///   - identity: the facts of `identify`, if the job has them.
   ///   - memory: the bytes that the job will need.
-  func refusal(of job: ClaimedJob, identity: JSONValue?, memory: Int) -> PluginFailure? {
-    if let most = limits.inputBytes, job.size > most.bytes {
-      return refuse("The file has \(ByteSize(bytes: job.size))", .inputBytes, "\(most)")
+  func refusal(ofBytes size: Int, identity: JSONValue?, memory: Int) -> PluginFailure? {
+    if let most = limits.inputBytes, size > most.bytes {
+      return refuse("The file has \(ByteSize(bytes: size))", .inputBytes, "\(most)")
     }
     if let most = limits.memory, memory > most.bytes {
       return refuse("It needs about \(ByteSize(bytes: memory)) of memory", .memory, "\(most)")

@@ -1,0 +1,72 @@
+package import Ingest
+import PipelineModel
+
+/// A picture that somebody asks for, of an asset.
+package struct PictureRequest: Hashable, Sendable {
+  /// The most pixels of the longer side; the picture is never enlarged.
+  package var maxPixelSize: Int
+  /// The part to show, in pixels of the upright original; `nil` for the whole picture.
+  package var region: PictureKey.Region?
+  /// The file format; by default JPEG.
+  package var format: PictureKey.Format
+  /// Whether an outdated picture is better than waiting.
+  package var acceptsStale: Bool
+
+  package init(
+    maxPixelSize: Int, region: PictureKey.Region? = nil, format: PictureKey.Format = .jpeg,
+    acceptsStale: Bool = false
+  ) {
+    self.maxPixelSize = maxPixelSize
+    self.region = region
+    self.format = format
+    self.acceptsStale = acceptsStale
+  }
+
+  /// The request for the same picture in the only way that the cache knows: at its real size, and with a
+  /// region that lies within the original.
+  ///
+  /// - Parameter size: the size of the upright original in pixels; `nil` if it is not known.
+  /// - Throws: `PictureError` of code `badRequest` if the region lies outside the picture.
+  func canonical(_ size: (width: Int, height: Int)?) throws(PictureError) -> PictureRequest {
+    guard let size else { return self }
+    var request = self
+    if var part = region {
+      guard part.x < size.width, part.y < size.height else {
+        throw PictureError(
+          .badRequest,
+          "The region at \(part.x),\(part.y) lies outside the picture, which has "
+            + "\(size.width) × \(size.height) pixels.")
+      }
+      part.width = min(part.width, size.width - part.x)
+      part.height = min(part.height, size.height - part.y)
+      let isWhole = part.width == size.width && part.height == size.height
+      request.region = isWhole ? nil : part
+    }
+    let shown = request.region.map { max($0.width, $0.height) } ?? max(size.width, size.height)
+    request.maxPixelSize = min(maxPixelSize, shown)
+    return request
+  }
+}
+
+/// Why there is no picture.
+package struct PictureError: Error, Sendable {
+  package enum Code: String, Sendable {
+    /// It asks for what no picture can be.
+    case badRequest
+    /// The asset's file is of a type of which no pictures are made.
+    case notAPicture
+    /// The file can't be decoded, or would need more than a job may use.
+    case undecodable
+    /// The original is missing, or its bytes are not those that were imported.
+    case damaged
+  }
+
+  package let code: Code
+  /// A sentence that says what, which and why.
+  package let message: String
+
+  init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+}
