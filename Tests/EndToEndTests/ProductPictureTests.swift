@@ -3,6 +3,7 @@ import Foundation
 import PipelineLibrary
 import PipelineModel
 import Testing
+import Vips
 
 /// Pictures of `PipelineLibrary`, which the built program makes.
 @Suite("Pictures of the product", .timeLimit(.minutes(10)))
@@ -30,9 +31,9 @@ struct ProductPictureTests {
     let (workspace, library, asset) = try await made()
     let request = PictureRequest(
       maxPixelSize: 300, region: .init(x: 0, y: 0, width: 400, height: 200), format: .webp)
-    let all = try await withThrowingTaskGroup(of: Picture.self) { group in
+    let all = try await withThrowingTaskGroup(of: PipelineLibrary.Picture.self) { group in
       for _ in 0..<20 { group.addTask { try await library.picture(of: asset.id, request) } }
-      var all: Set<Picture> = []
+      var all: Set<PipelineLibrary.Picture> = []
       for try await picture in group { all.insert(picture) }
       return all
     }

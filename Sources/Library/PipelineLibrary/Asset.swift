@@ -127,6 +127,7 @@ public struct Asset: Hashable, Identifiable, Sendable {
     caption = found.caption
     tags = found.tags
     albums = found.albums
+    role = found.role
     taken = found.taken.map { Date(microseconds: $0) }
     imported = Date(microseconds: found.imported)
     modified = Date(microseconds: found.modified)

@@ -17,6 +17,8 @@ package struct FoundAsset: Sendable {
   package var caption: String?
   package var tags: [String] = []
   package var albums: [String] = []
+  /// Its place among files that belong together.
+  package var role: String?
   /// Microseconds since 1970, by the clock on the spot.
   package var taken: Int64?
   /// Microseconds since 1970, as the next two.
@@ -85,9 +87,10 @@ private enum FoundAssetQuery {
       picture.title, picture.caption, picture.taken, picture.imported, picture.modified,
       picture.trashed, picture.size, picture.width, picture.height, picture.iso,
       picture.aperture, picture.exposure, picture.focal, picture.rating, picture.latitude,
-      picture.longitude
+      picture.longitude, member.role
     FROM picture CROSS JOIN asset ON asset.id = picture.asset
       CROSS JOIN asset_state ON asset_state.id = asset.id
+      LEFT JOIN member ON member.asset = asset.id
     WHERE picture.asset IN (\(page))
     """
 
@@ -151,7 +154,7 @@ extension Connection {
       source: try source(row.int64(4), &texts), path: row.pathText(5), state: row.text(6),
       type: try optionalTerm(row, 7, &texts), kind: text(8),
       camera: try optionalTerm(row, 9, &texts), lens: try optionalTerm(row, 10, &texts),
-      title: text(11), caption: text(12), taken: time(13), imported: row.int64(14),
+      title: text(11), caption: text(12), role: text(27), taken: time(13), imported: row.int64(14),
       modified: row.int64(15), trashed: time(16), size: row.double(17), width: number(18),
       height: number(19), iso: number(20), aperture: number(21), exposure: number(22),
       focal: number(23), rating: number(24), latitude: number(25), longitude: number(26))
