@@ -12,27 +12,16 @@ struct PictureRegion: Hashable, Sendable {
   static let most = 1 << 24
 
   static let schema: JSONValue = [
-    "type": "object",
-    "additionalProperties": false,
-    "required": ["x", "y", "width", "height"],
-    "properties": [
-      "x": number("Pixels left of it.", from: 0),
-      "y": number("Pixels above it.", from: 0),
-      "width": number("Its width in pixels.", from: 1),
-      "height": number("Its height in pixels.", from: 1),
-    ],
+    "type": "array",
+    "items": ["type": "integer", "minimum": 0, "maximum": .integer(most)],
+    "maxItems": 4,
+    "default": [],
     "description": """
-    The part of the picture to show, in pixels before scaling: of the upright picture if it is \
-    rotated, otherwise of the picture as stored. What lies outside the picture is left out; a region \
-    that lies outside altogether is an error.
+    The part of the picture to show: x, y, width and height in pixels before scaling, of the upright \
+    picture if it is rotated, otherwise of the picture as stored. What lies outside the picture is left \
+    out; a region that lies outside altogether is an error. Empty for the whole picture.
     """,
   ]
-
-  private static func number(_ text: JSONValue, from least: Int) -> JSONValue {
-    [
-      "type": "integer", "minimum": .integer(least), "maximum": .integer(most), "description": text,
-    ]
-  }
 
   /// The part of it that lies within a picture; `nil` if none does.
   func clipped(width pictureWidth: Int, height pictureHeight: Int) -> PictureRegion? {
@@ -60,19 +49,17 @@ struct PictureRegion: Hashable, Sendable {
   }
 }
 
-extension PictureRegion: Decodable {
-  private enum Key: String, CodingKey, CaseIterable { case x, y, width, height }
-
-  init(from decoder: any Decoder) throws {
-    try decoder.refuseUnknownOptions(known: Key.allCases.map(\.rawValue))
-    let values = try decoder.container(keyedBy: Key.self)
-    x = try values.decode(Int.self, forKey: .x)
-    y = try values.decode(Int.self, forKey: .y)
-    width = try values.decode(Int.self, forKey: .width)
-    height = try values.decode(Int.self, forKey: .height)
-    try check(x, in: 0...Self.most, "x", decoder)
-    try check(y, in: 0...Self.most, "y", decoder)
-    try check(width, in: 1...Self.most, "width", decoder)
-    try check(height, in: 1...Self.most, "height", decoder)
+extension PictureRegion {
+  /// Reads the option; `nil` for the whole picture.
+  static func decode(from decoder: any Decoder) throws -> PictureRegion? {
+    let numbers = try [Int](from: decoder)
+    if numbers.isEmpty { return nil }
+    guard numbers.count == 4 else {
+      throw invalid("region has \(numbers.count) numbers; it has x, y, width and height", decoder)
+    }
+    for (name, number) in zip(["x", "y", "width", "height"], numbers) {
+      try check(number, in: (name == "x" || name == "y" ? 0 : 1)...most, name, decoder)
+    }
+    return PictureRegion(x: numbers[0], y: numbers[1], width: numbers[2], height: numbers[3])
   }
 }

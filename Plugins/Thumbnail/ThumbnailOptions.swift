@@ -81,7 +81,7 @@ extension ThumbnailOptions: Decodable {
     try set(\.colorSpace, .colorSpace)
     try set(\.scaling, .scaling)
     if values.contains(.region) {
-      region = try values.decode(PictureRegion.self, forKey: .region)
+      region = try PictureRegion.decode(from: values.superDecoder(forKey: .region))
     }
     try check(quality, in: Self.qualities, "quality", decoder)
     guard !sizes.isEmpty, sizes.count <= Self.maximumSizes else {

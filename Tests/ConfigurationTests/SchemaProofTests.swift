@@ -31,6 +31,7 @@ import Testing
       (schema, labels(PipelineConfiguration.standard).subtracting(["file", "folder"])),
       (source, labels(SourceConfiguration.standard)),
       (schema["properties"]?["groups"]?["items"], labels(GroupRule.standard)),
+      (schema["properties"]?["onDemand"], labels(OnDemandConfiguration())),
       (stage, labels(StageConfiguration.standard)),
       (stage["properties"]?["limits"], labels(StageLimits.standard)),
       (stage["properties"]?["allow"], labels(StageAllowance.standard)),
@@ -68,6 +69,7 @@ import Testing
     try differs(
       SourceConfiguration.self, standard["sources"]?.array?[0], full["sources"]?.array?[0])
     try differs(GroupRule.self, standard["groups"]?.array?[0], full["groups"]?.array?[0])
+    try differs(OnDemandConfiguration.self, standard["onDemand"], full["onDemand"])
     try differs(StageConfiguration.self, except: ["timeout", "memory"], standardStage, stage)
     try differs(StageLimits.self, standardStage?["limits"], stage?["limits"])
     try differs(StageAllowance.self, standardStage?["allow"], stage?["allow"])

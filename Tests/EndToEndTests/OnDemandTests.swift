@@ -8,7 +8,7 @@ import Vips
 /// `get --max-pixel-size`: pictures of any size.
 @Suite("Pictures on demand", .timeLimit(.minutes(10)), .seeded)
 struct OnDemandTests {
-  /// A library with one picture of 800 × 600 pixels, turned by its orientation, and its key.
+  /// A library with one picture of 800 × 600 pixels, stored turned, and its key.
   private func made(_ members: [String: JSONValue] = [:]) throws -> (Workspace, BytePath) {
     let workspace = try Workspace(sources: Workspace.inboxOnly, members)
     try workspace.put(
@@ -46,13 +46,13 @@ struct OnDemandTests {
   func sizes() throws {
     let (workspace, id) = try made()
     let usual = try reading(workspace, id, "300")
-    #expect(usual.height == 300 && usual.width == 225 && usual.loader == .jpeg)
+    #expect(usual.width == 300 && usual.height == 225 && usual.loader == .jpeg)
     let large = try reading(workspace, id, "4000", "--format", "png")
-    #expect(large.width == 600 && large.height == 800 && large.loader == .png)
-    let part = try reading(workspace, id, "4000", "--format", "png", "--region", "20,700,100,1000")
+    #expect(large.width == 800 && large.height == 600 && large.loader == .png)
+    let part = try reading(workspace, id, "4000", "--format", "png", "--region", "20,500,100,1000")
     #expect(part.width == 100 && part.height == 100)
     for row in 0..<100 {
-      let start = ((700 + row) * 600 + 20) * 3
+      let start = ((500 + row) * 800 + 20) * 3
       #expect(
         part.pixels[row * 300..<row * 300 + 300] == large.pixels[start..<start + 300], "\(row)")
     }
@@ -81,7 +81,7 @@ struct OnDemandTests {
     let digest = try #require(asset["digest"]?.string)
     try Unprivileged.shell(
       "f=$(find library/originals -name '\(digest)'); chmod u+w $f; printf X > $f", in: workspace)
-    #expect(try reading(workspace, id, "100").height == 100)
+    #expect(try reading(workspace, id, "100").width == 100)
     let failed = try get(workspace, id, "200", exit: 1)
     #expect(failed.errors.contains("No picture can be made of \(id)"))
     #expect(try kept(workspace).count == 1)
@@ -98,7 +98,7 @@ struct OnDemandTests {
       (id, ["501"], 2, "1 to 500 pixels, not 501"), (id, ["0"], 2, "“0” is not a number"),
       (id, ["x"], 2, "“x” is not a number"),
       (id, ["100", "--format", "bmp"], 2, "“bmp” is not a format"),
-      (id, ["100", "--region", "600,0,5,5"], 2, "lies outside the picture"),
+      (id, ["100", "--region", "800,0,5,5"], 2, "lies outside the picture"),
       (id, ["100", "--region", "0,0,5"], 2, "is not a region"),
       (id, ["100", "--rendition", "grid"], 2, "use one of them"),
       (try self.id("t.txt", in: workspace), ["100"], 1, "it is of the type text/plain"),
@@ -157,7 +157,7 @@ struct OnDemandTests {
     let holder = try workspace.program.start(["watch"])
     defer { kill(holder.process, SIGTERM) }
     try workspace.waitForHolder(holder)
-    #expect(try reading(workspace, id, "200").height == 200)
+    #expect(try reading(workspace, id, "200").width == 200)
     #expect(try kept(workspace).count == 1)
     holder.signal(SIGTERM)
     _ = try holder.wait(within: 60)
@@ -184,6 +184,7 @@ struct OnDemandTests {
     func isStale(_ words: BytePath...) throws -> Bool {
       let outcome = try workspace.program.run(
         ["get", id, "--max-pixel-size", "300", "--describe"] + words)
+      try #require(outcome.exitCode == 0, "\(outcome.errors)")
       let line = outcome.outputBytes.prefix { $0 != UInt8(ascii: "\n") }
       let value = try JSONText.decode(JSONValue.self, from: line)
       #expect(value["bytes"]?.integer == outcome.outputBytes.count - line.count - 1)

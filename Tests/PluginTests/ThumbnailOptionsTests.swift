@@ -43,7 +43,8 @@ struct ThumbnailOptionsTests {
     let properties = run.backend.manifest.options["properties"]
     #expect(
       properties?.object?.keys.sorted() == [
-        "colorSpace", "format", "fromImage", "quality", "scaling", "sizes", "strip", "transform",
+        "colorSpace", "format", "fromImage", "quality", "region", "scaling", "sizes", "strip",
+        "transform",
       ])
     let picture = try Pictures.jpeg(width: 40, height: 30)
     for name in ["colorSpace", "format", "fromImage", "scaling"] {

@@ -47,7 +47,7 @@ package struct PictureMaker {
       format: request.format)
     let cache = cache()
     let renderer = try PictureRenderer(session.setup.configuration)
-    let maker = try Maker(renderer, cache, warn: warn)
+    var maker = try Maker(renderer, cache)
     if let picture = found(key, in: cache) {
       if picture.maker == maker.fingerprint { return (picture, false) }
       if request.acceptsStale { return (picture, true) }
@@ -63,7 +63,14 @@ package struct PictureMaker {
     let place = try? cache?.lockPlace(
       for: key, of: session.setup.configuration.onDemand.concurrency)
     defer { withExtendedLifetime(place) {} }
-    let picture = try make(asset, request, by: renderer, maker, cache)
+    let picture: CachedPicture
+    do {
+      picture = try make(asset, request, by: renderer, maker, cache)
+    } catch let failure as PluginFailure where failure.class == .environment && maker.isNoted {
+      // The note is about another version of the plugin, or of the libraries that it uses.
+      maker = try Maker(renderer, cache, asksAnew: true)
+      picture = try make(asset, request, by: renderer, maker, cache)
+    }
     if let cache { store(picture, key, in: cache) }
     return (picture, false)
   }
@@ -147,8 +154,7 @@ package struct PictureMaker {
     ]
     if let region = request.region {
       options["region"] = [
-        "x": .integer(region.x), "y": .integer(region.y), "width": .integer(region.width),
-        "height": .integer(region.height),
+        .integer(region.x), .integer(region.y), .integer(region.width), .integer(region.height),
       ]
     }
     do {
@@ -247,7 +253,7 @@ package struct PictureMaker {
     guard stage.plugin == PictureRenderer.plugin, stage.command == nil else { return false }
     let isUpright = stage.options["transform"]?.bool ?? true
     let colors = stage.options["colorSpace"]?.string ?? "srgb"
-    return isUpright && colors == "srgb" && stage.options["region"] == nil
+    return isUpright && colors == "srgb" && (stage.options["region"]?.array ?? []).isEmpty
   }
 
   /// A rendition's bytes; `nil` if they are missing or damaged.
@@ -269,9 +275,12 @@ private struct Maker {
   let manifest: PluginManifest
   /// A hash of what a picture depends on besides its key.
   let fingerprint: String
+  /// Whether the plugin was not asked now, but earlier.
+  let isNoted: Bool
 
+  /// - Parameter asksAnew: whether to ask the plugin, whatever was noted.
   init(
-    _ renderer: PictureRenderer, _ cache: PictureCache?, warn: (String) -> Void
+    _ renderer: PictureRenderer, _ cache: PictureCache?, asksAnew: Bool = false
   ) throws {
     let status = try FileSystem.status(of: renderer.library)
     let file = status.identity
@@ -280,9 +289,11 @@ private struct Maker {
     // A note that can't be read is made anew.
     let note = (try? cache?.makerNote()).flatMap { $0 }
       .flatMap { try? JSONText.decode(Note.self, from: $0) }
-    if let note, note.library == library {
+    if let note, note.library == library, !asksAnew {
       manifest = note.manifest
+      isNoted = true
     } else {
+      isNoted = false
       manifest = try renderer.manifest()
       let new = Note(library: library, manifest: manifest)
       // Without the note, the plugin is asked again the next time; storing a picture says why.
