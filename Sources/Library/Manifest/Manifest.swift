@@ -198,6 +198,8 @@ package struct ManifestCursor {
   private var open: (first: Int64, entries: [ManifestEntry])?
   /// Facts of a whole transaction that are still to be returned, the next one last.
   private var whole: [ManifestEntry] = []
+  /// Whether the next fact belongs to the same transaction as the last one that was returned.
+  package var isInTransaction: Bool { !whole.isEmpty }
   /// The sequence number of the last fact that was read, whether it counts or not.
   package private(set) var lastSequence: Int64?
 

@@ -109,10 +109,17 @@ private struct LibraryWriter {
     do {
       result = try AssetEdits(library: library, report: warnings).perform(edits)
     } catch {
-      let isUnfinished = try library.isBehind()
+      // If even that can't be read, nothing is known: the next opening finds what is in the journal.
+      let isUnfinished = (try? library.isBehind()) ?? true
       // Clean-up: whoever opens it next closes it.
       try? library.close()
-      guard isUnfinished else { throw error }
+      guard isUnfinished else {
+        // All others come of files that can't be written.
+        let isKnown =
+          error is LibraryError || error is IngestError || error is CatalogError
+          || error is QueryError
+        throw isKnown ? error : LibraryError(.notWritten, "\(error)")
+      }
       throw LibraryError(
         .unfinished,
         "The edit is in the journal, but not in the catalog yet: \(error) The next process that opens the "

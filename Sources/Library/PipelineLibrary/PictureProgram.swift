@@ -34,7 +34,11 @@ final class PictureProgram: Sendable {
       run.cancel()
     }
     await places.leave()
-    return try Self.picture(from: try output.get(), program)
+    do throws(LibraryError) {
+      return try Self.picture(from: try output.get(), program)
+    } catch {
+      throw Task.isCancelled ? .cancelled : error
+    }
   }
 
   private func words(
@@ -98,7 +102,9 @@ final class PictureProgram: Sendable {
   private static func error(_ line: JSONValue) -> LibraryError {
     let codes: [String: LibraryError.Code] = [
       "badRequest": .badRequest, "notAPicture": .noPicture, "undecodable": .noPicture,
-      "damaged": .damaged, "file": .unreadable, "plugin": .noPicture,
+      "damaged": .damaged, "file": .unreadable,
+      // Of the machine: what a picture lacks has one of the codes above.
+      "plugin": .noProgram,
     ]
     let code = line["code"]?.string.flatMap { codes[$0] } ?? .noProgram
     return LibraryError(code, line["message"]?.string ?? "The program gave no reason.")

@@ -37,6 +37,8 @@ package final class IngestLibrary {
   var mayHaveImpliedSightings = true
   /// The position the catalog must not pass, because an import after it could not be completed.
   private var heldPosition: Int64?
+  /// Whether a change of the catalog failed whose facts are in the manifest.
+  private var lacksFacts = false
 
   /// Opens the parts of a library that this process has locked, and replays what the catalog lacks.
   ///
@@ -122,7 +124,7 @@ package final class IngestLibrary {
   /// in between, and only recovery can fix that.
   package func isBehind() throws -> Bool {
     let position = try catalog.manifestPosition
-    return position < committed(manifest.lastSequence)
+    return lacksFacts || position < committed(manifest.lastSequence)
   }
 
   /// Hashes a file from its current position; throws an error of code `stopped` if interrupted.
@@ -171,9 +173,14 @@ package final class IngestLibrary {
   ) throws -> Int {
     guard !facts.isEmpty else { return 0 }
     let position = try manifest.append(facts, at: time, asTransaction: asTransaction)
-    return try catalog.apply(
+    let lackedFacts = lacksFacts
+    // While an import is held, the catalog's position does not tell.
+    lacksFacts = true
+    let count = try catalog.apply(
       changes(position - Int64(facts.count) + 1), manifestPosition: committed(position),
       mark: mark)
+    lacksFacts = lackedFacts
+    return count
   }
 
   /// Closes the catalog, which empties its write-ahead log into it.

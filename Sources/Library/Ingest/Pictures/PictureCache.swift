@@ -246,9 +246,12 @@ package struct PictureCache: Sendable {
     try folder.makeFolder(Self.workName)
     let work = try Descriptor.openFolder(Self.workName, in: folder, followsLinks: false)
     for entry in try work.entries() {
-      let left = try Descriptor.openFolder(entry.name, in: work, followsLinks: false)
-      // `nil`: its owner lives.
-      guard left.lockFolderIfFree() != nil else { continue }
+      // One that is gone was removed by its owner meanwhile; a file was put here by somebody else.
+      guard
+        let left = try? Descriptor.openFolder(entry.name, in: work, followsLinks: false),
+        // Otherwise its owner lives, or the file system can't tell.
+        left.lockFolderIfFree() == true
+      else { continue }
       for inner in try left.entries() { endSurvivors(inner.name, left) }
       try work.removeTree(entry)
     }

@@ -1,7 +1,5 @@
 package import Files
-import Glibc
 import PipelineModel
-import Synchronization
 
 /// A folder in which one picture is made; removed with this object.
 ///
@@ -11,21 +9,16 @@ package final class PictureWorkFolder: Sendable {
   private let parent: Descriptor
   private let name: BytePath
 
-  private static let numbers = Atomic(0)
-
   package init(in parent: Descriptor) throws(FileError) {
-    let number = Self.numbers.wrappingAdd(1, ordering: .relaxed).newValue
-    name = BytePath("pipeline-picture-\(getpid())-\(number)")
+    // Not the process's ID, which processes of other containers have as well.
+    name = BytePath("pipeline-picture-\(UInt64.random(in: .min ... .max))")
     self.parent = parent
-    // Of a killed process with the same ID.
-    if try parent.statusIfThere(of: name) != nil {
-      try parent.removeTree(FolderEntry(name: name, kind: .folder))
-    }
     guard try parent.makeFolder(name) else {
       let path = parent.path.appending(name)
       throw FileError(.exists, "“\(path.printable)” was made by somebody else.", path: path)
     }
     folder = try Descriptor.openFolder(name, in: parent, followsLinks: false)
+    // Where folders can't be locked, what a kill leaves stays.
     _ = folder.lockFolderIfFree()
   }
 

@@ -29,7 +29,8 @@ package struct Replay {
   private let catalog: Catalog
   private let manifest: Manifest
   private let progress: (Int64) -> Void
-  /// The number of changes in a transaction.
+  /// The number of changes after which a transaction ends. Facts that were recorded as one transaction
+  /// are applied as one, so there may be more.
   private static let batch = 4096
 
   /// - Parameter progress: called after each transaction with the position of its last fact.
@@ -69,7 +70,7 @@ package struct Replay {
       }
       if let run = runs.record(of: entry) { changes.append(.run(run)) }
       changes += Self.changes(entry)
-      if changes.count >= Self.batch {
+      if changes.count >= Self.batch, !cursor.isInTransaction {
         // The position advances at the end; replaying a batch twice is harmless.
         try catalog.apply(changes, manifestPosition: start)
         progress(last)

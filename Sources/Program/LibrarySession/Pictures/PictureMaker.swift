@@ -118,6 +118,9 @@ package struct PictureMaker {
 
   private func store(_ picture: CachedPicture, _ key: PictureKey, in cache: PictureCache) {
     do {
+      // Like imports, pictures leave the reserve free, which the journal and the catalog need.
+      let free = try session.library.folder.fileSystem().freeBytes
+      guard free - picture.bytes.count >= session.setup.reserve() else { return }
       try cache.store(picture, for: key)
       // Garbage collection removes an original before its pictures. Whichever comes last, this or that,
       // sees the other.
@@ -253,7 +256,10 @@ package struct PictureMaker {
     guard stage.plugin == PictureRenderer.plugin, stage.command == nil else { return false }
     let isUpright = stage.options["transform"]?.bool ?? true
     let colors = stage.options["colorSpace"]?.string ?? "srgb"
-    return isUpright && colors == "srgb" && (stage.options["region"]?.array ?? []).isEmpty
+    // A rendition may be handed out as it is, and then must not tell where the picture was taken.
+    let isStripped = stage.options["strip"]?.bool ?? true
+    return isUpright && isStripped && colors == "srgb"
+      && (stage.options["region"]?.array ?? []).isEmpty
   }
 
   /// A rendition's bytes; `nil` if they are missing or damaged.
