@@ -73,6 +73,13 @@ struct AssetEditTests {
       try perform(
         Array(repeating: tag("x", ids), count: AssetEdits.most / ids.count + 1), fixture)
     }
+    let long = Annotation(.caption, String(repeating: "x", count: 16_000))
+    #expect(throws: (any Error).self) {
+      try perform(
+        Array(
+          repeating: AssetEdit(.annotate([long]), ids, mustExist: true),
+          count: AssetEdits.mostTextBytes / (16_000 * ids.count) + 1), fixture)
+    }
     #expect(try said(fixture) == [[], [], []])
     #expect(try fixture.library().manifest.lastSequence == last)
     let result = try perform(

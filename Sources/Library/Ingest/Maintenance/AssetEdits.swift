@@ -25,6 +25,12 @@ package struct AssetEdit: Codable, Hashable, Sendable {
     self.mustExist = mustExist
   }
 
+  /// The bytes of the texts in its facts.
+  package var textBytes: Int {
+    guard case .annotate(let annotations) = action else { return 0 }
+    return assets.count * annotations.reduce(0) { $0 + $1.text.utf8.count }
+  }
+
   /// How many changes it can come to.
   package var size: Int {
     if case .annotate(let annotations) = action {
@@ -56,6 +62,8 @@ package struct AssetEdits {
   /// The most changes in a transaction: its facts are in memory, and its holder does nothing else
   /// meanwhile.
   package static let most = 50_000
+  /// The most bytes of their texts, for the same reason.
+  package static let mostTextBytes = 64 << 20
 
   private let library: IngestLibrary
   private let report: any IngestReport
@@ -65,16 +73,21 @@ package struct AssetEdits {
     self.report = report
   }
 
-  /// Checks that edits are not too many for a transaction.
+  /// Checks that edits are not too many for a transaction, and their texts not too long.
   ///
   /// - Throws: `QueryError`.
   package static func check(_ edits: [AssetEdit]) throws(QueryError) {
     let size = edits.reduce(0) { $0 + $1.size }
-    guard size > most else { return }
+    let texts = edits.reduce(0) { $0 + $1.textBytes }
+    let excess =
+      size > most
+      ? "\(size) changes at once, more than \(most)"
+      : texts > mostTextBytes
+        ? "changes with \(ByteSize(bytes: texts)) of text, more than "
+          + "\(ByteSize(bytes: mostTextBytes))" : nil
+    guard let excess else { return }
     throw QueryError(
-      message:
-        "These are \(size) changes at once, more than \(most): make several of them, each for "
-        + "some of the assets.")
+      message: "These are \(excess): make several of them, each for some of the assets.")
   }
 
   /// Makes the edits, one after the other.
