@@ -36,6 +36,17 @@ struct TransactionTests {
     }
   }
 
+  @Test("A reader knows where a transaction ends, so that it is not applied in parts")
+  func ends() throws {
+    try journal.open().append([.trashed(asset: Journal.id(100))])
+    try journal.open().append(Self.facts, asTransaction: true)
+    try journal.open().append([.trashed(asset: Journal.id(101))])
+    var cursor = try journal.open().entries(after: 0)
+    var isInside: [Bool] = []
+    while try cursor.next() != nil { isInside.append(cursor.isInTransaction) }
+    #expect(isInside == [false, true, true, true, true, false, false])
+  }
+
   @Test("A transaction that follows an interrupted one and ends at the same number counts")
   func sameEnd() throws {
     try journal.open().append(Self.facts, asTransaction: true)

@@ -32,6 +32,8 @@ package struct Replay {
   /// The number of changes after which a transaction ends. Facts that were recorded as one transaction
   /// are applied as one, so there may be more.
   private static let batch = 4096
+  /// The catalog's setting with the position of the last retry that was applied before its turn.
+  private static let retries = "manifest.retried"
 
   /// - Parameter progress: called after each transaction with the position of its last fact.
   package init(
@@ -54,6 +56,9 @@ package struct Replay {
     var changes: [CatalogChange] = []
     var last: Int64 = start
     var runs = ReplayedRuns()
+    // Unlike other facts, a retry must not be repeated while an earlier import holds the position.
+    let lastRetry = Int64(try catalog.setting(Self.retries) ?? "") ?? 0
+    var newestRetry = lastRetry
     var cursor = try manifest.entries(after: start)
     while let entry = try cursor.next() {
       last = entry.sequence
@@ -69,6 +74,10 @@ package struct Replay {
         break
       }
       if let run = runs.record(of: entry) { changes.append(.run(run)) }
+      if case .retried = entry.fact {
+        if entry.sequence <= lastRetry { continue }
+        newestRetry = entry.sequence
+      }
       changes += Self.changes(entry)
       if changes.count >= Self.batch, !cursor.isInTransaction {
         // The position advances at the end; replaying a batch twice is harmless.
@@ -85,6 +94,9 @@ package struct Replay {
     let firsts = [open.imports.first?.sequence, open.returns.first?.sequence]
     let position = firsts.compactMap { $0.map { $0 - 1 } }.min() ?? last
     if last > start { try catalog.apply(changes, manifestPosition: max(start, position)) }
+    if position < newestRetry, newestRetry > lastRetry {
+      try catalog.set(Self.retries, to: String(newestRetry))
+    }
     return open
   }
 
