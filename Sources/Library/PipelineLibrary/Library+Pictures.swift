@@ -1,5 +1,6 @@
 import Catalog
 import Foundation
+import Ingest
 public import PipelineModel
 
 extension Library {
@@ -14,10 +15,14 @@ extension Library {
   public func picture(
     of id: AssetID, _ request: PictureRequest, acceptsStale: Bool = false
   ) async throws(LibraryError) -> Picture {
-    guard try await asset(id) != nil else {
-      throw LibraryError(.noAsset, "There is no asset \(id).")
+    let library = try await run { library in
+      guard try library.catalog.isTrashed(id) != nil else {
+        throw LibraryError(.noAsset, "There is no asset \(id).")
+      }
+      return library.library.marker.library
     }
-    return try await pictureProgram.picture(of: id, request, acceptsStale: acceptsStale)
+    return try await pictureProgram.picture(
+      of: id, in: library, request, acceptsStale: acceptsStale)
   }
 
   /// Returns a picture of an asset at once, if an outdated one was made before, and then as it is now.

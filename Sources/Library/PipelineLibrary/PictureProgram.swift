@@ -22,7 +22,7 @@ final class PictureProgram: Sendable {
   }
 
   func picture(
-    of id: AssetID, _ request: PictureRequest, acceptsStale: Bool
+    of id: AssetID, in library: String, _ request: PictureRequest, acceptsStale: Bool
   ) async throws(LibraryError) -> Picture {
     let program = try find()
     let words = words(id, request, acceptsStale: acceptsStale)
@@ -35,7 +35,7 @@ final class PictureProgram: Sendable {
     }
     await places.leave()
     do throws(LibraryError) {
-      return try Self.picture(from: try output.get(), program)
+      return try Self.picture(from: try output.get(), of: library, program)
     } catch {
       throw Task.isCancelled ? .cancelled : error
     }
@@ -76,11 +76,12 @@ final class PictureProgram: Sendable {
     var width: Int
     var height: Int
     var isStale: Bool
+    var library: String
     var damage: String?
   }
 
   private static func picture(
-    from output: [UInt8], _ program: BytePath
+    from output: [UInt8], of library: String, _ program: BytePath
   ) throws(LibraryError) -> Picture {
     let end = output.firstIndex(of: UInt8(ascii: "\n")) ?? output.endIndex
     let line = try? JSONText.decode(JSONValue.self, from: output[..<end])
@@ -93,6 +94,12 @@ final class PictureProgram: Sendable {
         .noProgram,
         "“\(program.printable)” ended without a picture: it was killed, or is older than this library."
       )
+    }
+    guard described.library == library else {
+      throw LibraryError(
+        .noProgram,
+        "“\(program.printable)” found the configuration of another library: name this one's when the "
+          + "library is opened.")
     }
     return Picture(
       data: Data(rest), type: described.mediaType, width: described.width,

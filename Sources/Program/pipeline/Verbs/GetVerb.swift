@@ -134,6 +134,7 @@ enum GetVerb: Verb {
     let description: JSONValue = [
       "bytes": .integer(picture.bytes.count), "damage": JSONMembers.text(picture.damage),
       "height": .integer(picture.height), "isStale": .bool(isStale),
+      "library": .string(session.library.marker.library),
       "mediaType": .string(picture.mediaType), "width": .integer(picture.width),
     ]
     return Array(try JSONText.encode(description).utf8) + [UInt8(ascii: "\n")] + picture.bytes
