@@ -4,16 +4,20 @@ extension EmbeddedMetadata {
   /// Source: ISO/IEC 14496-12; ISO/IEC 15444-1, annex I; ISO/IEC 18181-2, section 9; Apple's QuickTime File
   /// Format; XMP part 3, section 1.2.
   mutating func readBoxes(_ reader: ByteReader) {
+    let isOfPictureBrand = reader.code(at: 8).map(Self.pictureBrands.contains) ?? false
     if let container = HEIFContainer(reader) {
       addEXIF(container.exif)
       xmp = container.xmp
       bitDepth = container.bitDepth
       turnsPicture = container.turnsPicture
+    } else {
+      // Also one that is cut off before its header.
+      isFilm = !isOfPictureBrand && reader.code(at: 4).map(Self.filmBoxes.contains) ?? false
     }
     for box in reader.boxes() {
       switch box.type {
       case "moov":
-        isFilm = !(reader.code(at: 8).map(Self.pictureBrands.contains) ?? false)
+        isFilm = !isOfPictureBrand
         readMovie(box.content, reader)
       case "uuid": readOwn(box.content, reader)
       case "jp2h":
@@ -41,6 +45,11 @@ extension EmbeddedMetadata {
   private static let pictureBrands: Set<String> = [
     "heic", "heix", "heim", "heis", "hevc", "hevx", "hevm", "hevs", "avif", "avis", "mif1", "miaf",
     "msf1", "crx ", "jp2 ", "jpx ", "jxl ",
+  ]
+
+  /// The boxes with which films begin.
+  private static let filmBoxes: Set<String> = [
+    "ftyp", "moov", "mdat", "wide", "pnot", "skip", "free",
   ]
 
   private static func bytes(_ range: Range<Int>, _ reader: ByteReader) -> [UInt8]? {
@@ -141,7 +150,7 @@ extension EmbeddedMetadata {
     }
     let date = "com.apple.quicktime.creationdate"
     if let text = value(date) { moments.insert(Text(name: "quicktime:\(date)", text: text), at: 0) }
-    filmIdentifier = value("com.apple.quicktime.content.identifier")
+    filmIdentifier = filmIdentifier ?? value("com.apple.quicktime.content.identifier")
   }
 
   /// Reads a film's user data: the day, as cameras and iTunes write it, and XMP.
