@@ -34,33 +34,44 @@ enum RemoveVerb: Verb {
         guard try context.isConfirmed(found.count, question) else { return .success }
       }
       // Before, because what is in the trash is in no group.
-      let others = try others(of: assets.ids, context)
+      let remaining = try remaining(of: assets.ids, context)
       count = try context.perform(for: assets.ids, counting: "assets") { .trash($0) }
-      tell(others, context.console)
+      tell(remaining, context.console)
     }
     context.console.summary("trashed", count, "asset", "put into the trash", isDryRun: isDryRun)
     return SignalHandler.shared.exitCode ?? .success
   }
 
-  /// The members of the assets' groups that stay.
-  private static func others(
-    of assets: [AssetID], _ context: Context
-  ) throws -> [AssetID: [GroupCompanion]] {
-    let removed = Set(assets)
-    return try context.reading { session in
-      try removed.reduce(into: [:]) { others, id in
-        let staying = try session.catalog.group(of: id).filter { !removed.contains($0.id) }
-        others[id] = staying.isEmpty ? nil : staying
-      }
-    }
+  /// The members of groups that stay when others go.
+  private struct Remaining {
+    var members: [(asset: AssetID, staying: [GroupCompanion])] = []
+    /// The number of further assets of whose groups some stay.
+    var more = 0
   }
 
   /// The most assets of which people are told what remains.
   private static let mostTold = 20
 
-  private static func tell(_ others: [AssetID: [GroupCompanion]], _ console: Console) {
-    let sorted = others.sorted { $0.key < $1.key }
-    for (id, staying) in console.isJSON ? sorted[...] : sorted.prefix(mostTold) {
+  private static func remaining(of assets: [AssetID], _ context: Context) throws -> Remaining {
+    let removed = Set(assets)
+    return try context.reading { session in
+      var remaining = Remaining()
+      for id in removed.sorted() {
+        if SignalHandler.shared.isStopRequested { break }
+        let staying = try session.catalog.group(of: id).filter { !removed.contains($0.id) }
+        if staying.isEmpty { continue }
+        if context.console.isJSON || remaining.members.count < mostTold {
+          remaining.members.append((id, staying))
+        } else {
+          remaining.more += 1
+        }
+      }
+      return remaining
+    }
+  }
+
+  private static func tell(_ remaining: Remaining, _ console: Console) {
+    for (id, staying) in remaining.members {
       if console.isJSON {
         console.event(
           "remaining",
@@ -73,9 +84,9 @@ enum RemoveVerb: Verb {
         console.message("\(id) is gone from its group; there remain \(names).")
       }
     }
-    if !console.isJSON, sorted.count > mostTold {
-      let more = counted(sorted.count - mostTold, "more asset")
-      console.message("Of \(more), too, members of their groups remain.")
+    if remaining.more > 0 {
+      console.message(
+        "Of \(counted(remaining.more, "more asset")), too, members of their groups remain.")
     }
   }
 }
