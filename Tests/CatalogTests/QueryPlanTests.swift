@@ -10,7 +10,7 @@ struct QueryPlanTests {
   private static let small: Set<String> = [
     "stage", "stage_need", "need", "source", "run", "setting", "fingerprint", "runtime",
     "discarded_file", "sqlite_master", "sqlite_schema", "sqlite_sequence", "settled", "switch",
-    "later", "touched", "doomed", "newest", "page", "CONSTANT", "changed", "epoch", "counter",
+    "later", "touched", "doomed", "newest", "page", "record", "CONSTANT", "changed", "epoch", "counter",
   ]
 
   /// Statements that are meant to read all of a table, by how they begin or what is in them.
@@ -131,7 +131,8 @@ struct QueryPlanTests {
     _ = try catalog.newestAssetID()
     _ = try catalog.assets(with: Samples.digest(1))
     _ = try catalog.hasOriginal(Samples.digest(1))
-    _ = try catalog.hasAsset(with: Samples.digest(1), source: Samples.source, path: "a")
+    _ = try catalog.newestAsset(
+      source: Samples.source, path: "a", ifItHas: Samples.digest(1))
     _ = try catalog.sighting(source: Samples.source, path: "a")
     try library.execute("INSERT INTO setting VALUES ('\(Setting.impliedSightings)', '')")
     _ = try catalog.removeImpliedSightings(among: 1)

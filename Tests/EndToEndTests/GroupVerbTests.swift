@@ -129,6 +129,40 @@
       #expect(try workspace.json("verify").of("problem") == [])
     }
 
+    @Test(
+      "A sidecar counts again after the trash, and with an earlier text",
+      arguments: ["move", "copy"])
+    func sidecarsAgain(mode: String) throws {
+      let workspace = try Workspace(
+        sources: [["path": "inbox", "settle": "0ms", "mode": .string(mode)]], stages: Self.stages)
+      for (name, second) in [("a", 1), ("b", 2)] {
+        let picture = try Pictures.jpeg(width: 32, height: 24, exif: exif(second))
+        try workspace.put(picture, as: BytePath("\(name).jpg"))
+      }
+      func rate(_ name: BytePath, _ rating: Int) throws -> [String] {
+        try workspace.put(Self.xmp("<xmp:Rating>\(rating)</xmp:Rating>"), as: name)
+        try workspace.json("run")
+        return try list(workspace, "kind:image", "--sort", "name", "--fields", "rating")
+      }
+      #expect(try rate("a.xmp", 4) == ["4", "-"])
+      #expect(try rate("b.xmp", 4) == ["4", "4"])
+      let sidecar = try list(workspace, "name=b.xmp", "--fields", "id")
+      try #require(sidecar.count == 1)
+      _ = try workspace.json("rm", BytePath(sidecar[0]))
+      #expect(
+        try list(workspace, "kind:image", "--sort", "name", "--fields", "rating") == ["4", "-"])
+      if mode == "copy" {
+        try Unprivileged.shell("rm inbox/b.xmp", in: workspace)
+        try workspace.json("run")
+      }
+      #expect(try rate("b.xmp", 4) == ["4", "4"])
+      #expect(try workspace.json("trash", "list").of("asset") == [])
+      #expect(try rate("a.xmp", 3) == ["3", "4"])
+      #expect(try rate("a.xmp", 4) == ["4", "4"])
+      #expect(try rate("a.xmp", 3) == ["3", "4"])
+      #expect(try workspace.json("verify").of("problem") == [])
+    }
+
     @Test("Pictures may have sidecars of the same bytes, each its own")
     func equalSidecars() throws {
       let workspace = try Workspace(stages: Self.stages)

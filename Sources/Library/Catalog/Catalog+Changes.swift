@@ -80,16 +80,18 @@ extension Catalog {
     try read { (connection) throws(CatalogError) in try connection.assets(with: digest) }
   }
 
-  /// Whether an asset with these bytes came from a path.
-  package func hasAsset(
-    with digest: Digest, source: BytePath, path: BytePath
-  ) throws(CatalogError) -> Bool {
+  /// Returns the newest asset that came from a path, if it has these bytes; otherwise `nil`.
+  package func newestAsset(
+    source: BytePath, path: BytePath, ifItHas digest: Digest
+  ) throws(CatalogError) -> AssetID? {
     try read { (connection) throws(CatalogError) in
-      try connection.hasRow(
+      let newest = try connection.first(
         """
-        SELECT 1 FROM asset INDEXED BY asset_origin
-        WHERE source = (SELECT id FROM source WHERE path = ?) AND path = ? AND digest = ?
-        """, source, path, digest)
+        SELECT id, digest FROM asset INDEXED BY asset_origin
+        WHERE source = (SELECT id FROM source WHERE path = ?) AND path = ? ORDER BY id DESC LIMIT 1
+        """, source, path
+      ) { (row) throws(CatalogError) in (try row.assetID(0), try row.digest(1)) }
+      return newest.flatMap { $0.1 == digest ? $0.0 : nil }
     }
   }
 
@@ -210,8 +212,8 @@ extension CatalogWriter {
       try outdatePicture(of: asset.id)
       try regroup(asset.id)
     }
-    // A former version at this path is in no group any more.
-    if asset.supersedes != nil { try regroup(asset.id) }
+    // A former version is in no group any more.
+    if let former = asset.supersedes { try regroup(former) }
   }
 
   fileprivate func record(_ sighting: Sighting) throws(CatalogError) {

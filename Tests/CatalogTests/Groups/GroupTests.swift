@@ -69,9 +69,11 @@ struct GroupTests {
     for stage in stages { try run(stage, files, library) }
   }
 
-  private func run(_ stage: String, _ files: [File], _ library: Library) throws {
+  private func run(
+    _ stage: String, _ files: [File], among limit: Int = 10_000, _ library: Library
+  ) throws {
     let known = Dictionary(files.map { ($0.asset.id, $0) }, uniquingKeysWith: { $1 })
-    let jobs = try library.catalog.claim(stage: stage, limit: 10_000, suspects: false)
+    let jobs = try library.catalog.claim(stage: stage, limit: limit, suspects: false)
     _ = try library.catalog.complete(
       jobs.map { job in
         let file = known[job.asset]
@@ -289,6 +291,104 @@ struct GroupTests {
     try library.catalog.configure(Self.stages)
     #expect(try members(library) == before)
     #expect(try library.integrity() == "ok")
+  }
+
+  // MARK: - Many files and versions
+
+  @Test("A sidecar that is saved 250 times counts each time, and its group stays")
+  func manyVersions() throws {
+    let library = try makeLibrary()
+    try take([Self.raw(1, "a.cr3"), Self.jpeg(2, "a.jpg")], library)
+    for number in 3...252 {
+      let file = Self.sidecar(number, "a.xmp", ["xmp:Rating": .integer(number % 5)])
+      var asset = file.asset
+      asset.supersedes = number == 3 ? nil : Samples.id(number - 1)
+      try library.catalog.apply([.asset(asset)], manifestPosition: 0)
+      for stage in ["identify", "metadata"] { try run(stage, [file], library) }
+      #expect(try values(2, library).numbers[.rating] == Double(number % 5), "\(number)")
+    }
+    #expect(try members(library).prefix(2) == ["1 raw of 2 with 0", "2 primary of 2 with 0"])
+    #expect(try library.count("SELECT count(*) FROM member") == 3)
+    #expect(try library.integrity() == "ok")
+    // The version before counts again.
+    try library.catalog.apply([.trashed(Samples.id(252), at: .now)], manifestPosition: 0)
+    #expect(try values(2, library).numbers[.rating] == Double(251 % 5))
+    #expect(try library.integrity() == "ok")
+  }
+
+  @Test("With too many files of one stem a group ends, and with fewer it is formed again")
+  func crowded() throws {
+    let library = try makeLibrary()
+    var crowd = (4...160).map { Self.jpeg($0, "a.jpg") }
+    try take([Self.raw(1, "a.cr3"), crowd.removeFirst(), Self.sidecar(3, "a.cr3.xmp")], library)
+    #expect(try members(library).count == 3)
+    // They come together, and are known one after the other.
+    try library.add(crowd.map(\.asset))
+    for stage in ["identify", "metadata"] {
+      for file in crowd { try run(stage, [file], among: 1, library) }
+    }
+    #expect(try members(library) == ["3 orphan of 3"])
+    #expect(try library.integrity() == "ok")
+    try take([Self.sidecar(200, "a.jpg.xmp")], library)
+    #expect(try library.count("SELECT count(*) FROM member WHERE role = 'orphan'") == 2)
+    #expect(try library.integrity() == "ok")
+    for file in crowd {
+      try library.catalog.apply([.trashed(file.asset.id, at: .now)], manifestPosition: 0)
+    }
+    #expect(try library.count("SELECT count(*) FROM member WHERE role = 'orphan'") == 0)
+    #expect(try library.count("SELECT count(*) FROM member") == 4)
+    #expect(try library.integrity() == "ok")
+  }
+
+  @Test("A sidecar that is deleted for good or given back says nothing any more")
+  func deletedSidecar() throws {
+    for change in [
+      CatalogChange.purged(Samples.id(2), sequence: 1),
+      .returned(
+        Samples.id(2),
+        Sighting(source: Samples.source, path: "d/a.xmp", state: .returned, seenAt: .now)),
+    ] {
+      let library = try makeLibrary()
+      let said: JSONValue = ["xmp:Rating": 4, "dc:subject": ["lake"]]
+      try take([Self.jpeg(1, "a.jpg"), Self.sidecar(2, "a.xmp", said)], library)
+      #expect(try found("rating:4 tag:lake", library).contains(Samples.id(1)))
+      try library.catalog.apply([change], manifestPosition: 0)
+      #expect(try found("rating:4 or tag:lake", library) == [])
+      #expect(try library.integrity() == "ok")
+    }
+  }
+
+  @Test("A file whose last stage fails or is skipped is joined, and a retry lets it wait again")
+  func unsuccessful() throws {
+    let library = try makeLibrary()
+    try take([Self.raw(1, "a.cr3"), Self.jpeg(2, "a.jpg")], stages: ["identify"], library)
+    let jobs = try library.catalog.claim(stage: "metadata", limit: 9, suspects: false)
+    for (job, outcome) in zip(
+      jobs,
+      [
+        Completion.Outcome.failed(class: "permanent", reason: "Why.", retryAt: nil),
+        .skipped(reason: "Why."),
+      ])
+    {
+      _ = try library.catalog.complete([Completion(token: job.token, outcome: outcome, seconds: 1)])
+      #expect(try library.integrity() == "ok")
+    }
+    #expect(try members(library) == ["1 raw of 2", "2 primary of 2"])
+    _ = try library.catalog.retry(assets: nil)
+    #expect(try members(library) == [])
+    #expect(try library.integrity() == "ok")
+  }
+
+  @Test("Extensions differ in case, and names don't")
+  func extensions() throws {
+    let library = try makeLibrary()
+    try take(
+      [
+        Self.jpeg(1, "IMG_1.JPG"), Self.sidecar(2, "IMG_1.jpg.xmp"), Self.jpeg(3, "IMG_2.JPG"),
+        Self.sidecar(4, "img_2.jpg.xmp"),
+      ], library)
+    #expect(
+      try members(library) == ["1 primary of 1 with 2", "2 sidecar of 1", "4 orphan of 4"])
   }
 
   // MARK: - Random folders

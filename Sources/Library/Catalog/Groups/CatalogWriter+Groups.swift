@@ -24,7 +24,7 @@ extension GroupPolicy {
 }
 
 /// Keeping the groups. Whatever changes an asset marks it, and the transaction's end forms the groups of
-/// the files with the same name stem anew, so the work depends on their number alone.
+/// the files with the same name stem anew, so the work depends on their names alone.
 extension CatalogWriter {
   /// Mark assets whose groups may change. Temporary triggers, so that no statement can forget it.
   static let groupTriggers = """
@@ -38,6 +38,11 @@ extension CatalogWriter {
       WHEN EXISTS (SELECT 1 FROM stage WHERE id = NEW.stage AND \(describes)) BEGIN
         INSERT OR IGNORE INTO regrouped VALUES (NEW.asset);
       END;
+    CREATE TEMP TRIGGER group_end AFTER UPDATE OF state ON main.ledger
+      WHEN OLD.state IN (\(unfinished)) <> (NEW.state IN (\(unfinished))) AND NEW.facts IS NULL BEGIN
+        INSERT OR IGNORE INTO regrouped SELECT job.asset FROM job JOIN stage ON stage.id = job.stage
+          WHERE job.ledger = NEW.id AND \(describes);
+      END;
     CREATE TEMP TRIGGER group_trash AFTER UPDATE OF trashed_at ON main.asset BEGIN
         INSERT OR IGNORE INTO regrouped VALUES (NEW.id);
       END;
@@ -45,6 +50,9 @@ extension CatalogWriter {
         INSERT OR IGNORE INTO regrouped VALUES (NEW.id);
       END;
     """
+
+  /// The states of a job that may still find something out.
+  private static let unfinished = "'waiting', 'ready', 'running'"
 
   func regroup(_ asset: AssetID) throws(CatalogError) {
     try connection.execute(
@@ -60,9 +68,10 @@ extension CatalogWriter {
       """, first, last)
   }
 
-  /// Marks one of the files that an asset, which is about to be deleted, may have kept apart or
-  /// together.
+  /// Marks what depends on an asset that is about to be deleted: one of the files that it may have kept
+  /// apart or together, and the rows of those that it describes as a sidecar.
   func regroupCompanions(of asset: AssetID) throws(CatalogError) {
+    _ = try outdateDescribed(by: asset)
     guard let place = try place(of: asset) else { return }
     let other = try companions(at: place).first { $0.id != asset }
     if let other { try regroup(other.id) }
@@ -78,12 +87,12 @@ extension CatalogWriter {
       let page = try connection.all("SELECT asset FROM temp.regrouped LIMIT \(limit)") {
         (row) throws(CatalogError) in try row.assetID(0)
       }
-      var places: Set<Place> = []
+      var marked: [Place: Set<AssetID>] = [:]
       for asset in page {
-        if let place = try place(of: asset) { places.insert(place) }
+        if let place = try place(of: asset) { marked[place, default: []].insert(asset) }
       }
-      for place in places {
-        if try formGroups(at: place) { hasOutdated = true }
+      for (place, assets) in marked {
+        if try formGroups(at: place, marked: assets) { hasOutdated = true }
       }
       for asset in page where try outdateDescribed(by: asset) { hasOutdated = true }
       if page.count < limit {
@@ -125,22 +134,43 @@ extension CatalogWriter {
     }
   }
 
-  /// The assets whose paths have a stem.
+  /// The most records of one path that are looked at, the newest: most are former versions.
+  private static let mostVersions = 200
+  /// The most files with one stem that are looked at.
+  private static let mostCompanions = 1_000
+
+  /// The files with a stem that are neither in the trash nor replaced by another version.
+  ///
+  /// A seek for each path that begins with the stem, however many versions it had.
   private func companions(at place: Place) throws(CatalogError) -> [Companion] {
     let range = place.stem.extended
-    let found = try connection.all(
-      """
-      SELECT id, path FROM asset INDEXED BY asset_origin WHERE source = ?1 AND path = ?2
-      UNION ALL SELECT id, path FROM asset INDEXED BY asset_origin
-        WHERE source = ?1 AND path >= ?3 AND path < ?4
-      """, place.source, SQLValue.blob(place.stem.path), SQLValue.blob(range.from),
-      SQLValue.blob(range.to)
-    ) { (row) throws(CatalogError) in
-      let path = row.path(1)
-      return NameStem(of: path) == place.stem
-        ? Companion(id: try row.assetID(0), isSidecar: NameStem.isSidecar(path)) : nil
+    var found: [Companion] = []
+    var next: BytePath? = BytePath(bytes: place.stem.path)
+    var last = range.from
+    while let path = next, found.count < Self.mostCompanions {
+      if NameStem(of: path) == place.stem {
+        found += try connection.all(
+          """
+          SELECT id FROM (
+            SELECT id, trashed_at FROM asset INDEXED BY asset_origin WHERE source = ? AND path = ?
+            ORDER BY id DESC LIMIT \(Self.mostVersions)) AS record
+          WHERE trashed_at IS NULL AND NOT EXISTS (
+            SELECT 1 FROM asset AS newer INDEXED BY asset_supersedes
+            WHERE newer.supersedes = record.id AND newer.trashed_at IS NULL)
+          """, place.source, path
+        ) { (row) throws(CatalogError) in
+          Companion(id: try row.assetID(0), isSidecar: NameStem.isSidecar(path))
+        }
+      }
+      next = try connection.first(
+        """
+        SELECT path FROM asset INDEXED BY asset_origin
+        WHERE source = ? AND path > ? AND path < ? ORDER BY path LIMIT 1
+        """, place.source, SQLValue.blob(last), SQLValue.blob(range.to)
+      ) { $0.path(0) }
+      if let next { last = next.bytes }
     }
-    return found.compactMap(\.self)
+    return found
   }
 
   /// One of the assets whose paths have a stem.
@@ -152,22 +182,33 @@ extension CatalogWriter {
 
   /// Forms the groups of the files with one stem.
   ///
+  /// Of too many, none is in a group, so only those are looked at that are marked or were in one.
+  ///
+  /// - Parameter marked: the assets with the stem that changed.
   /// - Returns: whether another sidecar counts for one of them now.
-  private func formGroups(at place: Place) throws(CatalogError) -> Bool {
-    let companions = try companions(at: place)
-    // Nothing decides about one file alone; of too many, only the sidecars are told of.
-    let isTooMany = companions.count > GroupFormation.mostFiles
-    var former: [AssetID: GroupMember] = [:]
+  private func formGroups(
+    at place: Place, marked: Set<AssetID>
+  ) throws(CatalogError) -> Bool {
+    var settled: [Companion] = []
+    for companion in try companions(at: place) where try !awaitsDescription(companion.id) {
+      settled.append(companion)
+    }
+    let isTooMany = settled.count > GroupFormation.mostFiles
+    let former = try members(marked.union(settled.map(\.id)))
+    let concerned = former.keys.filter { asset in
+      !isTooMany || marked.contains(asset) || former[asset]??.role != .orphan
+    }
     var candidates: [GroupCandidate] = []
-    for companion in companions {
-      former[companion.id] = try connection.member(companion.id)
-      guard companion.isSidecar || !isTooMany && companions.count > 1 else { continue }
+    for companion in settled where concerned.contains(companion.id) {
+      // Nothing decides about one file alone; of too many, only the sidecars are told of.
+      guard companion.isSidecar || !isTooMany && settled.count > 1 else { continue }
       if let candidate = try candidate(companion.id) { candidates.append(candidate) }
     }
     let formation = GroupFormation(of: candidates, groupPolicy, isTooMany: isTooMany)
     var hasOutdated = false
-    for asset in companions.map(\.id) where former[asset] != formation.members[asset] {
-      let (old, new) = (former[asset], formation.members[asset])
+    for asset in concerned {
+      let (old, new) = (former[asset] ?? nil, formation.members[asset])
+      if old == new { continue }
       if let new {
         try connection.execute(
           """
@@ -186,22 +227,38 @@ extension CatalogWriter {
     return hasOutdated
   }
 
-  /// What decides about an asset's group; `nil` if it is in the trash, if another version replaced it, or
-  /// while a stage that describes it is still to run.
-  private func candidate(_ asset: AssetID) throws(CatalogError) -> GroupCandidate? {
-    let isOut = try connection.hasRow(
+  /// The places of some assets in their groups, and those of the other members; `nil` for one that has
+  /// none.
+  private func members(
+    _ assets: Set<AssetID>
+  ) throws(CatalogError) -> [AssetID: GroupMember?] {
+    var members: [AssetID: GroupMember?] = [:]
+    for asset in assets { members[asset] = .some(try connection.member(asset)) }
+    for leader in Set(members.values.compactMap { $0?.leader }) {
+      let others = try connection.all(
+        "SELECT asset FROM member INDEXED BY member_leader WHERE leader = ?", leader
+      ) { (row) throws(CatalogError) in try row.assetID(0) }
+      for asset in others where members[asset] == nil {
+        members[asset] = .some(try connection.member(asset))
+      }
+    }
+    return members
+  }
+
+  /// Whether a stage that describes an asset is still to run for the first time.
+  private func awaitsDescription(_ asset: AssetID) throws(CatalogError) -> Bool {
+    try connection.hasRow(
       """
-      SELECT 1 FROM asset WHERE id = ?1 AND trashed_at IS NOT NULL
-      UNION ALL SELECT 1 FROM asset AS newer INDEXED BY asset_supersedes
-        WHERE newer.supersedes = ?1 AND newer.trashed_at IS NULL
-      UNION ALL SELECT 1 FROM job
-          CROSS JOIN stage ON stage.id = job.stage AND stage.\(Self.describes)
-          CROSS JOIN ledger ON ledger.id = job.ledger
-        WHERE job.asset = ?1 AND job.previous_ledger IS NULL
-          AND ledger.state IN ('waiting', 'ready', 'running')
+      SELECT 1 FROM job
+        CROSS JOIN stage ON stage.id = job.stage AND stage.\(Self.describes)
+        CROSS JOIN ledger ON ledger.id = job.ledger
+      WHERE job.asset = ? AND job.previous_ledger IS NULL AND ledger.state IN (\(Self.unfinished))
       """, asset)
-    if isOut { return nil }
-    return try connection.first(AssetQuery.descriptions + " AND asset.id = ?", asset) {
+  }
+
+  /// What decides about an asset's group; `nil` if nobody knows what it is.
+  private func candidate(_ asset: AssetID) throws(CatalogError) -> GroupCandidate? {
+    try connection.first(AssetQuery.descriptions + " AND asset.id = ?", asset) {
       (row) throws(CatalogError) in
       GroupCandidate(asset, name: row.path(3), try row.assetValues())
     } ?? nil

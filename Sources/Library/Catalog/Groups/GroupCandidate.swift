@@ -14,7 +14,7 @@ struct GroupCandidate: Hashable {
   }
 
   let id: AssetID
-  /// The file's name, without folders.
+  /// The file's name, without folders, and with its extensions in lower case.
   let name: [UInt8]
   let part: Part
   /// When it was taken, by the clock on the spot, in microseconds since 1970.
@@ -31,7 +31,7 @@ struct GroupCandidate: Hashable {
     contentIdentifier: String? = nil
   ) {
     self.id = id
-    self.name = Array(name.utf8)
+    self.name = NameStem.name(BytePath(name))
     self.part = part
     self.taken = taken
     self.camera = camera
@@ -43,7 +43,7 @@ struct GroupCandidate: Hashable {
   init?(_ id: AssetID, name: BytePath, _ values: AssetValues) {
     guard let type = values.texts[.type]?.first else { return nil }
     self.id = id
-    self.name = name.bytes
+    self.name = NameStem.name(name)
     part =
       switch (type, values.texts[.kind]?.first) {
       case ("application/rdf+xml", _) where NameStem.isSidecar(name): .sidecar

@@ -72,7 +72,7 @@ struct GroupFormation {
     guard let kind = Self.kind(left, right), let distance = policy[kind],
       left.isNamed(like: right), !left.isOther(than: right)
     else { return false }
-    if left.hasIdentifier(of: right) { return true }
+    if kind == .livePhoto, left.hasIdentifier(of: right) { return true }
     // Films of the same number are common, so nothing but times joins them.
     return left.isNear(right, within: distance) ?? (!isSure && kind == .rawAndJPEG)
   }
@@ -92,9 +92,9 @@ struct GroupFormation {
       files[..<index].allSatisfy { other in
         let file = files[index]
         if file.isOther(than: other) { return false }
-        if file.hasIdentifier(of: other) { return true }
         let kind: GroupKind =
           file.part == .movie || other.part == .movie ? .livePhoto : .rawAndJPEG
+        if kind == .livePhoto, file.hasIdentifier(of: other) { return true }
         return file.isNear(other, within: policy[kind] ?? kind.microseconds) ?? true
       }
     }

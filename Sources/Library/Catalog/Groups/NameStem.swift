@@ -36,6 +36,15 @@ package struct NameStem: Hashable {
     lowercased(path.bytes.suffix(4)) == ".xmp"
   }
 
+  /// A file's name with its extensions in lower case, so that `a.JPG` and `a.jpg` are one.
+  static func name(_ path: BytePath) -> [UInt8] {
+    let name = path.lastComponent.bytes
+    var stem = name[...]
+    while let shorter = withoutExtension(stem) { stem = shorter }
+    // Known extensions are ASCII.
+    return stem + name[stem.endIndex...].map { (65...90).contains($0) ? $0 + 32 : $0 }
+  }
+
   private static func lowercased(_ bytes: ArraySlice<UInt8>) -> String {
     String(decoding: bytes, as: UTF8.self).lowercased()
   }

@@ -108,7 +108,9 @@ extension CatalogWriter {
       INSERT INTO temp.outdated (asset) SELECT id FROM asset WHERE id > ? AND id <= ?
       ON CONFLICT DO NOTHING
       """, first, last)
-    try regroup(after: first, through: last)
+    // Not if all groups are about to be formed anyway.
+    let progress = try connection.first(Setting.read, Setting.groupProgress) { $0.text(0) }
+    if progress != "" { try regroup(after: first, through: last) }
   }
 
   /// Writes the rows of the marked assets anew and clears the marks.

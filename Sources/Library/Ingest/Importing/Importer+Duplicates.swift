@@ -9,12 +9,21 @@ import PipelineModel
 extension Importer {
   /// Follows the source's policy; the file is in `incoming/`, and its source may be gone.
   func resolveDuplicate(_ file: IncomingFile, of asset: AssetID, in group: ImportGroup) throws {
+    let path = file.attempt.candidate.path
+    var asset = asset
+    if NameStem.isSidecar(path) {
+      // What it says is about the file of its name, and may be the same about several.
+      let own = try library.catalog.newestAsset(
+        source: source.root, path: path, ifItHas: file.digest)
+      guard let own else {
+        if try noteRename(file, of: asset, in: group) { return }
+        try ensureStored(file, in: group)
+        return recordAsset(file, in: group)
+      }
+      asset = own
+    }
     if try noteTouch(file, of: asset, in: group) { return }
     if try noteRename(file, of: asset, in: group) { return }
-    if try isSidecarOfAnother(file) {
-      try ensureStored(file, in: group)
-      return recordAsset(file, in: group)
-    }
     switch source.duplicates {
     case .discard:
       try ensureStored(file, in: group)
@@ -30,15 +39,6 @@ extension Importer {
     case .keep:
       try keep(file, asset, in: group)
     }
-  }
-
-  /// Whether the file is a sidecar whose bytes are stored under other names alone.
-  ///
-  /// What it says is about the file of its name, and may be the same about several.
-  private func isSidecarOfAnother(_ file: IncomingFile) throws -> Bool {
-    let path = file.attempt.candidate.path
-    guard NameStem.isSidecar(path) else { return false }
-    return try !library.catalog.hasAsset(with: file.digest, source: source.root, path: path)
   }
 
   /// Returns the asset with a file's bytes, or `nil`.
@@ -151,11 +151,27 @@ extension Importer {
     _ file: IncomingFile, of asset: AssetID, in group: ImportGroup
   ) throws -> Bool {
     guard !source.moves, source.root != BytePath("/") else { return false }
+    let path = file.attempt.candidate.path
+    // Of sidecars with equal bytes, each is an asset of its own.
+    let assets =
+      NameStem.isSidecar(path) ? try library.catalog.assets(with: file.digest) : [asset]
+    for asset in assets {
+      if try noteRename(file, of: asset, to: path, in: group) { return true }
+    }
+    return false
+  }
+
+  private func noteRename(
+    _ file: IncomingFile, of asset: AssetID, to path: BytePath, in group: ImportGroup
+  ) throws -> Bool {
+    let renamed = Set(group.otherSightings.map(\.path))
     let sightings = try library.reader.sightings(of: asset)
     for var old in sightings where old.source == source.root && old.identity != nil {
-      guard old.path != file.attempt.candidate.path, source.isMissing(old.path) else { continue }
+      guard old.path != path, source.isMissing(old.path), !renamed.contains(old.path) else {
+        continue
+      }
       try ensureStored(file, in: group)
-      let now = source.root.appending(file.attempt.candidate.path)
+      let now = source.root.appending(path)
       try note(
         file, asset, .kept, "It was renamed from “\(old.path.printable)”.", in: group,
         isOwnPath: true, restores: file.attempt.candidate.isNamed)

@@ -210,6 +210,14 @@ final class ImportRecovery {
     }
   }
 
+  /// The asset that an import's bytes belong to; of a sidecar only the newest with its name, because what
+  /// it says is about the file of that name.
+  private func asset(of digest: Digest, for intent: ManifestFact.Intent) throws -> AssetID? {
+    guard NameStem.isSidecar(intent.path) else { return try asset(of: digest) }
+    return try library.catalog.newestAsset(
+      source: intent.source, path: intent.path, ifItHas: digest)
+  }
+
   private func asset(of digest: Digest) throws -> AssetID? {
     if let asset = assets[digest] { return asset }
     return try library.catalog.assets(with: digest).first
@@ -220,7 +228,7 @@ final class ImportRecovery {
     of intent: ManifestFact.Intent, digest: Digest,
     duplicate action: ManifestFact.Duplicate.Action
   ) throws -> ManifestFact {
-    if let asset = try asset(of: digest) {
+    if let asset = try asset(of: digest, for: intent) {
       return .duplicate(.init(asset: asset, digest: digest, action: action, intent: intent))
     }
     return .stored(
