@@ -24,8 +24,8 @@ enum FaultScenario: String, CaseIterable, Sendable {
       ? (0..<40).map { (BytePath("\($0).txt"), Array("File \($0).".utf8)) } : Self.fiveFiles
   }
 
-  /// How many assets, and thumbnails, come of the files.
-  var expected: (assets: Int, renditions: Int) { isOfMany ? (40, 0) : (4, 4) }
+  /// How many assets, and renditions, come of the files.
+  var expected: (assets: Int, renditions: Int) { isOfMany ? (40, 40) : (4, 4) }
 
   private var isOfMany: Bool { self == .manyFiles || self == .manyRenamed }
 
@@ -42,13 +42,23 @@ enum FaultScenario: String, CaseIterable, Sendable {
     ]
   }()
 
-  /// The usual stages; in worker processes in two scenarios, in the program itself in the others,
-  /// where thousands of runs would spend most of their time on starting workers. Where renditions
-  /// are files, a trace of the program's calls has to see them written.
+  /// The usual stages, in worker processes or in the program itself. Scenarios that differ only in how
+  /// files are taken have a stage that copies, since each of thousands of runs would spend most of its time
+  /// on loading libvips.
   private var stages: JSONValue {
-    Workspace.stages(
-      thumbnails: ["storage": self == .storedAsFiles ? "file" : "auto"],
-      isolation: self == .move || self == .copy ? "process" : "none")
+    switch self {
+    case .move, .copy: Workspace.stages()
+    // A trace of the program's calls has to see renditions written.
+    case .storedAsFiles: Workspace.stages(thumbnails: ["storage": "file"], isolation: "none")
+    default: [["name": "copy", "plugin": "copy", "isolation": "none"]]
+    }
+  }
+
+  /// A folder with the plugin that copies.
+  private static let plugins = Result {
+    let folder = try TemporaryFolder()
+    try CompiledC.library("copy").write(to: folder.appending("libpipeline-copy.so"))
+    return folder
   }
 
   /// A library to be, with five files in its source; the folder is kept as long as the workspace.
@@ -71,6 +81,7 @@ enum FaultScenario: String, CaseIterable, Sendable {
         ]
       ],
       stages: stages,
+      ["plugins": [.string(try Self.plugins.get().path.description)]],
       in: inMemory ? "/dev/shm" : nil)
     for (name, bytes) in files { try workspace.put(bytes, as: name, in: elsewhere?.path) }
     return (workspace, elsewhere)
