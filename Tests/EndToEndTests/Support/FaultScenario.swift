@@ -47,10 +47,16 @@ enum FaultScenario: String, CaseIterable, Sendable {
   /// on loading libvips.
   private var stages: JSONValue {
     switch self {
-    case .move, .copy: Workspace.stages()
+    case .move: Workspace.stages()
     // A trace of the program's calls has to see renditions written.
     case .storedAsFiles: Workspace.stages(thumbnails: ["storage": "file"], isolation: "none")
-    default: [["name": "copy", "plugin": "copy", "isolation": "none"]]
+    default:
+      [
+        [
+          "name": "copy", "plugin": "copy",
+          "isolation": .string(self == .copy ? "process" : "none"),
+        ]
+      ]
     }
   }
 
