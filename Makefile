@@ -38,7 +38,7 @@ export PIPELINE_FOUND_LIBRARIES = $(FOUND)
 ONLY ?=
 export ONLY
 
-SWIFT_FILES = Package.swift Sources Plugins Tests Examples
+SWIFT_FILES = Package.swift Sources Plugins Tests Examples Benchmarks/FetchProbe
 
 SHELL = /bin/bash
 .SHELLFLAGS = -eu -o pipefail -c
@@ -46,7 +46,7 @@ SHELL = /bin/bash
 MAKEFLAGS += --no-print-directory
 # Builds share one folder, so concurrent ones would only wait for each other.
 .NOTPARALLEL:
-.PHONY: help run test unit build check lint format install uninstall faults fuzz corpus damaged bench storage quality \
+.PHONY: help run test unit build check lint format install uninstall faults fuzz corpus damaged bench searches storage quality \
 	sanitize clean packages test-packages toolchain
 
 help: ## List the targets
@@ -128,6 +128,11 @@ damaged: packages test-packages build ## Truncate and alter 2,000 JPEGs, and com
 bench: packages build ## Measure speed, memory and start-up, compared with other programs
 	@Packaging/require-packages $(BENCH_PACKAGES)
 	@Benchmarks/suite
+
+# Needs 5 GB, and a quarter of an hour.
+searches: packages build ## Measure searches and fetches in a library of a million assets
+	@Packaging/require-packages sqlite3 python3
+	@Benchmarks/searches '$(RELEASE)'
 
 # Needs 5 GB, and half an hour.
 storage: packages build ## Measure renditions in the database and in files, by size

@@ -258,6 +258,10 @@ let package = Package(
     .executableTarget(
       name: "edit-probe", dependencies: ["PipelineLibrary"], path: "Tests/EditProbe",
       swiftSettings: swift),
+    // Compares fetches of `PipelineLibrary` with SQL written by hand; only `make searches` starts it.
+    .executableTarget(
+      name: "fetch-probe", dependencies: ["CSQLite", "PipelineLibrary"],
+      path: "Benchmarks/FetchProbe", swiftSettings: swift),
     tests("ProgramTests", ["PipelineModel", "pipeline"]),
     tests(
       "DoctorTests",
