@@ -160,7 +160,9 @@ import Testing
     #expect(configuration.sources[0].mode == .move)
     #expect(configuration.stages.map(\.name) == ["identify", "thumbnails"])
     #expect(configuration.stages[1].needs == ["identify"])
-    let other = try decode(InitialConfiguration.text(library: "a \"b\"", inbox: "/x\\y"))
+    let other = try decode(
+      InitialConfiguration.text(library: "a \"b\"", inbox: "/x\\y", readsMetadata: true))
+    #expect(other.stages.map(\.name) == ["identify", "metadata", "thumbnails"])
     #expect(other.library == BytePath("/home/me/pictures/a \"b\""))
     #expect(other.sources[0].path == BytePath("/x\\y"))
   }

@@ -113,8 +113,14 @@ package enum InitialConfiguration {
   /// - Parameters:
   ///   - library: The library's folder, relative to the file or absolute; by default `library`.
   ///   - inbox: The watched folder, likewise; by default `inbox`.
-  package static func text(library: String = "library", inbox: String = "inbox") -> String {
-    """
+  ///   - readsMetadata: Whether a stage reads metadata, too; by default none does.
+  package static func text(
+    library: String = "library", inbox: String = "inbox", readsMetadata: Bool = false
+  ) -> String {
+    let metadata =
+      readsMetadata
+      ? #"\#n    { "name": "metadata", "plugin": "metadata", "timeout": "60s" },"# : ""
+    return """
     {
       "$schema": "pipeline.schema.json",
       "library": \(JSONValue.string(library).formatted()),
@@ -122,7 +128,7 @@ package enum InitialConfiguration {
         { "path": \(JSONValue.string(inbox).formatted()), "mode": "move" }
       ],
       "stages": [
-        { "name": "identify", "plugin": "identify", "timeout": "60s" },
+        { "name": "identify", "plugin": "identify", "timeout": "60s" },\(metadata)
         {
           "name": "thumbnails", "plugin": "thumbnail", "needs": ["identify"], "timeout": "60s",
           "options": {

@@ -3,6 +3,7 @@ import Files
 import Ingest
 import LibrarySession
 import PipelineModel
+import PluginHost
 
 /// `pipeline init`: creates a configuration, an inbox and a library.
 enum InitVerb: Verb {
@@ -54,7 +55,10 @@ enum InitVerb: Verb {
     where try exists(path) {
       throw try taken(path, file: file)
     }
-    let text = InitialConfiguration.text(library: try notation(of: library, in: root))
+    let text = InitialConfiguration.text(
+      library: try notation(of: library, in: root),
+      // It is left out where its library is not installed.
+      readsMetadata: !PluginFinder().hasNo("metadata"))
     // Report any problem, such as a library that contains the inbox, before making anything.
     let configuration = try PipelineConfiguration.decode(bytes: Array(text.utf8), file: file)
     try makeFolders(root)
