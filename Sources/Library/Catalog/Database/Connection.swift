@@ -14,6 +14,8 @@ final class Connection {
   let path: BytePath
   let handle: OpaquePointer
   private var cache: [String: [Statement]] = [:]
+  /// Texts that were read of the tables `term` and `source`.
+  var sharedTexts = SharedTexts()
   private var isOpen = true
   /// What may end the statements that run now.
   private var interruption: Interruption?

@@ -56,12 +56,11 @@ extension CatalogReader {
   ) throws(CatalogError) -> [FoundAsset]? {
     var found: [FoundAsset] = []
     found.reserveCapacity(ids.count)
-    var texts = SharedTexts()
-    for start in stride(from: 0, to: ids.count, by: FoundAssetQuery.pageSize) {
-      let page = ids[start..<min(start + FoundAssetQuery.pageSize, ids.count)]
+    for start in stride(from: 0, to: ids.count, by: FoundAssetQuery.largestPage) {
+      let page = ids[start..<min(start + FoundAssetQuery.largestPage, ids.count)]
       let isPrepared = try read { (connection) throws(CatalogError) in
         guard try PictureProgress.read(connection) == .complete else { return false }
-        found += try connection.foundAssets(page, &texts, withRenditions: withRenditions)
+        found += try connection.foundAssets(page, withRenditions: withRenditions)
         return true
       }
       guard isPrepared else { return nil }
@@ -70,18 +69,66 @@ extension CatalogReader {
   }
 }
 
-/// Texts that many assets have, read once and then shared.
-private struct SharedTexts {
-  var terms: [Int64: String] = [:]
-  var sources: [Int64: String] = [:]
+/// Texts that many assets have, read once by a connection and then shared.
+///
+/// No row of `term` or `source` is ever changed or deleted in a catalog; one that is made anew is another
+/// file, which gets other connections.
+struct SharedTexts {
+  /// The most texts of each kind, so that a library with a keyword of its own for each asset takes no more.
+  private static let most = 10_000
+
+  private var terms: [Int64: String] = [:]
+  private var sources: [Int64: String] = [:]
+
+  mutating func term(
+    _ id: Int64, read: () throws(CatalogError) -> String
+  ) throws(CatalogError) -> String {
+    try Self.text(id, &terms, read)
+  }
+
+  mutating func source(
+    _ id: Int64, read: () throws(CatalogError) -> String
+  ) throws(CatalogError) -> String {
+    try Self.text(id, &sources, read)
+  }
+
+  private static func text(
+    _ id: Int64, _ known: inout [Int64: String], _ read: () throws(CatalogError) -> String
+  ) throws(CatalogError) -> String {
+    if let text = known[id] { return text }
+    let text = try read()
+    if known.count >= most { known = [:] }
+    known[id] = text
+    return text
+  }
 }
 
-/// SQL for a page of assets; a shorter one is filled up with `NULL`, so that each statement is prepared once.
+/// SQL for a page of assets; a shorter one is filled up with `NULL`, so that a few statements serve all.
 private enum FoundAssetQuery {
-  static let pageSize = 128
-  private static let page = Array(repeating: "?", count: pageSize).joined(separator: ",")
+  static let largestPage = 128
+  /// SQLite makes an index of all values of a list, so a short page has a short list.
+  private static let pageSizes = [1, 16, 64, largestPage]
 
-  static let assets = """
+  /// A statement, and the parameters for a page.
+  typealias Statement = (sql: String, values: [any SQLBindable])
+
+  static func assets(_ ids: some Collection<AssetID>) -> Statement {
+    statement(Self.assets, ids, "")
+  }
+
+  /// The row and the text of each value of a list, in order.
+  static func list(in table: String, of rows: some Collection<Int64>) -> Statement {
+    statement(
+      "SELECT picture, term FROM \(table) WHERE picture IN ", rows, "ORDER BY picture, position")
+  }
+
+  static func renditions(of ids: some Collection<AssetID>) -> Statement {
+    statement(
+      "\(AssetQuery.renditions) WHERE job.asset IN ", ids,
+      "ORDER BY job.asset, stage.position, rendition.name")
+  }
+
+  private static let assets = """
     SELECT picture.number, asset.id, asset.digest, asset.name, asset.source, asset.path,
       asset_state.state, picture.type, picture.kind, picture.camera, picture.lens,
       picture.title, picture.caption, picture.taken, picture.imported, picture.modified,
@@ -91,51 +138,44 @@ private enum FoundAssetQuery {
     FROM picture CROSS JOIN asset ON asset.id = picture.asset
       CROSS JOIN asset_state ON asset_state.id = asset.id
       LEFT JOIN member ON member.asset = asset.id
-    WHERE picture.asset IN (\(page))
+    WHERE picture.asset IN
     """
 
-  /// The row and the text of each value of a list, in order.
-  static func lists(in table: String) -> String {
-    "SELECT picture, term FROM \(table) WHERE picture IN (\(page)) ORDER BY picture, position"
-  }
-
-  static let renditions = """
-    \(AssetQuery.renditions) WHERE job.asset IN (\(page))
-    ORDER BY job.asset, stage.position, rendition.name
-    """
-
-  static func values<Value: SQLBindable>(_ values: some Sequence<Value>) -> [any SQLBindable] {
+  private static func statement<Value: SQLBindable>(
+    _ start: String, _ values: some Collection<Value>, _ end: String
+  ) -> Statement {
+    let size = pageSizes.first { $0 >= values.count } ?? values.count
     var list: [any SQLBindable] = values.map { $0 }
-    list += Array(repeating: SQLValue.null, count: pageSize - list.count)
-    return list
+    list += Array(repeating: SQLValue.null, count: size - list.count)
+    return ("\(start) (\(String(repeating: "?,", count: size - 1))?) \(end)", list)
   }
 }
 
 extension Connection {
   fileprivate func foundAssets(
-    _ ids: ArraySlice<AssetID>, _ texts: inout SharedTexts, withRenditions: Bool
+    _ ids: ArraySlice<AssetID>, withRenditions: Bool
   ) throws(CatalogError) -> [FoundAsset] {
     var places: [AssetID: Int] = [:]
     var rows: [Int64: Int] = [:]
     var page: [FoundAsset] = []
-    try each(FoundAssetQuery.assets, values: FoundAssetQuery.values(ids)) {
-      (row) throws(CatalogError) in
-      let asset = try foundAsset(row, &texts)
+    let assets = FoundAssetQuery.assets(ids)
+    try each(assets.sql, values: assets.values) { (row) throws(CatalogError) in
+      let asset = try foundAsset(row)
       places[asset.id] = page.count
       rows[row.int64(0)] = page.count
       page.append(asset)
     }
-    let numbers = FoundAssetQuery.values(rows.keys)
-    for (table, list) in [("keyword", \FoundAsset.tags), ("album", \FoundAsset.albums)] {
-      try each(FoundAssetQuery.lists(in: table), values: numbers) { (row) throws(CatalogError) in
+    for (table, property) in [("keyword", \FoundAsset.tags), ("album", \FoundAsset.albums)] {
+      let list = FoundAssetQuery.list(in: table, of: rows.keys)
+      try each(list.sql, values: list.values) { (row) throws(CatalogError) in
         guard let place = rows[row.int64(0)] else { return }
-        page[place][keyPath: list].append(try term(row.int64(1), &texts))
+        page[place][keyPath: property].append(try term(row.int64(1)))
       }
     }
     if withRenditions {
       for place in page.indices { page[place].renditions = [] }
-      try each(FoundAssetQuery.renditions, values: FoundAssetQuery.values(ids)) {
-        (row) throws(CatalogError) in
+      let renditions = FoundAssetQuery.renditions(of: ids)
+      try each(renditions.sql, values: renditions.values) { (row) throws(CatalogError) in
         guard let place = places[try row.assetID(0)] else { return }
         page[place].renditions?.append(try row.rendition(1))
       }
@@ -143,17 +183,15 @@ extension Connection {
     return ids.compactMap { id in places[id].map { page[$0] } }
   }
 
-  private func foundAsset(
-    _ row: Statement, _ texts: inout SharedTexts
-  ) throws(CatalogError) -> FoundAsset {
+  private func foundAsset(_ row: Statement) throws(CatalogError) -> FoundAsset {
     func number(_ column: Int) -> Double? { row.isNull(column) ? nil : row.double(column) }
     func time(_ column: Int) -> Int64? { row.isNull(column) ? nil : row.int64(column) }
     func text(_ column: Int) -> String? { row.isNull(column) ? nil : row.text(column) }
     return FoundAsset(
       id: try row.assetID(1), digest: try row.digest(2), name: row.pathText(3),
-      source: try source(row.int64(4), &texts), path: row.pathText(5), state: row.text(6),
-      type: try optionalTerm(row, 7, &texts), kind: text(8),
-      camera: try optionalTerm(row, 9, &texts), lens: try optionalTerm(row, 10, &texts),
+      source: try source(row.int64(4)), path: row.pathText(5), state: row.text(6),
+      type: try optionalTerm(row, 7), kind: text(8),
+      camera: try optionalTerm(row, 9), lens: try optionalTerm(row, 10),
       title: text(11), caption: text(12), role: text(27), taken: time(13), imported: row.int64(14),
       modified: row.int64(15), trashed: time(16), size: row.double(17), width: number(18),
       height: number(19), iso: number(20), aperture: number(21), exposure: number(22),
@@ -161,23 +199,21 @@ extension Connection {
   }
 
   private func optionalTerm(
-    _ row: Statement, _ column: Int, _ texts: inout SharedTexts
+    _ row: Statement, _ column: Int
   ) throws(CatalogError) -> String? {
-    row.isNull(column) ? nil : try term(row.int64(column), &texts)
+    row.isNull(column) ? nil : try term(row.int64(column))
   }
 
-  private func term(_ id: Int64, _ texts: inout SharedTexts) throws(CatalogError) -> String {
-    if let text = texts.terms[id] { return text }
-    let text = try first("SELECT text FROM term WHERE id = ?", id) { $0.text(0) } ?? ""
-    texts.terms[id] = text
-    return text
+  private func term(_ id: Int64) throws(CatalogError) -> String {
+    try sharedTexts.term(id) { () throws(CatalogError) in
+      try first("SELECT text FROM term WHERE id = ?", id) { $0.text(0) } ?? ""
+    }
   }
 
-  private func source(_ id: Int64, _ texts: inout SharedTexts) throws(CatalogError) -> String {
-    if let text = texts.sources[id] { return text }
-    let text = try first("SELECT path FROM source WHERE id = ?", id) { $0.pathText(0) } ?? ""
-    texts.sources[id] = text
-    return text
+  private func source(_ id: Int64) throws(CatalogError) -> String {
+    try sharedTexts.source(id) { () throws(CatalogError) in
+      try first("SELECT path FROM source WHERE id = ?", id) { $0.pathText(0) } ?? ""
+    }
   }
 }
 
