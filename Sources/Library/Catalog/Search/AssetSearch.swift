@@ -120,6 +120,9 @@ package struct AssetSearch: Sendable {
   private func start(in catalog: CatalogReader) throws -> AssetQuestion.Start? {
     guard let after else { return nil }
     guard !order.isEmpty else { return AssetQuestion.Start(id: after, keys: []) }
+    if let keys = try catalog.sortValues(of: after, order) {
+      return AssetQuestion.Start(id: after, keys: keys)
+    }
     guard let values = try catalog.assetValues(after) else {
       throw CatalogError(
         .noAsset, "There is no asset \(after) any more to go on after; begin anew.")

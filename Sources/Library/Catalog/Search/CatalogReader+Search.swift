@@ -43,6 +43,32 @@ extension CatalogReader {
     }
   }
 
+  /// Returns what an asset sorts by, from its row for searches; `nil` if that does not tell, because there is
+  /// no row yet, or one of the criteria is a text.
+  func sortValues(
+    of asset: AssetID, _ order: [SortCriterion]
+  ) throws(CatalogError) -> [SortValue]? {
+    var columns: [String] = []
+    for criterion in order {
+      if case .text = criterion.field { return nil }
+      columns += AssetQuestion.expressions(of: criterion.field)
+    }
+    let row: SQLFragment =
+      "SELECT \(raw: columns.joined(separator: ", ")) FROM picture WHERE asset = \(asset)"
+    return try searching(by: "1") { (connection) throws(CatalogError) in
+      try connection.rows(of: row) { (row) throws(CatalogError) in
+        order.enumerated().map { column, criterion -> SortValue in
+          if row.isNull(column) { return .none }
+          return if case .time = criterion.field {
+            .time(row.int64(column))
+          } else {
+            .number(row.double(column))
+          }
+        }
+      }.first
+    } ?? nil
+  }
+
   /// Returns the number of assets that a filter finds; `nil` if SQL can't answer it.
   ///
   /// - Parameter damaged: as in `AssetQuestion`.
