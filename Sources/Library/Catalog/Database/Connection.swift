@@ -14,6 +14,10 @@ final class Connection {
   let path: BytePath
   let handle: OpaquePointer
   private var cache: [String: [Statement]] = [:]
+  /// Idle statements of questions, the one used last at the end.
+  private var questions: [(sql: String, statement: Statement)] = []
+  /// Users may ask anything, so only a few are kept.
+  private static let mostQuestions = 16
   /// Texts that were read of the tables `term` and `source`.
   var sharedTexts = SharedTexts()
   private var isOpen = true
@@ -158,6 +162,8 @@ final class Connection {
       statement.finalize()
     }
     cache = [:]
+    for question in questions { question.statement.finalize() }
+    questions = []
     let code = sqlite3_close(handle)
     assert(code == SQLITE_OK, "A statement was not finalized before its connection was closed.")
   }
@@ -258,6 +264,22 @@ final class Connection {
     let statement = try Statement(sql, on: self)
     cache[sql, default: []].append(statement)
     return statement
+  }
+
+  /// Runs a body with a statement that is kept for a while, but not for good.
+  func withQuestion<Value>(
+    _ sql: String, _ body: (Statement) throws(CatalogError) -> Value
+  ) throws(CatalogError) -> Value {
+    try requireOpen()
+    let place = questions.lastIndex { $0.sql == sql }
+    let statement =
+      if let place { questions.remove(at: place).statement } else { try Statement(sql, on: self) }
+    defer {
+      statement.reset()
+      questions.append((sql, statement))
+      if questions.count > Self.mostQuestions { questions.removeFirst().statement.finalize() }
+    }
+    return try body(statement)
   }
 
   /// Runs a body in a transaction, rolled back if the body throws.

@@ -124,17 +124,17 @@ extension SQLValue {
 }
 
 extension Connection {
-  /// Runs a statement that is not kept for later: each question is another one.
+  /// Runs the statement of a question.
   ///
   /// Another name than `all`, which takes plain text: the same would make values of its parts.
   func rows<Value>(
     of fragment: SQLFragment, read: (Statement) throws(CatalogError) -> Value
   ) throws(CatalogError) -> [Value] {
-    let statement = try Statement(fragment.sql, on: self)
-    defer { statement.finalize() }
-    try statement.bind(fragment.values)
-    var rows: [Value] = []
-    while try statement.step() { rows.append(try read(statement)) }
-    return rows
+    try withQuestion(fragment.sql) { (statement) throws(CatalogError) in
+      try statement.bind(fragment.values)
+      var rows: [Value] = []
+      while try statement.step() { rows.append(try read(statement)) }
+      return rows
+    }
   }
 }
