@@ -181,7 +181,10 @@ struct ShellTests {
       }
       try #require(writing?.code == .readOnly)
     }
-    #expect(try manager.contentsOfDirectory(atPath: folder) == ["catalog.sqlite"])
+    #expect(
+      try manager.contentsOfDirectory(atPath: folder).sorted() == [
+        "catalog.sqlite", "renditions.sqlite",
+      ])
   }
 
   @Test("What is in the log only is not passed over in immutable mode")

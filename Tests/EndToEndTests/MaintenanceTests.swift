@@ -241,10 +241,9 @@ struct MaintenanceTests {
     } else {
       try Unprivileged.shell(
         """
-        sqlite3 library/catalog.sqlite "UPDATE rendition_bytes SET content = x'00'
-          WHERE rendition = (SELECT min(rendition) FROM rendition_bytes);
-          DELETE FROM rendition_bytes
-          WHERE rendition = (SELECT max(rendition) FROM rendition_bytes)"
+        sqlite3 library/renditions.sqlite "
+          UPDATE rendition SET content = x'00' WHERE id = (SELECT min(id) FROM rendition);
+          DELETE FROM rendition WHERE id = (SELECT max(id) FROM rendition)"
         """, in: workspace)
       kinds = ["rendition-missing", "rendition-damaged"]
     }

@@ -111,6 +111,10 @@ enum Setting {
   /// The `Counters.version` once all rows are counted.
   static let counters = "counters"
 
+  /// The last rendition, by key, that was found or is made again after the bytes of renditions were lost;
+  /// absent unless they were.
+  static let lostRenditions = "renditions.lost"
+
   static let read = "SELECT value FROM setting WHERE key = ?"
   static let write = """
     INSERT INTO setting (key, value) VALUES (?, ?)

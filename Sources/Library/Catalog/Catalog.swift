@@ -35,7 +35,7 @@ package final class Catalog: Ledger, Sendable {
       try writer.connection.execute("PRAGMA locking_mode = NORMAL")
       try writer.connection.prepareWriting()
       try writer.transaction { () throws(CatalogError) in try writer.completeCounters() }
-      writer.connection.close()
+      writer.close()
     }
   }
 
@@ -74,7 +74,7 @@ package final class Catalog: Ledger, Sendable {
 
   /// Closes the file; do not use the catalog afterwards.
   package func close() throws(CatalogError) {
-    try access.sync { (writer) throws(CatalogError) in writer.connection.close() }
+    try access.sync { (writer) throws(CatalogError) in writer.close() }
   }
 
   /// Runs a body as one transaction on the catalog's queue.

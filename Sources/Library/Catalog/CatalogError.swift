@@ -7,6 +7,8 @@ package struct CatalogError: Error, Hashable, Sendable, CustomStringConvertible 
     case missing
     /// The file is damaged or not a catalog.
     case corrupt
+    /// Something else is in the place of the database of renditions.
+    case foreign
     /// A later version of the program made it.
     case newerVersion
     case noSpace
@@ -64,8 +66,11 @@ extension CatalogError {
   /// Creates an error from SQLite's extended code and message, never with bound values.
   ///
   /// Source: sqlite.org/rescode.html.
-  init(sqlite code: Int32, systemError: Int32, detail: String, path: BytePath, sql: String?) {
-    let subject = "The catalog “\(path)”"
+  init(
+    sqlite code: Int32, systemError: Int32, detail: String, path: BytePath, of file: DatabaseFile,
+    sql: String?
+  ) {
+    let subject = "\(file.name) “\(path)”"
     let cause = "(SQLite \(code): \(detail))"
     let full =
       code & 0xFF == SQLITE_FULL || code & 0xFF == SQLITE_IOERR && Self.noRoom.contains(systemError)
@@ -74,9 +79,9 @@ extension CatalogError {
       case _ where full:
         CatalogError(.noSpace, "\(subject) can't grow. Make space on its disk. \(cause)")
       case SQLITE_CORRUPT, SQLITE_NOTADB:
-        CatalogError(.corrupt, "\(subject) is damaged or not a catalog. \(Self.advice) \(cause)")
+        CatalogError(.corrupt, "\(subject) is damaged or not \(file.kind). \(file.advice) \(cause)")
       case SQLITE_CANTOPEN where Self.absent.contains(systemError):
-        CatalogError(.missing, "\(subject) is missing. \(Self.advice)")
+        CatalogError(.missing, "\(subject) is missing. \(file.advice)")
       case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM:
         CatalogError(
           .readOnly, "\(subject) can't be opened or written. Check who may write to it. \(cause)")

@@ -3,6 +3,9 @@ import PipelineModel
 /// The state owned by the catalog's queue: the connection, and data cached from its rows.
 final class CatalogWriter {
   let connection: Connection
+  let renditions: RenditionDatabase
+  /// Whether this transaction has listed keys in `temp.discarded_bytes`.
+  var hasDiscardedBytes = false
   var stages: [ConfiguredStage]
   /// Attempts of this process whose rows were deleted with their asset.
   var withdrawn: [AttemptToken: WithdrawnRow] = [:]
@@ -30,12 +33,16 @@ final class CatalogWriter {
     CREATE TEMP TABLE outdated (asset BLOB PRIMARY KEY) WITHOUT ROWID;
     CREATE TEMP TABLE regrouped (asset BLOB PRIMARY KEY) WITHOUT ROWID;
     CREATE TEMP TABLE changed (asset BLOB PRIMARY KEY) WITHOUT ROWID;
+    CREATE TEMP TABLE discarded_bytes (owner BLOB, fingerprint BLOB, name TEXT);
     """
 
   /// - Parameter isDraft: whether nobody can have read the catalog, so that its changes need no
   ///   revisions, and rows are counted at the end.
   init(_ connection: Connection, isDraft: Bool) throws(CatalogError) {
     self.connection = connection
+    renditions = RenditionDatabase(beside: connection.path) { () throws(CatalogError) in
+      try LostRenditions.note(in: connection)
+    }
     groupPolicy = try GroupPolicy.read(connection)
     try connection.executeScript(
       Self.temporaryTables + Self.pictureTriggers + Self.groupTriggers)
@@ -51,13 +58,15 @@ final class CatalogWriter {
   }
 
   /// Runs a body as one transaction, which also writes the rows for searches and the groups anew that it
-  /// outdates, counts rows that come and go, and numbers the assets that it changes.
+  /// outdates, counts rows that come and go, and numbers the assets that it changes; then removes the bytes
+  /// of renditions that it discarded.
   func transaction<Value>(
     _ body: () throws(CatalogError) -> Value
   ) throws(CatalogError) -> Value {
     // An earlier transaction that inserted these rows may have been rolled back.
     lastSource = nil
     terms = [:]
+    hasDiscardedBytes = false
     counterChanges.removeAll()
     let (value, epoch) = try connection.transaction { () throws(CatalogError) in
       let value = try body()
@@ -69,7 +78,13 @@ final class CatalogWriter {
     }
     // Only after the commit, which may fail.
     if let epoch { epochStart = epoch }
+    if hasDiscardedBytes { removeDiscardedBytes() }
     return value
+  }
+
+  func close() {
+    renditions.close()
+    connection.close()
   }
 
   /// Marks the rows of an original to be settled.

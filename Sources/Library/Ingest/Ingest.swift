@@ -63,6 +63,10 @@ package struct Ingest {
   }
 
   private func tidy() throws {
+    while !isStopped(), try library.renditionUpkeep.step(library, report) {
+      report.stillWorking()
+      if interleaved.isDue() { try interleaved.run() }
+    }
     for _ in 0..<Self.tidyingTransactions where !isStopped() {
       guard try library.removeImpliedSightings() else { return }
       if interleaved.isDue() { try interleaved.run() }

@@ -47,7 +47,8 @@ final class MaintenanceBench {
         ["path": "inbox", "settle": "0ms", "mode": "move", "duplicates": "asset"],
         ["path": .string(elsewhere.path.description), "settle": "0ms", "mode": "move"],
       ],
-      stages: Workspace.stages(thumbnails: ["storage": "file"], isolation: "none"))
+      stages: Workspace.stages(
+        thumbnails: ["storage": scenario == .migrate ? "database" : "file"], isolation: "none"))
     try prepare()
   }
 
@@ -75,7 +76,10 @@ final class MaintenanceBench {
       let ids = try workspace.assets().dropFirst().map { BytePath($0["id"]?.string ?? "") }
       try #require(workspace.program.run(["rm"] + ids).exitCode == 0)
     }
-    if scenario == .migrate { try workspace.makeCatalogOlder() }
+    if scenario == .migrate {
+      try workspace.makeCatalogOlder()
+      try #require(workspace.query("SELECT count(*) FROM rendition_bytes") == ["4"])
+    }
     if scenario == .collectGarbage {
       try workspace.json("trash", "empty")
       try Unprivileged.shell(
@@ -174,6 +178,7 @@ final class MaintenanceBench {
     #expect(verified.of("problem") == [], comment)
     #expect(try workspace.files(below: "library/incoming") == [], comment)
     #expect(try workspace.wrongCounters() == [], comment)
+    #expect(try workspace.wrongRenditions() == [], comment)
     var lines = try workspace.state()
     lines += try workspace.query(
       """

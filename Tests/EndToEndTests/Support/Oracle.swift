@@ -49,6 +49,7 @@ extension Workspace {
     #expect(verified.summary["problems"] == 0, comment, sourceLocation: location)
     #expect(try integrity() == "ok", comment, sourceLocation: location)
     #expect(try wrongCounters() == [], comment, sourceLocation: location)
+    #expect(try wrongRenditions() == [], comment, sourceLocation: location)
   }
 
   private func digests(of assets: [JSONValue]) throws -> [Digest] {
@@ -101,10 +102,38 @@ extension Workspace {
       }.joined())
   }
 
-  /// Asks the catalog by SQLite's own shell; a line for each row.
-  func query(_ sql: String) throws -> [String] {
+  /// What is wrong with the database of renditions: damage, bytes that no row names or that a row
+  /// misses, and bytes that are still in the catalog.
+  func wrongRenditions() throws -> [String] {
+    let named = try query(
+      """
+      SELECT lower(hex(coalesce(ledger.asset, ledger.digest))) || ' ' || lower(hex(value)) || ' '
+        || name || ' ' || bytes
+      FROM rendition JOIN ledger ON ledger.id = rendition.ledger
+        JOIN fingerprint ON fingerprint.id = ledger.fingerprint
+      WHERE path IS NULL
+      """)
+    var kept: [String] = []
+    var problems = try query("SELECT name FROM sqlite_schema WHERE name = 'rendition_bytes'")
+    let file = BytePath("renditions.sqlite")
+    if FileManager.default.fileExists(
+      atPath: (catalogFolder ?? library).appending(file).description)
+    {
+      problems += try query("PRAGMA integrity_check", of: file).filter { $0 != "ok" }
+      kept = try query(
+        """
+        SELECT lower(hex(owner)) || ' ' || lower(hex(fingerprint)) || ' ' || name || ' '
+          || length(content) FROM rendition
+        """, of: file)
+    }
+    return problems + Set(named).subtracting(kept).sorted().map { "missing \($0)" }
+      + Set(kept).subtracting(named).sorted().map { "unnamed \($0)" }
+  }
+
+  /// Asks the catalog, or another database beside it, by SQLite's own shell; a line for each row.
+  func query(_ sql: String, of file: BytePath = "catalog.sqlite") throws -> [String] {
     let shell = Process()
-    let catalog = (catalogFolder ?? library).appending("catalog.sqlite").description
+    let catalog = (catalogFolder ?? library).appending(file).description
     shell.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     shell.arguments = (disk?.prefix ?? []) + ["sqlite3", "-readonly", catalog, sql]
     let output = Pipe()

@@ -12,6 +12,7 @@ final class Connection {
   }
 
   let path: BytePath
+  let file: DatabaseFile
   let handle: OpaquePointer
   private var cache: [String: [Statement]] = [:]
   /// Idle statements of questions, the one used last at the end.
@@ -25,13 +26,20 @@ final class Connection {
   private var interruption: Interruption?
   /// When the current wait for another connection's lock began.
   private var waitStart: ContinuousClock.Instant?
+  /// Whether the catalog was found without the bytes of renditions, which never come back to it.
+  var isKnownWithoutBytes = false
 
   /// Turns off SQLite's memory statistics, which take a mutex for each allocation.
   ///
   /// Has no effect if other code in the process has initialized SQLite before.
   private static let withoutStatistics: Void = { _ = pipeline_sqlite_keep_no_statistics() }()
 
-  init(_ path: BytePath, mode: Mode) throws(CatalogError) {
+  /// - Parameter model: a file whose owner and permissions a new file gets; by default the umask
+  ///   decides.
+  init(
+    _ path: BytePath, mode: Mode, of file: DatabaseFile = .catalog,
+    permissionsOf model: BytePath? = nil
+  ) throws(CatalogError) {
     Self.withoutStatistics
     let flags =
       switch mode {
@@ -42,16 +50,17 @@ final class Connection {
     var handle: OpaquePointer?
     // NOMUTEX, because the queue serializes access.
     let code = sqlite3_open_v2(
-      Self.uri(path, immutable: mode == .readImmutable), &handle,
+      Self.uri(path, immutable: mode == .readImmutable, permissionsOf: model), &handle,
       flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE, nil)
     guard code == SQLITE_OK, let handle else {
       let error = CatalogError(
         sqlite: code, systemError: sqlite3_system_errno(handle),
-        detail: String(cString: sqlite3_errstr(code)), path: path, sql: nil)
+        detail: String(cString: sqlite3_errstr(code)), path: path, of: file, sql: nil)
       sqlite3_close(handle)
       throw error
     }
     self.path = path
+    self.file = file
     self.handle = handle
     do {
       try prepare(mode)
@@ -79,7 +88,7 @@ final class Connection {
       guard sqlite3_db_readonly(handle, "main") == 0 else {
         throw CatalogError(
           sqlite: SQLITE_READONLY, systemError: 0, detail: "opened for reading only", path: path,
-          sql: nil)
+          of: file, sql: nil)
       }
       try execute("PRAGMA foreign_keys = ON")
     case .read, .readImmutable:
@@ -119,18 +128,7 @@ final class Connection {
 
   /// Configures this as the writing connection, with durable commits to a write-ahead log.
   func prepareWriting() throws(CatalogError) {
-    let mode = try first("PRAGMA journal_mode = WAL") { $0.text(0) }
-    guard mode == "wal" else {
-      throw CatalogError(
-        .database,
-        "The catalog “\(path)” can't use a write-ahead log here. Use a local file system.",
-        path: path)
-    }
-    // FULL flushes the log at each commit, so a completed commit survives a power failure. NORMAL
-    // would keep the file consistent but lose the latest commits, and with them the knowledge that
-    // files may be removed.
-    try execute("PRAGMA synchronous = FULL")
-    try execute("PRAGMA secure_delete = OFF")
+    try useLog()
     // `watch` runs for months, so its cache should be small and fill early; the kernel caches the
     // rest. A transaction may use up to 8192 pages (32 MiB), because a page spilled before the
     // commit is written to the log twice.
@@ -140,6 +138,32 @@ final class Connection {
     // is written back once.
     try execute("PRAGMA wal_autocheckpoint = 8192")
     try execute("PRAGMA journal_size_limit = 67108864")
+  }
+
+  /// Configures this as the writing connection to the database of renditions, with durable commits.
+  func prepareWritingRenditions() throws(CatalogError) {
+    try useLog()
+    // Bytes are written once and not read again, so a cache would only take memory. Pages that spill
+    // before the commit are in the log once, too: nothing changes them any more.
+    try execute("PRAGMA cache_size = -1024")
+    // Only the index has pages that several commits change.
+    try execute("PRAGMA wal_autocheckpoint = 4096")
+    try execute("PRAGMA journal_size_limit = 33554432")
+  }
+
+  private func useLog() throws(CatalogError) {
+    let mode = try first("PRAGMA journal_mode = WAL") { $0.text(0) }
+    guard mode == "wal" else {
+      throw CatalogError(
+        .database,
+        "\(file.name) “\(path)” can't use a write-ahead log here. Use a local file system.",
+        path: path)
+    }
+    // FULL flushes the log at each commit, so a completed commit survives a power failure. NORMAL
+    // would keep the file consistent but lose the latest commits, and with them the knowledge that
+    // files may be removed.
+    try execute("PRAGMA synchronous = FULL")
+    try execute("PRAGMA secure_delete = OFF")
   }
 
   /// Configures this as the only connection to a file that is discarded unless finished.
@@ -171,17 +195,26 @@ final class Connection {
   func error(_ code: Int32, during sql: String) -> CatalogError {
     CatalogError(
       sqlite: code, systemError: sqlite3_system_errno(handle),
-      detail: String(cString: sqlite3_errmsg(handle)), path: path, sql: sql)
+      detail: String(cString: sqlite3_errmsg(handle)), path: path, of: file, sql: sql)
   }
 
   /// The file as a URI, which allows any byte in its name.
-  private static func uri(_ path: BytePath, immutable: Bool) -> String {
+  ///
+  /// Source: sqlite.org/uri.html; `modeof` copies permissions.
+  private static func uri(
+    _ path: BytePath, immutable: Bool, permissionsOf model: BytePath?
+  ) -> String {
+    let options =
+      (immutable ? ["immutable=1"] : []) + (model.map { ["modeof=" + escaped($0)] } ?? [])
+    return "file:" + escaped(path) + (options.isEmpty ? "" : "?" + options.joined(separator: "&"))
+  }
+
+  private static func escaped(_ path: BytePath) -> String {
     let plain = Set("/-._~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8)
-    let name = path.bytes.map { byte in
+    return path.bytes.map { byte in
       plain.contains(byte)
         ? String(UnicodeScalar(byte)) : "%" + Hexadecimal.encode([byte])
-    }
-    return "file:" + name.joined() + (immutable ? "?immutable=1" : "")
+    }.joined()
   }
 
   /// Executes a statement.
@@ -347,7 +380,7 @@ final class Connection {
 
   private func requireOpen() throws(CatalogError) {
     guard isOpen else {
-      throw CatalogError(.database, "The catalog “\(path)” is already closed.", path: path)
+      throw CatalogError(.database, "\(file.name) “\(path)” is already closed.", path: path)
     }
   }
 

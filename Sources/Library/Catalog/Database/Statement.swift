@@ -140,7 +140,8 @@ final class Statement {
   private func unreadable(_ what: String) -> CatalogError {
     CatalogError(
       .corrupt,
-      "The catalog “\(connection.path)” contains \(what) that can't be read. \(CatalogError.advice)",
+      "\(connection.file.name) “\(connection.path)” contains \(what) that can't be read. "
+        + connection.file.advice,
       path: connection.path)
   }
 }

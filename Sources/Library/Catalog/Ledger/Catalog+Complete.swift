@@ -2,22 +2,13 @@ import PipelineModel
 
 extension Catalog {
   package func complete(_ completions: [Completion]) throws(CatalogError) -> [String] {
-    try write { (writer) throws(CatalogError) in
-      var fingerprints: Set<Int64> = []
-      var tried: Set<Int64> = []
-      for completion in completions {
-        if try writer.passOver(completion.token, completion.outcome) { continue }
-        let row = try writer.openRow(of: completion.token)
-        try writer.record(completion, of: row)
-        try writer.touch(row.digest)
-        fingerprints.insert(row.fingerprint)
-        if case .failed = completion.outcome { tried.insert(row.fingerprint) }
+    try access.sync { (writer) throws(CatalogError) in
+      // The bytes first: a kill in between leaves some that no row names.
+      try writer.keepBytes(of: completions)
+      return try writer.transaction { () throws(CatalogError) in
+        try writer.record(completions)
+        return try writer.consumeDiscardedFiles()
       }
-      let dependents = writer.stages.dependents(ofFingerprints: fingerprints).map(\.id)
-      try writer.updateTouchedRows(
-        writer.stages.filter { dependents.contains($0.id) || tried.contains($0.fingerprint) })
-      try writer.discardReplaced()
-      return try writer.consumeDiscardedFiles()
     }
   }
 
@@ -36,8 +27,26 @@ extension Catalog {
 }
 
 extension CatalogWriter {
+  /// Ends attempts, and makes ready or discards what follows from them.
+  fileprivate func record(_ completions: [Completion]) throws(CatalogError) {
+    var fingerprints: Set<Int64> = []
+    var tried: Set<Int64> = []
+    for completion in completions {
+      if try passOver(completion.token, completion.outcome) { continue }
+      let row = try openRow(of: completion.token)
+      try record(completion, of: row)
+      try touch(row.digest)
+      fingerprints.insert(row.fingerprint)
+      if case .failed = completion.outcome { tried.insert(row.fingerprint) }
+    }
+    let dependents = stages.dependents(ofFingerprints: fingerprints).map(\.id)
+    try updateTouchedRows(
+      stages.filter { dependents.contains($0.id) || tried.contains($0.fingerprint) })
+    try discardReplaced()
+  }
+
   /// Ends an attempt and records the outcome in its row.
-  fileprivate func record(_ completion: Completion, of row: RunningRow) throws(CatalogError) {
+  private func record(_ completion: Completion, of row: RunningRow) throws(CatalogError) {
     let now = Timestamp.now
     var (state, facts, reason, failure) =
       (LedgerState.done, String?.none, String?.none, String?.none)
@@ -90,6 +99,7 @@ extension CatalogWriter {
         WHERE rendition.ledger = ? AND rendition.path IS NOT NULL
         ON CONFLICT DO NOTHING
         """, row.id)
+      try discardBytes(where: "ledger.id = ?", row.id)
       try connection.execute("DELETE FROM rendition WHERE ledger = ?", row.id)
     }
     for rendition in renditions {
@@ -102,16 +112,11 @@ extension CatalogWriter {
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
         """, row.id, rendition.name, rendition.mediaType, rendition.width, rendition.height,
         rendition.bytes, rendition.digest, rendition.from, path)
-      if case .database(let bytes) = rendition.content {
-        try connection.execute(
-          "INSERT INTO rendition_bytes (rendition, content) VALUES (last_insert_rowid(), ?)",
-          SQLValue.blob(bytes))
-      }
     }
   }
 
   /// Discards the stale rows that the finished rows replace.
-  fileprivate func discardReplaced() throws(CatalogError) {
+  private func discardReplaced() throws(CatalogError) {
     let replaced = try connection.execute(
       """
       INSERT INTO temp.doomed (ledger)
@@ -161,6 +166,7 @@ extension CatalogWriter {
       WHERE rendition.path IS NOT NULL
       ON CONFLICT DO NOTHING
       """)
+    try discardBytes(where: "ledger.id IN (SELECT ledger FROM temp.doomed)")
     try connection.execute("DELETE FROM ledger WHERE id IN (SELECT ledger FROM temp.doomed)")
     try connection.execute("DELETE FROM temp.doomed")
     return renditions ?? (0, 0)

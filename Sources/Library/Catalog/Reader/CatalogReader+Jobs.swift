@@ -146,15 +146,6 @@ extension CatalogReader {
         WHERE job.ledger = rendition.ledger AND stage.active = 1)
     FROM rendition
     """
-
-  /// Returns the bytes of a rendition that is stored in the catalog, or `nil`.
-  package func renditionBytes(_ id: Int64) throws(CatalogError) -> [UInt8]? {
-    try read { (connection) throws(CatalogError) in
-      try connection.first("SELECT content FROM rendition_bytes WHERE rendition = ?", id) {
-        $0.blob(0)
-      }
-    }
-  }
 }
 
 /// The remaining work of a stage, and its average cost so far.

@@ -9,11 +9,15 @@ package import PipelineModel
 /// write-ahead log from being emptied.
 package final class CatalogReader: Sendable {
   let access: SerialAccess<Connection>
+  let renditions: SerialAccess<RenditionDatabaseReader>
   let path: BytePath
   static let pageSize = 512
 
-  private init(_ connection: sending Connection, path: BytePath) {
+  private init(_ connection: sending Connection, path: BytePath, immutable: Bool) {
     self.path = path
+    renditions = SerialAccess(
+      label: "pipeline.catalog.renditions",
+      RenditionDatabaseReader(beside: path, immutable: immutable))
     access = SerialAccess(label: "pipeline.catalog.reader", connection)
   }
 
@@ -43,7 +47,7 @@ package final class CatalogReader: Sendable {
           path: file)
       }
       try NearFunction.register(on: connection)
-      return CatalogReader(connection, path: file)
+      return CatalogReader(connection, path: file, immutable: immutable)
     } catch  where isLogged && (error.code == .readOnly || error.code == .missing) {
       throw CatalogError(
         .readOnly,
@@ -55,6 +59,7 @@ package final class CatalogReader: Sendable {
 
   /// Closes the file; do not use the reader afterwards.
   package func close() throws(CatalogError) {
+    try renditions.sync { (database) throws(CatalogError) in database.close() }
     try access.sync { (connection) throws(CatalogError) in connection.close() }
   }
 

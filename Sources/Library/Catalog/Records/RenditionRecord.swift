@@ -62,5 +62,6 @@ package struct MisplacedRendition: Hashable, Sendable {
   /// The original's digest or the asset's key in hexadecimal, as in the file name.
   package var owner: String
   package var fingerprint: Fingerprint
-  package var content: RenditionContent
+  /// Where the bytes are; `nil` if they are missing in the database.
+  package var content: RenditionContent?
 }

@@ -9,7 +9,7 @@ enum Schema {
   /// Each step migrates a file from the version equal to its index to the next.
   static let migrations = [
     version1, version2, version3, version4, version5, version6, version7, version8,
-    version9, version10,
+    version9, version10, version11,
   ]
 
   /// The version that this program writes.
@@ -63,6 +63,7 @@ enum Schema {
     }
     for view in views { try connection.executeScript("DROP VIEW \"\(view)\"") }
     for step in migrations[version...] { try connection.executeScript(step) }
+    if version < bytesVersion, migrations.count >= bytesVersion { try connection.dropFormerBytes() }
     try connection.executeScript(Self.views)
     try connection.executeScript(
       "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(migrations.count)")
@@ -90,6 +91,11 @@ enum Schema {
     INSERT INTO setting (key, value)
       SELECT '\(Setting.impliedSightings)', '' WHERE EXISTS (SELECT 1 FROM sighting);
     """
+
+  /// Version 11: the bytes of renditions are in a database of their own. Drops the table `rendition_bytes`
+  /// if it is empty; `moveFormerBytes` empties it.
+  static let version11 = "SELECT 1"
+  private static let bytesVersion = 11
 
   /// Version 5: why a stage is held, without changing each of its jobs.
   static let version5 = """

@@ -35,6 +35,8 @@ package final class IngestLibrary {
   var hasReturned = false
   /// Whether an older version may have left sightings that assets imply.
   var mayHaveImpliedSightings = true
+  /// What is left to do for the database of renditions.
+  var renditionUpkeep = RenditionUpkeep()
   /// The position the catalog must not pass, because an import after it could not be completed.
   private var heldPosition: Int64?
   /// Whether a change of the catalog failed whose facts are in the manifest.
@@ -242,6 +244,9 @@ package final class IngestLibrary {
   package func hasRoom() throws -> Bool {
     try shortage(below: reserve + min(wantedRoom, .max - reserve)) == nil
   }
+
+  /// Whether the reserve is free wherever the library's files are.
+  func hasReserve() throws -> Bool { try shortage(below: reserve) == nil }
 
   /// Throws unless the reserve is free wherever the library's files are.
   ///

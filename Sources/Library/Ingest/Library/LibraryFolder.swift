@@ -30,6 +30,8 @@ package struct LibraryLayout: Hashable, Sendable {
 
   package var manifest: BytePath { root.appending("manifest") }
   package var catalog: BytePath { catalogFolder.appending("catalog.sqlite") }
+  /// The database of renditions, beside the catalog.
+  package var renditionDatabase: BytePath { catalogFolder.appending("renditions.sqlite") }
   package var originals: BytePath { root.appending("originals") }
   package var renditions: BytePath { root.appending("renditions") }
   package var incoming: BytePath { root.appending("incoming") }

@@ -9,7 +9,7 @@ package struct Garbage: Hashable, Sendable {
   /// Originals that were deleted permanently.
   package var originals = 0
   package var originalBytes = 0
-  /// Renditions of stages that are no longer configured.
+  /// Renditions of stages that are no longer configured, and bytes in their database without a record.
   package var renditions = 0
   package var renditionBytes = 0
   /// Files below `renditions/` without a record.
@@ -44,6 +44,12 @@ package struct GarbageCollection {
     let former = try catalog.formerRenditions()
     garbage.renditions = former.count
     garbage.renditionBytes = former.bytes
+    var key: RenditionKey?
+    while let page = try catalog.unnamedBytes(after: key, limit: GarbageSurvey.pageSize) {
+      garbage.renditions += page.count
+      garbage.renditionBytes += page.bytes
+      key = page.last
+    }
     let files = try survey.unnamedFiles()
     garbage.files = files.count
     garbage.fileBytes = files.reduce(0) { $0 + $1.size }
@@ -67,6 +73,7 @@ package struct GarbageCollection {
     }
     // Includes those listed by a process that was killed before it removed them.
     try DiscardedFiles(library: library).remove()
+    try removeUnnamedBytes(isStopped: isStopped, garbage: &garbage)
     let survey = GarbageSurvey(
       folder: library.folder, catalog: library.reader, manifest: library.manifest,
       originals: library.originals)
@@ -89,6 +96,19 @@ package struct GarbageCollection {
     }
     try removeOriginals(survey, isStopped: isStopped, garbage: &garbage)
     return garbage
+  }
+
+  /// Removes what a kill left in the database of renditions.
+  private func removeUnnamedBytes(isStopped: () -> Bool, garbage: inout Garbage) throws {
+    var key: RenditionKey?
+    while !isStopped(),
+      let page = try library.catalog.removeUnnamedBytes(after: key, limit: GarbageSurvey.pageSize)
+    {
+      garbage.renditions += page.count
+      garbage.renditionBytes += page.bytes
+      key = page.last
+      report.stillWorking()
+    }
   }
 
   private func removeOriginals(
@@ -139,8 +159,8 @@ struct GarbageSurvey {
   let manifest: Manifest
   let originals: any OriginalStore
 
-  /// The number of deleted originals examined together.
-  private static let pageSize = 4096
+  /// The number of deleted originals, or of renditions, examined together.
+  static let pageSize = 4096
 
   /// A page of permanently deleted originals.
   struct DeletedOriginals {

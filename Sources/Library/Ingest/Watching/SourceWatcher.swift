@@ -100,6 +100,7 @@ package final class SourceWatcher {
       isBusy = try source.work() || isBusy
       next = min(next, source.nextDeadline)
     }
+    if !isBusy, !hooks.isStopped() { isBusy = try library.renditionUpkeep.step(library, report) }
     if !isBusy, !hooks.isStopped() { isBusy = try library.removeImpliedSightings() }
     return isBusy ? nil : next
   }

@@ -73,7 +73,13 @@ package struct RenditionRelocation {
     _ rendition: MisplacedRendition, stage: String
   ) throws(EngineError) -> FileError? {
     switch rendition.content {
+    case nil:
+      try engine.inLedger(try engine.ledger.invalidate(rendition: rendition.id))
     case .database(let bytes):
+      guard SHA256.digest(of: bytes) == rendition.digest else {
+        try engine.inLedger(try engine.ledger.invalidate(rendition: rendition.id))
+        return nil
+      }
       let path: String
       do throws(FileError) {
         path = try engine.renditions.write(bytes, of: rendition, stage: stage)

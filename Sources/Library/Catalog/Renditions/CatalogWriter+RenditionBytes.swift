@@ -1,0 +1,105 @@
+import PipelineModel
+
+/// Bytes in the database of renditions, kept in step with the rows that name them.
+///
+/// Bytes are stored before the transaction that names them, and removed after the one that no longer does.
+/// A kill in between leaves bytes without a row, which the job overwrites or `gc` removes.
+extension CatalogWriter {
+  /// Stores the bytes of results that are about to be recorded, in one transaction of their own.
+  ///
+  /// - Throws: `.staleToken` if an attempt has ended; nothing was stored then.
+  func keepBytes(of completions: [Completion]) throws(CatalogError) {
+    var kept: [(key: RenditionKey, bytes: [UInt8])] = []
+    for completion in completions where withdrawn[completion.token] == nil {
+      guard case .done(_, let renditions) = completion.outcome else { continue }
+      var row: (owner: [UInt8], fingerprint: Fingerprint)?
+      for rendition in renditions {
+        guard case .database(let bytes) = rendition.content else { continue }
+        let names = if let row { row } else { try namingRow(of: completion.token) }
+        row = names
+        let key = RenditionKey(
+          owner: names.owner, fingerprint: names.fingerprint, name: rendition.name)
+        kept.append((key, bytes))
+      }
+    }
+    guard !kept.isEmpty else { return }
+    try renditions.write { (database) throws(CatalogError) in
+      for (key, bytes) in kept { try database.keepRendition(bytes, as: key) }
+    }
+  }
+
+  /// Stores the bytes of a rendition whose row is about to name no file any more.
+  func keepBytes(_ bytes: [UInt8], of rendition: Int64) throws(CatalogError) {
+    let key = try connection.first(
+      """
+      SELECT \(RenditionKey.columns)
+      FROM rendition CROSS JOIN ledger ON ledger.id = rendition.ledger
+        CROSS JOIN fingerprint ON fingerprint.id = ledger.fingerprint
+      WHERE rendition.id = ?
+      """, rendition
+    ) { (row) throws(CatalogError) in try row.renditionKey(0) }
+    guard let key else { return }
+    try renditions.write { (database) throws(CatalogError) in
+      try database.keepRendition(bytes, as: key)
+    }
+  }
+
+  /// What names the renditions of an attempt's row.
+  private func namingRow(
+    of token: AttemptToken
+  ) throws(CatalogError) -> (owner: [UInt8], fingerprint: Fingerprint) {
+    let row = try openRow(of: token)
+    let names = try connection.first(
+      """
+      SELECT coalesce(ledger.asset, ledger.digest), fingerprint.value
+      FROM ledger CROSS JOIN fingerprint ON fingerprint.id = ledger.fingerprint WHERE ledger.id = ?
+      """, row.id
+    ) { (row) throws(CatalogError) in (row.blob(0), Fingerprint(try row.digest(1))) }
+    return names ?? (row.digest.bytes, Fingerprint(row.digest))
+  }
+
+  /// Returns the bytes of a rendition that is not a file, or `nil` if they are missing.
+  func bytes(of rendition: Int64, _ key: RenditionKey) throws(CatalogError) -> [UInt8]? {
+    if let bytes = try connection.formerBytes(of: rendition) { return bytes }
+    return try renditions.read { (database) throws(CatalogError) in
+      try database.keptRendition(key)
+    }
+  }
+
+  /// Lists the bytes of renditions whose rows are about to go, to be removed after the commit.
+  ///
+  /// - Parameter condition: SQL that chooses them by `rendition` and `ledger`.
+  func discardBytes(
+    where condition: String, _ values: any SQLBindable...
+  ) throws(CatalogError) {
+    let count = try connection.execute(
+      """
+      INSERT INTO temp.discarded_bytes (owner, fingerprint, name)
+      SELECT \(RenditionKey.columns)
+      FROM ledger JOIN rendition ON rendition.ledger = ledger.id
+        JOIN fingerprint ON fingerprint.id = ledger.fingerprint
+      WHERE rendition.path IS NULL AND \(condition)
+      """, values: values)
+    if count > 0 { hasDiscardedBytes = true }
+  }
+
+  /// Removes listed bytes that no row names, as one may again; `gc` finds what this can't remove.
+  func removeDiscardedBytes() {
+    do throws(CatalogError) {
+      let keys = try connection.all("SELECT owner, fingerprint, name FROM temp.discarded_bytes") {
+        (row) throws(CatalogError) in try row.renditionKey(0)
+      }
+      try connection.execute("DELETE FROM temp.discarded_bytes")
+      try renditions.remove(unnamed(among: keys))
+    } catch {
+      // The transaction is committed, so nobody must take it for failed.
+      return
+    }
+  }
+
+  func unnamed(among keys: [RenditionKey]) throws(CatalogError) -> [RenditionKey] {
+    var unnamed: [RenditionKey] = []
+    for key in keys where try !connection.namesRendition(key) { unnamed.append(key) }
+    return unnamed
+  }
+}

@@ -1,0 +1,132 @@
+import CSQLite
+import Glibc
+import PipelineModel
+
+/// The bytes of renditions that are not files, in `renditions.sqlite` beside the catalog, with the only
+/// connection that writes to it.
+///
+/// Apart from the catalog, which would be ten times as large: it is copied and checked as a whole. The file
+/// is opened when first needed. One that is missing is made, and a damaged one is moved aside: all
+/// that it holds can be made again. Belongs to the catalog's queue.
+final class RenditionDatabase {
+  static let name = BytePath("renditions.sqlite")
+
+  let path: BytePath
+  /// Gives a new file its owner and permissions.
+  private let catalog: BytePath
+  private var connection: Connection?
+  private var node: FileNode?
+  /// Called before an empty database is made, not within a transaction of the catalog.
+  private let willMake: () throws(CatalogError) -> Void
+
+  /// - Parameter catalog: the catalog's file.
+  init(beside catalog: BytePath, willMake: @escaping () throws(CatalogError) -> Void) {
+    self.catalog = catalog
+    self.willMake = willMake
+    path = catalog.parent.appending(Self.name)
+  }
+
+  /// Runs a body as one transaction, which is durable when this returns; makes the file if need be.
+  ///
+  /// - Parameter body: called again, with an empty file, if the file turns out to be damaged.
+  func write(_ body: (Connection) throws(CatalogError) -> Void) throws(CatalogError) {
+    do throws(CatalogError) {
+      try transaction(body)
+    } catch {
+      guard error.code == .corrupt, error.path == path else { throw error }
+      try setAside()
+      try transaction(body)
+    }
+  }
+
+  private func transaction(
+    _ body: (Connection) throws(CatalogError) -> Void
+  ) throws(CatalogError) {
+    let connection = try opened()
+    try connection.transaction { () throws(CatalogError) in try body(connection) }
+  }
+
+  /// Removes bytes; does not make a missing file.
+  ///
+  /// What a power failure brings back, `gc` finds, so nothing is flushed for it.
+  func remove(_ keys: [RenditionKey]) throws(CatalogError) {
+    guard !keys.isEmpty, try FileNode.at(path) != nil else { return }
+    let connection = try opened()
+    try connection.execute("PRAGMA synchronous = NORMAL")
+    defer { restoreFlushing(of: connection) }
+    try connection.transaction { () throws(CatalogError) in
+      for key in keys { try connection.removeKeptRendition(key) }
+    }
+  }
+
+  /// Closes a connection that would no longer flush its commits.
+  private func restoreFlushing(of connection: Connection) {
+    do throws(CatalogError) {
+      try connection.execute("PRAGMA synchronous = FULL")
+    } catch {
+      close()
+    }
+  }
+
+  /// Reads with a body; returns `nil` if the file is missing or damaged.
+  func read<Value>(
+    _ body: (Connection) throws(CatalogError) -> Value?
+  ) throws(CatalogError) -> Value? {
+    guard try FileNode.at(path) != nil else { return nil }
+    do throws(CatalogError) {
+      return try body(try opened())
+    } catch {
+      guard error.code == .corrupt else { throw error }
+      return nil
+    }
+  }
+
+  func close() {
+    connection?.close()
+    connection = nil
+    node = nil
+  }
+
+  /// The connection to the file that has the name now.
+  private func opened() throws(CatalogError) -> Connection {
+    let found = try FileNode.at(path)
+    if let connection, found == node { return connection }
+    close()
+    if found == nil { try willMake() }
+    let opened = try Connection(path, mode: .create, of: .renditions, permissionsOf: catalog)
+    do throws(CatalogError) {
+      let isMade = try RenditionSchema.check(opened)
+      if found != nil, !isMade { try willMake() }
+      try opened.prepareWritingRenditions()
+      if !isMade { try RenditionSchema.create(in: opened) }
+    } catch {
+      // Leave a refused file and its log unchanged.
+      pipeline_sqlite_configure(opened.handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+      opened.close()
+      throw error
+    }
+    node = try FileNode.at(path)
+    connection = opened
+    return opened
+  }
+
+  /// Renames a damaged file and what belongs to it, so that nobody takes them for the database.
+  private func setAside() throws(CatalogError) {
+    close()
+    let old = path.parent.appending("renditions-\(Timestamp.now.microseconds).old")
+    // The log first: it would be taken for the new file's.
+    for suffix in ["-shm", "-wal", ""] {
+      let from = BytePath(bytes: path.bytes + Array(suffix.utf8))
+      let to = BytePath(bytes: old.bytes + Array(suffix.utf8))
+      let result = from.withCString { from in to.withCString { to in rename(from, to) } }
+      let code = errno
+      guard result == 0 || code == ENOENT else {
+        throw CatalogError(
+          .readOnly,
+          "The damaged “\(from)” can't be moved aside: \(String(cString: strerror(code))). "
+            + "Move it away.",
+          path: from)
+      }
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import Fixtures
+import Glibc
+import PipelineModel
+import Testing
+
+/// The database of renditions beside the catalog, as users meet it.
+@Suite("Renditions in a database", .timeLimit(.minutes(5)))
+struct LostRenditionTests {
+  private func filled() throws -> Workspace {
+    let workspace = try Workspace(
+      stages: Workspace.stages(thumbnails: ["storage": "database"]))
+    for (name, width) in [("a.jpg", 300), ("b.jpg", 301)] {
+      try workspace.put(try Pictures.jpeg(width: width, height: 200), as: BytePath(name))
+    }
+    try workspace.json("run")
+    return workspace
+  }
+
+  @Test(
+    "Thumbnails come back after their database is lost or damaged",
+    arguments: [
+      "rm library/renditions.sqlite", ": > library/renditions.sqlite",
+      "yes no database | head -c 20000 > library/renditions.sqlite",
+      // A restored library has the catalog's log, too.
+      "rm library/renditions.sqlite; touch library/renditions.sqlite-wal",
+    ])
+  func lost(command: String) throws {
+    let workspace = try filled()
+    let before = try workspace.state()
+    try Unprivileged.shell(command, in: workspace)
+    let id = BytePath(try #require(try workspace.asset(named: "a.jpg")["id"]?.string))
+    let refused = try workspace.run("get", id, "--rendition", "grid")
+    #expect(refused.exitCode != 0 && refused.errors.contains("missing or damaged"))
+    let found = try workspace.json("verify", exit: 3).of("problem")
+    #expect(found.count == 4 && found.allSatisfy { $0["kind"] == "rendition-missing" })
+    let again = try workspace.run("run")
+    #expect(
+      again.exitCode == 0 && again.errors.contains("bytes of 4 renditions"), "\(again.errors)")
+    #expect(try workspace.state() == before)
+    #expect(try workspace.run("run").errors == "")
+    try workspace.expectSound()
+    let isKept = try workspace.files(below: "library").contains {
+      $0.description.hasPrefix("renditions-")
+    }
+    #expect(isKept == command.contains("yes"))
+  }
+
+  @Test("What is not the program's is refused with advice, and not touched")
+  func foreign() throws {
+    let workspace = try filled()
+    try Unprivileged.shell(
+      "rm library/renditions.sqlite; sqlite3 library/renditions.sqlite 'CREATE TABLE mine (a)'",
+      in: workspace)
+    let bytes = try workspace.read("library/renditions.sqlite")
+    let refused = try workspace.run("run")
+    #expect(refused.exitCode == 1 && refused.errors.contains("Move it away"), "\(refused.errors)")
+    #expect(try workspace.read("library/renditions.sqlite") == bytes)
+    try Unprivileged.shell("mv library/renditions.sqlite mine.sqlite", in: workspace)
+    #expect(try workspace.run("run").exitCode == 0)
+    try workspace.expectSound()
+  }
+
+  @Test("gc removes bytes that no record names, and says before how many")
+  func garbage() throws {
+    let workspace = try filled()
+    try Unprivileged.shell(
+      """
+      sqlite3 library/renditions.sqlite "INSERT INTO rendition (owner, fingerprint, name, content)
+        SELECT zeroblob(32), zeroblob(32), value, x'0102' FROM generate_series(1, 3)"
+      """, in: workspace)
+    #expect(try workspace.wrongRenditions().count == 3)
+    for words: [BytePath] in [["gc", "--dry-run"], ["gc"]] {
+      let result = try workspace.program.run(words + ["--json"]).event("garbage")
+      #expect(result["renditions"] == 3 && result["renditionBytes"] == 6, "\(words)")
+    }
+    try workspace.expectSound()
+  }
+
+  @Test("watch moves the bytes that an older version kept in the catalog")
+  func older() throws {
+    let workspace = try filled()
+    let before = try workspace.state()
+    try workspace.makeCatalogOlder()
+    let watch = try workspace.program.start(["watch", "--json"])
+    try workspace.waitForHolder(watch)
+    var tries = 0
+    while try !workspace.query("SELECT 1 FROM sqlite_schema WHERE name = 'rendition_bytes'").isEmpty
+    {
+      usleep(50_000)
+      tries += 1
+      try #require(tries < 400)
+    }
+    watch.signal(SIGTERM)
+    #expect(try watch.wait(within: 20).exitCode == 143)
+    #expect(try workspace.state() == before)
+    try workspace.expectSound()
+  }
+}
