@@ -175,6 +175,17 @@ struct GroupTests {
     #expect(try library.integrity() == "ok")
   }
 
+  @Test("A file that changes otherwise, too, may change its place in its group")
+  func otherChanges() throws {
+    let library = try makeLibrary()
+    try take([Self.raw(1, "a.cr3"), Self.jpeg(2, "a.jpg"), Self.sidecar(3, "a.xmp")], library)
+    try library.catalog.apply(
+      [.annotated(Samples.id(1), Annotation(.tag, "x")), .trashed(Samples.id(2), at: .now)],
+      manifestPosition: 9)
+    #expect(try members(library) == ["1 primary of 1 with 3", "3 sidecar of 1"])
+    #expect(try library.integrity() == "ok")
+  }
+
   // MARK: - Sidecars
 
   private static let xmp: JSONValue = [
