@@ -49,6 +49,18 @@ extension CatalogWriter {
         INSERT INTO changed SELECT OLD.asset
           WHERE NOT EXISTS (SELECT 1 FROM changed WHERE asset = OLD.asset);
       END;
+    CREATE TEMP TRIGGER revision_frame AFTER INSERT ON main.frame BEGIN
+        INSERT INTO changed SELECT NEW.asset
+          WHERE NOT EXISTS (SELECT 1 FROM changed WHERE asset = NEW.asset);
+        INSERT INTO changed SELECT member.asset FROM member WHERE leader = NEW.asset
+          AND NOT EXISTS (SELECT 1 FROM changed WHERE changed.asset = member.asset);
+      END;
+    CREATE TEMP TRIGGER revision_frameless AFTER DELETE ON main.frame BEGIN
+        INSERT INTO changed SELECT OLD.asset
+          WHERE NOT EXISTS (SELECT 1 FROM changed WHERE asset = OLD.asset);
+        INSERT INTO changed SELECT member.asset FROM member WHERE leader = OLD.asset
+          AND NOT EXISTS (SELECT 1 FROM changed WHERE changed.asset = member.asset);
+      END;
     CREATE TEMP TRIGGER revision_storage AFTER UPDATE OF path ON main.rendition
       WHEN (OLD.path IS NULL) <> (NEW.path IS NULL) BEGIN
         INSERT OR IGNORE INTO changed SELECT asset FROM job WHERE ledger = NEW.ledger;
