@@ -10,9 +10,12 @@ import PipelinePlugin
 /// it.
 final class MetadataPlugin: Plugin {
   static let manifest = PluginManifest(
-    id: "metadata", version: "1.0.0", outputVersion: 3, scope: .original,
+    id: "metadata", version: "1.0.0", outputVersion: 4, scope: .original,
     options: MetadataOptions.schema, accepts: kinds,
-    facts: ["exif", "iptc", "xmp", "gps", "text", "contentIdentifier", "problem", "leftOut"],
+    facts: [
+      "exif", "iptc", "xmp", "gps", "text", "contentIdentifier", "burstIdentifier", "problem",
+      "leftOut",
+    ],
     runtime: MetadataLibrary.runtime)
 
   /// The media types whose metadata is read.
@@ -90,15 +93,16 @@ final class MetadataPlugin: Plugin {
       facts["xmp"] = .object(XMPFacts.read(file, places: places, &limits))
     }
     facts = facts.filter { $0.value != .object([:]) }
-    facts["contentIdentifier"] = contentIdentifier(embedded).map { .string($0) }
+    facts["contentIdentifier"] = identifier(embedded.contentIdentifier).map { .string($0) }
+    facts["burstIdentifier"] = identifier(embedded.exif?.burstIdentifier).map { .string($0) }
     if limits.left > 0 { facts["leftOut"] = .integer(limits.left) }
     if !problems.isEmpty { facts["problem"] = .string(problems.joined(separator: " ")) }
     return .read(facts)
   }
 
-  /// What a Live Photo's picture and film have in common; `nil` if it is none that Apple writes: a UUID.
-  private static func contentIdentifier(_ embedded: EmbeddedMetadata) -> String? {
-    guard let text = embedded.contentIdentifier, text.utf8.count == 36,
+  /// An identifier as Apple writes it, a UUID; `nil` if it is none.
+  private static func identifier(_ text: String?) -> String? {
+    guard let text, text.utf8.count == 36,
       text.utf8.allSatisfy({ "0123456789abcdefABCDEF-".utf8.contains($0) })
     else { return nil }
     return text.uppercased()

@@ -228,6 +228,8 @@ struct ImpliedSightingTests {
         DROP VIEW failures;
         DROP VIEW jobs;
         ALTER TABLE stage DROP COLUMN held;
+        DROP TABLE frame;
+        DROP TABLE sign;
         DROP TABLE member;
         DROP TABLE annotation;
         DROP TABLE album;

@@ -1,4 +1,5 @@
 import PipelineModel
+import Query
 import Testing
 
 @testable import Catalog
@@ -70,7 +71,9 @@ struct QueryPlanTests {
         // Of one transaction, or a query over what was found.
         if table.hasPrefix("temp.") || table.hasPrefix("(") || small.contains(table) { continue }
         // Indexes that have the rows alone that are wanted: what is in the trash, under way, or alone.
-        if ["asset_trashed", "attempt_open", "member_orphan"].contains(where: step.hasSuffix) {
+        if ["asset_trashed", "attempt_open", "member_orphan", "frame_unsigned"].contains(
+          where: step.hasSuffix)
+        {
           continue
         }
         scans.append("\(step): \(line)")
@@ -140,6 +143,7 @@ struct QueryPlanTests {
     }
     try catalog.configureGroups(GroupPolicy([]))
     try catalog.configure(Samples.stages() + [sidecar])
+    try useSigns(library)
     _ = try catalog.newestAssetID()
     _ = try catalog.assets(with: Samples.digest(1))
     _ = try catalog.hasOriginal(Samples.digest(1))
@@ -167,6 +171,41 @@ struct QueryPlanTests {
     Completion(
       token: job.token,
       outcome: .done(facts: [:], renditions: [Samples.rendition("r", path: path)]), seconds: 1)
+  }
+
+  /// Bursts by identifiers and by times, and a Live Photo with a sidecar by its identifier, which change.
+  private func useSigns(_ library: Library) throws {
+    let other = try Library.ofFiles()
+    try other.catalog.configureGroups(
+      GroupPolicy(GroupKind.allCases.map { GroupRule(kind: $0, within: TimeSpan("1s")) }))
+    func file(_ number: Int, _ name: String, _ type: String, _ identifiers: [String]) -> SampleFile
+    {
+      var file = SampleFile(
+        number: number, name: name, type: type, taken: "2024-05-01T12:00:00", camera: "X-T5")
+      for key in identifiers { file.metadata[key] = "A" }
+      return file
+    }
+    let jpegs = (1...6).map {
+      file($0, "DSC_000\($0).jpg", "image/jpeg", $0 > 3 ? ["burstIdentifier"] : [])
+    }
+    let film = file(7, "b.mov", "video/quicktime", ["contentIdentifier"])
+    try other.take(
+      jpegs + [
+        film, file(8, "c.jpg", "image/jpeg", ["contentIdentifier"]),
+        file(9, "b.xmp", "application/rdf+xml", []),
+      ])
+    #expect(try other.count("SELECT count(*) FROM frame") == 6)
+    #expect(try other.count("SELECT count(*) FROM member WHERE link IS NOT NULL") == 3)
+    for number in [2, 4, 7] {
+      try other.catalog.apply([.trashed(Samples.id(number), at: .now)], manifestPosition: 0)
+    }
+    try other.catalog.apply([.purged(Samples.id(5), sequence: 1)], manifestPosition: 0)
+    try other.catalog.read { (connection) throws(CatalogError) in
+      // Those above count all.
+      let statements = connection.statements.filter { !$0.hasPrefix("SELECT count(*) FROM") }
+      let scans = try Self.scans(statements, connection)
+      #expect(scans.isEmpty, "\(scans.joined(separator: "\n"))")
+    }
   }
 
   private func useReader(_ reader: CatalogReader) throws {
@@ -218,5 +257,9 @@ struct QueryPlanTests {
     _ = try reader.lastManifestPosition
     _ = try reader.changes(since: reader.revision)
     _ = try reader.group(of: id)
+    _ = try reader.burst(of: id)
+    for word in ["is:burst", "is:cover", "group:burst"] {
+      _ = try reader.find(AssetQuestion(try Filter(query: word, now: .now)))
+    }
   }
 }

@@ -273,7 +273,9 @@ struct RevisionTests {
   func migration() throws {
     let library = try makeLibrary()
     let before = try revision(library)
-    for table in ["member", "annotation", "album", "revision", "epoch", "counter"] {
+    for table in [
+      "frame", "sign", "member", "annotation", "album", "revision", "epoch", "counter",
+    ] {
       try library.execute("DROP TABLE \(table)")
     }
     try library.execute("DROP INDEX run_ended")

@@ -30,6 +30,9 @@ import Testing
     let some = try policy(#"[{"kind": "sidecar"}, {"kind": "rawAndJPEG", "within": "10s"}]"#)
     #expect(some[.sidecar] == GroupPolicy.standard[.sidecar])
     #expect(some[.rawAndJPEG] == 10_000_000 && some[.livePhoto] == nil)
+    // Times join no bursts, unless it is said how near.
+    #expect(try policy(#"[{"kind": "burst"}]"#)[.burst] == 0 && some[.burst] == nil)
+    #expect(try policy(#"[{"kind": "burst", "within": "250ms"}]"#)[.burst] == 250_000)
   }
 
   @Test("A source has every default")

@@ -42,7 +42,7 @@ import Testing
   func groups() throws {
     func rules(_ text: String) -> String { #"{"library": "l", "groups": [\#(text)]}"# }
     try expect(rules("{}"), .missingKey, "/groups/0", "“kind”")
-    try expect(rules(#"{"kind": "burst"}"#), .badValue, "/groups/0/kind", "burst")
+    try expect(rules(#"{"kind": "panorama"}"#), .badValue, "/groups/0/kind", "panorama")
     try expect(
       rules(#"{"kind": "sidecar", "within": "soon"}"#), .badDuration, "/groups/0/within")
     try expect(

@@ -198,6 +198,109 @@
       #expect(try list(workspace, "is:orphan", "--fields", "name") == ["b.xmp"])
     }
 
+    private static let identifier = "65A7DF0A-1F09-4600-917B-9572A16AD016"
+
+    /// A film of a Live Photo, without pictures.
+    private static func film(_ identifier: String) -> [UInt8] {
+      func box(_ type: String, _ content: [UInt8]) -> [UInt8] {
+        big(content.count + 8) + Array(type.utf8) + content
+      }
+      func big(_ number: Int) -> [UInt8] { (0..<4).map { UInt8(number >> (24 - 8 * $0) & 255) } }
+      let key = box("mdta", Array("com.apple.quicktime.content.identifier".utf8))
+      let data = box("data", big(1) + big(0) + Array(identifier.utf8))
+      let meta =
+        box("keys", big(0) + big(1) + key) + box("ilst", big(data.count + 8) + big(1) + data)
+      return box("ftyp", Array("qt  ".utf8) + big(0) + Array("qt  ".utf8))
+        + box("moov", box("meta", meta)) + box("mdat", [0, 0, 0, 0])
+    }
+
+    @Test("Bursts are known by identifiers and names, each frame a shot, the same after a rebuild")
+    func bursts() throws {
+      let workspace = try Workspace(stages: Self.stages)
+      for number in 1...3 {
+        var exif = exif(number)
+        exif.burst = Self.identifier
+        exif.orientation = number
+        try workspace.put(
+          try Pictures.jpeg(width: 32, height: 24, exif: exif), as: BytePath("IMG_\(number).JPG"))
+      }
+      try workspace.put(exif(2).dng, as: "IMG_2.DNG")
+      // Google's, with its words in XMP, and one that the name tells of alone.
+      for number in 0...1 {
+        var jpeg = try Pictures.jpeg(width: 32, height: 24, exif: exif(20 + number))
+        let packet = Self.xmp(
+          """
+          <GCamera:BurstID xmlns:GCamera="http://ns.google.com/photos/1.0/camera/">b9b1</GCamera:BurstID>
+          <GCamera:BurstPrimary xmlns:GCamera="http://ns.google.com/photos/1.0/camera/">\(number)\
+          </GCamera:BurstPrimary>
+          """)
+        let segment = Array("http://ns.adobe.com/xap/1.0/\0".utf8) + Array(packet.utf8)
+        let length = segment.count + 2
+        jpeg.insert(
+          contentsOf: [0xFF, 0xE1, UInt8(length >> 8), UInt8(length & 255)] + segment, at: 2)
+        try workspace.put(jpeg, as: BytePath("g\(number).jpg"))
+        try workspace.put(
+          try Pictures.jpeg(width: 32, height: 24, exif: exif(30 + number)),
+          as: BytePath("X_BURST00\(number)\(number == 1 ? "_COVER" : "").jpg"))
+      }
+      try workspace.put(try Pictures.jpeg(width: 32, height: 24, exif: exif(50)), as: "alone.jpg")
+      try workspace.json("run")
+      #expect(
+        try list(workspace, "group:burst", "--sort", "name", "--fields", "name,group") == [
+          "g0.jpg\tburst", "g1.jpg\tburst", "IMG_1.JPG\tburst", "IMG_2.DNG\trawAndJPEG, burst",
+          "IMG_2.JPG\trawAndJPEG, burst", "IMG_3.JPG\tburst", "X_BURST000.jpg\tburst",
+          "X_BURST001_COVER.jpg\tburst",
+        ])
+      #expect(
+        try list(workspace, "is:cover", "--sort", "name", "--fields", "name")
+          == ["alone.jpg", "g1.jpg", "IMG_1.JPG", "X_BURST001_COVER.jpg"])
+      #expect(try list(workspace, "is:primary").count == 8)
+      let (raw, cover) = (try id("IMG_2.DNG", workspace), try id("IMG_1.JPG", workspace))
+      let shown = try workspace.json("show", raw).of("asset").first
+      #expect(shown?["group"]?["kinds"] == ["rawAndJPEG"])
+      #expect(shown?["burst"]?["cover"] == .string(cover.description))
+      #expect(
+        shown?["burst"]?["frames"]?.array?.map { $0["name"] }
+          == ["IMG_1.JPG", "IMG_2.JPG", "IMG_3.JPG"])
+      let text = try workspace.run("show", raw).output
+      #expect(
+        text.contains("  burst     3 shots\n  cover     \(cover) IMG_1.JPG\n  frame     "),
+        "\(text)")
+      #expect(
+        try workspace.asset(named: "IMG_3.JPG")["burst"]
+          == ["cover": .string(cover.description)])
+      #expect(try workspace.asset(named: "alone.jpg")["burst"] == .null)
+      let before = try workspace.program.run(["list", "--json"]).output
+      try workspace.json("rebuild-catalog")
+      try workspace.json("run")
+      #expect(try workspace.program.run(["list", "--json"]).output == before)
+      // Only shots within the policy.
+      try workspace.configure(stages: Self.stages, ["groups": [["kind": "rawAndJPEG"]]])
+      try workspace.json("run")
+      #expect(try list(workspace, "is:burst") == [])
+      #expect(try workspace.json("verify").of("problem") == [])
+    }
+
+    @Test("The parts of a Live Photo are joined by their identifier, whatever their names")
+    func livePhoto() throws {
+      let workspace = try Workspace(stages: Self.stages)
+      var exif = exif(1)
+      exif.livePhoto = Self.identifier
+      try workspace.put(Self.film(Self.identifier), as: "VID_9.MOV")
+      try workspace.put(try Pictures.jpeg(width: 32, height: 24, exif: exif), as: "IMG_1.JPG")
+      try workspace.put(Self.film("0A1B2C3D-4E5F-6071-8293-A4B5C6D7E8F9"), as: "VID_8.MOV")
+      try workspace.json("run")
+      #expect(
+        try list(workspace, "group:livePhoto", "--sort", "name", "--fields", "name,role")
+          == ["IMG_1.JPG\tprimary", "VID_9.MOV\tmovie"])
+      _ = try workspace.json("export", "--to", "out", "name:IMG_1", "--with-group")
+      #expect(try workspace.files(below: "out") == ["IMG_1.JPG", "SHA256SUMS", "VID_9.MOV"])
+      let before = try workspace.program.run(["list", "--json"]).output
+      try workspace.json("rebuild-catalog")
+      try workspace.json("run")
+      #expect(try workspace.program.run(["list", "--json"]).output == before)
+    }
+
     @Test("What export writes beside a file is what another library reads there")
     func roundTrip() throws {
       let workspace = try Workspace(stages: Self.stages)

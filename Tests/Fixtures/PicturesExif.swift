@@ -12,6 +12,10 @@ package struct PicturesExif: Sendable {
   package var offset: String?
   /// The model of the camera.
   package var model = "Model F"
+  /// The UUID that an iPhone gives all pictures of a burst.
+  package var burst: String?
+  /// The UUID that an iPhone gives both parts of a Live Photo.
+  package var livePhoto: String?
   /// A JPEG file for the second directory.
   package var preview: [UInt8]?
 
@@ -43,6 +47,7 @@ package struct PicturesExif: Sendable {
     if let dateTimeOriginal { exif.append(Tag(0x9003, text: dateTimeOriginal)) }
     if let offset { exif.append(Tag(0x9011, text: offset)) }
     if let subSecond { exif.append(Tag(0x9291, text: subSecond)) }
+    if let note = appleNote { exif.append(Tag(0x927C, undefined: note)) }
     // 48° 51' 29" N, 2° 17' 40" E.
     let place = [
       Tag(1, text: "N"), Tag(2, rationals: [48, 51, 29]), Tag(3, text: "E"),
@@ -55,6 +60,23 @@ package struct PicturesExif: Sendable {
       next = [Tag(0x0103, short: 6), Tag(0x0201, file: preview), Tag(0x0202, long: preview.count)]
     }
     return Self.assemble(tags, next: next)
+  }
+
+  /// An iPhone's maker note, a directory whose offsets begin at the note.
+  ///
+  /// Source: ExifTool's tables of Apple's tags.
+  private var appleNote: [UInt8]? {
+    let texts = [(0x0B, burst), (0x11, livePhoto)].compactMap { tag, text in
+      text.map { (tag, Array($0.utf8) + [0]) }
+    }
+    if texts.isEmpty { return nil }
+    var note = Array("Apple iOS\0\0\u{1}MM".utf8) + big(texts.count, 2)
+    var place = note.count + texts.count * 12 + 4
+    for (tag, value) in texts {
+      note += big(tag, 2) + big(2, 2) + big(value.count, 4) + big(place, 4)
+      place += value.count
+    }
+    return note + big(0, 4) + texts.flatMap(\.1)
   }
 
   private struct Tag {
@@ -76,6 +98,10 @@ package struct PicturesExif: Sendable {
 
     init(_ number: Int, bytes: [UInt8]) {
       (self.number, type, count, value) = (number, 1, bytes.count, bytes)
+    }
+
+    init(_ number: Int, undefined bytes: [UInt8]) {
+      (self.number, type, count, value) = (number, 7, bytes.count, bytes)
     }
 
     init(_ number: Int, long: Int) {

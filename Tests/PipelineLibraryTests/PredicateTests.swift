@@ -39,7 +39,9 @@ struct PredicateTests {
         ],
       ])
       let role = [nil, "primary", "raw", "orphan"][number / 4 % 4]
-      values.add(role: role, kinds: role == nil || role == "orphan" ? "" : "rawAndJPEG")
+      values.add(
+        role: role, kinds: role == nil || role == "orphan" ? "" : "rawAndJPEG",
+        isCover: [nil, true, false][number / 16 % 3])
       if number % 4 == 1 {
         values.add([Annotation(.album, "Caf\u{e9}"), Annotation(.album, "Fuji")])
       }
@@ -65,7 +67,8 @@ struct PredicateTests {
       #Predicate { 3 < ($0.rating ?? 0) }, #Predicate { $0.size >= 100 && $0.size < 200 },
       #Predicate { $0.size == 5 || $0.size <= 2 || !($0.size > 4) },
       #Predicate { $0.isTrashed }, #Predicate { !$0.isTrashed && $0.hasFailed },
-      #Predicate { $0.isPrimary }, #Predicate { !$0.isPrimary || $0.role == "primary" },
+      #Predicate { $0.isPrimary }, #Predicate { $0.isCover },
+      #Predicate { !$0.isPrimary || $0.role == "primary" },
       #Predicate { $0.isTrashed == false }, #Predicate { $0.name.contains("FUJI") },
       #Predicate { $0.name.starts(with: "IMG") },
       #Predicate { $0.name.localizedStandardContains("CAFE") },

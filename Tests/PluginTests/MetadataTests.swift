@@ -280,9 +280,9 @@
     private static let identifier = "0A1B2C3D-4E5F-6071-8293-A4B5C6D7E8F9"
 
     /// An iPhone's maker note with one text, whose offsets begin at the note.
-    private static func note(_ text: String, type: Int = 2) -> [UInt8] {
+    private static func note(_ text: String, tag: Int = 0x11, type: Int = 2) -> [UInt8] {
       let value = Array(text.utf8) + [0]
-      let entry = big(0x11, 2) + big(type, 2) + big(value.count, 4) + big(14 + 2 + 12 + 4, 4)
+      let entry = big(tag, 2) + big(type, 2) + big(value.count, 4) + big(14 + 2 + 12 + 4, 4)
       return Array("Apple iOS\0\0\u{1}MM".utf8) + big(1, 2) + entry + big(0, 4) + value
     }
 
@@ -299,6 +299,18 @@
         let facts = try facts(sample)
         #expect(facts["contentIdentifier"] == nil && facts["exif"] != nil, "\(wrong)")
       }
+    }
+
+    @Test("The pictures of an iPhone's burst have its identifier")
+    func burst() throws {
+      var sample = MetadataSample()
+      sample.photo = [.undefined(0x927C, Self.note(Self.identifier.lowercased(), tag: 0x0B))]
+      #expect(try facts(sample)["burstIdentifier"] == .string(Self.identifier))
+      #expect(try facts(sample)["contentIdentifier"] == nil)
+      sample.photo = [
+        .undefined(0x927C, Self.note("1", tag: 0x0B)), .text(0x9003, "2020:05:01 12:00:00"),
+      ]
+      #expect(try facts(sample)["burstIdentifier"] == nil)
     }
 
     @Test("The film of a Live Photo has the identifier of its picture")

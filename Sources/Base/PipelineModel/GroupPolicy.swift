@@ -6,16 +6,20 @@ package enum GroupKind: String, CaseIterable, Codable, Hashable, Sendable {
   case livePhoto
   /// A file and an XMP file that describes it.
   case sidecar
+  /// Pictures that a camera took in one burst.
+  case burst
 
   /// How far apart the times of two such files may be, unless a rule says otherwise.
   ///
   /// A Live Photo's film begins up to 1.5 s before its picture. People correct clocks and time zones in
-  /// sidecars, by hours, but the next picture with the same number is days away.
+  /// sidecars, by hours, but the next picture with the same number is days away. Times alone join no burst
+  /// by default, because two presses of the button a moment apart look the same.
   package var usualDistance: TimeSpan {
     switch self {
     case .rawAndJPEG: TimeSpan(milliseconds: 2_000)
     case .livePhoto: TimeSpan(milliseconds: 3_000)
     case .sidecar: TimeSpan(milliseconds: 86_400_000)
+    case .burst: TimeSpan(milliseconds: 0)
     }
   }
 }

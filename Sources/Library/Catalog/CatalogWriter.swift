@@ -32,6 +32,7 @@ final class CatalogWriter {
     CREATE TEMP TABLE retried (ledger INTEGER PRIMARY KEY);
     CREATE TEMP TABLE outdated (asset BLOB PRIMARY KEY) WITHOUT ROWID;
     CREATE TEMP TABLE regrouped (asset BLOB PRIMARY KEY) WITHOUT ROWID;
+    CREATE TEMP TABLE signed (kind TEXT, value BLOB, PRIMARY KEY (kind, value)) WITHOUT ROWID;
     CREATE TEMP TABLE changed (asset BLOB PRIMARY KEY) WITHOUT ROWID;
     CREATE TEMP TABLE discarded_bytes (owner BLOB, fingerprint BLOB, name TEXT);
     """

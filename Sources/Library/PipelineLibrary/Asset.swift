@@ -38,6 +38,9 @@ public struct Asset: Hashable, Identifiable, Sendable {
   /// Its place among files that belong together: `primary`, `picture`, `raw`, `movie`, `sidecar`, or
   /// `orphan` for a sidecar without a picture; `nil` if it belongs to none.
   public let role: String?
+  /// Whether it is the first of the files that belong together, or belongs to none, and stands for the burst
+  /// that it is of, if it is of one.
+  public let isCover: Bool
   /// When it was taken, by the clock on the spot, as if that showed UTC.
   public let taken: Date?
   public let imported: Date
@@ -95,6 +98,7 @@ public struct Asset: Hashable, Identifiable, Sendable {
     tags = values.texts[.tag] ?? []
     albums = values.texts[.album] ?? []
     role = text(.role)
+    isCover = values.flags.contains(.cover)
     taken = date(.taken)
     imported = date(.imported) ?? Date(timeIntervalSince1970: 0)
     modified = date(.modified) ?? Date(timeIntervalSince1970: 0)
@@ -128,6 +132,9 @@ public struct Asset: Hashable, Identifiable, Sendable {
     tags = found.tags
     albums = found.albums
     role = found.role
+    isCover =
+      (found.role == nil || found.role == "primary" || found.role == "orphan")
+      && (found.cover == nil || found.cover == found.id)
     taken = found.taken.map { Date(microseconds: $0) }
     imported = Date(microseconds: found.imported)
     modified = Date(microseconds: found.modified)
@@ -192,6 +199,7 @@ public struct Asset: Hashable, Identifiable, Sendable {
     case \Asset.isTrashed: .trashed
     case \Asset.hasFailed: .failed
     case \Asset.isPrimary: .primary
+    case \Asset.isCover: .cover
     default: nil
     }
   }

@@ -10,6 +10,10 @@ package struct AssetValues: Sendable {
   package var takenText: String?
   /// What a Live Photo's picture and film have in common.
   package var contentIdentifier: String?
+  /// What the pictures of a burst have in common.
+  package var burstIdentifier: String?
+  /// Whether the camera chose this picture to stand for its burst.
+  package var isBurstPrimary = false
   /// The bytes of names and paths that are not UTF-8.
   package var rawPaths: [TextField: BytePath] = [:]
 
@@ -47,6 +51,11 @@ package struct AssetValues: Sendable {
   package mutating func add(metadata facts: JSONValue) {
     contentIdentifier = facts["contentIdentifier"]?.string
     let (exif, iptc, xmp, gps) = (facts["exif"], facts["iptc"], facts["xmp"], facts["gps"])
+    // Source: Google's namespace http://ns.google.com/photos/1.0/camera/ as phones write it.
+    burstIdentifier =
+      facts["burstIdentifier"]?.string
+      ?? Self.text(xmp?["GCamera:BurstID"]).flatMap { $0.utf8.count <= 100 ? $0 : nil }
+    isBurstPrimary = Self.text(xmp?["GCamera:BurstPrimary"]) == "1"
     texts[.camera] = Self.camera(
       maker: Self.text(exif?["Make"] ?? xmp?["tiff:Make"]),
       model: Self.text(exif?["Model"] ?? xmp?["tiff:Model"])
@@ -97,9 +106,13 @@ package struct AssetValues: Sendable {
   /// - Parameters:
   ///   - role: `nil` if it belongs to none; `orphan` for a sidecar without a picture.
   ///   - kinds: what joins them; empty for an orphan.
-  package mutating func add(role: String?, kinds: String) {
+  ///   - isCover: whether it stands for the burst that its shot is of; `nil` if that is of none.
+  package mutating func add(role: String?, kinds: String, isCover: Bool? = nil) {
     texts[.role] = role.map { [$0] }
-    if !kinds.isEmpty { texts[.group] = [kinds] }
+    let all = [kinds, isCover == nil ? "" : "burst"].filter { !$0.isEmpty }
+    if !all.isEmpty { texts[.group] = [all.joined(separator: ", ")] }
+    if isCover != nil { flags.insert(.burst) }
+    if isCover ?? true, [nil, "primary", "orphan"].contains(role) { flags.insert(.cover) }
     switch role {
     case nil: flags.insert(.primary)
     case "orphan": flags.formUnion([.orphan, .primary])

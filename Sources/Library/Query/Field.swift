@@ -64,7 +64,7 @@ package enum TextField: String, CaseIterable, Hashable, Sendable {
     case .caption: "caption or description"
     case .tag: "a keyword in the file, or from the verb tag"
     case .album: "an album, from the verb tag"
-    case .group: "what joins its group: rawAndJPEG, livePhoto, sidecar"
+    case .group: "what joins it to others: rawAndJPEG, livePhoto, sidecar, burst"
     case .role: "its place there: primary, picture, raw, movie or sidecar; or orphan"
     case .digest: "the SHA-256 of the bytes, in hexadecimal"
     case .id: "the asset's UUID"
@@ -112,7 +112,7 @@ package enum TimeField: String, CaseIterable, Hashable, Sendable {
 /// A property that an asset has or lacks.
 package enum Flag: String, CaseIterable, Hashable, Sendable {
   case ready, processing, done, failed, trashed, damaged, skipped, landscape, portrait, square
-  case grouped, primary, orphan
+  case grouped, primary, orphan, burst, cover
 
   package var summary: String {
     switch self {
@@ -129,6 +129,8 @@ package enum Flag: String, CaseIterable, Hashable, Sendable {
     case .grouped: "belongs to others: raw and JPEG, Live Photo, sidecar"
     case .primary: "the first of its group, or in none"
     case .orphan: "a sidecar without a picture"
+    case .burst: "of a burst"
+    case .cover: "the first of its group, and what stands for its burst, or in none"
     }
   }
 }

@@ -100,9 +100,15 @@ package struct ExifDirectories {
   }
 
   /// What an iPhone's maker note has in common with the film of a Live Photo; `nil` if there is none.
+  package var contentIdentifier: String? { appleText(0x0011) }
+
+  /// What the maker notes of all pictures of an iPhone's burst have in common; `nil` if there is none.
+  package var burstIdentifier: String? { appleText(0x000B) }
+
+  /// A text of an iPhone's maker note.
   ///
-  /// Source: ExifTool's tables of Apple's tags, ContentIdentifier.
-  package var contentIdentifier: String? {
+  /// Source: ExifTool's tables of Apple's tags, BurstUUID and ContentIdentifier.
+  private func appleText(_ tag: UInt16) -> String? {
     // After a name and a version, a directory whose offsets begin at the note.
     let head = Array("Apple iOS\0\0\u{1}MM".utf8)
     guard let (reader, photo) = photo,
@@ -112,7 +118,7 @@ package struct ExifDirectories {
     guard let tags = TagReader(exif: header + note[header.count...]),
       let directory = tags.directory(at: tags.first)
     else { return nil }
-    return tags.text(0x0011, in: directory)
+    return tags.text(tag, in: directory)
   }
 
   // MARK: - Writing

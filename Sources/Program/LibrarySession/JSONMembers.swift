@@ -42,6 +42,7 @@ package enum JSONMembers {
       "annotations": .array(asset.annotations.map { .object(annotation($0)) }),
       "renditions": .array(asset.renditions.map { .object(rendition($0)) }),
       "group": asset.group.map { .object(group($0)) } ?? .null,
+      "burst": asset.cover.map { ["cover": .string($0.description)] } ?? .null,
       "damage": .array(damage.map { .object(self.damage($0, of: asset)) }),
     ]
     if let trashedAt = asset.trashedAt { members["trashedAt"] = time(trashedAt) }
@@ -65,6 +66,11 @@ package enum JSONMembers {
       "asset": .string(companion.id.description), "role": .string(companion.role.rawValue),
     ]
     return members.merging(path(companion.name, key: "name")) { $1 }
+  }
+
+  /// A shot of a burst, as `show` lists it.
+  package static func frame(_ frame: BurstShot) -> [String: JSONValue] {
+    ["asset": .string(frame.id.description)].merging(path(frame.name, key: "name")) { $1 }
   }
 
   private static func annotation(_ annotation: Annotation) -> [String: JSONValue] {

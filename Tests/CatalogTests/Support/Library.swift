@@ -135,6 +135,9 @@ final class Library {
     let kept = try members()
     // Away with them, so that none is kept for want of a reason to change it.
     try execute("DELETE FROM member")
+    try execute("DELETE FROM frame")
+    try execute("DELETE FROM sign")
+    try execute("INSERT INTO temp.outdated (asset) SELECT id FROM asset")
     try execute("INSERT INTO temp.regrouped (asset) SELECT id FROM asset")
     let made = try members()
     return kept == made ? [] : ["groups are \(kept), not \(made)"]
@@ -145,7 +148,13 @@ final class Library {
       try connection.all(
         """
         SELECT hex(asset) || ' ' || hex(leader) || ' ' || kinds || ' ' || role || ' '
-          || ifnull(hex(sidecar), '') FROM member ORDER BY asset
+          || ifnull(hex(sidecar), '') || ' ' || quote(link) || quote(own_leader) || quote(own_kinds)
+          FROM member
+        UNION ALL SELECT 'frame ' || hex(asset) || ' ' || hex(cover) || ' ' || quote(sign) FROM frame
+        UNION ALL SELECT 'sign ' || hex(asset) || kind || quote(value) || movie || cover || frames
+          || quote(taken) || quote(camera) FROM sign
+        UNION ALL SELECT 'marked ' || kind FROM temp.signed
+        ORDER BY 1
         """
       ) { $0.text(0) }
     }

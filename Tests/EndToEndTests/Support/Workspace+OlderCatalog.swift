@@ -20,7 +20,7 @@ extension Workspace {
         WHERE rendition.path IS NULL;
       DETACH kept;
       DROP VIEW annotations; DROP TABLE annotation; DROP TABLE album; DROP TABLE revision; DROP TABLE epoch;
-      DROP TABLE member; DROP TABLE counter; DROP INDEX run_ended;
+      DROP TABLE frame; DROP TABLE sign; DROP TABLE member; DROP TABLE counter; DROP INDEX run_ended;
       DROP TABLE keyword; DROP TABLE picture; DROP TABLE term; DROP INDEX rendition_damaged;
       DELETE FROM setting WHERE key IN ('pictures', 'counters', 'groups.progress'); PRAGMA user_version = 5;
       """

@@ -62,11 +62,13 @@ extension GroupRule: ConfigurationObject {
     .init(
       "kind", \.kind, .choice,
       "rawAndJPEG: a raw file and its JPEG or HEIC. livePhoto: a picture and the film made with it. "
-        + "sidecar: a file and the XMP file that describes it.", isRequired: true),
+        + "sidecar: a file and the XMP file that describes it. burst: pictures that a camera took in one burst.",
+      isRequired: true),
     .init(
       "within", \.within, .duration,
       "How far apart the times of such files may be. By default 2s for rawAndJPEG, 3s for livePhoto, "
-        + "1d for sidecar."),
+        + "1d for sidecar. For burst, how far apart the times of two pictures with consecutive numbers may be that "
+        + "nothing but times joins; by default 0ms, which joins none by times."),
   ]
 }
 

@@ -8,7 +8,27 @@ package struct GroupCompanion: Hashable, Sendable {
   package var name: BytePath
 }
 
+/// A shot of a burst, by its primary.
+package struct BurstShot: Hashable, Sendable {
+  package var id: AssetID
+  /// The file's name when it was imported.
+  package var name: BytePath
+}
+
 extension CatalogReader {
+  /// The shots of the burst that an asset's shot is of, by path and key; empty if it is of none.
+  package func burst(of id: AssetID) throws(CatalogError) -> [BurstShot] {
+    try read { (connection) throws(CatalogError) in
+      try connection.all(
+        """
+        SELECT asset.id, asset.name FROM frame INDEXED BY frame_cover
+          CROSS JOIN asset ON asset.id = frame.asset
+        WHERE frame.cover = \(Schema.burst("cover", of: "?1")) ORDER BY asset.path, asset.id
+        """, id
+      ) { (row) throws(CatalogError) in BurstShot(id: try row.assetID(0), name: row.path(1)) }
+    }
+  }
+
   /// The members of an asset's group, itself included: the primary, then the others by key. Empty if it
   /// is in none.
   package func group(of id: AssetID) throws(CatalogError) -> [GroupCompanion] {

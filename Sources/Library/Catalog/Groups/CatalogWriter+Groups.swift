@@ -68,10 +68,22 @@ extension CatalogWriter {
       """, first, last)
   }
 
-  /// Marks what depends on an asset that is about to be deleted: one of the files that it may have kept
-  /// apart or together, and the rows of those that it describes as a sidecar.
+  /// Marks what depends on an asset that is about to be deleted: the members of its group and its burst,
+  /// one of the files that it may have kept apart or together, and the rows of those that it
+  /// describes as a sidecar.
   func regroupCompanions(of asset: AssetID) throws(CatalogError) {
     _ = try outdateDescribed(by: asset)
+    try markSigns(of: asset)
+    try unlinkGroup(of: asset)
+    try connection.execute(
+      """
+      INSERT INTO temp.regrouped (asset)
+        SELECT asset FROM member INDEXED BY member_leader
+          WHERE leader = (SELECT leader FROM member WHERE asset = ?1) AND asset <> ?1
+        UNION SELECT asset FROM frame INDEXED BY frame_cover
+          WHERE cover = (SELECT cover FROM frame WHERE asset = ?1) AND asset <> ?1
+      ON CONFLICT DO NOTHING
+      """, asset)
     guard let place = try place(of: asset) else { return }
     let other = try companions(at: place).first { $0.id != asset }
     if let other { try regroup(other.id) }
@@ -82,6 +94,7 @@ extension CatalogWriter {
   /// - Returns: whether this outdated rows for searches.
   func updateMarkedGroups() throws(CatalogError) -> Bool {
     var hasOutdated = false
+    var all: Set<AssetID> = []
     let limit = Self.configurationPage
     while true {
       let page = try connection.all("SELECT asset FROM temp.regrouped LIMIT \(limit)") {
@@ -94,9 +107,15 @@ extension CatalogWriter {
       for (place, assets) in marked {
         if try formGroups(at: place, marked: assets) { hasOutdated = true }
       }
-      for asset in page where try outdateDescribed(by: asset) { hasOutdated = true }
+      for asset in page {
+        if try outdateDescribed(by: asset) { hasOutdated = true }
+        try markSigns(of: asset)
+      }
+      if !page.isEmpty, try keepsSequences() { all.formUnion(page) }
       if page.count < limit {
         if !page.isEmpty { try connection.execute("DELETE FROM temp.regrouped") }
+        try updateMarkedSigns()
+        try updateSequences(of: all)
         return hasOutdated
       }
       for asset in page {
@@ -123,12 +142,12 @@ extension CatalogWriter {
   // MARK: - Files with one stem
 
   /// Where files lie that may belong together: a source, and the stem of their paths.
-  private struct Place: Hashable {
+  struct Place: Hashable {
     var source: Int64
     var stem: NameStem
   }
 
-  private func place(of asset: AssetID) throws(CatalogError) -> Place? {
+  func place(of asset: AssetID) throws(CatalogError) -> Place? {
     try connection.first("SELECT source, path FROM asset WHERE id = ?", asset) {
       Place(source: $0.int64(0), stem: NameStem(of: $0.path(1)))
     }
@@ -142,7 +161,7 @@ extension CatalogWriter {
   /// The files with a stem that are neither in the trash nor replaced by another version.
   ///
   /// A seek for each path that begins with the stem, however many versions it had.
-  private func companions(at place: Place) throws(CatalogError) -> [Companion] {
+  func companions(at place: Place) throws(CatalogError) -> [Companion] {
     let range = place.stem.extended
     var found: [Companion] = []
     var next: BytePath? = BytePath(bytes: place.stem.path)
@@ -174,7 +193,7 @@ extension CatalogWriter {
   }
 
   /// One of the assets whose paths have a stem.
-  private struct Companion {
+  struct Companion {
     var id: AssetID
     /// Whether its name is that of a sidecar.
     var isSidecar: Bool
@@ -205,17 +224,21 @@ extension CatalogWriter {
       if let candidate = try candidate(companion.id) { candidates.append(candidate) }
     }
     let formation = GroupFormation(of: candidates, groupPolicy, isTooMany: isTooMany)
-    var hasOutdated = false
+    var (hasChanged, hasOutdated) = (false, false)
     for asset in concerned {
       let (old, new) = (former[asset] ?? nil, formation.members[asset])
       if old == new { continue }
-      if let new {
+      hasChanged = true
+      try unlinkGroup(of: asset)
+      if let leader = new?.leader { try unlinkGroup(of: leader) }
+      if let new, old != nil {
         try connection.execute(
-          """
-          INSERT INTO member (asset, leader, kinds, role, sidecar) VALUES (?, ?, ?, ?, ?)
-          ON CONFLICT (asset) DO UPDATE SET leader = excluded.leader, kinds = excluded.kinds,
-            role = excluded.role, sidecar = excluded.sidecar
-          """, asset, new.leader, new.kindsText, new.role.rawValue, new.sidecar)
+          "UPDATE member SET leader = ?2, kinds = ?3, role = ?4, sidecar = ?5 WHERE asset = ?1",
+          asset, new.leader, new.kindsText, new.role.rawValue, new.sidecar)
+      } else if let new {
+        try connection.execute(
+          "INSERT INTO member (asset, leader, kinds, role, sidecar) VALUES (?, ?, ?, ?, ?)",
+          asset, new.leader, new.kindsText, new.role.rawValue, new.sidecar)
       } else {
         try connection.execute("DELETE FROM member WHERE asset = ?", asset)
       }
@@ -224,22 +247,30 @@ extension CatalogWriter {
         hasOutdated = true
       }
     }
+    // What joins these files to others is decided anew.
+    if hasChanged { for asset in concerned { try markSigns(of: asset) } }
     return hasOutdated
   }
 
-  /// The places of some assets in their groups, and those of the other members; `nil` for one that has
-  /// none.
+  /// The places of some assets in the groups of their names, and those of the other members; `nil` for
+  /// one that has none.
   private func members(
     _ assets: Set<AssetID>
   ) throws(CatalogError) -> [AssetID: GroupMember?] {
     var members: [AssetID: GroupMember?] = [:]
-    for asset in assets { members[asset] = .some(try connection.member(asset)) }
-    for leader in Set(members.values.compactMap { $0?.leader }) {
+    for asset in assets { members[asset] = .some(try connection.ownMember(asset)) }
+    let leaders = Set(members.values.compactMap { $0?.leader })
+    for leader in leaders {
+      // A link may have put the whole group into another one.
       let others = try connection.all(
-        "SELECT asset FROM member INDEXED BY member_leader WHERE leader = ?", leader
+        """
+        SELECT asset FROM member INDEXED BY member_leader
+        WHERE leader = ifnull((SELECT leader FROM member WHERE asset = ?1), ?1)
+        """, leader
       ) { (row) throws(CatalogError) in try row.assetID(0) }
       for asset in others where members[asset] == nil {
-        members[asset] = .some(try connection.member(asset))
+        let member = try connection.ownMember(asset)
+        if member?.leader == leader { members[asset] = .some(member) }
       }
     }
     return members
@@ -247,13 +278,17 @@ extension CatalogWriter {
 
   /// Whether a stage that describes an asset is still to run for the first time.
   private func awaitsDescription(_ asset: AssetID) throws(CatalogError) -> Bool {
-    try connection.hasRow(
-      """
-      SELECT 1 FROM job
-        CROSS JOIN stage ON stage.id = job.stage AND stage.\(Self.describes)
-        CROSS JOIN ledger ON ledger.id = job.ledger
-      WHERE job.asset = ? AND job.previous_ledger IS NULL AND ledger.state IN (\(Self.unfinished))
-      """, asset)
+    try connection.hasRow("SELECT 1 \(Self.awaitingJobs(of: "?"))", asset)
+  }
+
+  /// SQL: the jobs of an asset by which more may become known of it for the first time.
+  static func awaitingJobs(of asset: String) -> String {
+    """
+    FROM job
+      CROSS JOIN stage ON stage.id = job.stage AND stage.\(describes)
+      CROSS JOIN ledger ON ledger.id = job.ledger
+    WHERE job.asset = \(asset) AND job.previous_ledger IS NULL AND ledger.state IN (\(unfinished))
+    """
   }
 
   /// What decides about an asset's group; `nil` if nobody knows what it is.
@@ -275,10 +310,15 @@ extension CatalogWriter {
 }
 
 extension Connection {
-  /// An asset's place in its group; `nil` if it is in none.
-  func member(_ asset: AssetID) throws(CatalogError) -> GroupMember? {
-    try first("SELECT leader, kinds, role, sidecar FROM member WHERE asset = ?", asset) {
-      (row) throws(CatalogError) in
+  /// An asset's place in the group that its name gives it, without links; `nil` if it is in none.
+  func ownMember(_ asset: AssetID) throws(CatalogError) -> GroupMember? {
+    try first(
+      """
+      SELECT ifnull(own_leader, leader), ifnull(own_kinds, kinds),
+        iif(own_leader = asset, 'primary', role), sidecar
+      FROM member WHERE asset = ? AND own_kinds IS NOT ''
+      """, asset
+    ) { (row) throws(CatalogError) in
       GroupMember(
         leader: try row.assetID(0), kinds: GroupMember.kinds(row.text(1)),
         role: try row.value(2, as: GroupMember.Role.self), sidecar: try row.optionalAssetID(3))

@@ -28,5 +28,9 @@ package struct GroupMember: Hashable, Sendable {
     text.split(separator: ", ").compactMap { GroupKind(rawValue: String($0)) }
   }
 
-  var kindsText: String { kinds.map(\.rawValue).joined(separator: Self.separator) }
+  static func text(of kinds: [GroupKind]) -> String {
+    kinds.map(\.rawValue).joined(separator: separator)
+  }
+
+  var kindsText: String { Self.text(of: kinds) }
 }

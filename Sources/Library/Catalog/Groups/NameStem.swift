@@ -8,6 +8,9 @@ package struct NameStem: Hashable {
   /// The path below the source, without the extensions.
   let path: [UInt8]
 
+  /// - Parameter path: the path without extensions.
+  init(_ path: [UInt8]) { self.path = path }
+
   init(of path: BytePath) {
     var bytes = path.bytes[...]
     while let shorter = Self.withoutExtension(bytes) { bytes = shorter }

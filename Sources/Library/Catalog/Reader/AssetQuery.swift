@@ -11,7 +11,7 @@ enum AssetQuery {
   private static let columns = """
     SELECT asset.id, asset.digest, original.size, asset.name, source.path, asset.path,
       asset.modified, asset.imported_at, asset.supersedes, asset_state.state, \(identity),
-      asset.trashed_at, \(skipped), \(annotations), \(group)
+      asset.trashed_at, \(skipped), \(annotations), \(group), \(burst)
     FROM \(tables)
     """
 
@@ -23,7 +23,7 @@ enum AssetQuery {
       \(withMetadata ? facts(of: "metadata") : "NULL"), \(skipped),
       EXISTS (SELECT 1 FROM \(renditionTables)
         WHERE job.asset = asset.id AND rendition.made_from = 'damaged'), \(annotations),
-      \(withMetadata ? sidecarMetadata : "NULL"), \(group)
+      \(withMetadata ? sidecarMetadata : "NULL"), \(group), \(burst)
     FROM \(tables) WHERE true
     """
   }
@@ -32,7 +32,7 @@ enum AssetQuery {
   static let descriptions = """
     SELECT asset.id, asset.digest, original.size, asset.name, source.path, asset.path,
       asset.modified, asset.imported_at, asset.trashed_at, NULL, \(identity),
-      \(facts(of: "metadata")), 0, 0, \(annotations), \(sidecarMetadata), NULL
+      \(facts(of: "metadata")), 0, 0, \(annotations), \(sidecarMetadata), NULL, NULL
     FROM asset CROSS JOIN original ON original.digest = asset.digest
       CROSS JOIN source ON source.id = asset.source
     WHERE true
@@ -49,6 +49,9 @@ enum AssetQuery {
   private static let group = """
     (SELECT json_array(\(Schema.uuid("leader")), kinds, role) FROM member WHERE asset = asset.id)
     """
+
+  /// The cover of the burst that an asset's shot is of; `NULL` if it is of none.
+  private static let burst = Schema.burst("cover", of: "asset.id")
 
   /// The facts of the first stage with a plugin.
   private static func facts(of plugin: String, asset: String = "asset.id") -> String {
@@ -97,7 +100,8 @@ extension Statement {
       path: path(5), modified: int64(6), importedAt: timestamp(7),
       supersedes: try optionalAssetID(8), state: try value(9, as: AssetRecord.State.self),
       identity: try optionalJSON(10), trashedAt: optional(11, timestamp),
-      skipped: int(12), annotations: try annotations(13), group: try group(14), renditions: [])
+      skipped: int(12), annotations: try annotations(13), group: try group(14),
+      cover: try optionalAssetID(15), renditions: [])
   }
 
   /// Reads a column of `AssetQuery.group`.
@@ -148,7 +152,7 @@ enum AssetLine {
           SELECT group_concat('{"applies":' || iif(applies, 'true', 'false') || ',"property":"'
               || property || '","text":' || json_quote(text) || '}')
             FROM (SELECT applies, property, text FROM annotation WHERE asset = page.id ORDER BY property, text)), '')
-        || '],"capturedAt":' || \(fact("capturedAt"))
+        || '],"burst":' || ifnull(\(burst), 'null') || ',"capturedAt":' || \(fact("capturedAt"))
         || ',"capturedFrom":' || \(fact("capturedFrom"))
         || ',"damage":[],"digest":"' || lower(hex(digest)) || '","event":"asset","group":' || ifnull((
           SELECT '{"kinds":[' || iif(kinds = '', '', '"' || replace(kinds, ', ', '","') || '"')
@@ -181,6 +185,9 @@ enum AssetLine {
     FROM page ORDER BY id
     """
   }
+
+  private static let burst = Schema.burst(
+    "'{\"cover\":\"' || \(Schema.uuid("cover")) || '\"}'", of: "page.id")
 
   private static func fact(_ name: String) -> String { "ifnull(facts -> '\(name)', 'null')" }
 

@@ -84,7 +84,11 @@ extension Statement {
     if let facts = try? optionalJSON(15) { values.add(sidecar: facts) }
     values.add(try annotations(14))
     let member = try group(16)
-    values.add(role: member?.role.rawValue, kinds: member?.kindsText ?? "")
+    let cover = try optionalAssetID(17)
+    let isCover = try cover == assetID(0)
+    values.add(
+      role: member?.role.rawValue, kinds: member?.kindsText ?? "",
+      isCover: cover == nil ? nil : isCover)
     if int(12) > 0 { values.flags.insert(.skipped) }
     if bool(13) { values.flags.insert(.damaged) }
     return values

@@ -19,6 +19,8 @@ package struct FoundAsset: Sendable {
   package var albums: [String] = []
   /// Its place among files that belong together.
   package var role: String?
+  /// What stands for the burst that its shot is of, if it is that shot's primary.
+  package var cover: AssetID?
   /// Microseconds since 1970, by the clock on the spot.
   package var taken: Int64?
   /// Microseconds since 1970, as the next two.
@@ -134,10 +136,11 @@ private enum FoundAssetQuery {
       picture.title, picture.caption, picture.taken, picture.imported, picture.modified,
       picture.trashed, picture.size, picture.width, picture.height, picture.iso,
       picture.aperture, picture.exposure, picture.focal, picture.rating, picture.latitude,
-      picture.longitude, member.role
+      picture.longitude, member.role, frame.cover
     FROM picture CROSS JOIN asset ON asset.id = picture.asset
       CROSS JOIN asset_state ON asset_state.id = asset.id
       LEFT JOIN member ON member.asset = asset.id
+      LEFT JOIN frame ON frame.asset = asset.id
     WHERE picture.asset IN
     """
 
@@ -192,7 +195,8 @@ extension Connection {
       source: try source(row.int64(4)), path: row.pathText(5), state: row.text(6),
       type: try optionalTerm(row, 7), kind: text(8),
       camera: try optionalTerm(row, 9), lens: try optionalTerm(row, 10),
-      title: text(11), caption: text(12), role: text(27), taken: time(13), imported: row.int64(14),
+      title: text(11), caption: text(12), role: text(27),
+      cover: try row.optionalAssetID(28), taken: time(13), imported: row.int64(14),
       modified: row.int64(15), trashed: time(16), size: row.double(17), width: number(18),
       height: number(19), iso: number(20), aperture: number(21), exposure: number(22),
       focal: number(23), rating: number(24), latitude: number(25), longitude: number(26))

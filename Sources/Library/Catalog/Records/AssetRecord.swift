@@ -32,6 +32,8 @@ package struct AssetRecord: Hashable, Sendable {
   package var annotations: [Annotation]
   /// Its place in its group; `nil` if it is in none.
   package var group: GroupMember?
+  /// What stands for the burst that its shot is of; `nil` if it is of none.
+  package var cover: AssetID?
   /// Renditions of the configured stages, ordered by stage and name.
   package var renditions: [RenditionRecord]
 

@@ -6,6 +6,8 @@ extension CatalogWriter {
   /// statement can forget it.
   ///
   /// A claim alone marks nothing: the end of the attempt does. Waiting and ready jobs look the same.
+  /// What foreign keys and upserts do overrides `OR IGNORE` in triggers, so those of groups look first.
+  /// Source: SQLite, `fkActionTrigger` and `sqlite3UpsertDoUpdate`.
   /// None for a new job, which would cost an import 12 µs: it belongs to a new asset or comes by
   /// `reviseAssets(without:after:through:)`.
   static let revisionTriggers = """
@@ -36,13 +38,28 @@ extension CatalogWriter {
         INSERT OR IGNORE INTO changed VALUES (NEW.asset);
       END;
     CREATE TEMP TRIGGER revision_member AFTER INSERT ON main.member BEGIN
-        INSERT OR IGNORE INTO changed VALUES (NEW.asset);
+        INSERT INTO changed SELECT NEW.asset
+          WHERE NOT EXISTS (SELECT 1 FROM changed WHERE asset = NEW.asset);
       END;
     CREATE TEMP TRIGGER revision_role AFTER UPDATE ON main.member BEGIN
-        INSERT OR IGNORE INTO changed VALUES (NEW.asset);
+        INSERT INTO changed SELECT NEW.asset
+          WHERE NOT EXISTS (SELECT 1 FROM changed WHERE asset = NEW.asset);
       END;
     CREATE TEMP TRIGGER revision_leaver AFTER DELETE ON main.member BEGIN
-        INSERT OR IGNORE INTO changed VALUES (OLD.asset);
+        INSERT INTO changed SELECT OLD.asset
+          WHERE NOT EXISTS (SELECT 1 FROM changed WHERE asset = OLD.asset);
+      END;
+    CREATE TEMP TRIGGER revision_frame AFTER INSERT ON main.frame BEGIN
+        INSERT INTO changed SELECT NEW.asset
+          WHERE NOT EXISTS (SELECT 1 FROM changed WHERE asset = NEW.asset);
+        INSERT INTO changed SELECT member.asset FROM member WHERE leader = NEW.asset
+          AND NOT EXISTS (SELECT 1 FROM changed WHERE changed.asset = member.asset);
+      END;
+    CREATE TEMP TRIGGER revision_frameless AFTER DELETE ON main.frame BEGIN
+        INSERT INTO changed SELECT OLD.asset
+          WHERE NOT EXISTS (SELECT 1 FROM changed WHERE asset = OLD.asset);
+        INSERT INTO changed SELECT member.asset FROM member WHERE leader = OLD.asset
+          AND NOT EXISTS (SELECT 1 FROM changed WHERE changed.asset = member.asset);
       END;
     CREATE TEMP TRIGGER revision_storage AFTER UPDATE OF path ON main.rendition
       WHEN (OLD.path IS NULL) <> (NEW.path IS NULL) BEGIN

@@ -9,7 +9,7 @@ enum Schema {
   /// Each step migrates a file from the version equal to its index to the next.
   static let migrations = [
     version1, version2, version3, version4, version5, version6, version7, version8,
-    version9, version10, version11,
+    version9, version10, version11, version12,
   ]
 
   /// The version that this program writes.

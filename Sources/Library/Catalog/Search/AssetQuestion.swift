@@ -191,9 +191,14 @@ extension AssetQuestion {
       case .state:
         let state = "(SELECT state FROM asset_state WHERE id = picture.asset)"
         return [state, state]
-      case .group, .role:
-        let column = field == .group ? "nullif(kinds, '')" : "role"
-        let value = "(SELECT \(column) FROM member WHERE asset = picture.asset)"
+      case .group:
+        let value = """
+          nullif(ltrim(ifnull((SELECT kinds FROM member WHERE asset = picture.asset), '')
+            || ifnull(\(Schema.burst("', burst'", of: "picture.asset")), ''), ', '), '')
+          """
+        return ["lower(\(value))", value]
+      case .role:
+        let value = "(SELECT role FROM member WHERE asset = picture.asset)"
         return ["lower(\(value))", value]
       case .digest:
         let hex = "(SELECT lower(hex(digest)) FROM asset WHERE id = picture.asset)"

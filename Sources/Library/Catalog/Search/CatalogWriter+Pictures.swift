@@ -127,6 +127,7 @@ extension CatalogWriter {
         // One that was deleted has no row.
         guard let values else { continue }
         try write(PictureRow(asset: asset, values: values), replacing: true)
+        try updateSigns(of: asset, values)
       }
       if page.count < limit {
         if !page.isEmpty { try connection.execute("DELETE FROM temp.outdated") }

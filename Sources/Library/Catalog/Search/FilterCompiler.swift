@@ -178,6 +178,14 @@ struct FilterCompiler {
       NOT EXISTS (SELECT 1 FROM member
         WHERE asset = picture.asset AND role NOT IN ('primary', 'orphan'))
       """
+    case .burst: "\(raw: Schema.burst("1", of: "picture.asset")) IS NOT NULL"
+    case .cover:
+      """
+      (NOT EXISTS (SELECT 1 FROM member
+          WHERE asset = picture.asset AND role NOT IN ('primary', 'orphan'))
+        AND NOT EXISTS (SELECT 1 FROM frame
+          WHERE asset = picture.asset AND cover <> picture.asset))
+      """
     case .orphan:
       "picture.asset IN (SELECT asset FROM member INDEXED BY member_orphan WHERE role = 'orphan')"
     case .damaged:

@@ -6,8 +6,8 @@ import Query
 /// Texts are composed (NFC), and once more folded for comparing them without case and accents, because
 /// SQLite itself can do neither. A folded text that does not differ is `NULL`.
 struct PictureRow {
-  /// Counts the changes of what is written here. A change makes all rows anew.
-  static let version = 2
+  /// Counts the changes of what is written here, and of signs. A change makes all rows anew.
+  static let version = 3
 
   /// The plugins whose facts are in the rows.
   static let plugins: Set<String> = ["identify", "metadata"]

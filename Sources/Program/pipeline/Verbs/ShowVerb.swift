@@ -25,10 +25,11 @@ enum ShowVerb: Verb {
     let sightings = try session.catalog.sightings(of: asset.id)
     let jobs = try session.catalog.jobs(of: asset.id)
     let group = try session.catalog.group(of: asset.id)
+    let burst = try session.catalog.burst(of: asset.id)
     let facts = Dictionary(
       jobs.compactMap { job in job.facts.map { (job.stage, $0) } }, uniquingKeysWith: { $1 })
     guard context.console.isJSON else {
-      describe(asset, damage, sightings, jobs, facts, group, context.console)
+      describe(asset, damage, sightings, jobs, facts, group, burst, context.console)
       return .success
     }
     var members = JSONMembers.asset(asset, damage: damage)
@@ -39,6 +40,10 @@ enum ShowVerb: Verb {
       place["members"] = .array(group.map { .object(JSONMembers.companion($0)) })
       members["group"] = .object(place)
     }
+    if case .object(var place) = members["burst"] ?? .null {
+      place["frames"] = .array(burst.map { .object(JSONMembers.frame($0)) })
+      members["burst"] = .object(place)
+    }
     context.console.event("asset", members)
     return .success
   }
@@ -46,7 +51,7 @@ enum ShowVerb: Verb {
   private static func describe(
     _ asset: AssetRecord, _ damage: [DamageList.Entry], _ sightings: [Sighting],
     _ jobs: [JobRecord], _ facts: [String: JSONValue], _ group: [GroupCompanion],
-    _ console: Console
+    _ burst: [BurstShot], _ console: Console
   ) {
     console.result("\(asset.name.printable)")
     console.result("  id        \(asset.id)")
@@ -78,6 +83,13 @@ enum ShowVerb: Verb {
     for companion in group where companion.id != asset.id {
       console.result(
         "  member    \(companion.id) \(companion.role.rawValue) \(companion.name.printable)")
+    }
+    if let cover = asset.cover {
+      console.result("  burst     \(counted(burst.count, "shot"))")
+      for shot in burst {
+        let role = shot.id == cover ? "cover" : "frame"
+        console.result("  \(role)     \(shot.id) \(shot.name.printable)")
+      }
     }
     for job in jobs {
       let reason = job.reason.map { ": \($0)" } ?? ""
