@@ -18,6 +18,9 @@ struct BurstName: Hashable {
 
   /// - Returns: `nil` if the name says nothing of a burst.
   init?(_ path: BytePath) {
+    // Most names end here, without a closer look.
+    let whole = path.bytes[((path.bytes.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1)...]
+    guard whole.first.map(Self.isDigit) == true || whole.contains("BURST".utf8) else { return nil }
     let stem = NameStem(of: path).path[...]
     let start = stem.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? stem.startIndex
     let folder = stem[..<start]
