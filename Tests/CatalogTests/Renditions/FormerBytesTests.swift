@@ -52,7 +52,8 @@ struct FormerBytesTests {
     #expect(try !hasTable(library) && library.keptKeys() == library.namedKeys())
     #expect(try library.catalog.moveFormerBytes() == false)
     #expect(try library.catalog.remakeLostRenditions().count == 0)
-    #expect(try library.integrity() == "ok")
+    // The counters were not told of the other sizes.
+    #expect(try library.integrity(isPrepared: false) == "ok")
   }
 
   @Test("A kill between copying and deleting them changes nothing")
