@@ -121,28 +121,28 @@ package enum InitialConfiguration {
       readsMetadata
       ? #"\#n    { "name": "metadata", "plugin": "metadata", "timeout": "60s" },"# : ""
     return """
-    {
-      "$schema": "pipeline.schema.json",
-      "library": \(JSONValue.string(library).formatted()),
-      "sources": [
-        { "path": \(JSONValue.string(inbox).formatted()), "mode": "move" }
-      ],
-      "stages": [
-        { "name": "identify", "plugin": "identify", "timeout": "60s" },\(metadata)
-        {
-          "name": "thumbnails", "plugin": "thumbnail", "needs": ["identify"], "timeout": "60s",
-          "options": {
-            "sizes": [
-              { "name": "grid", "maxPixelSize": 256 },
-              { "name": "preview", "maxPixelSize": 1024 }
-            ],
-            "format": "jpeg",
-            "quality": 80
+      {
+        "$schema": "pipeline.schema.json",
+        "library": \(JSONValue.string(library).formatted()),
+        "sources": [
+          { "path": \(JSONValue.string(inbox).formatted()), "mode": "move" }
+        ],
+        "stages": [
+          { "name": "identify", "plugin": "identify", "timeout": "60s" },\(metadata)
+          {
+            "name": "thumbnails", "plugin": "thumbnail", "needs": ["identify"], "timeout": "60s",
+            "options": {
+              "sizes": [
+                { "name": "grid", "maxPixelSize": 256 },
+                { "name": "preview", "maxPixelSize": 1024 }
+              ],
+              "format": "jpeg",
+              "quality": 80
+            }
           }
-        }
-      ]
-    }
+        ]
+      }
 
-    """
+      """
   }
 }
