@@ -77,9 +77,8 @@ struct ArchitectureTests {
     for (index, match) in matches.enumerated() {
       let end = index + 1 < matches.count ? matches[index + 1].range.lowerBound : text.endIndex
       let rest = text[match.range.upperBound..<end]
-      if ["tests", "testTarget"].contains(match.output.1) || rest.contains(#"path: "Tests/"#) {
-        continue
-      }
+      let isBeside = [#"path: "Tests/"#, #"path: "Benchmarks/"#].contains { rest.contains($0) }
+      if ["tests", "testTarget"].contains(match.output.1) || isBeside { continue }
       let list = rest.firstMatch(of: /^,\s*(?:dependencies:\s*)?\[([^\]]*)\]/)?.output.1 ?? ""
       found[String(match.output.2)] = Set(
         list.matches(of: /"([\w-]+)"/).map { String($0.output.1) })
