@@ -102,8 +102,12 @@ final class MetadataPlugin: Plugin {
 
   /// An identifier as Apple writes it, a UUID; `nil` if it is none.
   private static func identifier(_ text: String?) -> String? {
-    guard let text, text.utf8.count == 36,
-      text.utf8.allSatisfy({ "0123456789abcdefABCDEF-".utf8.contains($0) })
+    guard let text else { return nil }
+    let groups = text.split(separator: "-", omittingEmptySubsequences: false)
+    guard groups.map(\.utf8.count) == [8, 4, 4, 4, 12],
+      groups.joined().utf8.allSatisfy({ "0123456789abcdefABCDEF".utf8.contains($0) }),
+      // Zeros stand for none.
+      text.utf8.contains(where: { !"0-".utf8.contains($0) })
     else { return nil }
     return text.uppercased()
   }

@@ -163,6 +163,28 @@
       #expect(try workspace.json("verify").of("problem") == [])
     }
 
+    @Test("An older version can be deleted for good, and the catalog be made again")
+    func deletedVersion() throws {
+      let workspace = try Workspace(
+        sources: [["path": "inbox", "settle": "0ms", "mode": "copy"]], stages: Self.stages)
+      for second in 1...2 {
+        try workspace.put(try Pictures.jpeg(width: 32, height: 24, exif: exif(second)), as: "a.jpg")
+        try workspace.json("run")
+      }
+      let assets = try workspace.assets()
+      try #require(assets.count == 2 && assets[1]["supersedes"] == assets[0]["id"])
+      let older = try #require(assets[0]["id"]?.string)
+      _ = try workspace.json("rm", BytePath(older))
+      _ = try workspace.json("trash", "empty")
+      let left = try workspace.assets()
+      #expect(left.count == 1 && left[0]["supersedes"] == .null, "\(left)")
+      _ = try workspace.json("gc")
+      try workspace.json("rebuild-catalog")
+      try workspace.json("run")
+      #expect(try workspace.assets().map { $0["id"] } == left.map { $0["id"] })
+      #expect(try workspace.json("verify").of("problem") == [])
+    }
+
     @Test("Pictures may have sidecars of the same bytes, each its own")
     func equalSidecars() throws {
       let workspace = try Workspace(stages: Self.stages)

@@ -120,6 +120,25 @@ struct BurstTests {
     try expectSound(library)
   }
 
+  @Test("A number behind a time without camera or time is no sign: scanners write such names")
+  func scanner() throws {
+    let library = try Library.ofFiles()
+    for (folder, seconds, camera) in [("a/", nil, "X-T5"), ("b/", 1.0, nil)]
+      as [(String, Double?, String?)]
+    {
+      try library.take(
+        (1...3).map { number in
+          var file = Self.jpeg(
+            number + (folder == "a/" ? 0 : 10), "20240501_120000_00\(number).jpg", seconds: seconds,
+            camera: camera)
+          file.folder = folder
+          return file
+        })
+    }
+    #expect(try bursts(library) == [:])
+    try expectSound(library)
+  }
+
   @Test("A number behind a time needs three pictures, and all pictures near times")
   func samsung() throws {
     let library = try Library.ofFiles()
@@ -250,18 +269,13 @@ struct BurstTests {
     try expectSound(library)
   }
 
-  @Test("A catalog of version 10 gets its bursts")
-  func migration() throws {
+  @Test("A catalog of an older version gets its bursts", arguments: [10, 11])
+  func migration(version: Int) throws {
     let library = try Library.ofFiles()
     try library.take((1...3).map { Self.jpeg($0, "\($0).jpg", burst: Self.identifier) })
-    try library.execute("DROP TABLE frame")
-    try library.execute("DROP TABLE sign")
-    try library.execute("DROP INDEX member_link")
-    for column in ["own_kinds", "own_leader", "link"] {
-      try library.execute("ALTER TABLE member DROP COLUMN \(column)")
-    }
+    try library.dropBursts()
     try library.execute("UPDATE setting SET value = '2' WHERE key = '\(Setting.pictures)'")
-    try library.execute("PRAGMA user_version = 10")
+    try library.execute("PRAGMA user_version = \(version)")
     try library.reopen()
     #expect(try bursts(library) == [:])
     try library.catalog.configure(SampleFile.stages)
@@ -323,6 +337,44 @@ struct BurstTests {
     try expectSound(library)
     try library.catalog.apply(
       [.trashed(Samples.id(most + 1), at: .now)], manifestPosition: 0)
+    #expect(try bursts(library) == [1: Array(1...most)])
+    try expectSound(library)
+  }
+
+  @Test("What comes before a burst makes it too long as a whole")
+  func longerAtTheStart() throws {
+    let library = try Library.ofFiles()
+    try library.catalog.configureGroups(Self.timed("500ms"))
+    try library.catalog.configure(SampleFile.stages)
+    let most = CatalogWriter.mostShots
+    func file(_ number: Int) -> SampleFile {
+      Self.jpeg(number, "\(1_000 + number).jpg", seconds: Double(number) / 4)
+    }
+    try library.take((4...(most + 3)).map(file))
+    #expect(try bursts(library) == [4: Array(4...(most + 3))])
+    try library.take((1...3).map(file))
+    #expect(try bursts(library) == [:])
+    try expectSound(library)
+  }
+
+  @Test("A shot that is given back leaves a burst that it made too long")
+  func shorter() throws {
+    let library = try Library.ofFiles()
+    try library.catalog.configureGroups(Self.timed("500ms"))
+    try library.catalog.configure(SampleFile.stages)
+    let most = CatalogWriter.mostShots
+    let files = (1...(most + 1)).map {
+      Self.jpeg($0, "\(1_000 + $0).jpg", seconds: Double($0) / 4)
+    }
+    try library.take(Array(files.dropLast()))
+    try library.take([files[most]])
+    #expect(try bursts(library) == [:])
+    let last = files[most].asset
+    try library.catalog.apply(
+      [
+        .returned(
+          last.id, Sighting(source: last.source, path: last.path, state: .returned, seenAt: .now))
+      ], manifestPosition: 0)
     #expect(try bursts(library) == [1: Array(1...most)])
     try expectSound(library)
   }

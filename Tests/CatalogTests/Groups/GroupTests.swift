@@ -277,6 +277,53 @@ struct GroupTests {
     #expect(try library.integrity() == "ok")
   }
 
+  @Test("A version that is deleted for good or given back leaves the other as if it were alone")
+  func deletedVersion() throws {
+    for (gone, left) in [(2, 3), (3, 2)] {
+      for isAtOnce in [false, true] {
+        let library = try makeLibrary()
+        var newer = Self.jpeg(3, "a.jpg").asset
+        newer.supersedes = Samples.id(2)
+        let files = [Self.raw(1, "a.cr3"), Self.jpeg(2, "a.jpg")]
+        try take(files, library)
+        let change =
+          gone == 2
+          ? CatalogChange.purged(Samples.id(2), sequence: 1)
+          : .returned(
+            Samples.id(3),
+            Sighting(source: Samples.source, path: "d/a.jpg", state: .returned, seenAt: .now))
+        if isAtOnce {
+          try library.catalog.apply([.asset(newer), change], manifestPosition: 0)
+        } else {
+          try library.catalog.apply([.asset(newer)], manifestPosition: 0)
+          try library.catalog.apply([change], manifestPosition: 0)
+        }
+        for stage in ["identify", "metadata"] { try run(stage, [Self.jpeg(3, "a.jpg")], library) }
+        #expect(try members(library) == ["1 raw of \(left)", "\(left) primary of \(left)"])
+        #expect(try library.integrity() == "ok")
+      }
+    }
+  }
+
+  @Test("A sidecar is an orphan again when its newer version is given back")
+  func returnedSidecar() throws {
+    let library = try makeLibrary()
+    try take([Self.sidecar(1, "a.xmp")], library)
+    var newer = Self.sidecar(2, "a.xmp").asset
+    newer.supersedes = Samples.id(1)
+    try library.catalog.apply([.asset(newer)], manifestPosition: 0)
+    for stage in ["identify", "metadata"] { try run(stage, [Self.sidecar(2, "a.xmp")], library) }
+    #expect(try members(library) == ["2 orphan of 2"])
+    try library.catalog.apply(
+      [
+        .returned(
+          Samples.id(2),
+          Sighting(source: Samples.source, path: "d/a.xmp", state: .returned, seenAt: .now))
+      ], manifestPosition: 0)
+    #expect(try members(library) == ["1 orphan of 1"])
+    #expect(try library.integrity() == "ok")
+  }
+
   @Test("With too many files of one stem a group ends, and with fewer it is formed again")
   func crowded() throws {
     let library = try makeLibrary()

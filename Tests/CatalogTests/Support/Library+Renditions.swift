@@ -69,6 +69,7 @@ extension Library {
 
   /// Makes the catalog one of version 10, with the bytes of renditions in it; the other file is gone.
   func makeBytesFormer() throws {
+    try dropBursts()
     try catalog.write { (writer) throws(CatalogError) in
       let connection = writer.connection
       try connection.executeScript(

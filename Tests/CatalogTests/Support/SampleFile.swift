@@ -54,6 +54,14 @@ extension Library {
     for stage in stages { try run(stage, files) }
   }
 
+  /// Drops what version 12 added.
+  func dropBursts() throws {
+    for drop in ["TABLE frame", "TABLE sign", "INDEX member_link"] { try execute("DROP \(drop)") }
+    for column in ["own_kinds", "own_leader", "link"] {
+      try execute("ALTER TABLE member DROP COLUMN \(column)")
+    }
+  }
+
   func run(_ stage: String, _ files: [SampleFile], among limit: Int = 10_000) throws {
     let known = Dictionary(files.map { ($0.asset.id, $0) }, uniquingKeysWith: { $1 })
     let jobs = try catalog.claim(stage: stage, limit: limit, suspects: false)

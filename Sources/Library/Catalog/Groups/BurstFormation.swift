@@ -30,6 +30,12 @@ enum BurstFormation {
       Sign.areConsistent(frames.reduce(into: []) { $0.formUnion($1.cameras) })
     else { return nil }
     let times = frames.compactMap(\.taken)
+    // What names alone suggest, scanners write, too.
+    if least > 2 {
+      guard times.count == frames.count, frames[0].cameras.count == 1,
+        frames.allSatisfy({ $0.cameras == frames[0].cameras })
+      else { return nil }
+    }
     if let first = times.min(), let last = times.max() {
       let (length, overflow) = last.subtractingReportingOverflow(first)
       guard !overflow, length <= longest else { return nil }

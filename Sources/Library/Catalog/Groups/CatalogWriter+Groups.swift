@@ -27,6 +27,9 @@ extension GroupPolicy {
 /// the files with the same name stem anew, so the work depends on their names alone.
 extension CatalogWriter {
   /// Mark assets whose groups may change. Temporary triggers, so that no statement can forget it.
+  ///
+  /// The deletion of a version changes `supersedes` by its foreign key, which overrides `OR IGNORE`, as
+  /// `revisionTriggers` says.
   static let groupTriggers = """
     CREATE TEMP TRIGGER group_facts AFTER UPDATE OF facts ON main.ledger BEGIN
         INSERT OR IGNORE INTO regrouped SELECT job.asset FROM job JOIN stage ON stage.id = job.stage
@@ -47,7 +50,8 @@ extension CatalogWriter {
         INSERT OR IGNORE INTO regrouped VALUES (NEW.id);
       END;
     CREATE TEMP TRIGGER group_version AFTER UPDATE OF supersedes ON main.asset BEGIN
-        INSERT OR IGNORE INTO regrouped VALUES (NEW.id);
+        INSERT INTO regrouped SELECT NEW.id
+          WHERE NOT EXISTS (SELECT 1 FROM regrouped WHERE asset = NEW.id);
       END;
     """
 
@@ -69,8 +73,8 @@ extension CatalogWriter {
   }
 
   /// Marks what depends on an asset that is about to be deleted: the members of its group and its burst,
-  /// one of the files that it may have kept apart or together, and the rows of those that it
-  /// describes as a sidecar.
+  /// one of the files that it may have kept apart or together, the version that it replaces, and
+  /// the rows of those that it describes as a sidecar.
   func regroupCompanions(of asset: AssetID) throws(CatalogError) {
     _ = try outdateDescribed(by: asset)
     try markSigns(of: asset)
@@ -82,11 +86,13 @@ extension CatalogWriter {
           WHERE leader = (SELECT leader FROM member WHERE asset = ?1) AND asset <> ?1
         UNION SELECT asset FROM frame INDEXED BY frame_cover
           WHERE cover = (SELECT cover FROM frame WHERE asset = ?1) AND asset <> ?1
+        UNION SELECT supersedes FROM asset WHERE id = ?1 AND supersedes IS NOT NULL
       ON CONFLICT DO NOTHING
       """, asset)
     guard let place = try place(of: asset) else { return }
     let other = try companions(at: place).first { $0.id != asset }
     if let other { try regroup(other.id) }
+    try regroupNeighbors(of: place)
   }
 
   /// Forms the groups of the marked assets anew and clears the marks.
@@ -214,9 +220,12 @@ extension CatalogWriter {
     }
     let isTooMany = settled.count > GroupFormation.mostFiles
     let former = try members(marked.union(settled.map(\.id)))
-    let concerned = former.keys.filter { asset in
-      !isTooMany || marked.contains(asset) || former[asset]??.role != .orphan
-    }
+    let concerned = Set(
+      former.keys.filter { asset in
+        if !isTooMany || marked.contains(asset) { return true }
+        guard let member = former[asset] ?? nil else { return false }
+        return member.role != .orphan
+      })
     var candidates: [GroupCandidate] = []
     for companion in settled where concerned.contains(companion.id) {
       // Nothing decides about one file alone; of too many, only the sidecars are told of.

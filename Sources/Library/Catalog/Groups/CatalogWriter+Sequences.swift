@@ -24,6 +24,18 @@ extension CatalogWriter {
       "SELECT 1 FROM frame INDEXED BY frame_unsigned WHERE sign IS NULL LIMIT 1")
   }
 
+  /// Marks a shot before and one behind a place whose last file is about to go: without it, a chain that was too
+  /// long may be two bursts.
+  func regroupNeighbors(of place: Place) throws(CatalogError) {
+    guard let distance = groupPolicy[.burst], distance > 0, let number = NumberedStem(place.stem)
+    else { return }
+    for offset in [-1, 1] {
+      guard let stem = number.stem(offset) else { continue }
+      let neighbor = try companions(at: Place(source: place.source, stem: stem)).first
+      if let neighbor { try regroup(neighbor.id) }
+    }
+  }
+
   /// Forms the chains at and beside the places of some assets anew.
   func updateSequences(of assets: Set<AssetID>) throws(CatalogError) {
     var places: Set<Place> = []
@@ -46,6 +58,8 @@ extension CatalogWriter {
     }
     // One after the other, so that a shot that goes from one chain to another is not lost.
     for shot in chains.joined() { stale.merge(try unsigned([shot.id])) { $1 } }
+    // Frames of a former burst may lie behind the end of a walk.
+    for cover in Set(stale.values) { stale.merge(try unsigned(coveredBy: cover)) { $1 } }
     let bursts = chains.filter { (Self.leastShots...Self.mostShots).contains($0.count) }
     let kept = Set(bursts.joined().map(\.id))
     for asset in stale.keys where !kept.contains(asset) {
@@ -68,6 +82,14 @@ extension CatalogWriter {
       ) { (row) throws(CatalogError) in try row.assetID(0) }
     }
     return covers
+  }
+
+  /// The frames of a chain, with its cover.
+  private func unsigned(coveredBy cover: AssetID) throws(CatalogError) -> [AssetID: AssetID] {
+    let frames = try connection.all(
+      "SELECT asset FROM frame INDEXED BY frame_cover WHERE cover = ? AND sign IS NULL", cover
+    ) { (row) throws(CatalogError) in try row.assetID(0) }
+    return Dictionary(frames.map { ($0, cover) }, uniquingKeysWith: { $1 })
   }
 
   // MARK: - Walking

@@ -22,10 +22,11 @@ package struct GroupMember: Hashable, Sendable {
   /// The sidecar whose metadata counts for this asset.
   package var sidecar: AssetID?
 
-  /// The kinds as text.
+  /// What stands between the kinds in a text.
   static let separator = ", "
+
   static func kinds(_ text: String) -> [GroupKind] {
-    text.split(separator: ", ").compactMap { GroupKind(rawValue: String($0)) }
+    text.split(separator: separator).compactMap { GroupKind(rawValue: String($0)) }
   }
 
   static func text(of kinds: [GroupKind]) -> String {

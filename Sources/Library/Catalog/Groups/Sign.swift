@@ -66,7 +66,7 @@ struct Sign: Hashable {
 
   /// Whether no two of some cameras contradict each other; one may be a part of the other.
   static func areConsistent(_ cameras: Set<String>) -> Bool {
-    // More than these are not parts of each other.
+    // More are taken for contradictions, so that hostile files cost no time.
     guard cameras.count <= 4 else { return false }
     return cameras.allSatisfy { camera in
       cameras.allSatisfy { $0.contains(camera) || camera.contains($0) }

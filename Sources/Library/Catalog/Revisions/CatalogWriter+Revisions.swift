@@ -6,7 +6,8 @@ extension CatalogWriter {
   /// statement can forget it.
   ///
   /// A claim alone marks nothing: the end of the attempt does. Waiting and ready jobs look the same.
-  /// What foreign keys and upserts do overrides `OR IGNORE` in triggers, so those of groups look first.
+  /// What foreign keys and upserts do overrides `OR IGNORE` in triggers, so those of groups and versions look
+  /// first.
   /// Source: SQLite, `fkActionTrigger` and `sqlite3UpsertDoUpdate`.
   /// None for a new job, which would cost an import 12 µs: it belongs to a new asset or comes by
   /// `reviseAssets(without:after:through:)`.
@@ -16,7 +17,8 @@ extension CatalogWriter {
       END;
     CREATE TEMP TRIGGER revision_trash AFTER UPDATE OF trashed_at, supersedes ON main.asset
       WHEN OLD.trashed_at IS NOT NEW.trashed_at OR OLD.supersedes IS NOT NEW.supersedes BEGIN
-        INSERT OR IGNORE INTO changed VALUES (NEW.id);
+        INSERT INTO changed SELECT NEW.id
+          WHERE NOT EXISTS (SELECT 1 FROM changed WHERE asset = NEW.id);
       END;
     CREATE TEMP TRIGGER revision_deletion AFTER DELETE ON main.asset BEGIN
         INSERT OR IGNORE INTO changed VALUES (OLD.id);
