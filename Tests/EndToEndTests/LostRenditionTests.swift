@@ -54,9 +54,37 @@ struct LostRenditionTests {
     let bytes = try workspace.read("library/renditions.sqlite")
     let refused = try workspace.run("run")
     #expect(refused.exitCode == 1 && refused.errors.contains("Move it away"), "\(refused.errors)")
+    // Nothing else depends on it: what there is to check is checked, and jobs wait.
+    let verified = try workspace.json("verify", exit: 3)
+    #expect(verified.of("problem").count == 4 && verified.summary["checked"] == 6, "\(verified)")
+    let collected = try workspace.run("gc")
+    #expect(collected.exitCode == 0 && collected.errors.contains("Move it away"))
+    try workspace.put(try Pictures.jpeg(width: 302, height: 200), as: "c.jpg")
+    for _ in 1...5 { #expect(try workspace.run("run").exitCode == 1) }
     #expect(try workspace.read("library/renditions.sqlite") == bytes)
     try Unprivileged.shell("mv library/renditions.sqlite mine.sqlite", in: workspace)
     #expect(try workspace.run("run").exitCode == 0)
+    #expect(try workspace.json("failed").of("job") == [] && workspace.assets().count == 3)
+    try workspace.expectSound()
+  }
+
+  @Test("watch makes renditions again whose database goes meanwhile")
+  func removedMeanwhile() throws {
+    let workspace = try filled()
+    let watch = try workspace.program.start(["watch", "--json"])
+    try workspace.waitForHolder(watch)
+    try Unprivileged.shell("rm library/renditions.sqlite*", in: workspace)
+    try workspace.put(try Pictures.jpeg(width: 302, height: 200), as: "c.jpg")
+    var tries = 0
+    while try workspace.query("SELECT count(*) FROM rendition") != ["6"]
+      || !workspace.wrongRenditions().isEmpty
+    {
+      usleep(50_000)
+      tries += 1
+      try #require(tries < 400)
+    }
+    watch.signal(SIGTERM)
+    #expect(try watch.wait(within: 20).exitCode == 143)
     try workspace.expectSound()
   }
 

@@ -42,6 +42,11 @@ package struct CatalogError: Error, Hashable, Sendable, CustomStringConvertible 
 
   package var description: String { message }
 
+  /// Whether it is about the database of renditions alone, without which the rest of a library is whole.
+  package var concernsRenditions: Bool {
+    path?.lastComponent == RenditionDatabase.name && code != .interrupted
+  }
+
   /// The error of a statement that was ended because nobody waits for its result.
   static func interrupted(_ path: BytePath, sqliteCode: Int32? = nil) -> CatalogError {
     CatalogError(

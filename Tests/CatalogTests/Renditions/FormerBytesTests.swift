@@ -30,6 +30,7 @@ struct FormerBytesTests {
     try library.makeBytesFormer()
     #expect(try library.count("PRAGMA user_version") == Schema.version)
     try expectWhole(library, 12)
+    #expect(try library.catalog.roomForFormerBytes() > 12 * 9_000)
     #expect(try library.keptKeys().isEmpty && hasTable(library))
     // So large that no two of them fit into one step.
     try library.execute(
@@ -48,6 +49,7 @@ struct FormerBytesTests {
       #expect(try left + library.keptKeys().count == 12 && left > 0)
     }
     #expect(steps == 3)
+    #expect(try library.catalog.roomForFormerBytes() == 0)
     try expectWhole(library, 12)
     #expect(try !hasTable(library) && library.keptKeys() == library.namedKeys())
     #expect(try library.catalog.moveFormerBytes() == false)

@@ -10,6 +10,17 @@ extension Catalog {
   /// The most renditions moved in one transaction.
   private static let mostRows = 512
 
+  /// The most bytes that moving what an older version left may still need on the disk; 0 if nothing is left.
+  package func roomForFormerBytes() throws(CatalogError) -> Int {
+    try access.sync { (writer) throws(CatalogError) in
+      guard try writer.connection.hasFormerBytes() else { return 0 }
+      func number(_ pragma: String) throws(CatalogError) -> Int {
+        try writer.connection.first("PRAGMA \(pragma)") { $0.int(0) } ?? 0
+      }
+      return try (number("page_count") - number("freelist_count")) * number("page_size")
+    }
+  }
+
   /// Moves some of the bytes that an older version left in the catalog.
   ///
   /// - Returns: whether there are more.

@@ -1,3 +1,5 @@
+package import PipelineModel
+
 /// Renditions whose bytes went with their database: it was removed, left out of a restored library, or
 /// damaged and moved aside.
 ///
@@ -19,16 +21,28 @@ extension Catalog {
   /// The number of renditions looked for in one transaction.
   private static let lostPage = 512
 
+  /// Whether the database of renditions was made anew since `remakeLostRenditions` was last called.
+  package func mayHaveLostRenditions() throws(CatalogError) -> Bool {
+    try access.sync { (writer) throws(CatalogError) in writer.renditions.isMadeAnew }
+  }
+
+  /// Where a damaged database of renditions was moved by this process; `nil` if none was.
+  package func damagedRenditions() throws(CatalogError) -> BytePath? {
+    try access.sync { (writer) throws(CatalogError) in writer.renditions.damaged }
+  }
+
   /// Makes renditions due again whose bytes were lost with their database, in one short transaction.
   ///
-  /// Makes a missing or damaged database anew first, if rows name bytes in it.
+  /// Makes a missing or damaged database anew first, if rows name bytes in it. One that can't be used is
+  /// an error here, before any job would fail because of it.
   ///
   /// - Returns: how many are made again, and whether there are more to look for.
   package func remakeLostRenditions() throws(CatalogError) -> (count: Int, hasMore: Bool) {
     try access.sync { (writer) throws(CatalogError) in
-      if try LostRenditions.isNeeded(by: writer.connection) {
-        try writer.renditions.write { _ in }
-      }
+      var isUsed = try LostRenditions.isNeeded(by: writer.connection)
+      if !isUsed { isUsed = try writer.renditions.isThere() }
+      if isUsed { try writer.renditions.write { _ in } }
+      writer.renditions.isMadeAnew = false
       let text = try writer.connection.first(Setting.read, Setting.lostRenditions) { $0.text(0) }
       guard let text else { return (0, false) }
       let page = try writer.connection.all(

@@ -10,8 +10,8 @@ struct FileNode: Equatable {
 
   /// Returns `nil` if there is nothing.
   ///
-  /// - Throws: `.foreign` for a symbolic link, which could lead out of the library.
-  /// Source: lstat(2).
+  /// - Throws: `.foreign` for a symbolic link, which could lead out of the library, and for anything else
+  ///   that is no file. Source: lstat(2).
   static func at(_ path: BytePath) throws(CatalogError) -> FileNode? {
     var status = stat()
     let result = path.withCString { lstat($0, &status) }
@@ -28,6 +28,11 @@ struct FileNode: Equatable {
         .foreign,
         "“\(path)” is a symbolic link, so it is neither read nor written. Put the file itself in its "
           + "place, or remove the link.",
+        path: path)
+    }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw CatalogError(
+        .foreign, "“\(path)” is not a file, so it is neither read nor written. Move it away.",
         path: path)
     }
     return FileNode(device: UInt(status.st_dev), inode: UInt(status.st_ino))

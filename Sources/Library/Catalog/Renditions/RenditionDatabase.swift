@@ -16,6 +16,10 @@ final class RenditionDatabase {
   private let catalog: BytePath
   private var connection: Connection?
   private var node: FileNode?
+  /// Whether an empty database was made since this was last cleared: rows may name bytes that it lacks.
+  var isMadeAnew = false
+  /// Where a damaged file was moved.
+  private(set) var damaged: BytePath?
   /// Called before an empty database is made, not within a transaction of the catalog.
   private let willMake: () throws(CatalogError) -> Void
 
@@ -48,10 +52,20 @@ final class RenditionDatabase {
 
   /// Removes bytes; does not make a missing file.
   ///
-  /// What a power failure brings back, `gc` finds, so nothing is flushed for it.
+  /// What a power failure brings back, `gc` finds, so nothing is flushed for it. Of a damaged file nothing
+  /// is removed.
   func remove(_ keys: [RenditionKey]) throws(CatalogError) {
     guard !keys.isEmpty, try FileNode.at(path) != nil else { return }
-    let connection = try opened()
+    do throws(CatalogError) {
+      try remove(keys, try opened())
+    } catch {
+      guard error.code == .corrupt, error.path == path else { throw error }
+    }
+  }
+
+  private func remove(
+    _ keys: [RenditionKey], _ connection: Connection
+  ) throws(CatalogError) {
     try connection.execute("PRAGMA synchronous = NORMAL")
     defer { restoreFlushing(of: connection) }
     try connection.transaction { () throws(CatalogError) in
@@ -81,6 +95,9 @@ final class RenditionDatabase {
     }
   }
 
+  /// Whether there is a file, or something else in its place.
+  func isThere() throws(CatalogError) -> Bool { try FileNode.at(path) != nil }
+
   func close() {
     connection?.close()
     connection = nil
@@ -92,11 +109,11 @@ final class RenditionDatabase {
     let found = try FileNode.at(path)
     if let connection, found == node { return connection }
     close()
-    if found == nil { try willMake() }
+    if found == nil { try prepareMaking() }
     let opened = try Connection(path, mode: .create, of: .renditions, permissionsOf: catalog)
     do throws(CatalogError) {
       let isMade = try RenditionSchema.check(opened)
-      if found != nil, !isMade { try willMake() }
+      if found != nil, !isMade { try prepareMaking() }
       try opened.prepareWritingRenditions()
       if !isMade { try RenditionSchema.create(in: opened) }
     } catch {
@@ -110,10 +127,18 @@ final class RenditionDatabase {
     return opened
   }
 
+  private func prepareMaking() throws(CatalogError) {
+    try willMake()
+    isMadeAnew = true
+  }
+
   /// Renames a damaged file and what belongs to it, so that nobody takes them for the database.
   private func setAside() throws(CatalogError) {
     close()
+    // First, because without its log the file may look whole.
+    try prepareMaking()
     let old = path.parent.appending("renditions-\(Timestamp.now.microseconds).old")
+    damaged = old
     // The log first: it would be taken for the new file's.
     for suffix in ["-shm", "-wal", ""] {
       let from = BytePath(bytes: path.bytes + Array(suffix.utf8))

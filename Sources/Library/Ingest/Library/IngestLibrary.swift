@@ -245,8 +245,10 @@ package final class IngestLibrary {
     try shortage(below: reserve + min(wantedRoom, .max - reserve)) == nil
   }
 
-  /// Whether the reserve is free wherever the library's files are.
-  func hasReserve() throws -> Bool { try shortage(below: reserve) == nil }
+  /// Whether the reserve is free wherever the library's files are, besides some bytes.
+  func hasReserve(besides bytes: Int) throws -> Bool {
+    try shortage(below: reserve + min(bytes, .max - reserve)) == nil
+  }
 
   /// Throws unless the reserve is free wherever the library's files are.
   ///

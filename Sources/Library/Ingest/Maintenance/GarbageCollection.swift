@@ -44,11 +44,10 @@ package struct GarbageCollection {
     let former = try catalog.formerRenditions()
     garbage.renditions = former.count
     garbage.renditionBytes = former.bytes
-    var key: RenditionKey?
-    while let page = try catalog.unnamedBytes(after: key, limit: GarbageSurvey.pageSize) {
-      garbage.renditions += page.count
-      garbage.renditionBytes += page.bytes
-      key = page.last
+    do {
+      try addUnnamedBytes(in: catalog, to: &garbage)
+    } catch let error as CatalogError where error.concernsRenditions {
+      // Other garbage does not depend on it, and `run` reports it.
     }
     let files = try survey.unnamedFiles()
     garbage.files = files.count
@@ -62,6 +61,17 @@ package struct GarbageCollection {
     return garbage
   }
 
+  private static func addUnnamedBytes(
+    in catalog: CatalogReader, to garbage: inout Garbage
+  ) throws {
+    var key: RenditionKey?
+    while let page = try catalog.unnamedBytes(after: key, limit: GarbageSurvey.pageSize) {
+      garbage.renditions += page.count
+      garbage.renditionBytes += page.bytes
+      key = page.last
+    }
+  }
+
   package func run(isStopped: () -> Bool) throws -> Garbage {
     var garbage = Garbage()
     var former = try FormerStages(library.catalog)
@@ -73,7 +83,11 @@ package struct GarbageCollection {
     }
     // Includes those listed by a process that was killed before it removed them.
     try DiscardedFiles(library: library).remove()
-    try removeUnnamedBytes(isStopped: isStopped, garbage: &garbage)
+    do {
+      try removeUnnamedBytes(isStopped: isStopped, garbage: &garbage)
+    } catch let error as CatalogError where error.concernsRenditions {
+      report.warning(error.message)
+    }
     let survey = GarbageSurvey(
       folder: library.folder, catalog: library.reader, manifest: library.manifest,
       originals: library.originals)

@@ -41,7 +41,7 @@ package struct RenditionReader {
       throw FileError(
         .notFound,
         "The rendition \(rendition.stage)/\(rendition.name) of \(asset) is missing or damaged; "
-          + "`pipeline retry \(asset)` and `pipeline run` make it again.",
+          + "`pipeline verify --repair` makes it again.",
         path: rendition.path.map { BytePath($0) })
     }
     return content
@@ -66,8 +66,13 @@ package struct RenditionReader {
     of rendition: RenditionRecord, isStopped: @escaping () -> Bool = { false }
   ) throws -> Condition {
     guard let path = rendition.path else {
-      guard let bytes = try catalog.renditionBytes(rendition.id) else { return .missing }
-      return isWhole(bytes, rendition) ? .whole : .damaged
+      do throws(CatalogError) {
+        guard let bytes = try catalog.renditionBytes(rendition.id) else { return .missing }
+        return isWhole(bytes, rendition) ? .whole : .damaged
+      } catch {
+        guard error.concernsRenditions else { throw error }
+        return .unreadable(FileError(.other, error.message, path: error.path))
+      }
     }
     do throws(FileError) {
       guard let file = try open(path) else { return .missing }

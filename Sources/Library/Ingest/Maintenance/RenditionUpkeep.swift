@@ -11,17 +11,25 @@ struct RenditionUpkeep {
   ///
   /// - Returns: whether more remains to be done.
   mutating func step(_ library: IngestLibrary, _ report: any IngestReport) throws -> Bool {
-    // Without room the catalog keeps its size, and readers find the bytes there.
-    guard !isDone, try library.hasReserve() else { return false }
-    if try library.catalog.moveFormerBytes() { return true }
+    if isDone {
+      guard try library.catalog.mayHaveLostRenditions() else { return false }
+      (isDone, lost) = (false, 0)
+    }
+    // Without room for all of them the bytes stay where readers find them: imports matter more.
+    let room = try library.catalog.roomForFormerBytes()
+    if room > 0, try library.hasReserve(besides: room), try library.catalog.moveFormerBytes() {
+      return true
+    }
     let page = try library.catalog.remakeLostRenditions()
     lost += page.count
     if page.count > 0 { report.committed() }
     isDone = !page.hasMore
     if isDone, lost > 0 {
+      let damaged = try library.catalog.damagedRenditions()
       report.warning(
         "“\(library.layout.renditionDatabase.printable)” was missing or damaged, and with it the bytes of "
-          + "\(lost) renditions, which are made again.")
+          + "\(lost) renditions, which are made again."
+          + (damaged.map { " The damaged file is “\($0.printable)”; nothing needs it." } ?? ""))
     }
     return !isDone
   }

@@ -41,6 +41,8 @@ package struct Repair {
         // A problem that can't be repaired remains, and does not keep others from being repaired.
         if error.isStopped { break }
         report.warning(error.message)
+      } catch let error as CatalogError where error.concernsRenditions {
+        report.warning(error.message)
       }
     }
     report.committed()

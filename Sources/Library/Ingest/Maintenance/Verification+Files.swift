@@ -178,7 +178,7 @@ extension Verification {
     _ report: (VerificationProblem) -> Void
   ) throws {
     let path = rendition.path.map { library.layout.root.appending($0) }
-    let name = path?.printable ?? "\(rendition.stage)/\(rendition.name) in the catalog"
+    let name = path?.printable ?? "\(rendition.stage)/\(rendition.name) in the database"
     let remedy = "`pipeline verify --repair` makes it again."
     var problem = VerificationProblem(
       kind: .renditionDamaged, digest: rendition.digest, path: path, message: "",
