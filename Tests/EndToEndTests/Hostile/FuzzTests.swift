@@ -60,7 +60,7 @@ struct FuzzTests {
       "exit \(outcome.exitCode ?? -1), signal \(outcome.signal ?? 0): \(outcome.errors.suffix(2000))"
     )
     try workspace.expectNobodyLeft()
-    try expectAllTaken(files.map(\.bytes), outcome, workspace)
+    try expectAllTaken(files, outcome, workspace)
     try expectKnownEnds(workspace)
     Self.tell(files.count, seconds, memory)
     #expect(memory.peak < Self.most)
@@ -106,21 +106,31 @@ struct FuzzTests {
     return files
   }
 
-  /// Each file is an asset, or the same as one; an empty one is refused.
+  /// Each file is an asset, or the same as one; an empty one is refused. Each sidecar is an asset, whatever
+  /// its bytes.
   private func expectAllTaken(
-    _ files: [[UInt8]], _ outcome: BuiltProgramOutcome, _ workspace: Workspace
+    _ files: [(name: BytePath, bytes: [UInt8])], _ outcome: BuiltProgramOutcome,
+    _ workspace: Workspace
   ) throws {
     let last = try #require(outcome.output.split(separator: "\n").last)
     let summary = try JSONText.decode(JSONValue.self, from: String(last))
-    let contents = Set(files).subtracting([[]])
-    let empty = files.count { $0.isEmpty }
+    let taken = files.filter { !$0.bytes.isEmpty }
+    let sidecars = taken.count { $0.name.description.hasSuffix(".xmp") }
+    let isSidecar = "name LIKE '%.xmp'"
+    let counts = try workspace.query(
+      """
+      SELECT count(DISTINCT digest) FROM assets;
+      SELECT count(*) FROM assets WHERE \(isSidecar);
+      SELECT count(*) - count(DISTINCT digest) FROM assets WHERE NOT \(isSidecar);
+      """)
+    #expect(counts == ["\(Set(taken.map(\.bytes)).count)", "\(sidecars)", "0"])
+    let assets = try #require(summary["imported"]?.integer)
     #expect(summary["event"] == "summary")
-    #expect(summary["imported"]?.integer == contents.count)
-    #expect(summary["duplicates"]?.integer == files.count - contents.count - empty)
-    #expect(summary["rejected"]?.integer == empty)
-    #expect(try workspace.query("SELECT count(*) FROM assets") == ["\(contents.count)"])
-    let jobs = try workspace.query("SELECT count(*) FROM jobs")
-    #expect(jobs == ["\(contents.count * (Self.stages.array?.count ?? 0))"])
+    #expect(summary["duplicates"]?.integer == taken.count - assets)
+    #expect(summary["rejected"]?.integer == files.count - taken.count)
+    let totals = try workspace.query(
+      "SELECT count(*) FROM assets; SELECT count(*) FROM jobs;")
+    #expect(totals == ["\(assets)", "\(assets * (Self.stages.array?.count ?? 0))"])
   }
 
   /// Each job is done, skipped or failed, and the last two say why.
