@@ -37,6 +37,17 @@ final class CatalogWriter {
     CREATE TEMP TABLE discarded_bytes (owner BLOB, fingerprint BLOB, name TEXT);
     """
 
+  /// SQL of a trigger that adds an asset to a temporary table, unless it is there.
+  ///
+  /// It looks first, because foreign keys and upserts override `OR IGNORE` in the triggers that they fire.
+  /// Source: SQLite, `fkActionTrigger` and `sqlite3UpsertDoUpdate`.
+  static func mark(_ asset: String, in table: String) -> String {
+    """
+    INSERT INTO \(table) SELECT \(asset)
+      WHERE NOT EXISTS (SELECT 1 FROM \(table) WHERE \(table).asset = \(asset));
+    """
+  }
+
   /// - Parameter isDraft: whether nobody can have read the catalog, so that its changes need no
   ///   revisions, and rows are counted at the end.
   init(_ connection: Connection, isDraft: Bool) throws(CatalogError) {

@@ -27,9 +27,6 @@ extension GroupPolicy {
 /// the files with the same name stem anew, so the work depends on their names alone.
 extension CatalogWriter {
   /// Mark assets whose groups may change. Temporary triggers, so that no statement can forget it.
-  ///
-  /// The deletion of a version changes `supersedes` by its foreign key, which overrides `OR IGNORE`, as
-  /// `revisionTriggers` says.
   static let groupTriggers = """
     CREATE TEMP TRIGGER group_facts AFTER UPDATE OF facts ON main.ledger BEGIN
         INSERT OR IGNORE INTO regrouped SELECT job.asset FROM job JOIN stage ON stage.id = job.stage
@@ -39,7 +36,7 @@ extension CatalogWriter {
       END;
     CREATE TEMP TRIGGER group_job AFTER UPDATE OF ledger, previous_ledger ON main.job
       WHEN EXISTS (SELECT 1 FROM stage WHERE id = NEW.stage AND \(describes)) BEGIN
-        INSERT OR IGNORE INTO regrouped VALUES (NEW.asset);
+        \(mark("NEW.asset", in: "regrouped"))
       END;
     CREATE TEMP TRIGGER group_end AFTER UPDATE OF state ON main.ledger
       WHEN OLD.state IN (\(unfinished)) <> (NEW.state IN (\(unfinished))) AND NEW.facts IS NULL BEGIN
@@ -47,11 +44,10 @@ extension CatalogWriter {
           WHERE job.ledger = NEW.id AND \(describes);
       END;
     CREATE TEMP TRIGGER group_trash AFTER UPDATE OF trashed_at ON main.asset BEGIN
-        INSERT OR IGNORE INTO regrouped VALUES (NEW.id);
+        \(mark("NEW.id", in: "regrouped"))
       END;
     CREATE TEMP TRIGGER group_version AFTER UPDATE OF supersedes ON main.asset BEGIN
-        INSERT INTO regrouped SELECT NEW.id
-          WHERE NOT EXISTS (SELECT 1 FROM regrouped WHERE asset = NEW.id);
+        \(mark("NEW.id", in: "regrouped"))
       END;
     """
 

@@ -6,26 +6,22 @@ extension CatalogWriter {
   /// statement can forget it.
   ///
   /// A claim alone marks nothing: the end of the attempt does. Waiting and ready jobs look the same.
-  /// What foreign keys and upserts do overrides `OR IGNORE` in triggers, so those of groups and versions look
-  /// first.
-  /// Source: SQLite, `fkActionTrigger` and `sqlite3UpsertDoUpdate`.
   /// None for a new job, which would cost an import 12 µs: it belongs to a new asset or comes by
   /// `reviseAssets(without:after:through:)`.
   static let revisionTriggers = """
     CREATE TEMP TRIGGER revision_asset AFTER INSERT ON main.asset BEGIN
-        INSERT OR IGNORE INTO changed VALUES (NEW.id);
+        \(mark("NEW.id", in: "changed"))
       END;
     CREATE TEMP TRIGGER revision_trash AFTER UPDATE OF trashed_at, supersedes ON main.asset
       WHEN OLD.trashed_at IS NOT NEW.trashed_at OR OLD.supersedes IS NOT NEW.supersedes BEGIN
-        INSERT INTO changed SELECT NEW.id
-          WHERE NOT EXISTS (SELECT 1 FROM changed WHERE asset = NEW.id);
+        \(mark("NEW.id", in: "changed"))
       END;
     CREATE TEMP TRIGGER revision_deletion AFTER DELETE ON main.asset BEGIN
-        INSERT OR IGNORE INTO changed VALUES (OLD.id);
+        \(mark("OLD.id", in: "changed"))
       END;
     CREATE TEMP TRIGGER revision_switch AFTER UPDATE OF ledger, previous_ledger ON main.job
       WHEN OLD.ledger <> NEW.ledger OR OLD.previous_ledger IS NOT NEW.previous_ledger BEGIN
-        INSERT OR IGNORE INTO changed VALUES (NEW.asset);
+        \(mark("NEW.asset", in: "changed"))
       END;
     CREATE TEMP TRIGGER revision_state AFTER UPDATE OF state ON main.ledger
       WHEN OLD.state <> NEW.state AND NEW.state <> 'running'
@@ -33,35 +29,28 @@ extension CatalogWriter {
         INSERT OR IGNORE INTO changed SELECT asset FROM job WHERE ledger = NEW.id;
       END;
     CREATE TEMP TRIGGER revision_said AFTER INSERT ON main.annotation BEGIN
-        INSERT OR IGNORE INTO changed VALUES (NEW.asset);
+        \(mark("NEW.asset", in: "changed"))
       END;
     CREATE TEMP TRIGGER revision_resaid AFTER UPDATE OF applies ON main.annotation
       WHEN OLD.applies <> NEW.applies BEGIN
-        INSERT OR IGNORE INTO changed VALUES (NEW.asset);
+        \(mark("NEW.asset", in: "changed"))
       END;
     CREATE TEMP TRIGGER revision_member AFTER INSERT ON main.member BEGIN
-        INSERT INTO changed SELECT NEW.asset
-          WHERE NOT EXISTS (SELECT 1 FROM changed WHERE asset = NEW.asset);
+        \(mark("NEW.asset", in: "changed"))
       END;
     CREATE TEMP TRIGGER revision_role AFTER UPDATE ON main.member BEGIN
-        INSERT INTO changed SELECT NEW.asset
-          WHERE NOT EXISTS (SELECT 1 FROM changed WHERE asset = NEW.asset);
+        \(mark("NEW.asset", in: "changed"))
       END;
     CREATE TEMP TRIGGER revision_leaver AFTER DELETE ON main.member BEGIN
-        INSERT INTO changed SELECT OLD.asset
-          WHERE NOT EXISTS (SELECT 1 FROM changed WHERE asset = OLD.asset);
+        \(mark("OLD.asset", in: "changed"))
       END;
     CREATE TEMP TRIGGER revision_frame AFTER INSERT ON main.frame BEGIN
-        INSERT INTO changed SELECT NEW.asset
-          WHERE NOT EXISTS (SELECT 1 FROM changed WHERE asset = NEW.asset);
-        INSERT INTO changed SELECT member.asset FROM member WHERE leader = NEW.asset
-          AND NOT EXISTS (SELECT 1 FROM changed WHERE changed.asset = member.asset);
+        \(mark("NEW.asset", in: "changed"))
+        \(markMembers(of: "NEW.asset"))
       END;
     CREATE TEMP TRIGGER revision_frameless AFTER DELETE ON main.frame BEGIN
-        INSERT INTO changed SELECT OLD.asset
-          WHERE NOT EXISTS (SELECT 1 FROM changed WHERE asset = OLD.asset);
-        INSERT INTO changed SELECT member.asset FROM member WHERE leader = OLD.asset
-          AND NOT EXISTS (SELECT 1 FROM changed WHERE changed.asset = member.asset);
+        \(mark("OLD.asset", in: "changed"))
+        \(markMembers(of: "OLD.asset"))
       END;
     CREATE TEMP TRIGGER revision_storage AFTER UPDATE OF path ON main.rendition
       WHEN (OLD.path IS NULL) <> (NEW.path IS NULL) BEGIN
@@ -69,6 +58,14 @@ extension CatalogWriter {
         INSERT OR IGNORE INTO changed SELECT asset FROM job WHERE previous_ledger = NEW.ledger;
       END;
     """
+
+  /// SQL that marks the members of a shot's group.
+  private static func markMembers(of leader: String) -> String {
+    """
+    INSERT INTO changed SELECT member.asset FROM member WHERE leader = \(leader)
+      AND NOT EXISTS (SELECT 1 FROM changed WHERE changed.asset = member.asset);
+    """
+  }
 
   /// Marks the assets of a range that get their job of a stage now.
   func reviseAssets(

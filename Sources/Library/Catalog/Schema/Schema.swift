@@ -92,13 +92,13 @@ enum Schema {
       SELECT '\(Setting.impliedSightings)', '' WHERE EXISTS (SELECT 1 FROM sighting);
     """
 
-  /// Version 11: the bytes of renditions are in a database of their own. Drops the table `rendition_bytes`
-  /// if it is empty; `moveFormerBytes` empties it.
-  static let version11 = "SELECT 1"
-  private static let bytesVersion = 11
-
   /// Version 5: why a stage is held, without changing each of its jobs.
   static let version5 = """
     ALTER TABLE stage ADD COLUMN held TEXT;
     """
+
+  /// Version 11: the bytes of renditions are in a database of their own. Drops the table `rendition_bytes`
+  /// if it is empty; `moveFormerBytes` empties it.
+  static let version11 = "SELECT 1"
+  private static let bytesVersion = 11
 }

@@ -64,7 +64,7 @@ extension CatalogWriter {
       END;
     CREATE TEMP TRIGGER picture_job AFTER UPDATE OF ledger, previous_ledger ON main.job
       WHEN EXISTS (SELECT 1 FROM stage WHERE id = NEW.stage AND \(describes)) BEGIN
-        INSERT OR IGNORE INTO outdated VALUES (NEW.asset);
+        \(mark("NEW.asset", in: "outdated"))
       END;
     CREATE TEMP TRIGGER picture_trash AFTER UPDATE OF trashed_at ON main.asset BEGIN
         UPDATE picture SET trashed = NEW.trashed_at WHERE asset = NEW.id;
