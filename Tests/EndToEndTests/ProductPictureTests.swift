@@ -48,6 +48,21 @@ struct ProductPictureTests {
     _ = workspace
   }
 
+  @Test(
+    "With the configuration of another library there is no picture, and the program is to blame")
+  func otherLibrary() async throws {
+    let (workspace, _, asset) = try await made()
+    let other = try Workspace()
+    try other.json("run")
+    let library = try await Library.open(
+      at: workspace.library.description, program: BuiltProgram.path.description,
+      configuration: other.root.appending("pipeline.json").description)
+    let error = await #expect(throws: LibraryError.self) {
+      try await library.picture(of: asset.id, PictureRequest(maxPixelSize: 100))
+    }
+    #expect(error?.code == .noProgram)
+  }
+
   @Test("An outdated picture comes first, then the new one; one that is current comes alone")
   func stale() async throws {
     let (workspace, library, asset) = try await made()

@@ -1,3 +1,4 @@
+import Containers
 import Fixtures
 import Foundation
 import PipelineModel
@@ -217,6 +218,19 @@ struct ContainerTests {
       ("application/rdf+xml", ("\u{FEFF}" + packet).utf16.flatMap { big(Int($0), 2).reversed() }),
     ]
     for (type, bytes) in files { #expect(try run.facts(bytes)["mediaType"] == type) }
+  }
+
+  @Test("A film is one by its first box, also if it ends before its header; a picture is none")
+  func firstBoxes() {
+    func isFilm(_ bytes: [UInt8]) -> Bool { EmbeddedMetadata(ByteReader(bytes)).isFilm }
+    for bytes in [
+      box("ftyp", Array("qt  ".utf8)) + box("mdat", [0, 0, 0, 0]),
+      box("ftyp", Array("isom".utf8)) + Array(box("mdat", [0, 0, 0, 0]).prefix(9)),
+      box("wide", []) + box("mdat", [0, 0, 0, 0]),
+    ] { #expect(isFilm(bytes)) }
+    for brand in ["heic", "crx ", "jp2 "] {
+      #expect(!isFilm(box("ftyp", Array(brand.utf8)) + box("mdat", [0, 0, 0, 0])), "\(brand)")
+    }
   }
 
   @Test("What boxes, chunks and segments say of themselves never takes long or traps")

@@ -320,19 +320,29 @@ struct BurstTests {
     try expectSound(library)
   }
 
+  /// The most shots in a chain.
+  private static let most = CatalogWriter.mostShots
+
+  /// A library whose bursts are joined by times.
+  private static func timedLibrary() throws -> Library {
+    let library = try Library.ofFiles()
+    try library.catalog.configureGroups(timed("500ms"))
+    try library.catalog.configure(SampleFile.stages)
+    return library
+  }
+
+  /// A shot of a chain, by its place in it.
+  private static func shot(_ number: Int) -> SampleFile {
+    jpeg(number, "\(1_000 + number).jpg", seconds: Double(number) / 4)
+  }
+
   @Test("A chain of more shots than a burst may have is none, however it grows")
   func longChain() throws {
-    let library = try Library.ofFiles()
-    try library.catalog.configureGroups(Self.timed("500ms"))
-    try library.catalog.configure(SampleFile.stages)
-    let most = CatalogWriter.mostShots
-    func file(_ number: Int) -> SampleFile {
-      Self.jpeg(number, "\(1_000 + number).jpg", seconds: Double(number) / 4)
-    }
+    let (library, most) = (try Self.timedLibrary(), Self.most)
     let gap = most / 2
-    try library.take((1...(most + 1)).filter { $0 != gap }.map(file).shuffled())
+    try library.take((1...(most + 1)).filter { $0 != gap }.map(Self.shot).shuffled())
     #expect(try bursts(library).keys.sorted() == [1, gap + 1])
-    try library.take([file(gap)])
+    try library.take([Self.shot(gap)])
     #expect(try bursts(library) == [:])
     try expectSound(library)
     try library.catalog.apply(
@@ -343,29 +353,18 @@ struct BurstTests {
 
   @Test("What comes before a burst makes it too long as a whole")
   func longerAtTheStart() throws {
-    let library = try Library.ofFiles()
-    try library.catalog.configureGroups(Self.timed("500ms"))
-    try library.catalog.configure(SampleFile.stages)
-    let most = CatalogWriter.mostShots
-    func file(_ number: Int) -> SampleFile {
-      Self.jpeg(number, "\(1_000 + number).jpg", seconds: Double(number) / 4)
-    }
-    try library.take((4...(most + 3)).map(file))
+    let (library, most) = (try Self.timedLibrary(), Self.most)
+    try library.take((4...(most + 3)).map(Self.shot))
     #expect(try bursts(library) == [4: Array(4...(most + 3))])
-    try library.take((1...3).map(file))
+    try library.take((1...3).map(Self.shot))
     #expect(try bursts(library) == [:])
     try expectSound(library)
   }
 
   @Test("A shot that is given back leaves a burst that it made too long")
   func shorter() throws {
-    let library = try Library.ofFiles()
-    try library.catalog.configureGroups(Self.timed("500ms"))
-    try library.catalog.configure(SampleFile.stages)
-    let most = CatalogWriter.mostShots
-    let files = (1...(most + 1)).map {
-      Self.jpeg($0, "\(1_000 + $0).jpg", seconds: Double($0) / 4)
-    }
+    let (library, most) = (try Self.timedLibrary(), Self.most)
+    let files = (1...(most + 1)).map(Self.shot)
     try library.take(Array(files.dropLast()))
     try library.take([files[most]])
     #expect(try bursts(library) == [:])

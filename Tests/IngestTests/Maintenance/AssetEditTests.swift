@@ -129,6 +129,17 @@ struct AssetEditTests {
     #expect(try ready() == 1)
     #expect(try fixture.assets()[2].state == .trashed)
     #expect(try fixture.problems().isEmpty)
+    // A retry is not repeated while an import that has not ended holds the position.
+    try fixture.write("d", to: "d")
+    _ = try fixture.begin("d")
+    try fixture.library().manifest.append(
+      [.restored(asset: ids[2]), .retried(asset: ids[0])], asTransaction: true)
+    for expected in [1, 0] {
+      try fail()
+      let library = try fixture.library()
+      let open = try Replay(catalog: library.catalog, manifest: library.manifest).run()
+      #expect(try open.imports.count == 1 && ready() == expected)
+    }
   }
 
   @Test("A kill between the journal and the catalog is made good, and one before leaves nothing")
