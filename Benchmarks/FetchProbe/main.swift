@@ -31,7 +31,8 @@ guard arguments.count == 3, let rounds = Int(arguments[2]), rounds > 0 else {
   FileHandle.standardError.write(Data("usage: fetch-probe LIBRARY ROUNDS\n".utf8))
   exit(2)
 }
-do {
+/// Asks all of it, beside the main actor: as a server would.
+@concurrent func ask() async throws {
   let library = try await Library.open(at: arguments[1])
   let byHand = try SQLByHand("\(arguments[1])/catalog.sqlite")
   let newest = SortDescriptor(\Asset.taken, order: .reverse)
@@ -100,6 +101,10 @@ do {
     let data = try JSONSerialization.data(withJSONObject: line, options: [.sortedKeys])
     print(String(decoding: data, as: UTF8.self))
   }
+}
+
+do {
+  try await ask()
 } catch {
   FileHandle.standardError.write(Data("\(error)\n".utf8))
   exit(1)

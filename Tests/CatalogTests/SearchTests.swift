@@ -78,6 +78,13 @@ struct SearchTests {
         #expect(
           rest == expected.dropFirst(offset).prefix(20).map(\.id),
           "seed \(Self.seed): \(filter) by \(order) from \(offset)")
+        let assets = try reader.foundAssets(
+          by: AssetQuestion(filter, order: order, limit: 20, offset: offset),
+          withRenditions: false)
+        let read = try reader.foundAssets(rest ?? [], withRenditions: false)
+        #expect(
+          assets.map { "\($0)" } == read.map { "\($0)" },
+          "seed \(Self.seed): \(filter) by \(order) from \(offset)")
         var pages: [AssetID] = []
         var start: AssetQuestion.Start?
         while true {

@@ -5,6 +5,30 @@ import Testing
 @testable import PipelineLibrary
 @testable import Query
 
+/// Cameras, as a program might name some of them.
+private enum Camera: String, AssetValue, Comparable {
+  case fuji = "Fuji"
+  case xt5 = "FUJIFILM X-T5"
+
+  static var property: KeyPath<Asset, String?> { \.camera }
+  static func < (left: Camera, right: Camera) -> Bool { left.rawValue > right.rawValue }
+}
+
+/// An f-number in tenths, which is not how it is stored.
+private struct Tenths: AssetValue {
+  var count: Int
+
+  static var property: KeyPath<Asset, Double?> { \.aperture }
+  init(_ count: Int) { self.count = count }
+  init?(stored: Double) { self.init(Int((stored * 10).rounded())) }
+  var stored: Double { Double(count) / 10 }
+}
+
+extension Asset {
+  fileprivate var model: Camera? { value() }
+  fileprivate var tenths: Tenths? { value() }
+}
+
 /// Predicates of Swift as filters.
 @Suite("Predicates", .timeLimit(.minutes(1)))
 struct PredicateTests {
@@ -101,6 +125,40 @@ struct PredicateTests {
     for (asset, values) in Self.assets {
       let holds = try predicate.evaluate(asset)
       #expect(filter.holds(for: values) == holds, "\(predicate) as \(filter): \(asset)")
+    }
+  }
+
+  @Test("A type of a program's own is compared by what is stored, and finds what Swift says")
+  func ownTypes() throws {
+    let (xt5, tenths) = (Camera.xt5, Tenths(30))
+    let models: [Camera?] = [.fuji, .xt5]
+    let predicates: [Predicate<Asset>] = [
+      #Predicate { $0.model == xt5 }, #Predicate { $0.model != xt5 },
+      #Predicate { models.contains($0.model) || $0.tenths == tenths },
+      #Predicate { !($0.tenths == tenths) },
+    ]
+    for predicate in predicates {
+      let filter = try PredicateTranslation.filter(of: predicate)
+      let found = try Self.assets.filter { try predicate.evaluate($0.asset) }
+      #expect(!found.isEmpty && found.count < Self.assets.count, "\(predicate)")
+      for (asset, values) in Self.assets {
+        #expect(filter.holds(for: values) == (try predicate.evaluate(asset)), "\(predicate)")
+      }
+    }
+    #expect(
+      try Fetch().sorted(by: SortDescriptor(\.model)).order == [SortCriterion(.text(.camera))])
+  }
+
+  @Test("What a type of a program's own can't tell apart is not asked")
+  func ownTypesWithoutValue() throws {
+    let fuji = Camera.fuji
+    let predicates: [Predicate<Asset>] = [
+      #Predicate { $0.model == nil }, #Predicate { ($0.model ?? fuji) == fuji },
+      #Predicate { asset in if let model = asset.model { model != fuji } else { false } },
+    ]
+    for predicate in predicates {
+      let error = #expect(throws: LibraryError.self) { _ = try Fetch(predicate) }
+      #expect(error?.code == .notAQuestion)
     }
   }
 

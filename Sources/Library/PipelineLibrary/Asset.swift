@@ -187,6 +187,12 @@ public struct Asset: Hashable, Identifiable, Sendable {
     }
   }
 
+  /// The field whose values a property stands for that a program declared, of a type of its own.
+  static func fieldOfOwnType(_ property: AnyKeyPath) -> Field? {
+    let type = Swift.type(of: property).valueType as? any AssetValueType.Type
+    return type?.valueProperty.flatMap { field($0) }
+  }
+
   /// What to call a property that no field has the value of: a key path does not know its name.
   static func name(of property: AnyKeyPath) -> String {
     let type = Swift.type(of: property)

@@ -49,7 +49,9 @@ public struct Fetch: Sendable {
     let isNilFirst = order.contains { $0.isNilFirst }
     fetch.order = []
     for descriptor in descriptors {
-      guard let property = descriptor.keyPath, let field = Asset.field(property) else {
+      guard let property = descriptor.keyPath,
+        let field = Asset.field(property) ?? Asset.fieldOfOwnType(property)
+      else {
         throw LibraryError(
           .notAQuestion,
           "Nothing can be sorted by "

@@ -37,6 +37,17 @@ extension Library {
     try await values(of: Asset.field(property), called: Asset.name(of: property), fetch)
   }
 
+  /// The same for a type of the program's own; values that it does not know are left out.
+  public func values<Value: AssetValue>(
+    of type: Value.Type, _ fetch: Fetch = Fetch()
+  ) async throws(LibraryError) -> [ValueCount<Value>]
+  where Value.Stored: LosslessStringConvertible {
+    try await values(of: Value.property, fetch).compactMap { entry in
+      guard let stored = entry.value else { return ValueCount(value: nil, count: entry.count) }
+      return Value(stored: stored).map { ValueCount(value: $0, count: entry.count) }
+    }
+  }
+
   private func values<Value: LosslessStringConvertible & Hashable & Sendable>(
     of field: Field?, called name: String, _ fetch: Fetch
   ) async throws(LibraryError) -> [ValueCount<Value>] {

@@ -10,15 +10,18 @@ import Synchronization
 /// A library of pictures and other files.
 ///
 /// Reading needs no lock and never waits for the process that imports. Calls may come from any task; they run one
-/// after the other on a queue of the library, so the caller's actor is free meanwhile. What a question finds is
+/// after the other, on a queue of the library or, if they are short, on the task's own thread; the caller's actor
+/// is free meanwhile. What a question finds is
 /// of one moment; each asset is read right after that.
 public final class Library: Sendable {
   let layout: LibraryLayout
   /// How the program is started that makes pictures.
   let pictureProgram: PictureProgram
-  /// The library as it was opened last. Only the queue opens it anew.
+  /// The library as it was opened last. Only the call that reads opens it anew.
   private let opened: Mutex<ReadableLibrary>
   private let queue = DispatchQueue(label: "pipeline.library")
+  /// Held by the call that reads.
+  private let turn = Mutex<Void>(())
   /// Edits, which may wait for another process; reading goes on meanwhile.
   let changes = DispatchQueue(label: "pipeline.library.changes")
 
@@ -65,9 +68,7 @@ public final class Library: Sendable {
   /// - Throws: `LibraryError` of code `noAsset` if the one to begin after is gone, and with it its place in
   ///   the order. As each call that reads, of code `cancelled` as soon as the task is cancelled.
   public func fetch(_ fetch: Fetch) async throws(LibraryError) -> [Asset] {
-    try await run { library in
-      try library.assets(library.keys(fetch), withRenditions: fetch.withRenditions)
-    }
+    try await run(isShort: fetch.isShort) { library in try library.assets(fetch) }
   }
 
   /// Returns the keys of the assets that a question finds.
@@ -77,7 +78,7 @@ public final class Library: Sendable {
 
   /// Returns an asset, or `nil` if there is none with this key.
   public func asset(_ id: AssetID) async throws(LibraryError) -> Asset? {
-    try await run { library in try library.assets([id]).first }
+    try await run(isShort: true) { library in try library.assets([id]).first }
   }
 
   /// Returns the number of assets that a question finds, whatever its limit and its start.
@@ -224,33 +225,43 @@ public final class Library: Sendable {
 
   // MARK: The queue
 
-  /// Runs a body on the queue, unless the task is cancelled before; if it is cancelled meanwhile, its
-  /// reads of the catalog are interrupted.
+  /// Runs a body in its turn, unless the task is cancelled before; if it is cancelled meanwhile, its reads of
+  /// the catalog are interrupted.
+  ///
+  /// - Parameter isShort: whether it reads no more than a page. Then it runs at once on the task's own thread, which is
+  ///   never that of the caller's actor, if nothing else reads: to change threads takes as long as the page.
   func run<Value: Sendable>(
-    _ body: @escaping @Sendable (ReadableLibrary) throws -> Value
+    isShort: Bool = false, _ body: @escaping @Sendable (ReadableLibrary) throws -> Value
   ) async throws(LibraryError) -> Value {
+    if isShort, !Task.isCancelled {
+      let result = turn.withLockIfAvailable { _ in read(body, isCancelled: { Task.isCancelled }) }
+      if let result { return try result.get() }
+    }
     let call = CancellableCall<Value>()
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         guard call.wait(continuation) else { return }
         queue.async { [self] in
           guard call.begin() else { return }
-          call.end(
-            Result {
-              let library = try opened.withLock { opened in
-                if opened.isOutdated { opened = try ReadableLibrary(layout) }
-                return opened
-              }
-              return try library.catalog.interruptible(when: { call.isCancelled }) {
-                try body(library)
-              }
-            }.mapError { LibraryError($0) })
+          call.end(turn.withLock { _ in read(body, isCancelled: { call.isCancelled }) })
         }
       }
     } onCancel: {
       call.cancel()
     }
     return try result.get()
+  }
+
+  private func read<Value: Sendable>(
+    _ body: (ReadableLibrary) throws -> Value, isCancelled: @escaping @Sendable () -> Bool
+  ) -> Result<Value, LibraryError> {
+    Result {
+      let library = try opened.withLock { opened in
+        if opened.isOutdated { opened = try ReadableLibrary(layout) }
+        return opened
+      }
+      return try library.catalog.interruptible(when: isCancelled) { try body(library) }
+    }.mapError { LibraryError($0) }
   }
 
   static func run<Value: Sendable>(
@@ -312,15 +323,34 @@ private actor PendingKeys {
   }
 }
 
+extension Fetch {
+  /// Whether it reads no more than a page, by an index.
+  fileprivate var isShort: Bool {
+    guard let most, most <= CatalogReader.mostFoundAtOnce, skipped == 0 else { return false }
+    return AssetQuestion(filter, order: order).followsIndex
+  }
+
+  fileprivate var search: AssetSearch {
+    var search = AssetSearch(filter)
+    search.order = order
+    search.after = start
+    search.limit = most
+    search.offset = skipped
+    return search
+  }
+}
+
 extension ReadableLibrary {
+  fileprivate func assets(_ fetch: Fetch) throws -> [Asset] {
+    let page = try fetch.search.page(
+      in: catalog, damaged: damagedAssets(for: fetch.filter), withRenditions: fetch.withRenditions)
+    if let page { return page.map { Asset($0) } }
+    return try assets(keys(fetch), withRenditions: fetch.withRenditions)
+  }
+
   func keys(_ fetch: Fetch) throws -> [AssetID] {
-    var search = AssetSearch(fetch.filter)
-    search.order = fetch.order
-    search.after = fetch.start
-    search.limit = fetch.most
-    search.offset = fetch.skipped
     var keys: [AssetID] = []
-    try search.run(in: catalog, damaged: try damagedAssets(for: fetch.filter), need: .keys) {
+    try fetch.search.run(in: catalog, damaged: try damagedAssets(for: fetch.filter), need: .keys) {
       id, _ in
       keys.append(id)
     }

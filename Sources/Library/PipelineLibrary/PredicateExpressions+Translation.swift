@@ -18,8 +18,8 @@ extension PredicateExpressions.Value: Translatable {
   func term(in translation: PredicateTranslation) throws(LibraryError) -> PredicateTranslation.Term
   {
     // An optional without a value is the same as `nil`.
-    guard let optional = value as Any as? any OptionalValue else { return .constant(value) }
-    return optional.wrapped.map { .constant($0) } ?? .null
+    guard let optional = value as Any as? any OptionalValue else { return .constant(stored(value)) }
+    return optional.wrapped.map { .constant(stored($0)) } ?? .null
   }
 }
 
@@ -29,6 +29,9 @@ extension PredicateExpressions.NilLiteral: Translatable {
     .null
   }
 }
+
+/// What a constant stands for: what is stored of a program's own type.
+private func stored(_ value: Any) -> Any { (value as? any AssetValue)?.anyStored ?? value }
 
 /// An optional of any type.
 private protocol OptionalValue {
@@ -48,7 +51,7 @@ extension PredicateExpressions.KeyPath: Translatable {
       switch Asset.field(keyPath) {
       case .text(let field)? where field.isList: return .list(field)
       case let field?: return .field(field)
-      case nil: break
+      case nil: if let field = Asset.fieldOfOwnType(keyPath) { return .ofOwnType(field) }
       }
     case .list(let field) where keyPath == \[String].isEmpty:
       return .condition(.not(.known(.text(field))))
@@ -265,7 +268,8 @@ extension PredicateExpressions.SequenceContains: Translatable {
       var filters: [Filter] = []
       for value in values {
         filters.append(
-          try translation.filter(try translation.equality(element, .constant(value), self), self))
+          try translation.filter(
+            try translation.equality(element, .constant(stored(value)), self), self))
       }
       return .condition(.any(filters))
     default: throw translation.unsupported(self)

@@ -10,6 +10,9 @@ struct PredicateTranslation {
     case asset
     /// A property, or the value that it has if it has one.
     case field(Field)
+    /// A property of a program's own type, which may not know each value: so it is only compared for
+    /// equality with a value.
+    case ofOwnType(Field)
     /// The value of a property that must have one.
     case unwrapped(Field)
     /// A property, or a constant if it has no value.
@@ -107,6 +110,8 @@ extension PredicateTranslation {
     switch term {
     case .field(let field):
       return .condition(try self.comparison(field, comparison, value, part))
+    case .ofOwnType(let field) where comparison == .equal:
+      return .condition(try self.comparison(field, comparison, value, part))
     case .unwrapped(let field):
       return .conditionIfKnown(field, try self.comparison(field, comparison, value, part))
     case .defaulted(let field, let other):
@@ -119,7 +124,7 @@ extension PredicateTranslation {
     case .condition(let filter):
       guard comparison == .equal, let isTrue = value as? Bool else { throw unsupported(part) }
       return .condition(isTrue ? filter : .not(filter))
-    case .asset, .list, .constant, .null: throw unsupported(part)
+    case .asset, .list, .ofOwnType, .constant, .null: throw unsupported(part)
     }
   }
 

@@ -69,6 +69,44 @@ extension CatalogReader {
     }
     return found
   }
+
+  /// The most assets of a question that is answered at once.
+  package static let mostFoundAtOnce = FoundAssetQuery.largestPage
+
+  /// Returns the assets that a question with a limit of `mostFoundAtOnce` finds, in its order; `nil` if
+  /// SQL can't answer it.
+  package func foundAssets(
+    by question: AssetQuestion, withRenditions: Bool
+  ) throws(CatalogError) -> [FoundAsset]? {
+    try searching(by: question.condition) { (connection) throws(CatalogError) in
+      var page = FoundPage()
+      _ = try connection.rows(of: question, in: FoundAssetQuery.assets) {
+        (row) throws(CatalogError) in page.append(try connection.foundAsset(row), row.int64(0))
+      }
+      try connection.complete(&page, withRenditions: withRenditions)
+      return page.assets
+    }
+  }
+}
+
+/// Assets whose rows were read, with where they are in the page.
+private struct FoundPage {
+  private(set) var assets: [FoundAsset] = []
+  /// The place of each row.
+  private(set) var rows: [Int64: Int] = [:]
+
+  mutating func append(_ asset: FoundAsset, _ row: Int64) {
+    rows[row] = assets.count
+    assets.append(asset)
+  }
+
+  mutating func add(_ text: String, to list: WritableKeyPath<FoundAsset, [String]>, row: Int64) {
+    if let place = rows[row] { assets[place][keyPath: list].append(text) }
+  }
+
+  mutating func setRenditions(_ renditions: [AssetID: [RenditionRecord]]) {
+    for place in assets.indices { assets[place].renditions = renditions[assets[place].id] ?? [] }
+  }
 }
 
 /// Texts that many assets have, read once by a connection and then shared.
@@ -115,7 +153,16 @@ private enum FoundAssetQuery {
   typealias Statement = (sql: String, values: [any SQLBindable])
 
   static func assets(_ ids: some Collection<AssetID>) -> Statement {
-    statement(Self.assets, ids, "")
+    statement(
+      "\(columns) FROM picture CROSS JOIN \(others) WHERE picture.asset IN ", ids, "")
+  }
+
+  /// The same of what a statement finds, in its order: it is the outermost loop.
+  static func assets(found: SQLFragment) -> SQLFragment {
+    """
+    \(raw: columns) FROM (\(found)) AS found
+      CROSS JOIN picture ON picture.number = found.number CROSS JOIN \(raw: others)
+    """
   }
 
   /// The row and the text of each value of a list, in order.
@@ -130,18 +177,20 @@ private enum FoundAssetQuery {
       "ORDER BY job.asset, stage.position, rendition.name")
   }
 
-  private static let assets = """
+  private static let columns = """
     SELECT picture.number, asset.id, asset.digest, asset.name, asset.source, asset.path,
       asset_state.state, picture.type, picture.kind, picture.camera, picture.lens,
       picture.title, picture.caption, picture.taken, picture.imported, picture.modified,
       picture.trashed, picture.size, picture.width, picture.height, picture.iso,
       picture.aperture, picture.exposure, picture.focal, picture.rating, picture.latitude,
       picture.longitude, member.role, frame.cover
-    FROM picture CROSS JOIN asset ON asset.id = picture.asset
+    """
+
+  private static let others = """
+    asset ON asset.id = picture.asset
       CROSS JOIN asset_state ON asset_state.id = asset.id
       LEFT JOIN member ON member.asset = asset.id
       LEFT JOIN frame ON frame.asset = asset.id
-    WHERE picture.asset IN
     """
 
   private static func statement<Value: SQLBindable>(
@@ -158,35 +207,38 @@ extension Connection {
   fileprivate func foundAssets(
     _ ids: ArraySlice<AssetID>, withRenditions: Bool
   ) throws(CatalogError) -> [FoundAsset] {
-    var places: [AssetID: Int] = [:]
-    var rows: [Int64: Int] = [:]
-    var page: [FoundAsset] = []
+    var page = FoundPage()
     let assets = FoundAssetQuery.assets(ids)
     try each(assets.sql, values: assets.values) { (row) throws(CatalogError) in
-      let asset = try foundAsset(row)
-      places[asset.id] = page.count
-      rows[row.int64(0)] = page.count
-      page.append(asset)
+      page.append(try foundAsset(row), row.int64(0))
     }
-    for (table, property) in [("keyword", \FoundAsset.tags), ("album", \FoundAsset.albums)] {
-      let list = FoundAssetQuery.list(in: table, of: rows.keys)
-      try each(list.sql, values: list.values) { (row) throws(CatalogError) in
-        guard let place = rows[row.int64(0)] else { return }
-        page[place][keyPath: property].append(try term(row.int64(1)))
-      }
-    }
-    if withRenditions {
-      for place in page.indices { page[place].renditions = [] }
-      let renditions = FoundAssetQuery.renditions(of: ids)
-      try each(renditions.sql, values: renditions.values) { (row) throws(CatalogError) in
-        guard let place = places[try row.assetID(0)] else { return }
-        page[place].renditions?.append(try row.rendition(1))
-      }
-    }
-    return ids.compactMap { id in places[id].map { page[$0] } }
+    try complete(&page, withRenditions: withRenditions)
+    let places = Dictionary(
+      page.assets.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { $1 })
+    return ids.compactMap { id in places[id].map { page.assets[$0] } }
   }
 
-  private func foundAsset(_ row: Statement) throws(CatalogError) -> FoundAsset {
+  /// Adds the lists of assets whose rows were read.
+  fileprivate func complete(
+    _ page: inout FoundPage, withRenditions: Bool
+  ) throws(CatalogError) {
+    if page.assets.isEmpty { return }
+    for (table, property) in [("keyword", \FoundAsset.tags), ("album", \FoundAsset.albums)] {
+      let list = FoundAssetQuery.list(in: table, of: page.rows.keys)
+      try each(list.sql, values: list.values) { (row) throws(CatalogError) in
+        page.add(try term(row.int64(1)), to: property, row: row.int64(0))
+      }
+    }
+    guard withRenditions else { return }
+    var renditions: [AssetID: [RenditionRecord]] = [:]
+    let statement = FoundAssetQuery.renditions(of: page.assets.map(\.id))
+    try each(statement.sql, values: statement.values) { (row) throws(CatalogError) in
+      renditions[try row.assetID(0), default: []].append(try row.rendition(1))
+    }
+    page.setRenditions(renditions)
+  }
+
+  fileprivate func foundAsset(_ row: Statement) throws(CatalogError) -> FoundAsset {
     func number(_ column: Int) -> Double? { row.isNull(column) ? nil : row.double(column) }
     func time(_ column: Int) -> Int64? { row.isNull(column) ? nil : row.int64(column) }
     func text(_ column: Int) -> String? { row.isNull(column) ? nil : row.text(column) }

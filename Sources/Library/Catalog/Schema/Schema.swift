@@ -9,7 +9,7 @@ enum Schema {
   /// Each step migrates a file from the version equal to its index to the next.
   static let migrations = [
     version1, version2, version3, version4, version5, version6, version7, version8,
-    version9, version10, version11, version12,
+    version9, version10, version11, version12, version13,
   ]
 
   /// The version that this program writes.
@@ -95,6 +95,12 @@ enum Schema {
   /// Version 5: why a stage is held, without changing each of its jobs.
   static let version5 = """
     ALTER TABLE stage ADD COLUMN held TEXT;
+    """
+
+  /// Version 13: the index by camera without keys, which only decide between equal times.
+  static let version13 = """
+    DROP INDEX picture_camera;
+    CREATE INDEX picture_camera ON picture (camera, taken) WHERE camera IS NOT NULL;
     """
 
   /// Version 11: the bytes of renditions are in a database of their own. Drops the table `rendition_bytes`

@@ -42,12 +42,12 @@ package struct AssetQuestion: Sendable {
 extension AssetQuestion {
   var condition: SQLFragment { FilterCompiler(damaged: damaged).condition(filter) }
 
-  /// The statements that find the keys, one after the other, each without its limit.
+  /// The statements that find the keys and the numbers of rows, one after the other, each without its limit.
   var statements: [SQLFragment] {
     var keys = order.map {
       SortKey(Self.expressions(of: $0.field), $0.isDescending, isNilFirst: $0.isNilFirst)
     }
-    guard order.first?.field == .time(.taken), isIndexed else {
+    guard followsTimes else {
       return [Self.statement(condition, keys, after: start)]
     }
     // Two, so that one follows the index: assets without this time come last, or first.
@@ -83,6 +83,13 @@ extension AssetQuestion {
     Self.statement(
       "picture.taken IS NULL AND \(condition)", Array(keys.dropFirst()), after: start)
   }
+
+  /// Whether the order is that of an index, so that a page takes no longer than it has assets.
+  package var followsIndex: Bool {
+    order.isEmpty ? filter == .everything : followsTimes
+  }
+
+  private var followsTimes: Bool { order.first?.field == .time(.taken) && isIndexed }
 
   /// Whether the order may follow an index, which must not be walked in search of something rare.
   private var isIndexed: Bool {
@@ -139,7 +146,7 @@ extension AssetQuestion {
     let order = (keys.flatMap(\.order) + ["picture.asset"]).joined(separator: ", ")
     let condition = start.map { SQLFragment("\(condition) AND \(follows(keys, $0))") } ?? condition
     return """
-      SELECT picture.asset FROM picture WHERE \(condition) ORDER BY \(raw: order)
+      SELECT picture.asset, picture.number FROM picture WHERE \(condition) ORDER BY \(raw: order)
       """
   }
 

@@ -73,6 +73,21 @@ package struct AssetSearch: Sendable {
     }
   }
 
+  /// Returns the assets found, if that is a page that SQL can answer at once; otherwise `nil`.
+  ///
+  /// - Parameters:
+  ///   - damaged: assets that `verify` found damaged.
+  ///   - withRenditions: whether to read their renditions, too.
+  package func page(
+    in catalog: CatalogReader, damaged: Set<AssetID>, withRenditions: Bool
+  ) throws -> [FoundAsset]? {
+    guard let limit, limit <= CatalogReader.mostFoundAtOnce else { return nil }
+    return try catalog.snapshot {
+      try catalog.foundAssets(
+        by: question(in: catalog, damaged: damaged), withRenditions: withRenditions)
+    }
+  }
+
   /// Counts the assets found.
   ///
   /// - Parameter damaged: assets that `verify` found damaged.

@@ -20,26 +20,7 @@ extension CatalogReader {
   /// Returns the keys of the assets that a question finds, in its order; `nil` if SQL can't answer it.
   package func find(_ question: AssetQuestion) throws(CatalogError) -> [AssetID]? {
     try searching(by: question.condition) { (connection) throws(CatalogError) in
-      var found: [AssetID] = []
-      var offset = question.offset
-      let statements = question.statements
-      for (index, statement) in statements.enumerated() {
-        let room = question.limit.map { $0 - found.count } ?? -1
-        if room == 0 { break }
-        let limited: SQLFragment = "\(statement) LIMIT \(room) OFFSET \(offset)"
-        let page = try connection.rows(of: limited) { (row) throws(CatalogError) in
-          try row.assetID(0)
-        }
-        found += page
-        if offset == 0 || index == statements.count - 1 { continue }
-        // The next one leaves out what is left to leave out of this one.
-        offset =
-          page.isEmpty
-          ? offset
-            - (try connection.rows(of: "SELECT count(*) FROM (\(statement))") { $0.int(0) }[0])
-          : 0
-      }
-      return found
+      try connection.rows(of: question) { (row) throws(CatalogError) in try row.assetID(0) }
     }
   }
 
@@ -124,6 +105,31 @@ extension SQLValue {
 }
 
 extension Connection {
+  /// Runs the statements of a question, as far as its limit needs them.
+  ///
+  /// - Parameters:
+  ///   - wrap: makes a statement that is run of one that finds keys and the numbers of rows.
+  func rows<Value>(
+    of question: AssetQuestion, in wrap: (SQLFragment) -> SQLFragment = { $0 },
+    read: (Statement) throws(CatalogError) -> Value
+  ) throws(CatalogError) -> [Value] {
+    var found: [Value] = []
+    var offset = question.offset
+    let statements = question.statements
+    for (index, statement) in statements.enumerated() {
+      let room = question.limit.map { $0 - found.count } ?? -1
+      if room == 0 { break }
+      let page = try rows(of: wrap("\(statement) LIMIT \(room) OFFSET \(offset)"), read: read)
+      found += page
+      if offset == 0 || index == statements.count - 1 { continue }
+      // The next one leaves out what is left to leave out of this one.
+      offset =
+        page.isEmpty
+        ? offset - (try rows(of: "SELECT count(*) FROM (\(statement))") { $0.int(0) }[0]) : 0
+    }
+    return found
+  }
+
   /// Runs the statement of a question.
   ///
   /// Another name than `all`, which takes plain text: the same would make values of its parts.
