@@ -1,0 +1,142 @@
+import CPictureDecoder
+import Glibc
+package import PipelineModel
+
+/// What reads which kinds of files: one line a kind.
+///
+/// `docs/kinds.md` shows it to users.
+package enum DecoderTable {
+  /// The kinds that one decoder reads.
+  package struct Entry: Sendable {
+    /// A name for people.
+    package let name: String
+    /// Media types, or patterns such as `video/*`.
+    package let types: [String]
+    package let decoder: Decoder
+    /// The most bytes of a file that is decoded; `nil` if its size does not matter, because it is not
+    /// read as a whole.
+    package let mostBytes: Int?
+
+    /// Why a file of this size is not decoded, without a full stop; `nil` if it is.
+    package func refusal(ofBytes size: Int) -> String? {
+      guard let mostBytes, size > mostBytes else { return nil }
+      return
+        "The file has \(size >> 20) MiB; of \(name), files of up to \(mostBytes >> 20) MiB are "
+        + "decoded"
+    }
+
+    fileprivate init(
+      _ name: String, _ types: [String], _ decoder: Decoder = .libvips, mostBytes: Int? = nil
+    ) {
+      self.name = name
+      self.types = types
+      self.decoder = decoder
+      self.mostBytes = mostBytes
+    }
+  }
+
+  package enum Decoder: Hashable, Sendable {
+    /// A loader of libvips.
+    case libvips
+    /// The shared library `libpicture-decoder-NAME.so`, loaded when the first such file comes.
+    case library(String)
+  }
+
+  /// All kinds; the first entry with a file's type counts.
+  package static let entries: [Entry] = [
+    Entry("JPEG", ["image/jpeg"]),
+    Entry("PNG", ["image/png"]),
+    Entry("WebP", ["image/webp"]),
+    Entry("GIF", ["image/gif"]),
+    Entry("TIFF", ["image/tiff"]),
+    Entry(
+      "HEIF and AVIF",
+      ["image/heic", "image/heif", "image/heic-sequence", "image/heif-sequence", "image/avif"]),
+    Entry("JPEG 2000", ["image/jp2", "image/jpx", "image/x-jp2-codestream"], mostBytes: 1 << 30),
+    Entry("JPEG XL", ["image/jxl"], mostBytes: 1 << 30),
+    Entry(
+      "PNM and PFM",
+      [
+        "image/x-portable-bitmap", "image/x-portable-greymap", "image/x-portable-pixmap",
+        "image/x-portable-floatmap",
+      ]),
+    Entry("Radiance HDR", ["image/vnd.radiance"], mostBytes: 1 << 30),
+    Entry("OpenEXR", ["image/x-exr"], mostBytes: 1 << 30),
+    Entry("FITS", ["image/fits"], mostBytes: 1 << 30),
+    // A drawing of a few kilobytes can take minutes, one of megabytes always does.
+    Entry("SVG", ["image/svg+xml"], mostBytes: 10 << 20),
+    Entry("PDF and AI", ["application/pdf"], mostBytes: 1 << 30),
+    Entry(
+      "raw",
+      [
+        "image/x-adobe-dng", "image/x-canon-cr2", "image/x-canon-cr3", "image/x-canon-crw",
+        "image/x-epson-erf", "image/x-fuji-raf", "image/x-hasselblad-3fr", "image/x-kodak-dcr",
+        "image/x-kodak-kdc", "image/x-leaf-mos", "image/x-mamiya-mef", "image/x-minolta-mrw",
+        "image/x-nikon-nef", "image/x-olympus-orf", "image/x-panasonic-rw2", "image/x-pentax-pef",
+        "image/x-phaseone-iiq", "image/x-raw", "image/x-samsung-srw", "image/x-sigma-x3f",
+        "image/x-sony-arw",
+      ], .library("raw"), mostBytes: 1 << 30),
+    Entry(
+      "BMP, ICO, PCX, TGA, PSD and other old kinds",
+      [
+        "image/bmp", "image/vnd.microsoft.icon", "image/x-icon", "image/x-win-bitmap",
+        "image/x-pcx", "image/vnd.zbrush.pcx", "image/x-tga", "image/vnd.adobe.photoshop",
+        "image/x-dds", "image/vnd-ms.dds", "image/x-sgi", "image/x-sun-raster",
+        "image/x-xbitmap", "image/x-xpixmap",
+      ], .library("magick"), mostBytes: 1 << 30),
+    Entry(
+      "video and sound",
+      [
+        "video/*", "application/mxf", "application/ogg", "audio/mpeg", "audio/mp4", "audio/x-m4a",
+        "audio/flac", "audio/x-flac", "audio/ogg", "audio/x-wav", "audio/x-aiff",
+        "audio/x-hx-aac-adts", "audio/x-ms-wma", "audio/x-ape", "audio/amr",
+      ], .library("video")),
+  ]
+
+  /// Returns what reads files of a type, or `nil`.
+  package static func entry(for type: MediaType) -> Entry? {
+    entries.first { $0.types.contains(where: type.matches) }
+  }
+
+  /// The entries whose decoder is there.
+  package static let present: [Entry] = entries.filter { entry in
+    switch entry.decoder {
+    case .libvips: true
+    case .library(let name): access(path(of: name), R_OK) == 0
+    }
+  }
+
+  /// The names of the libraries that are not there.
+  package static let absent: [String] = entries.compactMap { entry in
+    guard case .library(let name) = entry.decoder, access(path(of: name), R_OK) != 0 else {
+      return nil
+    }
+    return name
+  }
+
+  /// The versions that decide what can be decoded, for a manifest.
+  ///
+  /// Failures are tried again when they change. Of the decoders in libraries of their own only the
+  /// names, because they are loaded only for a file: first those that are there, then those that
+  /// are left out.
+  package static func runtime(_ libvips: String) -> String {
+    let others = present.compactMap { entry in
+      if case .library(let name) = entry.decoder { name } else { nil }
+    }
+    let words =
+      Set(others).sorted().map { "decoder \($0)" }
+      + Set(absent).sorted().map { "without decoder \($0)" }
+    return ([libvips] + words).joined(separator: ", ")
+  }
+
+  /// Where a decoder's library is: next to the one that asks.
+  package static func path(of name: String) -> String { "\(folder)/libpicture-decoder-\(name).so" }
+
+  /// The folder of the library that this code is part of.
+  private static let folder: String = {
+    var place = picture_decoder_place()
+    guard picture_decoder_find(#dsohandle, &place) != 0, let name = place.file else { return "." }
+    let path = String(cString: name)
+    return path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+  }()
+}
