@@ -8,7 +8,8 @@ package struct TagReader {
     /// The TIFF number of the values' type.
     package var type: UInt16
     package var count: Int
-    var offset: Int
+    /// Where the values start, which may be inside the entry.
+    package var offset: Int
   }
 
   package struct Directory: Hashable, Sendable {

@@ -1,0 +1,182 @@
+import Containers
+import Fixtures
+import PictureDecoding
+import PipelineModel
+import Testing
+
+@Suite("Raw files", .timeLimit(.minutes(2)))
+struct RawPictureTests {
+  private func decode(
+    _ bytes: [UInt8], longest: Int?, isCancelled: () -> Bool = { false }
+  ) throws -> DecodedPicture {
+    let file = try SampleFile(bytes)
+    return try BuiltDecoder.raw().decode(
+      DecoderRequest(path: file.path, mediaType: "image/x-adobe-dng", longest: longest),
+      isCancelled: isCancelled)
+  }
+
+  private func facts(_ bytes: [UInt8]) throws -> [String: JSONValue] {
+    let file = try SampleFile(bytes)
+    return try BuiltDecoder.raw().facts(
+      DecoderRequest(path: file.path, mediaType: "image/x-adobe-dng"), isCancelled: { false })
+  }
+
+  private func encoded(_ picture: DecodedPicture) throws -> [UInt8] {
+    guard case .encoded(let bytes) = picture.content else {
+      Issue.record("pixels instead of a preview")
+      return []
+    }
+    return bytes
+  }
+
+  private func size(_ picture: DecodedPicture) -> [Int] {
+    guard case .pixels(_, let width, let height, _) = picture.content else { return [] }
+    return [width, height]
+  }
+
+  @Test("A picture is developed as it is stored, with the orientation to apply", arguments: 1...8)
+  func orientation(orientation: Int) throws {
+    let sample = RawSample(orientation: orientation)
+    let picture = try decode(sample.bytes, longest: 100)
+    guard case .pixels(let pixels, 160, 120, 3) = picture.content else {
+      Issue.record("not half the size: \(size(picture))")
+      return
+    }
+    for (index, quarter) in RawSample.quarters.enumerated() {
+      let (x, y) = (index % 2 == 0 ? 40 : 120, index < 2 ? 30 : 90)
+      let color = pixels[((y * 160 + x) * 3)..<((y * 160 + x) * 3 + 3)].map { $0 > 128 ? 1 : 0 }
+      #expect(color == quarter)
+    }
+    #expect(picture.orientation == orientation)
+    #expect(!picture.isPreview && picture.damage == nil && picture.profile.isEmpty)
+    let facts = try facts(sample.bytes)
+    #expect(facts["width"] == .integer(orientation > 4 ? 240 : 320))
+    #expect(facts["height"] == .integer(orientation > 4 ? 320 : 240))
+    #expect(facts["orientation"] == .integer(orientation))
+  }
+
+  @Test("The full size is developed if half is not enough", arguments: [161, 5000, nil])
+  func fullSize(longest: Int?) throws {
+    #expect(size(try decode(RawSample().bytes, longest: longest)) == [320, 240])
+  }
+
+  @Test("The smallest preview that is large enough is used")
+  func previews() throws {
+    let small = JPEGSample.bytes(width: 160, height: 120)
+    let large = JPEGSample.bytes(width: 320, height: 240)
+    let bytes = RawSample(previews: [large, small]).bytes
+    for (longest, wanted) in [(100, small), (160, small), (161, large), (5000, large)] {
+      let picture = try decode(bytes, longest: longest)
+      #expect(try encoded(picture) == wanted)
+      #expect(picture.isPreview && picture.orientation == 1 && picture.damage == nil)
+    }
+    #expect(try encoded(try decode(bytes, longest: nil)) == large)
+    // Not large enough.
+    #expect(size(try decode(RawSample(previews: [small]).bytes, longest: 161)) == [320, 240])
+  }
+
+  @Test("A preview is turned like the picture unless it already is, or says so itself")
+  func previewOrientation() throws {
+    for (width, height, own, wanted) in [
+      (160, 120, nil, 6), (120, 160, nil, 1), (160, 120, 8, 8), (160, 120, 1, 6), (120, 160, 1, 1),
+    ] as [(Int, Int, Int?, Int)] {
+      let preview = JPEGSample.bytes(width: width, height: height, orientation: own)
+      let picture = try decode(RawSample(orientation: 6, previews: [preview]).bytes, longest: 100)
+      #expect(try encoded(picture) == preview)
+      #expect(picture.orientation == wanted, "\(width) × \(height), own \(own ?? 0)")
+    }
+  }
+
+  @Test("A preview of another shape, a cut one and one of lossless coding are not used")
+  func uselessPreviews() throws {
+    let good = JPEGSample.bytes(width: 160, height: 120)
+    let cut = Array(good.dropLast(2))
+    var lossless = good
+    lossless[lossless.firstIndex(of: 0xC0) ?? 0] = 0xC3
+    for preview in [JPEGSample.bytes(width: 160, height: 112), cut, lossless] {
+      let picture = try decode(RawSample(previews: [preview]).bytes, longest: 100)
+      #expect(size(picture) == [160, 120] && !picture.isPreview)
+    }
+    // Within the tolerance.
+    let near = JPEGSample.bytes(width: 160, height: 118)
+    #expect(try decode(RawSample(previews: [near]).bytes, longest: 100).isPreview)
+  }
+
+  @Test("A preview whose colours are Adobe RGB gets a profile")
+  func adobeRGB() throws {
+    let preview = JPEGSample.bytes(width: 160, height: 120, orientation: 1)
+    let plain = try decode(RawSample(previews: [preview]).bytes, longest: 100)
+    #expect(try encoded(plain) == preview)
+    let sample = RawSample(previews: [preview], interoperability: "R03")
+    let bytes = try encoded(try decode(sample.bytes, longest: 100))
+    let profile = MatrixProfile.adobeRGB.bytes
+    // After the EXIF block, which has to be first.
+    let exif = 2 + 2 + Int(preview[5])
+    #expect(bytes.prefix(exif) == preview.prefix(exif))
+    #expect(Array(bytes[exif..<(exif + 2)]) == [0xFF, 0xE2])
+    #expect(bytes[(exif + 4)...].starts(with: "ICC_PROFILE\0\u{1}\u{1}".utf8))
+    #expect(bytes[(exif + 18)...].starts(with: profile))
+    #expect(bytes[(exif + 18 + profile.count)...] == preview[exif...])
+    #expect(try facts(sample.bytes)["colorSpace"] == "adobe-rgb")
+    // Developed colours are sRGB.
+    #expect(try decode(sample.bytes, longest: 300).profile.isEmpty)
+  }
+
+  @Test("A file that is cut gives damage or an error, never a picture without a word")
+  func cut() throws {
+    let preview = JPEGSample.bytes(width: 160, height: 120)
+    let bytes = RawSample(previews: [preview]).bytes
+    for missing in [1, 2, 1000, 100_000] {
+      let picture = try decode(Array(bytes.dropLast(missing)), longest: 100)
+      #expect(picture.isPreview && picture.damage != nil)
+    }
+    let plain = RawSample().bytes
+    for length in stride(from: 0, to: plain.count, by: 4999) + [plain.count - 1] {
+      do {
+        #expect(try decode(Array(plain.prefix(length)), longest: 100).damage != nil)
+      } catch let error as DecoderError {
+        #expect(error.code == .undecodable)
+      }
+    }
+  }
+
+  @Test("A cancelled job ends")
+  func cancelled() throws {
+    #expect {
+      try decode(RawSample().bytes, longest: 100, isCancelled: { true })
+    } throws: { ($0 as? DecoderError)?.code == .cancelled }
+  }
+
+  @Test("What is no raw file is refused")
+  func foreign() throws {
+    for bytes in [[], Array("no picture".utf8), JPEGSample.bytes(width: 160, height: 120)] {
+      #expect { try decode(bytes, longest: 100) } throws: {
+        ($0 as? DecoderError)?.code == .undecodable
+      }
+      #expect { try facts(bytes) } throws: { ($0 as? DecoderError)?.code == .undecodable }
+    }
+    #expect {
+      try BuiltDecoder.raw().decode(
+        DecoderRequest(path: "/nowhere/at-all", mediaType: "image/x-raw"), isCancelled: { false })
+    } throws: { ($0 as? DecoderError)?.code == .inputOutput }
+  }
+
+  @Test("The camera is a fact; exposure and time are left to other stages")
+  func camera() throws {
+    let facts = try facts(RawSample().bytes)
+    #expect(facts["make"] == "Testing" && facts["model"] == "Camera One")
+    #expect(
+      facts.keys.sorted() == [
+        "alpha", "bitDepth", "colorSpace", "decodeBytes", "height", "make", "model", "orientation",
+        "pages", "width",
+      ])
+    #expect(facts["bitDepth"] == 16 && facts["colorSpace"] == "srgb")
+    guard case .object(let memory) = facts["decodeBytes"],
+      case .integer(let streamed) = memory["streamed"], case .integer(let whole) = memory["whole"]
+    else {
+      Issue.record("no estimates")
+      return
+    }
+    #expect(whole > streamed && streamed > 320 * 240 * 2)
+  }
+}
