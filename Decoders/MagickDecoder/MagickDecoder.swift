@@ -1,0 +1,154 @@
+public import CPictureDecoder
+import PictureDecoding
+import PipelineModel
+
+/// Decodes kinds of pictures that libvips does not read: BMP and TGA itself, others by MagickCore.
+enum MagickDecoder: PictureDecoder {
+  static func decode(
+    _ request: DecoderRequest, isCancelled: () -> Bool
+  ) throws(DecoderError) -> DecodedPicture {
+    let opened = try OpenedFile(request, headerOnly: false, isCancelled)
+    if let bitmap = opened.bitmap {
+      return try bitmap.decode(opened.bytes, isCancelled: isCancelled)
+    }
+    if let targa = opened.targa {
+      return try targa.decode(opened.bytes, isCancelled: isCancelled)
+    }
+    let picture = try opened.read(headerOnly: false, isCancelled)
+    let (width, height) = (picture.width, picture.height)
+    let complaint = picture.complaint
+    let profile = try picture.convert()
+    let isGrey = picture.colorKind == .grey && !picture.hasAlpha
+    var bands = picture.hasAlpha ? 4 : isGrey ? 1 : 3
+    var pixels = try picture.pixels(bands: bands)
+    if bands == 4, opened.kind == .icon, Self.isAlphaEmpty(pixels) {
+      pixels = try picture.pixels(bands: 3)
+      bands = 3
+    }
+    var decoded = DecodedPicture(.pixels(pixels, width: width, height: height, bands: bands))
+    decoded.orientation = picture.orientation
+    // A profile for grey says nothing of colours.
+    decoded.profile = bands == 1 || !Self.isGreyProfile(profile) ? profile : []
+    decoded.damage = opened.damage ?? complaint
+    return decoded
+  }
+
+  static func facts(
+    _ request: DecoderRequest, isCancelled: () -> Bool
+  ) throws(DecoderError) -> [String: JSONValue] {
+    let opened = try OpenedFile(request, headerOnly: true, isCancelled)
+    if let bitmap = opened.bitmap {
+      return facts(
+        fileSize: opened.size, width: bitmap.width, height: bitmap.height,
+        bands: bitmap.hasAlpha ? 4 : 3,
+        bitDepth: bitmap.bits == 16 ? 5 : min(8, max(1, bitmap.bits)))
+    }
+    if let targa = opened.targa {
+      return facts(
+        fileSize: opened.size, width: targa.width, height: targa.height, bands: targa.bands,
+        bitDepth: targa.content == .color && targa.bits <= 16 ? 5 : 8)
+    }
+    let picture = try opened.read(headerOnly: true, isCancelled)
+    let swaps = picture.orientation > 4
+    let (width, height) = (picture.width, picture.height)
+    var facts: [String: JSONValue] = [
+      "width": .integer(swaps ? height : width), "height": .integer(swaps ? width : height),
+      "orientation": .integer(picture.orientation),
+      "pages": .integer(opened.icon?.count ?? 1),
+      "alpha": .bool(picture.hasAlpha),
+      "bitDepth": .integer(picture.bitDepth),
+    ]
+    facts["colorSpace"] = .string(picture.colorKind.rawValue)
+    // Eight bytes a pixel, the result and its copy, and the file.
+    let bytes = (24 << 20) + width * height * 16 + opened.size
+    facts["decodeBytes"] = ["streamed": .integer(bytes), "whole": .integer(bytes)]
+    if width * height > MagickLibrary.pixelLimit {
+      facts["problem"] = .string(
+        "The picture has more than \(MagickLibrary.pixelLimit / 1_000_000) megapixels "
+          + "and is not decoded.")
+    }
+    return facts
+  }
+
+  private static func facts(
+    fileSize: Int, width: Int, height: Int, bands: Int, bitDepth: Int
+  ) -> [String: JSONValue] {
+    // The result and its copy, and the file.
+    let bytes = (8 << 20) + width * height * bands * 2 + fileSize
+    return [
+      "width": .integer(width), "height": .integer(height), "orientation": 1, "pages": 1,
+      "alpha": .bool(bands == 4), "bitDepth": .integer(bitDepth),
+      "colorSpace": .string(bands == 1 ? "grey" : "srgb"),
+      "decodeBytes": ["streamed": .integer(bytes), "whole": .integer(bytes)],
+    ]
+  }
+
+  private static func isAlphaEmpty(_ pixels: [UInt8]) -> Bool {
+    stride(from: 3, to: pixels.count, by: 4).allSatisfy { pixels[$0] == 0 }
+  }
+
+  /// Source: ICC.1:2010, section 7.2.6.
+  private static func isGreyProfile(_ profile: [UInt8]) -> Bool {
+    profile.dropFirst(16).starts(with: "GRAY".utf8)
+  }
+}
+
+/// A file of a kind, and what its structure tells before MagickCore reads it.
+private struct OpenedFile {
+  let kind: PictureKind
+  let icon: IconEntry?
+  let bitmap: BitmapFile?
+  let targa: TargaFile?
+  let damage: String?
+  private let file: FileBytes
+
+  /// The most bytes of headers of BMP and TGA, whose palettes are the longest part.
+  private static let headerLength = 1 << 16
+
+  /// - Parameter headerOnly: whether no pixels are decoded, so that the kinds that are read here need
+  ///   their headers only.
+  init(
+    _ request: DecoderRequest, headerOnly: Bool, _ isCancelled: () -> Bool
+  ) throws(DecoderError) {
+    guard let kind = PictureKind(mediaType: request.mediaType) else {
+      throw DecoderError(.undecodable, "Files of type \(request.mediaType) are not decoded")
+    }
+    self.kind = kind
+    let isShort = headerOnly && (kind == .bmp || kind == .targa)
+    file = try FileBytes(path: request.path, most: isShort ? Self.headerLength : .max)
+    bitmap = kind == .bmp ? try BitmapFile(file.bytes) : nil
+    targa = kind == .targa ? try TargaFile(file.bytes) : nil
+    icon = kind == .icon ? try IconEntry(file.bytes) : nil
+    let isCut =
+      kind == .photoshop
+      ? try PhotoshopExtent.isCutShort(file.bytes, isCancelled: isCancelled) : false
+    damage = isCut ? "the file ends too early" : icon?.damage
+  }
+
+  var bytes: UnsafeRawBufferPointer { file.bytes }
+  /// The file's size in bytes.
+  var size: Int { file.size }
+
+  func read(headerOnly: Bool, _ isCancelled: () -> Bool) throws(DecoderError) -> MagickPicture {
+    guard let icon else {
+      return try MagickPicture.read(
+        file.bytes, as: kind, headerOnly: headerOnly, isCancelled: isCancelled)
+    }
+    let result = icon.file.withUnsafeBytes { bytes -> Result<MagickPicture, DecoderError> in
+      do throws(DecoderError) {
+        return .success(
+          try MagickPicture.read(
+            bytes, as: kind, headerOnly: headerOnly, isCancelled: isCancelled))
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try result.get()
+  }
+}
+
+/// The function that this library exports.
+@c(picture_decoder_v1)
+public func pictureDecoder() -> UnsafePointer<picture_decoder>? {
+  exportDecoder(MagickDecoder.self)
+}
