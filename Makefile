@@ -7,11 +7,12 @@
 
 # To build: headers of the C libraries, and pkg-config to find them.
 BUILD_PACKAGES = libvips-dev libjpeg-dev libtiff-dev zlib1g-dev libzimg-dev libsqlite3-dev \
-	libmagic-dev libssl-dev libseccomp-dev libgexiv2-dev libutf8proc-dev pkg-config
+	libmagic-dev libssl-dev libseccomp-dev libgexiv2-dev libutf8proc-dev libavformat-dev \
+	libavcodec-dev libswscale-dev libraw-dev libmagickcore-dev pkg-config
 # To test: tests compile plugins in C, run plugins in Python, read the database with sqlite3 and
 # trace workers, and complete command lines and format manual pages as shells and man(1) do.
 TEST_PACKAGES = gcc libc6-dev make python3 python3-pil sqlite3 strace util-linux libjpeg-turbo-progs \
-	zsh fish groff-base
+	zsh fish groff-base ffmpeg
 # To measure: hyperfine and the programs always compared with. ImageMagick, sigal and git-annex are
 # included if installed.
 BENCH_PACKAGES = hyperfine libvips-tools libjpeg-turbo-progs jq python3
@@ -31,14 +32,14 @@ RELEASE = .build/release
 # out. SwiftPM caches the evaluation of Package.swift until this variable changes, so a library
 # installed later is noticed. It is expanded anew for each recipe, because `packages` may just
 # have installed one.
-FOUND = $(shell for name in gexiv2; do ! pkg-config --exists $$name || printf '%s ' $$name; done)
+FOUND = $(shell for name in gexiv2 libavformat libraw MagickCore; do ! pkg-config --exists $$name || printf '%s ' $$name; done)
 export PIPELINE_FOUND_LIBRARIES = $(FOUND)
 
 # Which tests `make test` runs: see Tests/some; all by default.
 ONLY ?=
 export ONLY
 
-SWIFT_FILES = Package.swift Sources Plugins Tests Examples Benchmarks/FetchProbe
+SWIFT_FILES = Package.swift Sources Plugins Decoders Tests Examples Benchmarks/FetchProbe
 
 SHELL = /bin/bash
 .SHELLFLAGS = -eu -o pipefail -c
@@ -46,7 +47,7 @@ SHELL = /bin/bash
 MAKEFLAGS += --no-print-directory
 # Builds share one folder, so concurrent ones would only wait for each other.
 .NOTPARALLEL:
-.PHONY: help run test unit build check lint format install uninstall faults fuzz corpus damaged bench searches storage quality \
+.PHONY: help run test unit build check lint format install uninstall faults fuzz corpus damaged bench searches kinds storage quality \
 	sanitize clean packages test-packages toolchain
 
 help: ## List the targets
@@ -133,6 +134,11 @@ bench: packages build ## Measure speed, memory and start-up, compared with other
 searches: packages build ## Measure searches and fetches in a library of a million assets
 	@Packaging/require-packages sqlite3 python3
 	@Benchmarks/searches '$(RELEASE)'
+
+# The folder that PIPELINE_CORPUS names is only read; without it files are made.
+kinds: packages build ## Run the program on files of every kind, and print what became of them
+	@Packaging/require-packages libvips-tools $(QUALITY_PACKAGES)
+	@Benchmarks/kinds '$(RELEASE)'
 
 # Needs 5 GB, and half an hour.
 storage: packages build ## Measure renditions in the database and in files, by size

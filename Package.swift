@@ -47,6 +47,11 @@ func plugin(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     name: name, dependencies: dependencies, path: "Plugins/\(name)", swiftSettings: swift)
 }
 
+func decoder(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(
+    name: name, dependencies: dependencies, path: "Decoders/\(name)", swiftSettings: swift)
+}
+
 func tests(
   _ name: String, _ dependencies: [Target.Dependency], defining condition: String? = nil
 ) -> Target {
@@ -84,6 +89,7 @@ let package = Package(
     system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
     system("CZimg", pkgConfig: "zimg", apt: "libzimg-dev"),
     system("CSpawn", apt: "libc6-dev"),
+    system("CPictureDecoder", apt: "libc6-dev"),
     system("CUtf8proc", apt: "libutf8proc-dev"),
     system("CMagic", pkgConfig: "libmagic", apt: "libmagic-dev"),
     system("CSandbox", pkgConfig: "libseccomp", apt: "libseccomp-dev"),
@@ -152,6 +158,8 @@ let package = Package(
     .target(
       name: "CPictureLoaders", dependencies: ["CVips"], path: "Sources/Pictures/CPictureLoaders",
       linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("tiff"), .linkedLibrary("z")]),
+    // Decoders in shared libraries of their own, as the bundled plugins and as they see it.
+    target("PictureDecoding", ["CPictureDecoder", "PipelineModel"], in: "Pictures"),
     // libvips for the bundled plugins; the program itself does not link it.
     target("Vips", ["Containers", "CPictureLoaders", "CVips"], in: "Pictures"),
     // zimg for the bundled plugins: resampling with the processor's vector instructions.
@@ -200,9 +208,12 @@ let package = Package(
 
     // Bundled plugins.
     plugin(
-      "Identify", ["CMagic", "Containers", "PipelineModel", "PipelinePlugin", "Vips"]),
+      "Identify",
+      ["CMagic", "Containers", "PictureDecoding", "PipelineModel", "PipelinePlugin", "Vips"]),
     plugin("Command", ["PipelineModel", "PipelinePlugin", "Spawn"]),
-    plugin("Thumbnail", ["Containers", "PipelineModel", "PipelinePlugin", "Vips", "Zimg"]),
+    plugin(
+      "Thumbnail",
+      ["Containers", "PictureDecoding", "PipelineModel", "PipelinePlugin", "Vips", "Zimg"]),
 
     // Tests. `Fixtures` makes pictures, folders and runs of the built program.
     .target(
@@ -244,8 +255,8 @@ let package = Package(
     tests(
       "PluginTests",
       [
-        "Containers", "Engine", "Fixtures", "PipelineModel", "PipelinePlugin", "PluginHost", "Vips",
-        "Zimg",
+        "Containers", "Engine", "Fixtures", "PictureDecoding", "PipelineModel", "PipelinePlugin",
+        "PluginHost", "Vips", "Zimg",
       ],
       defining: hasMetadata ? "METADATA" : nil),
     tests(
@@ -276,12 +287,43 @@ let package = Package(
   ]
 )
 
-// The plugin that reads metadata is left out where its library is not installed.
+// What needs a library that is not installed is left out: a plugin, or a decoder for the bundled ones.
 if hasMetadata {
   package.products.append(
     .library(name: "pipeline-metadata", type: .dynamic, targets: ["Metadata"]))
   package.targets += [
     system("CGexiv2", pkgConfig: "gexiv2", apt: "libgexiv2-dev"),
     plugin("Metadata", ["CGexiv2", "Containers", "PipelineModel", "PipelinePlugin"]),
+  ]
+}
+if isInstalled("libavformat") {
+  package.products.append(
+    .library(name: "picture-decoder-video", type: .dynamic, targets: ["VideoDecoder"]))
+  package.targets += [
+    system("CLibAV", pkgConfig: "libavformat", apt: "libavformat-dev"),
+    decoder("VideoDecoder", ["CLibAV", "CPictureDecoder", "PictureDecoding", "PipelineModel"]),
+    tests("VideoDecoderTests", ["CLibAV", "PictureDecoding", "PipelineModel", "VideoDecoder"]),
+  ]
+}
+if isInstalled("libraw") {
+  package.products.append(
+    .library(name: "picture-decoder-raw", type: .dynamic, targets: ["RawDecoder"]))
+  package.targets += [
+    system("CLibRaw", pkgConfig: "libraw", apt: "libraw-dev"),
+    decoder(
+      "RawDecoder",
+      ["CLibRaw", "Containers", "CPictureDecoder", "PictureDecoding", "PipelineModel"]),
+    tests("RawDecoderTests", ["Containers", "Fixtures", "PictureDecoding", "PipelineModel"]),
+  ]
+}
+if isInstalled("MagickCore") {
+  package.products.append(
+    .library(name: "picture-decoder-magick", type: .dynamic, targets: ["MagickDecoder"]))
+  package.targets += [
+    system("CMagickCore", pkgConfig: "MagickCore", apt: "libmagickcore-dev"),
+    decoder(
+      "MagickDecoder",
+      ["CMagickCore", "Containers", "CPictureDecoder", "PictureDecoding", "PipelineModel"]),
+    tests("MagickDecoderTests", ["Containers", "PictureDecoding", "PipelineModel"]),
   ]
 }

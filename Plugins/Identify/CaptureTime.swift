@@ -12,10 +12,15 @@ struct CaptureTime {
   /// `docs/metadata.md` specifies the order: cameras' fields before programs', and “taken” before
   /// “created”.
   ///
-  /// - Parameter name: the date in the file's name, if that is configured.
-  init?(_ embedded: EmbeddedMetadata, _ exif: ExifBlock?, name: String? = nil) {
+  /// - Parameters:
+  ///   - container: what a decoder found in a film's or sound's container.
+  ///   - name: the date in the file's name, if that is configured.
+  init?(
+    _ embedded: EmbeddedMetadata, _ exif: ExifBlock?, container: String? = nil,
+    name: String? = nil
+  ) {
     var dated: (text: String, source: String)?
-    for candidate in Self.candidates(embedded, exif, name) {
+    for candidate in Self.candidates(embedded, exif, container, name) {
       guard
         let moment = WrittenMoment(
           candidate.text, fraction: candidate.fraction, offset: candidate.offset)
@@ -38,7 +43,7 @@ struct CaptureTime {
   }
 
   private static func candidates(
-    _ embedded: EmbeddedMetadata, _ exif: ExifBlock?, _ name: String?
+    _ embedded: EmbeddedMetadata, _ exif: ExifBlock?, _ container: String?, _ name: String?
   ) -> [Candidate] {
     var all: [Candidate] = []
     func add(_ source: String, _ moment: ExifBlock.Moment?) {
@@ -61,6 +66,7 @@ struct CaptureTime {
       all.append(Candidate(source: "iptc:DigitizationDate", text: text))
     }
     all += embedded.moments.map { Candidate(source: $0.name, text: $0.text) }
+    if let container { all.append(Candidate(source: "container", text: container)) }
     if let text = exif?.satellites { all.append(Candidate(source: "gps:GPSDateStamp", text: text)) }
     if let name { all.append(Candidate(source: "name", text: name)) }
     return all

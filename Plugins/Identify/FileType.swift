@@ -23,6 +23,10 @@ struct FileType {
       mediaType = MediaType(rawValue: type)
     } else if XMPPacket.isPacket(head) {
       mediaType = MediaType(rawValue: "application/rdf+xml")
+    } else if let type = LegacyPictureType.find(
+      head: head, tail: try file.read(at: max(0, file.size - 26), count: 26), size: file.size)
+    {
+      mediaType = MediaType(rawValue: type)
     } else {
       mediaType = Self.usual(sniffed)
     }
@@ -66,6 +70,15 @@ struct FileType {
     (0, Array("MMOR".utf8), "image/x-olympus-orf"),
     (0, Array("IIU\0".utf8), "image/x-panasonic-rw2"),
     (0, [0x49, 0x49, 0xBC, 0x01], "image/jxr"),
+    (0, [0x76, 0x2F, 0x31, 0x01], "image/x-exr"),
+    // Tags with a large cover hide from libmagic what follows them.
+    (0, Array("ID3\u{2}".utf8), "audio/mpeg"),
+    (0, Array("ID3\u{3}".utf8), "audio/mpeg"),
+    (0, Array("ID3\u{4}".utf8), "audio/mpeg"),
+    (0, Array("#?RADIANCE".utf8), "image/vnd.radiance"),
+    (0, Array("#?RGBE".utf8), "image/vnd.radiance"),
+    (0, Array("PF\n".utf8), "image/x-portable-floatmap"),
+    (0, Array("Pf\n".utf8), "image/x-portable-floatmap"),
     (0, [0xFF, 0x0A], "image/jxl"),
     (0, [0, 0, 0, 0x0C, 0x4A, 0x58, 0x4C, 0x20, 0x0D, 0x0A, 0x87, 0x0A], "image/jxl"),
   ]
@@ -81,6 +94,10 @@ struct FileType {
     }
     for signature in signatures
     where head.dropFirst(signature.offset).starts(with: signature.bytes) { return signature.type }
+    // An array of OS/2's whose first member is a bitmap; the decoder shows that one.
+    if head.starts(with: Array("BA".utf8)), head.dropFirst(14).starts(with: Array("BM".utf8)) {
+      return "image/bmp"
+    }
     if isTransportStream(head, packet: 188, lead: 0)
       || isTransportStream(head, packet: 192, lead: 4)
     {
@@ -158,6 +175,8 @@ struct FileType {
     switch type.rawValue {
     case "image/x-ms-bmp": MediaType(rawValue: "image/bmp")
     case "video/x-m4v": MediaType(rawValue: "video/mp4")
+    // libmagic gives the same kind two names, by how it is written.
+    case "image/x-portable-graymap": MediaType(rawValue: "image/x-portable-greymap")
     // Without one of the signatures above, libmagic is wrong.
     case "image/jpeg", "image/png", "image/gif", "image/webp", "image/tiff", "image/heic",
       "image/heif", "image/avif":
@@ -201,6 +220,9 @@ final class TypeSniffer {
   deinit { magic_close(cookie) }
 
   func type(of bytes: [UInt8]) -> MediaType {
+    // Behind a byte order mark, libmagic sees no XML.
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    let bytes = bytes.starts(with: mark) ? Array(bytes.dropFirst(mark.count)) : bytes
     guard let name = magic_buffer(cookie, bytes, bytes.count) else { return .unknown }
     let text = String(
       decoding: UnsafeRawBufferPointer(start: name, count: strlen(name)), as: UTF8.self)

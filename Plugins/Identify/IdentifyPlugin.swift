@@ -1,22 +1,26 @@
 public import CPipelinePlugin
 import Containers
+import PictureDecoding
 import PipelineModel
 import PipelinePlugin
 import Vips
 
-/// Identifies a file by its content, without decoding a pixel.
+/// Identifies a file by its content, without decoding its picture.
 ///
 /// Malformed content is not a failure: what can't be read is left out, and `problem` says why. A
 /// job fails only if the kernel can't read the file.
 final class IdentifyPlugin: Plugin {
   static let manifest = PluginManifest(
-    id: "identify", version: "1.0.0", outputVersion: 2, scope: .original,
+    id: "identify", version: "1.1.0", outputVersion: 3, scope: .original,
     options: IdentifyOptions.schema, assetOptions: ["capturedFromName"],
     facts: [
       "mediaType", "width", "height", "orientation", "capturedAt", "capturedFrom", "colorSpace",
-      "iccProfile", "pages", "bitDepth", "alpha", "decodeBytes", "problem",
+      "iccProfile", "pages", "bitDepth", "alpha", "decodeBytes", "problem", "duration", "frameRate",
+      "rotation", "hdr", "videoCodec", "audioCodec", "container", "streams", "creationTime",
+      "location", "make", "model", "lens", "title", "artist", "album",
     ],
-    estimates: true, runtime: "libmagic \(TypeSniffer.version), \(VipsLibrary.runtime)")
+    estimates: true,
+    runtime: "libmagic \(TypeSniffer.version), \(DecoderTable.runtime(VipsLibrary.runtime))")
 
   private let sniffer: TypeSniffer
   private let options: IdentifyOptions
@@ -31,39 +35,53 @@ final class IdentifyPlugin: Plugin {
     }
   }
 
-  /// Reads only headers, whatever the file is.
-  func estimate(facts: [String: JSONValue]) -> Int? { 8 << 20 }
+  /// What libav takes to be loaded and to look at a film, which is the most of all kinds. What the file
+  /// is turns out only then.
+  func estimate(facts: [String: JSONValue]) -> Int? { 64 << 20 }
 
   func process(_ request: PluginRequest, host: PluginHost) throws(PluginFailure) -> PluginResult {
     defer { VipsLibrary.endJob() }
     do throws(VipsError) {
-      let file = try PictureFile(path: request.input)
-      return .done(facts: .object(try facts(of: file, name: request.asset.name)))
+      return .done(
+        facts: .object(
+          try facts(of: request.input, name: request.asset.name) { host.isCancelled }))
     } catch {
       throw PluginFailure(error.code == .missing ? .environment : .transient, error.message + ".")
     }
   }
 
-  private func facts(of file: PictureFile, name: String) throws(VipsError) -> [String: JSONValue] {
+  private func facts(
+    of path: String, name: String, isCancelled: () -> Bool
+  ) throws(VipsError) -> [String: JSONValue] {
+    let file = try PictureFile(path: path)
     let head = try file.read(at: 0, count: TypeSniffer.headLength)
     let type = try FileType(head: head, file: file, sniffed: sniffer.type(of: head)).mediaType
     let embedded = try file.withBytes { EmbeddedMetadata($0) }
     var exif = embedded.exif.map { ExifBlock($0) }
     var facts: [String: JSONValue] = ["mediaType": .string(type.rawValue)]
-    let more: [String: JSONValue]
-    switch type.rawValue {
-    case "image/jpeg", "image/png", "image/webp", "image/gif", "image/tiff", "image/avif",
-      "image/heic", "image/heif", "image/heic-sequence", "image/heif-sequence":
-      more = try PictureFacts.read(file, embedded, &exif)
-    case _ where FileType.isRaw(type):
-      more = try RawFacts.read(file, exif)
-    default:
-      more = PlainHeaders.read(type, head: head, embedded)
+    if FileType.isRaw(type) {
+      facts.merge(try RawFacts.read(file, exif)) { $1 }
+    } else {
+      facts.merge(PlainHeaders.read(type, head: head, embedded)) { $1 }
     }
-    facts.merge(more) { $1 }
+    if let entry = DecoderTable.entry(for: type) {
+      if let refusal = entry.refusal(ofBytes: file.size) {
+        facts["problem"] = .string(refusal + ".")
+      } else {
+        let more =
+          switch entry.decoder {
+          case .libvips: try PictureFacts.read(file, embedded, &exif)
+          case .library(let name):
+            try DecoderFacts.read(path, type, by: name, isCancelled: isCancelled)
+          }
+        facts.merge(more) { $1 }
+      }
+    }
     let named = options.capturedFromName.lazy.compactMap { $0.date(in: name) }
       .first { WrittenMoment($0) != nil }
-    if let time = CaptureTime(embedded, exif, name: named) {
+    if let time = CaptureTime(
+      embedded, exif, container: facts["creationTime"]?.string, name: named)
+    {
       facts["capturedAt"] = .string(time.text)
       facts["capturedFrom"] = .string(time.source)
     }

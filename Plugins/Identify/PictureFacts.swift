@@ -27,7 +27,7 @@ enum PictureFacts {
       "width": .integer(opened.displayWidth),
       "height": .integer(opened.displayHeight),
       "orientation": .integer(opened.orientation),
-      "pages": .integer(max(header.pages, opened.loader == .png ? embedded.frames ?? 1 : 1)),
+      "pages": .integer(opened.pages),
       "alpha": .bool(header.hasAlpha),
       "bitDepth": .integer(opened.bitDepth),
       "colorSpace": .string(colorSpace(opened)),
@@ -37,7 +37,8 @@ enum PictureFacts {
     facts["decodeBytes"] = [
       "streamed": .integer(memory.streamed), "whole": .integer(memory.whole),
     ]
-    if opened.isTooLarge {
+    // A drawing is decoded in the size that is asked for.
+    if opened.isTooLarge, opened.loader?.isDrawing != true {
       facts["problem"] = .string(
         "The picture has more than \(OpenedPicture.pixelLimit / 1_000_000) megapixels "
           + "and is not decoded.")
@@ -99,7 +100,14 @@ struct DecodeMemory {
     case .tiff: needed = opened.isConverted ? pixels * 8 : some * 2
     // The canvas, and the previous one for restoring.
     case .gif: needed = pixels * 8
-    case .webp: needed = pixels * 4 + all
+    case .webp, .jxl: needed = pixels * 4 + all
+    // The canvas of a strip, and what its shapes take, which no header tells.
+    case .svg, .pdf: needed = min(pixels * 4, 64 << 20) + (64 << 20)
+    // Wavelets of a tile, four bytes a value; most pictures are one tile.
+    case .jp2k: needed = pixels * header.bands * 4 + all
+    // Values of four bytes, all of them.
+    case .hdr, .exr, .fits: needed = pixels * header.bands * 4 * 2
+    case .pnm, nil: needed = some
     // Planes of the codec, pixels of libheif, then pixels of libvips.
     case .heif: needed = pixels * 4 + all
     }
@@ -168,7 +176,7 @@ enum PlainHeaders {
     switch type.rawValue {
     case "image/vnd.adobe.photoshop":
       (width, height) = (number(18, 4), number(14, 4))
-    case "image/bmp":
+    case "image/bmp" where head.starts(with: Array("BM".utf8)):
       // A negative height, in two's complement, means rows from top to bottom.
       let rows = number(22, 4, little: true).map { Int(Int32(truncatingIfNeeded: $0)).magnitude }
       (width, height) = (number(18, 4, little: true), rows.map { Int($0) })

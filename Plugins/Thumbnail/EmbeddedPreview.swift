@@ -15,8 +15,7 @@ enum EmbeddedPreview {
       opened.loader == .jpeg,
       let bytes = opened.header.blob(Picture.Field.preview)
     else { return nil }
-    let longest = options.sizes.map(\.maxPixelSize).max() ?? 0
-    guard let preview = decode(bytes), fits(preview, opened.header, longest: longest),
+    guard let preview = decode(bytes), fits(preview, opened.header, longest: options.longest),
       JPEGStructure.isWhole(try opened.file.read(at: 0, count: opened.file.size))
     else { return nil }
     guard let profile = opened.header.blob(Picture.Field.profile) else { return preview }

@@ -23,6 +23,18 @@ struct PictureRegion: Hashable, Sendable {
     """,
   ]
 
+  /// The same region of a picture whose longer side has another length, as a preview's.
+  func scaled(from longer: Int, to other: Int) -> PictureRegion {
+    if longer == other || longer < 1 { return self }
+    func scaled(_ number: Int) -> Int {
+      Int((Double(number) * Double(other) / Double(longer)).rounded())
+    }
+    let (left, top) = (scaled(x), scaled(y))
+    return PictureRegion(
+      x: left, y: top, width: max(1, scaled(x + width) - left),
+      height: max(1, scaled(y + height) - top))
+  }
+
   /// The part of it that lies within a picture; `nil` if none does.
   func clipped(width pictureWidth: Int, height pictureHeight: Int) -> PictureRegion? {
     guard x < pictureWidth, y < pictureHeight else { return nil }

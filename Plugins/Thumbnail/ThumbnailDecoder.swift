@@ -22,10 +22,10 @@ struct ThumbnailDecoder {
     } else if let region {
       // Not shrunk by the decoder: a region's edges rarely fall between its blocks.
       plain = try plainValues(
-        load(opened, to: (opened.header.width, opened.header.height))
+        load(opened, to: (opened.header.width, opened.header.height)), of: opened
       ).cropped(x: region.x, y: region.y, width: region.width, height: region.height)
     } else {
-      plain = try plainValues(load(opened, to: target))
+      plain = try plainValues(load(opened, to: target), of: opened)
     }
     let small = try shrink(plain, to: target).rendered(isCancelled: isCancelled)
     let managed = try manageColors(small)
@@ -62,15 +62,31 @@ struct ThumbnailDecoder {
     let ratio = min(
       Double(opened.header.width) / Double(target.width),
       Double(opened.header.height) / Double(target.height))
-    if opened.loader == .jpeg {
-      return try opened.source.decodeJPEG(opened.header, shrink: jpegFactor(ratio))
+    guard let source = opened.source, let loader = opened.loader else { return opened.header }
+    if loader == .jpeg {
+      return try source.decodeJPEG(opened.header, shrink: jpegFactor(ratio))
     }
-    // libwebp averages to any size while decoding, as in libvips' own thumbnailer.
-    let factor = opened.loader == .webp ? max(1, ratio) : 1
+    let factor = shrinkFactor(loader, ratio, resolutions: opened.header.pages)
     // The header's pixels can be read once; `exact` decodes for each size.
     if factor == 1 && options.scaling == .fast { return opened.header }
     if factor == 1 { return try opened.reopened() }
-    return try Picture.load(opened.source, as: opened.loader, shrink: factor)
+    return try Picture.load(source, as: loader, shrink: factor)
+  }
+
+  /// How far a decoder shrinks a picture by itself, if it is to be made `ratio` times smaller.
+  private func shrinkFactor(
+    _ loader: PictureLoader, _ ratio: Double, resolutions: Int
+  ) -> Double {
+    switch loader {
+    // libwebp averages to any size while decoding, as in libvips' own thumbnailer.
+    case .webp: return max(1, ratio)
+    // Each resolution has half the size of the one before, and is shifted by up to half a pixel of its
+    // own; `exact` leaves a factor of two to the resampler.
+    case .jp2k:
+      let usable = options.scaling == .exact ? ratio / 2 : ratio
+      return Double(1 << max(0, min(resolutions - 1, Int(max(1, usable).exponent))))
+    default: return 1
+    }
   }
 
   /// libjpeg shrinks by 2, 4 or 8 in the frequency domain, which sharpens a little.
@@ -81,7 +97,13 @@ struct ThumbnailDecoder {
   }
 
   /// Ensures integers of 8 or 16 bits and a known colour space.
-  private func plainValues(_ picture: Picture) throws(VipsError) -> Picture {
+  private func plainValues(
+    _ picture: Picture, of opened: OpenedPicture
+  ) throws(VipsError) -> Picture {
+    // Counts of photons, which have no white.
+    if opened.loader == .fits { return try picture.rendered(isCancelled: isCancelled).stretched() }
+    // libvips takes them for values of sRGB from 0 to 255.
+    if opened.isFloatMap { return try picture.linearLight().converted(to: .srgb) }
     if picture.isInteger && picture.space != .other { return picture }
     return try picture.converted(to: .srgb)
   }

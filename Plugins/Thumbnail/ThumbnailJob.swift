@@ -1,4 +1,6 @@
 import Glibc
+import PictureDecoding
+import PipelineModel
 import PipelinePlugin
 import Vips
 
@@ -6,15 +8,20 @@ struct ThumbnailJob {
   let options: ThumbnailOptions
   let resamplers: PlaneResamplers
   let host: PluginHost
+  /// The longer side of the picture as identified, in pixels; `nil` if it is not known.
+  let identifiedSide: Int?
 
   /// Makes and writes all sizes.
   ///
   /// - Returns: the thumbnails, and a description of damage in the picture's data, if any.
   func run(
-    _ file: PictureFile, into output: OutputFolder
+    _ path: String, of type: MediaType, into output: OutputFolder
   ) throws(VipsError) -> (renditions: [PluginRendition], damage: String?) {
     try checkCancellation()
-    let opened = try OpenedPicture(file, strictness: .truncated)
+    let picture = try SourcePicture(
+      path, of: type, longest: options.region == nil ? options.longest : nil,
+      isCancelled: cancellation)
+    let opened = picture.opened
     try refuseTooLarge(opened)
     let missing = try missingPages(of: opened)
     let damage = PictureDamage(opened)
@@ -23,24 +30,26 @@ struct ThumbnailJob {
       options: options, region: try region(in: opened), resamplers: resamplers,
       isCancelled: cancellation)
     let preview = try EmbeddedPreview.find(in: opened, options: options)
+    let from = preview != nil || picture.isPreview ? "preview" : "image"
     var base: Picture?
     var renditions: [String: PluginRendition] = [:]
     for (index, size) in sizes.enumerated() {
-      let picture: Picture
+      let small: Picture
       if let larger = base, options.scaling == .fast {
-        picture = try decoder.reduce(larger, opened, longest: size.maxPixelSize)
+        small = try decoder.reduce(larger, opened, longest: size.maxPixelSize)
       } else {
-        picture = try decoder.decode(opened, preview: preview, longest: size.maxPixelSize)
+        small = try decoder.decode(opened, preview: preview, longest: size.maxPixelSize)
       }
-      base = picture
-      let rendition = try write(picture, size, into: output)
+      base = small
+      let rendition = try write(small, size, into: output)
       renditions[size.name] = PluginRendition(
         name: size.name, path: rendition.path, mediaType: rendition.mediaType,
-        width: picture.width, height: picture.height, from: preview == nil ? "image" : "preview")
+        width: small.width, height: small.height, from: from)
       host.progress(Double(index + 1) / Double(sizes.count))
       try checkCancellation()
     }
-    let wrong = try damage.described() ?? missing
+    let found = try damage.described()
+    let wrong = picture.damage ?? found ?? missing
     if wrong != nil { for name in renditions.keys { renditions[name]?.from = "damaged" } }
     return (options.sizes.compactMap { renditions[$0.name] }, wrong)
   }
@@ -58,7 +67,12 @@ struct ThumbnailJob {
 
   /// The part of the stored picture to show; `nil` for all of it.
   private func region(in opened: OpenedPicture) throws(VipsError) -> PictureRegion? {
-    guard let region = options.region else { return nil }
+    guard var region = options.region else { return nil }
+    // A raw file's preview may have some pixels less than its picture.
+    if opened.loader?.isDrawing != true, let identifiedSide {
+      let longer = max(opened.header.width, opened.header.height)
+      region = region.scaled(from: identifiedSide, to: longer)
+    }
     let width = options.transform ? opened.displayWidth : opened.header.width
     let height = options.transform ? opened.displayHeight : opened.header.height
     guard let inside = region.clipped(width: width, height: height) else {
@@ -95,6 +109,12 @@ struct ThumbnailJob {
     case .tiff:
       return try TIFFStructure.isCutShort(opened.file)
         ? "The TIFF ends too early: pages after the first are missing" : nil
+    case .pnm:
+      guard
+        let problem = try PixmapStructure.problem(
+          opened.file, width: opened.header.width, height: opened.header.height)
+      else { return nil }
+      throw VipsError(.undecodable, "The PNM can't be decoded: \(problem)")
     default: return nil
     }
   }

@@ -45,6 +45,9 @@ struct ThumbnailOptions: Hashable, Sendable {
   /// The part of the picture to show; default (`nil`) all of it.
   var region: PictureRegion?
 
+  /// The longer side of the largest thumbnail, in pixels.
+  var longest: Int { sizes.map(\.maxPixelSize).max() ?? 0 }
+
   static let pixelSizes = 1...16384
   static let qualities = 1...100
   static let maximumSizes = 16
@@ -143,7 +146,8 @@ extension ThumbnailOptions {
         "enum": names(FromImage.self), "default": "always",
         "description": """
         always: decode the picture itself. ifAbsent: use the preview inside the file if it is \
-        large enough, has the picture's shape within 1 %, and the file is whole.
+        large enough, has the picture's shape within 1 %, and the file is whole. Of raw files the \
+        preview is used in both cases.
         """,
       ],
       "sizes": [

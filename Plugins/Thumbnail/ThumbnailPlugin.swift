@@ -1,4 +1,5 @@
 public import CPipelinePlugin
+import PictureDecoding
 import PipelineModel
 import PipelinePlugin
 import Vips
@@ -6,13 +7,11 @@ import Vips
 /// Makes thumbnails of pictures.
 final class ThumbnailPlugin: Plugin {
   static let manifest = PluginManifest(
-    id: "thumbnail", version: "1.3.0", outputVersion: 3, scope: .original,
+    id: "thumbnail", version: "1.4.0", outputVersion: 3, scope: .original,
     options: ThumbnailOptions.schema,
-    accepts: [
-      "image/jpeg", "image/png", "image/webp", "image/gif", "image/tiff", "image/heic",
-      "image/heif", "image/heic-sequence", "image/heif-sequence", "image/avif",
-    ],
-    facts: ["damage"], makesRenditions: true, estimates: true, runtime: VipsLibrary.runtime)
+    accepts: DecoderTable.present.flatMap(\.types),
+    facts: ["damage"], makesRenditions: true, estimates: true,
+    runtime: DecoderTable.runtime(VipsLibrary.runtime))
 
   private let options: ThumbnailOptions
   private let resamplers = PlaneResamplers()
@@ -31,28 +30,49 @@ final class ThumbnailPlugin: Plugin {
     guard let identified = facts["identify"], let needs = identified["decodeBytes"],
       let streamed = needs["streamed"]?.integer
     else { return nil }
+    // Decoders of films and raw files say by `streamed` what a picture of common size takes.
+    let isLarge = options.longest > Self.common && !isByLibvips(identified)
+    let decoding = isLarge ? max(streamed, needs["whole"]?.integer ?? 0) : streamed
     // The picture is turned when it is small, so decoding streams whatever the orientation; for
     // formats that can't stream, the figure says so.
-    let largest = options.sizes.map(\.maxPixelSize).max() ?? 0
     let longer = max(identified["width"]?.integer ?? 0, identified["height"]?.integer ?? 0)
-    let side = min(largest, max(longer, 1))
+    let side = min(options.longest, max(longer, 1))
     let planes = options.scaling == .fast ? PlaneReduction.mostBytes(toReach: side) : 0
-    return streamed + planes + 4 * 4 * side * side
+    return decoding + planes + 4 * 4 * side * side
+  }
+
+  /// The longer side up to which decoders may take a preview, or half the pixels.
+  private static let common = 1024
+
+  private func isByLibvips(_ identified: JSONValue) -> Bool {
+    let type = MediaType(rawValue: identified["mediaType"]?.string ?? "")
+    return DecoderTable.entry(for: type)?.decoder == .libvips
   }
 
   func process(_ request: PluginRequest, host: PluginHost) throws(PluginFailure) -> PluginResult {
     defer { VipsLibrary.endJob() }
     let output = OutputFolder(request.output)
     do throws(VipsError) {
-      let file = try PictureFile(path: request.input)
-      let job = ThumbnailJob(options: options, resamplers: resamplers, host: host)
-      let made = try job.run(file, into: output)
+      let identified = request.facts["identify"]
+      let sides = [identified?["width"]?.integer, identified?["height"]?.integer]
+      let job = ThumbnailJob(
+        options: options, resamplers: resamplers, host: host,
+        identifiedSide: sides.compactMap(\.self).max())
+      let made = try job.run(request.input, of: Self.type(request), into: output)
       let facts: [String: JSONValue] = made.damage.map { ["damage": .string($0 + ".")] } ?? [:]
       return .done(facts: .object(facts), renditions: made.renditions)
     } catch {
       output.removeAll()
+      if error.code == .absent { return .skipped(reason: error.message + ".") }
       throw PluginFailure(error)
     }
+  }
+}
+
+extension ThumbnailPlugin {
+  /// The type that the identifying stage found; a file that it knows nothing of is refused by its content.
+  private static func type(_ request: PluginRequest) -> MediaType {
+    request.facts["identify"]?["mediaType"]?.string.map { MediaType(rawValue: $0) } ?? .unknown
   }
 }
 
@@ -61,7 +81,7 @@ extension PluginFailure {
   init(_ error: VipsError) {
     let kind: Class =
       switch error.code {
-      case .undecodable, .tooLarge: .permanent
+      case .undecodable, .absent, .tooLarge: .permanent
       case .inputOutput, .cancelled: .transient
       case .missing: .environment
       }

@@ -66,7 +66,7 @@ struct ArchitecturePageTests {
 
   @Test("Every type that they name is there", arguments: pages)
   func types(page: String) throws {
-    let sources = files(in: ["Sources", "Plugins", "Tests"])
+    let sources = files(in: ["Sources", "Plugins", "Decoders", "Tests"])
     var known = Set(sources.map(mainType)).union(Self.others)
     known.formUnion(sources.flatMap { $0.split(separator: "/").map(String.init) })
     known.formUnion(
@@ -101,7 +101,7 @@ struct ArchitecturePageTests {
     let tables = try section("Queues, threads and locks", of: Self.page)
     var queues = 0
     var locks = 0
-    for path in files(in: ["Sources", "Plugins"]) {
+    for path in files(in: ["Sources", "Plugins", "Decoders"]) {
       let text = try text(path)
       for match in text.matches(of: /DispatchQueue\(\s*label: "([^"\\]+)/) {
         queues += 1

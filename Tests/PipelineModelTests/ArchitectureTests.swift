@@ -17,17 +17,19 @@ struct ArchitectureTests {
     "PluginTesting", "LibrarySession", "Doctor", "pipeline",
   ]
   /// Targets that the program does not use: of plugins, and of a tool for trying it out.
-  private static let beside = ["Containers", "SamplePictures", "Vips", "Zimg"]
+  private static let beside = ["Containers", "PictureDecoding", "SamplePictures", "Vips", "Zimg"]
   /// The wrapped C libraries, with the one Swift target that may import each.
   private static let owners = [
     "CSQLite": "Catalog", "CCrypto": "Hashing", "CVips": "Vips", "CZimg": "Zimg",
     "CMagic": "Identify", "CLinux": "Files", "CSandbox": "Sandbox", "CGexiv2": "Metadata",
     "CUtf8proc": "Query", "CSpawn": "Spawn", "CPictureLoaders": "Vips", "CZlib": "Containers",
+    "CLibAV": "VideoDecoder", "CLibRaw": "RawDecoder", "CMagickCore": "MagickDecoder",
   ]
   /// The modules that a plugin in this package may import, as a stranger's could.
   private static let pluginModules: Set = [
-    "CPipelinePlugin", "PipelinePlugin", "PipelineModel", "Containers", "Vips", "Zimg", "CMagic",
-    "CGexiv2", "Spawn",
+    "CPipelinePlugin", "PipelinePlugin", "PipelineModel", "Containers", "PictureDecoding", "Vips",
+    "Zimg",
+    "CMagic", "CGexiv2", "Spawn",
   ]
 
   /// The modules that each target of a folder imports.
@@ -70,7 +72,8 @@ struct ArchitectureTests {
     let beginning =
       /(\w+)\(\s*(?:name:\s*)?"([\w-]+)"(?=,|\))/
     let kinds: Set = [
-      "target", "executableTarget", "testTarget", "systemLibrary", "plugin", "tests", "system",
+      "target", "executableTarget", "testTarget", "systemLibrary", "plugin", "decoder", "tests",
+      "system",
     ]
     let matches = text.matches(of: beginning).filter { kinds.contains(String($0.output.1)) }
     var found: [String: Set<String>] = [:]
@@ -111,7 +114,9 @@ struct ArchitectureTests {
 
   @Test("Each C library is imported by exactly one target")
   func wrappers() throws {
-    let all = try imports(in: "Sources").merging(try imports(in: "Plugins")) { $0.union($1) }
+    let all = try ["Sources", "Plugins", "Decoders"].reduce(into: [:]) { all, folder in
+      all.merge(try imports(in: folder)) { $0.union($1) }
+    }
     for (library, owner) in Self.owners {
       let users = all.filter { $0.value.contains(library) }.keys.sorted()
       #expect(users == [owner], "\(library)")
@@ -137,6 +142,18 @@ struct ArchitectureTests {
     for (plugin, modules) in plugins {
       let inner = modules.intersection(Self.order + Self.owners.keys + Self.beside)
       #expect(inner.isSubset(of: Self.pluginModules), "\(plugin) imports \(inner.sorted())")
+    }
+  }
+
+  @Test("A decoder imports nothing but its library and what describes pictures")
+  func decoders() throws {
+    let decoders = try imports(in: "Decoders")
+    #expect(!decoders.isEmpty)
+    let shared: Set = ["Containers", "CPictureDecoder", "PictureDecoding", "PipelineModel"]
+    for (decoder, modules) in decoders {
+      let inner = modules.intersection(Self.order + Self.owners.keys + Self.beside)
+      let own = Self.owners.filter { $0.value == decoder }.keys
+      #expect(inner.isSubset(of: shared.union(own)), "\(decoder) imports \(inner.sorted())")
     }
   }
 
@@ -176,7 +193,7 @@ struct ArchitectureTests {
   /// other programs takes, is in no smaller part of it.
   @Test("Only FoundationEssentials is used of Foundation")
   func foundation() throws {
-    for folder in ["Sources", "Plugins"] {
+    for folder in ["Sources", "Plugins", "Decoders"] {
       for (target, modules) in try imports(in: folder) where target != "PipelineLibrary" {
         #expect(!modules.contains("Foundation"), "\(target)")
       }

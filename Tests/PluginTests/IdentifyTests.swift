@@ -1,5 +1,6 @@
 import Fixtures
 import Foundation
+import PictureDecoding
 import PipelineModel
 import PipelinePlugin
 import Testing
@@ -29,6 +30,67 @@ struct IdentifyTests {
       #expect(facts["mediaType"] == type)
       #expect(facts["width"] == 60 && facts["height"] == 40)
       #expect(facts["orientation"] == 1 && facts["problem"] == nil)
+    }
+  }
+
+  @Test("Other kinds are named, measured and found whole, and the table knows their names")
+  func otherKinds() throws {
+    for kind in try Pictures.kinds() {
+      let facts = try run.facts(kind.bytes, name: "misleading.txt")
+      #expect(facts["mediaType"] == .string(kind.mediaType), "\(kind.name)")
+      #expect(facts["width"] == 160 && facts["height"] == 120, "\(kind.name)")
+      #expect(facts["pages"] == 1 && facts["problem"] == nil, "\(kind.name)")
+      #expect(facts["orientation"] == (kind.name == "PFM" ? 4 : 1), "\(kind.name)")
+      #expect(facts["decodeBytes"]?["streamed"]?.integer ?? 0 > 1 << 20, "\(kind.name)")
+      let entry = try #require(DecoderTable.entry(for: MediaType(rawValue: kind.mediaType)))
+      #expect(entry.decoder == .libvips, "\(kind.name)")
+    }
+  }
+
+  @Test("Every type of pictures and raw files in the table is the name of a file's content")
+  func tableTypes() throws {
+    let picture = try Pictures.picture(width: 16, height: 16)
+    var files = try Pictures.kinds().map(\.bytes)
+    for suffix in [".jpg", ".png", ".webp", ".gif", ".tif", ".heic", ".heic[compression=av1]"] {
+      files.append(try Pictures.file(picture, suffix))
+    }
+    for brands in ["mif1", "hevc", "msf1", "jpx ", "crx "] { files.append(Self.box(brands)) }
+    let makers = [
+      "NIKON", "SONY", "PENTAX", "SAMSUNG", "HASSELBLAD", "EPSON", "KODAK", "MAMIYA", "LEAF",
+      "PHASE ONE", "OLYMPUS", "CANON", "PANASONIC", "NOBODY",
+    ]
+    for maker in makers { files.append(Self.raw(make: maker, tags: [(0x0106, 3, 32803)])) }
+    files.append(Self.raw(make: "Pixel", tags: [(0xC612, 1, 0x0104_0000)]))
+    files += ["FUJIFILMCCD-RAW", "\0MRM", "FOVb", "II\u{1A}\0\0\0HEAPCCDR"].map { Array($0.utf8) }
+    let found = Set(try files.map { try run.facts($0)["mediaType"]?.string ?? "none" })
+    let listed = DecoderTable.entries.filter { [.libvips, .library("raw")].contains($0.decoder) }
+      .flatMap(\.types)
+    // Kodak's files with that name don't differ from its others.
+    #expect(Set(listed).subtracting(found) == ["image/x-kodak-kdc"])
+    #expect(found.subtracting(listed) == [])
+  }
+
+  @Test("One kind has one name, however it is written")
+  func spellings() throws {
+    let rect = "<rect width=\"9\" height=\"9\"/>"
+    let svg = String(decoding: Pictures.svg(rect, size: "width=\"9\" height=\"9\""), as: UTF8.self)
+    let cases: [(String, [UInt8])] = [
+      ("image/x-portable-bitmap", Array("P1\n4 2\n1 0 1 0\n0 1 0 1\n".utf8)),
+      ("image/x-portable-greymap", Array("P2\n2 1\n255\n1 2\n".utf8)),
+      ("image/x-portable-pixmap", Array("P3\n1 1\n255\n1 2 3\n".utf8)),
+      (
+        "image/x-portable-floatmap",
+        Pictures.floatMap(width: 2, height: 1, bands: 1) { _, _, _ in 1 }
+      ),
+      ("image/svg+xml", Array(svg.utf8)),
+      ("image/svg+xml", Array(svg.drop { $0 != "\n" }.dropFirst().utf8)),
+      ("image/svg+xml", [0xEF, 0xBB, 0xBF] + Array(svg.utf8)),
+    ]
+    for (type, bytes) in cases {
+      let facts = try run.facts(bytes)
+      #expect(
+        facts["mediaType"] == .string(type), "\(String(decoding: bytes.prefix(40), as: UTF8.self))")
+      #expect(facts["width"]?.integer ?? 0 > 0 && facts["problem"] == nil, "\(type)")
     }
   }
 
@@ -72,6 +134,10 @@ struct IdentifyTests {
     Foreign("image/x-nikon-nef", raw(make: "NIKON CORPORATION", tags: [(0x0106, 3, 32803)])),
     Foreign("image/x-sony-arw", raw(make: "SONY", tags: [(0x0103, 3, 32767)])),
     Foreign("image/x-raw", raw(make: "Nobody", tags: [(0x0106, 3, 32803)])),
+    Foreign(
+      "image/bmp",
+      Array("BA".utf8) + [40, 0, 0, 0] + [UInt8](repeating: 0, count: 8) + Array("BM".utf8)
+        + [UInt8](repeating: 0, count: 24)),
     Foreign("application/pdf", Array("%PDF-1.4\n%âãÏÓ\n1 0 obj\n".utf8)),
     Foreign(
       "image/svg+xml",

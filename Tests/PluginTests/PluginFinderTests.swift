@@ -51,6 +51,7 @@ final class PluginFinderTests {
   func others() throws {
     for name in [
       "libpipeline-.so", "libpipeline-A.so", "libpipeline-a.so.1", "libother-a.so", "a.so",
+      "libpicture-decoder-a.so",
     ] {
       try put("first/\(name)")
     }
@@ -94,6 +95,19 @@ final class PluginFinderTests {
     for id in ["identify", "thumbnail"] {
       #expect(try finder.find(id).lastComponent == BytePath("libpipeline-\(id).so"))
     }
+  }
+
+  @Test("Decoders, which lie beside the bundled plugins, are not listed as plugins")
+  func decoders() throws {
+    let own = try #require(PluginFinder.ownExecutable?.parent)
+    let files = try FileManager.default.contentsOfDirectory(atPath: own.description)
+    let plugins = files.compactMap { file in
+      file.wholeMatch(of: /libpipeline-([a-z0-9-]+)\.so/).map { String($0.output.1) }
+    }
+    #expect(try PluginFinder().all().map(\.id) == plugins.sorted())
+    try put("first/libpicture-decoder-raw.so")
+    #expect(try finder.all().isEmpty)
+    for id in ["raw", "decoder-raw", "picture-decoder-raw"] { #expect(finder.hasNo(id)) }
   }
 
   private func set(_ mode: Int, _ name: String) throws {

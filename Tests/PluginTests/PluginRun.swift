@@ -32,20 +32,22 @@ final class PluginRun {
   }
 
   /// Runs one job over some bytes.
+  ///
+  /// - Parameter type: the media type that the identifying stage found; `nil` if there is none.
   func process(
     _ bytes: [UInt8], name: String = "picture.jpg", options: JSONValue = [:],
-    subject: String = "picture.jpg", job: JobControl = JobControl()
+    subject: String = "picture.jpg", type: String? = nil, job: JobControl = JobControl()
   ) throws -> PluginResult {
     let input = folder.appending(path: name)
     try Data(bytes).write(to: input)
     return try process(
-      path: input.path, size: bytes.count, options: options, subject: subject, job: job)
+      path: input.path, size: bytes.count, options: options, subject: subject, type: type, job: job)
   }
 
   /// Runs one job over the file at a path.
   func process(
     path: String, size: Int = 0, options: JSONValue = [:], subject: String = "picture.jpg",
-    job: JobControl = JobControl()
+    type: String? = nil, job: JobControl = JobControl()
   ) throws -> PluginResult {
     for name in try outputNames {
       try FileManager.default.removeItem(at: output.appending(path: name))
@@ -54,7 +56,8 @@ final class PluginRun {
       id: try #require(AssetID("018f0000-0000-7000-8000-000000000001")), name: subject,
       digest: try #require(Digest(bytes: [UInt8](repeating: 7, count: 32))), size: size)
     let request = PluginRequest(
-      job: "1", asset: subject, input: path, output: output.path, options: options, facts: [:])
+      job: "1", asset: subject, input: path, output: output.path, options: options,
+      facts: type.map { ["identify": ["mediaType": .string($0)]] } ?? [:])
     let instance = try backend.makeInstance(options: options)
     let answer = Mutex<PluginResult?>(nil)
     instance.process(request, job: job) { result in answer.withLock { $0 = result } }
@@ -71,9 +74,9 @@ final class PluginRun {
 
   /// The thumbnails of a job that must succeed, by name.
   func thumbnails(
-    _ bytes: [UInt8], options: JSONValue = [:]
+    _ bytes: [UInt8], options: JSONValue = [:], type: String? = nil
   ) throws -> [String: Thumbnail] {
-    let result = try process(bytes, options: options)
+    let result = try process(bytes, options: options, type: type)
     guard case .done(_, let renditions) = result else {
       throw Unexpected("the job is not done but \(result)")
     }
@@ -89,18 +92,21 @@ final class PluginRun {
 
   /// The one thumbnail of a job with one size.
   func thumbnail(
-    _ bytes: [UInt8], maxPixelSize: Int = 256, options: [String: JSONValue] = [:]
+    _ bytes: [UInt8], maxPixelSize: Int = 256, options: [String: JSONValue] = [:],
+    type: String? = nil
   ) throws -> Thumbnail {
     var options = options
     options["sizes"] = [["name": "one", "maxPixelSize": .integer(maxPixelSize)]]
-    return try #require(try thumbnails(bytes, options: .object(options))["one"])
+    return try #require(
+      try thumbnails(bytes, options: .object(options), type: type)["one"])
   }
 
   /// The failure of a job that must fail, having left nothing behind.
   func failure(
-    _ bytes: [UInt8], name: String = "picture.jpg", options: JSONValue = [:]
+    _ bytes: [UInt8], name: String = "picture.jpg", options: JSONValue = [:],
+    type: String? = nil
   ) throws -> PluginFailure {
-    let result = try process(bytes, name: name, options: options)
+    let result = try process(bytes, name: name, options: options, type: type)
     guard case .failed(let failure) = result else { throw Unexpected("the job did not fail") }
     #expect(try outputNames.isEmpty)
     expectSentence(failure.reason)

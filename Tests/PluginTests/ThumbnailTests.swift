@@ -76,10 +76,10 @@ struct ThumbnailTests {
   @Test(
     "What is no picture is refused, whatever it is called",
     arguments: [
-      "Just a text.\n", "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>",
-      "%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\n", "2 2 1 0\n1 2\n3 4\n",
-      "P6 2 2 255\n012345678901",
-      "P3\n1 1\n255\n1 2 3\n", "#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 1 +X 1\n0000",
+      "Just a text.\n", "%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\n", "2 2 1 0\n1 2\n3 4\n",
+      "%!PS-Adobe-3.0 EPSF-3.0\nshowpage\n", "<!DOCTYPE html>\n<html></html>\n",
+      "P1 is a text about planes. P2 too", "P5 4294967298 2 255\nxxxx",
+      "P6 2147483647 2147483647 255\nxxx", "P5 100000000000 5 255\nxxxxx",
       "MATLAB 5.0 MAT-file", "1,2,3\n4,5,6\n", "",
     ])
   func notAPicture(content: String) throws {

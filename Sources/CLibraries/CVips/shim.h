@@ -12,6 +12,47 @@ static inline int pipeline_vips_load(const char *loader, VipsSource *source, Vip
   return vips_call(loader, source, out, "access", access, "fail_on", fail_on, NULL);
 }
 
+// vips_call is variadic. `loader` is the nickname of a loader that reads a file by its path.
+static inline int pipeline_vips_load_file(const char *loader, const char *path, VipsImage **out,
+                                          VipsAccess access, VipsFailOn fail_on) {
+  return vips_call(loader, path, out, "access", access, "fail_on", fail_on, NULL);
+}
+
+// vips_call is variadic; `loader` is one of those of drawings, which are drawn `scale` times as large.
+static inline int pipeline_vips_load_drawing(const char *loader, VipsSource *source,
+                                             VipsImage **out, double scale, VipsFailOn fail_on) {
+  return vips_call(loader, source, out, "scale", scale, "fail_on", fail_on, NULL);
+}
+
+// vips_jp2kload_source is variadic; its page is how often the picture is halved.
+static inline int pipeline_vips_load_jp2k(VipsSource *source, VipsImage **out, int halvings,
+                                          VipsAccess access, VipsFailOn fail_on) {
+  return vips_jp2kload_source(source, out, "page", halvings, "access", access, "fail_on", fail_on,
+                              NULL);
+}
+
+// vips_bandjoin and vips_copy are variadic; a single band becomes three.
+static inline int pipeline_vips_linear_light(VipsImage *in, VipsImage **out) {
+  VipsImage *same[3] = {in, in, in};
+  VipsImage *three = NULL;
+  if (vips_image_get_bands(in) != 1)
+    return vips_copy(in, out, "interpretation", VIPS_INTERPRETATION_scRGB, NULL);
+  if (vips_bandjoin(same, &three, 3, NULL) != 0) return -1;
+  int failed = vips_copy(three, out, "interpretation", VIPS_INTERPRETATION_scRGB, NULL);
+  g_object_unref(three);
+  return failed;
+}
+
+// vips_extract_band is variadic.
+static inline int pipeline_vips_first_band(VipsImage *in, VipsImage **out) {
+  return vips_extract_band(in, out, 0, NULL);
+}
+
+// vips_scale is variadic; it maps the least value to 0 and the greatest to 255, evenly or by logarithms.
+static inline int pipeline_vips_stretch(VipsImage *in, VipsImage **out, int by_logarithm) {
+  return vips_scale(in, out, "log", (gboolean)by_logarithm, NULL);
+}
+
 // vips_webpload_source is variadic; only WebP has a scale.
 static inline int pipeline_vips_load_webp(VipsSource *source, VipsImage **out, double scale,
                                           VipsAccess access, VipsFailOn fail_on) {

@@ -3,9 +3,10 @@ package import Containers
 /// A picture whose header was read, with the properties that all its uses must agree on.
 package struct OpenedPicture {
   package let file: PictureFile
-  package let source: PictureSource
-  package let loader: PictureLoader
-  /// The header; its pixels are decoded on demand.
+  /// What the pixels are read from; `nil` if another library decoded them.
+  package let source: PictureSource?
+  package let loader: PictureLoader?
+  /// The header; its pixels are decoded on demand. Of a drawing, in the size that was asked for.
   package let header: Picture
   /// The EXIF orientation still to be applied to display the picture upright: 1 to 8.
   ///
@@ -32,18 +33,22 @@ package struct OpenedPicture {
 
   /// Reads the header of an open file.
   ///
-  /// - Parameter embedded: the file's metadata, if already read.
+  /// - Parameters:
+  ///   - embedded: the file's metadata, if already read.
+  ///   - longest: the longer side that a drawing gets, in pixels; by default its own, at 72 pixels an inch.
   package init(
-    _ file: PictureFile, strictness: Picture.Strictness, embedded: EmbeddedMetadata? = nil
+    _ file: PictureFile, strictness: Picture.Strictness, embedded: EmbeddedMetadata? = nil,
+    longest: Int? = nil
   ) throws(VipsError) {
     self.file = file
-    source = try PictureSource(file)
-    loader = try source.loader()
+    let source = try PictureSource(file)
+    let loader = try source.loader()
+    (self.source, self.loader) = (source, loader)
     isConverted = loader == .tiff ? try file.withTags(Self.needsConversion) ?? false : false
     header =
       isConverted
       ? try Picture.loadConvertedTIFF(source)
-      : try Picture.load(source, as: loader, strictness: strictness)
+      : try Self.header(source, loader, strictness, longest: longest)
     profile = header.blob(Picture.Field.profile).flatMap(ColorProfile.init)
     let embedded =
       if let embedded { embedded } else { try file.withBytes { EmbeddedMetadata($0) } }
@@ -54,9 +59,93 @@ package struct OpenedPicture {
     orientation =
       switch loader {
       case .heif: embedded.turnsPicture ? 1 : Self.valid(exif?.orientation)
+      // Its codestream says how it is turned, and the decoder does so. Source: ISO/IEC 18181-2.
+      case .jxl, .svg, .pdf: 1
+      // libvips leaves its rows as they are: the first one is at the bottom. Source: pfm(5).
+      case .pnm: Self.isFloatMap(header) ? 4 : 1
       default: Self.valid(header.integer("orientation") ?? exif?.orientation)
       }
     bitDepth = embedded.bitDepth ?? header.integer("palette-bit-depth") ?? header.bitsPerValue
+  }
+
+  /// Takes pixels that another library decoded.
+  ///
+  /// - Parameters:
+  ///   - orientation: the EXIF orientation still to be applied.
+  ///   - profile: the ICC profile; empty for sRGB.
+  package init(
+    pixels: Picture, orientation: Int, profile: [UInt8]
+  ) throws(VipsError) {
+    file = PictureFile(bytes: [])
+    source = nil
+    loader = nil
+    header =
+      profile.isEmpty
+      ? pixels : try pixels.editingMetadata { $0.set(Picture.Field.profile, profile) }
+    self.orientation = Self.valid(orientation)
+    self.profile = profile.isEmpty ? nil : ColorProfile(profile)
+    embedded = try file.withBytes { EmbeddedMetadata($0) }
+    exif = nil
+    bitDepth = pixels.bitsPerValue
+    isConverted = false
+  }
+
+  /// Takes a picture file that another file contains.
+  ///
+  /// - Parameters:
+  ///   - orientation: the EXIF orientation to apply instead of its own.
+  ///   - profile: the ICC profile that counts if it has none of its own; empty for sRGB.
+  package init(contained bytes: [UInt8], orientation: Int?, profile: [UInt8]) throws(VipsError) {
+    let own = try OpenedPicture(PictureFile(bytes: bytes), strictness: .truncated)
+    let lacksProfile = own.profile == nil && !profile.isEmpty
+    file = own.file
+    source = own.source
+    loader = own.loader
+    header =
+      lacksProfile
+      ? try own.header.editingMetadata { $0.set(Picture.Field.profile, profile) } : own.header
+    self.orientation = orientation.map { Self.valid($0) } ?? own.orientation
+    self.profile = lacksProfile ? ColorProfile(profile) : own.profile
+    embedded = own.embedded
+    exif = own.exif
+    bitDepth = own.bitDepth
+    isConverted = own.isConverted
+  }
+
+  private static func header(
+    _ source: PictureSource, _ loader: PictureLoader, _ strictness: Picture.Strictness,
+    longest: Int?
+  ) throws(VipsError) -> Picture {
+    let natural = try Picture.load(source, as: loader, strictness: strictness)
+    if loader == .pdf, natural.width == 1, natural.height == 1 {
+      try refuseBoundless(source, strictness)
+    }
+    guard loader.isDrawing, let longest else { return natural }
+    let longer = max(natural.width, natural.height)
+    return try Picture.load(
+      source, as: loader, shrink: Double(longer) / Double(longest), strictness: strictness)
+  }
+
+  /// Refuses a page that is too large to be drawn.
+  ///
+  /// libvips 8.14.1 makes a page of more than 10 million pixels one of a single pixel, so drawn small
+  /// such a page is larger.
+  private static func refuseBoundless(
+    _ source: PictureSource, _ strictness: Picture.Strictness
+  ) throws(VipsError) {
+    let small = try Picture.load(source, as: .pdf, shrink: 1000, strictness: strictness)
+    guard small.width > 1 || small.height > 1 else { return }
+    throw VipsError(.tooLarge, "The first page of the PDF is too large to be drawn")
+  }
+
+  /// The number of pages, or of frames.
+  package var pages: Int {
+    switch loader {
+    // libvips counts its resolutions.
+    case .jp2k: 1
+    case .png: max(header.pages, embedded.frames ?? 1)
+    default: header.pages
+    }
   }
 
   /// Whether the first page is YCbCr without JPEG compression, which libvips does not read.
@@ -67,6 +156,11 @@ package struct OpenedPicture {
     return tags.integer(0x0106, in: page) == 6 && tags.integer(0x0103, in: page) != 7
   }
 
+  /// Whether it is a PFM, whose values are linear light.
+  package var isFloatMap: Bool { loader == .pnm && Self.isFloatMap(header) }
+
+  private static func isFloatMap(_ header: Picture) -> Bool { header.text("pfm-scale") != nil }
+
   private static func valid(_ orientation: Int?) -> Int {
     guard let orientation, (1...8).contains(orientation) else { return 1 }
     return orientation
@@ -74,7 +168,9 @@ package struct OpenedPicture {
 
   /// Reopens the picture, because pixels can be read only once.
   package func reopened() throws(VipsError) -> Picture {
-    isConverted ? try .loadConvertedTIFF(source) : try .load(source, as: loader)
+    // Decoded pixels, and those of a drawing, can be read as often as needed.
+    guard let source, let loader, !loader.isDrawing else { return header }
+    return isConverted ? try .loadConvertedTIFF(source) : try .load(source, as: loader)
   }
 
   package var isTooLarge: Bool {

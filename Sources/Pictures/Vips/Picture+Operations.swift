@@ -101,6 +101,25 @@ extension Picture {
     return isDeep ? try managed.converted(to: .srgb) : managed
   }
 
+  /// Labels the values of one band or three as linear light, in which 1 is white.
+  package func linearLight() throws(VipsError) -> Picture {
+    try applying("The picture's values can't be converted") {
+      pipeline_vips_linear_light(pointer, $0)
+    }
+  }
+
+  /// Maps the values of the first band to 8 bits, from the least to the greatest, by logarithms.
+  ///
+  /// The pixels must be in memory, because they are read twice.
+  package func stretched() throws(VipsError) -> Picture {
+    let first = try applying("The picture's values can't be read") {
+      pipeline_vips_first_band(pointer, $0)
+    }
+    return try first.applying("The picture's values can't be converted") {
+      pipeline_vips_stretch(first.pointer, $0, 1)
+    }.reinterpreted(.grey)
+  }
+
   /// Applies an EXIF orientation, which makes the picture upright.
   ///
   /// The pixels must be in memory, because rotating reads them out of order.

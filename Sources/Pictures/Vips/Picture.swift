@@ -33,7 +33,8 @@ package final class Picture {
   /// Reads a header; pixels are decoded on demand, from top to bottom.
   ///
   /// - Parameters:
-  ///   - shrink: any factor from 1 for WebP; otherwise 1.
+  ///   - shrink: any factor from 1 for WebP, a power of two for JPEG 2000, any factor for drawings, below
+  ///     1 to enlarge them; otherwise 1.
   ///   - strictness: how to treat data that ends too early.
   package static func load(
     _ source: PictureSource, as loader: PictureLoader, shrink: Double = 1,
@@ -47,9 +48,19 @@ package final class Picture {
     return try make(operation, source: source, loader: loader) { out in
       switch loader {
       case .webp:
-        pipeline_vips_load_webp(source.pointer, out, 1 / shrink, access, failOn)
+        return pipeline_vips_load_webp(source.pointer, out, 1 / shrink, access, failOn)
+      case .svg, .pdf:
+        return pipeline_vips_load_drawing(
+          loader.operation, source.pointer, out, 1 / shrink, failOn)
+      case .jp2k:
+        let halvings = Int32(max(1, shrink).exponent)
+        return pipeline_vips_load_jp2k(source.pointer, out, halvings, access, failOn)
+      case .exr, .fits:
+        // A file in memory has none; no file contains one of these.
+        guard let path = source.path else { return -1 }
+        return pipeline_vips_load_file(loader.operation, path, out, access, failOn)
       default:
-        pipeline_vips_load(loader.operation, source.pointer, out, access, failOn)
+        return pipeline_vips_load(loader.operation, source.pointer, out, access, failOn)
       }
     }
   }

@@ -24,14 +24,14 @@ package struct PictureDamage {
   /// - Throws: `VipsError` of code `undecodable` if too much of the picture is missing.
   package func described() throws(VipsError) -> String? {
     switch opened.loader {
-    case .jpeg: try opened.source.jpegFaults().flatMap(Self.describe)
+    case .jpeg: try opened.source?.jpegFaults().flatMap(Self.describe)
     case .png: try describePNG()
     case .tiff:
       // Messages about another TIFF in this process can't be told apart. Better to mark an intact
       // picture than to miss a damaged one.
       TIFFMessages.heard().count > heardBefore
         ? "The TIFF is damaged: \(TIFFMessages.heard().last)" : nil
-    case .gif, .webp, .heif: nil
+    default: nil
     }
   }
 
@@ -54,7 +54,8 @@ package struct PictureDamage {
   }
 
   private func describePNG() throws(VipsError) -> String? {
-    switch pipeline_png_check(opened.source.pointer) {
+    guard let source = opened.source else { return nil }
+    switch pipeline_png_check(source.pointer) {
     case PIPELINE_PNG_WHOLE: return nil
     case PIPELINE_PNG_DAMAGED: return "The PNG is damaged: a checksum is wrong"
     case PIPELINE_PNG_CUT: return "The PNG is damaged: it ends too early"

@@ -1,11 +1,23 @@
 package import Containers
 internal import Glibc
 
-/// A file that is opened once and read only through that descriptor.
+/// A file that is opened once and read only through that descriptor, or a file in memory.
 package final class PictureFile {
-  let descriptor: Int32
+  /// Where the bytes are.
+  enum Storage {
+    case descriptor(Int32, path: String)
+    case memory([UInt8])
+  }
+
+  let storage: Storage
   /// The size in bytes when it was opened.
   package let size: Int
+
+  /// Makes a file of bytes that another file contains, such as a preview.
+  package init(bytes: [UInt8]) {
+    storage = .memory(bytes)
+    size = bytes.count
+  }
 
   /// Opens a regular file for reading.
   ///
@@ -21,16 +33,23 @@ package final class PictureFile {
       close(descriptor)
       throw VipsError(.inputOutput, "The file is not a regular file", errno: EINVAL)
     }
-    self.descriptor = descriptor
+    storage = .descriptor(descriptor, path: path)
     size = Int(status.st_size)
   }
 
-  deinit { close(descriptor) }
+  deinit {
+    if case .descriptor(let descriptor, _) = storage { close(descriptor) }
+  }
 
   /// Reads up to `count` bytes at `offset`; fewer only at the end of the file.
   package func read(at offset: Int, count: Int) throws(VipsError) -> [UInt8] {
     guard offset >= 0, count > 0, offset < size else { return [] }
     let wanted = min(count, size - offset)
+    let descriptor: Int32
+    switch storage {
+    case .memory(let bytes): return Array(bytes[offset..<(offset + wanted)])
+    case .descriptor(let number, _): descriptor = number
+    }
     var done = 0
     var number: Int32 = 0
     let bytes = [UInt8](unsafeUninitializedCapacity: wanted) { buffer, initialized in

@@ -8,23 +8,35 @@ package final class PictureSource {
   // Keeps the bytes of a memory source in place while libvips may read them.
   private let storage: UnsafeMutableRawBufferPointer?
   private let size: Int
+  /// The path of an open file, for loaders that read nothing else.
+  let path: String?
   // The decoder of a JPEG's rows, once they are requested.
   private var jpeg: OpaquePointer?
 
   /// Creates a source for an open file; libvips uses a duplicate of the descriptor.
-  package init(_ file: PictureFile) throws(VipsError) {
+  package convenience init(_ file: PictureFile) throws(VipsError) {
+    switch file.storage {
+    case .descriptor(let descriptor, let path):
+      try self.init(descriptor: descriptor, size: file.size, path: path)
+    case .memory(let bytes): try self.init(bytes: bytes)
+    }
+  }
+
+  private init(descriptor: Int32, size: Int, path: String) throws(VipsError) {
     try VipsLibrary.start()
-    guard let pointer = vips_source_new_from_descriptor(file.descriptor) else {
+    guard let pointer = vips_source_new_from_descriptor(descriptor) else {
       throw .current("The file can't be read")
     }
     self.pointer = pointer
     storage = nil
-    size = file.size
+    self.size = size
+    self.path = path
   }
 
   /// Creates a source for a copy of bytes.
   package init(bytes: [UInt8]) throws(VipsError) {
     try VipsLibrary.start()
+    path = nil
     let storage = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
     storage.copyBytes(from: bytes)
     guard let pointer = vips_source_new_from_memory(storage.baseAddress, bytes.count) else {
@@ -47,6 +59,12 @@ package final class PictureSource {
   /// - Throws: `VipsError` of code `undecodable` if no allowed loader does, and `missing` if the
   ///   loader is not in this libvips.
   package func loader() throws(VipsError) -> PictureLoader {
+    // libvips recognises these by their file only.
+    if let loader = PictureLoader.signature(head()), loader.needsPath,
+      VipsLibrary.loaders.contains(loader)
+    {
+      return loader
+    }
     if let name = vips_foreign_find_load_source(pointer),
       let loader = PictureLoader.allCases.first(where: { $0.className == String(cString: name) })
     {
@@ -105,40 +123,4 @@ package final class PictureSource {
     guard let start = vips_source_sniff(pointer, Self.headLength) else { return [] }
     return Array(UnsafeRawBufferPointer(start: start, count: Self.headLength))
   }
-}
-
-/// A picture format that may be decoded.
-package enum PictureLoader: String, Hashable, Sendable, CaseIterable {
-  case jpeg, png, webp, gif, tiff, heif
-
-  /// The libvips class that reads this format from a source.
-  var className: String {
-    switch self {
-    case .jpeg: "VipsForeignLoadJpegSource"
-    case .png: "VipsForeignLoadPngSource"
-    case .webp: "VipsForeignLoadWebpSource"
-    case .gif: "VipsForeignLoadNsgifSource"
-    case .tiff: "VipsForeignLoadTiffSource"
-    case .heif: "VipsForeignLoadHeifSource"
-    }
-  }
-
-  /// The format that bytes start like, for formats that libvips may lack.
-  static func signature(_ head: [UInt8]) -> PictureLoader? {
-    func has(_ text: String, at offset: Int = 0) -> Bool {
-      head.dropFirst(offset).starts(with: Array(text.utf8))
-    }
-    if has("ftyp", at: 4) {
-      let brands = ["heic", "heix", "hevc", "hevx", "mif1", "msf1", "avif", "avis"]
-      return brands.contains { has($0, at: 8) } ? .heif : nil
-    }
-    if has("RIFF") && has("WEBP", at: 8) { return .webp }
-    if has("GIF8") { return .gif }
-    return has("II*\0") || has("MM\0*") ? .tiff : nil
-  }
-
-  var operation: String { "\(rawValue)load_source" }
-
-  /// The name for display.
-  package var title: String { self == .webp ? "WebP" : rawValue.uppercased() }
 }

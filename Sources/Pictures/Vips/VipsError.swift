@@ -6,6 +6,8 @@ package struct VipsError: Error, Hashable, Sendable, CustomStringConvertible {
   package enum Code: Hashable, Sendable {
     /// The bytes are damaged, cut short, or of a format that is not allowed.
     case undecodable
+    /// The file is whole, but there is nothing to show, such as sound without a cover.
+    case absent
     /// The picture is larger than the limits allow.
     case tooLarge
     case inputOutput

@@ -31,7 +31,8 @@ struct TraceTests {
     try workspace.expectSound()
   }
 
-  @Test("SVG, PDF, text matrix, MAT and PPM named .jpg are imported, and not decoded")
+  @Test(
+    "SVG, PDF and PPM named .jpg are drawn without what they point to; text matrix and MAT are not")
   func disguised() throws {
     let workspace = try Workspace()
     for (name, bytes) in HostilePicture.disguised { try workspace.put(bytes, as: BytePath(name)) }
@@ -39,11 +40,14 @@ struct TraceTests {
     #expect(trace.workers >= 2)
     let jobs = try outcome.events("job").filter { $0["stage"] == "thumbnails" }
     #expect(jobs.count == HostilePicture.disguised.count)
-    for job in jobs {
+    for job in jobs where job["outcome"] != "done" {
       #expect(job["outcome"] == "skipped" || job["class"] == "permanent", "\(job)")
       #expect((job["reason"]?.string?.count ?? 0) > 10, "\(job)")
     }
-    #expect(try workspace.assets().allSatisfy { $0["renditions"] == .array([]) })
+    let drawn = try workspace.assets().filter { $0["renditions"] != .array([]) }
+    let names = Set(drawn.compactMap { $0["name"]?.string })
+    #expect(names.isSubset(of: ["drawing.jpg", "document.jpg", "portable.jpg"]), "\(names)")
+    #expect(names.contains("portable.jpg"))
     expectNothingForbidden(trace, workspace)
     #expect(trace.ofNetwork.isEmpty, "\(trace.ofNetwork)")
     try workspace.expectSound()

@@ -1,0 +1,185 @@
+import Fixtures
+import Foundation
+import PipelineModel
+import PipelinePlugin
+import Testing
+import Vips
+
+/// Thumbnails of the less usual kinds that libvips reads.
+@Suite("Thumbnails of other kinds", .timeLimit(.minutes(3)))
+struct ThumbnailKindTests {
+  let run: PluginRun
+
+  init() throws { run = try PluginRun("thumbnail") }
+
+  /// What the grey kinds show of the corners: their green.
+  private static let greens = Pictures.corners.map { [Int](repeating: Int($0[1]), count: 3) }
+
+  private func expectCorners(
+    _ picture: PicturesReading, of kind: Pictures.Kind, within bound: Int = 16,
+    at location: SourceLocation = #_sourceLocation
+  ) {
+    // Bits are black or white; counts of photons are stretched.
+    if ["PBM", "FITS"].contains(kind.name) {
+      let lightness = picture.corners.map { $0[1] }
+      let order = [1, 3].allSatisfy { bright in
+        [0, 2].allSatisfy { lightness[bright] > lightness[$0] + 20 }
+      }
+      #expect(order, "\(kind.name): \(lightness)", sourceLocation: location)
+      return
+    }
+    let wanted = kind.isColored ? Pictures.corners.map { $0.map(Int.init) } : Self.greens
+    for (found, wanted) in zip(picture.corners, wanted) {
+      #expect(
+        Pictures.distance(found, wanted) < bound, "\(kind.name): \(found), not \(wanted)",
+        sourceLocation: location)
+    }
+  }
+
+  @Test("Every kind gives its picture, upright and in its colours, with and without its type")
+  func pictures() throws {
+    for kind in try Pictures.kinds() {
+      for type in [nil, kind.mediaType] {
+        for options: [String: JSONValue] in [[:], ["scaling": "exact"]] {
+          let made = try run.thumbnail(kind.bytes, maxPixelSize: 80, options: options, type: type)
+          #expect(made.picture.width == 80 && made.picture.height == 60, "\(kind.name)")
+          #expect(made.rendition.from == "image", "\(kind.name)")
+          expectCorners(made.picture, of: kind)
+        }
+      }
+    }
+  }
+
+  @Test("Pixels in full size are those of the picture that the file was made of")
+  func fidelity() throws {
+    let original = try PicturesReading(
+      Pictures.file(Pictures.picture(width: 160, height: 120), ".png"))
+    for kind in try Pictures.kinds() where kind.isColored && !["SVG", "PDF"].contains(kind.name) {
+      let made = try run.thumbnail(
+        kind.bytes, maxPixelSize: 160, options: ["format": "png"], type: kind.mediaType)
+      #expect(made.picture.psnr(to: original) > 35, "\(kind.name)")
+    }
+  }
+
+  @Test("Several sizes and a region come from one job")
+  func sizesAndRegion() throws {
+    let sizes: JSONValue = [
+      ["name": "large", "maxPixelSize": 120], ["name": "small", "maxPixelSize": 40],
+    ]
+    for kind in try Pictures.kinds() {
+      let made = try run.thumbnails(kind.bytes, options: ["sizes": sizes], type: kind.mediaType)
+      for (name, width, height) in [("large", 120, 90), ("small", 40, 30)] {
+        let picture = try #require(made[name]).picture
+        #expect(picture.width == width && picture.height == height, "\(kind.name)")
+        expectCorners(picture, of: kind)
+      }
+      // The quarter at the bottom right.
+      let part = try run.thumbnail(
+        kind.bytes, options: ["region": [80, 60, 80, 60]], type: kind.mediaType)
+      #expect(part.picture.width == 80 && part.picture.height == 60, "\(kind.name)")
+      guard kind.isColored else { continue }
+      for color in part.picture.corners {
+        #expect(
+          Pictures.distance(color, Pictures.corners[3].map(Int.init)) < 20,
+          "\(kind.name): \(color)")
+      }
+    }
+  }
+
+  @Test(
+    "A part of a file fails and leaves nothing, or is marked", arguments: [0.3, 0.5, 0.9, 0.98])
+  func truncated(fraction: Double) throws {
+    var kinds = try Pictures.kinds()
+    kinds += [("P1", "1\n0\n"), ("P2", "200\n100\n"), ("P3", "200\n10\n30\n")].map {
+      magic, values in
+      let most = magic == "P1" ? "" : "255\n"
+      let text =
+        "\(magic)\n30 30\n\(most)" + String(repeating: values, count: 450 * (magic == "P3" ? 2 : 1))
+      return Pictures.Kind(name: magic, mediaType: "", bytes: Array(text.utf8))
+    }
+    for kind in kinds {
+      var cut = Pictures.truncated(kind.bytes, to: fraction)
+      // Zeros follow the last row.
+      if kind.name == "FITS", fraction > 0.8 { cut = Array(kind.bytes.prefix(2880 + 160 * 119)) }
+      // The table of a PDF, at its end, can be made anew from what is before it.
+      if kind.name == "PDF", fraction > 0.8 { continue }
+      let result = try run.process(cut, type: kind.mediaType.isEmpty ? nil : kind.mediaType)
+      switch result {
+      case .failed(let failure):
+        #expect(failure.class == .permanent, "\(kind.name)")
+        #expect(try run.outputNames.isEmpty, "\(kind.name)")
+        run.expectSentence(failure.reason)
+      case .done(let facts, let renditions):
+        #expect(facts["damage"] != nil, "\(kind.name) was accepted")
+        #expect(renditions.allSatisfy { $0.from == "damaged" })
+      default: Issue.record("\(kind.name): \(result)")
+      }
+    }
+    // Written as text, they are whole.
+    for kind in kinds.suffix(3) {
+      #expect(try run.thumbnail(kind.bytes).picture.width == 30)
+    }
+  }
+
+  @Test("JPEG 2000 that is decoded in a smaller resolution is the same picture")
+  func jpeg2000() throws {
+    let picture = try Pictures.picture(width: 1600, height: 1200, grain: 0)
+    let jp2 = try Pictures.file(picture, ".jp2[Q=80]")
+    let png = try Pictures.file(picture, ".png")
+    for side in [100, 200, 350, 800] {
+      let wanted = try run.thumbnail(png, maxPixelSize: side, options: ["format": "png"])
+      // The wavelets' own averages are shifted by half a pixel, which the edges show.
+      for (scaling, least) in [("fast", 28.0), ("exact", 32)] {
+        let made = try run.thumbnail(
+          jp2, maxPixelSize: side, options: ["format": "png", "scaling": .string(scaling)])
+        let found = made.picture.psnr(to: wanted.picture)
+        #expect(found > least, "\(side), \(scaling)")
+      }
+    }
+    for options: [String: JSONValue] in [["region": [800, 600, 800, 600]], ["scaling": "exact"]] {
+      let made = try run.thumbnail(jp2, options: options)
+      #expect(made.picture.width == 256 && made.picture.height == 192)
+    }
+  }
+
+  @Test("JPEG XL is turned once, by its decoder", arguments: 1...8)
+  func jpegXL(orientation: Int) throws {
+    let stored = Pictures.store(
+      Pictures.pixels(width: 200, height: 120), width: 200, height: 120, orientation: orientation)
+    let picture = try Picture.pixels(
+      stored.bytes, width: stored.width, height: stored.height, bands: 3)
+    let bytes = Pictures.turned(
+      try Pictures.file(picture, ".jxl[Q=95]"), orientation: orientation)
+    let made = try run.thumbnail(bytes, maxPixelSize: 100)
+    #expect(made.picture.width == 100 && made.picture.height == 60)
+    for (found, corner) in zip(made.picture.corners, Pictures.corners) {
+      #expect(Pictures.distance(found, corner.map(Int.init)) < 24)
+    }
+    let facts = try PluginRun("identify").facts(bytes)
+    #expect(facts["width"] == 200 && facts["height"] == 120 && facts["orientation"] == 1)
+  }
+
+  @Test("Linear light becomes what a screen shows")
+  func linearLight() throws {
+    let files: [(String, [UInt8])] = [
+      ("HDR", Pictures.radiance(width: 64, height: 48) { _, _, _ in 0.2140 }),
+      ("EXR", Pictures.openEXR(width: 64, height: 48) { _, _, _ in 0.2140 }),
+      ("PFM", Pictures.floatMap(width: 64, height: 48, bands: 3) { _, _, _ in 0.2140 }),
+      ("grey PFM", Pictures.floatMap(width: 64, height: 48, bands: 1) { _, _, _ in 0.2140 }),
+    ]
+    for (name, bytes) in files {
+      for space in ["srgb", "keep"] {
+        let made = try run.thumbnail(
+          bytes, maxPixelSize: 32, options: ["colorSpace": .string(space), "format": "png"])
+        for color in made.picture.corners {
+          #expect(Pictures.distance(color, [128, 128, 128]) < 4, "\(name), \(space): \(color)")
+        }
+      }
+    }
+    // What is far brighter than white is white.
+    let bright = Pictures.openEXR(width: 64, height: 48) { x, _, _ in x < 32 ? 1000 : 0 }
+    let made = try run.thumbnail(bright, maxPixelSize: 32)
+    #expect(Pictures.distance(made.picture.corners[0], [255, 255, 255]) < 4)
+    #expect(Pictures.distance(made.picture.corners[1], [0, 0, 0]) < 4)
+  }
+}
