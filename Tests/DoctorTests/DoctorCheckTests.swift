@@ -75,4 +75,26 @@ struct DoctorCheckTests {
     let names = InotifyCheck().run(try site()).map(\.name)
     #expect(names == ["inotify", "inotify watches", "inotify instances", "inotify queue"])
   }
+
+  @Test("Samples are small, and there is one of each kind")
+  func samples() {
+    let samples = LoaderSample.all
+    #expect(samples.count == 23 && Set(samples.map(\.format)).count == samples.count)
+    #expect(samples.allSatisfy { !$0.bytes.isEmpty && $0.bytes.count < 10_000 })
+    #expect(samples.map(\.bytes.count).reduce(0, +) < 100_000)
+  }
+
+  @Test("A thumbnail has its picture's size, that of a drawing the size asked for")
+  func sizes() {
+    let picture = LoaderSample.Size.exactly(width: 24, height: 16)
+    #expect(picture.matches(width: 24, height: 16, longest: 64))
+    #expect(!picture.matches(width: 16, height: 24, longest: 64))
+    #expect(!picture.matches(width: 64, height: 43, longest: 64))
+    let drawing = LoaderSample.Size.drawn
+    #expect(drawing.matches(width: 64, height: 43, longest: 64))
+    #expect(drawing.matches(width: 64, height: 42, longest: 64))
+    for (width, height) in [(24, 16), (64, 44), (64, 41), (43, 64), (64, 64)] {
+      #expect(!drawing.matches(width: width, height: height, longest: 64))
+    }
+  }
 }

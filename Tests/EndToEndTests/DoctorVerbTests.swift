@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import PipelineModel
 import Testing
+import Vips
 
 /// What `doctor` says of machines that are fit, and of such that are not.
 @Suite("`doctor`", .timeLimit(.minutes(5)))
@@ -14,7 +15,23 @@ struct DoctorVerbTests {
     "reflink", "hard links", "read leases", "free space", "plugin identify", "plugin thumbnail",
     "orientation", "cut jpeg", "cut png",
   ]
-  private static let formats = ["jpeg", "png", "webp", "gif", "tiff", "heic", "avif"]
+  /// Formats that libvips decodes, with its loader; HEIF's does not tell which codecs it has.
+  private static let loaders: [String: PictureLoader] = [
+    "jpeg": .jpeg, "png": .png, "webp": .webp, "gif": .gif, "tiff": .tiff, "jp2": .jp2k,
+    "jxl": .jxl, "ppm": .pnm, "hdr": .hdr, "exr": .exr, "fits": .fits, "svg": .svg, "pdf": .pdf,
+  ]
+  /// Formats that decoders in libraries of their own decode.
+  private static let decoders = [
+    "magick": ["bmp", "ico", "pcx", "tga", "psd"], "raw": ["dng"], "video": ["mp4", "webm"],
+  ]
+  private static let formats =
+    loaders.keys + ["heic", "avif"] + decoders.values.flatMap(\.self)
+  /// Formats whose samples don't have 24 by 16 pixels.
+  private static let otherSizes: Set = ["svg", "pdf", "dng"]
+
+  private static func decode(_ formats: some Sequence<String>) -> [String] {
+    formats.map { "decode \($0)" }
+  }
 
   /// Runs it, and returns the checks by their names.
   private func checks(
@@ -89,7 +106,6 @@ struct DoctorVerbTests {
       [
         "kernel", "seccomp", "worker", "library", "stages", "fsync", "rename", "hard links",
         "free space", "plugin identify", "plugin thumbnail", "orientation", "cut jpeg", "cut png",
-        "decode jpeg", "decode png",
       ], "ok")
     #expect(found["stages"]?["detail"]?.string?.contains("thumbnails") == true)
     #expect(try workspace.files(below: "library") == before)
@@ -109,7 +125,7 @@ struct DoctorVerbTests {
     let folder = try TemporaryFolder()
     let program = BuiltProgram(in: folder.path)
     let found = try checks(program)
-    for name in Self.machine + Self.formats.map({ "decode \($0)" }) {
+    for name in Self.machine + Self.decode(Self.formats) {
       #expect(found[name] != nil, "\(name)")
     }
     #expect(found["library"] == nil && found["stages"] == nil)
@@ -154,8 +170,12 @@ struct DoctorVerbTests {
     try makePlugin("thumbnail", answer: answer, in: workspace)
     try workspace.configure(stages: [], ["plugins": ["thumbnail"]])
     let found = try checks(workspace.program, exit: 3)
-    expectStates(found, Self.formats.map { "decode \($0)" }, "ok")
+    expectStates(
+      found, Self.decode(Self.formats.filter { !Self.otherSizes.contains($0) }), "ok")
+    expectStates(found, Self.decode(Self.otherSizes), "failed")
     expectStates(found, ["orientation", "cut jpeg", "cut png"], "failed")
+    #expect(found["decode svg"]?["advice"]?.string?.contains("libvips") == true)
+    #expect(found["decode dng"]?["advice"]?.string?.contains("libraw20") == true)
   }
 
   @Test("A format that can't be decoded is a warning that names what to install")
@@ -167,9 +187,64 @@ struct DoctorVerbTests {
     try makePlugin("thumbnail", answer: answer, in: workspace)
     try workspace.configure(stages: [], ["plugins": ["thumbnail"]])
     let found = try checks(workspace.program)
-    expectStates(found, Self.formats.map { "decode \($0)" }, "warning")
+    expectStates(found, Self.decode(Self.formats), "warning")
     expectStates(found, ["orientation", "cut jpeg", "cut png"], "unknown")
-    #expect(found["decode heic"]?["advice"]?.string?.contains("libheif") == true)
+    for (format, package) in [
+      ("heic", "libheif1"), ("pdf", "libpoppler-glib8"), ("psd", "libmagickcore-6"),
+      ("dng", "libraw20"), ("mp4", "libavcodec59"),
+    ] {
+      #expect(found["decode \(format)"]?["advice"]?.string?.contains(package) == true, "\(format)")
+    }
+  }
+
+  @Test("Every kind that this machine and this build can decode is decoded")
+  func everyKind() throws {
+    let folder = try TemporaryFolder()
+    let found = try checks(BuiltProgram(in: folder.path))
+    for (format, loader) in Self.loaders {
+      let isThere = VipsLibrary.loaders.contains(loader)
+      expectStates(found, ["decode \(format)"], isThere ? "ok" : "warning")
+    }
+    for (name, formats) in Self.decoders {
+      let isThere = BuiltCopy.decoders.contains(name)
+      expectStates(found, Self.decode(formats), isThere ? "ok" : "warning")
+      for plugin in ["plugin identify", "plugin thumbnail"] {
+        let detail = try #require(found[plugin]?["detail"]?.string)
+        #expect(detail.contains(", decoder \(name)") == isThere, "\(detail)")
+        #expect(detail.contains(", without decoder \(name)") != isThere, "\(detail)")
+      }
+    }
+  }
+
+  @Test(
+    "A decoder that the build left out is a warning that says so, and `plugins` says it in a word",
+    arguments: [
+      ("raw", "raw files", "libraw-dev"), ("magick", "PSD", "libmagickcore-dev"),
+      ("video", "films", "libavformat-dev"),
+    ])
+  func leftOut(decoder: String, kinds: String, package: String) throws {
+    let copy = try BuiltCopy(without: [decoder])
+    let found = try checks(copy.program)
+    for (name, formats) in Self.decoders {
+      let isThere = BuiltCopy.decoders.contains(name) && name != decoder
+      expectStates(found, Self.decode(formats), isThere ? "ok" : "warning")
+    }
+    for name in Self.decode(Self.decoders[decoder] ?? []) {
+      let detail = try #require(found[name]?["detail"]?.string)
+      #expect(detail.contains(kinds) && detail.contains("left out"), "\(detail)")
+      let advice = try #require(found[name]?["advice"]?.string)
+      for words in ["kept", "no thumbnails", package, "build", "again"] {
+        #expect(advice.contains(words), "\(advice)")
+      }
+    }
+    for plugin in try copy.program.run(["plugins", "--json"], within: 60).events("plugin") {
+      guard ["identify", "thumbnail"].contains(plugin["id"]?.string) else { continue }
+      let runtime = try #require(plugin["runtime"]?.string)
+      #expect(runtime.contains(", without decoder \(decoder)"), "\(runtime)")
+      #expect(!runtime.contains(", decoder \(decoder)"), "\(runtime)")
+    }
+    let detail = try #require(found["plugin thumbnail"]?["detail"]?.string)
+    #expect(detail.contains("without decoder \(decoder)"), "\(detail)")
   }
 
   @Test(

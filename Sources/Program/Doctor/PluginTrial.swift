@@ -17,6 +17,7 @@ final class PluginTrial {
     let rendition: [UInt8]
   }
 
+  private let manifest: PluginManifest
   private let instance: any PluginInstance
   private let queue: DispatchQueue
   private let options: JSONValue
@@ -36,7 +37,8 @@ final class PluginTrial {
     let backend = try WorkerBackend(program)
     queue = DispatchQueue(label: "pipeline.doctor.\(id)")
     work = site.work
-    self.options = options.fillingDefaults(backend.manifest.options)
+    manifest = backend.manifest
+    self.options = options.fillingDefaults(manifest.options)
     instance = try backend.makeInstance(
       options: self.options,
       context: InstanceContext(
@@ -48,6 +50,11 @@ final class PluginTrial {
     var limits = StageLimits()
     limits.time = patience
     return limits
+  }
+
+  /// Whether the engine would give it files of a type.
+  func accepts(_ type: MediaType) -> Bool {
+    manifest.accepts?.contains(where: type.matches) ?? true
   }
 
   /// Processes a file and waits for the result.

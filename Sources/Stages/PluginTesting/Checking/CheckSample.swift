@@ -58,7 +58,7 @@ private struct SeededBytes {
   }
 }
 
-/// Small files of common kinds, each below 2 KiB, built into the program.
+/// Small files of many kinds, each below 6 KiB, built into the program.
 package enum BuiltInSamples {
   /// A picture of 24 by 16 pixels in each format.
   package static let jpeg = PackageResources.picture_jpg
@@ -69,6 +69,24 @@ package enum BuiltInSamples {
   package static let tiff = PackageResources.picture_tiff
   package static let heic = PackageResources.picture_heic
   package static let avif = PackageResources.picture_avif
+  package static let jpeg2000 = PackageResources.picture_jp2
+  package static let jpegXL = PackageResources.picture_jxl
+  package static let ppm = PackageResources.picture_ppm
+  package static let radiance = PackageResources.picture_hdr
+  package static let openEXR = PackageResources.picture_exr
+  package static let fits = PackageResources.picture_fits
+  package static let ico = PackageResources.picture_ico
+  package static let pcx = PackageResources.picture_pcx
+  package static let tga = PackageResources.picture_tga
+  package static let psd = PackageResources.picture_psd
+  /// A page and a drawing, 24 units wide and 16 high.
+  package static let pdf = PackageResources.picture_pdf
+  package static let svg = PackageResources.picture_svg
+  /// The picture as a camera's sensor of 48 by 32 values saw it.
+  package static let dng = PackageResources.picture_dng
+  /// Two frames of the picture, in H.264 and VP9.
+  package static let mp4 = PackageResources.picture_mp4
+  package static let webm = PackageResources.picture_webm
   /// A JPEG that its EXIF orientation turns, and the same picture stored upright.
   package static let turnedJPEG = PackageResources.turned_jpg
   package static let uprightJPEG = PackageResources.upright_jpg
