@@ -11,7 +11,7 @@ struct ThumbnailDecoder {
   /// Decodes the picture, or its preview, to one size.
   func decode(
     _ opened: OpenedPicture, preview: Picture?, longest: Int
-  ) throws(VipsError) -> Picture {
+  ) throws(VipsError) -> SmallPicture {
     let size = (
       width: region?.width ?? opened.header.width, height: region?.height ?? opened.header.height
     )
@@ -27,21 +27,34 @@ struct ThumbnailDecoder {
     } else {
       plain = try plainValues(load(opened, to: target), of: opened)
     }
-    let small = try shrink(plain, to: target).rendered(isCancelled: isCancelled)
-    let managed = try manageColors(small)
-    let upright = options.transform ? try managed.upright(from: opened.orientation) : managed
-    return try upright === small ? small : upright.rendered(isCancelled: isCancelled)
+    var small = try shrink(plain, to: target)
+    small.picture = try manageColors(small.picture, for: options.colorSpace)
+    if options.transform { small = try small.upright(from: opened.orientation) }
+    return try small.rendered(isCancelled: isCancelled)
   }
 
   /// Makes a smaller size from a larger one.
   func reduce(
-    _ larger: Picture, _ opened: OpenedPicture, longest: Int
-  ) throws(VipsError) -> Picture {
+    _ larger: SmallPicture, _ opened: OpenedPicture, longest: Int
+  ) throws(VipsError) -> SmallPicture {
     var width = region?.width ?? opened.header.width
     var height = region?.height ?? opened.header.height
     if options.transform, opened.orientation > 4 { swap(&width, &height) }
     let target = Self.fit(width, height, longest)
-    return try shrink(larger, to: target).rendered(isCancelled: isCancelled)
+    var small = try shrink(larger.picture, to: target)
+    small.alpha = try larger.alpha.map { alpha throws(VipsError) in
+      try resize(alpha, to: target)
+    }
+    return try small.rendered(isCancelled: isCancelled)
+  }
+
+  /// Makes the picture that placeholders are computed from, which is upright and in sRGB in any case.
+  func swatch(_ larger: SmallPicture, _ opened: OpenedPicture) throws(VipsError) -> Swatch {
+    var small = try reduce(larger, opened, longest: Swatch.side)
+    small.picture = try manageColors(small.picture, for: .srgb)
+    // With `transform` it is upright already.
+    if !options.transform { small = try small.upright(from: opened.orientation) }
+    return try Swatch(small)
   }
 
   /// The size with sides of at most `longest` and the same shape; never larger than the picture.
@@ -111,13 +124,38 @@ struct ThumbnailDecoder {
   /// Resizes the picture, with correct handling of alpha.
   private func shrink(
     _ picture: Picture, to target: (width: Int, height: Int)
-  ) throws(VipsError) -> Picture {
-    guard picture.hasAlpha else { return try resize(picture, to: target) }
-    if !keepsAlpha { return try resize(picture.flattened(), to: target) }
-    if picture.width == target.width && picture.height == target.height { return picture }
+  ) throws(VipsError) -> SmallPicture {
+    guard picture.hasAlpha else { return SmallPicture(try resized(picture, to: target)) }
+    if !keepsAlpha { return try shrinkFlattened(picture, to: target) }
+    if picture.width == target.width && picture.height == target.height {
+      return SmallPicture(try picture.rendered(isCancelled: isCancelled))
+    }
     let space = picture.space
     let small = try resize(picture.premultiplied(), to: target)
-    return try small.unpremultiplied(white: picture.white).reinterpreted(space)
+    return SmallPicture(
+      try small.unpremultiplied(white: picture.white).reinterpreted(space)
+        .rendered(isCancelled: isCancelled))
+  }
+
+  /// Flattens the picture and resizes it together with its alpha, because pixels can be read only
+  /// once.
+  private func shrinkFlattened(
+    _ picture: Picture, to target: (width: Int, height: Int)
+  ) throws(VipsError) -> SmallPicture {
+    let flat = try picture.flattened()
+    let alpha = try picture.extractingBands((picture.bands - 1)..<picture.bands)
+    let small = try resized(flat.joined(with: alpha), to: target)
+    let grey: Picture.Space = picture.bitsPerValue == 16 ? .grey16 : .grey
+    return SmallPicture(
+      try small.extractingBands(0..<flat.bands).reinterpreted(flat.space),
+      alpha: try eightBits(
+        small.extractingBands(flat.bands..<(flat.bands + 1)).reinterpreted(grey)))
+  }
+
+  private func resized(
+    _ picture: Picture, to target: (width: Int, height: Int)
+  ) throws(VipsError) -> Picture {
+    try resize(picture, to: target).rendered(isCancelled: isCancelled)
   }
 
   private func resize(
@@ -139,11 +177,13 @@ struct ThumbnailDecoder {
     Set(options.sizes.map { $0.format ?? options.format })
   }
 
-  /// Converts to 8 bits in the requested colour space.
-  private func manageColors(_ picture: Picture) throws(VipsError) -> Picture {
+  /// Converts to 8 bits in a colour space.
+  private func manageColors(
+    _ picture: Picture, for colorSpace: ThumbnailOptions.ColorSpace
+  ) throws(VipsError) -> Picture {
     let profile = picture.blob(Picture.Field.profile).flatMap(ColorProfile.init)
     let fallback = picture.space == .cmyk ? "cmyk" : "srgb"
-    switch options.colorSpace {
+    switch colorSpace {
     case .keep:
       // Only JPEG supports CMYK.
       if picture.space == .cmyk && formats == [.jpeg] { return try eightBits(picture) }

@@ -13,10 +13,10 @@ struct ThumbnailJob {
 
   /// Makes and writes all sizes.
   ///
-  /// - Returns: the thumbnails, and a description of damage in the picture's data, if any.
+  /// - Returns: the thumbnails, and facts about the picture.
   func run(
     _ path: String, of type: MediaType, into output: OutputFolder
-  ) throws(VipsError) -> (renditions: [PluginRendition], damage: String?) {
+  ) throws(VipsError) -> (renditions: [PluginRendition], facts: [String: JSONValue]) {
     try checkCancellation()
     let picture = try SourcePicture(
       path, of: type, longest: options.region == nil ? options.longest : nil,
@@ -31,27 +31,35 @@ struct ThumbnailJob {
       isCancelled: cancellation)
     let preview = try EmbeddedPreview.find(in: opened, options: options)
     let from = preview != nil || picture.isPreview ? "preview" : "image"
-    var base: Picture?
+    var base: SmallPicture?
+    var smallest: SmallPicture?
     var renditions: [String: PluginRendition] = [:]
     for (index, size) in sizes.enumerated() {
-      let small: Picture
+      let small: SmallPicture
       if let larger = base, options.scaling == .fast {
         small = try decoder.reduce(larger, opened, longest: size.maxPixelSize)
       } else {
         small = try decoder.decode(opened, preview: preview, longest: size.maxPixelSize)
       }
       base = small
-      let rendition = try write(small, size, into: output)
+      let (width, height) = (small.picture.width, small.picture.height)
+      if smallest == nil || max(width, height) >= Swatch.side { smallest = small }
+      let rendition = try write(small.picture, size, into: output)
       renditions[size.name] = PluginRendition(
         name: size.name, path: rendition.path, mediaType: rendition.mediaType,
-        width: small.width, height: small.height, from: from)
+        width: width, height: height, from: from)
       host.progress(Double(index + 1) / Double(sizes.count))
       try checkCancellation()
     }
     let found = try damage.described()
     let wrong = picture.damage ?? found ?? missing
     if wrong != nil { for name in renditions.keys { renditions[name]?.from = "damaged" } }
-    return (options.sizes.compactMap { renditions[$0.name] }, wrong)
+    var facts =
+      try smallest.map { small throws(VipsError) in
+        Placeholder(try decoder.swatch(small, opened)).facts
+      } ?? [:]
+    facts["damage"] = wrong.map { .string($0 + ".") }
+    return (options.sizes.compactMap { renditions[$0.name] }, facts)
   }
 
   private func write(

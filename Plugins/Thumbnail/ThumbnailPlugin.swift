@@ -7,10 +7,10 @@ import Vips
 /// Makes thumbnails of pictures.
 final class ThumbnailPlugin: Plugin {
   static let manifest = PluginManifest(
-    id: "thumbnail", version: "1.4.0", outputVersion: 3, scope: .original,
+    id: "thumbnail", version: "1.5.0", outputVersion: 4, scope: .original,
     options: ThumbnailOptions.schema,
     accepts: DecoderTable.present.flatMap(\.types),
-    facts: ["damage"], makesRenditions: true, estimates: true,
+    facts: ["damage"] + Placeholder.names, makesRenditions: true, estimates: true,
     runtime: DecoderTable.runtime(VipsLibrary.runtime))
 
   private let options: ThumbnailOptions
@@ -59,8 +59,7 @@ final class ThumbnailPlugin: Plugin {
         options: options, resamplers: resamplers, host: host,
         identifiedSide: sides.compactMap(\.self).max())
       let made = try job.run(request.input, of: Self.type(request), into: output)
-      let facts: [String: JSONValue] = made.damage.map { ["damage": .string($0 + ".")] } ?? [:]
-      return .done(facts: .object(facts), renditions: made.renditions)
+      return .done(facts: .object(made.facts), renditions: made.renditions)
     } catch {
       output.removeAll()
       if error.code == .absent { return .skipped(reason: error.message + ".") }

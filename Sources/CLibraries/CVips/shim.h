@@ -44,8 +44,14 @@ static inline int pipeline_vips_linear_light(VipsImage *in, VipsImage **out) {
 }
 
 // vips_extract_band is variadic.
-static inline int pipeline_vips_first_band(VipsImage *in, VipsImage **out) {
-  return vips_extract_band(in, out, 0, NULL);
+static inline int pipeline_vips_extract_bands(VipsImage *in, VipsImage **out, int first,
+                                              int count) {
+  return vips_extract_band(in, out, first, "n", count, NULL);
+}
+
+// vips_bandjoin2 is variadic.
+static inline int pipeline_vips_join_bands(VipsImage *left, VipsImage *right, VipsImage **out) {
+  return vips_bandjoin2(left, right, out, NULL);
 }
 
 // vips_scale is variadic; it maps the least value to 0 and the greatest to 255, evenly or by logarithms.

@@ -112,12 +112,24 @@ extension Picture {
   ///
   /// The pixels must be in memory, because they are read twice.
   package func stretched() throws(VipsError) -> Picture {
-    let first = try applying("The picture's values can't be read") {
-      pipeline_vips_first_band(pointer, $0)
-    }
+    let first = try extractingBands(0..<1)
     return try first.applying("The picture's values can't be converted") {
       pipeline_vips_stretch(first.pointer, $0, 1)
     }.reinterpreted(.grey)
+  }
+
+  /// Returns some of the bands, whose values keep their meaning.
+  package func extractingBands(_ range: Range<Int>) throws(VipsError) -> Picture {
+    try applying("The picture's values can't be read") {
+      pipeline_vips_extract_bands(pointer, $0, Int32(range.lowerBound), Int32(range.count))
+    }
+  }
+
+  /// Adds the bands of a picture of the same size; the result has no colour space.
+  package func joined(with other: Picture) throws(VipsError) -> Picture {
+    try applying("The picture's values can't be read") {
+      pipeline_vips_join_bands(pointer, other.pointer, $0)
+    }.reinterpreted(.other)
   }
 
   /// Applies an EXIF orientation, which makes the picture upright.
