@@ -10,6 +10,7 @@ final class ThumbnailPlugin: Plugin {
     id: "thumbnail", version: "1.5.0", outputVersion: 4, scope: .original,
     options: ThumbnailOptions.schema,
     accepts: DecoderTable.present.flatMap(\.types),
+    lacks: DecoderTable.lacks.map { .init(accepts: $0.types, reason: $0.reason) },
     facts: ["damage"] + Placeholder.names, makesRenditions: true, estimates: true,
     runtime: DecoderTable.runtime(VipsLibrary.runtime))
 

@@ -13,7 +13,7 @@ struct QueryPlanTests {
     "discarded_file", "sqlite_master", "sqlite_schema", "sqlite_sequence", "settled", "switch",
     "later", "touched", "doomed", "newest", "page", "record", "CONSTANT", "changed", "epoch",
     "counter",
-    "discarded_bytes",
+    "discarded_bytes", "gap", "found",
   ]
 
   /// Statements that are meant to read all of a table, by how they begin or what is in them.

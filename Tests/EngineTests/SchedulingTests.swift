@@ -92,6 +92,26 @@ struct SchedulingTests {
     #expect(try fixture.jobs(of: asset)["t"]?.state == .skipped)
   }
 
+  @Test("A type that the plugin lacks something for is skipped with what it lacks, until it has it")
+  func lacking() throws {
+    let asset = try fixture.add("raw")
+    let identify = FakeBackend.identify(["mediaType": "image/x-raw"])
+    var manifest = FakeBackend.manifest("thumb", accepts: ["image/png"])
+    manifest.lacks = [.init(accepts: ["image/x-raw"], reason: "Install libraw-dev.")]
+    let stages: [StageConfiguration] = [.stage("t", "thumb")]
+    let lacking = FakeBackend(manifest) { _, _ in .done() }
+    let event = try #require(try fixture.run(stages, [identify, lacking]).last)
+    #expect(event.outcome == .skipped && event.reason == "Install libraw-dev.")
+    let job = try #require(try fixture.jobs(of: asset)["t"])
+    #expect(job.state == .skipped && job.failureClass == "environment")
+    #expect(try fixture.reader.failureCount() == 0)
+    let whole = FakeBackend(FakeBackend.manifest("thumb", accepts: ["image/png", "image/x-raw"])) {
+      _, _ in .done()
+    }
+    #expect(try fixture.run(stages, [identify, whole]).map(\.outcome) == [.done])
+    #expect(try fixture.jobs(of: asset)["t"]?.failureClass == nil)
+  }
+
   @Test(
     "What was skipped for its type is looked at again once the plugin accepts other types",
     arguments: ["1", "2"])

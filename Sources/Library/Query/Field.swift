@@ -113,6 +113,7 @@ package enum TimeField: String, CaseIterable, Hashable, Sendable {
 package enum Flag: String, CaseIterable, Hashable, Sendable {
   case ready, processing, done, failed, trashed, damaged, skipped, landscape, portrait, square
   case grouped, primary, orphan, burst, cover
+  case withoutThumbnail = "no-thumbnail"
 
   package var summary: String {
     switch self {
@@ -131,6 +132,7 @@ package enum Flag: String, CaseIterable, Hashable, Sendable {
     case .orphan: "a sidecar without a picture"
     case .burst: "of a burst"
     case .cover: "the first of its group, and what stands for its burst, or in none"
+    case .withoutThumbnail: "kept without a thumbnail: not supported, not installed, or failed"
     }
   }
 }

@@ -114,6 +114,26 @@ package enum DecoderTable {
     return name
   }
 
+  /// What is built with each decoder in a library of its own: a name for people, and the Debian packages.
+  private static let ingredients = [
+    "raw": ("raw files", "libraw-dev"),
+    "magick": ("PSD, icons and other old kinds of pictures", "libmagickcore-dev"),
+    "video": (
+      "films and sound", "libavformat-dev, libavcodec-dev and libswscale-dev"
+    ),
+  ]
+
+  /// The types that nothing reads because their decoder was left out, each with a reason.
+  package static let lacks: [(types: [String], reason: String)] = entries.compactMap { entry in
+    guard case .library(let name) = entry.decoder, absent.contains(name) else { return nil }
+    let (kinds, packages) = ingredients[name] ?? (entry.name, "its library")
+    return (
+      entry.types,
+      "The decoder of \(kinds) was left out when the program was built: install \(packages), and "
+        + "build and install the program again."
+    )
+  }
+
   /// The versions that decide what can be decoded, for a manifest.
   ///
   /// Failures are tried again when they change. Of the decoders in libraries of their own only the

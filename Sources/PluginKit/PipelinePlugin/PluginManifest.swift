@@ -10,6 +10,19 @@ public struct PluginManifest: Hashable, Sendable, Codable {
     case asset
   }
 
+  /// Media types that the plugin would accept if the machine had what they take.
+  public struct Lack: Hashable, Sendable, Codable {
+    /// The media types, as in `accepts`.
+    public var accepts: [String]
+    /// What is lacking and what to install, in sentences.
+    public var reason: String
+
+    public init(accepts: [String], reason: String) {
+      self.accepts = accepts
+      self.reason = reason
+    }
+  }
+
   /// The name in `pipeline.json`: lower-case letters, digits and dashes.
   public var id: String
   /// The version, for people.
@@ -26,6 +39,8 @@ public struct PluginManifest: Hashable, Sendable, Codable {
   /// Accepted media types, such as `image/*`; `nil` for all, so that the stage does not need
   /// `identify`.
   public var accepts: [String]?
+  /// What it lacks to accept more; skipped files say so.
+  public var lacks: [Lack]
   /// The names of the facts it returns.
   public var facts: [String]
   /// Whether it makes renditions.
@@ -40,7 +55,8 @@ public struct PluginManifest: Hashable, Sendable, Codable {
   public init(
     id: String, version: String, outputVersion: Int, scope: Scope = .original,
     options: JSONValue = ["type": "object", "properties": [:], "additionalProperties": false],
-    assetOptions: [String] = [], accepts: [String]? = nil, facts: [String] = [],
+    assetOptions: [String] = [], accepts: [String]? = nil, lacks: [Lack] = [],
+    facts: [String] = [],
     makesRenditions: Bool = false,
     estimates: Bool = false, runtime: String = ""
   ) {
@@ -51,6 +67,7 @@ public struct PluginManifest: Hashable, Sendable, Codable {
     self.options = options
     self.assetOptions = assetOptions
     self.accepts = accepts
+    self.lacks = lacks
     self.facts = facts
     self.makesRenditions = makesRenditions
     self.estimates = estimates
@@ -69,6 +86,7 @@ extension PluginManifest {
       scope: try value(.scope), options: try value(.options),
       assetOptions: try members.decodeIfPresent([String].self, forKey: .assetOptions) ?? [],
       accepts: try members.decodeIfPresent([String].self, forKey: .accepts),
+      lacks: try members.decodeIfPresent([Lack].self, forKey: .lacks) ?? [],
       facts: try value(.facts), makesRenditions: try value(.makesRenditions),
       estimates: try value(.estimates), runtime: try value(.runtime))
     guard options != .null else {

@@ -44,12 +44,21 @@ package enum JSONMembers {
       "group": asset.group.map { .object(group($0)) } ?? .null,
       "burst": asset.cover.map { ["cover": .string($0.description)] } ?? .null,
       "damage": .array(damage.map { .object(self.damage($0, of: asset)) }),
+      "withoutThumbnail": asset.withoutThumbnail.map { .object(gap($0)) } ?? .null,
     ]
     if let trashedAt = asset.trashedAt { members["trashedAt"] = time(trashedAt) }
     members.merge(path(asset.name, key: "name")) { $1 }
     members.merge(path(asset.source, key: "source")) { $1 }
     members.merge(path(asset.path)) { $1 }
     return members
+  }
+
+  private static func gap(_ gap: ThumbnailGap) -> [String: JSONValue] {
+    [
+      "cause": .string(gap.cause.rawValue),
+      "reason": .string(gap.reason),
+      "stage": .string(gap.stage),
+    ]
   }
 
   private static func group(_ group: GroupMember) -> [String: JSONValue] {

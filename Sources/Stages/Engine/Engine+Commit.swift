@@ -65,8 +65,8 @@ extension Engine {
         outcomes.append(.done(facts: facts, renditions: renditions))
       case (.done, .failure(let error)):
         outcomes.append(outcome(PluginFailure(.transient, error.message), of: job))
-      case (.skipped(let reason), _):
-        outcomes.append(.skipped(reason: reason))
+      case (.skipped(let reason, let isLacking), _):
+        outcomes.append(.skipped(reason: reason, isLacking: isLacking))
       case (.failed(let failure), _):
         outcomes.append(outcome(failure, of: job))
       case (.givenUp, _):
@@ -112,7 +112,7 @@ extension Engine {
     switch outcome {
     case .done:
       break
-    case .skipped(let reason):
+    case .skipped(let reason, _):
       event.outcome = .skipped
       event.reason = reason
     case .failed(let failureClass, let reason, _):
@@ -128,7 +128,7 @@ extension Engine {
 struct FinishedJob: Sendable {
   enum Result: Sendable {
     case done(facts: JSONValue, renditions: [CollectedRendition])
-    case skipped(reason: String)
+    case skipped(reason: String, isLacking: Bool = false)
     case failed(PluginFailure)
     /// Cancelled because the program is ending; the job is not at fault.
     case givenUp

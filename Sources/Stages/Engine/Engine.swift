@@ -88,7 +88,9 @@ package final class Engine: Sendable {
     stages = plan.stages.map { [work] in StageRunner($0, work: work.path, budget: budget) }
     let widths = plan.stages.map(\.configuration.concurrency)
     state = Mutex(State(jobs: JobQueue(widths: widths, memoryBudget: memoryBudget)))
-    try inLedger(try ledger.configure(plan.stages.map(\.definition), isStopped: isStopped))
+    let failed = try inLedger(
+      try ledger.configure(plan.stages.map(\.definition), isStopped: isStopped))
+    for event in failed { report.job(event) }
     for (index, stage) in plan.stages.enumerated() {
       guard let fault = stage.fault else { continue }
       state.withLock { $0.jobs.stages[index].isHeld = true }
@@ -309,10 +311,7 @@ package final class Engine: Sendable {
     let text = aliased(job.facts)[StagePlan.identifier]?["mediaType"]?.string ?? ""
     if stage.plan.backend.manifest.accepts == nil { return true }
     if stage.plan.accepts(MediaType(rawValue: text)) { return true }
-    let reason =
-      "The plugin \(stage.plan.configuration.plugin) does not work on "
-      + "\(text.isEmpty ? "files of an unknown type" : text)."
-    finish(job, stage: index, .skipped(reason: reason))
+    finish(job, stage: index, stage.plan.refusal(of: text))
     return false
   }
 

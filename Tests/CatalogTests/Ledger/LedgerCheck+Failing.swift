@@ -152,7 +152,7 @@ extension LedgerCheck {
       for _ in 1...3 {
         #expect(try harness.claim("identify").count == 2)
         try harness.restart()
-        try harness.ledger.configure(Samples.stages())
+        #expect(try harness.ledger.configure(Samples.stages()).isEmpty)
       }
       // However often the computer is switched off, nothing has failed by itself.
       #expect(try harness.states("identify") == [.ready: 2])
@@ -164,7 +164,15 @@ extension LedgerCheck {
       let two = try harness.claim("identify", limit: 1, suspects: true)
       #expect(two.map(\.asset) == [Samples.id(2)])
       try harness.restart()
-      try harness.ledger.configure(Samples.stages())
+      let failed = try harness.ledger.configure(Samples.stages())
+      #expect(
+        failed == [
+          JobEvent(
+            asset: Samples.id(2), name: Samples.asset(2).name, stage: "identify",
+            outcome: .failed, failureClass: "permanent",
+            reason: "The program ended 4 times while this job was running.", seconds: 0)
+        ])
+      #expect(try harness.ledger.configure(Samples.stages()).isEmpty)
       let job = try #require(try harness.job(Samples.id(2), "identify"))
       #expect(job.state == .failed && job.failureClass == "permanent")
       #expect(job.reason == "The program ended 4 times while this job was running.")

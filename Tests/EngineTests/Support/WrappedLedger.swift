@@ -13,9 +13,10 @@ extension WrappedLedger {
   func complete(_ completions: [Completion]) throws(CatalogError) -> [String] {
     try ledger.complete(completions)
   }
+  @discardableResult
   func configure(
     _ stages: [StageDefinition], isStopped: () -> Bool
-  ) throws(CatalogError) {
+  ) throws(CatalogError) -> [JobEvent] {
     try ledger.configure(stages, isStopped: isStopped)
   }
   func hold(stage: String, because reason: String?) throws(CatalogError) {

@@ -58,8 +58,9 @@ extension CatalogWriter {
     case .done(let value, let renditions):
       facts = try Catalog.json(value)
       try replaceRenditions(of: row, with: renditions)
-    case .skipped(let sentence):
+    case .skipped(let sentence, let isLacking):
       (state, outcome, reason) = (.skipped, .skipped, sentence)
+      if isLacking { failure = "environment" }
       try replaceRenditions(of: row, with: [])
     case .failed(let kind, let sentence, let retryAt):
       (state, outcome, reason, failure) = (.failed, .failed, sentence, kind)

@@ -1,7 +1,10 @@
 import PipelineModel
 
 extension Catalog {
-  package func configure(_ stages: [StageDefinition], isStopped: () -> Bool) throws(CatalogError) {
+  @discardableResult
+  package func configure(
+    _ stages: [StageDefinition], isStopped: () -> Bool
+  ) throws(CatalogError) -> [JobEvent] {
     let definitions = try StageDefinition.json(stages)
     try access.sync { (writer) throws(CatalogError) in
       let configured = try writer.transaction { () throws(CatalogError) in
@@ -16,7 +19,7 @@ extension Catalog {
       // Only after the commit, which may fail.
       writer.stages = configured
     }
-    try write { (writer) throws(CatalogError) in
+    let failed = try write { (writer) throws(CatalogError) in
       try writer.endInterruptedAttempts(writer.stages)
     }
     try write { (writer) throws(CatalogError) in try writer.completeCounters() }
@@ -36,6 +39,7 @@ extension Catalog {
         try writer.formNextGroups()
       })
     {}
+    return failed
   }
 
   package func hold(stage: String, because reason: String?) throws(CatalogError) {
@@ -148,7 +152,11 @@ extension CatalogWriter {
   /// They don't count as attempts, because a kill or a reboot may have caused
   /// them. A row with as many interruptions as allowed attempts is a suspect; it
   /// fails only if it is interrupted again while it runs alone.
-  fileprivate func endInterruptedAttempts(_ stages: [ConfiguredStage]) throws(CatalogError) {
+  ///
+  /// - Returns: the jobs that failed, of configured stages and assets outside the trash.
+  fileprivate func endInterruptedAttempts(
+    _ stages: [ConfiguredStage]
+  ) throws(CatalogError) -> [JobEvent] {
     let fingerprints = Set(
       try connection.all(
         """
@@ -157,7 +165,7 @@ extension CatalogWriter {
         WHERE attempt.ended_at IS NULL AND attempt.id < ?
         """, firstAttempt
       ) { $0.int64(0) })
-    guard !fingerprints.isEmpty else { return }
+    guard !fingerprints.isEmpty else { return [] }
     let now = Timestamp.now
     try connection.execute(
       """
@@ -179,6 +187,22 @@ extension CatalogWriter {
       FROM attempt AS open
       WHERE open.ledger = ledger.id AND open.ended_at IS NULL AND open.id < ?1
       """, firstAttempt, now)
+    let failed = try connection.all(
+      """
+      SELECT asset.id, asset.name, stage.name, ledger.reason
+      FROM attempt INDEXED BY attempt_open CROSS JOIN ledger ON ledger.id = attempt.ledger
+        CROSS JOIN job ON job.ledger = ledger.id
+        CROSS JOIN stage ON stage.id = job.stage AND stage.active = 1
+        CROSS JOIN asset ON asset.id = job.asset
+      WHERE attempt.ended_at IS NULL AND attempt.id < ? AND ledger.state = 'failed'
+        AND asset.trashed_at IS NULL
+      ORDER BY asset.id
+      """, firstAttempt
+    ) { (row) throws(CatalogError) in
+      JobEvent(
+        asset: try row.assetID(0), name: row.path(1), stage: row.text(2), outcome: .failed,
+        failureClass: "permanent", reason: row.text(3), seconds: 0)
+    }
     try connection.execute(
       "UPDATE attempt SET ended_at = ?2, outcome = 'interrupted' WHERE ended_at IS NULL AND id < ?1",
       firstAttempt, now)
@@ -186,5 +210,6 @@ extension CatalogWriter {
     let dependents = stages.dependents(ofFingerprints: fingerprints).map(\.id)
     let concerned = Set(own + dependents)
     try updateTouchedRows(stages.filter { concerned.contains($0.id) })
+    return failed
   }
 }

@@ -143,7 +143,7 @@ extension CatalogWriter {
       try connection.execute(
         """
         UPDATE ledger INDEXED BY ledger_key SET state = 'waiting', not_before = 0, attempts = 0,
-          interruptions = 0, reason = NULL, finished_at = NULL
+          interruptions = 0, class = NULL, reason = NULL, finished_at = NULL
         WHERE digest > ?1 AND digest <= ?2 AND fingerprint = ?3
           AND state = 'skipped' AND blocked = 0 AND seconds = 0
         """, first, last, stage.fingerprint)

@@ -15,6 +15,8 @@ package protocol Ledger: Sendable {
   /// - Ends attempts that an earlier process left open as interrupted.
   /// - Deactivates stages that are no longer listed; their rows stay.
   ///
+  /// Returns the jobs that this fails: suspects whose attempt ended with an earlier process, too.
+  ///
   /// Costs next to nothing if nothing changed. Attempts of this process continue, so
   /// stages may change while jobs run. A stage that needs an asset-scoped one is
   /// asset-scoped itself.
@@ -23,7 +25,10 @@ package protocol Ledger: Sendable {
   /// the process ends, the next call continues; rows not yet updated are not ready.
   ///
   /// - Parameter isStopped: whether to leave the rest; called between transactions.
-  func configure(_ stages: [StageDefinition], isStopped: () -> Bool) throws(CatalogError)
+  @discardableResult
+  func configure(
+    _ stages: [StageDefinition], isStopped: () -> Bool
+  ) throws(CatalogError) -> [JobEvent]
 
   /// Holds a stage whose jobs can't run at the moment.
   ///
@@ -92,7 +97,8 @@ package protocol Ledger: Sendable {
 
 extension Ledger {
   /// Sets the configured stages, and updates all existing assets and rows.
-  package func configure(_ stages: [StageDefinition]) throws(CatalogError) {
+  @discardableResult
+  package func configure(_ stages: [StageDefinition]) throws(CatalogError) -> [JobEvent] {
     try configure(stages) { false }
   }
 }
@@ -112,7 +118,8 @@ package enum LedgerState: String, Hashable, Sendable, CaseIterable {
 package struct Completion: Sendable {
   package enum Outcome: Sendable {
     case done(facts: JSONValue, renditions: [NewRendition])
-    case skipped(reason: String)
+    /// With `isLacking`, because the machine lacks something: the row has the class `environment`.
+    case skipped(reason: String, isLacking: Bool = false)
     /// `class` is `permanent`, `transient` or `environment`. With `retryAt` the
     /// row becomes ready again at that time; without it, the row is failed.
     /// `environment` does not count as an attempt.

@@ -11,7 +11,8 @@ enum AssetQuery {
   private static let columns = """
     SELECT asset.id, asset.digest, original.size, asset.name, source.path, asset.path,
       asset.modified, asset.imported_at, asset.supersedes, asset_state.state, \(identity),
-      asset.trashed_at, \(skipped), \(annotations), \(group), \(burst)
+      asset.trashed_at, \(skipped), \(annotations), \(group), \(burst),
+      \(ThumbnailGapQuery.gap(of: "asset.id"))
     FROM \(tables)
     """
 
@@ -23,7 +24,8 @@ enum AssetQuery {
       \(withMetadata ? facts(of: "metadata") : "NULL"), \(skipped),
       EXISTS (SELECT 1 FROM \(renditionTables)
         WHERE job.asset = asset.id AND rendition.made_from = 'damaged'), \(annotations),
-      \(withMetadata ? sidecarMetadata : "NULL"), \(group), \(burst)
+      \(withMetadata ? sidecarMetadata : "NULL"), \(group), \(burst),
+      \(ThumbnailGapQuery.gap(of: "asset.id")) IS NOT NULL
     FROM \(tables) WHERE true
     """
   }
@@ -32,7 +34,7 @@ enum AssetQuery {
   static let descriptions = """
     SELECT asset.id, asset.digest, original.size, asset.name, source.path, asset.path,
       asset.modified, asset.imported_at, asset.trashed_at, NULL, \(identity),
-      \(facts(of: "metadata")), 0, 0, \(annotations), \(sidecarMetadata), NULL, NULL
+      \(facts(of: "metadata")), 0, 0, \(annotations), \(sidecarMetadata), NULL, NULL, 0
     FROM asset CROSS JOIN original ON original.digest = asset.digest
       CROSS JOIN source ON source.id = asset.source
     WHERE true
@@ -101,7 +103,7 @@ extension Statement {
       supersedes: try optionalAssetID(8), state: try value(9, as: AssetRecord.State.self),
       identity: try optionalJSON(10), trashedAt: optional(11, timestamp),
       skipped: int(12), annotations: try annotations(13), group: try group(14),
-      cover: try optionalAssetID(15), renditions: [])
+      cover: try optionalAssetID(15), withoutThumbnail: try thumbnailGap(16), renditions: [])
   }
 
   /// Reads a column of `AssetQuery.group`.
@@ -180,7 +182,8 @@ enum AssetLine {
         || '],"size":' || size || ',"source":' || json_quote(source)
         || ',"state":"' || state
         || '","supersedes":' || ifnull('"' || \(Schema.uuid("supersedes")) || '"', 'null')
-        || ',"width":' || \(fact("width")) || '}'
+        || ',"width":' || \(fact("width"))
+        || ',"withoutThumbnail":' || ifnull(\(ThumbnailGapQuery.object(of: "page.id")), 'null') || '}'
       END
     FROM page ORDER BY id
     """

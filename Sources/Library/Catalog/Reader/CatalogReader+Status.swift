@@ -16,6 +16,8 @@ package struct StatusCounts: Hashable, Sendable {
   package var jobs: [String: [LedgerState: Int]]
   /// The number of sidecars without a picture.
   package var orphans: Int
+  /// The assets outside the trash without a thumbnail.
+  package var withoutThumbnail: ThumbnailGapCounts
   package var lastRun: RunRecord?
 }
 
@@ -79,6 +81,7 @@ extension CatalogReader {
         orphans: try connection.first(
           "SELECT count(*) FROM member INDEXED BY member_orphan WHERE role = 'orphan'"
         ) { $0.int(0) } ?? 0,
+        withoutThumbnail: try connection.thumbnailGaps(),
         lastRun: try connection.lastRun())
     }
   }

@@ -91,6 +91,7 @@ extension Statement {
       isCover: cover == nil ? nil : isCover)
     if int(12) > 0 { values.flags.insert(.skipped) }
     if bool(13) { values.flags.insert(.damaged) }
+    if bool(18) { values.flags.insert(.withoutThumbnail) }
     return values
   }
 }

@@ -34,6 +34,8 @@ package struct AssetRecord: Hashable, Sendable {
   package var group: GroupMember?
   /// What stands for the burst that its shot is of; `nil` if it is of none.
   package var cover: AssetID?
+  /// Why it has no thumbnail; `nil` if it has one, or may get one.
+  package var withoutThumbnail: ThumbnailGap?
   /// Renditions of the configured stages, ordered by stage and name.
   package var renditions: [RenditionRecord]
 

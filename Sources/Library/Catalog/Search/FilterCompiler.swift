@@ -171,6 +171,7 @@ struct FilterCompiler {
         CROSS JOIN ledger ON ledger.id = job.ledger AND ledger.state = 'skipped'
         WHERE job.asset = picture.asset)
       """
+    case .withoutThumbnail: "picture.asset IN (\(raw: ThumbnailGapQuery.assets))"
     case .grouped:
       "EXISTS (SELECT 1 FROM member WHERE asset = picture.asset AND role <> 'orphan')"
     case .primary:

@@ -25,6 +25,7 @@ enum AssetLines {
     var marks: [String] = []
     if asset.renditions.contains(where: { $0.from == "damaged" }) { marks.append("damaged") }
     if asset.skipped > 0 { marks.append("skipped by \(counted(asset.skipped, "stage"))") }
+    if let gap = asset.withoutThumbnail { marks.append("no thumbnail: \(gap.cause.words)") }
     for entry in damage where !marks.contains(entry.kind.rawValue) {
       marks.append(entry.kind.rawValue)
     }

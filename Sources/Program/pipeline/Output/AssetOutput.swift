@@ -103,7 +103,12 @@ struct AssetOutput {
     case .lines: console.result(texts().map { $0.isEmpty ? "-" : $0 }.joined(separator: "\t"))
     case .tsv: console.result(texts().joined(separator: "\t"))
     case .csv: console.result(csv(texts()))
-    case .table: printTable(columns.map { $0.short(values) })
+    case .table:
+      var texts = columns.map { $0.short(values) }
+      if chosen == nil, values.flags.contains(.withoutThumbnail), let last = texts.indices.last {
+        texts[last] += " (no thumbnail)"
+      }
+      printTable(texts)
     case .json:
       var members = Dictionary(
         columns.map { ($0.name, $0.json(values)) }, uniquingKeysWith: { $1 })

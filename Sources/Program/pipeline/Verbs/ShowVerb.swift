@@ -95,6 +95,9 @@ enum ShowVerb: Verb {
       let reason = job.reason.map { ": \($0)" } ?? ""
       console.result("  job       \(job.stage) \(job.state.rawValue)\(reason)")
     }
+    if let gap = asset.withoutThumbnail {
+      console.result("  thumbnail none, \(gap.cause.words): \(gap.reason.printable)")
+    }
     for rendition in asset.renditions {
       let stale = rendition.isStale ? ", stale" : ""
       let damaged = rendition.from == "damaged" ? ", of a damaged picture" : ""

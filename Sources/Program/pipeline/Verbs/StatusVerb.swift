@@ -47,6 +47,7 @@ enum StatusVerb: Verb {
       "jobs": .object(counts.jobs.mapValues(all)),
       "failures": .integer(failures),
       "orphans": .integer(counts.orphans),
+      "withoutThumbnail": .object(gaps(counts.withoutThumbnail)),
       "freeBytes": .integer(free),
       "holder": JSONMembers.number(holder),
       "lastRun": counts.lastRun.map { .object(run($0)) } ?? .null,
@@ -58,6 +59,49 @@ enum StatusVerb: Verb {
     _ counts: [State: Int]
   ) -> JSONValue {
     .object(State.allCases.reduce(into: [:]) { $0[$1.rawValue] = .integer(counts[$1] ?? 0) })
+  }
+
+  /// The most groups of assets without a thumbnail in JSON.
+  private static let mostGroups = 100
+
+  private static func gaps(_ counts: ThumbnailGapCounts) -> [String: JSONValue] {
+    let causes = counts.causes.map { ($0.cause.rawValue, JSONValue.integer($0.assets)) }
+    return [
+      "assets": .integer(counts.assets),
+      "isPartial": .bool(counts.isPartial),
+      "causes": .object(Dictionary(uniqueKeysWithValues: causes)),
+      "groups": .array(
+        counts.groups.prefix(mostGroups).map { group in
+          [
+            "cause": .string(group.cause.rawValue), "assets": .integer(group.assets),
+            "mediaType": JSONMembers.text(group.mediaType),
+            "reason": JSONMembers.text(group.reason),
+          ]
+        }),
+    ]
+  }
+
+  /// The most types, and the most reasons, that are shown of assets without a thumbnail.
+  private static let mostShown = 3
+
+  private static func describe(_ counts: ThumbnailGapCounts, _ console: Console) {
+    if counts.assets == 0 { return }
+    let unsupported = counts.groups.filter { $0.cause == .unsupported }
+    var types = unsupported.prefix(mostShown).map {
+      "\(($0.mediaType ?? "unknown").printable) \($0.assets)"
+    }
+    if unsupported.count > mostShown { types.append("…") }
+    let causes = counts.causes.map { cause, assets in
+      let detail = cause == .unsupported ? " (\(types.joined(separator: ", ")))" : ""
+      return "\(assets) \(cause.words)\(detail)"
+    }
+    let number = counts.isPartial ? "more than \(counts.assets)" : "\(counts.assets)"
+    console.result(
+      "thumbnails  \(number) kept without a thumbnail: \(causes.joined(separator: ", ")); "
+        + "`pipeline list is:no-thumbnail` lists them")
+    for reason in counts.groups.compactMap(\.reason).prefix(mostShown) {
+      console.result("            \(reason.printable)")
+    }
   }
 
   /// The number of paths in the configured sources where a file is expected, by state.
@@ -102,6 +146,7 @@ enum StatusVerb: Verb {
     if failures > 0 {
       console.result("failures    \(failures); `pipeline failed` lists them")
     }
+    describe(counts.withoutThumbnail, console)
     if counts.orphans > 0 {
       console.result(
         "orphans     \(counted(counts.orphans, "sidecar")) without a picture; "

@@ -38,6 +38,19 @@ package struct StagePlan: Sendable {
     func accepts(_ mediaType: MediaType) -> Bool {
       backend.manifest.accepts?.contains { mediaType.matches($0) } ?? true
     }
+
+    /// The result for a type that is not accepted.
+    ///
+    /// - Parameter mediaType: empty if it is unknown.
+    func refusal(of mediaType: String) -> FinishedJob.Result {
+      let lack = backend.manifest.lacks.first { lack in
+        lack.accepts.contains { MediaType(rawValue: mediaType).matches($0) }
+      }
+      if let lack { return .skipped(reason: lack.reason, isLacking: true) }
+      return .skipped(
+        reason: "The plugin \(configuration.plugin) does not work on "
+          + "\(mediaType.isEmpty ? "files of an unknown type" : mediaType).")
+    }
   }
 
   /// The plugin required by every stage whose plugin restricts the types that it accepts.

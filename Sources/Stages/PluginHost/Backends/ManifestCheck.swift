@@ -9,6 +9,8 @@ package enum ManifestCheck {
   private static let longestWord = 128
   /// The most bytes of `runtime`, which lists decoders and their versions.
   private static let longestRuntime = 4096
+  /// The most bytes of the reason of a lack.
+  private static let longestLack = 1024
   /// The most media types, and the most fact names.
   private static let mostWords = 1000
 
@@ -47,6 +49,20 @@ package enum ManifestCheck {
     }
     for pattern in accepts where !MediaTypeCheck.isPattern(pattern) {
       return "accepts names \(quoted(pattern)), which is not a media type"
+    }
+    guard manifest.lacks.count <= mostWords else {
+      return "lacks has more than \(mostWords) entries"
+    }
+    for lack in manifest.lacks {
+      guard lack.accepts.count <= mostWords else {
+        return "lacks has an entry with more than \(mostWords) media types"
+      }
+      for pattern in lack.accepts where !MediaTypeCheck.isPattern(pattern) {
+        return "lacks names \(quoted(pattern)), which is not a media type"
+      }
+      guard !lack.reason.isEmpty, isLine(lack.reason, longest: longestLack) else {
+        return "lacks has a reason that is not one line of at most \(longestLack) bytes"
+      }
     }
     for fact in manifest.facts where !isLine(fact, longest: longestWord) {
       return "facts names \(quoted(fact)), which is not one line of at most \(longestWord) bytes"

@@ -1,0 +1,127 @@
+import PipelineModel
+
+/// SQL that finds assets without a thumbnail, and why they have none.
+enum ThumbnailGapQuery {
+  /// The plugin whose stages make thumbnails.
+  static let plugin = "thumbnail"
+
+  /// Why a row of `ledger` for a row of `stage` has no result; `NULL` if it has one or will be tried.
+  private static let cause = """
+    CASE ledger.state
+      WHEN 'failed' THEN 'failed'
+      WHEN 'ready' THEN CASE
+        WHEN stage.held IS NOT NULL OR ledger.class = 'environment' THEN 'unavailable'
+        WHEN ledger.class IS NOT NULL THEN 'failed' END
+      WHEN 'skipped' THEN CASE
+        WHEN ledger.blocked THEN 'blocked'
+        WHEN ledger.class IS NOT NULL THEN 'unavailable'
+        WHEN ledger.seconds = 0 THEN 'unsupported'
+        ELSE 'empty' END
+    END
+    """
+
+  /// Whether an asset has no picture of any stage that could be shown instead.
+  private static func hasNoPicture(_ asset: String) -> String {
+    """
+    NOT EXISTS (SELECT 1 FROM \(AssetQuery.renditionTables)
+      WHERE job.asset = \(asset) AND rendition.media_type GLOB 'image/*')
+    """
+  }
+
+  /// The gap of an asset as `Statement.thumbnailGap(_:)` reads it; `NULL` if it has a thumbnail, or may
+  /// get one.
+  static func gap(of asset: String) -> String {
+    "(\(gaps("json_array(\(cause), stage.name, \(StageHold.reason))", of: asset)))"
+  }
+
+  /// The same as an object, with its keys in order.
+  static func object(of asset: String) -> String {
+    let object = """
+      '{"cause":"' || \(cause) || '","reason":' || json_quote(\(StageHold.reason))
+        || ',"stage":' || json_quote(stage.name) || '}'
+      """
+    return "(\(gaps(object, of: asset)))"
+  }
+
+  private static func gaps(_ columns: String, of asset: String) -> String {
+    """
+    SELECT \(columns) FROM job CROSS JOIN stage
+        ON stage.id = job.stage AND stage.active = 1 AND stage.plugin = '\(plugin)'
+      CROSS JOIN ledger ON ledger.id = job.ledger
+    WHERE job.asset = \(asset) AND \(cause) IS NOT NULL AND \(hasNoPicture(asset))
+    ORDER BY stage.position LIMIT 1
+    """
+  }
+
+  /// The assets with a gap.
+  ///
+  /// By way of all fingerprints, as jobs have rows of former ones while a change of stages is under way.
+  static let assets = """
+    SELECT due.asset FROM fingerprint CROSS JOIN ledger INDEXED BY ledger_claim
+        ON ledger.fingerprint = fingerprint.id AND ledger.state IN ('failed', 'ready', 'skipped')
+      CROSS JOIN job AS due ON due.ledger = ledger.id
+      CROSS JOIN stage
+        ON stage.id = due.stage AND stage.active = 1 AND stage.plugin = '\(plugin)'
+    WHERE \(cause) IS NOT NULL AND \(hasNoPicture("due.asset"))
+    """
+
+  /// Counts the assets outside the trash with a gap, by cause and by type or reason; each row also has
+  /// how many rows of the ledger were read, at most as many as its parameter says.
+  ///
+  /// A row that waits for another attempt has the time of that, so no other ready rows are read.
+  static let counts = """
+    WITH gap AS MATERIALIZED (
+      SELECT stage.id AS stage, stage.position AS position, ledger.id AS ledger,
+        \(cause) AS cause, \(StageHold.reason) AS reason
+      FROM stage CROSS JOIN ledger INDEXED BY ledger_claim
+        ON ledger.fingerprint = stage.fingerprint AND (
+          ledger.state IN ('failed', 'skipped')
+          OR ledger.state = 'ready' AND ledger.not_before > 0
+          OR ledger.state = 'ready' AND stage.held IS NOT NULL)
+      WHERE stage.active = 1 AND stage.plugin = '\(plugin)' AND \(cause) IS NOT NULL
+      LIMIT ?
+    ), found AS MATERIALIZED (
+      SELECT asset.id AS asset, min(gap.position), gap.cause AS cause,
+        iif(gap.cause = 'unavailable', gap.reason, NULL) AS reason
+      FROM gap CROSS JOIN job ON job.ledger = gap.ledger AND job.stage = gap.stage
+        CROSS JOIN asset ON asset.id = job.asset
+      WHERE asset.trashed_at IS NULL AND \(hasNoPicture("asset.id"))
+      GROUP BY asset.id
+    )
+    SELECT cause, reason,
+      iif(cause = 'unsupported', (SELECT term.text FROM picture
+        CROSS JOIN term ON term.id = picture.type WHERE picture.asset = found.asset), NULL) AS type,
+      count(*), (SELECT count(*) FROM gap)
+    FROM found GROUP BY cause, reason, type ORDER BY count(*) DESC, cause, reason, type
+    """
+}
+
+extension Connection {
+  /// Counts the assets without a thumbnail.
+  ///
+  /// - Parameter most: how many rows of the ledger without a result are read at most, so that the
+  ///   time does not grow with the library.
+  func thumbnailGaps(most: Int = 10_000) throws(CatalogError) -> ThumbnailGapCounts {
+    var counts = ThumbnailGapCounts()
+    try each(ThumbnailGapQuery.counts, most + 1) { (row) throws(CatalogError) in
+      counts.groups.append(
+        .init(
+          cause: try row.value(0, as: ThumbnailGap.Cause.self),
+          mediaType: row.optional(2, row.text),
+          reason: row.optional(1, row.text), assets: row.int(3)))
+      counts.isPartial = row.int(4) > most
+    }
+    return counts
+  }
+}
+
+extension Statement {
+  /// Reads a column of `ThumbnailGapQuery.gap`.
+  func thumbnailGap(_ column: Int) throws(CatalogError) -> ThumbnailGap? {
+    guard let parts = try optionalJSON(column)?.array, parts.count == 3,
+      let cause = parts[0].string.flatMap({ ThumbnailGap.Cause(rawValue: $0) }),
+      let stage = parts[1].string, let reason = parts[2].string
+    else { return nil }
+    return ThumbnailGap(cause: cause, stage: stage, reason: reason)
+  }
+}

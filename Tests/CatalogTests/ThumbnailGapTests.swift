@@ -1,0 +1,150 @@
+import PipelineModel
+import Query
+import Testing
+
+@testable import Catalog
+
+/// Why assets are kept without a thumbnail.
+@Suite("Assets without a thumbnail", .timeLimit(.minutes(1)))
+struct ThumbnailGapTests {
+  private let library: Library
+  private static let stages = [
+    Samples.stage("identify", fingerprint: 1),
+    Samples.stage("thumbnails", plugin: "thumbnail", fingerprint: 2, needs: ["identify"]),
+    Samples.stage("posters", plugin: "command", fingerprint: 3),
+  ]
+
+  /// Ten assets: one each with a thumbnail, of two unsupported types, with a lack, with nothing to
+  /// show, broken, tried again later, unidentified, waiting, and unsupported but with a poster.
+  init() throws {
+    library = try Library()
+    try library.catalog.configure(Self.stages)
+    try library.add((1...10).map { Samples.asset($0) })
+    let types = [2: "application/zip", 3: "text/plain", 10: "application/zip"]
+    try complete("identify") { number in
+      number == 8
+        ? .failed(class: "permanent", reason: "It is cut off.", retryAt: nil)
+        : .done(facts: ["mediaType": .string(types[number] ?? "image/jpeg")], renditions: [])
+    }
+    try complete("thumbnails", seconds: 0, only: [2, 3, 4, 10]) { number in
+      number == 4
+        ? .skipped(reason: "Install libraw-dev.", isLacking: true)
+        : .skipped(reason: "The plugin thumbnail does not work on it.")
+    }
+    try complete("thumbnails", only: [1, 5, 6, 7]) { number in
+      switch number {
+      case 1: .done(facts: [:], renditions: [Samples.rendition("grid")])
+      case 5: .skipped(reason: "It has no cover.")
+      case 6: .failed(class: "permanent", reason: "Broken.", retryAt: nil)
+      default:
+        .failed(class: "transient", reason: "Crashed.", retryAt: .now.adding(seconds: 60))
+      }
+    }
+    try complete("posters") { number in
+      .done(facts: [:], renditions: number == 10 ? [Samples.rendition("poster", bytes: 65)] : [])
+    }
+  }
+
+  private func complete(
+    _ stage: String, seconds: Double = 1, only numbers: Set<Int>? = nil,
+    _ outcome: (Int) -> Completion.Outcome
+  ) throws {
+    let assets = Dictionary(uniqueKeysWithValues: (1...10).map { (Samples.id($0), $0) })
+    let jobs = try library.catalog.claim(stage: stage, limit: 100, suspects: false).map {
+      ($0, assets[$0.asset] ?? 0)
+    }
+    let chosen = jobs.filter { numbers?.contains($0.1) ?? true }
+    try library.catalog.requeue(
+      jobs.filter { !(numbers?.contains($0.1) ?? true) }.map(\.0.token))
+    _ = try library.catalog.complete(
+      chosen.map { Completion(token: $0.0.token, outcome: outcome($0.1), seconds: seconds) })
+  }
+
+  private static let causes: [Int: ThumbnailGap.Cause] = [
+    2: .unsupported, 3: .unsupported, 4: .unavailable, 5: .empty, 6: .failed, 7: .failed,
+    8: .blocked,
+  ]
+
+  private func counts() throws -> ThumbnailGapCounts {
+    try library.read { try $0.status().withoutThumbnail }
+  }
+
+  @Test("Each asset says why it has none, as a record, as a line of JSON and to a search")
+  func each() throws {
+    try library.read { reader in
+      var reasons: [Int: String] = [:]
+      for number in 1...10 {
+        let asset = try #require(try reader.asset(Samples.id(number)))
+        #expect(asset.withoutThumbnail?.cause == Self.causes[number], "\(number)")
+        reasons[number] = asset.withoutThumbnail?.reason
+        let line = try #require(try reader.assetLine(of: Samples.id(number)))
+        let gap = try JSONText.decode(JSONValue.self, from: line)["withoutThumbnail"]
+        #expect(gap?["cause"]?.string == Self.causes[number]?.rawValue, "\(number)")
+        #expect(gap?["reason"]?.string == reasons[number])
+        #expect(gap == .null || gap?["stage"] == "thumbnails")
+      }
+      #expect(reasons[4] == "Install libraw-dev." && reasons[7] == "Crashed.")
+      let identify = "The stage “identify”, which this one needs, failed: It is cut off."
+      #expect(reasons[8] == identify)
+      var found: [AssetID] = []
+      try AssetSearch(.flag(.withoutThumbnail)).run(in: reader, damaged: [], need: .keys) { id, _ in
+        found.append(id)
+      }
+      #expect(found == Self.causes.keys.sorted().map { Samples.id($0) })
+      var listed: [AssetID] = []
+      try reader.assetValues(after: nil, withMetadata: false) { id, values in
+        if values.flags.contains(.withoutThumbnail) { listed.append(id) }
+      }
+      #expect(listed == found)
+    }
+  }
+
+  @Test("They are counted by cause, and those of unsupported types by type")
+  func counted() throws {
+    let counts = try counts()
+    #expect(counts.assets == 7 && !counts.isPartial)
+    #expect(
+      Dictionary(uniqueKeysWithValues: counts.causes.map { ($0.cause, $0.assets) })
+        == [.unsupported: 2, .unavailable: 1, .empty: 1, .failed: 2, .blocked: 1])
+    let types = counts.groups.filter { $0.cause == .unsupported }.map(\.mediaType)
+    #expect(types == ["application/zip", "text/plain"])
+    #expect(counts.groups.compactMap(\.reason) == ["Install libraw-dev."])
+    try library.catalog.apply([.trashed(Samples.id(2), at: .now)], manifestPosition: 99)
+    #expect(try self.counts().assets == 6)
+  }
+
+  @Test("No more than some are counted, and then it is said that there are more")
+  func bounded() throws {
+    let counts = try library.catalog.read { (connection) throws(CatalogError) in
+      try connection.thumbnailGaps(most: 3)
+    }
+    #expect(counts.isPartial && counts.assets <= 4)
+    let all = try library.catalog.read { (connection) throws(CatalogError) in
+      try connection.thumbnailGaps(most: 8)
+    }
+    #expect(!all.isPartial && all.assets == 7)
+  }
+
+  @Test("Once a stage is held, what waits for it counts, with what the stage lacks")
+  func held() throws {
+    try library.catalog.hold(stage: "thumbnails", because: "The plugin is gone.")
+    let counts = try counts()
+    #expect(
+      counts.groups.first { $0.reason == "The plugin is gone." }?.assets == 2, "\(counts.groups)")
+    #expect(
+      try library.read { try $0.asset(Samples.id(9)) }?.withoutThumbnail
+        == ThumbnailGap(cause: .unavailable, stage: "thumbnails", reason: "The plugin is gone."))
+  }
+
+  @Test("A stale thumbnail is one")
+  func stale() throws {
+    var stages = Self.stages
+    stages[1].fingerprint = Samples.fingerprint(20)
+    try library.catalog.configure(stages)
+    try complete("thumbnails") { _ in
+      .failed(class: "permanent", reason: "Broken.", retryAt: nil)
+    }
+    #expect(try library.read { try $0.asset(Samples.id(1)) }?.withoutThumbnail == nil)
+    #expect(try library.read { try $0.asset(Samples.id(2)) }?.withoutThumbnail?.cause == .failed)
+  }
+}
