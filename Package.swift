@@ -71,6 +71,8 @@ let package = Package(
   name: "pipeline",
   products: [
     .executable(name: "pipeline", targets: ["pipeline"]),
+    // What `pipeline serve` starts: a program of its own, so that no other verb loads libmicrohttpd.
+    .executable(name: "pipeline-web", targets: ["pipeline-web"]),
     // What a Swift plugin author depends on.
     .library(name: "PipelinePlugin", targets: ["PipelinePlugin"]),
     // What another program depends on to read and change a library.
@@ -93,6 +95,7 @@ let package = Package(
     system("CUtf8proc", apt: "libutf8proc-dev"),
     system("CMagic", pkgConfig: "libmagic", apt: "libmagic-dev"),
     system("CSandbox", pkgConfig: "libseccomp", apt: "libseccomp-dev"),
+    system("CMicroHTTPD", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
     // The C ABI of a plugin: one header, and the name of the Swift toolchain.
     .target(name: "CPipelinePlugin", path: "Sources/PluginKit/CPipelinePlugin"),
 
@@ -102,6 +105,8 @@ let package = Package(
     target("PipelinePlugin", ["CPipelinePlugin", "PipelineModel"], in: "PluginKit"),
     // SHA-256 by libcrypto.
     target("Hashing", ["CCrypto", "PipelineModel"], in: "Base"),
+    // zlib's formats.
+    target("Compression", ["CZlib"], in: "Base"),
     // Starting programs, for the program and the plugin that runs them.
     target("Spawn", ["CSpawn", "PipelineModel"], in: "Base"),
     // The edge to the kernel.
@@ -153,7 +158,7 @@ let package = Package(
         "PipelinePlugin", "PluginHost",
       ], in: "Stages"),
     // What files carry beside pixels, found by walking their containers; for the bundled plugins.
-    target("Containers", ["CZlib"], in: "Pictures"),
+    target("Containers", ["Compression"], in: "Pictures"),
     // What libvips' loaders don't tell or don't read, by libjpeg, libtiff and zlib.
     .target(
       name: "CPictureLoaders", dependencies: ["CVips"], path: "Sources/Pictures/CPictureLoaders",
@@ -183,6 +188,20 @@ let package = Package(
         "LibraryControl", "Manifest", "Originals", "PipelineModel", "PipelinePlugin", "PluginHost",
         "Query",
       ], in: "Program"),
+    // A library in a browser: the process that answers HTTP, in a sandbox.
+    .target(
+      name: "Web",
+      dependencies: [
+        "Catalog", "CMicroHTTPD", "Compression", "Files", "Hashing", "Ingest", "LibrarySession",
+        "PipelineModel", "Query", "Sandbox",
+      ],
+      path: "Sources/Program/Web",
+      // Style sheet, scripts and icon.
+      resources: [.embedInCode("Pages")],
+      swiftSettings: swift),
+    .executableTarget(
+      name: "pipeline-web", dependencies: ["Web"], path: "Sources/Program/pipeline-web",
+      swiftSettings: swift),
     // Whether this machine and the configured plugins are fit.
     target(
       "Doctor",
@@ -274,14 +293,15 @@ let package = Package(
       name: "fetch-probe", dependencies: ["CSQLite", "PipelineLibrary"],
       path: "Benchmarks/FetchProbe", swiftSettings: swift),
     tests("ProgramTests", ["PipelineModel", "pipeline"]),
+    tests("WebTests", ["Compression", "LibrarySession", "PipelineModel", "Query", "Web"]),
     tests(
       "DoctorTests",
       ["Doctor", "Files", "Fixtures", "LibrarySession", "PipelineModel"]),
     tests(
       "EndToEndTests",
       [
-        "Catalog", "edit-probe", "Files", "Fixtures", "Hashing", "Ingest", "PipelineLibrary",
-        "PipelineModel", "Vips",
+        "Catalog", "edit-probe", "Files", "Fixtures", "Hashing", "Ingest", "pipeline-web",
+        "PipelineLibrary", "PipelineModel", "Vips",
       ],
       defining: hasMetadata ? "METADATA" : nil),
   ]

@@ -105,6 +105,35 @@ extension [UInt8] {
 }
 
 extension JSONValue {
+  /// Appends the value as JSON without any space and with sorted keys.
+  ///
+  /// Unlike an encoder it can't fail, and is several times as fast: NaN and infinity become `null`.
+  package func write(to text: inout [UInt8]) {
+    switch self {
+    case .null: text += "null".utf8
+    case .bool(let value): text += (value ? "true" : "false").utf8
+    case .integer(let value): text += String(value).utf8
+    case .number(let value): text += (value.isFinite ? "\(value)" : "null").utf8
+    case .string(let value): text.append(quoting: value)
+    case .array(let elements):
+      text.append(UInt8(ascii: "["))
+      for (index, element) in elements.enumerated() {
+        if index > 0 { text.append(UInt8(ascii: ",")) }
+        element.write(to: &text)
+      }
+      text.append(UInt8(ascii: "]"))
+    case .object(let members):
+      text.append(UInt8(ascii: "{"))
+      for (index, member) in members.sorted(by: { $0.key < $1.key }).enumerated() {
+        if index > 0 { text.append(UInt8(ascii: ",")) }
+        text.append(quoting: member.key)
+        text.append(UInt8(ascii: ":"))
+        member.value.write(to: &text)
+      }
+      text.append(UInt8(ascii: "}"))
+    }
+  }
+
   /// The value as indented JSON with sorted keys and lists of scalars on one line.
   ///
   /// Unlike an encoder it can't fail: NaN and infinity become `null`.

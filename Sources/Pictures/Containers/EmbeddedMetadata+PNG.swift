@@ -1,4 +1,4 @@
-internal import CZlib
+internal import Compression
 
 extension EmbeddedMetadata {
   /// Walks the chunks of a PNG, including those after its image data.
@@ -99,29 +99,9 @@ extension EmbeddedMetadata {
     _ bytes: some Collection<UInt8>, atMost greatest: Int
   ) -> [UInt8]? {
     guard greatest > 0 else { return nil }
-    let text = Self.inflated(bytes, atMost: greatest)
+    let text = Zlib.inflate(bytes, atMost: greatest)
     // Text that is too long has cost as much as the longest permitted.
     inflatable -= text?.count ?? greatest
     return text
-  }
-
-  /// Inflates zlib data; returns `nil` beyond the limit.
-  static func inflated(_ bytes: some Collection<UInt8>, atMost greatest: Int) -> [UInt8]? {
-    let source = Array(bytes)
-    var isWhole = false
-    // Grow in steps, because most texts are short.
-    var room = min(greatest, max(4096, source.count * 8))
-    while true {
-      let text = [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
-        var length = uLongf(room)
-        let status = uncompress(buffer.baseAddress, &length, source, uLong(source.count))
-        isWhole = status == Z_OK
-        count = isWhole ? Int(length) : 0
-        if status != Z_OK, status != Z_BUF_ERROR { room = greatest }
-      }
-      if isWhole { return text }
-      guard room < greatest else { return nil }
-      room = min(greatest, room * 8)
-    }
   }
 }

@@ -26,6 +26,8 @@ package struct Failure {
     switch error {
     case let error as SessionError:
       self.init("usage", error.message, .usage)
+    case let error as ServingError:
+      self.init(error.code.rawValue, error.message, error.code == .usage ? .usage : .fatal)
     case let errors as ConfigurationErrors:
       self.init("configuration", errors.errors.map { ($0.description, $0.pointer) }, .usage)
     case let error as ConfigurationError:

@@ -10,7 +10,7 @@ import Synchronization
 @main
 enum Pipeline {
   static let verbs: [any Verb.Type] = [
-    InitVerb.self, RunVerb.self, WatchVerb.self, PlanVerb.self, ImportVerb.self, ListVerb.self,
+    InitVerb.self, RunVerb.self, WatchVerb.self, ServeVerb.self, PlanVerb.self, ImportVerb.self, ListVerb.self,
     CountVerb.self, SearchVerb.self, ShowVerb.self, GetVerb.self, ExportVerb.self, StatusVerb.self,
     ExplainVerb.self, FailedVerb.self, RetryVerb.self, TagVerb.self, RemoveVerb.self,
     TrashVerb.self, UndoVerb.self, GarbageVerb.self, VerifyVerb.self, RebuildCatalogVerb.self,
@@ -120,7 +120,7 @@ enum Pipeline {
   private static func environment() -> [String: BytePath] {
     let names = [
       "PIPELINE_CONFIG", "XDG_CONFIG_HOME", "HOME", "TERM", "NO_COLOR", "NOTIFY_SOCKET",
-      "WATCHDOG_USEC", "WATCHDOG_PID",
+      "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_PID", "LISTEN_FDS",
     ]
     return Dictionary(
       uniqueKeysWithValues: names.compactMap { name in

@@ -14,6 +14,9 @@ package struct SandboxPolicy: Hashable, Codable, Sendable {
   package var execute: [BytePath]
   /// Whether IPv4 and IPv6 may be used (Unix sockets never); default no.
   package var network = false
+  /// Whether it may accept connections on a socket that it was given; default no. It still can't
+  /// connect to anything itself.
+  package var serves = false
   /// Whether it may start other programs, from `execute` and the system; default no.
   package var exec = false
   /// Whether it may fork; default no. Implied by `exec`.
@@ -39,6 +42,13 @@ package struct SandboxPolicy: Hashable, Codable, Sendable {
     self.read = read
     self.write = write
     self.execute = execute
+  }
+
+  /// The policy of a server that reads some folders, and answers on a socket that it was given.
+  package static func serving(_ folders: [BytePath]) -> SandboxPolicy {
+    var policy = SandboxPolicy(read: folders)
+    policy.serves = true
+    return policy
   }
 
   /// Returns the first secret or personal folder that is at or below a place.

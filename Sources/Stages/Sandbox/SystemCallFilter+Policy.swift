@@ -22,7 +22,8 @@ extension SystemCallFilter {
     try filter.addMemory()
     try filter.addOpening()
     try filter.addCommands()
-    try filter.addSockets(network: policy.network)
+    try filter.addSockets(network: policy.network, serves: policy.serves)
+    if policy.serves { try filter.addServing() }
     try filter.addProcesses(forks: policy.processes || policy.exec)
     try filter.addExecution(execution)
     let signalsOthers = keepsSignals && (policy.processes || policy.exec)
@@ -104,7 +105,7 @@ extension SystemCallFilter {
   }
 
   /// Socket pairs are as harmless as pipes; other sockets lead outside.
-  private func addSockets(network: Bool) throws(SandboxError) {
+  private func addSockets(network: Bool, serves: Bool) throws(SandboxError) {
     let unix = UInt64(AF_UNIX)
     // Streams only: a datagram can be addressed to any socket.
     try allow(["socketpair"], when: .equals(0, unix), .bits(1, 0xF, equal: 1))
@@ -112,7 +113,7 @@ extension SystemCallFilter {
     try allow(SystemCalls.ofSockets)
     try addSocketOptions(network: network)
     guard network else {
-      try refuse(["socket"] + SystemCalls.ofNetwork)
+      try refuse(["socket"] + (serves ? SystemCalls.ofConnecting : SystemCalls.ofNetwork))
       return
     }
     for family in [AF_INET, AF_INET6] { try allow(["socket"], when: .equals(0, UInt64(family))) }
@@ -120,6 +121,22 @@ extension SystemCallFilter {
     try allow(["socket"], when: .equals(0, UInt64(AF_NETLINK)), .equals(2, 0))
     try refuse(["socket"], when: .equals(0, unix))
     try allow(SystemCalls.ofNetwork)
+  }
+
+  /// Accepting, and sending to who has connected. An address given with a message must be none, so
+  /// that nothing is sent elsewhere; for `sendmsg`, which hides it in memory, there is no socket that
+  /// would take one: all are connected streams.
+  private func addServing() throws(SandboxError) {
+    try allow(["accept", "accept4", "sendmsg"])
+    try allow(["sendto"], when: .equals(4, 0))
+    try refuse(["sendto"], when: .differs(4, from: 0))
+    let int: UInt64 = 0xFFFF_FFFF
+    // Whether to wait for more before a packet is sent.
+    for option in [TCP_NODELAY, TCP_CORK] {
+      try allow(
+        ["setsockopt"], when: .bits(1, int, equal: UInt64(IPPROTO_TCP)),
+        .bits(2, int, equal: UInt64(option)))
+    }
   }
 
   /// Allows options one by one: data in sockets counts for no process, so buffers must not grow.

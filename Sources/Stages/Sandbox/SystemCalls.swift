@@ -66,10 +66,10 @@ enum SystemCalls {
   static let unsupported = ["fallocate"]
 
   /// Network connections.
-  static let ofNetwork = [
-    "bind", "connect", "listen", "accept", "accept4", "sendto", "sendmsg", "sendmmsg",
-    "recvmmsg",
-  ]
+  static let ofNetwork = ofConnecting + ["accept", "accept4", "sendto", "sendmsg"]
+
+  /// Network connections, but for accepting them.
+  static let ofConnecting = ["bind", "connect", "listen", "sendmmsg", "recvmmsg"]
 
   /// Operations on a socket that somebody else has opened.
   static let ofSockets = [

@@ -46,6 +46,23 @@ package struct RunRecord: Hashable, Sendable {
 }
 
 extension CatalogReader {
+  /// The names of the configured stages, in their order.
+  package func stageNames() throws(CatalogError) -> [String] {
+    try read { (connection) throws(CatalogError) in
+      try connection.all("SELECT name FROM stage WHERE active = 1 ORDER BY position") { $0.text(0) }
+    }
+  }
+
+  /// Returns the last runs, the newest first, with those that have not ended.
+  package func lastRuns(_ count: Int) throws(CatalogError) -> [RunRecord] {
+    try read { (connection) throws(CatalogError) in
+      // Keys sort by time.
+      try connection.all(
+        "SELECT \(Connection.runColumns) FROM run ORDER BY id DESC LIMIT ?", count
+      ) { (row) throws(CatalogError) in try row.run() }
+    }
+  }
+
   /// Counts everything in one snapshot.
   ///
   /// Takes time for each job that is not done and each asset in the trash; the rest is counted already,

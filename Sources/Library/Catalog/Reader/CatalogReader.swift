@@ -63,6 +63,16 @@ package final class CatalogReader: Sendable {
     try access.sync { (connection) throws(CatalogError) in connection.close() }
   }
 
+  /// Opens the database of renditions, if there is one, and keeps it open.
+  ///
+  /// Beside who may not write: such a reader can't make the files that SQLite shares between
+  /// processes, and they are there for as long as one has the database open.
+  package func keepRenditionsOpen() throws(CatalogError) {
+    try renditions.sync { (database) throws(CatalogError) in
+      _ = try database.read { _ in true }
+    }
+  }
+
   /// Returns whether a non-empty write-ahead log exists.
   static func hasLog(_ file: BytePath) -> Bool {
     guard let system = sqlite3_vfs_find(nil) else { return false }

@@ -93,7 +93,8 @@ extension AssetQuestion {
 
   /// Whether the order may follow an index, which must not be walked in search of something rare.
   private var isIndexed: Bool {
-    let parts = filter.conjuncts
+    // Nearly all assets are outside the trash.
+    let parts = filter.conjuncts.filter { $0 != .not(.flag(.trashed)) }
     return parts.isEmpty
       || parts.contains { part in
         switch part {

@@ -100,6 +100,28 @@ package struct AssetSearch: Sendable {
     return count
   }
 
+  /// Returns the place of an asset among those found, beginning with 0; `nil` if it is not found, or SQL
+  /// can't answer it.
+  ///
+  /// - Parameter damaged: assets that `verify` found damaged.
+  package func place(
+    of asset: AssetID, in catalog: CatalogReader, damaged: Set<AssetID>
+  ) throws -> Int? {
+    try catalog.snapshot {
+      var own = self
+      own.filter = .all([filter, .text(.id, .equals(asset.description))])
+      guard try catalog.count(own.filter, damaged: damaged) == 1,
+        let all = try catalog.count(filter, damaged: damaged)
+      else { return nil }
+      var rest = self
+      rest.after = asset
+      guard
+        let after = try catalog.count(of: rest.question(in: catalog, damaged: damaged))
+      else { return nil }
+      return all - after - 1
+    }
+  }
+
   /// Counts the assets found by what they have in common; `nil` stands for no value.
   ///
   /// - Parameter damaged: assets that `verify` found damaged.

@@ -62,6 +62,17 @@ extension CatalogReader {
     }
   }
 
+  /// Returns the number of assets that a question finds after its start; `nil` if SQL can't answer it.
+  package func count(of question: AssetQuestion) throws(CatalogError) -> Int? {
+    try searching(by: question.condition) { (connection) throws(CatalogError) in
+      var count = 0
+      for statement in question.statements {
+        count += try connection.rows(of: "SELECT count(*) FROM (\(statement))") { $0.int(0) }[0]
+      }
+      return count
+    }
+  }
+
   /// Returns the statements of a question, with how SQLite finds their rows; `nil` if SQL can't
   /// answer it.
   package func explain(

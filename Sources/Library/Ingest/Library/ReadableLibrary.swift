@@ -17,14 +17,16 @@ package struct ReadableLibrary: Sendable {
   /// The catalog's file as it was when it was opened.
   private let identity: FileIdentity?
 
+  /// - Parameter isImmutable: whether to read the catalog without locks; by default if its folder
+  ///   can't be written. A process in a sandbox can't tell: it has to be told.
   /// - Throws: `IngestError` of code `notALibrary` if there is none or it is still empty, or a
   ///   `CatalogError`.
-  package init(_ layout: LibraryLayout) throws {
+  package init(_ layout: LibraryLayout, isImmutable: Bool? = nil) throws {
     library = try LibraryFolder.open(layout)
     try CatalogFolder(of: library).check()
-    isImmutable = Self.mustBeImmutable(library)
+    self.isImmutable = isImmutable ?? Self.mustBeImmutable(library)
     identity = Self.identity(of: library)
-    catalog = try Self.openCatalog(of: library, immutable: isImmutable)
+    catalog = try Self.openCatalog(of: library, immutable: self.isImmutable)
   }
 
   /// Opens the catalog; a library without imports has none.

@@ -21,7 +21,7 @@ package struct RenditionReader {
   }
 
   /// Returns the content if it matches the record, or `nil` if it is missing or differs.
-  func content(of rendition: RenditionRecord) throws -> VerifiedRendition? {
+  package func content(of rendition: RenditionRecord) throws -> VerifiedRendition? {
     guard let path = rendition.path else {
       let bytes = try catalog.renditionBytes(rendition.id)
       return bytes.flatMap { isWhole($0, rendition) ? .bytes($0) : nil }

@@ -1,4 +1,5 @@
 package import Catalog
+import Configuration
 package import Files
 package import Ingest
 package import PipelineModel
@@ -29,6 +30,16 @@ package struct ReadingSession {
     } catch let error as IngestError where error.code == .notALibrary {
       return nil
     }
+  }
+
+  /// Counts everything.
+  package func status() throws -> LibraryStatus {
+    try LibraryStatus(of: readable, sources: setup.configuration.sources.map(\.path))
+  }
+
+  /// Everything known about an asset.
+  package func whole(_ asset: AssetRecord) throws -> WholeAsset {
+    try WholeAsset(asset, in: readable)
   }
 
   /// What `verify` found missing or damaged, and nothing changed since.

@@ -20,46 +20,24 @@ enum ShowVerb: Verb {
     try context.expectOperands(atMost: 1)
     let text = try context.operand(0, "ID")
     let session = try ReadingSession(context.search)
-    let asset = try session.asset(text)
-    let damage = try session.damage()[asset.id] ?? []
-    let sightings = try session.catalog.sightings(of: asset.id)
-    let jobs = try session.catalog.jobs(of: asset.id)
-    let group = try session.catalog.group(of: asset.id)
-    let burst = try session.catalog.burst(of: asset.id)
-    let facts = Dictionary(
-      jobs.compactMap { job in job.facts.map { (job.stage, $0) } }, uniquingKeysWith: { $1 })
-    guard context.console.isJSON else {
-      describe(asset, damage, sightings, jobs, facts, group, burst, context.console)
-      return .success
+    let whole = try session.whole(session.asset(text))
+    if context.console.isJSON {
+      context.console.event("asset", whole.members)
+    } else {
+      describe(whole, context.console)
     }
-    var members = JSONMembers.asset(asset, damage: damage)
-    members["sightings"] = .array(sightings.map { .object(JSONMembers.sighting($0)) })
-    members["jobs"] = .array(jobs.map { .object(JSONMembers.job($0)) })
-    members["facts"] = .object(facts)
-    if asset.group != nil, case .object(var place) = members["group"] ?? .null {
-      place["members"] = .array(group.map { .object(JSONMembers.companion($0)) })
-      members["group"] = .object(place)
-    }
-    if case .object(var place) = members["burst"] ?? .null {
-      place["frames"] = .array(burst.map { .object(JSONMembers.frame($0)) })
-      members["burst"] = .object(place)
-    }
-    context.console.event("asset", members)
     return .success
   }
 
-  private static func describe(
-    _ asset: AssetRecord, _ damage: [DamageList.Entry], _ sightings: [Sighting],
-    _ jobs: [JobRecord], _ facts: [String: JSONValue], _ group: [GroupCompanion],
-    _ burst: [BurstShot], _ console: Console
-  ) {
+  private static func describe(_ whole: WholeAsset, _ console: Console) {
+    let asset = whole.asset
     console.result("\(asset.name.printable)")
     console.result("  id        \(asset.id)")
     console.result("  sha-256   \(asset.digest)")
     console.result("  size      \(ByteSize(bytes: asset.size)) (\(asset.size) bytes)")
     console.result("  imported  \(asset.importedAt.rfc3339)")
     console.result("  state     \(asset.state.rawValue)")
-    for entry in damage {
+    for entry in whole.damage {
       console.result(
         "  damage    \(entry.kind.rawValue), found \(entry.foundAt.rfc3339): \(entry.message)")
     }
@@ -69,7 +47,7 @@ enum ShowVerb: Verb {
       console.result(
         "  \(name.padded(to: 9)) \(text)\(annotation.applies ? "" : " (taken away)")")
     }
-    for sighting in sightings {
+    for sighting in whole.sightings {
       let path = sighting.source.appending(sighting.path).printable
       console.result("  path      \(path) (\(sighting.state.rawValue))")
     }
@@ -80,18 +58,18 @@ enum ShowVerb: Verb {
         "  group     \(place.role.rawValue) of \(place.kinds.map(\.rawValue).joined(separator: ", "))"
       )
     }
-    for companion in group where companion.id != asset.id {
+    for companion in whole.group where companion.id != asset.id {
       console.result(
         "  member    \(companion.id) \(companion.role.rawValue) \(companion.name.printable)")
     }
     if let cover = asset.cover {
-      console.result("  burst     \(counted(burst.count, "shot"))")
-      for shot in burst {
+      console.result("  burst     \(counted(whole.burst.count, "shot"))")
+      for shot in whole.burst {
         let role = shot.id == cover ? "cover" : "frame"
         console.result("  \(role)     \(shot.id) \(shot.name.printable)")
       }
     }
-    for job in jobs {
+    for job in whole.jobs {
       let reason = job.reason.map { ": \($0)" } ?? ""
       console.result("  job       \(job.stage) \(job.state.rawValue)\(reason)")
     }
@@ -105,7 +83,7 @@ enum ShowVerb: Verb {
         "  rendition \(rendition.stage)/\(rendition.name) \(rendition.width)x\(rendition.height) "
           + "\(rendition.mediaType) \(ByteSize(bytes: rendition.bytes))\(damaged)\(stale)")
     }
-    for (stage, value) in facts.sorted(by: { $0.key < $1.key }) {
+    for (stage, value) in whole.facts.sorted(by: { $0.key < $1.key }) {
       for (name, fact) in (value.object ?? [:]).sorted(by: { $0.key < $1.key }) {
         // Decoded from JSON, so it can be encoded.
         let text = ((try? JSONText.encode(fact)) ?? "").shortened(to: longestFact)

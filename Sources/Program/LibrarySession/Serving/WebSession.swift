@@ -1,0 +1,194 @@
+import Catalog
+import Configuration
+package import Files
+import Glibc
+package import Ingest
+import PipelineModel
+import PluginHost
+
+/// `serve`: listens, and starts the process that answers, in a sandbox of its own.
+///
+/// This process reads no request. It holds the library's databases open, so that the other one can read
+/// them without writing anything, and makes the changes that it may ask for.
+package struct WebSession {
+  private let setup: LibrarySetup
+  private let search: ConfigurationSearch
+  private let options: WebOptions
+  private let wakeup: Wakeup
+  private let service: ServiceManager
+  private var readable: ReadableLibrary
+
+  /// How often to look whether the databases were replaced.
+  private static let interval = Duration.seconds(1)
+  /// How long the other process may take to end.
+  private static let patience = Duration.seconds(5)
+
+  /// Checks everything that can be checked before it listens.
+  ///
+  /// - Parameter wakeup: woken by signals.
+  package init(
+    _ search: ConfigurationSearch, _ options: WebOptions, service: ServiceManager, wakeup: Wakeup
+  ) throws {
+    try options.check()
+    self.search = search
+    self.options = options
+    self.service = service
+    self.wakeup = wakeup
+    setup = try LibrarySetup(search)
+    readable = try ReadableLibrary(setup.layout)
+    try readable.catalog.keepRenditionsOpen()
+  }
+
+  /// Serves until a signal.
+  ///
+  /// - Parameters:
+  ///   - isStopped: whether a signal came.
+  ///   - ready: called with the URL once it answers; `nil` where none can be told.
+  package mutating func run(
+    environment: [String: String], isStopped: () -> Bool, ready: (String?) -> Void
+  ) throws {
+    let listener = try listen(environment)
+    let (own, other) = try Descriptor.makeSocketPair("the channel to the server")
+    let child = try start(listener, other)
+    defer { end(child, own) }
+    let launch = Array((try JSONText.encode(launch) + "\n").utf8)
+    try own.write(launch)
+    let answers = LineReader(own, limit: 1 << 16)
+    let readiness = try answers.next().map { try JSONText.decode(WebReadiness.self, from: $0) }
+    guard let readiness else { throw Self.ended }
+    if let error = readiness.error { throw ServingError(.server, error) }
+    let desk = WebRequestDesk(channel: own, search: search, allowed: options.allowed)
+    try desk.open { [wakeup] in wakeup.wake() }
+    ready(try url(listener))
+    service.ready()
+    while !isStopped() {
+      wakeup.sleep(until: .now + Self.interval)
+      service.ping()
+      if isStopped() { break }
+      if child.reap() != nil { throw Self.ended }
+      keepOpen()
+    }
+    service.stopping()
+  }
+
+  private static let ended = ServingError(
+    .server, "The process that answers requests ended; its message, if any, stands above.")
+
+  /// Has the databases open, whatever replaced them meanwhile: SQLite removes the files that the
+  /// other process reads, and can't make, when nobody has.
+  private mutating func keepOpen() {
+    // While a catalog is made anew there may be none; the next look finds it.
+    if readable.isOutdated, let other = try? ReadableLibrary(setup.layout) { readable = other }
+    try? readable.catalog.keepRenditionsOpen()
+  }
+
+  private var launch: WebLaunch {
+    WebLaunch(
+      library: setup.layout.root, catalogFolder: setup.layout.catalogFolder,
+      isImmutable: readable.isImmutable, sources: setup.configuration.sources.map(\.path),
+      hosts: options.hosts, base: options.base?.path ?? "/",
+      isSecure: options.base?.isSecure ?? false, token: options.token, allowed: options.allowed)
+  }
+
+  private func listen(_ environment: [String: String]) throws -> Descriptor {
+    do throws(FileError) {
+      switch options.place {
+      case .address(let host, let port): return try ListeningSocket.listen(on: host, port: port)
+      case .socket(let path): return try ListeningSocket.listen(at: path)
+      case .inherited:
+        if let socket = try ListeningSocket.inherit(environment) { return socket }
+      }
+    } catch {
+      let advice =
+        switch error.errno {
+        case EADDRINUSE: " Another program listens there: choose another port with --listen."
+        case EACCES: " Ports below 1024 need a privilege; let a proxy have them."
+        case EADDRNOTAVAIL: " This machine has no such address."
+        default: ""
+        }
+      throw ServingError(.address, error.message + advice)
+    }
+    throw ServingError(
+      .usage, "With --listen systemd, a socket unit has to hand over exactly one listening socket.")
+  }
+
+  private func url(_ listener: Descriptor) throws -> String? {
+    guard case .address(let host, _) = options.place, let port = try ListeningSocket.port(of: listener)
+    else { return nil }
+    return "http://\(host.contains(":") ? "[\(host)]" : host):\(port)/"
+  }
+
+  private func start(_ listener: Descriptor, _ channel: Descriptor) throws -> ChildProcess {
+    guard let program = Self.program else {
+      throw ServingError(
+        .server,
+        "The program pipeline-web is missing: this pipeline was built without libmicrohttpd.")
+    }
+    let null = try Descriptor.open("/dev/null", flags: O_RDWR)
+    let errors = try CurrentProcess.duplicate(STDERR_FILENO, path: "standard error")
+    var environment: [BytePath] = ["LANG=C.UTF-8"]
+    for name in ["LD_LIBRARY_PATH", "TZ"] {
+      if let value = getenv(name) { environment.append(BytePath(cString: value).assigned(to: name)) }
+    }
+    return try ChildProcess.start(
+      program, arguments: ["pipeline-web"], environment: environment,
+      descriptors: [null, null, errors, listener, channel])
+  }
+
+  /// Beside this program in the build folder; installed, in `lib/pipeline`.
+  private static var program: BytePath? {
+    guard let home = PluginFinder.ownExecutable?.parent else { return nil }
+    return [home.appending("pipeline-web"), home.parent.appending("lib/pipeline/pipeline-web")]
+      .first { (try? FileSystem.status(of: $0).kind) == .regular }
+  }
+
+  /// The end of the channel ends the process.
+  private func end(_ child: ChildProcess, _ channel: Descriptor) {
+    channel.disconnect()
+    let deadline = ContinuousClock.now + Self.patience
+    while child.reap() == nil {
+      if ContinuousClock.now >= deadline {
+        child.signalGroup(SIGKILL)
+        return
+      }
+      usleep(2000)
+    }
+  }
+}
+
+extension BytePath {
+  /// This as the value of an environment variable.
+  fileprivate func assigned(to name: String) -> BytePath {
+    BytePath(bytes: Array("\(name)=".utf8) + bytes)
+  }
+}
+
+/// Reads lines from a stream, as the peer sends them.
+package final class LineReader {
+  private let stream: Descriptor
+  private let limit: Int
+  private var rest: [UInt8] = []
+
+  /// - Parameter limit: the longest line.
+  package init(_ stream: Descriptor, limit: Int) {
+    self.stream = stream
+    self.limit = limit
+  }
+
+  /// The next line without its end; `nil` when the peer has gone, or sends a line that is too long.
+  package func next() throws(FileError) -> [UInt8]? {
+    while true {
+      if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+        let line = Array(rest[..<end])
+        rest.removeFirst(end + 1)
+        return line
+      }
+      guard rest.count <= limit else { return nil }
+      let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
+      defer { buffer.deallocate() }
+      let count = try stream.read(into: buffer)
+      if count == 0 { return nil }
+      rest += buffer[..<count]
+    }
+  }
+}

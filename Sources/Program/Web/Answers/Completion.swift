@@ -1,0 +1,78 @@
+import Catalog
+import Ingest
+import PipelineModel
+import Query
+
+/// What may follow what somebody types into the search box.
+enum Completion {
+  private static let most = 20
+
+  /// `api/v1/complete`: words that begin, or contain, the last one of a query.
+  static func words(for query: String, in library: ReadableLibrary) throws -> JSONValue {
+    let word = lastWord(of: query)
+    let found: [(text: String, about: String)]
+    if let colon = word.firstIndex(where: { $0 == ":" || $0 == "=" }) {
+      let field = String(word[..<colon])
+      let beginning = String(word[word.index(after: colon)...]).filter { $0 != "\"" }
+      found = try values(of: field, beginning, String(word[...colon]), in: library)
+    } else if word.hasPrefix("@") {
+      found = try SavedSearches.read(in: library.library).sorted { $0.key < $1.key }
+        .filter { $0.key.hasPrefix(word.dropFirst()) }.map { ("@\($0.key)", $0.value) }
+    } else {
+      found =
+        Field.all.filter { $0.name.hasPrefix(word.lowercased()) }
+        .map { ("\($0.name):", $0.summary) }
+        + ("is".hasPrefix(word.lowercased()) ? [("is:", "a property, such as is:failed")] : [])
+    }
+    let words: [JSONValue] = found.prefix(most).map { word in
+      ["text": .string(word.text), "about": .string(word.about)]
+    }
+    return ["words": .array(words)]
+  }
+
+  /// The part behind the last space outside of quotes, without its dash and brackets.
+  static func lastWord(of query: String) -> Substring {
+    var isQuoted = false
+    var start = query.startIndex
+    for index in query.indices {
+      if query[index] == "\"" { isQuoted.toggle() }
+      if query[index].isWhitespace, !isQuoted { start = query.index(after: index) }
+    }
+    return query[start...].drop { $0 == "-" || $0 == "(" }
+  }
+
+  private static func values(
+    of name: String, _ beginning: String, _ start: String, in library: ReadableLibrary
+  ) throws -> [(text: String, about: String)] {
+    let folded = TextFolding.fold(beginning)
+    if name == "is" {
+      return Flag.allCases.filter { $0.rawValue.hasPrefix(folded) }
+        .map { ("is:\($0.rawValue)", $0.summary) }
+    }
+    guard case .text(let field)? = Field.named(name),
+      [.type, .kind, .state, .camera, .lens, .tag, .album, .source, .role].contains(field),
+      let counts = try library.catalog.groups(.everything, by: .field(.text(field)))
+    else { return [] }
+    var matching: [(key: String, count: Int)] = []
+    for (key, count) in counts {
+      if let key, folded.isEmpty || TextFolding.fold(key).contains(folded) {
+        matching.append((key, count))
+      }
+    }
+    matching.sort { ($1.count, $0.key) < ($0.count, $1.key) }
+    return matching.prefix(most).map { value in
+      (start + quoted(value.key), value.count == 1 ? "1 file" : "\(value.count) files")
+    }
+  }
+
+  /// A value as a query has it.
+  static func quoted(_ value: String) -> String {
+    let isPlain = value.utf8.allSatisfy { byte in
+      (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+        || byte >= 0x80 || "-_./".utf8.contains(byte)
+    }
+    if isPlain, !value.isEmpty { return value }
+    let escaped = value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+    return "\"\(escaped)\""
+  }
+}

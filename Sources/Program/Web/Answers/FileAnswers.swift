@@ -1,0 +1,87 @@
+import Catalog
+import Files
+import Hashing
+import Ingest
+import LibrarySession
+import PipelineModel
+
+/// The bytes of renditions and originals.
+///
+/// No path is made of a URL: digests and keys are looked up in the catalog, and files are opened below the
+/// library's folder, through no link.
+struct FileAnswers: Sendable {
+  let shared: SharedLibrary
+
+  private static let forever = Header("Cache-Control", "private, max-age=31536000, immutable")
+
+  /// `r/DIGEST/NUMBER/NAME`: the bytes of a rendition, compared with their hash.
+  func rendition(
+    digest: String, number: String, _ request: Request
+  ) throws -> Response {
+    guard let digest = Digest(digest), let id = Int64(number) else { throw HTTPError.notFound }
+    let tag = "\"\(digest.hex)\""
+    let validators = [Header("ETag", tag), Self.forever]
+    let library = shared.current
+    guard let rendition = try library.catalog.storedRendition(id), rendition.digest == digest else {
+      throw HTTPError(
+        404, "noRendition", "There is no such rendition; it may have been made anew since.")
+    }
+    // Before the bytes are read: whoever has them needs no others.
+    if request.has(tag) { return Response(304, validators) }
+    let reader = RenditionReader(folder: library.library.folder, catalog: library.catalog)
+    guard let content = try reader.content(of: rendition) else {
+      throw HTTPError(
+        404, "damaged",
+        "This rendition is missing or damaged; `pipeline verify --repair` makes it again.")
+    }
+    let headers = validators + Self.type(rendition.mediaType) + Protection.bytes
+    switch content {
+    case .bytes(let bytes): return Response(200, headers, .bytes(ResponseBytes(bytes)))
+    case .file(let file): return Response(200, headers, .file(file, 0..<rendition.bytes))
+    }
+  }
+
+  /// `o/ID`: an original as a download, whole or in part. Source: RFC 9110, sections 13 and 14.
+  func original(_ id: AssetID, _ request: Request, in library: ReadableLibrary) throws -> Response {
+    guard let asset = try library.catalog.asset(id) else { throw HTTPError.noAsset }
+    let tag = "\"\(asset.digest.hex)\""
+    let headers =
+      [Header("ETag", tag), Header("Accept-Ranges", "bytes"), Header("Cache-Control", "private, no-cache")]
+    if request.has(tag) { return Response(304, headers) }
+    let file: Descriptor
+    do throws(FileError) {
+      file = try library.library.openOriginal(asset.digest)
+    } catch {
+      guard error.code == .notFound else { throw error }
+      throw HTTPError(
+        404, "missing", "The original is missing from the library; `pipeline verify` says more.")
+    }
+    let size = try file.status().identity.size
+    let all =
+      headers + [
+        Header("Content-Type", BrowserType.download),
+        BrowserType.disposition(asset.name.description),
+      ] + Protection.bytes
+    // A range of another version is of no use.
+    let isSame = request.fields.ifRange.map { $0 == tag } ?? true
+    switch ByteRange(isSame ? request.fields.range : nil, size: size) {
+    case .whole: return Response(200, all, .file(file, 0..<size))
+    case .part(let range):
+      return Response(
+        206,
+        all + [
+          Header("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)")
+        ], .file(file, range))
+    case .unsatisfiable:
+      return Response(
+        416, headers + [Header("Content-Range", "bytes */\(size)")])
+    }
+  }
+
+  /// The type that a browser is told: what it may show, or a download.
+  private static func type(_ mediaType: String) -> [Header] {
+    BrowserType.all.contains(mediaType)
+      ? [Header("Content-Type", mediaType)]
+      : [Header("Content-Type", BrowserType.download), Header("Content-Disposition", "attachment")]
+  }
+}

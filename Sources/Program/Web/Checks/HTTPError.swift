@@ -1,0 +1,38 @@
+/// A request that is not answered with what it asks for.
+struct HTTPError: Error, Hashable, Sendable {
+  let status: Int
+  /// A stable code for scripts.
+  let code: String
+  /// A sentence for people.
+  let message: String
+  /// Headers in addition to the usual ones.
+  var headers: [Header] = []
+
+  init(_ status: Int, _ code: String, _ message: String, headers: [Header] = []) {
+    self.status = status
+    self.code = code
+    self.message = message
+    self.headers = headers
+  }
+
+  static let notFound = HTTPError(404, "notFound", "There is nothing at this address.")
+  static let noAsset = HTTPError(404, "noAsset", "There is no asset with this ID.")
+  static let busy = HTTPError(
+    503, "busy", "The server is busy; try again in a moment.",
+    headers: [Header("Retry-After", "2")])
+
+  static func badRequest(_ message: String) -> HTTPError { HTTPError(400, "badRequest", message) }
+}
+
+/// A header of a response.
+struct Header: Hashable, Sendable {
+  let name: String
+  let value: String
+
+  /// - Parameter value: control characters, which would begin another header, are left out.
+  init(_ name: String, _ value: String) {
+    self.name = name
+    self.value = String(
+      String.UnicodeScalarView(value.unicodeScalars.filter { (0x20...0x7E).contains($0.value) }))
+  }
+}

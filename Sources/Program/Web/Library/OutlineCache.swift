@@ -1,0 +1,51 @@
+import Compression
+import PipelineModel
+import Synchronization
+
+/// What was answered to questions for all assets of a search, for as long as nothing changes.
+final class OutlineCache: Sendable {
+  struct Entry: Sendable {
+    let revision: Revision
+    let plain: ResponseBytes
+    /// `nil` if it is no shorter.
+    let packed: ResponseBytes?
+    fileprivate let madeAt = ContinuousClock.now
+    fileprivate var usedAt = ContinuousClock.now
+
+    init(revision: Revision, bytes: [UInt8]) {
+      self.revision = revision
+      plain = ResponseBytes(bytes)
+      packed = Zlib.gzip(bytes).flatMap { $0.count < bytes.count ? ResponseBytes($0) : nil }
+    }
+
+    fileprivate var size: Int { plain.count + (packed?.count ?? 0) }
+  }
+
+  private let state = Mutex<[GallerySearch: Entry]>([:])
+
+  /// The most bytes that are kept.
+  private static let most = 48 << 20
+  /// For how long an answer to a question such as `taken:today` holds.
+  private static let patience = Duration.seconds(60)
+
+  func entry(for search: GallerySearch, at revision: Revision) -> Entry? {
+    state.withLock { entries in
+      guard let entry = entries[search], entry.revision == revision,
+        !search.dependsOnTime || ContinuousClock.now - entry.madeAt < Self.patience
+      else { return nil }
+      entries[search]?.usedAt = .now
+      return entry
+    }
+  }
+
+  func keep(_ entry: Entry, for search: GallerySearch) {
+    state.withLock { entries in
+      entries[search] = entry
+      var sum = entries.values.reduce(0) { $0 + $1.size }
+      while sum > Self.most, let oldest = entries.min(by: { $0.value.usedAt < $1.value.usedAt }) {
+        sum -= oldest.value.size
+        entries[oldest.key] = nil
+      }
+    }
+  }
+}

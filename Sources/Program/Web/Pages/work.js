@@ -1,0 +1,27 @@
+// The dashboard: the server writes it, and writes it again when something happens.
+import { listen, one, page, post } from "./api.js";
+import { localTimes, toast } from "./dom.js";
+
+/** Makes one tree like another, and leaves alone what is so already: focus and scroll positions stay. */
+function renew(old, now) {
+  if (old.nodeType !== now.nodeType || old.nodeName !== now.nodeName) return old.replaceWith(now);
+  if (old.nodeType === Node.TEXT_NODE && old.data !== now.data) old.data = now.data;
+  for (const { name, value } of now.attributes ?? []) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  for (const { name } of [...(old.attributes ?? [])]) if (!now.hasAttribute(name)) old.removeAttribute(name);
+  const children = [...now.childNodes];
+  while (old.childNodes.length > children.length) old.lastChild.remove();
+  children.forEach((child, n) => { if (old.childNodes[n]) renew(old.childNodes[n], child); else old.append(child); });
+}
+
+export function work(main) {
+  const again = one(async () => renew(main, localTimes(document.adoptNode((await page("work")).getElementById("main")))), 1500);
+  listen(["change", "status"], again);
+  main.addEventListener("click", async ({ target: { dataset } }) => {
+    if (!dataset.retry) return;
+    try {
+      await post("api/v1/retry", { q: "is:failed", stage: dataset.retry });
+      toast(`${dataset.retry} tries the failed files again.`);
+    } catch (error) { toast(error.message); }
+    again();
+  });
+}
