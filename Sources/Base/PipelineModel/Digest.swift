@@ -55,19 +55,27 @@ public struct Fingerprint: Hashable, Sendable {
 
 /// Bytes written as pairs of lower-case hexadecimal digits.
 public enum Hexadecimal {
-  private static let digits = Array("0123456789abcdef".utf8)
-
   /// Encodes each byte as two digits.
   public static func encode(_ bytes: some Sequence<UInt8>) -> String {
-    var characters: [UInt8] = []
-    characters.reserveCapacity(2 * bytes.underestimatedCount)
-    for byte in bytes { append(byte, to: &characters) }
-    return String(decoding: characters, as: UTF8.self)
+    let bytes = Array(bytes)
+    return String(unsafeUninitializedCapacity: 2 * bytes.count) { characters in
+      // Two digits are written for each byte, so each place once.
+      for (index, byte) in bytes.enumerated() {
+        characters[2 * index] = digit(byte >> 4)
+        characters[2 * index + 1] = digit(byte & 15)
+      }
+      return 2 * bytes.count
+    }
   }
 
   static func append(_ byte: UInt8, to characters: inout [UInt8]) {
-    characters.append(digits[Int(byte >> 4)])
-    characters.append(digits[Int(byte & 15)])
+    characters.append(digit(byte >> 4))
+    characters.append(digit(byte & 15))
+  }
+
+  /// - Parameter value: below 16.
+  private static func digit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
   }
 
   /// Decodes an even number of digits, ignoring case, or returns `nil`.

@@ -57,10 +57,26 @@ package struct JSONObjectText {
     bytes.append(quoting: text)
   }
 
-  package mutating func add(_ name: StaticString, _ number: (some BinaryInteger)?) {
+  // Not generic, because a generic function is not specialized for another module.
+  package mutating func add(_ name: StaticString, _ number: Int?) {
+    add(name, number.map { Int64($0) })
+  }
+
+  package mutating func add(_ name: StaticString, _ number: UInt32?) {
+    add(name, number.map { UInt64($0) })
+  }
+
+  package mutating func add(_ name: StaticString, _ number: UInt64?) {
     guard let number else { return }
     begin(name)
-    bytes.append(contentsOf: String(number).utf8)
+    bytes.append(decimal: number)
+  }
+
+  package mutating func add(_ name: StaticString, _ number: Int64?) {
+    guard let number else { return }
+    begin(name)
+    if number < 0 { bytes.append(UInt8(ascii: "-")) }
+    bytes.append(decimal: number.magnitude)
   }
 
   package mutating func add(_ name: StaticString, _ value: Bool?) {
@@ -79,11 +95,29 @@ package struct JSONObjectText {
 }
 
 extension [UInt8] {
+  /// Appends the digits of a number.
+  fileprivate mutating func append(decimal number: UInt64) {
+    if number >= 10 { append(decimal: number / 10) }
+    append(UInt8(ascii: "0") + UInt8(number % 10))
+  }
+
   /// Appends a JSON string. Source: RFC 8259, section 7.
   mutating func append(quoting text: String) {
     append(UInt8(ascii: "\""))
-    for byte in text.utf8 { append(escaping: byte) }
+    var text = text
+    text.withUTF8 { bytes in
+      // Nearly all texts have nothing to escape.
+      if bytes.contains(where: Self.isEscaped) {
+        for byte in bytes { append(escaping: byte) }
+      } else {
+        append(contentsOf: bytes)
+      }
+    }
     append(UInt8(ascii: "\""))
+  }
+
+  private static func isEscaped(_ byte: UInt8) -> Bool {
+    byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
   }
 
   private mutating func append(escaping byte: UInt8) {

@@ -169,22 +169,9 @@ extension CatalogWriter {
 
   /// Records a new asset with its jobs, unless it exists.
   fileprivate func add(_ asset: NewAsset) throws(CatalogError) {
-    let isNewOriginal =
-      try connection.execute(
-        "INSERT INTO original (digest, size) VALUES (?, ?) ON CONFLICT DO NOTHING",
-        asset.digest, asset.size) > 0
+    let isNewOriginal = try insertOriginal(asset.digest, size: asset.size)
     try keep(asset.digest)
-    let source = try sourceID(asset.source)
-    let isNew =
-      try connection.execute(
-        """
-        INSERT INTO asset (id, digest, name, source, path, modified, permissions, imported_at, run,
-          supersedes)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, (SELECT id FROM run WHERE id = ?9),
-          (SELECT id FROM asset WHERE id = ?10))
-        ON CONFLICT DO NOTHING
-        """, asset.id, asset.digest, asset.name, source, asset.path, asset.modified,
-        asset.permissions, asset.importedAt, asset.run, asset.supersedes) > 0
+    let isNew = try insert(asset, source: try sourceID(asset.source))
     guard isNew else { return }
     try addPicture(of: asset)
     guard !stages.isEmpty else { return }
@@ -223,20 +210,7 @@ extension CatalogWriter {
         "DELETE FROM sighting WHERE source = ? AND path = ?", source, sighting.path)
       return
     }
-    let identity = sighting.identity
-    try connection.execute(
-      """
-      INSERT INTO sighting (source, path, state, inode, size, modified, changed, asset, reason,
-        seen_at, awaits_removal)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT id FROM asset WHERE id = ?8), ?9, ?10, ?11)
-      ON CONFLICT (source, path) DO UPDATE SET state = excluded.state, inode = excluded.inode,
-        size = excluded.size, modified = excluded.modified, changed = excluded.changed,
-        asset = excluded.asset, reason = excluded.reason, seen_at = excluded.seen_at,
-        awaits_removal = excluded.awaits_removal
-      """, source, sighting.path, sighting.state.rawValue,
-      identity.map { Int64(bitPattern: $0.inode) }, identity?.size, identity?.modified,
-      identity?.changed, sighting.asset, sighting.reason, sighting.seenAt,
-      sighting.awaitsRemoval)
+    try write(sighting, source: source)
   }
 
   /// The row of a source, inserted on first use.

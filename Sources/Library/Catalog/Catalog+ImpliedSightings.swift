@@ -102,16 +102,6 @@ extension CatalogWriter {
         AND \(ImpliedSighting.isRedundant)
       """, source, path)
   }
-
-  /// Inserts the implied row for the path of an asset that is about to be deleted.
-  func keepImplied(by asset: AssetID) throws(CatalogError) {
-    try connection.execute(
-      """
-      INSERT INTO sighting (source, path, state, asset, seen_at)
-      SELECT source, path, 'imported', id, imported_at FROM asset
-      WHERE id = ? AND \(ImpliedSighting.condition)
-      """, asset)
-  }
 }
 
 /// The key of a row of `sighting`, stored as text in a setting.

@@ -3,6 +3,9 @@ import PipelineModel
 /// The state owned by the catalog's queue: the connection, and data cached from its rows.
 final class CatalogWriter {
   let connection: Connection
+  /// Whether nobody can have read the catalog, so that its changes need no revisions, and rows are
+  /// counted at the end.
+  let isDraft: Bool
   let renditions: RenditionDatabase
   /// Whether this transaction has listed keys in `temp.discarded_bytes`.
   var hasDiscardedBytes = false
@@ -39,19 +42,15 @@ final class CatalogWriter {
 
   /// SQL of a trigger that adds an asset to a temporary table, unless it is there.
   ///
-  /// It looks first, because foreign keys and upserts override `OR IGNORE` in the triggers that they fire.
+  /// Not by `OR IGNORE`, which foreign keys and upserts override in the triggers that they fire.
   /// Source: SQLite, `fkActionTrigger` and `sqlite3UpsertDoUpdate`.
   static func mark(_ asset: String, in table: String) -> String {
-    """
-    INSERT INTO \(table) SELECT \(asset)
-      WHERE NOT EXISTS (SELECT 1 FROM \(table) WHERE \(table).asset = \(asset));
-    """
+    "INSERT INTO \(table) VALUES (\(asset)) ON CONFLICT DO NOTHING;"
   }
 
-  /// - Parameter isDraft: whether nobody can have read the catalog, so that its changes need no
-  ///   revisions, and rows are counted at the end.
   init(_ connection: Connection, isDraft: Bool) throws(CatalogError) {
     self.connection = connection
+    self.isDraft = isDraft
     renditions = RenditionDatabase(beside: connection.path) { () throws(CatalogError) in
       try LostRenditions.note(in: connection)
     }

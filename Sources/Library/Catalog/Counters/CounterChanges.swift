@@ -3,9 +3,12 @@ import CSQLite
 /// How a transaction changes the counters, added up in memory.
 ///
 /// A statement for each row would cost more than the row. Belongs to the queue of its connection.
+///
+/// Triggers tell of all rows but those that each import inserts: a statement that fires a trigger saves
+/// every page that it changes first, so that it can be undone alone.
 final class CounterChanges {
   struct Key: Hashable {
-    var kind: String
+    var kind: Counters.Kind
     var owner: Int64
     var state: String
   }
@@ -13,16 +16,35 @@ final class CounterChanges {
   struct Change {
     var rows: Int64 = 0
     var amount: Int64 = 0
+
+    mutating func add(_ other: Change) {
+      rows += other.rows
+      amount += other.amount
+    }
   }
 
   private(set) var changes: [Key: Change] = [:]
 
+  /// Whether rows are counted as they come and go; otherwise all are counted later.
+  private(set) var areCounted = false
+
   func removeAll() { changes.removeAll(keepingCapacity: true) }
+
+  func count(
+    _ kind: Counters.Kind, owner: Int64 = 0, state: String = "", rows: Int64, amount: Int64 = 0
+  ) {
+    guard areCounted else { return }
+    add(Change(rows: rows, amount: amount), to: Key(kind: kind, owner: owner, state: state))
+  }
+
+  private func add(_ change: Change, to key: Key) {
+    changes[key, default: Change()].add(change)
+  }
 
   /// The SQL function by which triggers tell of a row: kind, owner, state, change of rows, change of amount.
   private static let function = "pipeline_count"
 
-  /// Registers the function, which keeps this object until the connection is closed.
+  /// Begins counting: registers the function, which keeps this object until the connection is closed.
   ///
   /// Source: sqlite.org/c3ref/create_function.html.
   func register(on connection: Connection) throws(CatalogError) {
@@ -30,28 +52,26 @@ final class CounterChanges {
       connection.handle, Self.function, 5, SQLITE_UTF8, Unmanaged.passRetained(self).toOpaque(),
       { context, _, values in
         guard let object = sqlite3_user_data(context), let values,
-          let kind = sqlite3_value_text(values[0]), let state = sqlite3_value_text(values[2])
+          let name = sqlite3_value_text(values[0]),
+          let kind = Counters.Kind(rawValue: String(cString: name)),
+          let state = sqlite3_value_text(values[2])
         else { return }
-        let key = Key(
-          kind: String(cString: kind), owner: sqlite3_value_int64(values[1]),
-          state: String(cString: state))
-        let counters = Unmanaged<CounterChanges>.fromOpaque(object).takeUnretainedValue()
-        counters.changes[key, default: Change()].rows += sqlite3_value_int64(values[3])
-        counters.changes[key, default: Change()].amount += sqlite3_value_int64(values[4])
+        Unmanaged<CounterChanges>.fromOpaque(object).takeUnretainedValue().count(
+          kind, owner: sqlite3_value_int64(values[1]), state: String(cString: state),
+          rows: sqlite3_value_int64(values[3]), amount: sqlite3_value_int64(values[4]))
       }, nil, nil,
       { object in
         if let object { Unmanaged<CounterChanges>.fromOpaque(object).release() }
       })
     guard code == SQLITE_OK else { throw connection.error(code, during: "creating a function") }
+    areCounted = true
   }
 
-  /// Temporary, as those for `picture`, so that no statement can forget a counter.
+  /// Temporary, as those for `picture`, so that no statement can forget a counter. New originals, assets
+  /// and sightings are counted by `CatalogWriter.insert`.
   ///
   /// A path is implied by assets while it has no row of its own, so both tables change that counter.
   static let triggers = """
-    CREATE TEMP TRIGGER count_original AFTER INSERT ON main.original BEGIN
-        SELECT \(function)('original', 0, '', 1, NEW.size);
-      END;
     CREATE TEMP TRIGGER uncount_original AFTER DELETE ON main.original BEGIN
         SELECT \(function)('original', 0, '', -1, -OLD.size);
       END;
@@ -60,10 +80,6 @@ final class CounterChanges {
       END;
     CREATE TEMP TRIGGER uncount_rendition AFTER DELETE ON main.rendition BEGIN
         SELECT \(function)('rendition', 0, '', -1, -OLD.bytes);
-      END;
-    CREATE TEMP TRIGGER count_asset AFTER INSERT ON main.asset BEGIN
-        SELECT \(function)('asset', 0, '', 1, 0);
-        SELECT \(function)('impliedPath', 0, '', 1, 0) WHERE \(isOnlyOrigin("NEW"));
       END;
     CREATE TEMP TRIGGER uncount_asset AFTER DELETE ON main.asset BEGIN
         SELECT \(function)('asset', 0, '', -1, 0);
@@ -75,10 +91,6 @@ final class CounterChanges {
     CREATE TEMP TRIGGER uncount_job AFTER DELETE ON main.job BEGIN
         SELECT \(function)('job', OLD.stage, '', -1, 0);
       END;
-    CREATE TEMP TRIGGER count_path AFTER INSERT ON main.sighting BEGIN
-        SELECT \(function)('path', NEW.source, NEW.state, 1, \(Counters.expects("NEW")));
-        SELECT \(function)('impliedPath', 0, '', -1, 0) WHERE \(isOrigin("NEW"));
-      END;
     CREATE TEMP TRIGGER uncount_path AFTER DELETE ON main.sighting BEGIN
         SELECT \(function)('path', OLD.source, OLD.state, -1, -\(Counters.expects("OLD")));
         SELECT \(function)('impliedPath', 0, '', 1, 0) WHERE \(isOrigin("OLD"));
@@ -89,8 +101,15 @@ final class CounterChanges {
       END;
     """
 
+  /// SQL that finds a path, by source and path, from which an asset came.
+  static let origin =
+    "SELECT 1 FROM sighting WHERE source = ? AND path = ? AND \(isOrigin("sighting"))"
+
+  /// SQL that finds an asset, by key, if no other came from its path and the path has no row.
+  static let onlyOrigin = "SELECT 1 FROM asset AS new WHERE id = ? AND \(isOnlyOrigin("new"))"
+
   private static func isOrigin(_ row: String) -> String {
-    "EXISTS (SELECT 1 FROM asset WHERE source = \(row).source AND path = \(row).path)"
+    "EXISTS (SELECT 1 FROM asset WHERE asset.source = \(row).source AND asset.path = \(row).path)"
   }
 
   /// Whether no other asset came from an asset's path, and the path has no row.
@@ -113,7 +132,7 @@ extension CatalogWriter {
           """
           INSERT INTO counter (kind, owner, state, rows, amount) VALUES (?, ?, ?, ?, ?)
           ON CONFLICT DO UPDATE SET rows = rows + excluded.rows, amount = amount + excluded.amount
-          """, key.kind, key.owner, key.state, change.rows, change.amount)
+          """, key.kind.rawValue, key.owner, key.state, change.rows, change.amount)
       }
     }
     counterChanges.removeAll()

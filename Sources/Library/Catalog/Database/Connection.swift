@@ -14,7 +14,7 @@ final class Connection {
   let path: BytePath
   let file: DatabaseFile
   let handle: OpaquePointer
-  private var cache: [String: [Statement]] = [:]
+  private var cache: [StatementText: [Statement]] = [:]
   /// Idle statements of questions, the one used last at the end.
   private var questions: [(sql: String, statement: Statement)] = []
   /// Users may ask anything, so only a few are kept.
@@ -293,9 +293,10 @@ final class Connection {
   func preparedStatement(_ sql: String) throws(CatalogError) -> Statement {
     try requireOpen()
     try interruption?.check(path)
-    if let statement = cache[sql]?.first(where: { !$0.isBusy }) { return statement }
+    let text = StatementText(sql: sql)
+    if let statement = cache[text]?.first(where: { !$0.isBusy }) { return statement }
     let statement = try Statement(sql, on: self)
-    cache[sql, default: []].append(statement)
+    cache[text, default: []].append(statement)
     return statement
   }
 
@@ -374,7 +375,7 @@ final class Connection {
   }
 
   /// The SQL of all statements prepared so far.
-  var statements: [String] { Array(cache.keys) }
+  var statements: [String] { cache.keys.map(\.sql) }
 
   var isInTransaction: Bool { isOpen && sqlite3_get_autocommit(handle) == 0 }
 
@@ -388,5 +389,17 @@ final class Connection {
   func rollBack() {
     guard isInTransaction else { return }
     sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
+  }
+}
+
+/// The SQL of a cached statement. Its hash is that of its length and its end, because hashing hundreds of
+/// bytes would take longer than some statements.
+private struct StatementText: Hashable {
+  var sql: String
+
+  func hash(into hasher: inout Hasher) {
+    let bytes = sql.utf8
+    hasher.combine(bytes.count)
+    hasher.combine(bytes.suffix(8).reduce(into: UInt64(0)) { $0 = $0 << 8 | UInt64($1) })
   }
 }

@@ -6,12 +6,10 @@ extension CatalogWriter {
   /// statement can forget it.
   ///
   /// A claim alone marks nothing: the end of the attempt does. Waiting and ready jobs look the same.
+  /// None for a new asset, which `insert` marks.
   /// None for a new job, which would cost an import 12 µs: it belongs to a new asset or comes by
   /// `reviseAssets(without:after:through:)`.
   static let revisionTriggers = """
-    CREATE TEMP TRIGGER revision_asset AFTER INSERT ON main.asset BEGIN
-        \(mark("NEW.id", in: "changed"))
-      END;
     CREATE TEMP TRIGGER revision_trash AFTER UPDATE OF trashed_at, supersedes ON main.asset
       WHEN OLD.trashed_at IS NOT NEW.trashed_at OR OLD.supersedes IS NOT NEW.supersedes BEGIN
         \(mark("NEW.id", in: "changed"))
@@ -65,6 +63,13 @@ extension CatalogWriter {
     INSERT INTO changed SELECT member.asset FROM member WHERE leader = \(leader)
       AND NOT EXISTS (SELECT 1 FROM changed WHERE changed.asset = member.asset);
     """
+  }
+
+  /// Marks a new asset.
+  func revise(_ asset: AssetID) throws(CatalogError) {
+    guard !isDraft else { return }
+    try connection.execute(
+      "INSERT INTO temp.changed (asset) VALUES (?) ON CONFLICT DO NOTHING", asset)
   }
 
   /// Marks the assets of a range that get their job of a stage now.

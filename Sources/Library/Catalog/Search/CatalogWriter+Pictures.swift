@@ -82,18 +82,21 @@ extension CatalogWriter {
     ) { DescribingStage(id: $0.int64(0), plugin: $0.text(1)) }
   }
 
-  /// Adds the row of a new asset without facts.
+  /// Adds the row of a new asset, of which nothing is known but where it came from.
+  ///
+  /// It is the row that `PictureRow` makes of an asset without facts.
   func addPicture(of asset: NewAsset) throws(CatalogError) {
-    var values = AssetValues()
-    values.texts = [
-      .name: [asset.name.description], .path: [asset.path.description],
-      .source: [asset.source.description],
-    ]
-    values.numbers[.size] = Double(asset.size)
-    values.times = [
-      .modified: asset.modified / 1000, .imported: asset.importedAt.microseconds,
-    ]
-    try write(PictureRow(asset: asset.id, values: values))
+    let texts = [asset.name.description, asset.path.description]
+    let (name, path) = (TextFolding.compose(texts[0]), TextFolding.compose(texts[1]))
+    let words = texts.flatMap { TextFolding.words(TextFolding.fold($0)) }
+    try connection.execute(
+      """
+      INSERT INTO picture (asset, name, name_folded, path, path_folded, source, words, modified,
+        imported, size)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """, asset.id, name, PictureRow.folded(name), path, PictureRow.folded(path),
+      try term(TextFolding.compose(asset.source.description)), PictureRow.line(of: words),
+      asset.modified / 1000, asset.importedAt, Double(asset.size))
   }
 
   func outdatePicture(of asset: AssetID) throws(CatalogError) {
@@ -126,7 +129,7 @@ extension CatalogWriter {
         }
         // One that was deleted has no row.
         guard let values else { continue }
-        try write(PictureRow(asset: asset, values: values), replacing: true)
+        try write(PictureRow(asset: asset, values: values))
         try updateSigns(of: asset, values)
       }
       if page.count < limit {
@@ -159,16 +162,13 @@ extension CatalogWriter {
     return progress != .complete
   }
 
-  /// - Parameter replacing: whether there may be a row with keywords and albums.
-  private func write(_ row: PictureRow, replacing: Bool = false) throws(CatalogError) {
+  private func write(_ row: PictureRow) throws(CatalogError) {
     let parameters = try row.parameters { (text) throws(CatalogError) in try term(text) }
     try connection.execute(PictureRow.insert, values: parameters)
     for list in TextField.allCases where list.isList {
-      if replacing {
-        try connection.execute(
-          "DELETE FROM \(list.table) WHERE picture = (SELECT number FROM picture WHERE asset = ?)",
-          row.asset)
-      }
+      try connection.execute(
+        "DELETE FROM \(list.table) WHERE picture = (SELECT number FROM picture WHERE asset = ?)",
+        row.asset)
       for (position, text) in row.list(list).enumerated() {
         try connection.execute(
           """

@@ -15,6 +15,7 @@ struct PictureRow {
   let asset: AssetID
   let values: AssetValues
 
+  /// Inserts a row, or replaces the one that is there.
   static let insert = {
     let columns =
       ["asset"] + [TextField.name, .path, .title, .caption].flatMap { ["\($0)", "\($0)_folded"] }
@@ -46,10 +47,7 @@ struct PictureRow {
       parameters.append(id)
     }
     parameters.append(values.texts[.kind]?.first)
-    var seen: Set<Substring> = []
-    let words = values.words.filter { seen.insert($0).inserted }
-    let line: String? = words.isEmpty ? nil : " \(words.joined(separator: " ")) "
-    parameters.append(line)
+    parameters.append(Self.line(of: values.words))
     for field in TimeField.allCases { parameters.append(values.times[field]) }
     for field in NumberField.allCases { parameters.append(values.numbers[field]) }
     return parameters
@@ -60,8 +58,28 @@ struct PictureRow {
     (values.texts[field] ?? []).map { TextFolding.compose($0) }
   }
 
+  /// Words on a line, each once and between spaces, so that a search finds them as a part of it.
+  static func line(of words: [Substring]) -> String? {
+    if words.isEmpty { return nil }
+    var line = " "
+    // A list of a few is searched faster than their hashes are made.
+    if words.count <= 32 {
+      for (index, word) in words.enumerated() where !words[..<index].contains(word) {
+        line += word
+        line += " "
+      }
+    } else {
+      var seen: Set<Substring> = []
+      for word in words where seen.insert(word).inserted {
+        line += word
+        line += " "
+      }
+    }
+    return line
+  }
+
   /// The folded text; `nil` if it is the same.
-  private static func folded(_ text: String) -> String? {
+  static func folded(_ text: String) -> String? {
     let folded = TextFolding.fold(text)
     // Byte by byte, because `==` compares characters, however they are composed.
     return folded.utf8.elementsEqual(text.utf8) ? nil : folded
