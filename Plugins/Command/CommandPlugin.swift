@@ -65,7 +65,8 @@ final class CommandPlugin: Plugin {
     case .digest: request.asset.digest.description
     // Independent of the identifying stage's name.
     case .mediaType:
-      request.facts.values.compactMap { $0["mediaType"]?.string }.min()
+      request.facts["identify"]?["mediaType"]?.string
+        ?? request.facts.values.compactMap { $0["mediaType"]?.string }.min()
         ?? "application/octet-stream"
     }
   }

@@ -11,7 +11,8 @@ final class ThumbnailPlugin: Plugin {
     options: ThumbnailOptions.schema,
     accepts: DecoderTable.present.flatMap(\.types),
     lacks: DecoderTable.lacks.map { .init(accepts: $0.types, reason: $0.reason) },
-    facts: ["damage"] + Placeholder.names, makesRenditions: true, estimates: true,
+    facts: ["damage"] + Placeholder.names, makesRenditions: true, renditions: ["/sizes/*/name"],
+    estimates: true,
     runtime: DecoderTable.runtime(VipsLibrary.runtime))
 
   private let options: ThumbnailOptions

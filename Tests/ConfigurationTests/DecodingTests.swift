@@ -70,7 +70,8 @@ import Testing
            "duplicates": "asset", "take": "copy", "emptyFolders": "remove", "maxMissing": 1}
         ],
         "stages": [
-          {"name": "b", "plugin": "q", "needs": ["a"], "concurrency": 2, "timeout": "60s",
+          {"name": "b", "plugin": "q", "needs": ["a"], "input": "a/large", "concurrency": 2,
+           "timeout": "60s",
            "memory": "1GiB", "attempts": 5, "isolation": "none", "storage": "file",
            "limits": {"cpu": "90s", "outputBytes": "1MiB", "files": 7, "processes": 4,
                       "inputBytes": "2GiB", "pixels": 1000, "frames": 9, "time": "1m"},
@@ -98,6 +99,8 @@ import Testing
 
     let stage = configuration.stages[0]
     #expect(stage.needs == ["a"] && stage.concurrency == 2 && stage.attempts == 5)
+    #expect(stage.input == [RenditionReference(stage: "a", name: "large")])
+    #expect(stage.allNeeds == ["a"] && stage.alternatives.isEmpty)
     #expect(stage.isolation == .none && stage.storage == .file)
     #expect(stage.limits.time?.milliseconds == 60_000 && stage.limits.memory?.bytes == 1 << 30)
     #expect(stage.limits.cpu?.seconds == 90 && stage.limits.outputBytes?.bytes == 1 << 20)
@@ -196,7 +199,7 @@ let fullConfiguration = #"""
       "complete": "close", "include": ["a/"], "exclude": ["b"], "duplicates": "file",
       "take": "copy", "emptyFolders": "remove", "maxMissing": 0.25}],
     "stages": [{"name": "z", "plugin": "p", "needs": []},
-      {"name": "s", "plugin": "q", "needs": ["z"], "concurrency": 1000, "timeout": "7s",
+      {"name": "s", "plugin": "q", "needs": ["z"], "input": ["z/large"], "concurrency": 1000, "timeout": "7s",
       "memory": "7MiB", "attempts": 4, "isolation": "none", "storage": "database",
       "limits": {"time": "7s", "cpu": "1s", "memory": "7MiB", "outputBytes": "1", "files": 1,
         "processes": 3, "inputBytes": "1", "pixels": 1, "frames": 1},

@@ -193,6 +193,23 @@ import Testing
     try expect(withStages([("a", ["a"])]), .cycle, "/stages/0/needs/0", "“a” → “a”")
   }
 
+  @Test("An input is a stage and its rendition; an unknown stage, and a cycle, are refused")
+  func input() throws {
+    func configuration(_ input: String) -> String {
+      #"{"library": "library", "stages": [{"name": "a", "plugin": "p", "needs": ["b"]}, "#
+        + #"{"name": "b", "plugin": "p", "input": \#(input)}, {"name": "c", "plugin": "p"}]}"#
+    }
+    try expect(
+      configuration(#""d/x""#), .unknownStage, "/stages/1/input", "There is no stage “d”")
+    try expect(
+      configuration(#"["c/x", "thumbs/x"]"#), .unknownStage, "/stages/1/input/1", "“thumbs”")
+    try expect(
+      configuration(#"["c/x", "a/x"]"#), .cycle, "/stages/1/input/1", "“a” → “b” → “a”")
+    try expect(
+      configuration(#""preview""#), .badValue, "/stages/1/input", "such as thumbnails/preview")
+    #expect(errors(configuration(#"["c/x", "c/y"]"#)).isEmpty)
+  }
+
   @Test("Two cycles are both reported")
   func cycles() {
     let found = errors(withStages([("a", ["b"]), ("b", ["a"]), ("c", ["d"]), ("d", ["c"])]))

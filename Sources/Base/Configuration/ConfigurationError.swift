@@ -25,8 +25,10 @@ package struct ConfigurationError: Error, Sendable, Hashable, CustomStringConver
     case duplicateStage
     /// Two stages do the same work.
     case sameWork
-    /// `needs` names a stage that does not exist.
+    /// `needs` or `input` names a stage that does not exist.
     case unknownStage
+    /// `input` names a rendition that its stage does not make.
+    case unknownRendition
     case unknownPlugin
     /// Stages that wait for each other.
     case cycle

@@ -10,7 +10,7 @@ extension PipelineConfiguration {
   ///   - plugins: The option schema of each known plugin, by ID.
   ///   - needs: Returns all needs of a stage; by default those in the file.
   package func problems(
-    plugins: [String: JSONValue], needs: (StageConfiguration) -> [String] = \.needs
+    plugins: [String: JSONValue], needs: (StageConfiguration) -> [String] = \.allNeeds
   ) -> [ConfigurationError] {
     var problems: [ConfigurationError] = []
     var sound: [Int] = []
@@ -69,6 +69,7 @@ extension PipelineConfiguration {
     var command: [String]?
     var options: JSONValue
     var needs: [String]
+    var input: [RenditionReference]
   }
 
   /// Finds stages that do the same work as an earlier one.
@@ -90,7 +91,7 @@ extension PipelineConfiguration {
       let work = Work(
         plugin: stage.plugin, command: stage.command,
         options: stage.options.removingDefaults(plugins[stage.plugin] ?? [:]),
-        needs: needs(stage).sorted())
+        needs: needs(stage).sorted(), input: stage.input)
       guard let other = first[work] else {
         first[work] = stage.name
         continue
@@ -103,6 +104,44 @@ extension PipelineConfiguration {
           pointer: "/stages/\(index)", file: file))
     }
     return problems
+  }
+}
+
+extension PipelineConfiguration {
+  /// Finds inputs that no stage makes, as far as plugins say what they make.
+  ///
+  /// - Parameter renditions: returns the names of a stage's renditions; `nil` if they are not known,
+  ///   and none if its plugin makes none.
+  package func inputProblems(
+    renditions: (StageConfiguration) -> [String]?
+  ) -> [ConfigurationError] {
+    var problems: [ConfigurationError] = []
+    for (index, stage) in stages.enumerated() {
+      for (position, input) in stage.input.enumerated() {
+        guard let maker = stages.first(where: { $0.name == input.stage }),
+          let names = renditions(maker), !names.contains(input.name)
+        else { continue }
+        let message =
+          names.isEmpty
+          ? "The stage \(quoted(maker.name)) makes no renditions."
+          : "The stage \(quoted(maker.name)) makes no rendition \(quoted(input.name))"
+            + NearestName.hint(input.name, among: names, kind: "renditions")
+        problems.append(
+          ConfigurationError(
+            code: .unknownRendition, message: message,
+            pointer: StageConfiguration.inputPlace(
+              position, ofStage: index, isList: stage.input.count > 1),
+            file: file))
+      }
+    }
+    return problems
+  }
+}
+
+extension StageConfiguration {
+  /// The JSON pointer of a rendition in `input`, which is a list or a single one.
+  static func inputPlace(_ position: Int, ofStage index: Int, isList: Bool) -> String {
+    "/stages/\(index)/input" + (isList ? "/\(position)" : "")
   }
 }
 

@@ -25,6 +25,9 @@ package struct StageConfiguration: Sendable, Hashable {
   package var plugin: String
   /// The stages whose facts this one needs, as in the file; none by default.
   package var needs: [String] = []
+  /// The renditions to work on instead of the original, as in the file: the first that an asset has. By
+  /// default none.
+  package var input: [RenditionReference] = []
   /// How many jobs run at once; by default one per processor.
   package var concurrency: Int
   /// The limits of a job; none by default, until `StageLimits.filled` adds them.
@@ -43,6 +46,16 @@ package struct StageConfiguration: Sendable, Hashable {
   /// An executable plugin's program and arguments. A program with a slash is an absolute path; one
   /// without is searched in the system's folders, regardless of `PATH`.
   package var command: [String]?
+
+  /// The stages that this one needs for their facts, and those that may make its input.
+  package var allNeeds: [String] { needs + alternatives }
+
+  /// The stages of `input` that are not needed otherwise: one of them suffices.
+  package var alternatives: [String] {
+    input.map(\.stage).reduce(into: []) { stages, stage in
+      if !needs.contains(stage), !stages.contains(stage) { stages.append(stage) }
+    }
+  }
 
   /// The most jobs of a stage that may run at once.
   package static let greatestConcurrency = 1024

@@ -126,7 +126,9 @@ final class CatalogWriter {
   /// digest or asset of the row and the fingerprint of the needed stage.
   private func updateStates(_ stage: ConfiguredStage, rows: String) throws(CatalogError) {
     // `max` takes the other columns from the row that has the maximum:
-    // sqlite.org/lang_select.html#bareagg.
+    // sqlite.org/lang_select.html#bareagg. An alternative that failed counts only if no other is done.
+    let isAlternative =
+      "ifnull(need.id IN (\(stage.alternatives.sorted().map(String.init).joined(separator: ","))), 0)"
     try connection.execute(
       """
       UPDATE ledger SET
@@ -140,14 +142,17 @@ final class CatalogWriter {
           WHEN ledger.blocked THEN NULL ELSE ledger.finished_at END
       FROM (
         SELECT id,
-          CASE worst WHEN 2 THEN 'skipped' WHEN 1 THEN 'waiting' ELSE 'ready' END AS state,
+          CASE WHEN worst = 3 OR worst = 1 AND NOT chosen THEN 'skipped' WHEN worst = 2 THEN 'waiting'
+            ELSE 'ready' END AS state,
           'The stage “' || name || '”, which this one needs, '
             || CASE cause WHEN 'failed' THEN 'failed: ' ELSE 'was skipped: ' END
             || reason AS reason
         FROM (
           SELECT row.id AS id, need.name AS name, needed.state AS cause, needed.reason AS reason,
             max(CASE WHEN need.id IS NULL OR needed.state = 'done' THEN 0
-              WHEN needed.state IN ('failed', 'skipped') THEN 2 ELSE 1 END) AS worst
+              WHEN needed.state IN ('failed', 'skipped') THEN iif(\(isAlternative), 1, 3)
+              ELSE 2 END) AS worst,
+            total(\(isAlternative) AND needed.state = 'done') > 0 AS chosen
           FROM \(rows)
             LEFT JOIN stage_need ON stage_need.stage = ?2
             LEFT JOIN stage AS need ON need.id = stage_need.needs

@@ -45,6 +45,10 @@ public struct PluginManifest: Hashable, Sendable, Codable {
   public var facts: [String]
   /// Whether it makes renditions.
   public var makesRenditions: Bool
+  /// The names of its renditions, so that a stage that wants one as its input can be checked; `nil` if
+  /// they are not known in advance. One that begins with a slash is a JSON pointer to names in the
+  /// options, in which `*` stands for each element: `/sizes/*/name`.
+  public var renditions: [String]?
   /// Whether `estimate` returns figures.
   public var estimates: Bool
   /// Names and versions of the decoders, such as `libvips 8.14.1`. When this changes, permanent
@@ -57,7 +61,7 @@ public struct PluginManifest: Hashable, Sendable, Codable {
     options: JSONValue = ["type": "object", "properties": [:], "additionalProperties": false],
     assetOptions: [String] = [], accepts: [String]? = nil, lacks: [Lack] = [],
     facts: [String] = [],
-    makesRenditions: Bool = false,
+    makesRenditions: Bool = false, renditions: [String]? = nil,
     estimates: Bool = false, runtime: String = ""
   ) {
     self.id = id
@@ -70,12 +74,27 @@ public struct PluginManifest: Hashable, Sendable, Codable {
     self.lacks = lacks
     self.facts = facts
     self.makesRenditions = makesRenditions
+    self.renditions = renditions
     self.estimates = estimates
     self.runtime = runtime
   }
 }
 
 extension PluginManifest {
+  /// The names of the renditions that it makes; `nil` if they are not known in advance.
+  ///
+  /// - Parameter options: the options, with the schema's defaults filled in.
+  public func renditionNames(options: JSONValue) -> [String]? {
+    guard makesRenditions else { return [] }
+    return renditions?.flatMap { name -> [String] in
+      guard name.hasPrefix("/") else { return [name] }
+      let values = name.split(separator: "/").reduce([options]) { values, part in
+        values.flatMap { part == "*" ? $0.array ?? [] : [$0[String(part)]].compactMap(\.self) }
+      }
+      return values.compactMap(\.string)
+    }
+  }
+
   public init(from decoder: any Decoder) throws {
     let members = try decoder.container(keyedBy: CodingKeys.self)
     func value<Value: Decodable>(_ key: CodingKeys) throws -> Value {
@@ -88,6 +107,7 @@ extension PluginManifest {
       accepts: try members.decodeIfPresent([String].self, forKey: .accepts),
       lacks: try members.decodeIfPresent([Lack].self, forKey: .lacks) ?? [],
       facts: try value(.facts), makesRenditions: try value(.makesRenditions),
+      renditions: try members.decodeIfPresent([String].self, forKey: .renditions),
       estimates: try value(.estimates), runtime: try value(.runtime))
     guard options != .null else {
       throw DecodingError.dataCorruptedError(

@@ -25,13 +25,41 @@ public struct PluginRequest: Hashable, Sendable, Codable {
     }
   }
 
+  /// The rendition that a job works on instead of the asset's own bytes.
+  public struct Rendition: Hashable, Sendable, Codable {
+    /// The name of the stage that made it.
+    public var stage: String
+    /// Its name.
+    public var name: String
+    /// Its media type.
+    public var mediaType: String
+    /// Its width in pixels.
+    public var width: Int
+    /// Its height in pixels.
+    public var height: Int
+    /// The SHA-256 of its bytes.
+    public var digest: Digest
+
+    /// Creates a description.
+    public init(
+      stage: String, name: String, mediaType: String, width: Int, height: Int, digest: Digest
+    ) {
+      self.stage = stage
+      self.name = name
+      self.mediaType = mediaType
+      self.width = width
+      self.height = height
+      self.digest = digest
+    }
+  }
+
   /// The version of the request format: 1.
   public var version: Int
   /// The job's name, unique while the program runs.
   public var job: String
   /// The asset of the job.
   public var asset: Subject
-  /// An absolute path to the bytes, for reading only.
+  /// An absolute path to the bytes of the asset, or of `rendition`, for reading only.
   public var input: String
   /// An absolute path to an empty folder for the plugin's files.
   public var output: String
@@ -39,13 +67,16 @@ public struct PluginRequest: Hashable, Sendable, Codable {
   public var options: JSONValue
   /// The facts of needed stages, by stage name.
   public var facts: [String: JSONValue]
+  /// What `input` is, if not the asset's own bytes.
+  public var rendition: Rendition?
   /// The time limit, in seconds from now.
   public var deadline: Double?
 
   /// Creates a request.
   public init(
     version: Int = PluginRequest.currentVersion, job: String, asset: Subject, input: String,
-    output: String, options: JSONValue, facts: [String: JSONValue], deadline: Double? = nil
+    output: String, options: JSONValue, facts: [String: JSONValue],
+    rendition: Rendition? = nil, deadline: Double? = nil
   ) {
     self.version = version
     self.job = job
@@ -54,6 +85,7 @@ public struct PluginRequest: Hashable, Sendable, Codable {
     self.output = output
     self.options = options
     self.facts = facts
+    self.rendition = rendition
     self.deadline = deadline
   }
 }

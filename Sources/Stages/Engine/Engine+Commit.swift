@@ -27,19 +27,35 @@ extension Engine {
     try holdStages(after: finished.filter { !withdrawn.contains($0.job.token) })
   }
 
-  /// Returns cancelled jobs to the ready state, as if they had never started.
+  /// Returns cancelled jobs to the ready state, as if they had never started, and jobs whose input is
+  /// damaged, which then wait until it is made again.
   ///
   /// - Returns: the other jobs.
   private func requeueGivenUp(_ finished: [FinishedJob]) throws(EngineError) -> [FinishedJob] {
     var tokens: [AttemptToken] = []
     var others: [FinishedJob] = []
     for job in finished {
-      if case .givenUp = job.result { tokens.append(job.job.token) } else { others.append(job) }
+      switch job.result {
+      case .givenUp: tokens.append(job.job.token)
+      case .inputDamaged:
+        try remakeInput(of: job.job)
+        tokens.append(job.job.token)
+      case .done, .skipped, .failed: others.append(job)
+      }
     }
     guard !tokens.isEmpty else { return finished }
     try inLedger(try ledger.requeue(tokens))
     for token in tokens { warnIfFailing(try work.remove(token)) }
     return others
+  }
+
+  private func remakeInput(of job: ClaimedJob) throws(EngineError) {
+    guard let input = job.input else { return }
+    try inLedger(try ledger.invalidate(rendition: input.id))
+    state.withLock { $0.jobs.forgetExhaustion() }
+    report.warning(
+      "The rendition \(quoted(input.reference.description)) of “\(job.name.printable)” is damaged or "
+        + "missing, so it is made again.")
   }
 
   /// Reports a file error as a warning; nothing depends on that file.
@@ -69,7 +85,7 @@ extension Engine {
         outcomes.append(.skipped(reason: reason, isLacking: isLacking))
       case (.failed(let failure), _):
         outcomes.append(outcome(failure, of: job))
-      case (.givenUp, _):
+      case (.givenUp, _), (.inputDamaged, _):
         // `requeueGivenUp` has already dealt with these.
         continue
       }
@@ -132,6 +148,8 @@ struct FinishedJob: Sendable {
     case failed(PluginFailure)
     /// Cancelled because the program is ending; the job is not at fault.
     case givenUp
+    /// The rendition that it works on is damaged or missing.
+    case inputDamaged
   }
 
   let job: ClaimedJob

@@ -2,6 +2,7 @@ import Catalog
 import Configuration
 import Dispatch
 import Files
+import Hashing
 import Originals
 import PipelineModel
 import PipelinePlugin
@@ -33,8 +34,19 @@ extension Engine {
       return end(waiting, stage: index, .failed(failure), since: start)
     }
     do throws(FileError) {
-      let input = try originals.materialize(waiting.job.digest)
+      let original = try waiting.job.input == nil ? originals.materialize(waiting.job.digest) : nil
       let output = try work.make(for: waiting.job.token)
+      let input: BytePath
+      if let original {
+        input = original
+      } else {
+        switch try self.input(of: waiting.job, isStopped: { control.isGivenUp }) {
+        case .whole(let path): input = path
+        case .unusable(let result):
+          stage.checkIn(instance)
+          return end(waiting, stage: index, result, since: start)
+        }
+      }
       let paths = (input: try MessagePath(input), output: try MessagePath(output.path))
       let running = RunningJob(
         stage: name, name: waiting.job.name, since: start,
@@ -52,7 +64,7 @@ extension Engine {
       }
     } catch {
       stage.checkIn(instance)
-      if error.code == .notFound, !isSecondLook {
+      if error.code == .notFound, waiting.job.input == nil, !isSecondLook {
         // The original may be moving back to its folder or being repaired. The ledger will know
         // soon, or the file will be back.
         return stage.queue.asyncAfter(deadline: .now() + Self.patience) { [self] in
@@ -89,18 +101,72 @@ extension Engine {
       asset: .init(
         id: job.asset, name: job.name.description, digest: job.digest, size: job.size),
       input: input.text, output: output.text,
-      options: stage.plan.options, facts: aliased(job.facts),
+      options: stage.plan.options, facts: facts(of: job), rendition: job.input?.description(),
       deadline: (stage.plan.configuration.limits.time ?? StageLimits.standardTime).seconds)
   }
 
-  /// Returns the facts with those of the identifying stage also under the plugin's own name, so
+  /// Returns a job's facts, with those of the identifying stage also under the plugin's own name, so
   /// that plugins find them whatever the stage is called.
-  func aliased(_ facts: [String: JSONValue]) -> [String: JSONValue] {
-    var facts = facts
+  ///
+  /// Under that name, they describe the rendition that the job works on, if it does.
+  func facts(of job: ClaimedJob) -> [String: JSONValue] {
+    var facts = job.facts
     for stage in stages where stage.plan.configuration.plugin == StagePlan.identifier {
       if let found = facts[stage.plan.name] { facts[StagePlan.identifier] = found }
     }
+    if let input = job.input {
+      facts[StagePlan.identifier] = input.identity(facts[StagePlan.identifier])
+    }
     return facts
+  }
+
+  private enum Input {
+    /// A file with the input's bytes.
+    case whole(BytePath)
+    case unusable(FinishedJob.Result)
+  }
+
+  /// Copies the rendition that a job works on to a file of its own, and compares it with its hash.
+  private func input(
+    of job: ClaimedJob, isStopped: @escaping () -> Bool
+  ) throws(FileError) -> Input {
+    guard let input = job.input else { return .unusable(.givenUp) }
+    let file = try work.makeInput(for: job.token)
+    let copied = try copy(input, to: file, isStopped: isStopped)
+    if copied == input.digest { return .whole(file.path) }
+    if isStopped() { return .unusable(.givenUp) }
+    let isNew = state.withLock { $0.damagedInputs.insert(DamagedInput(job)).inserted }
+    if isNew { return .unusable(.inputDamaged) }
+    return .unusable(
+      .failed(
+        PluginFailure(
+          .transient,
+          "The rendition \(quoted(input.reference.description)), which this stage works on, is "
+            + "damaged or missing again after it was made anew.")))
+  }
+
+  /// - Returns: the digest of what was copied; `nil` if the bytes are missing or can't be read.
+  private func copy(
+    _ input: InputRendition, to file: Descriptor, isStopped: @escaping () -> Bool
+  ) throws(FileError) -> Digest? {
+    guard let path = input.path else {
+      let bytes: [UInt8]?
+      do throws(CatalogError) {
+        bytes = try ledger.bytes(ofRendition: input.id)
+      } catch {
+        throw FileError(.ioError, error.message, path: file.path)
+      }
+      guard let bytes else { return nil }
+      try file.write(bytes)
+      return SHA256.digest(of: bytes)
+    }
+    do throws(FileError) {
+      return try renditions.copy(path, to: file, isStopped: isStopped)
+    } catch let error
+      where [.notFound, .notRegular, .link, .ioError, .stopped].contains(error.code)
+    {
+      return nil
+    }
   }
 
   private func collect(
@@ -126,6 +192,42 @@ extension Engine {
         return .failed(ResultCheck.failure(becauseOf: error))
       }
     }
+  }
+}
+
+/// A job whose input was damaged.
+struct DamagedInput: Hashable {
+  private let stage: String
+  private let digest: Digest
+  private let asset: AssetID?
+
+  init(_ job: ClaimedJob) {
+    stage = job.stage
+    digest = job.digest
+    asset = job.isAssetScoped ? job.asset : nil
+  }
+}
+
+extension InputRendition {
+  /// What a plugin is told of it.
+  fileprivate func description() -> PluginRequest.Rendition {
+    PluginRequest.Rendition(
+      stage: reference.stage, name: reference.name, mediaType: mediaType, width: width,
+      height: height, digest: digest)
+  }
+
+  /// The facts of the identifying stage as if this were the original: upright, and one page.
+  fileprivate func identity(_ original: JSONValue?) -> JSONValue {
+    var facts = original?.object ?? [:]
+    // About the decoding of the original.
+    for name in ["decodeBytes", "bitDepth", "alpha", "iccProfile", "colorSpace", "problem"] {
+      facts[name] = nil
+    }
+    facts.merge([
+      "mediaType": .string(mediaType), "width": .integer(width), "height": .integer(height),
+      "orientation": 1, "pages": 1,
+    ]) { $1 }
+    return .object(facts)
   }
 }
 

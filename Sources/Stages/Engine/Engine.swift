@@ -25,6 +25,8 @@ package final class Engine: Sendable {
     var isPassing = false
     /// Running jobs, until their results are collected.
     var running: [AttemptToken: (job: RunningJob, control: JobControl)] = [:]
+    /// The jobs whose input was found damaged; a second time fails them.
+    var damagedInputs: Set<DamagedInput> = []
     var error: EngineError?
 
     var activity: Activity {
@@ -287,7 +289,7 @@ package final class Engine: Sendable {
     let accepted = claimed.filter { isAccepted($0, stage: index) }
     guard !accepted.isEmpty else { return }
     state.withLock { $0.jobs.stages[index].estimating += accepted.count }
-    stage.memory(facts: accepted.map { aliased($0.facts) }) { [self] bytes in
+    stage.memory(facts: accepted.map(facts(of:))) { [self] bytes in
       // Ledger access belongs on the serial queue.
       serial.async { [self] in queue(Array(zip(accepted, bytes)), stage: index) }
     }
@@ -305,10 +307,18 @@ package final class Engine: Sendable {
     }
   }
 
-  /// Whether the stage accepts the job's media type; if not, skips the job.
+  /// Whether the job has the stage's input, and the stage accepts its media type; if not, skips the job.
   private func isAccepted(_ job: ClaimedJob, stage index: Int) -> Bool {
     let stage = stages[index]
-    let text = aliased(job.facts)[StagePlan.identifier]?["mediaType"]?.string ?? ""
+    let input = stage.plan.configuration.input
+    if job.input == nil, !input.isEmpty {
+      let names = listed(input.map { quoted($0.description) })
+      finish(
+        job, stage: index,
+        .skipped(reason: "It has no rendition \(names), which this stage works on."))
+      return false
+    }
+    let text = facts(of: job)[StagePlan.identifier]?["mediaType"]?.string ?? ""
     if stage.plan.backend.manifest.accepts == nil { return true }
     if stage.plan.accepts(MediaType(rawValue: text)) { return true }
     finish(job, stage: index, stage.plan.refusal(of: text))
@@ -320,8 +330,9 @@ package final class Engine: Sendable {
     let limits = JobLimits(limits: stages[index].plan.configuration.limits)
     var admitted: [JobQueue.Waiting] = []
     for (job, memory) in jobs {
-      let identity = aliased(job.facts)[StagePlan.identifier]
-      if let refusal = limits.refusal(ofBytes: job.size, identity: identity, memory: memory) {
+      let identity = facts(of: job)[StagePlan.identifier]
+      let size = job.input?.bytes ?? job.size
+      if let refusal = limits.refusal(ofBytes: size, identity: identity, memory: memory) {
         finish(job, stage: index, .failed(refusal))
       } else {
         admitted.append(.init(job: job, memory: memory))

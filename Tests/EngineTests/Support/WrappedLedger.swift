@@ -38,6 +38,9 @@ extension WrappedLedger {
   func relocate(_ rendition: Int64, to content: RenditionContent) throws(CatalogError) {
     try ledger.relocate(rendition, to: content)
   }
+  func bytes(ofRendition id: Int64) throws(CatalogError) -> [UInt8]? {
+    try ledger.bytes(ofRendition: id)
+  }
   func invalidate(rendition: Int64) throws(CatalogError) {
     try ledger.invalidate(rendition: rendition)
   }

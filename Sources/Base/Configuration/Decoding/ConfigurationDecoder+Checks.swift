@@ -116,15 +116,35 @@ extension ConfigurationDecoder {
           at: "/stages/\(index)/needs/\(position)")
       }
     }
-    let nodes = distinct.map { StageGraph.Node(name: $0.name, needs: $0.needs) }
+    for (index, stage) in stages.enumerated() {
+      for (position, input) in stage.input.enumerated() where first[input.stage] == nil {
+        let others = distinct.map(\.name).filter { $0 != stage.name }
+        let hint = NearestName.hint(input.stage, among: others, kind: "stages")
+        report(
+          .unknownStage, "There is no stage \(quoted(input.stage))\(hint)",
+          at: inputPlace(position, ofStage: index))
+      }
+    }
+    let nodes = distinct.map { StageGraph.Node(name: $0.name, needs: $0.allNeeds) }
     for cycle in StageGraph.cycles(in: nodes) {
-      guard let index = first[cycle.from],
-        let position = stages[index].needs.firstIndex(of: cycle.to)
-      else { continue }
+      guard let index = first[cycle.from] else { continue }
+      let place: String
+      if let position = stages[index].needs.firstIndex(of: cycle.to) {
+        place = "/stages/\(index)/needs/\(position)"
+      } else {
+        let position = stages[index].input.firstIndex { $0.stage == cycle.to }
+        place = inputPlace(position ?? 0, ofStage: index)
+      }
       report(
         .cycle,
         "These stages wait for each other: \(cycle.path.map(quoted).joined(separator: " → ")).",
-        at: "/stages/\(index)/needs/\(position)")
+        at: place)
     }
+  }
+
+  /// The place of a rendition in `input`, which may be a list or a single one.
+  private func inputPlace(_ position: Int, ofStage index: Int) -> String {
+    let isList = document.value["stages"]?.array?[index]["input"]?.array != nil
+    return StageConfiguration.inputPlace(position, ofStage: index, isList: isList)
   }
 }

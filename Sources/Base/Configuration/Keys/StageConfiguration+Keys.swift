@@ -13,6 +13,10 @@ extension StageConfiguration: ConfigurationObject {
       "needs", \.needs, .list(of: .text(), isDistinct: true),
       "Names of the stages whose facts this one needs."),
     .init(
+      "input", \.input, .input,
+      "The rendition to work on instead of the original, such as thumbnails/preview; of a list, the "
+        + "first that an asset has."),
+    .init(
       "concurrency", \.concurrency, .concurrency,
       "How many jobs run at once: a number from 1, or cpus for one per processor."),
     .init("limits", \.limits, .object(["default": [:]]), "What one job may use."),
@@ -107,6 +111,30 @@ extension ConfigurationValue where Value == JSONValue {
   /// An object that the program doesn't read.
   fileprivate static var options: Self {
     ConfigurationValue(["type": "object"], write: { $0 }, parse: { $0.object == nil ? nil : $0 })
+  }
+}
+
+extension ConfigurationValue where Value == [RenditionReference] {
+  /// A rendition, or a list of alternatives.
+  fileprivate static var input: Self {
+    let name: [String: JSONValue] = [
+      "pattern": "^[a-z0-9][a-z0-9_-]{0,63}/[A-Za-z0-9_-]{1,64}$",
+      "x-expected": "a stage and its rendition, such as thumbnails/preview",
+    ]
+    return ConfigurationValue(
+      schema: [
+        "type": ["string", "array"], "uniqueItems": true, "maxItems": 32,
+        "items": .object(name.merging(["type": "string"]) { $1 }),
+      ].merging(name) { $1 },
+      read: { field, _ throws(ConfigurationError) in
+        try (field.value.array ?? [field.value]).map { value throws(ConfigurationError) in
+          guard let reference = value.string.flatMap({ RenditionReference($0) }) else {
+            throw field.error(.badValue, "must be a stage and its rendition")
+          }
+          return reference
+        }
+      },
+      write: { .array($0.map { .string($0.description) }) })
   }
 }
 

@@ -126,6 +126,10 @@ extension CatalogWriter {
       let facts = try neededFacts(stage)
       for index in jobs.indices { jobs[index].facts = facts[jobs[index].token] ?? [:] }
     }
+    if !stage.input.isEmpty {
+      let inputs = try inputs(stage)
+      for index in jobs.indices { jobs[index].input = inputs[jobs[index].token] }
+    }
     try connection.execute("DELETE FROM temp.claimed")
     return jobs
   }
@@ -153,6 +157,40 @@ extension CatalogWriter {
         size: row.int(4), fingerprint: Fingerprint(try row.digest(5)),
         isAssetScoped: row.bool(6), facts: [:], attempt: row.int(7), isSuspect: row.bool(8))
     }
+  }
+
+  /// The first of the stage's inputs that each claimed row has.
+  private func inputs(
+    _ stage: ConfiguredStage
+  ) throws(CatalogError) -> [AttemptToken: InputRendition] {
+    var inputs: [AttemptToken: InputRendition] = [:]
+    for (need, reference) in stage.input {
+      let rows = try connection.all(
+        """
+        SELECT attempt.id, rendition.id, rendition.media_type, rendition.width, rendition.height,
+          rendition.bytes, rendition.digest, rendition.path
+        FROM temp.claimed
+          CROSS JOIN ledger AS row ON row.id = claimed.ledger
+          CROSS JOIN attempt ON attempt.ledger = row.id AND attempt.ended_at IS NULL
+          CROSS JOIN stage AS need ON need.id = ?1
+          CROSS JOIN ledger AS needed INDEXED BY ledger_key
+            ON needed.digest = row.digest AND needed.fingerprint = need.fingerprint
+            AND ifnull(needed.asset, x'') = iif(need.asset_scoped, row.asset, x'')
+            AND needed.state = 'done'
+          CROSS JOIN rendition ON rendition.ledger = needed.id AND rendition.name = ?2
+        """, need, reference.name
+      ) { (row) throws(CatalogError) in
+        (
+          AttemptToken(rawValue: row.int64(0)),
+          InputRendition(
+            id: row.int64(1), reference: reference, mediaType: row.text(2), width: row.int(3),
+            height: row.int(4), bytes: row.int(5), digest: try row.digest(6),
+            path: row.optional(7, row.text))
+        )
+      }
+      inputs.merge(rows) { first, _ in first }
+    }
+    return inputs
   }
 
   private func neededFacts(

@@ -56,6 +56,21 @@ extension Catalog {
     }
   }
 
+  package func bytes(ofRendition id: Int64) throws(CatalogError) -> [UInt8]? {
+    try access.sync { (writer) throws(CatalogError) in
+      let key = try writer.connection.first(
+        """
+        SELECT \(RenditionKey.columns)
+        FROM rendition CROSS JOIN ledger ON ledger.id = rendition.ledger
+          CROSS JOIN fingerprint ON fingerprint.id = ledger.fingerprint
+        WHERE rendition.id = ?
+        """, id
+      ) { (row) throws(CatalogError) in try row.renditionKey(0) }
+      guard let key else { return nil }
+      return try writer.bytes(of: id, key)
+    }
+  }
+
   package func invalidate(rendition: Int64) throws(CatalogError) {
     try write { (writer) throws(CatalogError) in try writer.invalidate(rendition: rendition) }
   }

@@ -84,6 +84,9 @@ package protocol Ledger: Sendable {
   ///   caller must remove what it has written.
   func relocate(_ rendition: Int64, to content: RenditionContent) throws(CatalogError)
 
+  /// Returns the bytes of a rendition in the database; `nil` if they, or the rendition, are gone.
+  func bytes(ofRendition id: Int64) throws(CatalogError) -> [UInt8]?
+
   /// Deletes a rendition whose bytes are missing or damaged; its row becomes ready again.
   func invalidate(rendition: Int64) throws(CatalogError)
 
@@ -152,10 +155,25 @@ package struct ClaimedJob: Hashable, Sendable {
   package var isAssetScoped: Bool
   /// Facts of the needed stages, by stage name.
   package var facts: [String: JSONValue]
+  /// The rendition to work on, if the stage has an input and the asset has it.
+  package var input: InputRendition?
   /// Which attempt this is, from 1.
   package var attempt: Int
   /// Whether earlier attempts ended with the process, so that this one runs alone.
   package var isSuspect: Bool
+}
+
+/// A rendition that a job works on.
+package struct InputRendition: Hashable, Sendable {
+  package var id: Int64
+  package var reference: RenditionReference
+  package var mediaType: String
+  package var width: Int
+  package var height: Int
+  package var bytes: Int
+  package var digest: Digest
+  /// The path below the library, or `nil` if the bytes are in the database.
+  package var path: String?
 }
 
 /// Identifies one attempt; the ledger refuses the token once the attempt has ended.

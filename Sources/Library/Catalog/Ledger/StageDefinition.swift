@@ -10,6 +10,10 @@ package struct StageDefinition: Hashable, Sendable {
   package var isAssetScoped: Bool
   /// Names of needed stages, implicit ones included.
   package var needs: [String]
+  /// The renditions of needed stages to work on: the first that an asset has; none for the original.
+  package var input: [RenditionReference]
+  /// The needed stages of `input` of which one suffices: the others may fail or skip.
+  package var alternatives: [String]
   /// The maximum number of attempts after transient failures or interruptions.
   package var attempts: Int
   /// Plugin and decoder versions; a change makes failures ready again.
@@ -24,7 +28,8 @@ package struct StageDefinition: Hashable, Sendable {
 
   package init(
     name: String, plugin: String, fingerprint: Fingerprint, isAssetScoped: Bool, needs: [String],
-    attempts: Int, runtime: String, limits: String, accepts: [String]? = nil,
+    input: [RenditionReference] = [], alternatives: [String] = [], attempts: Int, runtime: String,
+    limits: String, accepts: [String]? = nil,
     held: String? = nil
   ) {
     self.name = name
@@ -32,6 +37,8 @@ package struct StageDefinition: Hashable, Sendable {
     self.fingerprint = fingerprint
     self.isAssetScoped = isAssetScoped
     self.needs = needs
+    self.input = input
+    self.alternatives = alternatives
     self.attempts = attempts
     self.runtime = runtime
     self.limits = limits
@@ -44,7 +51,7 @@ package struct StageDefinition: Hashable, Sendable {
     try Catalog.json(
       JSONValue.array(
         stages.map { stage in
-          [
+          var members: [String: JSONValue] = [
             "name": .string(stage.name), "plugin": .string(stage.plugin),
             "fingerprint": .string(stage.fingerprint.digest.hex),
             "isAssetScoped": .bool(stage.isAssetScoped),
@@ -52,6 +59,12 @@ package struct StageDefinition: Hashable, Sendable {
             "attempts": .integer(stage.attempts), "runtime": .string(stage.runtime),
             "limits": .string(stage.limits), "accepts": stage.acceptsJSON,
           ]
+          // Left out where there is none, so that the text of other stages stays the same.
+          if !stage.input.isEmpty {
+            members["input"] = .array(stage.input.map { .string($0.description) })
+            members["alternatives"] = .array(stage.alternatives.map { .string($0) })
+          }
+          return .object(members)
         }))
   }
 
@@ -67,7 +80,10 @@ package struct StageDefinition: Hashable, Sendable {
       return StageDefinition(
         name: name, plugin: plugin, fingerprint: Fingerprint(digest),
         isAssetScoped: stage["isAssetScoped"]?.bool ?? false,
-        needs: stage["needs"]?.array?.compactMap(\.string) ?? [], attempts: attempts,
+        needs: stage["needs"]?.array?.compactMap(\.string) ?? [],
+        input: stage["input"]?.array?.compactMap { $0.string.flatMap { RenditionReference($0) } }
+          ?? [],
+        alternatives: stage["alternatives"]?.array?.compactMap(\.string) ?? [], attempts: attempts,
         runtime: runtime, limits: limits, accepts: stage["accepts"]?.array?.compactMap(\.string))
     }
   }
@@ -101,6 +117,10 @@ struct ConfiguredStage {
   var attempts: Int
   /// The row IDs of needed stages.
   var needs: Set<Int64>
+  /// The renditions of needed stages to work on, each with its stage's row ID.
+  var input: [(stage: Int64, reference: RenditionReference)] = []
+  /// The row IDs of the needed stages of which one suffices.
+  var alternatives: Set<Int64> = []
 
   /// Reads the configured stages, in topological order.
   static func all(_ connection: Connection) throws(CatalogError) -> [ConfiguredStage] {
@@ -119,6 +139,15 @@ struct ConfiguredStage {
         try connection.all("SELECT needs FROM stage_need WHERE stage = ?", stages[index].id) {
           $0.int64(0)
         })
+    }
+    let ids = Dictionary(stages.map { ($0.name, $0.id) }, uniquingKeysWith: { $1 })
+    let text = try connection.first(Setting.read, Setting.stages) { $0.text(0) } ?? "[]"
+    for definition in StageDefinition.all(json: text) where !definition.input.isEmpty {
+      guard let index = stages.firstIndex(where: { $0.name == definition.name }) else { continue }
+      stages[index].input = definition.input.compactMap { reference in
+        ids[reference.stage].map { ($0, reference) }
+      }
+      stages[index].alternatives = Set(definition.alternatives.compactMap { ids[$0] })
     }
     return stages
   }

@@ -136,7 +136,12 @@ package struct StagePlan: Sendable {
     let problems = configuration.problems(plugins: schemas) {
       [backends] in Self.needs(of: $0, backends: backends, identify: identifying)
     }
-    if let errors = ConfigurationErrors(problems) { throw errors }
+    let inputProblems = configuration.inputProblems { [backends] stage in
+      guard let backend = backends[stage.name], !(backend is BrokenBackend) else { return nil }
+      return backend.manifest.renditionNames(
+        options: stage.options.fillingDefaults(backend.manifest.options))
+    }
+    if let errors = ConfigurationErrors(problems + inputProblems) { throw errors }
     var listed = configuration.stages
     let identify = try Self.ensureIdentify(&listed, backends: &backends, load: load)
     let needs = Dictionary(
@@ -229,10 +234,10 @@ package struct StagePlan: Sendable {
   private static func needs(
     of stage: StageConfiguration, backends: [String: any PluginBackend], identify: String?
   ) -> [String] {
-    guard let identify, identify != stage.name, !stage.needs.contains(identify),
+    guard let identify, identify != stage.name, !stage.allNeeds.contains(identify),
       backends[stage.name]?.manifest.accepts != nil
-    else { return stage.needs }
-    return [identify] + stage.needs
+    else { return stage.allNeeds }
+    return [identify] + stage.allNeeds
   }
 
   private static func define(
@@ -250,7 +255,8 @@ package struct StagePlan: Sendable {
         ?? fingerprint(stage, manifest, needed: needed),
       isAssetScoped: isAssetScoped(stage, manifest)
         || needed.contains { $0.definition.isAssetScoped },
-      needs: needed.map(\.name), attempts: stage.attempts,
+      needs: needed.map(\.name), input: stage.input, alternatives: stage.alternatives,
+      attempts: stage.attempts,
       runtime: broken?.recorded?.runtime
         ?? "\(manifest.id) \(manifest.version); \(manifest.runtime)",
       limits: try JSONText.encode(limits.effective()), accepts: manifest.accepts,
@@ -270,14 +276,22 @@ package struct StagePlan: Sendable {
   static func fingerprint(
     _ stage: StageConfiguration, _ manifest: PluginManifest, needed: [Stage]
   ) throws -> Fingerprint {
-    let content: JSONValue = [
+    var content: [String: JSONValue] = [
       "plugin": .string(manifest.id),
       "outputVersion": .integer(manifest.outputVersion),
       "options": stage.options.removingDefaults(manifest.options).canonical,
       "needs": .array(
         needed.map(\.definition.fingerprint.digest.hex).sorted().map { .string($0) }),
     ]
-    return Fingerprint(SHA256.digest(of: Array(try JSONText.encode(content).utf8)))
+    if !stage.input.isEmpty {
+      content["input"] = .array(
+        stage.input.map { input in
+          let maker = needed.first { $0.name == input.stage }?.definition.fingerprint.digest.hex
+          return .string("\(maker ?? "")/\(input.name)")
+        })
+    }
+    let text = try JSONText.encode(JSONValue.object(content))
+    return Fingerprint(SHA256.digest(of: Array(text.utf8)))
   }
 
   /// The `memoryBudget` to record. The default is rounded to an eighth of the next lower power of

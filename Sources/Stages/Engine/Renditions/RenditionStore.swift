@@ -147,6 +147,19 @@ struct RenditionStore: Sendable {
   /// Removes a file that no row refers to; a missing file is no error.
   func remove(_ path: String) throws(FileError) { try library.removeIfThere(BytePath(path)) }
 
+  /// Copies a rendition's file into an empty one.
+  ///
+  /// - Parameter isStopped: called for each mebibyte.
+  /// - Returns: the SHA-256 of the bytes in the copy.
+  func copy(
+    _ path: String, to copy: Descriptor, isStopped: @escaping () -> Bool
+  ) throws(FileError) -> Digest {
+    let relative = BytePath(path)
+    let source = try Descriptor.openRegular(
+      relative.lastComponent, in: library.openParent(of: relative))
+    return try copy.fill(from: source, isStopped: isStopped)
+  }
+
   // MARK: Moving between database and files
 
   func write(

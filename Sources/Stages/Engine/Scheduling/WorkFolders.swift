@@ -1,5 +1,6 @@
 import Catalog
 import Files
+import Glibc
 import PipelineModel
 import PluginHost
 
@@ -36,6 +37,14 @@ struct WorkFolders: Sendable {
     let folder = try Descriptor.openFolder(name, in: root, followsLinks: false)
     try folder.makeFolder("out")
     return try Descriptor.openFolder("out", in: folder, followsLinks: false)
+  }
+
+  /// Makes a file for the input of an attempt, beside the folder for its results.
+  func makeInput(for token: AttemptToken) throws(FileError) -> Descriptor {
+    let folder = try Descriptor.openFolder(
+      BytePath("\(token.rawValue)"), in: root, followsLinks: false)
+    return try Descriptor.open(
+      "in", in: folder, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o400)
   }
 
   func remove(_ token: AttemptToken) throws(FileError) {

@@ -64,6 +64,14 @@ package enum ManifestCheck {
         return "lacks has a reason that is not one line of at most \(longestLack) bytes"
       }
     }
+    let renditions = manifest.renditions ?? []
+    guard renditions.count <= mostWords else {
+      return "renditions has more than \(mostWords) entries"
+    }
+    for name in renditions where name.isEmpty || !isLine(name, longest: longestWord) {
+      return
+        "renditions names \(quoted(name)), which is not one line of at most \(longestWord) bytes"
+    }
     for fact in manifest.facts where !isLine(fact, longest: longestWord) {
       return "facts names \(quoted(fact)), which is not one line of at most \(longestWord) bytes"
     }
