@@ -11,13 +11,13 @@ import Vips
 /// job fails only if the kernel can't read the file.
 final class IdentifyPlugin: Plugin {
   static let manifest = PluginManifest(
-    id: "identify", version: "1.1.0", outputVersion: 3, scope: .original,
+    id: "identify", version: "1.2.0", outputVersion: 4, scope: .original,
     options: IdentifyOptions.schema, assetOptions: ["capturedFromName"],
     facts: [
       "mediaType", "width", "height", "orientation", "capturedAt", "capturedFrom", "colorSpace",
       "iccProfile", "pages", "bitDepth", "alpha", "decodeBytes", "problem", "duration", "frameRate",
       "rotation", "hdr", "videoCodec", "audioCodec", "container", "streams", "creationTime",
-      "location", "make", "model", "lens", "title", "artist", "album",
+      "location", "make", "model", "lens", "title", "artist", "album", "motionPhoto",
     ],
     estimates: true,
     runtime: "libmagic \(TypeSniffer.version), \(DecoderTable.runtime(VipsLibrary.runtime))")
@@ -76,6 +76,12 @@ final class IdentifyPlugin: Plugin {
           }
         facts.merge(more) { $1 }
       }
+    }
+    if let film = try file.withBytes({ MotionPhoto($0, xmp: embedded.xmp) }) {
+      facts["motionPhoto"] = [
+        "offset": .integer(film.range.lowerBound), "length": .integer(film.range.count),
+        "mediaType": .string(film.mediaType),
+      ]
     }
     let named = options.capturedFromName.lazy.compactMap { $0.date(in: name) }
       .first { WrittenMoment($0) != nil }

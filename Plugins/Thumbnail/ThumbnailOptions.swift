@@ -145,9 +145,10 @@ extension ThumbnailOptions {
       "fromImage": [
         "enum": names(FromImage.self), "default": "always",
         "description": """
-        always: decode the picture itself. ifAbsent: use the preview inside the file if it is \
-        large enough, has the picture's shape within 1 %, and the file is whole. Of raw files the \
-        preview is used in both cases.
+        always: decode the picture itself. ifAbsent: use the preview inside the file (JPEG, HEIC, \
+        AVIF) if it is large enough for all sizes, has the picture's shape (of JPEG within 1 %, \
+        otherwise within a pixel), and the file is whole. Of raw files the preview is used in both \
+        cases.
         """,
       ],
       "sizes": [

@@ -31,6 +31,12 @@ static inline int pipeline_vips_load_jp2k(VipsSource *source, VipsImage **out, i
                               NULL);
 }
 
+// vips_heifload_source is variadic; this call loads the first thumbnail in the file, if there is one.
+static inline int pipeline_vips_load_heif_thumbnail(VipsSource *source, VipsImage **out,
+                                                    VipsFailOn fail_on) {
+  return vips_heifload_source(source, out, "thumbnail", TRUE, "fail_on", fail_on, NULL);
+}
+
 // vips_bandjoin and vips_copy are variadic; a single band becomes three.
 static inline int pipeline_vips_linear_light(VipsImage *in, VipsImage **out) {
   VipsImage *same[3] = {in, in, in};

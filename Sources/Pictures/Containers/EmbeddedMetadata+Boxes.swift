@@ -10,6 +10,7 @@ extension EmbeddedMetadata {
       xmp = container.xmp
       bitDepth = container.bitDepth
       turnsPicture = container.turnsPicture
+      hasTurnedThumbnails = container.hasTurnedThumbnails
     } else {
       // Also one that is cut off before its header.
       isFilm = !isOfPictureBrand && reader.code(at: 4).map(Self.filmBoxes.contains) ?? false

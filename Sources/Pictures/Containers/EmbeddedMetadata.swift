@@ -33,6 +33,8 @@ package struct EmbeddedMetadata {
   package internal(set) var bitDepth: Int?
   /// Whether a HEIF container itself specifies the picture's rotation or mirroring.
   package internal(set) var turnsPicture = false
+  /// Whether a HEIF container has thumbnails that are turned as its picture is.
+  package internal(set) var hasTurnedThumbnails = false
 
   /// The maximum size of a block to read, in bytes.
   static let blockLimit = 16 << 20

@@ -12,9 +12,13 @@ package struct HEIFContainer: Hashable, Sendable {
   /// The EXIF block, without the prefix before its header.
   package private(set) var exif: [UInt8]?
   package private(set) var xmp: [UInt8]?
+  /// Whether there are thumbnails, and all of them are turned and mirrored as the picture is.
+  package private(set) var hasTurnedThumbnails = false
 
-  /// The maximum number of items, and of bytes per item.
-  private static let limits = (items: 10_000, bytes: 16 << 20)
+  /// The maximum number of items, of bytes per item, of thumbnails, and of pictures that share one.
+  private static let limits = (
+    items: 10_000, bytes: 16 << 20, thumbnails: 4, thumbnailReferences: 16
+  )
 
   /// Reads the `meta` box anywhere in the file, or returns `nil` if there is none.
   package init?(_ reader: ByteReader) {
@@ -26,7 +30,16 @@ package struct HEIFContainer: Hashable, Sendable {
       let item = reader.number(at: primary.content.lowerBound + 4, version == 0 ? 2 : 4)
     else { return nil }
     if let properties = inner.first(where: { $0.type == "iprp" }) {
-      readProperties(of: item, in: reader.boxes(in: properties.content), reader)
+      let parts = reader.boxes(in: properties.content)
+      readProperties(of: item, in: parts, reader)
+      let thumbnails = inner.first { $0.type == "iref" }
+        .map { Self.thumbnails(of: item, reader, $0.content) }
+      if let thumbnails, !thumbnails.isEmpty {
+        let turns = Self.turns(of: item, in: parts, reader)
+        hasTurnedThumbnails = thumbnails.allSatisfy {
+          Self.turns(of: $0, in: parts, reader) == turns
+        }
+      }
     }
     readMetadata(inner, reader)
   }
@@ -34,18 +47,63 @@ package struct HEIFContainer: Hashable, Sendable {
   // MARK: - Properties
 
   private mutating func readProperties(of item: Int, in parts: [Box], _ reader: ByteReader) {
-    guard let container = parts.first(where: { $0.type == "ipco" }) else { return }
-    let all = reader.boxes(in: container.content)
-    for association in parts where association.type == "ipma" {
-      for index in Self.associations(reader, association.content, of: item)
-      where index >= 1 && index <= all.count {
-        let property = all[index - 1]
-        if property.type == "irot" || property.type == "imir" { turnsPicture = true }
-        if property.type == "pixi" {
-          bitDepth = reader.number(at: property.content.lowerBound + 5, 1)
-        }
+    for property in Self.properties(of: item, in: parts, reader) {
+      if Self.turning.contains(property.type) { turnsPicture = true }
+      if property.type == "pixi" {
+        bitDepth = reader.number(at: property.content.lowerBound + 5, 1)
       }
     }
+  }
+
+  private static let turning = ["irot", "imir"]
+
+  /// The properties of an item that turn and mirror it, in order, with their contents.
+  private static func turns(of item: Int, in parts: [Box], _ reader: ByteReader) -> [[UInt8]] {
+    properties(of: item, in: parts, reader).filter { turning.contains($0.type) }.map { box in
+      Array(box.type.utf8) + (reader.bytes(box.content.prefix(16)) ?? [])
+    }
+  }
+
+  private static func properties(
+    of item: Int, in parts: [Box], _ reader: ByteReader
+  ) -> [Box] {
+    guard let container = parts.first(where: { $0.type == "ipco" }) else { return [] }
+    let all = reader.boxes(in: container.content)
+    return parts.filter { $0.type == "ipma" }.flatMap { association in
+      associations(reader, association.content, of: item)
+        .compactMap { (1...max(1, all.count)).contains($0) && !all.isEmpty ? all[$0 - 1] : nil }
+    }
+  }
+
+  /// The items that are thumbnails of another one.
+  ///
+  /// Source: ISO/IEC 14496-12, section 8.11.12.
+  private static func thumbnails(
+    of item: Int, _ reader: ByteReader, _ content: Range<Int>
+  ) -> [Int] {
+    guard content.count > 4, let version = reader.number(at: content.lowerBound, 1) else {
+      return []
+    }
+    let size = version == 0 ? 2 : 4
+    let references = reader.boxes(in: (content.lowerBound + 4)..<content.upperBound)
+    return references.filter { $0.type == "thmb" }.compactMap { box in
+      let start = box.content.lowerBound
+      guard let from = reader.number(at: start, size),
+        let count = reader.number(at: start + size, 2),
+        (0..<min(count, limits.thumbnailReferences)).contains(where: {
+          reader.number(at: start + size + 2 + $0 * size, size) == item
+        })
+      else { return nil }
+      return from
+    }.prefix(limits.thumbnails).map(\.self)
+  }
+
+  /// Whether the boxes of a file lead to its end, and the last one says where it ends.
+  package static func isWhole(_ reader: ByteReader) -> Bool {
+    let boxes = reader.boxes()
+    guard let last = boxes.last, last.content.upperBound == reader.size else { return false }
+    let start = boxes.dropLast().last?.content.upperBound ?? 0
+    return reader.number(at: start, 4) != 0
   }
 
   private static func associations(

@@ -1,17 +1,26 @@
 /// The simple properties of a picture in an XMP packet.
 ///
 /// Reads only elements and attributes with namespaces, and keeps simple properties of the resource
-/// itself. Source: XMP part 1 (ISO 16684-1), section 7.
+/// itself, and Google's list of a file's parts. Source: XMP part 1 (ISO 16684-1), section 7.
 package struct XMPPacket {
   /// The namespaces whose properties are kept, with their usual prefixes.
   private static let namespaces = [
     "http://ns.adobe.com/exif/1.0/": "exif", "http://ns.adobe.com/photoshop/1.0/": "photoshop",
     "http://ns.adobe.com/xap/1.0/": "xmp", "http://ns.adobe.com/tiff/1.0/": "tiff",
+    "http://ns.google.com/photos/1.0/camera/": "GCamera",
   ]
   private static let rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
+  private static let part = "http://ns.google.com/photos/1.0/container/Item"
+  private static let ofPart = "http://ns.google.com/photos/1.0/container/item/"
+  /// More parts than a file has.
+  private static let mostParts = 64
+
   /// Simple properties by name, such as `xmp:CreateDate`.
   package private(set) var properties: [String: String] = [:]
+
+  /// The parts that the file consists of, each with `Semantic`, `Length` and more.
+  package private(set) var items: [[String: String]] = []
 
   /// Reads a packet in UTF-8, UTF-16 or UTF-32; invalid XML has no properties.
   package init(_ bytes: [UInt8]) {
@@ -28,7 +37,9 @@ package struct XMPPacket {
         var prefixes = open.last?.prefixes ?? [:]
         for (name, value) in tag.attributes where name.hasPrefix("xmlns:") {
           // Others are irrelevant, and the number of inherited prefixes is bounded.
-          let isKnown = Self.namespaces[value] != nil || value == Self.rdf
+          let isKnown =
+            Self.namespaces[value] != nil || value == Self.rdf || value == Self.ofPart
+            || value + "Item" == Self.part
           prefixes[String(name.dropFirst(6))] = isKnown ? value : nil
         }
         guard prefixes.count <= 64 else { return }
@@ -38,6 +49,12 @@ package struct XMPPacket {
             keep(Self.expanded(attribute, prefixes), value)
           }
         }
+        if name == Self.part, items.count < Self.mostParts {
+          items.append([:])
+          for (attribute, value) in tag.attributes {
+            keep(ofPart: Self.expanded(attribute, prefixes), value)
+          }
+        }
         guard !tag.isEmpty else { continue }
         guard open.count < 64 else { return }
         open.append((name, prefixes))
@@ -45,6 +62,7 @@ package struct XMPPacket {
         guard let element = open.popLast() else { return }
         let parents = open.suffix(2).map(\.name)
         if parents == [Self.rdf + "RDF", Self.rdf + "Description"] { keep(element.name, text) }
+        if open.last?.name == Self.part { keep(ofPart: element.name, text) }
         text = ""
       }
     }
@@ -57,6 +75,11 @@ package struct XMPPacket {
     else { return }
     let key = "\(prefix):\(name.dropFirst(space.count))"
     if properties[key] == nil { properties[key] = value }
+  }
+
+  private mutating func keep(ofPart name: String, _ value: String) {
+    guard name.hasPrefix(Self.ofPart), value.utf8.count <= 256, !items.isEmpty else { return }
+    items[items.count - 1][String(name.dropFirst(Self.ofPart.count))] = value.trimmed
   }
 
   private static func expanded(_ name: String, _ prefixes: [String: String]) -> String {

@@ -65,6 +65,13 @@ package final class Picture {
     }
   }
 
+  /// Reads the header of the first thumbnail in a HEIF file, or of the picture if there is none.
+  package static func loadHEIFThumbnail(_ source: PictureSource) throws(VipsError) -> Picture {
+    try make("The HEIF's thumbnail can't be decoded", source: source, loader: .heif) { out in
+      pipeline_vips_load_heif_thumbnail(source.pointer, out, VIPS_FAIL_ON_TRUNCATED)
+    }
+  }
+
   /// Opens the first page of a TIFF whose colours libtiff must convert to RGB.
   static func loadConvertedTIFF(_ source: PictureSource) throws(VipsError) -> Picture {
     try make("The TIFF can't be decoded", source: source, loader: .tiff) { out in
