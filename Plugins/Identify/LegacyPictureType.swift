@@ -1,7 +1,7 @@
 /// Types of old kinds of pictures that libmagic 5.44 does not know, or calls by another kind's name.
 ///
-/// It knows neither DDS, SGI nor Sun raster, calls XBM plain text, some icons TGA, and OS/2's arrays
-/// of bitmaps graphics of OS/2; of TGA, which has no magic number, it misses some.
+/// It knows neither DDS, SGI nor Sun raster, calls XBM plain text and some icons TGA; of TGA, which
+/// has no magic number, it misses some.
 enum LegacyPictureType {
   /// Returns the media type, or `nil` if it is none of these.
   ///
@@ -13,7 +13,6 @@ enum LegacyPictureType {
     if let found = signatures.first(where: { head.starts(with: $0.bytes) }) { return found.type }
     if isIcon(head, size: size) { return "image/vnd.microsoft.icon" }
     if isSiliconGraphics(head) { return "image/x-sgi" }
-    if isBitmapArray(head) { return "image/bmp" }
     if isXBitmap(head) { return "image/x-xbitmap" }
     if isPCX(head) { return "image/x-pcx" }
     return isTarga(head, tail: tail, size: size) ? "image/x-tga" : nil
@@ -44,11 +43,6 @@ enum LegacyPictureType {
   private static func isSiliconGraphics(_ head: [UInt8]) -> Bool {
     head.count >= 512 && head[0] == 0x01 && head[1] == 0xDA && head[2] <= 1
       && [1, 2].contains(head[3]) && head[4] == 0 && [1, 2, 3].contains(head[5])
-  }
-
-  /// OS/2's header of an array, and a bitmap's behind it.
-  private static func isBitmapArray(_ head: [UInt8]) -> Bool {
-    head.starts(with: "BA".utf8) && head.dropFirst(14).starts(with: "BM".utf8)
   }
 
   /// C source that defines a width, then a height and an array.

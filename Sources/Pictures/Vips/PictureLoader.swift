@@ -39,9 +39,6 @@ package enum PictureLoader: String, Hashable, Sendable, CaseIterable {
   /// Whether the format describes shapes, which can be drawn in any size.
   package var isDrawing: Bool { self == .svg || self == .pdf }
 
-  /// Whether pixels may be far brighter than white, as a camera or a renderer measured them.
-  package var isMeasured: Bool { self == .hdr || self == .exr || self == .fits }
-
   /// The format that bytes start like, for formats that libvips may lack.
   static func signature(_ head: [UInt8]) -> PictureLoader? {
     func has(_ text: String, at offset: Int = 0) -> Bool {
