@@ -27,6 +27,27 @@ struct ThumbnailDecoder {
     } else {
       plain = try plainValues(load(opened, to: target), of: opened)
     }
+    return try finish(plain, opened, to: target)
+  }
+
+  /// Decodes a frame of an animated picture to one size.
+  ///
+  /// - Parameter frames: all frames, one below the other.
+  func decode(
+    frame index: Int, of frames: Picture, _ opened: OpenedPicture, longest: Int
+  ) throws(VipsError) -> Picture {
+    let (width, height) = (opened.header.width, opened.header.height)
+    let part = region ?? PictureRegion(x: 0, y: 0, width: width, height: height)
+    let frame = try frames.cropped(
+      x: part.x, y: index * height + part.y, width: part.width, height: part.height)
+    return try finish(
+      plainValues(frame, of: opened), opened, to: Self.fit(part.width, part.height, longest)
+    ).picture
+  }
+
+  private func finish(
+    _ plain: Picture, _ opened: OpenedPicture, to target: (width: Int, height: Int)
+  ) throws(VipsError) -> SmallPicture {
     var small = try shrink(plain, to: target)
     small.picture = try manageColors(small.picture, for: options.colorSpace)
     if options.transform { small = try small.upright(from: opened.orientation) }
@@ -174,7 +195,7 @@ struct ThumbnailDecoder {
   private var keepsAlpha: Bool { formats.contains { $0 != .jpeg } }
 
   private var formats: Set<ThumbnailOptions.Format> {
-    Set(options.sizes.map { $0.format ?? options.format })
+    Set(options.sizes.map { $0.isAnimated ? .webp : $0.format ?? options.format })
   }
 
   /// Converts to 8 bits in a colour space.

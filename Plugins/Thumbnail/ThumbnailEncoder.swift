@@ -18,12 +18,26 @@ struct ThumbnailEncoder {
   var mediaType: String { "image/\(format.rawValue)" }
 
   func encode(_ picture: Picture) throws(VipsError) -> [UInt8] {
+    try encode(picture, frames: nil)
+  }
+
+  /// Encodes all frames; the format is one that has several.
+  func encode(_ animation: Animation) throws(VipsError) -> [UInt8] {
+    try encode(animation.strip, frames: animation)
+  }
+
+  private func encode(_ picture: Picture, frames: Animation?) throws(VipsError) -> [UInt8] {
     let opaque = format == .jpeg && picture.hasAlpha ? try picture.flattened() : picture
     let profile = try profileToEmbed(opaque)
     let clean = try opaque.editingMetadata { editor in
       let kept = options.strip ? [] : opaque.fields
       for field in opaque.fields where !kept.contains(field) { editor.remove(field) }
       for field in Self.ofFrames { editor.remove(field) }
+      if let frames {
+        editor.set("page-height", frames.frameHeight)
+        editor.set("delay", frames.delays)
+        editor.set("loop", frames.loops)
+      }
       // An embedded preview would show the picture before it was turned.
       editor.remove(Picture.Field.preview)
       if options.transform { editor.markUpright() }
@@ -31,7 +45,7 @@ struct ThumbnailEncoder {
       if let profile { editor.set(Picture.Field.profile, profile) }
     }
     // Chroma subsampling smears details of one pixel, as in icons.
-    let isTiny = max(picture.width, picture.height) <= Self.tiny
+    let isTiny = max(picture.width, frames?.frameHeight ?? picture.height) <= Self.tiny
     let chroma = isTiny ? ",subsample_mode=off" : ""
     switch format {
     case .jpeg:

@@ -44,7 +44,10 @@ struct ThumbnailJob {
       base = small
       let (width, height) = (small.picture.width, small.picture.height)
       if smallest == nil || max(width, height) >= Swatch.side { smallest = small }
-      let rendition = try write(small.picture, size, into: output)
+      let animation =
+        size.isAnimated && missing == nil
+        ? try animation(opened, by: decoder, size, small.picture) : nil
+      let rendition = try write(small.picture, animation, size, into: output)
       renditions[size.name] = PluginRendition(
         name: size.name, path: rendition.path, mediaType: rendition.mediaType,
         width: width, height: height, from: from)
@@ -62,14 +65,30 @@ struct ThumbnailJob {
     return (options.sizes.compactMap { renditions[$0.name] }, facts)
   }
 
+  /// Makes an animated thumbnail; `nil` if there is none, or not all frames can be decoded.
+  private func animation(
+    _ opened: OpenedPicture, by decoder: ThumbnailDecoder, _ size: ThumbnailOptions.Size,
+    _ still: Picture
+  ) throws(VipsError) -> Animation? {
+    do throws(VipsError) {
+      return try Animation(
+        opened, by: decoder, size: (still.width, still.height), longest: size.maxPixelSize)
+    } catch  where error.code == .undecodable {
+      return nil
+    }
+  }
+
   private func write(
-    _ picture: Picture, _ size: ThumbnailOptions.Size, into output: OutputFolder
+    _ picture: Picture, _ animation: Animation?, _ size: ThumbnailOptions.Size,
+    into output: OutputFolder
   ) throws(VipsError) -> (path: String, mediaType: String) {
     let encoder = ThumbnailEncoder(
-      format: size.format ?? options.format, quality: size.quality ?? options.quality,
-      options: options)
+      format: animation == nil ? size.format ?? options.format : .webp,
+      quality: size.quality ?? options.quality, options: options)
     let name = "\(size.name).\(encoder.fileExtension)"
-    try output.write(try encoder.encode(picture), as: name)
+    let bytes =
+      if let animation { try encoder.encode(animation) } else { try encoder.encode(picture) }
+    try output.write(bytes, as: name)
     return (name, encoder.mediaType)
   }
 

@@ -23,6 +23,8 @@ struct ThumbnailOptions: Hashable, Sendable {
     var format: Format?
     /// The quality of this size, if it is not the stage's.
     var quality: Int?
+    /// Whether an animated picture gives an animated WebP; default `false`.
+    var isAnimated = false
   }
 
   /// Whether to apply EXIF's orientation (`kCGImageSourceCreateThumbnailWithTransform`); default
@@ -99,7 +101,9 @@ extension ThumbnailOptions: Decodable {
 }
 
 extension ThumbnailOptions.Size: Decodable {
-  private enum Key: String, CodingKey, CaseIterable { case name, maxPixelSize, format, quality }
+  private enum Key: String, CodingKey, CaseIterable {
+    case name, maxPixelSize, format, quality, animated
+  }
 
   init(from decoder: any Decoder) throws {
     try decoder.refuseUnknownOptions(known: Key.allCases.map(\.rawValue))
@@ -110,6 +114,8 @@ extension ThumbnailOptions.Size: Decodable {
       values.contains(.format)
       ? try values.decode(ThumbnailOptions.Format.self, forKey: .format) : nil
     quality = values.contains(.quality) ? try values.decode(Int.self, forKey: .quality) : nil
+    isAnimated =
+      values.contains(.animated) ? try values.decode(Bool.self, forKey: .animated) : false
     guard ThumbnailOptions.isName(name) else {
       throw invalid(
         "“\(name)” is not a name: letters, digits, “-” and “_”, at most 64, not beginning with a sign",
@@ -202,6 +208,13 @@ extension ThumbnailOptions {
       ],
       "format": format("The format of this size, instead of the stage's."),
       "quality": quality("The quality of this size, instead of the stage's."),
+      "animated": [
+        "type": "boolean", "default": false,
+        "description": """
+        Make an animated WebP of an animated GIF or WebP, of at most 100 frames; other pictures stay \
+        stills in the format of this size.
+        """,
+      ],
     ],
   ]
 

@@ -40,7 +40,10 @@ final class ThumbnailPlugin: Plugin {
     let longer = max(identified["width"]?.integer ?? 0, identified["height"]?.integer ?? 0)
     let side = min(options.longest, max(longer, 1))
     let planes = options.scaling == .fast ? PlaneReduction.mostBytes(toReach: side) : 0
-    return decoding + planes + 4 * 4 * side * side
+    let moving = options.sizes.filter(\.isAnimated).map(\.maxPixelSize).max().map {
+      Animation.bytes(frames: identified["pages"]?.integer ?? 1, side: min($0, side))
+    }
+    return decoding + planes + 4 * 4 * side * side + (moving ?? 0)
   }
 
   /// The longer side up to which decoders may take a preview, or half the pixels.

@@ -31,6 +31,13 @@ static inline int pipeline_vips_load_jp2k(VipsSource *source, VipsImage **out, i
                               NULL);
 }
 
+// vips_call is variadic; this call loads `count` frames, one below the other.
+static inline int pipeline_vips_load_frames(const char *loader, VipsSource *source,
+                                            VipsImage **out, int count, VipsFailOn fail_on) {
+  return vips_call(loader, source, out, "n", count, "access", VIPS_ACCESS_SEQUENTIAL, "fail_on",
+                   fail_on, NULL);
+}
+
 // vips_heifload_source is variadic; this call loads the first thumbnail in the file, if there is one.
 static inline int pipeline_vips_load_heif_thumbnail(VipsSource *source, VipsImage **out,
                                                     VipsFailOn fail_on) {

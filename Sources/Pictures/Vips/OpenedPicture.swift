@@ -148,6 +148,9 @@ package struct OpenedPicture {
     }
   }
 
+  /// Whether it has frames that libvips decodes.
+  package var isAnimated: Bool { (loader == .gif || loader == .webp) && header.pages > 1 }
+
   /// Whether the first page is YCbCr without JPEG compression, which libvips does not read.
   ///
   /// Source: TIFF 6.0, section 21.

@@ -44,6 +44,18 @@ extension Picture {
     return Int(value)
   }
 
+  /// The numbers of a metadata item; empty if there is none of that name.
+  package func integers(_ name: String) -> [Int] {
+    guard vips_image_get_typeof(pointer, name) != 0 else { return [] }
+    var values: UnsafeMutablePointer<Int32>?
+    var count: Int32 = 0
+    guard vips_image_get_array_int(pointer, name, &values, &count) == 0, let values else {
+      _ = VipsError.drainBuffer()
+      return []
+    }
+    return UnsafeBufferPointer(start: values, count: Int(count)).map { Int($0) }
+  }
+
   package func text(_ name: String) -> String? {
     guard vips_image_get_typeof(pointer, name) != 0 else { return nil }
     var value: UnsafeMutablePointer<CChar>?

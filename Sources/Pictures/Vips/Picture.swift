@@ -65,6 +65,17 @@ package final class Picture {
     }
   }
 
+  /// Reads the first frames of an animated picture, one below the other; pixels are decoded on demand, from
+  /// top to bottom.
+  package static func loadFrames(
+    _ source: PictureSource, as loader: PictureLoader, count: Int
+  ) throws(VipsError) -> Picture {
+    try make("The \(loader.title) can't be decoded", source: source, loader: loader) { out in
+      pipeline_vips_load_frames(
+        loader.operation, source.pointer, out, Int32(clamping: count), VIPS_FAIL_ON_TRUNCATED)
+    }
+  }
+
   /// Reads the header of the first thumbnail in a HEIF file, or of the picture if there is none.
   package static func loadHEIFThumbnail(_ source: PictureSource) throws(VipsError) -> Picture {
     try make("The HEIF's thumbnail can't be decoded", source: source, loader: .heif) { out in

@@ -258,7 +258,11 @@ package struct PictureMaker {
     let colors = stage.options["colorSpace"]?.string ?? "srgb"
     // A rendition may be handed out as it is, and then must not tell where the picture was taken.
     let isStripped = stage.options["strip"]?.bool ?? true
-    return isUpright && isStripped && colors == "srgb"
+    // It may not be handed out as a still.
+    let isAnimated = (stage.options["sizes"]?.array ?? []).contains {
+      $0["animated"]?.bool == true
+    }
+    return isUpright && isStripped && !isAnimated && colors == "srgb"
       && (stage.options["region"]?.array ?? []).isEmpty
   }
 

@@ -1,0 +1,69 @@
+import Vips
+
+/// The frames of an animated picture in the size of a thumbnail.
+struct Animation {
+  /// All frames, one below the other.
+  let strip: Picture
+  /// Pixels.
+  let frameHeight: Int
+  /// How long each frame is shown, in milliseconds.
+  let delays: [Int]
+  /// How often it is shown; 0 for ever.
+  let loops: Int
+
+  /// The most frames of a thumbnail; of more, every second, third and so on is left in.
+  private static let mostFrames = 100
+  /// The most pixels of all frames of a thumbnail together, which are kept in memory.
+  private static let mostPixels = 16_000_000
+
+  /// Makes a thumbnail of all frames that can be decoded.
+  ///
+  /// - Returns: `nil` if the picture does not move, or is too large: less than two frames would be
+  ///   left.
+  init?(
+    _ opened: OpenedPicture, by decoder: ThumbnailDecoder, size: (width: Int, height: Int),
+    longest: Int
+  ) throws(VipsError) {
+    guard opened.isAnimated, let source = opened.source, let loader = opened.loader else {
+      return nil
+    }
+    // A bomb of many large frames is shown up to here; the job's limits come on top.
+    let pixels = opened.header.width * opened.header.height
+    let readable = min(opened.header.pages, OpenedPicture.pixelLimit / max(1, pixels))
+    let kept = min(Self.mostFrames, Self.mostPixels / max(1, size.width * size.height))
+    guard readable > 1, kept > 1 else { return nil }
+    let frames = try Picture.loadFrames(source, as: loader, count: readable)
+    let step = (readable + kept - 1) / kept
+    let times = frames.integers("delay")
+    var delays: [Int] = []
+    var bytes: [UInt8] = []
+    var first: Picture?
+    for index in stride(from: 0, to: readable, by: step) {
+      let small = try decoder.decode(frame: index, of: frames, opened, longest: longest)
+      first = first ?? small
+      bytes += try small.pixelBytes()
+      delays.append(
+        (index..<min(index + step, readable)).reduce(0) { sum, index in
+          sum + (index < times.count ? max(0, min(times[index], Self.longestDelay)) : 0)
+        })
+    }
+    guard let first, delays.count > 1 else { return nil }
+    let row = first.width * first.bands
+    strip = try first.replacingPixels(
+      width: first.width, height: first.height * delays.count
+    ) { index, values in
+      for column in 0..<row { values[column] = bytes[index * row + column] }
+    }
+    frameHeight = first.height
+    self.delays = delays
+    loops = frames.integer("loop") ?? 0
+  }
+
+  /// Bytes for the frames of a thumbnail: as they are made, as a strip, and in the encoder.
+  static func bytes(frames: Int, side: Int) -> Int {
+    min(mostPixels, min(frames, mostFrames) * side * side) * 4 * 3
+  }
+
+  /// What a frame is shown at most, in milliseconds: a minute.
+  private static let longestDelay = 60_000
+}
