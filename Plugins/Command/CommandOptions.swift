@@ -25,13 +25,27 @@ struct CommandOptions: Hashable, Sendable {
   /// Exit codes that mean a retry may succeed; 75 by default, `EX_TEMPFAIL` of sysexits.h(3head).
   var transient: Set<Int> = [75]
 
+  /// The files in the output folder that become renditions; none by default.
+  var renditions: [Rendition] = []
+
+  /// A picture that the program leaves in its output folder.
+  struct Rendition: Hashable, Sendable, Decodable {
+    var name: String
+    /// A path below the output folder.
+    var file: String
+    var mediaType: PictureHeader.Kind
+    /// Whether the program need not make it; it must by default.
+    var optional: Bool?
+  }
+
   static let greatestCount = 1_000
+  static let mostRenditions = 100
   static let codes = 0...255
 }
 
 extension CommandOptions: Decodable {
   private enum Key: String, CodingKey, CaseIterable {
-    case command, facts, success, skip, transient, revision
+    case command, facts, success, skip, transient, renditions, revision
   }
 
   init(from decoder: any Decoder) throws {
@@ -66,6 +80,19 @@ extension CommandOptions: Decodable {
     success = Set(try read(.success, Array(success)))
     skip = Set(try read(.skip, Array(skip)))
     transient = Set(try read(.transient, Array(transient)))
+    renditions = try read(.renditions, renditions)
+    for rendition in renditions {
+      let parts = rendition.file.split(separator: "/", omittingEmptySubsequences: false)
+      guard !parts.contains(where: { ["", ".", ".."].contains($0) }),
+        !rendition.file.unicodeScalars.contains("\0")
+      else { throw invalid("the file “\(rendition.file)” is not a path below the output folder") }
+    }
+    guard Set(renditions.map(\.name)).count == renditions.count else {
+      throw invalid("two renditions have the same name")
+    }
+    guard Set(renditions.map(\.file)).count == renditions.count else {
+      throw invalid("two renditions are the same file")
+    }
     // Affects only the fingerprint.
     _ = try read(.revision, 1)
     for code in [success, skip, transient].joined() where !Self.codes.contains(code) {
@@ -103,6 +130,32 @@ extension CommandOptions {
       "success": codes("Exit codes for success.", [0]),
       "skip": codes("Exit codes that mean there was nothing to do.", []),
       "transient": codes("Exit codes that mean a retry may succeed.", [75]),
+      "renditions": [
+        "type": "array", "default": [], "maxItems": .integer(mostRenditions),
+        "description": "The pictures that the program leaves in its output folder.",
+        "items": [
+          "type": "object", "additionalProperties": false,
+          "required": ["name", "file", "mediaType"],
+          "properties": [
+            "name": [
+              "type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$",
+              "description": "The name of the rendition.",
+            ],
+            "file": [
+              "type": "string", "minLength": 1, "maxLength": 255,
+              "description": "The path of the file below the output folder.",
+            ],
+            "mediaType": [
+              "enum": .array(PictureHeader.Kind.allCases.map { .string($0.rawValue) }),
+              "description": "The type that the file must have.",
+            ],
+            "optional": [
+              "type": "boolean", "default": false,
+              "description": "Whether the program need not make it.",
+            ],
+          ],
+        ],
+      ],
       "revision": [
         "type": "integer", "minimum": 1, "default": 1,
         "description": "Increase it when the program changes, to run all its jobs again.",

@@ -9,8 +9,9 @@ import Spawn
 /// The program is started without a shell, so no file name is interpreted.
 final class CommandPlugin: Plugin {
   static let manifest = PluginManifest(
-    id: "command", version: "1.0.0", outputVersion: 1, scope: .asset,
-    options: CommandOptions.schema, facts: ["output", "cut"], runtime: "posix_spawn")
+    id: "command", version: "1.1.0", outputVersion: 1, scope: .asset,
+    options: CommandOptions.schema, facts: ["output", "cut"], makesRenditions: true,
+    renditions: ["/renditions/*/name"], runtime: "posix_spawn")
 
   /// The most bytes of standard output that become a text or an object.
   private static let greatestText = 64 << 10
@@ -38,7 +39,8 @@ final class CommandPlugin: Plugin {
     guard !host.isCancelled else { throw PluginFailure(.transient, "The job was cancelled.") }
     switch ending {
     case .exit(let code) where options.success.contains(code):
-      return .done(facts: try facts(program.output))
+      return .done(
+        facts: try facts(program.output), renditions: try renditions(in: request.output))
     case .exit(let code):
       let reason = "\(name) ended with exit code \(code)\(Self.lastWords(program.errors))"
       if options.skip.contains(code) { return .skipped(reason: reason) }
@@ -112,6 +114,32 @@ final class CommandPlugin: Plugin {
       PluginFailure(
         .transient, "\(name) can't be started: can't \(error.operation): \(error.words).")
     }
+  }
+
+  /// The declared pictures, with the sizes that they tell.
+  private func renditions(in folder: String) throws(PluginFailure) -> [PluginRendition] {
+    var made: [PluginRendition] = []
+    for rendition in options.renditions {
+      let path = "\(folder)/\(rendition.file)"
+      var status = stat()
+      guard lstat(path, &status) == 0 else {
+        if rendition.optional == true { continue }
+        throw PluginFailure(
+          .permanent,
+          "\(name) made no file “\(rendition.file)” for the rendition \(rendition.name).")
+      }
+      guard let header = PictureHeader(path: path), header.kind == rendition.mediaType else {
+        throw PluginFailure(
+          .permanent,
+          "The file “\(rendition.file)” that \(name.prefix(1).lowercased() + name.dropFirst()) made is "
+            + "no picture of the type \(rendition.mediaType.rawValue).")
+      }
+      made.append(
+        PluginRendition(
+          name: rendition.name, path: rendition.file, mediaType: header.kind.rawValue,
+          width: header.width, height: header.height))
+    }
+    return made
   }
 
   private func facts(_ output: OutputPipe) throws(PluginFailure) -> JSONValue {

@@ -199,7 +199,7 @@ let fullConfiguration = #"""
       "complete": "close", "include": ["a/"], "exclude": ["b"], "duplicates": "file",
       "take": "copy", "emptyFolders": "remove", "maxMissing": 0.25}],
     "stages": [{"name": "z", "plugin": "p", "needs": []},
-      {"name": "s", "plugin": "q", "needs": ["z"], "input": ["z/large"], "concurrency": 1000, "timeout": "7s",
+      {"name": "s", "plugin": "q", "needs": ["z"], "input": ["z/large"], "accepts": ["image/*"], "concurrency": 1000, "timeout": "7s",
       "memory": "7MiB", "attempts": 4, "isolation": "none", "storage": "database",
       "limits": {"time": "7s", "cpu": "1s", "memory": "7MiB", "outputBytes": "1", "files": 1,
         "processes": 3, "inputBytes": "1", "pixels": 1, "frames": 1},

@@ -51,6 +51,68 @@ struct BundledStageTests {
     }
   #endif
 
+  @Test(
+    "A stage works on a thumbnail instead of the picture, sees nothing else, and runs again for another"
+  )
+  func thumbnailAsInput() throws {
+    func stages(_ size: Int, input: String = "thumbnails/grid") -> JSONValue {
+      let script = #"od -An -tx1 -N3 "$1"; ls -A "$(dirname "$1")" | wc -l"#
+      let note: JSONValue = [
+        "name": "note", "plugin": "command", "input": .string(input), "allow": ["exec": true],
+        "options": ["command": ["sh", "-c", .string(script), "-", "{input}"], "facts": "text"],
+      ]
+      return .array((Workspace.stages(sizes: ["grid": size]).array ?? []) + [note])
+    }
+    let workspace = try Workspace(stages: stages(64))
+    try workspace.put(try Pictures.alphaPNG([20, 120, 40]), as: "a.png")
+    try workspace.put("no picture", as: "b.txt")
+    try workspace.json("run")
+    let id = BytePath(try #require(try workspace.asset(named: "a.png")["id"]?.string))
+    let facts = try workspace.json("show", id).first?["facts"]?["note"]
+    #expect(facts?["output"] == " ff d8 ff\n1\n")
+    try workspace.configure(stages: stages(32))
+    let again = try workspace.json("run").of("job")
+    #expect(again.filter { $0["outcome"] == "done" }.map { $0["stage"] } == ["thumbnails", "note"])
+    // Its name is checked before any work.
+    try workspace.configure(stages: stages(32, input: "thumbnails/grit"))
+    let error = try #require(try workspace.json("run", exit: 2).of("error").first)
+    #expect(error["pointer"] == "/stages/2/input")
+    #expect(error["message"]?.string?.contains("did you mean “grid”?") == true, "\(error)")
+  }
+
+  @Test("The example of docs/command.md draws waves, and leaves other files alone")
+  func waves() throws {
+    let place = try DocumentFolder()
+    let page = "docs/command.md"
+    try place.makeFolder("waves")
+    try place.write(
+      try DocumentFolder.blocks("python", of: page, section: "Renditions"), to: "waves/draw.py")
+    let configuration = try DocumentFolder.blocks("json", of: page, section: "Renditions")
+    try place.write(
+      configuration.replacing("/home/me", with: place.home.path), to: "waves/pipeline.json")
+    let made = try place.run(
+      """
+      python3 - <<'END'
+      import math, os, struct, wave
+      with wave.open(os.path.expanduser("~/Downloads/tone.wav"), "wb") as sound:
+          sound.setparams((1, 2, 8000, 0, "NONE", ""))
+          sound.writeframes(b"".join(struct.pack("<h", int(20000 * math.sin(i / 9))) for i in range(8000)))
+      END
+      """)
+    #expect(made.status == 0, "\(made.text)")
+    let outcome = try place.run(try DocumentFolder.blocks("sh", of: page, section: "Renditions"))
+    #expect(outcome.status == 0, "\(outcome.text)")
+    let shown = try place.run(
+      "cd waves; pipeline list kind:image --json; pipeline list --json kind:audio")
+    #expect(shown.text.contains(#""stage":"wave","stale":false,"storage":"database","width":512"#))
+    let listed = try place.run(
+      "cd waves; pipeline show $(pipeline list kind:image | head -n 1 | cut -f 1)")
+    #expect(listed.text.contains("The stage wave does not accept image/jpeg."), "\(listed.text)")
+    let drawn = try PicturesReading(
+      Array(try Data(contentsOf: place.home.appending(path: "waves/wave.png"))))
+    #expect(drawn.width == 512 && drawn.height == 128)
+  }
+
   @Test("Without leave to start programs no command runs, and the reason says what to do")
   func refused() throws {
     let workspace = try Workspace(stages: stage(["command": ["true"]]))

@@ -92,6 +92,36 @@ struct SchedulingTests {
     #expect(try fixture.jobs(of: asset)["t"]?.state == .skipped)
   }
 
+  @Test("A stage works on the types that it accepts of those that its plugin accepts")
+  func acceptedByStage() throws {
+    let types = ["image/png": 3, "image/jpeg": 4, "text/plain": 5]
+    let identify = FakeBackend(FakeBackend.manifest("identify")) { request, _ in
+      let type = types.first { $0.value == request.asset.size }?.key ?? "other/other"
+      return .done(facts: ["mediaType": .string(type)])
+    }
+    let assets = try ["png", "jpeg", "plain"].map { try fixture.add($0) }
+    let open = plain { _, _ in .done() }
+    let narrow = thumb(accepts: ["image/jpeg", "text/*"])
+    func stages(_ accepts: [String]) -> [StageConfiguration] {
+      [
+        .stage("o", "plain") { $0.accepts = accepts },
+        .stage("n", "thumb") { $0.accepts = ["image/*", "text/plain"] },
+      ]
+    }
+    try fixture.run(stages(["image/png"]), [identify, open, narrow])
+    func states(_ stage: String) throws -> [LedgerState?] {
+      try assets.map { try fixture.jobs(of: $0)[stage]?.state }
+    }
+    #expect(try states("o") == [.done, .skipped, .skipped])
+    #expect(try states("n") == [.skipped, .done, .done])
+    #expect(
+      try fixture.jobs(of: assets[1])["o"]?.reason == "The stage o does not accept image/jpeg.")
+    // What is done stays, and what was skipped is looked at again.
+    try fixture.run(stages(["image/*"]), [identify, open, narrow])
+    #expect(try states("o") == [.done, .done, .skipped])
+    #expect(open.jobs == 2)
+  }
+
   @Test("A type that the plugin lacks something for is skipped with what it lacks, until it has it")
   func lacking() throws {
     let asset = try fixture.add("raw")

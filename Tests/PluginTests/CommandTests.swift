@@ -1,3 +1,4 @@
+import Fixtures
 import Foundation
 import PipelineModel
 import PipelinePlugin
@@ -85,6 +86,64 @@ struct CommandTests {
     let json = try script(
       #"printf '{"faces":3,"who":["a",null]}\n'"#, options: ["facts": "json"], in: run)
     #expect(json == .done(facts: ["faces": 3, "who": ["a", .null]]))
+  }
+
+  @Test("Declared pictures become renditions of the size that they tell", arguments: Self.kinds)
+  func renditions(kind: String, suffix: String) throws {
+    let run = try PluginRun("command")
+    let picture = try Pictures.file(try Pictures.picture(width: 30, height: 20), suffix)
+    let source = run.folder.appending(path: "source")
+    try Data(picture).write(to: source)
+    let result = try script(
+      "cp '\(source.path)' first; mkdir deep; cp first deep/second; echo x > third",
+      options: [
+        "renditions": [
+          ["name": "one", "file": "first", "mediaType": .string(kind)],
+          ["name": "two", "file": "deep/second", "mediaType": .string(kind)],
+          ["name": "none", "file": "fourth", "mediaType": "image/png", "optional": true],
+        ]
+      ], in: run)
+    func made(_ name: String, _ path: String) -> PluginRendition {
+      PluginRendition(name: name, path: path, mediaType: kind, width: 30, height: 20)
+    }
+    #expect(
+      result == .done(facts: [:], renditions: [made("one", "first"), made("two", "deep/second")]))
+  }
+
+  private static let kinds = [
+    ("image/jpeg", ".jpg"), ("image/png", ".png"), ("image/webp", ".webp"), ("image/gif", ".gif"),
+  ]
+
+  @Test(
+    "A declared file that is missing, no such picture, or a link fails for good",
+    arguments: [
+      ("true", "made no file “out.png”"), ("echo x > out.png", "no picture of the type image/png"),
+      ("printf '\\377\\330\\377' > out.png", "no picture of the type image/png"),
+      ("ln -s /etc/hostname out.png", "no picture"), ("mkdir out.png", "no picture"),
+    ])
+  func unusable(script: String, words: String) throws {
+    let failure = try failure(
+      script,
+      options: [
+        "renditions": [["name": "a", "file": "out.png", "mediaType": "image/png"]]
+      ])
+    #expect(failure.class == .permanent && failure.reason.contains(words), "\(failure.reason)")
+  }
+
+  @Test(
+    "A rendition outside of the output folder, or one that is there twice, is refused",
+    arguments: ["../x.png", "/tmp/x.png", "a//b", "x.png"])
+  func misplaced(file: String) throws {
+    let other: JSONValue = ["name": "b", "file": "x.png", "mediaType": "image/png"]
+    let run = try PluginRun("command")
+    #expect(throws: PluginFailure.self) {
+      _ = try run.backend.makeInstance(options: [
+        "command": ["true"],
+        "renditions": [
+          ["name": "a", "file": .string(file), "mediaType": "image/png"], other,
+        ],
+      ])
+    }
   }
 
   @Test(

@@ -28,6 +28,8 @@ package struct StageConfiguration: Sendable, Hashable {
   /// The renditions to work on instead of the original, as in the file: the first that an asset has. By
   /// default none.
   package var input: [RenditionReference] = []
+  /// The media types that the stage works on, of those that its plugin accepts; `nil` for all of them.
+  package var accepts: [String]?
   /// How many jobs run at once; by default one per processor.
   package var concurrency: Int
   /// The limits of a job; none by default, until `StageLimits.filled` adds them.

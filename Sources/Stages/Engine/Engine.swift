@@ -319,7 +319,7 @@ package final class Engine: Sendable {
       return false
     }
     let text = facts(of: job)[StagePlan.identifier]?["mediaType"]?.string ?? ""
-    if stage.plan.backend.manifest.accepts == nil { return true }
+    if stage.plan.definition.accepts == nil { return true }
     if stage.plan.accepts(MediaType(rawValue: text)) { return true }
     finish(job, stage: index, stage.plan.refusal(of: text))
     return false

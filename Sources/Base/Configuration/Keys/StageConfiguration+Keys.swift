@@ -17,6 +17,9 @@ extension StageConfiguration: ConfigurationObject {
       "The rendition to work on instead of the original, such as thumbnails/preview; of a list, the "
         + "first that an asset has."),
     .init(
+      "accepts", \.accepts, .mediaTypes,
+      "The media types to work on, such as image/*, of those that the plugin accepts."),
+    .init(
       "concurrency", \.concurrency, .concurrency,
       "How many jobs run at once: a number from 1, or cpus for one per processor."),
     .init("limits", \.limits, .object(["default": [:]]), "What one job may use."),
@@ -139,6 +142,24 @@ extension ConfigurationValue where Value == [RenditionReference] {
 }
 
 extension ConfigurationValue where Value == [String] {
+  /// Media types or patterns such as `image/*`.
+  fileprivate static var mediaTypes: Self {
+    let word = "[A-Za-z0-9][A-Za-z0-9!#&_.+-]*"
+    return ConfigurationValue(
+      schema: [
+        "type": "array", "minItems": 1, "maxItems": 1000, "uniqueItems": true,
+        "items": [
+          "type": "string", "maxLength": 128,
+          "pattern": .string("^(\(word)/(\(word)|\\*)|\\*/\\*)$"),
+          "x-expected": "a media type, such as image/jpeg or image/*",
+        ],
+      ],
+      read: { field, _ throws(ConfigurationError) in
+        (field.value.array ?? []).compactMap { $0.string?.lowercased() }
+      },
+      write: { .array($0.map { .string($0) }) })
+  }
+
   /// A program and its arguments; a program with a slash is a path.
   fileprivate static var command: Self {
     ConfigurationValue(

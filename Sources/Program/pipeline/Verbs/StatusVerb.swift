@@ -71,7 +71,7 @@ enum StatusVerb: Verb {
       let detail = cause == .unsupported ? " (\(types.joined(separator: ", ")))" : ""
       return "\(assets) \(cause.words)\(detail)"
     }
-    let number = counts.isPartial ? "more than \(counts.assets)" : "\(counts.assets)"
+    let number = counts.isPartial ? "at least \(counts.assets)" : "\(counts.assets)"
     console.result(
       "thumbnails  \(number) kept without a thumbnail: \(causes.joined(separator: ", ")); "
         + "`pipeline list is:no-thumbnail` lists them")

@@ -36,7 +36,7 @@ package struct StagePlan: Sendable {
     }
 
     func accepts(_ mediaType: MediaType) -> Bool {
-      backend.manifest.accepts?.contains { mediaType.matches($0) } ?? true
+      definition.accepts?.contains { mediaType.matches($0) } ?? true
     }
 
     /// The result for a type that is not accepted.
@@ -46,10 +46,13 @@ package struct StagePlan: Sendable {
       let lack = backend.manifest.lacks.first { lack in
         lack.accepts.contains { MediaType(rawValue: mediaType).matches($0) }
       }
+      let type = mediaType.isEmpty ? "files of an unknown type" : mediaType
+      let isOwn = configuration.accepts?.contains(where: MediaType(rawValue: mediaType).matches)
+      if isOwn == false {
+        return .skipped(reason: "The stage \(configuration.name) does not accept \(type).")
+      }
       if let lack { return .skipped(reason: lack.reason, isLacking: true) }
-      return .skipped(
-        reason: "The plugin \(configuration.plugin) does not work on "
-          + "\(mediaType.isEmpty ? "files of an unknown type" : mediaType).")
+      return .skipped(reason: "The plugin \(configuration.plugin) does not work on \(type).")
     }
   }
 
@@ -223,7 +226,7 @@ package struct StagePlan: Sendable {
   ) throws -> String? {
     let name = identifyingStage(stages)
     if stages.contains(where: { $0.name == name }) { return name }
-    guard stages.contains(where: { backends[$0.name]?.manifest.accepts != nil }) else {
+    guard stages.contains(where: { accepted(by: $0, backends[$0.name]) != nil }) else {
       return nil
     }
     backends[name] = try load()
@@ -235,9 +238,24 @@ package struct StagePlan: Sendable {
     of stage: StageConfiguration, backends: [String: any PluginBackend], identify: String?
   ) -> [String] {
     guard let identify, identify != stage.name, !stage.allNeeds.contains(identify),
-      backends[stage.name]?.manifest.accepts != nil
+      accepted(by: stage, backends[stage.name]) != nil
     else { return stage.allNeeds }
     return [identify] + stage.allNeeds
+  }
+
+  /// The media types that a stage works on: those of its plugin that it accepts itself; `nil` for all.
+  static func accepted(
+    by stage: StageConfiguration, _ backend: (any PluginBackend)?
+  ) -> [String]? {
+    guard let own = stage.accepts else { return backend?.manifest.accepts }
+    guard let accepted = backend?.manifest.accepts else { return own }
+    let matching = own.flatMap { pattern in
+      accepted.compactMap { other in
+        MediaType(rawValue: pattern).matches(other)
+          ? pattern : MediaType(rawValue: other).matches(pattern) ? other : nil
+      }
+    }
+    return Set(matching).sorted()
   }
 
   private static func define(
@@ -259,7 +277,7 @@ package struct StagePlan: Sendable {
       attempts: stage.attempts,
       runtime: broken?.recorded?.runtime
         ?? "\(manifest.id) \(manifest.version); \(manifest.runtime)",
-      limits: try JSONText.encode(limits.effective()), accepts: manifest.accepts,
+      limits: try JSONText.encode(limits.effective()), accepts: accepted(by: stage, backend),
       held: broken?.failure.reason)
   }
 
