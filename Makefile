@@ -8,7 +8,7 @@
 # To build: headers of the C libraries, and pkg-config to find them.
 BUILD_PACKAGES = libvips-dev libjpeg-dev libtiff-dev zlib1g-dev libzimg-dev libsqlite3-dev \
 	libmagic-dev libssl-dev libseccomp-dev libgexiv2-dev libutf8proc-dev libavformat-dev \
-	libavcodec-dev libswscale-dev libraw-dev libmagickcore-dev pkg-config
+	libavcodec-dev libswscale-dev libraw-dev libmagickcore-dev libmicrohttpd-dev pkg-config
 # To test: tests compile plugins in C, run plugins in Python, read the database with sqlite3 and
 # trace workers, and complete command lines and format manual pages as shells and man(1) do.
 TEST_PACKAGES = gcc libc6-dev make python3 python3-pil sqlite3 strace util-linux libjpeg-turbo-progs \
@@ -71,6 +71,8 @@ run: packages build ## Install what is missing, build, make samples, and run the
 	@echo '  $(RELEASE)/pipeline show ID                                  one picture with its facts'
 	@echo '  $(RELEASE)/pipeline get ID --rendition preview -o thumb.jpg  a thumbnail'
 	@echo '  library/originals/                                           the bytes as they came'
+	@echo 'See the pictures in a browser:'
+	@echo '  $(RELEASE)/pipeline serve                                    then open http://127.0.0.1:8420/'
 	@echo '(ID is any unique prefix or suffix of an ID that list prints.)'
 
 # Builds for tests turn warnings into errors (see Package.swift), so `check` needs no build of its own.

@@ -119,7 +119,7 @@ final class WebResponder: Responder {
     case ("a", 2):
       let search = search(request)
       guard let id = AssetID(path[1]) else { throw HTTPError.noAsset }
-      return html(request) { [frame] in
+      return html(request, within: QueryPool.longPatience) { [frame] in
         (200, try PicturePage(id, search, in: $0).write(frame))
       }
     case ("work", 1):
@@ -132,7 +132,7 @@ final class WebResponder: Responder {
       return .now(try files.rendition(digest: path[1], number: path[2], request))
     case ("o", 2):
       guard let id = AssetID(path[1]) else { throw HTTPError.noAsset }
-      return query_(request) { [files] in try files.original(id, request, in: $0) }
+      return asking(request) { [files] in try files.original(id, request, in: $0) }
     case ("static", 3):
       guard let file = StaticFiles.file(path[2], version: path[1]) else { throw HTTPError.notFound }
       return .now(staticFile(file, request))
@@ -152,7 +152,7 @@ final class WebResponder: Responder {
     switch (path[0], path.count) {
     case ("grid", 1):
       let search = search(request)
-      return query_(request, within: QueryPool.longPatience) { [answers] library in
+      return asking(request, within: QueryPool.longPatience) { [answers] library in
         let entry = try answers.grid(search, in: library)
         return Self.outline(entry, request)
       }
@@ -166,7 +166,9 @@ final class WebResponder: Responder {
     case ("assets", 2):
       guard let id = AssetID(path[1]) else { throw HTTPError.noAsset }
       let search = search(request)
-      return json(request) { [answers] in try answers.asset(id, search, in: $0) }
+      return json(request, within: QueryPool.longPatience) { [answers] in
+        try answers.asset(id, search, in: $0)
+      }
     case ("complete", 1):
       let words = query["q"] ?? ""
       return json(request) { try Completion.words(for: words, in: $0) }
@@ -253,7 +255,9 @@ final class WebResponder: Responder {
         403, "notAllowed", "`pipeline serve` was started without --allow \(refused.rawValue).")
     }
     return .later { [pool, channel, self] exchange in
-      pool.ask { try edit.edits(in: $0) } completion: { result in
+      pool.ask {
+        try edit.edits(in: $0)
+      } completion: { result in
         switch result {
         case .failure(let error):
           exchange.answer(self.response(to: Self.httpError(error), path: ["api"]))
@@ -277,7 +281,7 @@ final class WebResponder: Responder {
   // MARK: Answers
 
   /// Answers with what a question to the catalog gives.
-  private func query_(
+  private func asking(
     _ request: Request, within limit: Duration = QueryPool.patience,
     _ body: @escaping @Sendable (ReadableLibrary) throws -> Response
   ) -> Reply {
@@ -293,10 +297,10 @@ final class WebResponder: Responder {
   }
 
   private func html(
-    _ request: Request,
+    _ request: Request, within limit: Duration = QueryPool.patience,
     _ body: @escaping @Sendable (ReadableLibrary) throws -> (status: Int, html: [UInt8])
   ) -> Reply {
-    query_(request) { library in
+    asking(request, within: limit) { library in
       let (status, bytes) = try body(library)
       let headers =
         [Header("Content-Type", "text/html; charset=utf-8"), Self.fresh] + Protection.page
@@ -305,9 +309,10 @@ final class WebResponder: Responder {
   }
 
   private func json(
-    _ request: Request, _ body: @escaping @Sendable (ReadableLibrary) throws -> JSONValue
+    _ request: Request, within limit: Duration = QueryPool.patience,
+    _ body: @escaping @Sendable (ReadableLibrary) throws -> JSONValue
   ) -> Reply {
-    query_(request) { library in
+    asking(request, within: limit) { library in
       var bytes: [UInt8] = []
       try body(library).write(to: &bytes)
       return Self.packed(200, [Self.jsonType, Self.fresh] + Protection.bytes, bytes, request)

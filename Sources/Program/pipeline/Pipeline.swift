@@ -10,7 +10,8 @@ import Synchronization
 @main
 enum Pipeline {
   static let verbs: [any Verb.Type] = [
-    InitVerb.self, RunVerb.self, WatchVerb.self, ServeVerb.self, PlanVerb.self, ImportVerb.self, ListVerb.self,
+    InitVerb.self, RunVerb.self, WatchVerb.self, ServeVerb.self, PlanVerb.self, ImportVerb.self,
+    ListVerb.self,
     CountVerb.self, SearchVerb.self, ShowVerb.self, GetVerb.self, ExportVerb.self, StatusVerb.self,
     ExplainVerb.self, FailedVerb.self, RetryVerb.self, TagVerb.self, RemoveVerb.self,
     TrashVerb.self, UndoVerb.self, GarbageVerb.self, VerifyVerb.self, RebuildCatalogVerb.self,

@@ -85,7 +85,8 @@ package struct WebOptions: Sendable {
     let descriptor = try Descriptor.openRegular(file.lastComponent, in: folder)
     guard try descriptor.status().permissions & 0o077 == 0 else {
       throw ServingError(
-        .usage, "Others may read the token in “\(file.printable)”: chmod 600 it, and change the token.")
+        .usage,
+        "Others may read the token in “\(file.printable)”: chmod 600 it, and change the token.")
     }
     let bytes = try folder.readFile(file.lastComponent, limit: 4096)
     let token = String(decoding: bytes, as: UTF8.self).trimmedToken
@@ -147,7 +148,9 @@ package struct HostName: Hashable, Sendable {
       guard let end = text.firstIndex(of: "]") else { return nil }
       name = text[text.index(after: text.startIndex)..<end]
       let rest = text[text.index(after: end)...]
-      guard name.utf8.allSatisfy({ $0.isHexDigit || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".") })
+      guard
+        name.utf8.allSatisfy({ $0.isHexDigit || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".") }
+        )
       else { return nil }
       if !rest.isEmpty {
         guard rest.hasPrefix(":") else { return nil }

@@ -1,6 +1,6 @@
 import Catalog
 import Configuration
-package import Files
+import Files
 import Glibc
 package import Ingest
 import PipelineModel
@@ -113,7 +113,8 @@ package struct WebSession {
   }
 
   private func url(_ listener: Descriptor) throws -> String? {
-    guard case .address(let host, _) = options.place, let port = try ListeningSocket.port(of: listener)
+    guard case .address(let host, _) = options.place,
+      let port = try ListeningSocket.port(of: listener)
     else { return nil }
     return "http://\(host.contains(":") ? "[\(host)]" : host):\(port)/"
   }
@@ -128,7 +129,9 @@ package struct WebSession {
     let errors = try CurrentProcess.duplicate(STDERR_FILENO, path: "standard error")
     var environment: [BytePath] = ["LANG=C.UTF-8"]
     for name in ["LD_LIBRARY_PATH", "TZ"] {
-      if let value = getenv(name) { environment.append(BytePath(cString: value).assigned(to: name)) }
+      if let value = getenv(name) {
+        environment.append(BytePath(cString: value).assigned(to: name))
+      }
     }
     return try ChildProcess.start(
       program, arguments: ["pipeline-web"], environment: environment,
@@ -160,35 +163,5 @@ extension BytePath {
   /// This as the value of an environment variable.
   fileprivate func assigned(to name: String) -> BytePath {
     BytePath(bytes: Array("\(name)=".utf8) + bytes)
-  }
-}
-
-/// Reads lines from a stream, as the peer sends them.
-package final class LineReader {
-  private let stream: Descriptor
-  private let limit: Int
-  private var rest: [UInt8] = []
-
-  /// - Parameter limit: the longest line.
-  package init(_ stream: Descriptor, limit: Int) {
-    self.stream = stream
-    self.limit = limit
-  }
-
-  /// The next line without its end; `nil` when the peer has gone, or sends a line that is too long.
-  package func next() throws(FileError) -> [UInt8]? {
-    while true {
-      if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-        let line = Array(rest[..<end])
-        rest.removeFirst(end + 1)
-        return line
-      }
-      guard rest.count <= limit else { return nil }
-      let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
-      defer { buffer.deallocate() }
-      let count = try stream.read(into: buffer)
-      if count == 0 { return nil }
-      rest += buffer[..<count]
-    }
   }
 }

@@ -46,7 +46,10 @@ struct FileAnswers: Sendable {
     guard let asset = try library.catalog.asset(id) else { throw HTTPError.noAsset }
     let tag = "\"\(asset.digest.hex)\""
     let headers =
-      [Header("ETag", tag), Header("Accept-Ranges", "bytes"), Header("Cache-Control", "private, no-cache")]
+      [
+        Header("ETag", tag), Header("Accept-Ranges", "bytes"),
+        Header("Cache-Control", "private, no-cache"),
+      ]
     if request.has(tag) { return Response(304, headers) }
     let file: Descriptor
     do throws(FileError) {

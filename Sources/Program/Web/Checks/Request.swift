@@ -36,7 +36,8 @@ struct Request: Sendable {
 
   /// Refuses what another site made a browser send. Source: Fetch Metadata; RFC 6454.
   func requireSameOrigin(hosts: Set<String>) throws(HTTPError) {
-    let foreign = HTTPError(403, "foreign", "Changes are accepted from the server's own pages only.")
+    let foreign = HTTPError(
+      403, "foreign", "Changes are accepted from the server's own pages only.")
     if let site = fields.secFetchSite, site != "same-origin" { throw foreign }
     guard let origin = fields.origin else { return }
     let scheme = ["http://", "https://"].first { origin.hasPrefix($0) }
@@ -44,7 +45,8 @@ struct Request: Sendable {
       hosts.contains(name)
     else { throw foreign }
     // Another port of this machine is another origin.
-    guard origin.dropFirst(scheme.count) == fields.hosts[0] || name != HostName(fields.hosts[0])?.name
+    guard
+      origin.dropFirst(scheme.count) == fields.hosts[0] || name != HostName(fields.hosts[0])?.name
     else { throw foreign }
   }
 
@@ -52,7 +54,10 @@ struct Request: Sendable {
   var acceptsGzip: Bool {
     (fields.acceptEncoding ?? "").lowercased().split(separator: ",").contains { part in
       let words = part.split(separator: ";").map { $0.filter { $0 != " " } }
-      return words.first == "gzip" && !words.dropFirst().contains { $0.hasPrefix("q=0") && !$0.contains { "123456789".contains($0) } }
+      return words.first == "gzip"
+        && !words.dropFirst().contains {
+          $0.hasPrefix("q=0") && !$0.contains { "123456789".contains($0) }
+        }
     }
   }
 

@@ -81,7 +81,8 @@ struct GalleryPage {
   private var url: String {
     let isUsual = search.sort == GallerySearch.newestFirst
     let query = URLText.query([
-      ("q", isDay || search.query.isEmpty ? nil : search.query), ("sort", isUsual ? nil : search.sort),
+      ("q", isDay || search.query.isEmpty ? nil : search.query),
+      ("sort", isUsual ? nil : search.sort),
       ("after", after?.description),
     ])
     return path.isEmpty && query.isEmpty ? "." : path + query
@@ -192,7 +193,8 @@ struct GalleryPage {
   ) {
     let url = "a/\(asset.found.id)\(query)"
     guard let thumbnail = asset.thumbnail else {
-      return html.element("a", ["class": "tile card \(asset.state.rawValue)", "href": url]) { html in
+      return html.element("a", ["class": "tile card \(asset.state.rawValue)", "href": url]) {
+        html in
         html.element("span", ["class": "kind"], asset.found.kind ?? "file")
         html.element("bdi", ["class": "name"], asset.found.name)
         let why: String? =
@@ -208,7 +210,8 @@ struct GalleryPage {
       html.void(
         "img",
         [
-          "src": GalleryAsset.url(of: thumbnail), "width": pixels(asset.found.width, thumbnail.width),
+          "src": GalleryAsset.url(of: thumbnail),
+          "width": pixels(asset.found.width, thumbnail.width),
           "height": pixels(asset.found.height, thumbnail.height), "alt": asset.found.name,
           "loading": isEager ? nil : "lazy", "decoding": "async",
         ])

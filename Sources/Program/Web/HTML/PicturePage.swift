@@ -122,7 +122,8 @@ struct PicturePage {
       rows.append((name, { Self.link(&$0, "\(field)=\(Self.quoted(text))", text) }))
     }
     let exposure = [
-      found?.exposure.map(PageWording.exposure), found?.aperture.map { "f/\(PageWording.plain($0))" },
+      found?.exposure.map(PageWording.exposure),
+      found?.aperture.map { "f/\(PageWording.plain($0))" },
       found?.iso.map { "ISO \(PageWording.plain($0))" },
       found?.focal.map { "\(PageWording.plain($0)) mm" },
     ].compactMap(\.self)

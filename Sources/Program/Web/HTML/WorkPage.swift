@@ -150,14 +150,12 @@ struct WorkPage {
       html.element("p", ["class": "more-failures"]) { html in
         html.element(
           "a", ["class": "button", "href": URLText.query([("q", "is:failed")])], "All failed files")
-        // The style hides them unless scripts run.
-        for stage in stages.map(\.name) where mayRetry {
-          guard failures.contains(where: { $0.group.stage == stage }) else { continue }
-          html.text(" ")
-          html.element(
-            "button", ["class": "button retry", "type": "button", "data-retry": stage],
-            "Retry \(stage)")
-        }
+        guard mayRetry else { return }
+        html.text(" ")
+        // The style hides it unless scripts run.
+        html.element(
+          "button", ["class": "button retry", "type": "button", "data-retry": "is:failed"],
+          "Try all again")
       }
       html.line()
     }
@@ -198,7 +196,8 @@ struct WorkPage {
         let count = run.counters[name] ?? 0
         let isFailed = name == "jobsFailed" && count > 0
         html.element(
-          "td", ["class": isFailed ? "n failed" : count == 0 && name == "jobsFailed" ? "n zero" : "n"],
+          "td",
+          ["class": isFailed ? "n failed" : count == 0 && name == "jobsFailed" ? "n zero" : "n"],
           PageWording.number(count))
       }
     }

@@ -95,7 +95,8 @@ struct GalleryAsset: Sendable {
       "type": text(found.type), "taken": text(found.taken.map(Self.time)),
       "width": number(found.width), "height": number(found.height), "colour": .null,
       "thumbnail": text(thumbnail.map(Self.url)), "preview": text(preview.map(Self.url)),
-      "duration": number(duration), "rating": number(found.rating), "state": .string(state.rawValue),
+      "duration": number(duration), "rating": number(found.rating),
+      "state": .string(state.rawValue),
       "reason": text(reason),
     ]
   }

@@ -21,7 +21,10 @@ struct GallerySearch: Hashable, Sendable {
   }
 
   /// Whether the order is that of the time when pictures were taken.
-  var isByTime: Bool { sort == "taken" || sort == Self.newestFirst || sort.hasPrefix("taken,") || sort.hasPrefix("-taken,") }
+  var isByTime: Bool {
+    sort == "taken" || sort == Self.newestFirst || sort.hasPrefix("taken,")
+      || sort.hasPrefix("-taken,")
+  }
 
   /// Whether the answer depends on the time of the question.
   var dependsOnTime: Bool { !query.isEmpty }

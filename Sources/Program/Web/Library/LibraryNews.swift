@@ -73,7 +73,9 @@ final class LibraryNews: Sendable {
   private func count(_ revision: Revision?) {
     // The last one may still be at it.
     guard !isCounting.exchange(true, ordering: .relaxed) else { return }
-    pool.ask { [answers] in try answers.progress(in: $0) } completion: { [self] result in
+    pool.ask { [answers] in
+      try answers.progress(in: $0)
+    } completion: { [self] result in
       defer { isCounting.store(false, ordering: .relaxed) }
       guard case .success(let value) = result else { return }
       var bytes: [UInt8] = []

@@ -47,7 +47,9 @@ final class ParentChannel: Sendable {
   /// Passes answers on until the other process ends, or ends this channel.
   func work(_ lines: LineReader) {
     // A line that can't be read is the end, too: nothing else would ever come of it.
-    while let line = try? lines.next(), let answer = try? JSONText.decode(WebAnswer.self, from: line) {
+    while let line = try? lines.next(),
+      let answer = try? JSONText.decode(WebAnswer.self, from: line)
+    {
       answered(answer.number, answer)
     }
     let waiting = state.withLock { state in

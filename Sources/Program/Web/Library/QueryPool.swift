@@ -17,7 +17,8 @@ final class QueryPool: Sendable {
   /// How many run at once, and how many may wait for their turn.
   private static let width = 3
   private static let mostWaiting = 200
-  /// The longest time for a question, and for an outline of the whole library.
+  /// The longest time for a question, and for one that goes through the whole library: an outline, or the
+  /// place of an asset in it.
   static let patience = Duration.seconds(2)
   static let longPatience = Duration.seconds(10)
 
@@ -39,7 +40,8 @@ final class QueryPool: Sendable {
   ///   - body: asks; called on a queue.
   ///   - completion: gets the result.
   func ask<Value: Sendable>(
-    within limit: Duration = patience, _ body: @escaping @Sendable (ReadableLibrary) throws -> Value,
+    within limit: Duration = patience,
+    _ body: @escaping @Sendable (ReadableLibrary) throws -> Value,
     completion: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) {
     submit { [self] library in

@@ -75,11 +75,10 @@ function gallery() {
     if (made.isConnected) { // what the server made gives way in one step
       document.body.classList.add("app");
       made.replaceWith(box);
-      box.after(scrubber.element, more);
+      box.append(scrubber.element, more);
     }
     describe(problem);
     grid.arrange(place);
-    describe(problem);
     grid.draw();
   }
 
@@ -165,9 +164,10 @@ function gallery() {
 
   history.scrollRestoration = "manual";
   let ready = load(history.state?.place);
-  ready.then(() => listen(["change"], one(async () => {
+  const refresh = one(async () => {
     await grid.refresh();
     if (viewer.open) await viewer.renew(); else describe();
-  }, 500)));
+  }, 500);
+  ready.then(() => listen(["change"], (event) => { if (!event || JSON.parse(event.data).revision !== grid.revision) refresh(); }));
   if (asset) open(asset).catch(() => {});
 }

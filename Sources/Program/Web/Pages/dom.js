@@ -4,7 +4,7 @@
 export function h(what, properties = {}, ...children) {
   const [tag, ...classes] = what.split(".");
   const element = document.createElement(tag);
-  element.className = classes.join(" ");
+  if (classes.length) element.className = classes.join(" ");
   for (const [key, value] of Object.entries(properties)) {
     if (key === "on") for (const [type, act] of Object.entries(value)) element.addEventListener(type, act);
     else if (key === "role" || key.includes("-")) element.setAttribute(key, value);

@@ -6,7 +6,7 @@ import { Records, chunkLength } from "./records.js";
 import { Track } from "./track.js";
 
 const states = { failed: "Failed", waiting: "Waiting" };
-const reach = 900; // pixels beyond the view that are in the document
+const around = 900; // pixels beyond the view that are in the document
 const below = 72; // pixels below the last picture
 
 export class Grid {
@@ -22,7 +22,7 @@ export class Grid {
     new ResizeObserver(() => this.resized()).observe(box);
   }
 
-  get count() { return this.layout?.count ?? 0; }
+  get count() { return this.aspects?.length ?? 0; }
   record(index) { return this.records?.at(index); }
   chunk(keys, n) { return get("api/v1/assets" + tail({ ...this.query, from: keys[n], limit: chunkLength })); }
 
@@ -122,7 +122,8 @@ export class Grid {
     cancelAnimationFrame(this.frame); this.frame = null;
     const { layout, track, tiles, headings } = this, { value, view } = track;
     if (!layout) return;
-    const fast = Math.abs(value - this.drawn) > 2 * view;
+    // Who jumps through the years sees the places; pictures come where the view stays.
+    const fast = this.fast = Math.abs(value - this.drawn) > 2 * view, reach = fast ? 0 : around;
     this.drawn = value;
     if (this.placed !== layout || Math.abs(value - this.origin) > 1e6) { this.placed = layout; this.origin = value; this.rows = new Set(); }
     this.sheet.style.transform = `translateY(${this.origin - track.offset}px)`;
@@ -136,8 +137,7 @@ export class Grid {
     for (const row of this.rows) if (row < from || row > to) this.rows.delete(row);
     for (let row = from; row <= to; row += 1) if (!this.rows.has(row)) this.drawRow(row);
     clearTimeout(this.soon);
-    const fetch = () => this.records.want(first, last);
-    if (fast) this.soon = setTimeout(fetch, 90); else fetch();
+    if (fast) this.soon = setTimeout(() => { this.rows.clear(); this.draw(); }, 90); else this.records.want(first, last);
     this.moved();
   }
 
@@ -148,7 +148,7 @@ export class Grid {
       let tile = this.tiles.get(index);
       if (!tile) {
         const record = this.record(index), old = record && this.old?.get(record.id);
-        tile = old?.record === JSON.stringify(record) ? old.tile : h("a.tile.empty");
+        tile = old && old.record === JSON.stringify(record) ? old.tile : h("a.tile.empty");
         tile.index = index;
         this.tiles.set(index, tile);
         if (!tile.isConnected) this.insert(tile, index);
@@ -178,7 +178,7 @@ export class Grid {
 
   paint(tile) {
     const record = this.record(tile.index);
-    if (!record || !tile.classList.contains("empty")) return;
+    if (!record || this.fast || !tile.classList.contains("empty")) return;
     tile.classList.remove("empty");
     tile.href = `a/${record.id}` + tail(this.query);
     this.mark(tile);

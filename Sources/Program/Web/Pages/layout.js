@@ -76,12 +76,12 @@ export class Layout {
     Object.assign(this, { firsts: firsts.slice(0, rows), tops: tops.slice(0, rows), heights: heights.slice(0, rows), rows, height: y });
   }
 
-  /** A little more for a day whose last row would have one picture or two. */
+  /** Smaller rows for a day whose last row would have one picture or two. */
   dayTarget(begin, end) {
     let wide = 0;
     for (let n = begin; n < end; n += 1) wide += ratios[this.aspects[n]] * this.target + this.gap;
-    const rows = wide / this.width, whole = Math.floor(rows);
-    return whole > 0 && whole < 7 && rows - whole < 0.45 ? Math.round(this.target * Math.max(0.84, whole / rows)) : this.target;
+    const rows = wide / this.width, whole = Math.floor(rows), factor = (0.98 * whole) / rows;
+    return rows - whole < 0.45 && factor > 0.75 && whole < 7 ? Math.round(this.target * factor) : this.target;
   }
 
   rowAt(y) { return find(this.tops, y); }
@@ -101,15 +101,15 @@ export class Layout {
     for (; index < end; index += 1) {
       if (index === this.dayStarts[day + 1]) {
         const before = cells.at(-1);
-        left = Math.max(before.x + before.width, headings.at(-1).x + narrowestDay) + dayGap - cells.length * this.gap - Math.round(sum * height);
+        left = Math.max(before.x + before.width, headings.at(-1).first.x + narrowestDay) + dayGap - cells.length * this.gap - Math.round(sum * height);
         day += 1;
       }
       const x = left + cells.length * this.gap, from = Math.round(sum * height);
       sum += ratios[this.aspects[index]];
-      const width = Math.max(1, Math.min(Math.round(sum * height) - from, this.width - x - from));
-      if (this.hasDays && index === this.dayStarts[day]) headings.push({ day, x: x + from, width: 0 });
-      cells.push({ index, x: x + from, width });
-      if (headings.length) headings.at(-1).width = Math.max(narrowestDay, x + from + width - headings.at(-1).x);
+      const cell = { index, x: x + from, width: Math.round(sum * height) - from };
+      if (this.hasDays && index === this.dayStarts[day]) headings.push({ day, first: cell });
+      cells.push(cell);
+      if (headings.length) headings.at(-1).last = cell;
     }
     // Heights are whole pixels: the pictures of a full row take up what that leaves.
     const last = cells.at(-1), missing = this.width - last.x - last.width;
@@ -118,6 +118,10 @@ export class Layout {
       cell.x += from;
       cell.width += Math.round((missing * (n + 1)) / cells.length) - from;
     });
+    for (const heading of headings) {
+      heading.x = heading.first.x;
+      heading.width = Math.max(narrowestDay, heading.last.x + heading.last.width - heading.x);
+    }
     return { cells, headings, height, top: this.topOf(row), headingTop: this.tops[row] };
   }
 

@@ -1,12 +1,12 @@
 // One picture of the viewer: fits, zooms, and fetches tiles where the preview is too small.
 import { get } from "./api.js";
-import { bdi, clock, h } from "./dom.js";
+import { bdi, clock, h, toast } from "./dom.js";
 
 const atOnce = 4, tries = 4;
 
 export class Slide {
-  constructor(record, { said }) {
-    Object.assign(this, { record, said, scale: 1, x: 0, y: 0, tiles: new Map(), queue: [], running: 0 });
+  constructor(record) {
+    Object.assign(this, { record, scale: 1, x: 0, y: 0, tiles: new Map(), queue: [], running: 0 });
     this.frame = h("div.frame");
     this.element = h("div.slide", {}, this.frame);
     const { width, height, thumbnail, preview, name, colour } = record;
@@ -37,8 +37,8 @@ export class Slide {
   fit(width, height) {
     Object.assign(this, { width, height });
     const ratio = Math.min(width / this.pixelsWide, height / this.pixelsHigh, 1);
-    this.fitWidth = Math.max(1, this.pixelsWide * ratio);
-    this.fitHeight = Math.max(1, this.pixelsHigh * ratio);
+    this.fitWidth = Math.max(1, Math.round(this.pixelsWide * ratio));
+    this.fitHeight = Math.max(1, Math.round(this.pixelsHigh * ratio));
     this.place();
   }
 
@@ -60,7 +60,7 @@ export class Slide {
 
   /** Zooms, keeping what is under a point where it is. */
   zoom(scale, px = this.width / 2, py = this.height / 2) {
-    if (!this.zoomable) return;
+    if (!this.zoomable || scale === this.scale) return;
     scale = Math.min(this.most, Math.max(1, scale));
     const ratio = scale / this.scale;
     this.x = px - (px - this.x) * ratio;
@@ -80,7 +80,7 @@ export class Slide {
     this.info ??= get(`iiif/3/${this.record.id}/info.json`).catch(() => null);
     const info = await this.info;
     if (!info?.tiles?.length || !info.width) {
-      if (!this.told) this.said("This is the preview, enlarged: the picture itself is not served in full size.");
+      if (!this.told) toast("This is the preview, enlarged: the picture itself is not served in full size.");
       this.told = true;
       return;
     }

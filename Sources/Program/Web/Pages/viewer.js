@@ -49,27 +49,23 @@ export class Viewer {
 
   /** The slides of this picture, of the one before and of the one after. */
   fill() {
-    const wanted = [[0, this.record]];
-    if (this.index >= 0) for (const side of [1, -1]) { const record = this.grid.record(this.index + side); if (record) wanted.push([side, record]); }
-    const old = [...this.slides.values()], slides = new Map();
-    for (const [side, record] of wanted) {
-      const known = old.find((slide) => slide.record.id === record.id);
-      if (known) old.splice(old.indexOf(known), 1);
-      const slide = known ?? new Slide(record, { said: (text) => toast(text) });
-      if (side !== 0 && slide.zoomed) slide.zoom(1);
-      if (!known) this.stage.append(slide.element);
+    const { index, grid } = this, old = [...this.slides.values()], slides = new Map();
+    for (const side of index < 0 ? [0] : [0, 1, -1]) {
+      const record = side ? grid.record(index + side) : this.record;
+      if (!record) {
+        // At a chunk's end the next record may still have to come.
+        grid.records.one(index + side).then((r) => { if (r && this.index === index && !this.slides.has(side)) this.fill(); }, () => {});
+        continue;
+      }
+      const slide = old.find((known) => known.record.id === record.id) ?? new Slide(record);
+      if (side) slide.zoom(1);
+      if (!slide.element.isConnected) this.stage.append(slide.element);
       slide.element.inert = side !== 0;
       slides.set(side, slide);
     }
-    for (const slide of old) slide.remove();
     this.slides = slides;
+    for (const slide of old) if (slides.get(0) !== slide && slides.get(1) !== slide && slides.get(-1) !== slide) slide.remove();
     this.fit();
-    if (this.index < 0) return;
-    const { index } = this;
-    for (const side of [1, -1]) {
-      // At a chunk's end the next record may still have to come.
-      if (!slides.has(side)) this.grid.records.one(index + side).then((r) => { if (r && this.index === index && !this.slides.has(side)) this.fill(); }, () => {});
-    }
   }
 
   fit() {
@@ -198,17 +194,16 @@ export class Viewer {
     const point = (e) => { const area = stage.getBoundingClientRect(); return [e.clientX - area.left, e.clientY - area.top]; };
     stage.addEventListener("wheel", (event) => {
       event.preventDefault();
-      if (event.deltaX && Math.abs(event.deltaX) > Math.abs(event.deltaY) && !event.ctrlKey) { if (this.current?.zoomed) this.current.pan(-event.deltaX, 0); return; }
-      const unit = event.deltaMode ? 30 : 1;
-      this.current?.zoom(this.current.scale * 2 ** (-event.deltaY * unit * (event.ctrlKey ? 0.012 : 0.004)), ...point(event));
+      const { current } = this, step = event.deltaY * (event.deltaMode ? 30 : 1) * (event.ctrlKey ? 0.012 : 0.004);
+      current.zoom(current.scale * 2 ** -step, ...point(event));
     }, { passive: false });
-    stage.addEventListener("dblclick", (event) => this.current?.toggle(...point(event)));
+    stage.addEventListener("dblclick", (event) => this.current.toggle(...point(event)));
     stage.addEventListener("pointerdown", (event) => {
       if (event.button) return;
       stage.setPointerCapture(event.pointerId);
       this.pointers.set(event.pointerId, point(event));
-      if (this.pointers.size === 1) this.drag = { from: point(event), at: event.timeStamp, moved: false, dx: 0, dy: 0, pinched: false };
-      else if (this.drag) this.drag.pinched = true;
+      // Two fingers only zoom.
+      this.drag = { from: point(event), at: event.timeStamp, dx: 0, dy: 0, pinched: this.pointers.size > 1 };
     });
     stage.addEventListener("pointermove", (event) => this.dragged(event, point(event)));
     for (const end of ["pointerup", "pointercancel"]) stage.addEventListener(end, (event) => this.released(event));
@@ -216,8 +211,8 @@ export class Viewer {
 
   dragged(event, now) {
     const before = this.pointers.get(event.pointerId), { current, drag } = this;
-    if (!before || !drag || !current) return;
-    if (this.pointers.size >= 2) {
+    if (!before) return;
+    if (this.pointers.size > 1) {
       const other = [...this.pointers].find(([id]) => id !== event.pointerId)[1];
       const far = ([ax, ay], [bx, by]) => Math.hypot(ax - bx, ay - by) || 1;
       const middle = [(now[0] + other[0]) / 2, (now[1] + other[1]) / 2];
@@ -227,22 +222,20 @@ export class Viewer {
     else if (!drag.pinched && event.pointerType !== "mouse") {
       drag.dx = now[0] - drag.from[0]; drag.dy = now[1] - drag.from[1];
       drag.axis ??= Math.hypot(drag.dx, drag.dy) < 8 ? undefined : Math.abs(drag.dx) > Math.abs(drag.dy) ? "x" : "y";
-      const end = (drag.dx > 0 && this.before.hidden) || (drag.dx < 0 && this.after.hidden);
-      if (drag.axis === "x") this.slideTo(end ? drag.dx / 4 : drag.dx);
+      if (drag.axis === "x") this.slideTo(this.slides.has(-Math.sign(drag.dx)) ? drag.dx : drag.dx / 4);
       if (drag.axis === "y") this.slideTo(0, Math.max(0, drag.dy));
     }
     this.pointers.set(event.pointerId, now);
   }
 
   async released(event) {
-    if (!this.pointers.delete(event.pointerId) || this.pointers.size) return;
     const { drag } = this;
-    this.drag = null;
-    if (!drag?.axis || !this.current) return;
-    const pace = (drag.axis === "x" ? drag.dx : drag.dy) / Math.max(1, event.timeStamp - drag.at), far = this.stage.clientWidth / 4;
-    const enough = (way) => event.type === "pointerup" && (Math.abs(way) > far || (Math.abs(pace) > 0.4 && Math.abs(way) > 24));
-    if (drag.axis === "y" && drag.dy > 0 && enough(drag.dy)) return this.close();
-    const side = drag.axis === "x" && enough(drag.dx) ? -Math.sign(drag.dx) : 0;
+    if (!this.pointers.delete(event.pointerId) || this.pointers.size || !drag.axis) return;
+    // Far, or fast.
+    const way = drag.axis === "x" ? drag.dx : drag.dy, pace = Math.abs(way) / Math.max(1, event.timeStamp - drag.at);
+    const enough = event.type === "pointerup" && (Math.abs(way) > this.stage.clientWidth / 4 || (pace > 0.4 && Math.abs(way) > 24));
+    if (drag.axis === "y" && way > 0 && enough) return this.close();
+    const side = drag.axis === "x" && enough ? -Math.sign(way) : 0;
     if (!side || !this.slides.has(side)) return this.slideTo(0, 0, true);
     this.slideTo(-side * (this.stage.clientWidth + beside), 0, true);
     if (!calm()) await new Promise((done) => setTimeout(done, 220));

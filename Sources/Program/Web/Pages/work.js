@@ -19,8 +19,8 @@ export function work(main) {
   main.addEventListener("click", async ({ target: { dataset } }) => {
     if (!dataset.retry) return;
     try {
-      await post("api/v1/retry", { q: "is:failed", stage: dataset.retry });
-      toast(`${dataset.retry} tries the failed files again.`);
+      await post("api/v1/retry", { q: dataset.retry });
+      toast("The failed files are tried again.");
     } catch (error) { toast(error.message); }
     again();
   });

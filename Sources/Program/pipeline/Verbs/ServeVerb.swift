@@ -10,9 +10,11 @@ enum ServeVerb: Verb {
     name: "--listen", value: "ADDRESS",
     help: "an address and a port, by default 127.0.0.1:8420; or unix:PATH, or systemd")
   static let baseURL = Option(
-    name: "--base-url", value: "URL", help: "where a proxy shows it, e.g. https://example.org/pictures/")
+    name: "--base-url", value: "URL",
+    help: "where a proxy shows it, e.g. https://example.org/pictures/")
   static let allow = Option(
-    name: "--allow", value: "CHANGE,…", help: "what pages may change: tag, trash, retry; by default nothing",
+    name: "--allow", value: "CHANGE,…",
+    help: "what pages may change: tag, trash, retry; by default nothing",
     values: WebChange.allCases.map(\.rawValue))
   static let tokenFile = Option(
     name: "--token-file", value: "FILE", help: "ask for the token in this file")
