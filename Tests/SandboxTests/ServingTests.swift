@@ -33,7 +33,8 @@ struct ServingTests {
     return policy
   }
 
-  @Test("It reads its folders, and writes nothing there or elsewhere", arguments: Kernel.withLandlock)
+  @Test(
+    "It reads its folders, and writes nothing there or elsewhere", arguments: Kernel.withLandlock)
   func files(_ kernel: Kernel) throws {
     let fixture = try SandboxFixture()
     let here = Call.Argument.number(-100)
