@@ -11,7 +11,7 @@ struct Animation {
   /// How often it is shown; 0 for ever.
   let loops: Int
 
-  /// The most frames of a thumbnail; of more, every second, third and so on is left in.
+  /// The most frames of a thumbnail; of more, every second, third and so on is kept.
   private static let mostFrames = 100
   /// The most pixels of all frames of a thumbnail together, which are kept in memory.
   private static let mostPixels = 16_000_000
@@ -42,10 +42,10 @@ struct Animation {
       let small = try decoder.decode(frame: index, of: frames, opened, longest: longest)
       first = first ?? small
       bytes += try small.pixelBytes()
-      delays.append(
-        (index..<min(index + step, readable)).reduce(0) { sum, index in
-          sum + (index < times.count ? max(0, min(times[index], Self.longestDelay)) : 0)
-        })
+      let delay = (index..<min(index + step, readable)).reduce(0) { sum, index in
+        sum + (index < times.count ? max(0, min(times[index], Self.longestDelay)) : 0)
+      }
+      delays.append(min(delay, Self.longestDelay))
     }
     guard let first, delays.count > 1 else { return nil }
     let row = first.width * first.bands

@@ -71,7 +71,8 @@ struct ThumbnailDecoder {
 
   /// Makes the picture that placeholders are computed from, which is upright and in sRGB in any case.
   func swatch(_ larger: SmallPicture, _ opened: OpenedPicture) throws(VipsError) -> Swatch {
-    var small = try reduce(larger, opened, longest: Swatch.side)
+    let longest = min(Swatch.side, max(larger.picture.width, larger.picture.height))
+    var small = try reduce(larger, opened, longest: longest)
     small.picture = try manageColors(small.picture, for: .srgb)
     // With `transform` it is upright already.
     if !options.transform { small = try small.upright(from: opened.orientation) }

@@ -29,7 +29,7 @@ final class ThumbnailPlugin: Plugin {
 
   /// Memory for decoding, and for the thumbnails, which are turned and encoded in memory.
   func estimate(facts: [String: JSONValue]) -> Int? {
-    guard let identified = facts["identify"], let needs = identified["decodeBytes"],
+    guard let identified = facts["identify"], let needs = Self.decodeBytes(identified),
       let streamed = needs["streamed"]?.integer
     else { return nil }
     // Decoders of films and raw files say by `streamed` what a picture of common size takes.
@@ -44,6 +44,17 @@ final class ThumbnailPlugin: Plugin {
       Animation.bytes(frames: identified["pages"]?.integer ?? 1, side: min($0, side))
     }
     return decoding + planes + 4 * 4 * side * side + (moving ?? 0)
+  }
+
+  /// What `identify` says that decoding takes; for the rendition of another stage, of which only the size is
+  /// known, all pixels.
+  private static func decodeBytes(_ identified: JSONValue) -> JSONValue? {
+    if let stated = identified["decodeBytes"] { return stated }
+    guard let width = identified["width"]?.integer, let height = identified["height"]?.integer
+    else { return nil }
+    // Bounded, so that the product does not overflow.
+    let bytes = 4 * max(0, min(width, 1 << 28)) * max(0, min(height, 1 << 28))
+    return ["streamed": .integer(bytes), "whole": .integer(bytes)]
   }
 
   /// The longer side up to which decoders may take a preview, or half the pixels.

@@ -123,6 +123,13 @@ struct ThumbnailGapTests {
       try connection.thumbnailGaps(most: 8)
     }
     #expect(!all.isPartial && all.assets == 7)
+    // Also if none of those that were read has a gap.
+    try library.catalog.apply(
+      (1...10).map { .trashed(Samples.id($0), at: .now) }, manifestPosition: 99)
+    let none = try library.catalog.read { (connection) throws(CatalogError) in
+      try connection.thumbnailGaps(most: 3)
+    }
+    #expect(none.isPartial && none.assets == 0)
   }
 
   @Test("Once a stage is held, what waits for it counts, with what the stage lacks")

@@ -128,26 +128,27 @@ import Testing
         {"name": "c", "plugin": "mine", "command": "mine", "isolation": "none"},
         {"name": "f", "plugin": "mine", "command": "mine"},
         {"name": "d", "plugin": "broken"},
-        {"name": "e", "plugin": "other"}]}
+        {"name": "e", "plugin": "other"},
+        {"name": "i", "plugin": "identify", "accepts": ["image/*"]}]}
       """#)
     let found = configuration.problems(plugins: [
       "thumbnail": Self.thumbnails, "broken": ["anyOf": []],
     ])
     #expect(
       found.map(\.code) == [
-        .unknownPlugin, .unknownKey, .conflict, .badSchema, .unknownPlugin,
+        .unknownPlugin, .unknownKey, .conflict, .badSchema, .unknownPlugin, .conflict,
       ])
     #expect(
       found.map(\.pointer) == [
         "/stages/0/plugin", "/stages/1/options/qualty", "/stages/2/isolation",
-        "/stages/4/plugin", "/stages/5/plugin",
+        "/stages/4/plugin", "/stages/5/plugin", "/stages/6/accepts",
       ])
     #expect(found[0].message == "There is no plugin “thumbnial”; did you mean “thumbnail”?")
     // What a program's options are, only the program can say.
     #expect(found[2].message.contains("a separate process"))
     #expect(found[4].message.contains("known plugins are “broken”, “thumbnail”"))
     #expect(found.allSatisfy { $0.file == file })
-    #expect(configuration.problems(plugins: [:]).count == 5)
+    #expect(configuration.problems(plugins: [:]).count == 6)
   }
 
   @Test("Stages that do the same are refused, however it is written")

@@ -191,6 +191,20 @@ struct ArchitectureTests {
     return String(decoding: bytes, as: UTF8.self)
   }
 
+  /// They are counted by the functions that insert them, not by triggers.
+  @Test("Rows of imports are inserted in one file")
+  func importedRows() throws {
+    let sources = Self.root.appending(path: "Sources")
+    let files = try #require(FileManager.default.enumerator(atPath: sources.path))
+    var places: Set<String> = []
+    while let file = files.nextObject() as? String {
+      guard file.hasSuffix(".swift") else { continue }
+      let text = try String(contentsOf: sources.appending(path: file), encoding: .utf8)
+      if text.contains(/INTO\s+(main\.)?(original|asset|sighting)\b/) { places.insert(file) }
+    }
+    #expect(places == ["Library/Catalog/CatalogWriter+Import.swift"])
+  }
+
   /// All of Foundation costs the program 3 ms at each start. `SortDescriptor`, which the product for
   /// other programs takes, is in no smaller part of it.
   @Test("Only FoundationEssentials is used of Foundation")

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A blurred picture in 5 to 37 bytes, with its shape and its alpha.
+/// A blurred picture in 17 to 25 bytes, with its shape and its alpha.
 ///
 /// Source: Evan Wallace, ThumbHash, https://evanw.github.io/thumbhash/.
 struct ThumbHash {

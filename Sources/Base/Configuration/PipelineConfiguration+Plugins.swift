@@ -1,6 +1,9 @@
 package import PipelineModel
 
 extension PipelineConfiguration {
+  /// The plugin that finds out the types of files.
+  private static let identifyingPlugin = "identify"
+
   /// Finds problems with the stages' plugins and options, and stages that do the same work.
   ///
   /// A stage with a `command` may name an unknown plugin, because only the program itself knows
@@ -23,6 +26,15 @@ extension PipelineConfiguration {
             message: "The stage \(quoted(stage.name)) has a “command”, and a program always runs "
               + "in a separate process: remove “isolation”.",
             pointer: "\(place)/isolation", file: file))
+        continue
+      }
+      if stage.plugin == Self.identifyingPlugin, stage.accepts != nil {
+        problems.append(
+          ConfigurationError(
+            code: .conflict,
+            message: "The stage \(quoted(stage.name)) finds out the types of files, so it can't "
+              + "choose files by type: remove “accepts”.",
+            pointer: "\(place)/accepts", file: file))
         continue
       }
       // Only the program itself knows its options.

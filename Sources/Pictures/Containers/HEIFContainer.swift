@@ -36,9 +36,10 @@ package struct HEIFContainer: Hashable, Sendable {
         .map { Self.thumbnails(of: item, reader, $0.content) }
       if let thumbnails, !thumbnails.isEmpty {
         let turns = Self.turns(of: item, in: parts, reader)
-        hasTurnedThumbnails = thumbnails.allSatisfy {
-          Self.turns(of: $0, in: parts, reader) == turns
-        }
+        // A decoder may take any of them.
+        hasTurnedThumbnails =
+          thumbnails.count <= Self.limits.thumbnails
+          && thumbnails.allSatisfy { Self.turns(of: $0, in: parts, reader) == turns }
       }
     }
     readMetadata(inner, reader)
@@ -95,7 +96,7 @@ package struct HEIFContainer: Hashable, Sendable {
         })
       else { return nil }
       return from
-    }.prefix(limits.thumbnails).map(\.self)
+    }.prefix(limits.thumbnails + 1).map(\.self)
   }
 
   /// Whether the boxes of a file lead to its end, and the last one says where it ends.

@@ -133,7 +133,11 @@ extension Engine {
     guard let input = job.input else { return .unusable(.givenUp) }
     let file = try work.makeInput(for: job.token)
     let copied = try copy(input, to: file, isStopped: isStopped)
-    if copied == input.digest { return .whole(file.path) }
+    if copied == input.digest {
+      // It is well again, so the next damage is another one.
+      state.withLock { _ = $0.damagedInputs.remove(DamagedInput(job)) }
+      return .whole(file.path)
+    }
     if isStopped() { return .unusable(.givenUp) }
     let isNew = state.withLock { $0.damagedInputs.insert(DamagedInput(job)).inserted }
     if isNew { return .unusable(.inputDamaged) }

@@ -67,8 +67,8 @@ final class CounterChanges {
     areCounted = true
   }
 
-  /// Temporary, as those for `picture`, so that no statement can forget a counter. New originals, assets
-  /// and sightings are counted by `CatalogWriter.insert`.
+  /// Temporary, as those for `picture`. New originals, assets and sightings are counted by the functions in
+  /// `CatalogWriter+Import`.
   ///
   /// A path is implied by assets while it has no row of its own, so both tables change that counter.
   static let triggers = """

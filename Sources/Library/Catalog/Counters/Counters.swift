@@ -1,8 +1,8 @@
 /// What the table `counter` counts, so that `status` need not count rows.
 ///
-/// The counters follow from other tables. Temporary triggers of the writing connection tell a
-/// `CounterChanges` of each row that comes, changes or goes, and the end of each transaction adds the
-/// sums to the table.
+/// The counters follow from other tables. Temporary triggers of the writing connection, and the functions that
+/// insert what is imported, tell a `CounterChanges` of each row that comes, changes or goes. The end of each
+/// transaction adds the sums to the table.
 enum Counters {
   /// Counts the changes of what is counted. A change counts everything anew.
   static let version = "1"

@@ -65,8 +65,8 @@ enum ThumbnailGapQuery {
     WHERE \(cause) IS NOT NULL AND \(hasNoPicture("due.asset"))
     """
 
-  /// Counts the assets outside the trash with a gap, by cause and by type or reason; each row also has
-  /// how many rows of the ledger were read, at most as many as its parameter says.
+  /// Counts the assets outside the trash with a gap, by cause and by type or reason. One more row, without a
+  /// cause, has how many rows of the ledger were read, at most as many as its parameter says.
   ///
   /// A row that waits for another attempt has the time of that, so no other ready rows are read.
   static let counts = """
@@ -91,8 +91,10 @@ enum ThumbnailGapQuery {
     SELECT cause, reason,
       iif(cause = 'unsupported', (SELECT term.text FROM picture
         CROSS JOIN term ON term.id = picture.type WHERE picture.asset = found.asset), NULL) AS type,
-      count(*), (SELECT count(*) FROM gap)
-    FROM found GROUP BY cause, reason, type ORDER BY count(*) DESC, cause, reason, type
+      count(*) AS assets
+    FROM found GROUP BY cause, reason, type
+    UNION ALL SELECT NULL, NULL, NULL, count(*) FROM gap
+    ORDER BY assets DESC, cause, reason, type
     """
 }
 
@@ -104,12 +106,16 @@ extension Connection {
   func thumbnailGaps(most: Int = 10_000) throws(CatalogError) -> ThumbnailGapCounts {
     var counts = ThumbnailGapCounts()
     try each(ThumbnailGapQuery.counts, most + 1) { (row) throws(CatalogError) in
+      // Also if none of those that were read is an asset with a gap.
+      guard !row.isNull(0) else {
+        counts.isPartial = row.int(3) > most
+        return
+      }
       counts.groups.append(
         .init(
           cause: try row.value(0, as: ThumbnailGap.Cause.self),
           mediaType: row.optional(2, row.text),
           reason: row.optional(1, row.text), assets: row.int(3)))
-      counts.isPartial = row.int(4) > most
     }
     return counts
   }

@@ -253,7 +253,10 @@ package struct PictureMaker {
   }
 
   private static func keepsWholePicture(_ stage: StageConfiguration) -> Bool {
-    guard stage.plugin == PictureRenderer.plugin, stage.command == nil else { return false }
+    // Of another stage's rendition, it shows whatever that shows.
+    guard stage.plugin == PictureRenderer.plugin, stage.command == nil, stage.input.isEmpty else {
+      return false
+    }
     let isUpright = stage.options["transform"]?.bool ?? true
     let colors = stage.options["colorSpace"]?.string ?? "srgb"
     // A rendition may be handed out as it is, and then must not tell where the picture was taken.

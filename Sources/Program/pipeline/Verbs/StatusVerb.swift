@@ -61,7 +61,14 @@ enum StatusVerb: Verb {
   private static let mostShown = 3
 
   private static func describe(_ counts: ThumbnailGapCounts, _ console: Console) {
-    if counts.assets == 0 { return }
+    if counts.assets == 0 {
+      if counts.isPartial {
+        console.result(
+          "thumbnails  `pipeline list is:no-thumbnail` lists what is kept without one; too many "
+            + "files have been skipped to count it here")
+      }
+      return
+    }
     let unsupported = counts.groups.filter { $0.cause == .unsupported }
     var types = unsupported.prefix(mostShown).map {
       "\(($0.mediaType ?? "unknown").printable) \($0.assets)"
