@@ -83,6 +83,9 @@ struct ServingTests {
         Call("bind", .result(5), Self.address(fixture.output.appending("t")), size),
         Call("listen", .result(5), .number(8)),
         Call("sendto", .result(5), text, .number(6), zero, Self.address(path), size),
+        // Both would connect a TCP socket: MSG_FASTOPEN.
+        Call("sendto", .result(6), text, .number(6), .number(0x2000_0000), zero, zero),
+        Call("sendmsg", .result(6), text, .number(0x2000_0000)),
       ])
     #expect(errors[0] == 0 && errors[1] == 0)
     for (index, error) in errors.enumerated().dropFirst(2) { #expect(error == EPERM, "\(index)") }

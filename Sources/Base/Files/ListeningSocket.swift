@@ -97,6 +97,38 @@ package enum ListeningSocket {
     return host == "::1"
   }
 
+  /// Whether an address in numbers stands for all of this machine.
+  package static func isWildcard(_ host: String) -> Bool {
+    var six = in6_addr()
+    if inet_pton(AF_INET6, host, &six) == 1 {
+      return withUnsafeBytes(of: six) { $0.allSatisfy { $0 == 0 } }
+    }
+    return host == "0.0.0.0"
+  }
+
+  /// Whether only this machine reaches a listening socket. Source: getsockname(2).
+  package static func isLocal(_ socket: Descriptor) throws(FileError) -> Bool {
+    var address = sockaddr_in6()
+    var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
+    try systemCall("examine", socket.path) {
+      withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          getsockname(socket.number, $0, &size)
+        }
+      }
+    }
+    let family = Int32(address.sin6_family)
+    return withUnsafeBytes(of: address) { bytes in
+      switch family {
+      case AF_UNIX: true
+      // The first byte of the address, behind family and port.
+      case AF_INET: bytes[4] == 127
+      case AF_INET6: bytes[8..<23].allSatisfy { $0 == 0 } && bytes[23] == 1
+      default: false
+      }
+    }
+  }
+
   private static func listen(
     _ family: Int32, _ name: BytePath, _ bind: (Int32) -> Int32
   ) throws(FileError) -> Descriptor {

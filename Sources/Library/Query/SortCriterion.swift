@@ -23,6 +23,10 @@ package struct SortCriterion: Hashable, Sendable {
         let hint = NearestName.hint(name, among: Field.all.map(\.name), kind: "fields")
         throw QueryError(message: "Nothing can be sorted by “\(name)”\(hint)")
       }
+      // The second one could change nothing.
+      guard !criteria.contains(where: { $0.field == field }) else {
+        throw QueryError(message: "The order names “\(name)” twice.")
+      }
       criteria.append(SortCriterion(field, isDescending: isDescending))
     }
     return criteria

@@ -9,6 +9,9 @@ final class ServerLog: Sendable {
 
   static let shared = ServerLog()
 
+  /// The most characters of a line.
+  private static let longest = 1000
+
   func write(_ text: String) {
     let now = ContinuousClock.now
     let isDue = next.withLock { next in
@@ -17,7 +20,8 @@ final class ServerLog: Sendable {
       return true
     }
     guard isDue else { return }
-    let line = Array("pipeline serve: \(BytePath(text).printable)\n".utf8)
+    let line = Array(
+      "pipeline serve: \(BytePath(String(text.prefix(Self.longest))).printable)\n".utf8)
     // Nothing else can be told of an error here.
     _ = Glibc.write(STDERR_FILENO, line, line.count)
   }

@@ -51,7 +51,11 @@ final class WebResponder: Responder {
           405, "method", "Nothing can be changed at this address.",
           headers: [Header("Allow", "GET, HEAD")])
       }
-      try request.requireSameOrigin(hosts: hosts)
+      try request.requireSameOrigin()
+      guard isLogin || !launch.allowed.isEmpty else {
+        throw HTTPError(
+          403, "notAllowed", "`pipeline serve` was started without --allow: it changes nothing.")
+      }
     }
     let isPublic = isLogin || path == ["healthz"] || path.first == "static"
     if !isPublic,
@@ -129,7 +133,10 @@ final class WebResponder: Responder {
     case ("login", 1) where access.isRestricted:
       return .now(page(200, frame.login(next: "", isWrong: false), Protection.form))
     case ("r", 4):
-      return .now(try files.rendition(digest: path[1], number: path[2], request))
+      let rendition = try files.stored(digest: path[1], number: path[2])
+      // The bytes of a file are compared with their hash first, which takes time.
+      guard rendition.path != nil else { return .now(try files.answer(rendition, request)) }
+      return asking(request) { [files] _ in try files.answer(rendition, request) }
     case ("o", 2):
       guard let id = AssetID(path[1]) else { throw HTTPError.noAsset }
       return asking(request) { [files] in try files.original(id, request, in: $0) }
@@ -247,16 +254,16 @@ final class WebResponder: Responder {
     guard type == "application/json" else {
       throw HTTPError(415, "type", "Changes are asked for in JSON.")
     }
-    let edit =
-      request.target.path.last == "retry"
-      ? try EditRequest(retry: body) : try EditRequest(edit: body)
-    if let refused = edit.changes.first(where: { !launch.allowed.contains($0) }) {
-      throw HTTPError(
-        403, "notAllowed", "`pipeline serve` was started without --allow \(refused.rawValue).")
-    }
-    return .later { [pool, channel, self] exchange in
-      pool.ask {
-        try edit.edits(in: $0)
+    let isRetry = request.target.path.last == "retry"
+    return .later { [pool, channel, launch, self] exchange in
+      pool.ask { library in
+        let edit = isRetry ? try EditRequest(retry: body) : try EditRequest(edit: body)
+        if let refused = edit.changes.first(where: { !launch.allowed.contains($0) }) {
+          throw HTTPError(
+            403, "notAllowed",
+            "`pipeline serve` was started without --allow \(refused.rawValue).")
+        }
+        return try edit.edits(in: library)
       } completion: { result in
         switch result {
         case .failure(let error):
@@ -360,8 +367,7 @@ final class WebResponder: Responder {
   }
 
   private static func outline(_ entry: OutlineCache.Entry, _ request: Request) -> Response {
-    // It is the same for as long as nothing changes.
-    let tag = "\"\(entry.revision)\""
+    let tag = entry.tag
     let headers = [jsonType, fresh, Header("ETag", "W/\(tag)"), varies] + Protection.bytes
     if request.has(tag) { return Response(304, headers, .bytes(.empty)) }
     if request.acceptsGzip, let packed = entry.packed {

@@ -54,11 +54,13 @@ package enum WebServer {
   ) throws {
     let layout = LibraryLayout(root: launch.library, catalogFolder: launch.catalogFolder)
     let shared = try SharedLibrary(layout, isImmutable: launch.isImmutable)
-    let pool = QueryPool(layout, isImmutable: launch.isImmutable)
+    let pool = try QueryPool(layout, isImmutable: launch.isImmutable)
     let events = EventHub()
     let responder = WebResponder(
       launch, shared: shared, pool: pool, events: events, channel: channel)
     let daemon = HTTPDaemon(responder, events: events)
+    // Before requests can ask for changes by the same channel.
+    try channel.report(WebReadiness())
     let threads = min(4, max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
     guard daemon.start(listener: WebLaunch.listener, threads: threads) else {
       throw ServingError(.server, "libmicrohttpd can't be started.")
@@ -67,7 +69,6 @@ package enum WebServer {
       shared: shared, pool: pool, events: events, connections: daemon.connections,
       sources: launch.sources)
     try news.start()
-    try channel.report(WebReadiness())
     channel.work(lines)
     daemon.quiesce()
     news.stop()

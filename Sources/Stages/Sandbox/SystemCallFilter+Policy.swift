@@ -127,10 +127,15 @@ extension SystemCallFilter {
   /// that nothing is sent elsewhere; for `sendmsg`, which hides it in memory, there is no socket that
   /// would take one: all are connected streams.
   private func addServing() throws(SandboxError) {
-    try allow(["accept", "accept4", "sendmsg"])
-    try allow(["sendto"], when: .equals(4, 0))
-    try refuse(["sendto"], when: .differs(4, from: 0))
+    try allow(["accept", "accept4"])
     let int: UInt64 = 0xFFFF_FFFF
+    // It would connect a socket that listens no more. Source: linux/socket.h.
+    let fastOpen: UInt64 = 0x2000_0000
+    try allow(["sendmsg"], when: .bits(2, fastOpen, equal: 0))
+    try refuse(["sendmsg"], when: .bits(2, fastOpen, equal: fastOpen))
+    try allow(["sendto"], when: .equals(4, 0), .bits(3, fastOpen, equal: 0))
+    try refuse(["sendto"], when: .differs(4, from: 0))
+    try refuse(["sendto"], when: .bits(3, fastOpen, equal: fastOpen))
     // Whether to wait for more before a packet is sent.
     for option in [TCP_NODELAY, TCP_CORK] {
       try allow(

@@ -52,13 +52,14 @@ struct HTTPClient {
     }
   }
 
-  /// Sends bytes, ends its side, and returns all that comes; what is cut off by a reset is left out.
+  /// Sends bytes, and returns all that comes; what is cut off by a reset is left out.
+  ///
+  /// It does not end its side: libmicrohttpd takes that for the end of the client, if it is early.
   func exchange(_ bytes: [UInt8]) throws -> [UInt8] {
     let number = try connect()
     defer { close(number) }
     // A server may refuse before it has all.
     _ = bytes.withUnsafeBytes { Glibc.send(number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-    shutdown(number, Int32(SHUT_WR))
     return try Self.readAll(number)
   }
 
@@ -73,7 +74,6 @@ struct HTTPClient {
       _ = bytes.withUnsafeBytes {
         Glibc.send(number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
       }
-      shutdown(number, Int32(SHUT_WR))
     }
     return try connections.map(Self.readAll)
   }

@@ -36,7 +36,8 @@ final class ServedLibrary {
     }
     try workspace.put("<script>alert(1)</script>", as: "page.html")
     try workspace.put(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\"><script>alert(1)</script></svg>", as: "x.svg")
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"9\" height=\"9\"><script>alert(1)</script></svg>",
+      as: "x.svg")
     try workspace.put(Array(try Pictures.jpeg(width: 64, height: 64).prefix(700)), as: "cut.jpg")
     try workspace.json("run", exit: 3)
     return workspace

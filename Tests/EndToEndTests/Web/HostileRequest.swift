@@ -141,11 +141,12 @@ struct HostileRequest: Sendable {
         start + "If-None-Match: \(String(repeating: "\"a\",", count: 2000))" + end, 200),
       HostileRequest(
         start + "Accept-Encoding: \(String(repeating: "gzip;q=0,", count: 800))" + end, 200),
-      HostileRequest(start + "Cookie: \(String(repeating: "pipeline=x;", count: 800))" + end, 200),
+      HostileRequest(
+        start + "Cookie: \(String(repeating: "pipeline=x;", count: 800))" + end, 200, 431),
       HostileRequest(
         start + "Authorization: Bearer \(String(repeating: "x", count: 8000))" + end, 200),
       HostileRequest(start + "Upgrade: websocket\nConnection: Upgrade\n\n", 200, 400),
-      HostileRequest(start + "Expect: 100-continue" + end, 200, 417),
+      HostileRequest(start + "Expect: 100-continue" + end, 100, 200, 417),
       HostileRequest(start + "X-Original-URL: /secret\nX-Forwarded-Host: evil.example" + end, 200),
     ]
   }

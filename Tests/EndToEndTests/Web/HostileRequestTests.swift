@@ -36,6 +36,8 @@ struct HostileRequestTests {
     let requests = HostileRequest.all(id)
     #expect(requests.count > 150)
     let all = try served.client.exchangeAll(requests.map(\.bytes))
+    let errors = String(decoding: served.run.errorsSoFar, as: UTF8.self)
+    try #require(served.run.isRunning && errors.isEmpty, "\(errors)")
     for (request, bytes) in zip(requests, all) {
       let shown = String(decoding: request.bytes.prefix(150), as: UTF8.self).debugDescription
       guard !bytes.isEmpty else {

@@ -4,12 +4,16 @@ package import Files
 package final class LineReader {
   private let stream: Descriptor
   private let limit: Int
+  private let chunk: Int
   private var lines = LineBuffer()
 
-  /// - Parameter limit: the longest line.
-  package init(_ stream: Descriptor, limit: Int) {
+  /// - Parameters:
+  ///   - limit: the longest line.
+  ///   - chunk: how many bytes are read at most at a time; with 1, nothing behind a line.
+  package init(_ stream: Descriptor, limit: Int, chunk: Int = 1 << 16) {
     self.stream = stream
     self.limit = limit
+    self.chunk = chunk
   }
 
   /// The next line without its end; `nil` when the peer has gone, or sends a line that is too long.
@@ -17,7 +21,7 @@ package final class LineReader {
     while true {
       if let line = lines.next() { return line }
       guard lines.count <= limit else { return nil }
-      let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
+      let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: chunk, alignment: 16)
       defer { buffer.deallocate() }
       let count = try stream.read(into: buffer)
       if count == 0 { return nil }

@@ -57,13 +57,22 @@ package struct WebOptions: Sendable {
 
   /// Refuses to show the pictures to everybody on the network by mistake.
   func check() throws(ServingError) {
-    guard token == nil, !isOpen, case .address(let host, _) = place,
-      !ListeningSocket.isLoopback(host)
-    else { return }
-    throw ServingError(
-      .usage,
-      "Whoever reaches \(host) could see all pictures: add --token-file FILE, or --insecure-no-auth if "
-        + "that is meant. With a proxy in front, listen on 127.0.0.1 or on unix:PATH.")
+    guard case .address(let host, _) = place, !ListeningSocket.isLoopback(host) else { return }
+    guard isForOthers else { throw ServingError(.usage, Self.warning(of: host)) }
+    if ListeningSocket.isWildcard(host), base == nil {
+      throw ServingError(
+        .usage,
+        "Add --base-url http://NAME:PORT/ with the name or address of this machine that browsers use: "
+          + "requests for other names are refused.")
+    }
+  }
+
+  /// Whether others may see the pictures: those who know the token, or everybody.
+  var isForOthers: Bool { token != nil || isOpen }
+
+  static func warning(of place: String) -> String {
+    "Whoever reaches \(place) could see all pictures: add --token-file FILE, or --insecure-no-auth if "
+      + "that is meant. With a proxy in front, listen on 127.0.0.1 or on unix:PATH."
   }
 
   /// The names that a client may know the server by.

@@ -53,7 +53,8 @@ package struct WebSession {
     defer { end(child, own) }
     let launch = Array((try JSONText.encode(launch) + "\n").utf8)
     try own.write(launch)
-    let answers = LineReader(own, limit: 1 << 16)
+    // What comes behind it is for the desk.
+    let answers = LineReader(own, limit: 1 << 16, chunk: 1)
     let readiness = try answers.next().map { try JSONText.decode(WebReadiness.self, from: $0) }
     guard let readiness else { throw Self.ended }
     if let error = readiness.error { throw ServingError(.server, error) }
@@ -91,12 +92,17 @@ package struct WebSession {
   }
 
   private func listen(_ environment: [String: String]) throws -> Descriptor {
+    var inherited: Descriptor?
+    var isLocal = false
     do throws(FileError) {
       switch options.place {
       case .address(let host, let port): return try ListeningSocket.listen(on: host, port: port)
       case .socket(let path): return try ListeningSocket.listen(at: path)
       case .inherited:
-        if let socket = try ListeningSocket.inherit(environment) { return socket }
+        if let socket = try ListeningSocket.inherit(environment) {
+          isLocal = try ListeningSocket.isLocal(socket)
+          inherited = socket
+        }
       }
     } catch {
       let advice =
@@ -108,8 +114,15 @@ package struct WebSession {
         }
       throw ServingError(.address, error.message + advice)
     }
-    throw ServingError(
-      .usage, "With --listen systemd, a socket unit has to hand over exactly one listening socket.")
+    guard let inherited else {
+      throw ServingError(
+        .usage,
+        "With --listen systemd, a socket unit has to hand over exactly one listening socket.")
+    }
+    guard isLocal || options.isForOthers else {
+      throw ServingError(.usage, WebOptions.warning(of: "the socket unit's address"))
+    }
+    return inherited
   }
 
   private func url(_ listener: Descriptor) throws -> String? {

@@ -14,20 +14,25 @@ struct FileAnswers: Sendable {
 
   private static let forever = Header("Cache-Control", "private, max-age=31536000, immutable")
 
-  /// `r/DIGEST/NUMBER/NAME`: the bytes of a rendition, compared with their hash.
-  func rendition(
-    digest: String, number: String, _ request: Request
-  ) throws -> Response {
+  /// The rendition of `r/DIGEST/NUMBER/NAME`.
+  func stored(digest: String, number: String) throws -> RenditionRecord {
     guard let digest = Digest(digest), let id = Int64(number) else { throw HTTPError.notFound }
-    let tag = "\"\(digest.hex)\""
-    let validators = [Header("ETag", tag), Self.forever]
-    let library = shared.current
-    guard let rendition = try library.catalog.storedRendition(id), rendition.digest == digest else {
+    guard let rendition = try shared.current.catalog.storedRendition(id),
+      rendition.digest == digest
+    else {
       throw HTTPError(
         404, "noRendition", "There is no such rendition; it may have been made anew since.")
     }
+    return rendition
+  }
+
+  /// The bytes of a rendition, compared with their hash.
+  func answer(_ rendition: RenditionRecord, _ request: Request) throws -> Response {
+    let tag = "\"\(rendition.digest.hex)\""
+    let validators = [Header("ETag", tag), Self.forever]
     // Before the bytes are read: whoever has them needs no others.
     if request.has(tag) { return Response(304, validators) }
+    let library = shared.current
     let reader = RenditionReader(folder: library.library.folder, catalog: library.catalog)
     guard let content = try reader.content(of: rendition) else {
       throw HTTPError(

@@ -35,20 +35,22 @@ struct Request: Sendable {
   }
 
   /// Refuses what another site made a browser send. Source: Fetch Metadata; RFC 6454.
-  func requireSameOrigin(hosts: Set<String>) throws(HTTPError) {
+  ///
+  /// A page's origin has the host and the port by which it was asked for, as `Host` has; another port of this
+  /// machine is another site.
+  func requireSameOrigin() throws(HTTPError) {
     let foreign = HTTPError(
       403, "foreign", "Changes are accepted from the server's own pages only.")
     if let site = fields.secFetchSite, site != "same-origin" { throw foreign }
-    guard let origin = fields.origin else { return }
-    let scheme = ["http://", "https://"].first { origin.hasPrefix($0) }
-    guard let scheme, let name = HostName(String(origin.dropFirst(scheme.count)))?.name,
-      hosts.contains(name)
-    else { throw foreign }
-    // Another port of this machine is another origin.
-    guard
-      origin.dropFirst(scheme.count) == fields.hosts[0] || name != HostName(fields.hosts[0])?.name
-    else { throw foreign }
+    guard let origin = fields.origin?.lowercased() else { return }
+    let host = fields.hosts.first?.lowercased() ?? ""
+    guard !host.isEmpty, ["http://" + host, "https://" + host].contains(origin) else {
+      throw foreign
+    }
   }
+
+  /// Whether the body is a form: that of the login.
+  var isForm: Bool { target.path == ["login"] }
 
   /// Whether the client takes a compressed answer.
   var acceptsGzip: Bool {

@@ -90,6 +90,10 @@ final class Connections: Sendable {
     case AF_INET6:
       var address = raw.loadUnaligned(as: sockaddr_in6.self).sin6_addr
       let bytes = withUnsafeBytes(of: &address) { Array($0) }
+      // An IPv4 client of a socket for both.
+      if bytes.prefix(10).allSatisfy({ $0 == 0 }), bytes[10] == 0xFF, bytes[11] == 0xFF {
+        return bytes[12] == 127 ? nil : Array(bytes.suffix(4))
+      }
       // One network has as many addresses as it likes.
       return bytes.dropLast().allSatisfy { $0 == 0 } ? nil : Array(bytes.prefix(8))
     default: return nil

@@ -34,6 +34,8 @@ final class HTTPDaemon: Sendable {
   private static let memory = 16 << 10
   /// The longest body: the keys of as many assets as an edit may have.
   static let mostBody = 2 << 20
+  /// The longest form.
+  static let mostForm = 16 << 10
   /// Seconds without a byte in either direction.
   private static let silence: UInt32 = 30
 
@@ -110,10 +112,13 @@ final class HTTPDaemon: Sendable {
       return begin(exchange, method)
     }
     if !data.isEmpty {
-      // A refusal can be sent only before a body or after it.
-      guard exchange.body.count + data.count <= Self.mostBody else { return pipeline_http_no }
-      exchange.body += data
       size.pointee = 0
+      // A refusal can be sent only before a body or after it, and nobody reads the body of a question.
+      guard exchange.response == nil, let request = exchange.request, request.method == .post
+      else { return pipeline_http_yes }
+      let most = request.isForm ? Self.mostForm : Self.mostBody
+      guard exchange.body.count + data.count <= most else { return pipeline_http_no }
+      exchange.body += data
       return pipeline_http_yes
     }
     if let response = exchange.response { return queue(response, on: exchange) }

@@ -46,10 +46,10 @@ final class LibraryNews: Sendable {
       connections.endSlowOnes()
       // While a catalog is made anew there may be none; the next look finds it.
       if let now = try? shared.current.catalog.revision, now != revision {
-        let isFirst = revision == nil
         revision = now
+        // Both: some may have come before there was a greeting.
         greet(revision)
-        if !isFirst { events.send("change", Self.change(now)) }
+        events.send("change", Self.change(now))
       }
       if second % Self.countInterval == 0, events.hasClients { count(revision) }
       if second % Self.heartbeat == 0 { events.sendHeartbeat() }

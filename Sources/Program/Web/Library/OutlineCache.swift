@@ -6,6 +6,8 @@ import Synchronization
 final class OutlineCache: Sendable {
   struct Entry: Sendable {
     let revision: Revision
+    /// The entity tag. Not the revision, because the time or a saved search changes some answers.
+    let tag: String
     let plain: ResponseBytes
     /// `nil` if it is no shorter.
     let packed: ResponseBytes?
@@ -14,6 +16,7 @@ final class OutlineCache: Sendable {
 
     init(revision: Revision, bytes: [UInt8]) {
       self.revision = revision
+      tag = ContentTag.of(bytes)
       plain = ResponseBytes(bytes)
       packed = Zlib.gzip(bytes).flatMap { $0.count < bytes.count ? ResponseBytes($0) : nil }
     }
@@ -23,8 +26,9 @@ final class OutlineCache: Sendable {
 
   private let state = Mutex<[GallerySearch: Entry]>([:])
 
-  /// The most bytes that are kept.
+  /// The most bytes of answers that are kept, and the most answers: a question has up to 8 KiB itself.
   private static let most = 48 << 20
+  private static let mostEntries = 64
   /// For how long an answer to a question such as `taken:today` holds.
   private static let patience = Duration.seconds(60)
 
@@ -40,9 +44,12 @@ final class OutlineCache: Sendable {
 
   func keep(_ entry: Entry, for search: GallerySearch) {
     state.withLock { entries in
+      entries = entries.filter { $0.value.revision == entry.revision }
       entries[search] = entry
       var sum = entries.values.reduce(0) { $0 + $1.size }
-      while sum > Self.most, let oldest = entries.min(by: { $0.value.usedAt < $1.value.usedAt }) {
+      while sum > Self.most || entries.count > Self.mostEntries,
+        let oldest = entries.min(by: { $0.value.usedAt < $1.value.usedAt })
+      {
         sum -= oldest.value.size
         entries[oldest.key] = nil
       }

@@ -38,11 +38,24 @@ export const allows = (what) => allowed.includes(what);
 
 /** Listens to the server's events; after a lost connection, some may have been missed. */
 export function listen(types, act) {
-  const source = new EventSource("api/v1/events");
-  let lost = false;
-  for (const type of types) source.addEventListener(type, act);
-  source.onerror = () => { lost = true; };
-  source.onopen = () => { if (lost) act(); lost = false; };
+  let source, lost = false;
+  const open = () => {
+    source = new EventSource("api/v1/events");
+    for (const type of types) source.addEventListener(type, act);
+    source.onopen = () => { if (lost) act(); lost = false; };
+    source.onerror = () => {
+      lost = true;
+      // After an answer other than 200, the browser does not try again.
+      if (source.readyState === EventSource.CLOSED) setTimeout(() => { if (!document.hidden) reopen(); }, 5000);
+    };
+  };
+  const reopen = () => { source.close(); open(); };
+  // A browser has few connections for each host, and a hidden page needs none.
+  document.addEventListener("visibilitychange", () => {
+    lost = true;
+    if (document.hidden) source.close(); else reopen();
+  });
+  open();
 }
 
 /** Makes of a function one that runs once at a time, again if it was wanted meanwhile, and not while the page is hidden. */

@@ -25,7 +25,7 @@ enum ServeVerb: Verb {
     ("pipeline serve", "then open http://127.0.0.1:8420/ in a browser on this machine"),
     ("pipeline serve --allow tag,trash", "pages may tag, and put assets into the trash"),
     (
-      "pipeline serve --listen 0.0.0.0:8420 --token-file token",
+      "pipeline serve --listen 0.0.0.0:8420 --token-file token --base-url http://192.168.1.5:8420/",
       "for other machines; without TLS, so only in a network that you trust"
     ),
     (

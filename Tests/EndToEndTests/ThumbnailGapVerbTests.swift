@@ -4,7 +4,7 @@ import Testing
 
 /// What users are told of files that are kept without a thumbnail.
 @Suite("Files without a thumbnail", .timeLimit(.minutes(2)))
-struct ThumbnailGapTests {
+struct ThumbnailGapVerbTests {
   @Test("list, show and status say which files have none, and why")
   func told() throws {
     let workspace = try Workspace()
