@@ -73,7 +73,9 @@ struct LostRenditionTests {
     let workspace = try filled()
     let watch = try workspace.program.start(["watch", "--json"])
     try workspace.waitForHolder(watch)
-    try Unprivileged.shell("rm library/renditions.sqlite*", in: workspace)
+    try Unprivileged.shell(
+      "rm -f library/renditions.sqlite-wal library/renditions.sqlite-shm library/renditions.sqlite",
+      in: workspace)
     try workspace.put(try Pictures.jpeg(width: 302, height: 200), as: "c.jpg")
     var tries = 0
     while try workspace.query("SELECT count(*) FROM rendition") != ["6"]

@@ -80,6 +80,18 @@ struct RenditionDatabaseTests {
     #expect(try library.read { try $0.renditionBytes(rendition.id) }?.last == 2)
   }
 
+  @Test("What was written stays, whoever removes its log while it is open")
+  func removedLog() throws {
+    let library = try Library.rendered(2, ["grid"])
+    for suffix in ["-wal", "-shm"] {
+      try FileManager.default.removeItem(atPath: library.renditionFile.description + suffix)
+    }
+    try library.add([Samples.asset(3)])
+    try library.render(["mine"], stage: "identify")
+    let kept = try library.keptKeys()
+    #expect(try kept.count == 3 && kept == library.namedKeys())
+  }
+
   @Test("If an attempt of a group has ended, no bytes of the group are stored")
   func staleToken() throws {
     let library = try Library.rendered(1)

@@ -10,12 +10,15 @@ import PipelineModel
 /// that it holds can be made again. Belongs to the catalog's queue.
 final class RenditionDatabase {
   static let name = BytePath("renditions.sqlite")
+  private static let logName = BytePath("renditions.sqlite-wal")
 
   let path: BytePath
   /// Gives a new file its owner and permissions.
   private let catalog: BytePath
   private var connection: Connection?
   private var node: FileNode?
+  /// The write-ahead log; `nil` also if it was removed before it was seen.
+  private var log: FileNode?
   /// Whether an empty database was made since this was last cleared: rows may name bytes that it lacks.
   var isMadeAnew = false
   /// Where a damaged file was moved.
@@ -99,15 +102,22 @@ final class RenditionDatabase {
   func isThere() throws(CatalogError) -> Bool { try FileNode.at(path) != nil }
 
   func close() {
+    if let connection, (try? hasLog()) != true {
+      // What this can't save is lost, as if the whole file had been removed.
+      _ = try? connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+    }
     connection?.close()
     connection = nil
     node = nil
+    log = nil
   }
 
   /// The connection to the file that has the name now.
+  ///
+  /// If somebody removed its log, only this connection sees what was written. It is brought into the file.
   private func opened() throws(CatalogError) -> Connection {
     let found = try FileNode.at(path)
-    if let connection, found == node { return connection }
+    if let connection, found == node, try hasLog() { return connection }
     close()
     if found == nil { try prepareMaking() }
     let opened = try Connection(path, mode: .create, of: .renditions, permissionsOf: catalog)
@@ -123,8 +133,19 @@ final class RenditionDatabase {
       throw error
     }
     node = try FileNode.at(path)
+    log = try foundLog()
     connection = opened
     return opened
+  }
+
+  private func foundLog() throws(CatalogError) -> FileNode? {
+    try FileNode.at(path.parent.appending(Self.logName))
+  }
+
+  /// Whether the connection's log still has its name.
+  private func hasLog() throws(CatalogError) -> Bool {
+    guard let log else { return false }
+    return try log == foundLog()
   }
 
   private func prepareMaking() throws(CatalogError) {
