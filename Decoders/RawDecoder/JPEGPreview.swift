@@ -1,5 +1,4 @@
 import Containers
-import Glibc
 
 /// A JPEG inside a raw file, as its segments describe it.
 ///
@@ -26,29 +25,14 @@ struct JPEGPreview {
 
   /// - Returns: whether everything up to the end or to the first scan could be read.
   private mutating func read(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-    guard bytes.count >= 4, bytes[0] == 0xFF, bytes[1] == 0xD8 else { return false }
-    var at = 2
+    guard var segments = JPEGSegments(bytes) else { return false }
     var hasScan = false
-    while at + 1 < bytes.count {
-      guard bytes[at] == 0xFF else { return hasScan }
-      let marker = bytes[at + 1]
-      switch marker {
-      case 0xFF:  // fill byte
-        at += 1
-        continue
-      case 0xD9:
-        end = hasScan ? at + 2 : nil
+    while let step = segments.next() {
+      guard case .segment(let marker, let content) = step else {
+        if case .end(let place) = step, hasScan { end = place }
         return hasScan
-      case 0x01, 0xD0...0xD7:  // without a length
-        at += 2
-        continue
-      default: break
       }
-      guard at + 3 < bytes.count else { return hasScan }
-      let length = Int(bytes[at + 2]) << 8 | Int(bytes[at + 3])
-      guard length >= 2, at + 2 + length <= bytes.count else { return hasScan }
-      let body = UnsafeBufferPointer(rebasing: bytes[(at + 4)..<(at + 2 + length)])
-      at += 2 + length
+      let body = UnsafeBufferPointer(rebasing: bytes[content])
       switch marker {
       case 0xC0, 0xC1, 0xC2:
         guard body.count >= 6, body[0] == 8, [1, 3].contains(body[5]) else { return false }
@@ -57,9 +41,7 @@ struct JPEGPreview {
         return false
       case 0xE1 where body.starts(with: "Exif\0\0".utf8): readExif(Array(body))
       case 0xE2 where body.starts(with: "ICC_PROFILE\0".utf8): hasProfile = true
-      case 0xDA:
-        hasScan = true
-        at = Self.endOfScan(bytes, from: at)
+      case JPEGSegments.startOfScan: hasScan = true
       default: break
       }
     }
@@ -72,20 +54,6 @@ struct JPEGPreview {
     }
     orientation = reader.integer(0x0112, in: main).flatMap { (1...8).contains($0) ? $0 : nil }
     isAdobeRGB = EXIFColorSpace.isAdobeRGB(reader, main)
-  }
-
-  /// Skips coded data, in which a zero or a restart marker follows each 0xFF.
-  private static func endOfScan(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
-    guard let base = bytes.baseAddress else { return bytes.count }
-    var at = start
-    while at < bytes.count, let found = memchr(base + at, 0xFF, bytes.count - at) {
-      at = UnsafeRawPointer(base).distance(to: UnsafeRawPointer(found))
-      guard at + 1 < bytes.count else { break }
-      let next = bytes[at + 1]
-      if next != 0, !(0xD0...0xD7).contains(next) { return at }
-      at += 2
-    }
-    return bytes.count
   }
 }
 

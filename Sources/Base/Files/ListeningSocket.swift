@@ -74,17 +74,9 @@ package enum ListeningSocket {
     return socket
   }
 
-  /// The port that a socket listens on; `nil` if it is no IPv4 or IPv6 socket. Source: getsockname(2).
+  /// The port that a socket listens on; `nil` if it is no IPv4 or IPv6 socket.
   package static func port(of socket: Descriptor) throws(FileError) -> UInt16? {
-    var address = sockaddr_in6()
-    var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
-    try systemCall("examine", socket.path) {
-      withUnsafeMutablePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          getsockname(socket.number, $0, &size)
-        }
-      }
-    }
+    let address = try address(of: socket)
     // Both kinds have it in the same place.
     let family = Int32(address.sin6_family)
     return family == AF_INET || family == AF_INET6 ? UInt16(bigEndian: address.sin6_port) : nil
@@ -106,17 +98,9 @@ package enum ListeningSocket {
     return host == "0.0.0.0"
   }
 
-  /// Whether only this machine reaches a listening socket. Source: getsockname(2).
+  /// Whether only this machine reaches a listening socket.
   package static func isLocal(_ socket: Descriptor) throws(FileError) -> Bool {
-    var address = sockaddr_in6()
-    var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
-    try systemCall("examine", socket.path) {
-      withUnsafeMutablePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          getsockname(socket.number, $0, &size)
-        }
-      }
-    }
+    let address = try address(of: socket)
     let family = Int32(address.sin6_family)
     return withUnsafeBytes(of: address) { bytes in
       switch family {
@@ -127,6 +111,20 @@ package enum ListeningSocket {
       default: false
       }
     }
+  }
+
+  /// The beginning of a socket's address, of whatever family. Source: getsockname(2).
+  private static func address(of socket: Descriptor) throws(FileError) -> sockaddr_in6 {
+    var address = sockaddr_in6()
+    var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
+    try systemCall("examine", socket.path) {
+      withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          getsockname(socket.number, $0, &size)
+        }
+      }
+    }
+    return address
   }
 
   private static func listen(
