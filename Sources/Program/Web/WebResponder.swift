@@ -16,6 +16,7 @@ final class WebResponder: Responder {
   private let files: FileAnswers
   private let shared: SharedLibrary
   private let answers: JSONAnswers
+  private let outlines = OutlineCache()
   private let events: EventHub
   private let channel: ParentChannel
 
@@ -32,7 +33,7 @@ final class WebResponder: Responder {
     access = ClientAccess(token: launch.token)
     frame = PageFrame(base: launch.base, allowed: launch.allowed)
     files = FileAnswers(shared: shared)
-    answers = JSONAnswers(sources: launch.sources, outlines: OutlineCache())
+    answers = JSONAnswers(sources: launch.sources)
   }
 
   // MARK: Checks
@@ -78,9 +79,9 @@ final class WebResponder: Responder {
     return response(to: error, path: path)
   }
 
-  /// Whether people rather than programs ask for an address.
+  /// Whether people rather than programs ask for an address, as they do for one that does not exist.
   private static func isPage(_ path: [String]) -> Bool {
-    path.isEmpty || ["a", "day", "work", "login"].contains(path[0])
+    path.isEmpty || !["api", "healthz", "o", "r", "static"].contains(path[0])
   }
 
   private func response(to error: HTTPError, path: [String]) -> Response {
@@ -159,8 +160,8 @@ final class WebResponder: Responder {
     switch (path[0], path.count) {
     case ("grid", 1):
       let search = search(request)
-      return asking(request, within: QueryPool.longPatience) { [answers] library in
-        let entry = try answers.grid(search, in: library)
+      return asking(request, within: QueryPool.longPatience) { [answers, outlines] library in
+        let entry = try answers.grid(search, in: library, keptIn: outlines)
         return Self.outline(entry, request)
       }
     case ("assets", 1):

@@ -32,6 +32,14 @@ struct ServeTests {
       let shown = try #require(try workspace.json("show", BytePath(id)).first?.object)
       for (name, value) in shown { #expect(whole[name] == value, "\(name)") }
     }
+    // Its own colour, which was computed from the picture, stands for one that is not there yet.
+    let colored = try #require(page.first { $0["name"] == "a.jpg" })
+    let facts = try workspace.query(
+      """
+      SELECT value FROM facts JOIN asset ON asset.id = facts.raw_asset
+      WHERE key = 'dominantColor' AND CAST(name AS TEXT) = 'a.jpg'
+      """)
+    #expect(facts.count == 1 && colored["colour"]?.string == facts.first)
     let byName = try served.json("/api/v1/assets?q=kind:image&sort=name")["assets"]?.array ?? []
     let listed = try workspace.json("list", "kind:image", "--sort", "name")
     #expect(byName.map { $0["name"] } == listed.map { $0["name"] } && byName.count > 2)
@@ -170,6 +178,8 @@ struct ServeTests {
     for target in ["/day/x", "/a/x", "/a/\(UUID().uuidString)", "/nothing", "/work/", "/metrics"] {
       #expect(try served.get(target).status == 404, "\(target)")
     }
+    // People who mistype an address get a page.
+    #expect(try served.get("/nothing").text.contains("<main"))
     try served.stop()
   }
 

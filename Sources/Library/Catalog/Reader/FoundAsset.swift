@@ -89,6 +89,29 @@ extension CatalogReader {
   }
 }
 
+extension CatalogReader {
+  /// Returns a fact that is a text of each asset that has it; of the first stage, if several have it.
+  ///
+  /// - Parameter name: as stages write it, such as `dominantColor`.
+  package func textFacts(
+    _ name: String, of ids: [AssetID]
+  ) throws(CatalogError) -> [AssetID: String] {
+    var found: [AssetID: String] = [:]
+    for start in stride(from: 0, to: ids.count, by: FoundAssetQuery.largestPage) {
+      let page = ids[start..<min(start + FoundAssetQuery.largestPage, ids.count)]
+      let statement = FoundAssetQuery.facts(name, of: page)
+      try read { (connection) throws(CatalogError) in
+        try connection.each(statement.sql, values: statement.values) {
+          (row) throws(CatalogError) in
+          let id = try row.assetID(0)
+          if found[id] == nil { found[id] = row.text(1) }
+        }
+      }
+    }
+    return found
+  }
+}
+
 /// Assets whose rows were read, with where they are in the page.
 private struct FoundPage {
   private(set) var assets: [FoundAsset] = []
@@ -175,6 +198,18 @@ private enum FoundAssetQuery {
     statement(
       "\(AssetQuery.renditions) WHERE job.asset IN ", ids,
       "ORDER BY job.asset, stage.position, rendition.name")
+  }
+
+  /// A fact of each stage that has it, in the order of stages.
+  static func facts(_ name: String, of ids: some Collection<AssetID>) -> Statement {
+    let found = statement(
+      """
+      SELECT job.asset, ledger.facts ->> ?1 FROM job
+        CROSS JOIN stage ON stage.id = job.stage AND stage.active = 1
+        CROSS JOIN ledger ON ledger.id = job.ledger
+      WHERE ledger.facts ->> ?1 IS NOT NULL AND job.asset IN
+      """, ids, "ORDER BY job.asset, stage.position")
+    return (found.sql, ["$.\(name)"] + found.values)
   }
 
   private static let columns = """

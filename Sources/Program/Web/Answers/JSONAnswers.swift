@@ -9,7 +9,6 @@ import Query
 /// What `api/v1/` answers.
 struct JSONAnswers: Sendable {
   let sources: [BytePath]
-  let outlines: OutlineCache
 
   /// The most assets of a page.
   static let mostAssets = 512
@@ -17,7 +16,9 @@ struct JSONAnswers: Sendable {
   // MARK: Assets
 
   /// `api/v1/grid`: all that is needed to lay out any number of pictures.
-  func grid(_ search: GallerySearch, in library: ReadableLibrary) throws -> OutlineCache.Entry {
+  func grid(
+    _ search: GallerySearch, in library: ReadableLibrary, keptIn outlines: OutlineCache
+  ) throws -> OutlineCache.Entry {
     let revision = try library.catalog.revision
     if let entry = outlines.entry(for: search, at: revision) { return entry }
     let assets = try search.search(in: library)
@@ -44,7 +45,11 @@ struct JSONAnswers: Sendable {
     _ search: GallerySearch, from first: AssetID?, limit: Int, in library: ReadableLibrary
   ) throws -> JSONValue {
     let found = try library.page(of: search.search(in: library), from: first, limit: limit)
-    return ["assets": .array(try found.map { try GalleryAsset($0, in: library).members })]
+    let colors = try library.catalog.textFacts("dominantColor", of: found.map(\.id))
+    return [
+      "assets": .array(
+        try found.map { try GalleryAsset($0, in: library).members(color: colors[$0.id]) })
+    ]
   }
 
   /// `api/v1/assets/ID`: everything about one asset.
@@ -60,7 +65,10 @@ struct JSONAnswers: Sendable {
     members["preview"] = JSONMembers.text(preview.map(GalleryAsset.url))
     members["original"] = .string("o/\(id)")
     let found = try library.catalog.foundAssets([id], withRenditions: true)?.first
-    if let found, case .object(let known) = try GalleryAsset(found, in: library).members {
+    let color = try library.catalog.textFacts("dominantColor", of: [id])[id]
+    if let found,
+      case .object(let known) = try GalleryAsset(found, in: library).members(color: color)
+    {
       for name in ["kind", "colour", "duration", "reason"] { members[name] = known[name] }
     }
     members["tags"] = .array(found?.tags.map { .string($0) } ?? [])

@@ -87,3 +87,25 @@ struct HTMLWriter {
     }
   }
 }
+
+extension HTMLWriter {
+  /// A name and what writes its value.
+  typealias Definition = (name: String, value: (inout HTMLWriter) -> Void)
+
+  /// Writes a list of names with their values.
+  ///
+  /// - Parameter kind: the list's class, if it has one.
+  mutating func definitions(_ kind: String?, _ rows: [Definition]) {
+    element("dl", ["class": kind]) { html in
+      html.line()
+      for row in rows {
+        html.element("div") { html in
+          html.element("dt", row.name)
+          html.element("dd", [:], row.value)
+        }
+        html.line()
+      }
+    }
+    line()
+  }
+}

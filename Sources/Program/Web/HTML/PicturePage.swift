@@ -102,14 +102,12 @@ struct PicturePage {
   // MARK: Facts
 
   /// A row of facts: what it is, and writes its value.
-  private typealias Row = (name: String, value: (inout HTMLWriter) -> Void)
-
-  private static func row(_ name: String, _ text: String?) -> [Row] {
+  private static func row(_ name: String, _ text: String?) -> [HTMLWriter.Definition] {
     text.map { text in [(name, { $0.text(text) })] } ?? []
   }
 
-  private var capture: [Row] {
-    var rows: [Row] = []
+  private var capture: [HTMLWriter.Definition] {
+    var rows: [HTMLWriter.Definition] = []
     if let taken = found?.taken.map(GalleryAsset.time) {
       let day = PageWording.day(String(taken.prefix(10)))
       let text = "\(day), \(taken.dropFirst(11).prefix(5))"
@@ -136,7 +134,7 @@ struct PicturePage {
     return rows
   }
 
-  private var file: [Row] {
+  private var file: [HTMLWriter.Definition] {
     var rows = Self.row("Type", found?.type)
     rows += Self.row("Size", PageWording.bytes(asset.size))
     if let width = found?.width.flatMap({ Int(exactly: $0) }),
@@ -161,23 +159,13 @@ struct PicturePage {
     return rows
   }
 
-  private func group(_ html: inout HTMLWriter, _ heading: String, _ rows: [Row]) {
+  private func group(_ html: inout HTMLWriter, _ heading: String, _ rows: [HTMLWriter.Definition]) {
     if rows.isEmpty { return }
     html.element("section") { html in
       html.line()
       html.element("h2", heading)
       html.line()
-      html.element("dl") { html in
-        html.line()
-        for row in rows {
-          html.element("div") { html in
-            html.element("dt", row.name)
-            html.element("dd", [:], row.value)
-          }
-          html.line()
-        }
-      }
-      html.line()
+      html.definitions(nil, rows)
     }
     html.line()
   }

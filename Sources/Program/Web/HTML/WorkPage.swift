@@ -47,17 +47,7 @@ struct WorkPage {
       ("Free space", PageWording.bytes(status.free)),
       ("Failures", PageWording.number(status.failures)),
     ]
-    html.element("dl", ["class": "totals"]) { html in
-      html.line()
-      for (name, value) in rows {
-        html.element("div") { html in
-          html.element("dt", name)
-          html.element("dd", value)
-        }
-        html.line()
-      }
-    }
-    html.line()
+    html.definitions("totals", rows.map { name, value in (name, { $0.text(value) }) })
   }
 
   private func stageTable(_ html: inout HTMLWriter) {
@@ -208,17 +198,11 @@ struct WorkPage {
       html.line()
       html.element("h2", "Paths")
       html.line()
-      html.element("dl", ["class": "totals small"]) { html in
-        html.line()
-        for (state, count) in status.onDisk {
-          html.element("div") { html in
-            html.element("dt", state.rawValue.capitalizedWord)
-            html.element("dd", PageWording.number(count))
-          }
-          html.line()
-        }
-      }
-      html.line()
+      html.definitions(
+        "totals small",
+        status.onDisk.map { state, count in
+          (state.rawValue.capitalizedWord, { $0.text(PageWording.number(count)) })
+        })
     }
     html.line()
   }

@@ -84,8 +84,15 @@ struct GalleryAsset: Sendable {
       "\(CalendarDay.text(days))T\(two(seconds / 3600)):\(two(seconds / 60 % 60)):\(two(seconds % 60))"
   }
 
+  /// A colour such as `#1f2d3c`; `nil` for any other text, which a plugin may have written.
+  static func color(_ text: String) -> String? {
+    text.wholeMatch(of: /#[0-9a-f]{6}/) == nil ? nil : text
+  }
+
   /// The members of `api/v1/assets`.
-  var members: JSONValue {
+  ///
+  /// - Parameter color: the fact `dominantColor`, as a stage wrote it.
+  func members(color: String?) -> JSONValue {
     func text(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
     func number(_ number: Double?) -> JSONValue {
       number.map { Int(exactly: $0).map { .integer($0) } ?? .number($0) } ?? .null
@@ -93,7 +100,8 @@ struct GalleryAsset: Sendable {
     return [
       "id": .string(found.id.description), "name": .string(found.name), "kind": text(found.kind),
       "type": text(found.type), "taken": text(found.taken.map(Self.time)),
-      "width": number(found.width), "height": number(found.height), "colour": .null,
+      "width": number(found.width), "height": number(found.height),
+      "colour": text(color.flatMap(Self.color)),
       "thumbnail": text(thumbnail.map(Self.url)), "preview": text(preview.map(Self.url)),
       "duration": number(duration), "rating": number(found.rating),
       "state": .string(state.rawValue),

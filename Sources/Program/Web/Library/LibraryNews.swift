@@ -31,7 +31,7 @@ final class LibraryNews: Sendable {
     self.pool = pool
     self.events = events
     self.connections = connections
-    answers = JSONAnswers(sources: sources, outlines: OutlineCache())
+    answers = JSONAnswers(sources: sources)
   }
 
   func start() throws(FileError) { try DedicatedThread.start { [self] in run() } }
