@@ -13,9 +13,12 @@ BUILD_PACKAGES = libvips-dev libjpeg-dev libtiff-dev zlib1g-dev libzimg-dev libs
 # trace workers, and complete command lines and format manual pages as shells and man(1) do.
 TEST_PACKAGES = gcc libc6-dev make python3 python3-pil sqlite3 strace util-linux libjpeg-turbo-progs \
 	zsh fish groff-base ffmpeg
+# To test pages in a browser; Playwright is not in Debian, so Tests/browser installs it below .build.
+BROWSER_PACKAGES = chromium python3-venv python3-pil
 # To measure: hyperfine and the programs always compared with. ImageMagick, sigal and git-annex are
 # included if installed.
-BENCH_PACKAGES = hyperfine libvips-tools libjpeg-turbo-progs jq python3
+BENCH_PACKAGES = hyperfine libvips-tools libjpeg-turbo-progs jq python3 ffmpeg ffmpegthumbnailer poppler-utils \
+	libheif-examples libimage-exiftool-perl
 # To measure the quality of scaling and the accuracy of facts, in addition to the above.
 QUALITY_PACKAGES = ffmpeg python3-pil libimage-exiftool-perl
 # To install: sets the installed files' search path for Swift libraries.
@@ -47,7 +50,7 @@ SHELL = /bin/bash
 MAKEFLAGS += --no-print-directory
 # Builds share one folder, so concurrent ones would only wait for each other.
 .NOTPARALLEL:
-.PHONY: help run test unit build check lint format install uninstall faults fuzz corpus damaged bench searches kinds storage quality \
+.PHONY: help run test unit browser build check lint format install uninstall faults fuzz corpus damaged bench searches kinds storage quality \
 	sanitize clean packages test-packages toolchain
 
 help: ## List the targets
@@ -81,6 +84,10 @@ test: packages test-packages toolchain ## Build, and run all tests; with ONLY=NA
 
 unit: packages test-packages toolchain ## Build, and run the tests that start neither the program nor a worker
 	@umask 022; Tests/unit '$(SWIFT)'
+
+browser: packages build ## Test the pages of `pipeline serve` in Chromium; with ONLY=REGEX some of the tests
+	@Packaging/require-packages $(BROWSER_PACKAGES)
+	@umask 022; Tests/browser '$(RELEASE)' "$${ONLY:-.}"
 
 build: packages toolchain ## Build a release: .build/release/pipeline and its plugins
 	@umask 022; $(SWIFT) build -c release < /dev/null

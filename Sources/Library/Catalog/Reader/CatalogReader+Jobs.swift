@@ -132,7 +132,7 @@ extension CatalogReader {
   }
 
   /// Returns a rendition as `rendition` does, but with an empty stage and never stale, in half the
-  /// time: for who only reads its bytes.
+  /// time. For callers that only read its bytes.
   package func storedRendition(_ id: Int64) throws(CatalogError) -> RenditionRecord? {
     try read { (connection) throws(CatalogError) in
       try connection.first(

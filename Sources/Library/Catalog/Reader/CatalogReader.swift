@@ -65,8 +65,8 @@ package final class CatalogReader: Sendable {
 
   /// Opens the database of renditions, if there is one, and keeps it open.
   ///
-  /// Beside who may not write: such a reader can't make the files that SQLite shares between
-  /// processes, and they are there for as long as one has the database open.
+  /// For processes that may not write: they can't make the files that SQLite shares between processes,
+  /// and these exist as long as any process has the database open.
   package func keepRenditionsOpen() throws(CatalogError) {
     try renditions.sync { (database) throws(CatalogError) in
       _ = try database.read { _ in true }
