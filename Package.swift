@@ -322,7 +322,9 @@ if isInstalled("libavformat") {
   package.targets += [
     system("CLibAV", pkgConfig: "libavformat", apt: "libavformat-dev"),
     decoder("VideoDecoder", ["CLibAV", "CPictureDecoder", "PictureDecoding", "PipelineModel"]),
-    tests("VideoDecoderTests", ["CLibAV", "PictureDecoding", "PipelineModel", "VideoDecoder"]),
+    tests(
+      "VideoDecoderTests",
+      ["CLibAV", "Fixtures", "PictureDecoding", "PipelineModel", "VideoDecoder"]),
   ]
 }
 if isInstalled("libraw") {

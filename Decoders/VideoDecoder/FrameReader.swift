@@ -111,6 +111,15 @@ final class FrameReader {
 
   /// The stream's time at a part of the film's length; `nil` if the length is unknown.
   private func timestamp(atPart part: Double) -> Int64? {
+    guard let (start, length) = span, length > 0 || part == 0,
+      let distance = Int64(exactly: (Double(length) * part).rounded())
+    else { return nil }
+    let (target, overflows) = start.addingReportingOverflow(distance)
+    return overflows ? nil : target
+  }
+
+  /// The stream's first time and its length, in its unit; a length of 0 is unknown.
+  private var span: (start: Int64, length: Int64)? {
     guard let container = input.container else { return nil }
     let base = stream.stream.pointee.time_base
     let none = pipeline_av_no_timestamp()
@@ -124,10 +133,28 @@ final class FrameReader {
     if length == none || length <= 0 {
       length = av_rescale_q(max(container.pointee.duration, 0), microseconds, base)
     }
-    guard length > 0 || part == 0, let distance = Int64(exactly: (Double(length) * part).rounded())
-    else { return nil }
-    let (target, overflows) = start.addingReportingOverflow(distance)
-    return overflows ? nil : target
+    return (start, max(0, length))
+  }
+
+  // MARK: - Times
+
+  /// The film's length in seconds; `nil` if it is unknown.
+  var duration: Double? {
+    guard let length = span?.length, length > 0 else { return nil }
+    return seconds(length)
+  }
+
+  /// When a frame is shown, in seconds from the film's start; `nil` if it does not say.
+  func time(of frame: VideoFrame) -> Double? {
+    let stamp = frame.pointer.pointee.best_effort_timestamp
+    guard let start = span?.start, stamp != pipeline_av_no_timestamp() else { return nil }
+    let (distance, overflows) = stamp.subtractingReportingOverflow(start)
+    return overflows ? nil : max(0, seconds(distance))
+  }
+
+  private func seconds(_ time: Int64) -> Double {
+    let base = stream.stream.pointee.time_base
+    return Double(time) * Double(base.num) / Double(max(1, base.den))
   }
 
   private func restart() {

@@ -23,6 +23,10 @@ enum MediaLimits {
   static let framesInRow = 300
   /// Pixels decoded in a row: 300 frames in HD, 72 in 4K.
   static let pixelsInRow = 600_000_000
+  /// Frames decoded in a row, if a short film has fewer key frames than are needed: two minutes.
+  static let framesInSeries = 3000
+  /// Pixels decoded in a row for that: a minute in HD, six seconds in 4K.
+  static let pixelsInSeries = 3_000_000_000
   /// Bytes of a cover.
   static let coverBytes = 64 << 20
 }

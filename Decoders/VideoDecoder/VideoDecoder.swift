@@ -36,6 +36,20 @@ enum VideoDecoder: PictureDecoder {
     }
   }
 
+  static func frames(
+    _ request: DecoderRequest, count: Int, isCancelled: () -> Bool
+  ) throws(DecoderError) -> DecodedFrames {
+    try withInput(request, isCancelled) { input throws(DecoderError) in
+      // Tells how many frames there are in a second.
+      try input.examineStreams()
+      guard let stream = try VideoStream.best(in: input) else {
+        throw DecoderError(.absent, "The file is no film")
+      }
+      let reader = try FrameReader(input, stream, longest: request.longest)
+      return try FrameSeries(reader: reader, longest: request.longest, count: count).run()
+    }
+  }
+
   private static func frame(
     of stream: VideoStream, in input: MediaInput, longest: Int?
   ) throws(DecoderError) -> DecodedPicture {

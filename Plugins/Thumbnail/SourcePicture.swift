@@ -5,6 +5,8 @@ import Vips
 /// The picture that thumbnails of a file are made from, by the decoder of its kind.
 struct SourcePicture {
   let opened: OpenedPicture
+  /// The decoder in a library of its own, and what it is asked; `nil` if libvips reads the file.
+  private let other: (decoder: LoadedDecoder, request: DecoderRequest)?
   /// Whether it is a preview of what the file is about.
   let isPreview: Bool
   /// What is damaged in the file, without a full stop; `nil` if nothing is, or if that shows later.
@@ -22,15 +24,15 @@ struct SourcePicture {
     if let refusal = entry?.refusal(ofBytes: file.size) { throw VipsError(.tooLarge, refusal) }
     guard case .library(let name)? = entry?.decoder else {
       opened = try OpenedPicture(file, strictness: .truncated, longest: longest)
-      (isPreview, damage) = (false, nil)
+      (isPreview, damage, other) = (false, nil, nil)
       return
     }
     let decoded: DecodedPicture
     do throws(DecoderError) {
       let decoder = try LoadedDecoder(path: DecoderTable.path(of: name))
-      decoded = try decoder.decode(
-        DecoderRequest(path: path, mediaType: type.rawValue, longest: longest),
-        isCancelled: isCancelled)
+      let request = DecoderRequest(path: path, mediaType: type.rawValue, longest: longest)
+      decoded = try decoder.decode(request, isCancelled: isCancelled)
+      other = (decoder, request)
     } catch {
       throw VipsError(error)
     }
@@ -46,6 +48,25 @@ struct SourcePicture {
       }
     isPreview = decoded.isPreview
     damage = decoded.damage
+  }
+
+  /// Decodes frames at equal distances over a film.
+  ///
+  /// - Returns: `nil` if the file is no film, or none of its frames can be decoded.
+  func frames(
+    _ count: Int, longest: Int, isCancelled: @Sendable () -> Bool
+  ) throws(VipsError) -> DecodedFrames? {
+    guard let (decoder, question) = other else { return nil }
+    var request = question
+    (request.longest, request.frames) = (longest, count)
+    do throws(DecoderError) {
+      return try decoder.frames(request, isCancelled: isCancelled)
+    } catch {
+      switch error.code {
+      case .absent, .undecodable, .tooLarge: return nil
+      case .inputOutput, .missing, .cancelled: throw VipsError(error)
+      }
+    }
   }
 }
 

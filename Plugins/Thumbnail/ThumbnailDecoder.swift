@@ -196,7 +196,7 @@ struct ThumbnailDecoder {
   private var keepsAlpha: Bool { formats.contains { $0 != .jpeg } }
 
   private var formats: Set<ThumbnailOptions.Format> {
-    Set(options.sizes.map { $0.isAnimated ? .webp : $0.format ?? options.format })
+    Set(options.pictureSizes.map { $0.isAnimated ? .webp : $0.format ?? options.format })
   }
 
   /// Converts to 8 bits in a colour space.

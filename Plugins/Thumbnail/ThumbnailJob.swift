@@ -25,7 +25,7 @@ struct ThumbnailJob {
     try refuseTooLarge(opened)
     let missing = try missingPages(of: opened)
     let damage = PictureDamage(opened)
-    let sizes = options.sizes.sorted { $0.maxPixelSize > $1.maxPixelSize }
+    let sizes = options.pictureSizes.sorted { $0.maxPixelSize > $1.maxPixelSize }
     let decoder = ThumbnailDecoder(
       options: options, region: try region(in: opened), resamplers: resamplers,
       isCancelled: cancellation)
@@ -46,7 +46,7 @@ struct ThumbnailJob {
       if smallest == nil || max(width, height) >= Swatch.side { smallest = small }
       let animation =
         size.isAnimated && missing == nil
-        ? try animation(opened, by: decoder, size, small.picture) : nil
+        ? try animation(picture, by: decoder, size, small.picture) : nil
       let rendition = try write(small.picture, animation, size, into: output)
       renditions[size.name] = PluginRendition(
         name: size.name, path: rendition.path, mediaType: rendition.mediaType,
@@ -62,20 +62,58 @@ struct ThumbnailJob {
         Placeholder(try decoder.swatch(small, opened)).facts
       } ?? [:]
     facts["damage"] = wrong.map { .string($0 + ".") }
+    let sheets = try spriteSheets(of: picture, by: decoder, into: output)
+    for sheet in sheets { renditions[sheet.rendition.name] = sheet.rendition }
+    if !sheets.isEmpty {
+      facts["sprites"] = .object(
+        Dictionary(sheets.map { ($0.rendition.name, $0.facts) }) { $1 })
+    }
+    guard !renditions.isEmpty else {
+      throw VipsError(.absent, "There are only sizes for films, and the file is none")
+    }
     return (options.sizes.compactMap { renditions[$0.name] }, facts)
   }
 
   /// Makes an animated thumbnail; `nil` if there is none, or not all frames can be decoded.
   private func animation(
-    _ opened: OpenedPicture, by decoder: ThumbnailDecoder, _ size: ThumbnailOptions.Size,
+    _ picture: SourcePicture, by decoder: ThumbnailDecoder, _ size: ThumbnailOptions.Size,
     _ still: Picture
   ) throws(VipsError) -> Animation? {
+    let dimensions = (still.width, still.height)
     do throws(VipsError) {
+      if let animation = try Animation(
+        picture.opened, by: decoder, size: dimensions, longest: size.maxPixelSize)
+      {
+        return animation
+      }
+      // Of the frames of a film, only those of the whole picture are to be had.
+      guard options.region == nil else { return nil }
       return try Animation(
-        opened, by: decoder, size: (still.width, still.height), longest: size.maxPixelSize)
+        film: picture, by: decoder, size: dimensions, longest: size.maxPixelSize)
     } catch  where error.code == .undecodable {
       return nil
     }
+  }
+
+  /// Makes the sprite sheets of a film; none of anything else.
+  private func spriteSheets(
+    of picture: SourcePicture, by decoder: ThumbnailDecoder, into output: OutputFolder
+  ) throws(VipsError) -> [(rendition: PluginRendition, facts: JSONValue)] {
+    guard options.region == nil else { return [] }
+    var sheets: [(rendition: PluginRendition, facts: JSONValue)] = []
+    for size in options.sizes {
+      guard let count = size.sprites,
+        let film = try FilmFrames(count, of: picture, by: decoder, longest: size.maxPixelSize)
+      else { continue }
+      let sheet = try SpriteSheet(film)
+      let file = try write(sheet.picture, nil, size, into: output)
+      let rendition = PluginRendition(
+        name: size.name, path: file.path, mediaType: file.mediaType, width: sheet.picture.width,
+        height: sheet.picture.height, from: "sprites")
+      sheets.append((rendition, sheet.facts))
+      try checkCancellation()
+    }
+    return sheets
   }
 
   private func write(

@@ -23,8 +23,10 @@ struct ThumbnailOptions: Hashable, Sendable {
     var format: Format?
     /// The quality of this size, if it is not the stage's.
     var quality: Int?
-    /// Whether an animated picture gives an animated WebP; default `false`.
+    /// Whether an animated picture, or a film, gives an animated WebP; default `false`.
     var isAnimated = false
+    /// How many frames of a film are on a sheet; `nil` for a thumbnail.
+    var sprites: Int?
   }
 
   /// Whether to apply EXIF's orientation (`kCGImageSourceCreateThumbnailWithTransform`); default
@@ -47,8 +49,14 @@ struct ThumbnailOptions: Hashable, Sendable {
   /// The part of the picture to show; default (`nil`) all of it.
   var region: PictureRegion?
 
-  /// The longer side of the largest thumbnail, in pixels.
-  var longest: Int { sizes.map(\.maxPixelSize).max() ?? 0 }
+  /// The sizes that every picture has: all but sprite sheets.
+  var pictureSizes: [Size] { sizes.filter { $0.sprites == nil } }
+
+  /// The longer side of the largest thumbnail, in pixels; without one, of the largest frame of a
+  /// sheet.
+  var longest: Int {
+    (pictureSizes.isEmpty ? sizes : pictureSizes).map(\.maxPixelSize).max() ?? 0
+  }
 
   static let pixelSizes = 1...16384
   static let qualities = 1...100
@@ -102,7 +110,7 @@ extension ThumbnailOptions: Decodable {
 
 extension ThumbnailOptions.Size: Decodable {
   private enum Key: String, CodingKey, CaseIterable {
-    case name, maxPixelSize, format, quality, animated
+    case name, maxPixelSize, format, quality, animated, sprites
   }
 
   init(from decoder: any Decoder) throws {
@@ -116,6 +124,7 @@ extension ThumbnailOptions.Size: Decodable {
     quality = values.contains(.quality) ? try values.decode(Int.self, forKey: .quality) : nil
     isAnimated =
       values.contains(.animated) ? try values.decode(Bool.self, forKey: .animated) : false
+    sprites = values.contains(.sprites) ? try values.decode(Int.self, forKey: .sprites) : nil
     guard ThumbnailOptions.isName(name) else {
       throw invalid(
         "“\(name)” is not a name: letters, digits, “-” and “_”, at most 64, not beginning with a sign",
@@ -123,6 +132,17 @@ extension ThumbnailOptions.Size: Decodable {
     }
     try check(maxPixelSize, in: ThumbnailOptions.pixelSizes, "maxPixelSize", decoder)
     if let quality { try check(quality, in: ThumbnailOptions.qualities, "quality", decoder) }
+    if let sprites { try checkSheet(sprites, decoder) }
+  }
+
+  private func checkSheet(_ count: Int, _ decoder: any Decoder) throws {
+    try check(count, in: SpriteSheet.counts, "sprites", decoder)
+    if isAnimated { throw invalid("“\(name)” is both animated and a sprite sheet", decoder) }
+    guard count * maxPixelSize * maxPixelSize <= SpriteSheet.mostPixels else {
+      throw invalid(
+        "“\(name)” has \(count) sprites of \(maxPixelSize) pixels; a sheet has at most "
+          + "\(SpriteSheet.mostPixels / 1_000_000) million pixels in all", decoder)
+    }
   }
 }
 
@@ -211,8 +231,16 @@ extension ThumbnailOptions {
       "animated": [
         "type": "boolean", "default": false,
         "description": """
-        Make an animated WebP of an animated GIF or WebP, of at most 100 frames; other pictures stay \
-        stills in the format of this size.
+        Make an animated WebP of an animated GIF or WebP, of at most 100 frames, and of a film, of 12 \
+        frames; other pictures stay stills in the format of this size.
+        """,
+      ],
+      "sprites": [
+        "type": "integer", "minimum": .integer(SpriteSheet.counts.lowerBound),
+        "maximum": .integer(SpriteSheet.counts.upperBound),
+        "description": """
+        Make a sheet of this many frames of a film, at equal distances, each with a longer side of \
+        maxPixelSize; of at most 16 million pixels. Other files get no such size.
         """,
       ],
     ],

@@ -7,12 +7,12 @@ import Vips
 /// Makes thumbnails of pictures.
 final class ThumbnailPlugin: Plugin {
   static let manifest = PluginManifest(
-    id: "thumbnail", version: "1.5.0", outputVersion: 4, scope: .original,
+    id: "thumbnail", version: "1.6.0", outputVersion: 5, scope: .original,
     options: ThumbnailOptions.schema,
     accepts: DecoderTable.present.flatMap(\.types),
     lacks: DecoderTable.lacks.map { .init(accepts: $0.types, reason: $0.reason) },
-    facts: ["damage"] + Placeholder.names, makesRenditions: true, renditions: ["/sizes/*/name"],
-    estimates: true,
+    facts: ["damage", "sprites"] + Placeholder.names, makesRenditions: true,
+    renditions: ["/sizes/*/name"], estimates: true,
     runtime: DecoderTable.runtime(VipsLibrary.runtime))
 
   private let options: ThumbnailOptions
@@ -40,10 +40,23 @@ final class ThumbnailPlugin: Plugin {
     let longer = max(identified["width"]?.integer ?? 0, identified["height"]?.integer ?? 0)
     let side = min(options.longest, max(longer, 1))
     let planes = options.scaling == .fast ? PlaneReduction.mostBytes(toReach: side) : 0
-    let moving = options.sizes.filter(\.isAnimated).map(\.maxPixelSize).max().map {
-      Animation.bytes(frames: identified["pages"]?.integer ?? 1, side: min($0, side))
+    return decoding + planes + 4 * 4 * side * side + frameBytes(identified, longer: longer)
+  }
+
+  /// What the frames of an animated picture or of a film take; one size is made at a time.
+  private func frameBytes(_ identified: JSONValue, longer: Int) -> Int {
+    let isFilm = identified["videoCodec"] != nil
+    let pages = identified["pages"]?.integer ?? 1
+    let sizes = options.sizes.map { size in
+      let side = min(size.maxPixelSize, max(longer, 1))
+      if let sprites = size.sprites {
+        return isFilm ? SpriteSheet.bytes(frames: sprites, side: side) : 0
+      }
+      guard size.isAnimated else { return 0 }
+      return isFilm
+        ? Animation.bytesOfFilm(side: side) : Animation.bytes(frames: pages, side: side)
     }
-    return decoding + planes + 4 * 4 * side * side + (moving ?? 0)
+    return sizes.max() ?? 0
   }
 
   /// What `identify` says that decoding takes; for the rendition of another stage, of which only the size is

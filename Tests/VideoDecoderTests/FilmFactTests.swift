@@ -1,3 +1,4 @@
+import Fixtures
 import PictureDecoding
 import PipelineModel
 import Testing

@@ -1,4 +1,5 @@
 import CLibAV
+import Fixtures
 import Foundation
 import PictureDecoding
 import PipelineModel

@@ -24,7 +24,7 @@ typedef struct picture_decoder_bytes {
 // What a decoder answers. Belongs to the caller, who passes it to `release` exactly once.
 typedef struct picture_decoder_answer {
   picture_decoder_bytes text;     // a `DecoderAnswer`
-  picture_decoder_bytes picture;  // an encoded file, or rows of pixels without gaps
+  picture_decoder_bytes picture;  // an encoded file, or rows of pixels without gaps; frames one below the other
   picture_decoder_bytes profile;  // the ICC profile of pixels; empty for sRGB
 } picture_decoder_answer;
 
@@ -40,7 +40,7 @@ typedef struct picture_decoder {
   uint32_t struct_size;
   // Finds facts about a file; `request` is a `DecoderRequest`.
   picture_decoder_answer (*facts)(picture_decoder_bytes request, picture_decoder_cancellation);
-  // Decodes a picture; `request` is a `DecoderRequest`.
+  // Decodes a picture, or frames of a film if `request`, a `DecoderRequest`, says how many.
   picture_decoder_answer (*decode)(picture_decoder_bytes request, picture_decoder_cancellation);
   void (*release)(picture_decoder_answer answer);
 } picture_decoder;

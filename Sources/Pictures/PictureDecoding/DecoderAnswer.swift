@@ -5,6 +5,7 @@ struct DecoderAnswer: Codable {
   var failure: DecoderError?
   var facts: [String: JSONValue]?
   var picture: Description?
+  var frames: Frames?
 
   /// What the bytes of a picture are.
   struct Description: Codable {
@@ -16,6 +17,16 @@ struct DecoderAnswer: Codable {
     var isPreview: Bool
     var damage: String?
   }
+
+  /// What the bytes of frames are, one below the other.
+  struct Frames: Codable {
+    var width: Int
+    /// The height of one frame.
+    var height: Int
+    var orientation: Int
+    var times: [Double]
+    var duration: Double
+  }
 }
 
 extension DecoderAnswer.Description {
@@ -26,5 +37,13 @@ extension DecoderAnswer.Description {
     orientation = picture.orientation
     isPreview = picture.isPreview
     damage = picture.damage
+  }
+}
+
+extension DecoderAnswer.Frames {
+  init(_ frames: DecodedFrames) {
+    (width, height) = (frames.width, frames.height)
+    orientation = frames.orientation
+    (times, duration) = (frames.times, frames.duration)
   }
 }

@@ -14,13 +14,18 @@ package func exportDecoder<Exported: PictureDecoder>(
         facts: { request, isCancelled in
           Export.answer { () throws(DecoderError) in
             let facts = try Exported.facts(Export.request(request), isCancelled: isCancelled)
-            return (.init(facts: facts), nil)
+            return (.init(facts: facts), [], [])
           }
         },
         decode: { request, isCancelled in
           Export.answer { () throws(DecoderError) in
-            let picture = try Exported.decode(Export.request(request), isCancelled: isCancelled)
-            return (.init(picture: .init(picture)), picture)
+            let asked = try Export.request(request)
+            if let count = asked.frames {
+              let frames = try Exported.frames(asked, count: count, isCancelled: isCancelled)
+              return (.init(frames: .init(frames)), frames.pixels, [])
+            }
+            let picture = try Exported.decode(asked, isCancelled: isCancelled)
+            return (.init(picture: .init(picture)), picture.bytes, picture.profile)
           }
         })
     }
@@ -77,23 +82,20 @@ private struct Export: Sendable {
   }
 
   static func answer(
-    _ body: () throws(DecoderError) -> (DecoderAnswer, DecodedPicture?)
+    _ body: () throws(DecoderError) -> (DecoderAnswer, picture: [UInt8], profile: [UInt8])
   ) -> picture_decoder_answer {
     var answer: DecoderAnswer
-    var picture: DecodedPicture?
+    var (picture, profile): ([UInt8], [UInt8]) = ([], [])
     do throws(DecoderError) {
-      (answer, picture) = try body()
+      (answer, picture, profile) = try body()
     } catch {
       answer = DecoderAnswer(failure: error)
     }
     var out = picture_decoder_answer()
     // An answer is plain data; the caller reports an empty one.
     out.text = owned(Array(((try? JSONText.encode(answer)) ?? "").utf8))
-    switch picture?.content {
-    case .encoded(let bytes), .pixels(let bytes, _, _, _): out.picture = owned(bytes)
-    case nil: break
-    }
-    out.profile = owned(picture?.profile ?? [])
+    out.picture = owned(picture)
+    out.profile = owned(profile)
     return out
   }
 
@@ -102,5 +104,14 @@ private struct Export: Sendable {
     let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
     copy.copyBytes(from: bytes)
     return picture_decoder_bytes(bytes: copy.baseAddress, length: UInt64(bytes.count))
+  }
+}
+
+extension DecodedPicture {
+  /// The bytes of the file or of the pixels.
+  fileprivate var bytes: [UInt8] {
+    switch content {
+    case .encoded(let bytes), .pixels(let bytes, _, _, _): bytes
+    }
   }
 }

@@ -89,6 +89,25 @@ package struct LoadedDecoder: Sendable {
     }
   }
 
+  /// Decodes frames at equal distances over a film, as many as the request says.
+  ///
+  /// - Throws: `DecoderError` of code `absent` if the file is no film.
+  package func frames(
+    _ request: DecoderRequest, isCancelled: () -> Bool
+  ) throws(DecoderError) -> DecodedFrames {
+    try call(table.decode, request, isCancelled) { answer, raw throws(DecoderError) in
+      guard let description = answer.frames else { throw Self.unreadable }
+      let bytes = Self.bytes(raw.picture)
+      guard description.width > 0, description.height > 0, !description.times.isEmpty,
+        bytes.count == description.width * description.height * description.times.count * 3
+      else { throw Self.unreadable }
+      return DecodedFrames(
+        pixels: bytes, width: description.width, height: description.height,
+        orientation: description.orientation, times: description.times,
+        duration: description.duration)
+    }
+  }
+
   private static let unreadable = DecoderError(.missing, "The decoder's answer can't be read")
 
   private typealias Function =

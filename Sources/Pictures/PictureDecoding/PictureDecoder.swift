@@ -19,6 +19,22 @@ package protocol PictureDecoder {
   static func decode(
     _ request: DecoderRequest, isCancelled: () -> Bool
   ) throws(DecoderError) -> DecodedPicture
+
+  /// Decodes frames at equal distances over a film.
+  ///
+  /// - Parameter count: how many.
+  /// - Throws: `DecoderError`; `absent` if the file is no film, as by default.
+  static func frames(
+    _ request: DecoderRequest, count: Int, isCancelled: () -> Bool
+  ) throws(DecoderError) -> DecodedFrames
+}
+
+extension PictureDecoder {
+  package static func frames(
+    _ request: DecoderRequest, count: Int, isCancelled: () -> Bool
+  ) throws(DecoderError) -> DecodedFrames {
+    throw DecoderError(.absent, "The file is no film")
+  }
 }
 
 /// What a decoder is asked.
@@ -31,11 +47,14 @@ package struct DecoderRequest: Codable, Sendable {
   /// The picture should not be much larger, to save time, and must not be smaller if the file has
   /// more pixels.
   package var longest: Int?
+  /// How many frames of a film are needed; `nil` for the picture that stands for the file.
+  package var frames: Int?
 
-  package init(path: String, mediaType: String, longest: Int? = nil) {
+  package init(path: String, mediaType: String, longest: Int? = nil, frames: Int? = nil) {
     self.path = path
     self.mediaType = mediaType
     self.longest = longest
+    self.frames = frames
   }
 }
 
@@ -62,6 +81,35 @@ package struct DecodedPicture: Sendable {
   package var damage: String?
 
   package init(_ content: Content) { self.content = content }
+}
+
+/// Frames of a film, as a decoder hands them out.
+///
+/// The film is divided into as many parts of the same length as there are frames. Each frame is of
+/// its part's middle, or the nearest one before it that is to be had.
+package struct DecodedFrames: Sendable {
+  /// Rows of RGB with 8 bits in sRGB, without gaps; the frames are one below the other.
+  package var pixels: [UInt8]
+  package var width: Int
+  /// The height of one frame.
+  package var height: Int
+  /// The EXIF orientation still to be applied to each frame: 1 to 8.
+  package var orientation = 1
+  /// When the film shows each frame, in seconds from its start.
+  package var times: [Double]
+  /// How long the film is, in seconds.
+  package var duration: Double
+
+  package init(
+    pixels: [UInt8], width: Int, height: Int, orientation: Int, times: [Double], duration: Double
+  ) {
+    self.pixels = pixels
+    self.width = width
+    self.height = height
+    self.orientation = orientation
+    self.times = times
+    self.duration = duration
+  }
 }
 
 /// Why a file can't be decoded.

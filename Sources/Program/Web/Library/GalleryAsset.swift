@@ -42,8 +42,14 @@ struct GalleryAsset: Sendable {
 
   /// Renditions that a browser may show, the smallest first.
   static func shown(_ renditions: [RenditionRecord]) -> [RenditionRecord] {
-    renditions.filter { BrowserType.all.contains($0.mediaType) }
+    renditions.filter { isShown($0.mediaType, from: $0.from) }
       .sorted { max($0.width, $0.height) < max($1.width, $1.height) }
+  }
+
+  /// Whether a rendition is a picture that stands for its asset.
+  static func isShown(_ mediaType: String, from: String?) -> Bool {
+    // Sprite sheets are for players of films.
+    BrowserType.all.contains(mediaType) && from != "sprites"
   }
 
   /// The smallest rendition that is large enough, or the largest.
