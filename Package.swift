@@ -81,6 +81,7 @@ let package = Package(
     .library(name: "pipeline-identify", type: .dynamic, targets: ["Identify"]),
     .library(name: "pipeline-thumbnail", type: .dynamic, targets: ["Thumbnail"]),
     .library(name: "pipeline-command", type: .dynamic, targets: ["Command"]),
+    .library(name: "pipeline-motion", type: .dynamic, targets: ["Motion"]),
   ],
   targets: [
     // The C libraries, each imported by exactly one target below.
@@ -230,6 +231,7 @@ let package = Package(
       "Identify",
       ["CMagic", "Containers", "PictureDecoding", "PipelineModel", "PipelinePlugin", "Vips"]),
     plugin("Command", ["PipelineModel", "PipelinePlugin", "Spawn"]),
+    plugin("Motion", ["Containers", "PipelineModel", "PipelinePlugin"]),
     plugin(
       "Thumbnail",
       ["Containers", "PictureDecoding", "PipelineModel", "PipelinePlugin", "Vips", "Zimg"]),

@@ -49,7 +49,13 @@ final class MetadataPlugin: Plugin {
 
   func process(_ request: PluginRequest, host: PluginHost) throws(PluginFailure) -> PluginResult {
     let (path, families) = (request.input, families)
-    let embedded = try InputFile(path: path).embeddedMetadata()
+    let embedded: EmbeddedMetadata
+    do throws(InputFile.Failure) {
+      // Here, because exiv2 distinguishes open errors from damage only in its message text.
+      embedded = try InputFile(path: path).withBytes { EmbeddedMetadata($0) }
+    } catch {
+      throw PluginFailure(.transient, error.message + ".")
+    }
     switch MetadataLibrary.use({ errors in Self.read(path, embedded, families, errors) }) {
     case .read(let facts): return .done(facts: .object(facts))
     case .refused(.unknownKind):

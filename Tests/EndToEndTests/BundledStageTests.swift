@@ -113,6 +113,22 @@ struct BundledStageTests {
     #expect(drawn.width == 512 && drawn.height == 128)
   }
 
+  @Test("The film of a Motion Photo is a rendition, and other pictures are skipped")
+  func motion() throws {
+    let workspace = try Workspace(stages: [["name": "motion", "plugin": "motion"]])
+    let film = Pictures.filmBoxes(width: 320, height: 180)
+    try workspace.put(try Pictures.motionPhoto(film), as: "a.jpg")
+    try workspace.put(try Pictures.jpeg(width: 30, height: 20), as: "b.jpg")
+    try workspace.json("run")
+    let asset = try workspace.asset(named: "a.jpg")
+    let made = try #require(asset["renditions"]?.array)
+    #expect(made.count == 1 && made[0]["mediaType"] == "video/mp4" && made[0]["width"] == 320)
+    let id = BytePath(try #require(asset["id"]?.string))
+    #expect(try workspace.run("get", id, "--rendition", "film").outputBytes == film)
+    let other = try workspace.asset(named: "b.jpg")
+    #expect(other["renditions"] == [] && other["state"] == "done")
+  }
+
   @Test("Without leave to start programs no command runs, and the reason says what to do")
   func refused() throws {
     let workspace = try Workspace(stages: stage(["command": ["true"]]))

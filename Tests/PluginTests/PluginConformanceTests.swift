@@ -9,15 +9,21 @@ import Testing
 @Suite("Conformance of plugins", .timeLimit(.minutes(2)))
 struct PluginConformanceTests {
   #if METADATA
-    static let bundled = ["identify", "thumbnail", "command", "metadata"]
+    static let bundled = ["identify", "thumbnail", "command", "motion", "metadata"]
   #else
-    static let bundled = ["identify", "thumbnail", "command"]
+    static let bundled = ["identify", "thumbnail", "command", "motion"]
   #endif
 
   /// Options that a plugin can't do without, and others added to them.
   private static func options(_ id: String, _ more: [String: JSONValue] = [:]) -> JSONValue {
     let required: [String: [String: JSONValue]] = ["command": ["command": ["cat", "{input}"]]]
     return .object((required[id] ?? [:]).merging(more) { $1 })
+  }
+
+  /// A picture of which a plugin makes something.
+  private static func picture(for id: String) throws -> [UInt8] {
+    id == "motion"
+      ? try Pictures.motionPhoto(Pictures.filmBoxes()) : try Pictures.jpeg(width: 300, height: 200)
   }
 
   @Test(
@@ -60,7 +66,7 @@ struct PluginConformanceTests {
   @Test("The same input gives the same output", arguments: bundled)
   func deterministic(id: String) throws {
     let run = try PluginRun(id)
-    let picture = try Pictures.jpeg(width: 300, height: 200)
+    let picture = try Self.picture(for: id)
     func once() throws -> [[UInt8]] {
       guard
         case .done(let facts, let renditions) = try run.process(picture, options: Self.options(id))
@@ -122,13 +128,15 @@ struct PluginConformanceTests {
     }
   }
 
-  @Test("An output folder that can't be written is no fault of the picture")
-  func unwritable() throws {
-    let run = try PluginRun("thumbnail")
+  @Test(
+    "An output folder that can't be written is no fault of the picture",
+    arguments: ["thumbnail", "motion"])
+  func unwritable(id: String) throws {
+    let run = try PluginRun(id)
     try FileManager.default.removeItem(at: run.output)
     try Data().write(to: run.output)
     let input = run.folder.appending(path: "in.jpg")
-    try Data(try Pictures.jpeg()).write(to: input)
+    try Data(try Self.picture(for: id)).write(to: input)
     let instance = try run.backend.makeInstance(options: [:])
     let request = PluginRequest(
       job: "1",
