@@ -11,13 +11,14 @@ import Vips
 /// job fails only if the kernel can't read the file.
 final class IdentifyPlugin: Plugin {
   static let manifest = PluginManifest(
-    id: "identify", version: "1.2.0", outputVersion: 4, scope: .original,
+    id: "identify", version: "1.3.0", outputVersion: 5, scope: .original,
     options: IdentifyOptions.schema, assetOptions: ["capturedFromName"],
     facts: [
       "mediaType", "width", "height", "orientation", "capturedAt", "capturedFrom", "colorSpace",
       "iccProfile", "pages", "bitDepth", "alpha", "decodeBytes", "problem", "duration", "frameRate",
       "rotation", "hdr", "videoCodec", "audioCodec", "container", "streams", "creationTime",
       "location", "make", "model", "lens", "title", "artist", "album", "motionPhoto",
+      "pictures",
     ],
     estimates: true,
     runtime: "libmagic \(TypeSniffer.version), \(DecoderTable.runtime(VipsLibrary.runtime))")
@@ -83,6 +84,7 @@ final class IdentifyPlugin: Plugin {
         "mediaType": .string(film.mediaType),
       ]
     }
+    facts["pictures"] = embedded.pictures.map { .integer($0) }
     let named = options.capturedFromName.lazy.compactMap { $0.date(in: name) }
       .first { WrittenMoment($0) != nil }
     if let time = CaptureTime(

@@ -198,6 +198,54 @@ struct ContainerTests {
     #expect(facts["pages"] == 5)
   }
 
+  @Test("Pictures of a multi-picture JPEG are counted where its index says, in both byte orders")
+  func multiplePictures() throws {
+    let first = try Pictures.jpeg(width: 40, height: 30)
+    let second = try Pictures.jpeg(width: 20, height: 30)
+    /// A file with an index, which lists the pictures behind it, or places without any.
+    func file(_ others: [[UInt8]], shift: Int = 0, little: Bool = false) -> [UInt8] {
+      func number(_ value: Int, _ count: Int) -> [UInt8] {
+        little ? big(value, count).reversed() : big(value, count)
+      }
+      let entries = (others.count + 1) * 16
+      // From the index on: a header, a directory of three tags, and the entries.
+      let length = 8 + 2 + 3 * 12 + 4 + entries
+      // From the beginning of the file to the index.
+      let start = 2 + 4 + 4
+      var listed = number(0x0003_0000, 4) + number(first.count + length + 8, 4) + number(0, 8)
+      var at = first.count + length + 8 - start + shift
+      for other in others {
+        listed += number(0x0002_0002, 4) + number(other.count, 4) + number(at, 4) + number(0, 4)
+        at += other.count
+      }
+      func tag(_ tag: Int, _ type: Int, _ count: Int, _ value: [UInt8]) -> [UInt8] {
+        number(tag, 2) + number(type, 2) + number(count, 4) + value
+      }
+      let index =
+        Array((little ? "II" : "MM").utf8) + number(42, 2) + number(8, 4) + number(3, 2)
+        + tag(0xB000, 7, 4, Array("0100".utf8)) + tag(0xB001, 4, 1, number(others.count + 1, 4))
+        + tag(0xB002, 7, entries, number(length - entries, 4)) + number(0, 4) + listed
+      let segment = Array("MPF\0".utf8) + index
+      return first[..<2] + [0xFF, 0xE2] + big(segment.count + 2, 2) + segment + first[2...]
+        + others.flatMap(\.self)
+    }
+    for little in [false, true] {
+      #expect(try run.facts(file([second, first], little: little))["pictures"] == 3)
+    }
+    #expect(try run.facts(file([second]))["mediaType"] == "image/jpeg")
+    #expect(try run.facts(file([second]))["pages"] == 1)
+    // Places where none is, and no others.
+    for shift in [5, -5] {
+      #expect(try run.facts(file([second], shift: shift))["pictures"] == nil)
+    }
+    #expect(try run.facts(Array(file([second]).dropLast(100)))["pictures"] == nil)
+    #expect(try run.facts(file([]))["pictures"] == nil)
+    #expect(try run.facts(first)["pictures"] == nil)
+    let thumbnail = try PluginRun("thumbnail").thumbnail(file([second]), maxPixelSize: 20)
+    #expect(thumbnail.picture.width == 20 && thumbnail.picture.height == 15)
+    #expect(thumbnail.rendition.from == "image")
+  }
+
   // MARK: - Types
 
   @Test("A picture with XMP near its beginning is a picture, and a sidecar in UTF-16 is one")

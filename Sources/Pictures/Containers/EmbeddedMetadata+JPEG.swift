@@ -27,6 +27,8 @@ extension EmbeddedMetadata {
         } else if bytes.starts(with: Self.photoshopPrefix) {
           photoshop += bytes.dropFirst(Self.photoshopPrefix.count)
         }
+      case 0xE2 where reader.code(at: content.lowerBound) == "MPF\0":
+        pictures = pictures ?? Self.pictures(reader, in: content.dropFirst(4))
       // All frame headers; DHT, JPG and DAC have numbers between theirs.
       case 0xC0...0xCF where ![0xC4, 0xC8, 0xCC].contains(marker):
         bitDepth = bitDepth ?? reader.number(at: content.lowerBound, 1)
@@ -35,6 +37,30 @@ extension EmbeddedMetadata {
       at = content.upperBound
     }
     if !photoshop.isEmpty { readResources(ByteReader(photoshop), in: 0..<photoshop.count) }
+  }
+
+  /// Counts the pictures of a multi-picture file that are where its index says.
+  ///
+  /// The file itself begins with the first. Offsets count from the index, which is a directory of
+  /// tags. Source: CIPA DC-007, sections 5.1 and 5.2.3.
+  private static func pictures(_ reader: ByteReader, in range: Range<Int>) -> Int? {
+    let tags = TagReader { offset, count in
+      guard offset >= 0, offset < range.count else { return [] }
+      let start = range.lowerBound + offset
+      return reader.bytes(start..<min(start + count, range.upperBound)) ?? []
+    }
+    guard let tags, let index = tags.directory(at: tags.first),
+      let entries = tags.bytes(0xB002, in: index, limit: 16 * 256)
+    else { return nil }
+    // An entry has kind, size, offset, and the numbers of two others.
+    let others = stride(from: 16, to: entries.count - 15, by: 16).count { at in
+      let size = entries[(at + 4)..<(at + 8)].number(littleEndian: tags.isLittleEndian)
+      let offset = entries[(at + 8)..<(at + 12)].number(littleEndian: tags.isLittleEndian)
+      let start = range.lowerBound + offset
+      return offset > 0 && start + size <= reader.size
+        && reader.number(at: start, 3) == 0xFFD8FF
+    }
+    return others > 0 ? 1 + others : nil
   }
 
   private static let exifPrefix = Array("Exif\0".utf8)

@@ -27,6 +27,8 @@ package struct EmbeddedMetadata {
   /// What a Live Photo's film has in common with its picture, as the film records it.
   var filmIdentifier: String?
   package internal(set) var frames: Int?
+  /// How many pictures a JPEG file has, if it has an index of several.
+  package internal(set) var pictures: Int?
   /// Whether the file has a known container format.
   package private(set) var isKnown = true
   /// Bits per channel as stored.
