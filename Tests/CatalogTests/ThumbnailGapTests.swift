@@ -28,7 +28,7 @@ struct ThumbnailGapTests {
     }
     try complete("thumbnails", seconds: 0, only: [2, 3, 4, 10]) { number in
       number == 4
-        ? .skipped(reason: "Install libraw-dev.", isLacking: true)
+        ? .skipped(reason: "Install libraw-dev.", class: "environment")
         : .skipped(reason: "The plugin thumbnail does not work on it.")
     }
     try complete("thumbnails", only: [1, 5, 6, 7]) { number in

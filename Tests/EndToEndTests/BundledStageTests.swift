@@ -107,7 +107,9 @@ struct BundledStageTests {
     #expect(shown.text.contains(#""stage":"wave","stale":false,"storage":"database","width":512"#))
     let listed = try place.run(
       "cd waves; pipeline show $(pipeline list kind:image | head -n 1 | cut -f 1)")
-    #expect(listed.text.contains("The stage wave does not accept image/jpeg."), "\(listed.text)")
+    #expect(
+      listed.text.contains("The “accepts” of the stage wave leaves out image/jpeg."),
+      "\(listed.text)")
     let drawn = try PicturesReading(
       Array(try Data(contentsOf: place.home.appending(path: "waves/wave.png"))))
     #expect(drawn.width == 512 && drawn.height == 128)

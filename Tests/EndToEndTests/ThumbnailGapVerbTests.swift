@@ -49,6 +49,32 @@ struct ThumbnailGapVerbTests {
     #expect(counts["groups"]?.array?.first?["mediaType"] == "text/plain")
   }
 
+  @Test("A file that the stage's own accepts leaves out says so")
+  func excluded() throws {
+    let workspace = try Workspace()
+    try workspace.configure(stages: [
+      ["name": "thumbnails", "plugin": "thumbnail", "accepts": ["image/png"]]
+    ])
+    try workspace.put(try Pictures.jpeg(width: 60, height: 40), as: "whole.jpg")
+    try workspace.put("some words", as: "a.txt")
+    try workspace.json("run")
+    let reason = "The “accepts” of the stage thumbnails leaves out image/jpeg."
+    let asset = try workspace.asset(named: "whole.jpg")
+    #expect(
+      asset["withoutThumbnail"]
+        == ["cause": "excluded", "reason": .string(reason), "stage": "thumbnails"])
+    let listed = try workspace.run("list").output
+    #expect(
+      listed.contains("\tskipped by 1 stage, no thumbnail: left out by “accepts”\n"), "\(listed)")
+    let shown = try workspace.run("show", BytePath(try #require(asset["id"]?.string))).output
+    #expect(shown.contains("\n  thumbnail none, left out by “accepts”: \(reason)\n"), "\(shown)")
+    let status = try workspace.run("status").output
+    #expect(
+      status.contains(
+        "\nthumbnails  2 kept without a thumbnail: 2 left out by “accepts” (image/jpeg 1, text/plain 1); "
+      ), "\(status)")
+  }
+
   /// A BMP of 8 by 8 pixels in 24 bits.
   private static let bitmap: [UInt8] = {
     func little(_ value: Int, _ count: Int) -> [UInt8] {

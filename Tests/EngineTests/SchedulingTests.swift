@@ -114,8 +114,12 @@ struct SchedulingTests {
     }
     #expect(try states("o") == [.done, .skipped, .skipped])
     #expect(try states("n") == [.skipped, .done, .done])
-    #expect(
-      try fixture.jobs(of: assets[1])["o"]?.reason == "The stage o does not accept image/jpeg.")
+    let excluded = try #require(try fixture.jobs(of: assets[1])["o"])
+    #expect(excluded.reason == "The “accepts” of the stage o leaves out image/jpeg.")
+    #expect(excluded.failureClass == "permanent")
+    let unsupported = try #require(try fixture.jobs(of: assets[0])["n"])
+    #expect(unsupported.reason == "The plugin thumb does not work on image/png.")
+    #expect(unsupported.failureClass == nil)
     // What is done stays, and what was skipped is looked at again.
     try fixture.run(stages(["image/*"]), [identify, open, narrow])
     #expect(try states("o") == [.done, .done, .skipped])

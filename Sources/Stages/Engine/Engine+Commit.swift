@@ -81,8 +81,8 @@ extension Engine {
         outcomes.append(.done(facts: facts, renditions: renditions))
       case (.done, .failure(let error)):
         outcomes.append(outcome(PluginFailure(.transient, error.message), of: job))
-      case (.skipped(let reason, let isLacking), _):
-        outcomes.append(.skipped(reason: reason, isLacking: isLacking))
+      case (.skipped(let reason, let kind), _):
+        outcomes.append(.skipped(reason: reason, class: kind?.rawValue))
       case (.failed(let failure), _):
         outcomes.append(outcome(failure, of: job))
       case (.givenUp, _), (.inputDamaged, _):
@@ -144,7 +144,7 @@ extension Engine {
 struct FinishedJob: Sendable {
   enum Result: Sendable {
     case done(facts: JSONValue, renditions: [CollectedRendition])
-    case skipped(reason: String, isLacking: Bool = false)
+    case skipped(reason: String, class: PluginFailure.Class? = nil)
     case failed(PluginFailure)
     /// Cancelled because the program is ending; the job is not at fault.
     case givenUp

@@ -58,9 +58,8 @@ extension CatalogWriter {
     case .done(let value, let renditions):
       facts = try Catalog.json(value)
       try replaceRenditions(of: row, with: renditions)
-    case .skipped(let sentence, let isLacking):
-      (state, outcome, reason) = (.skipped, .skipped, sentence)
-      if isLacking { failure = "environment" }
+    case .skipped(let sentence, let kind):
+      (state, outcome, reason, failure) = (.skipped, .skipped, sentence, kind)
       try replaceRenditions(of: row, with: [])
     case .failed(let kind, let sentence, let retryAt):
       (state, outcome, reason, failure) = (.failed, .failed, sentence, kind)

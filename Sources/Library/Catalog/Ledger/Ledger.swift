@@ -121,8 +121,9 @@ package enum LedgerState: String, Hashable, Sendable, CaseIterable {
 package struct Completion: Sendable {
   package enum Outcome: Sendable {
     case done(facts: JSONValue, renditions: [NewRendition])
-    /// With `isLacking`, because the machine lacks something: the row has the class `environment`.
-    case skipped(reason: String, isLacking: Bool = false)
+    /// `class` is `environment` if the machine lacks something, and `permanent` if the stage's own
+    /// `accepts` leaves the file out.
+    case skipped(reason: String, class: String? = nil)
     /// `class` is `permanent`, `transient` or `environment`. With `retryAt` the
     /// row becomes ready again at that time; without it, the row is failed.
     /// `environment` does not count as an attempt.

@@ -14,6 +14,7 @@ enum ThumbnailGapQuery {
         WHEN ledger.class IS NOT NULL THEN 'failed' END
       WHEN 'skipped' THEN CASE
         WHEN ledger.blocked THEN 'blocked'
+        WHEN ledger.class = 'permanent' THEN 'excluded'
         WHEN ledger.class IS NOT NULL THEN 'unavailable'
         WHEN ledger.seconds = 0 THEN 'unsupported'
         ELSE 'empty' END
@@ -89,7 +90,7 @@ enum ThumbnailGapQuery {
       GROUP BY asset.id
     )
     SELECT cause, reason,
-      iif(cause = 'unsupported', (SELECT term.text FROM picture
+      iif(cause IN ('unsupported', 'excluded'), (SELECT term.text FROM picture
         CROSS JOIN term ON term.id = picture.type WHERE picture.asset = found.asset), NULL) AS type,
       count(*) AS assets
     FROM found GROUP BY cause, reason, type

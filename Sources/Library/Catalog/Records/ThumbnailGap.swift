@@ -3,6 +3,8 @@ package struct ThumbnailGap: Hashable, Sendable {
   package enum Cause: String, CaseIterable, Hashable, Sendable {
     /// The plugin does not work on files of this type.
     case unsupported
+    /// The stage's own `accepts` leaves files of this type out.
+    case excluded
     /// The machine lacks something, such as a decoder or the plugin itself.
     case unavailable
     /// The plugin found nothing to show in the file.
@@ -16,6 +18,7 @@ package struct ThumbnailGap: Hashable, Sendable {
     package var words: String {
       switch self {
       case .unsupported: "kind not supported"
+      case .excluded: "left out by “accepts”"
       case .unavailable: "software not installed"
       case .empty: "nothing to show"
       case .blocked: "needed stage failed"
@@ -35,7 +38,7 @@ package struct ThumbnailGap: Hashable, Sendable {
 package struct ThumbnailGapCounts: Hashable, Sendable {
   package struct Group: Hashable, Sendable {
     package var cause: ThumbnailGap.Cause
-    /// The media type of unsupported files, if it is known.
+    /// The media type of unsupported and excluded files, if it is known.
     package var mediaType: String?
     /// What is lacking, as a sentence, of the cause `unavailable`.
     package var reason: String?

@@ -69,14 +69,8 @@ enum StatusVerb: Verb {
       }
       return
     }
-    let unsupported = counts.groups.filter { $0.cause == .unsupported }
-    var types = unsupported.prefix(mostShown).map {
-      "\(($0.mediaType ?? "unknown").printable) \($0.assets)"
-    }
-    if unsupported.count > mostShown { types.append("…") }
     let causes = counts.causes.map { cause, assets in
-      let detail = cause == .unsupported ? " (\(types.joined(separator: ", ")))" : ""
-      return "\(assets) \(cause.words)\(detail)"
+      "\(assets) \(cause.words)\(types(of: cause, in: counts))"
     }
     let number = counts.isPartial ? "at least \(counts.assets)" : "\(counts.assets)"
     console.result(
@@ -85,5 +79,18 @@ enum StatusVerb: Verb {
     for reason in counts.groups.compactMap(\.reason).prefix(mostShown) {
       console.result("            \(reason.printable)")
     }
+  }
+
+  /// The most frequent types of a cause that depends on the type, in brackets; empty for others.
+  private static func types(
+    of cause: ThumbnailGap.Cause, in counts: ThumbnailGapCounts
+  ) -> String {
+    guard [.unsupported, .excluded].contains(cause) else { return "" }
+    let groups = counts.groups.filter { $0.cause == cause }
+    var types = groups.prefix(mostShown).map {
+      "\(($0.mediaType ?? "unknown").printable) \($0.assets)"
+    }
+    if groups.count > mostShown { types.append("…") }
+    return " (\(types.joined(separator: ", ")))"
   }
 }

@@ -49,9 +49,11 @@ package struct StagePlan: Sendable {
       let type = mediaType.isEmpty ? "files of an unknown type" : mediaType
       let isOwn = configuration.accepts?.contains(where: MediaType(rawValue: mediaType).matches)
       if isOwn == false {
-        return .skipped(reason: "The stage \(configuration.name) does not accept \(type).")
+        return .skipped(
+          reason: "The “accepts” of the stage \(configuration.name) leaves out \(type).",
+          class: .permanent)
       }
-      if let lack { return .skipped(reason: lack.reason, isLacking: true) }
+      if let lack { return .skipped(reason: lack.reason, class: .environment) }
       return .skipped(reason: "The plugin \(configuration.plugin) does not work on \(type).")
     }
   }
