@@ -13,7 +13,7 @@ struct QueryPlanTests {
     "discarded_file", "sqlite_master", "sqlite_schema", "sqlite_sequence", "settled", "switch",
     "later", "touched", "doomed", "newest", "page", "record", "CONSTANT", "changed", "epoch",
     "counter",
-    "discarded_bytes", "gap", "found",
+    "discarded_bytes", "asked", "ended", "gap", "found",
   ]
 
   /// Statements that are meant to read all of a table, by how they begin or what is in them.
@@ -258,7 +258,7 @@ struct QueryPlanTests {
     _ = try reader.changes(since: reader.revision)
     _ = try reader.group(of: id)
     _ = try reader.burst(of: id)
-    for word in ["is:burst", "is:cover", "group:burst"] {
+    for word in ["is:burst", "is:cover", "group:burst", "is:no-thumbnail"] {
       _ = try reader.find(AssetQuestion(try Filter(query: word, now: .now)))
     }
   }

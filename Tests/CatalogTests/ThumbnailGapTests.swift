@@ -69,6 +69,16 @@ struct ThumbnailGapTests {
     try library.read { try $0.status().withoutThumbnail }
   }
 
+  private func found() throws -> [AssetID] {
+    try library.read { reader in
+      var found: [AssetID] = []
+      try AssetSearch(.flag(.withoutThumbnail)).run(in: reader, damaged: [], need: .keys) { id, _ in
+        found.append(id)
+      }
+      return found
+    }
+  }
+
   @Test("Each asset says why it has none, as a record, as a line of JSON and to a search")
   func each() throws {
     try library.read { reader in
@@ -86,10 +96,7 @@ struct ThumbnailGapTests {
       #expect(reasons[4] == "Install libraw-dev." && reasons[7] == "Crashed.")
       let identify = "The stage “identify”, which this one needs, failed: It is cut off."
       #expect(reasons[8] == identify)
-      var found: [AssetID] = []
-      try AssetSearch(.flag(.withoutThumbnail)).run(in: reader, damaged: [], need: .keys) { id, _ in
-        found.append(id)
-      }
+      let found = try found()
       #expect(found == Self.causes.keys.sorted().map { Samples.id($0) })
       var listed: [AssetID] = []
       try reader.assetValues(after: nil, withMetadata: false) { id, values in
@@ -111,6 +118,78 @@ struct ThumbnailGapTests {
     #expect(counts.groups.compactMap(\.reason) == ["Install libraw-dev."])
     try library.catalog.apply([.trashed(Samples.id(2), at: .now)], manifestPosition: 99)
     #expect(try self.counts().assets == 6)
+  }
+
+  @Test("A type that the stage's own accepts leaves out is told apart from an unsupported one")
+  func excluded() throws {
+    let reason = "The “accepts” of the stage thumbnails leaves out image/jpeg."
+    try complete("thumbnails", seconds: 0) { _ in .skipped(reason: reason, class: "permanent") }
+    let gap = ThumbnailGap(cause: .excluded, stage: "thumbnails", reason: reason)
+    #expect(try library.read { try $0.asset(Samples.id(9)) }?.withoutThumbnail == gap)
+    let groups = try counts().groups.filter { $0.cause == .excluded }
+    #expect(groups == [.init(cause: .excluded, mediaType: "image/jpeg", reason: nil, assets: 1)])
+    #expect(try found().contains(Samples.id(9)))
+  }
+
+  @Test("Nothing is missing while one of two thumbnail stages may still make one")
+  func second() throws {
+    let small = Samples.stage("small", plugin: "thumbnail", fingerprint: 4, needs: ["identify"])
+    try library.catalog.configure(Self.stages + [small])
+    // Only the file that could not be identified keeps a gap: its second stage is blocked, too.
+    func gaps() throws -> [Int] {
+      try library.read { reader in
+        try (1...10).filter { try reader.asset(Samples.id($0))?.withoutThumbnail != nil }
+      }
+    }
+    #expect(try gaps() == [8])
+    #expect(try counts().causes.map(\.cause) == [.blocked])
+    #expect(try found() == [Samples.id(8)])
+    let claimed = try library.catalog.claim(stage: "small", limit: 100, suspects: false)
+    #expect(try gaps() == [8])
+    try library.catalog.requeue(claimed.map(\.token))
+    try complete("small") { number in
+      number == 3
+        ? .done(facts: [:], renditions: [Samples.rendition("small", bytes: 66)])
+        : .skipped(reason: "Too small.")
+    }
+    #expect(try gaps() == [2, 4, 5, 6, 7, 8])
+    #expect(try counts().assets == 6)
+    #expect(try found() == [2, 4, 5, 6, 7, 8].map { Samples.id($0) })
+  }
+
+  @Test("A search for gaps reads no rows that wait for their first attempt")
+  func plan() throws {
+    for query in [ThumbnailGapQuery.assets, ThumbnailGapQuery.counts] {
+      let plan = try library.catalog.read { (connection) throws(CatalogError) in
+        try connection.all("EXPLAIN QUERY PLAN \(query)") { $0.text(3) }
+      }
+      let claims = plan.filter { $0.contains("ledger_claim") }
+      #expect(claims.count == 2, "\(plan.joined(separator: "\n"))")
+      #expect(claims.contains { $0.hasSuffix("(fingerprint=? AND state=?)") })
+      #expect(claims.contains { $0.hasSuffix("(fingerprint=? AND state=? AND not_before>?)") })
+    }
+  }
+
+  @Test("A job that was tried and cancelled, or interrupted, keeps its gap")
+  func cancelled() throws {
+    // As if the time of the next attempt had come.
+    let isTried = "state = 'ready' AND class = 'transient'"
+    try library.execute("UPDATE ledger SET not_before = 5 WHERE \(isTried)")
+    let tried = Samples.id(7)
+    func claim() throws -> [ClaimedJob] {
+      try library.catalog.claim(stage: "thumbnails", limit: 100, suspects: false)
+    }
+    let claimed = try claim()
+    #expect(claimed.contains { $0.asset == tried })
+    #expect(try !found().contains(tried))
+    try library.catalog.requeue(claimed.map(\.token))
+    #expect(try found().contains(tried))
+    #expect(try counts().causes.contains { $0 == (.failed, 2) })
+    _ = try claim()
+    try library.reopen()
+    try library.catalog.configure(Self.stages)
+    #expect(try found().contains(tried))
+    #expect(try library.read { try $0.asset(tried) }?.withoutThumbnail?.cause == .failed)
   }
 
   @Test("No more than some are counted, and then it is said that there are more")

@@ -23,8 +23,10 @@ extension Catalog {
         let row = try writer.openRow(of: token)
         try writer.connection.execute("DELETE FROM attempt WHERE id = ?", token.rawValue)
         try writer.connection.execute(
-          "UPDATE ledger SET state = 'ready', attempts = max(attempts - 1, 0) WHERE id = ?",
-          row.id)
+          """
+          UPDATE ledger SET state = 'ready', attempts = max(attempts - 1, 0),
+            not_before = \(CatalogWriter.dueAgain) WHERE id = ?
+          """, row.id)
         try writer.touch(row.digest)
         fingerprints.insert(row.fingerprint)
       }
@@ -82,6 +84,10 @@ extension CatalogWriter {
     }
     return row
   }
+
+  /// When a row whose attempt does not count is due again: at once, but with a time if an earlier
+  /// attempt failed, by which `ThumbnailGapQuery` finds it.
+  static let dueAgain = "iif(ledger.class IS NULL, 0, 1)"
 
   /// Whether an asset outside the trash refers to a row of `ledger`.
   fileprivate static let isWanted = """

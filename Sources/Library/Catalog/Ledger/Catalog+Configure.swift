@@ -183,7 +183,8 @@ extension CatalogWriter {
           || ' times while this job was running.', ledger.reason),
         finished_at = iif(open.suspect, ?2, ledger.finished_at),
         interruptions = ledger.interruptions + 1,
-        attempts = max(ledger.attempts - 1, 0)
+        attempts = max(ledger.attempts - 1, 0),
+        not_before = \(Self.dueAgain)
       FROM attempt AS open
       WHERE open.ledger = ledger.id AND open.ended_at IS NULL AND open.id < ?1
       """, firstAttempt, now)

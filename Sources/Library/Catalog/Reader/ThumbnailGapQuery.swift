@@ -44,49 +44,79 @@ enum ThumbnailGapQuery {
     return "(\(gaps(object, of: asset)))"
   }
 
+  /// Whether no stage may still make a thumbnail of an asset.
+  private static func isSettled(_ asset: String) -> String {
+    """
+    NOT EXISTS (SELECT 1 FROM job CROSS JOIN stage
+        ON stage.id = job.stage AND stage.active = 1 AND stage.plugin = '\(plugin)'
+      CROSS JOIN ledger ON ledger.id = job.ledger
+      WHERE job.asset = \(asset) AND ledger.state IN ('waiting', 'ready', 'running')
+        AND \(cause) IS NULL)
+    """
+  }
+
+  private static func isMissing(of asset: String) -> String {
+    "\(hasNoPicture(asset)) AND \(isSettled(asset))"
+  }
+
   private static func gaps(_ columns: String, of asset: String) -> String {
     """
     SELECT \(columns) FROM job CROSS JOIN stage
         ON stage.id = job.stage AND stage.active = 1 AND stage.plugin = '\(plugin)'
       CROSS JOIN ledger ON ledger.id = job.ledger
-    WHERE job.asset = \(asset) AND \(cause) IS NOT NULL AND \(hasNoPicture(asset))
+    WHERE job.asset = \(asset) AND \(cause) IS NOT NULL AND \(isMissing(of: asset))
     ORDER BY stage.position LIMIT 1
     """
   }
 
-  /// The assets with a gap.
+  /// The rows of `ledger` that may have a cause, as common table expressions.
   ///
-  /// By way of all fingerprints, as jobs have rows of former ones while a change of stages is under way.
+  /// Rows of former fingerprints only while a change of stages is under way, as jobs have some then. A row
+  /// that waits for another attempt has the time of that, so other ready rows are read only if a
+  /// stage is held. Two searches, because SQLite would search for the fingerprint alone in one with `OR`.
+  private static let ended = """
+    asked AS MATERIALIZED (
+      SELECT id FROM fingerprint
+      WHERE id IN (SELECT fingerprint FROM stage WHERE active = 1 AND plugin = '\(plugin)')
+        OR EXISTS (SELECT 1 FROM setting WHERE key = '\(Setting.progress)')
+    ), ended AS (
+      SELECT ledger.id FROM asked CROSS JOIN ledger INDEXED BY ledger_claim
+        ON ledger.fingerprint = asked.id AND ledger.state IN ('failed', 'skipped')
+      UNION ALL
+      SELECT ledger.id FROM asked CROSS JOIN ledger INDEXED BY ledger_claim
+        ON ledger.fingerprint = asked.id AND ledger.state = 'ready'
+          AND ledger.not_before > iif(EXISTS (SELECT 1 FROM stage
+            WHERE active = 1 AND plugin = '\(plugin)' AND held IS NOT NULL), -1, 0)
+    )
+    """
+
+  /// The assets with a gap.
   static let assets = """
-    SELECT due.asset FROM fingerprint CROSS JOIN ledger INDEXED BY ledger_claim
-        ON ledger.fingerprint = fingerprint.id AND ledger.state IN ('failed', 'ready', 'skipped')
+    WITH \(ended)
+    SELECT due.asset FROM ended CROSS JOIN ledger ON ledger.id = ended.id
       CROSS JOIN job AS due ON due.ledger = ledger.id
       CROSS JOIN stage
         ON stage.id = due.stage AND stage.active = 1 AND stage.plugin = '\(plugin)'
-    WHERE \(cause) IS NOT NULL AND \(hasNoPicture("due.asset"))
+    WHERE \(cause) IS NOT NULL AND \(isMissing(of: "due.asset"))
     """
 
   /// Counts the assets outside the trash with a gap, by cause and by type or reason. One more row, without a
   /// cause, has how many rows of the ledger were read, at most as many as its parameter says.
-  ///
-  /// A row that waits for another attempt has the time of that, so no other ready rows are read.
   static let counts = """
-    WITH gap AS MATERIALIZED (
+    WITH \(ended), gap AS MATERIALIZED (
       SELECT stage.id AS stage, stage.position AS position, ledger.id AS ledger,
         \(cause) AS cause, \(StageHold.reason) AS reason
-      FROM stage CROSS JOIN ledger INDEXED BY ledger_claim
-        ON ledger.fingerprint = stage.fingerprint AND (
-          ledger.state IN ('failed', 'skipped')
-          OR ledger.state = 'ready' AND ledger.not_before > 0
-          OR ledger.state = 'ready' AND stage.held IS NOT NULL)
-      WHERE stage.active = 1 AND stage.plugin = '\(plugin)' AND \(cause) IS NOT NULL
+      FROM ended CROSS JOIN ledger ON ledger.id = ended.id
+        CROSS JOIN stage ON stage.fingerprint = ledger.fingerprint
+          AND stage.active = 1 AND stage.plugin = '\(plugin)'
+      WHERE \(cause) IS NOT NULL
       LIMIT ?
     ), found AS MATERIALIZED (
       SELECT asset.id AS asset, min(gap.position), gap.cause AS cause,
         iif(gap.cause = 'unavailable', gap.reason, NULL) AS reason
       FROM gap CROSS JOIN job ON job.ledger = gap.ledger AND job.stage = gap.stage
         CROSS JOIN asset ON asset.id = job.asset
-      WHERE asset.trashed_at IS NULL AND \(hasNoPicture("asset.id"))
+      WHERE asset.trashed_at IS NULL AND \(isMissing(of: "asset.id"))
       GROUP BY asset.id
     )
     SELECT cause, reason,
