@@ -1,5 +1,6 @@
 import Catalog
 import Configuration
+import Dispatch
 import Files
 import Fixtures
 import Glibc
@@ -173,6 +174,27 @@ struct InputTests {
     #expect(job.reason?.contains("“m/preview”, which this stage works on, is damaged") == true)
   }
 
+  @Test("A job that is stopped while its input is copied is given back")
+  func stoppedWhileCopying() throws {
+    let asset = try fixture.add("original")
+    let (maker, reader) = (maker("maker"), reader())
+    let plan = try fixture.plan(
+      [.stage("m", "maker") { $0.storage = .database }, stage("m/preview")], [maker, reader])
+    let ledger = StoppedLedger(ledger: fixture.catalog)
+    let engine = try fixture.engine(plan, ledger: ledger)
+    defer { engine.close() }
+    engine.wake()
+    ledger.hasBegun.wait()
+    // Not waiting for the job yet, whose copy goes on only then.
+    engine.stop(deadline: .now)
+    ledger.mayGoOn.signal()
+    engine.stop(deadline: .now + .seconds(30))
+    #expect(engine.activity == .idle && reader.jobs == 0 && fixture.report.warnings.isEmpty)
+    let job = try #require(try fixture.jobs(of: asset)["r"])
+    #expect(job.state == .ready && job.attempts == 0)
+    #expect(try fixture.files("work").isEmpty && maker.jobs == 1)
+  }
+
   @Test("A fingerprint covers which renditions a stage works on, and how they are made")
   func fingerprints() throws {
     func fingerprint(_ stage: StageConfiguration, size: Int = 1) throws -> Fingerprint? {
@@ -218,6 +240,19 @@ struct InputTests {
     let none = problem("p/large")
     #expect(none?.message == "The stage “p” makes no renditions.")
     #expect(none?.pointer == "/stages/2/input")
+  }
+}
+
+/// A ledger from which renditions come damaged, and not before a test lets them.
+private struct StoppedLedger: WrappedLedger {
+  let ledger: any Ledger
+  let hasBegun = DispatchSemaphore(value: 0)
+  let mayGoOn = DispatchSemaphore(value: 0)
+
+  func bytes(ofRendition id: Int64) throws(CatalogError) -> [UInt8]? {
+    hasBegun.signal()
+    mayGoOn.wait()
+    return [0]
   }
 }
 

@@ -5,6 +5,7 @@ import PipelineModel
 import Testing
 
 @testable import Engine
+@testable import PluginHost
 
 @Suite("The folders of jobs", .timeLimit(.minutes(1)))
 struct WorkFoldersTests {
@@ -24,6 +25,26 @@ struct WorkFoldersTests {
     #expect(
       try root.entries().map(\.name.description).sorted()
         == ["7b", "album", "picture.jpg", "worker-", "worker-x"])
+  }
+
+  @Test("An original that has to be copied for a worker is copied no further once that is stopped")
+  func stoppedCopy() throws {
+    // Another file system, so that the file can be neither linked nor cloned.
+    let memory = try TemporaryFolder(in: "/dev/shm")
+    try Descriptor.openFolder(memory.path).writeDurably(
+      [UInt8](repeating: 7, count: 5 << 20), as: "original")
+    let temporary = try TemporaryFolder()
+    let folder = try WorkerFolder("worker-1", in: temporary.path)
+    var chunks = 0
+    let error = #expect(throws: FileError.self) {
+      try folder.place(memory.path.appending("original"), as: "1", mayLink: false) {
+        chunks += 1
+        return chunks == 3
+      }
+    }
+    #expect(error?.code == .stopped && chunks == 3)
+    let input = try Descriptor.openFolder(folder.inputPath)
+    #expect(try input.status(of: "1").identity.size == 2 << 20)
   }
 
   @Test("A link in the place of the folder is not followed")

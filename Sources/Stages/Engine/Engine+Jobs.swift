@@ -29,6 +29,15 @@ extension Engine {
     let start = ContinuousClock().now
     let name = stage.plan.name
     let control = JobControl { [report] _, message in report.log(stage: name, message: message) }
+    let running = RunningJob(
+      stage: name, name: waiting.job.name, since: start,
+      limit: stage.plan.configuration.limits.time ?? StageLimits.standardTime)
+    // Before the input is prepared, which takes as long as a large file is copied.
+    let isStopped = state.withLock { state in
+      state.running[waiting.job.token] = (running, control)
+      return state.jobs.isStopped
+    }
+    if isStopped { return end(waiting, stage: index, .givenUp, since: start) }
     guard let instance = stage.checkOut() else {
       let failure = PluginFailure(.environment, "No instance of the plugin is free.")
       return end(waiting, stage: index, .failed(failure), since: start)
@@ -48,10 +57,6 @@ extension Engine {
         }
       }
       let paths = (input: try MessagePath(input), output: try MessagePath(output.path))
-      let running = RunningJob(
-        stage: name, name: waiting.job.name, since: start,
-        limit: stage.plan.configuration.limits.time ?? StageLimits.standardTime)
-      state.withLock { $0.running[waiting.job.token] = (running, control) }
       instance.process(
         request(waiting.job, stage: stage, input: paths.input, output: paths.output), job: control
       ) { [self] result in
@@ -59,7 +64,6 @@ extension Engine {
         stage.checkIn(instance)
         var outcome = collect(result, from: output, stage: stage) { control.isGivenUp }
         if case .failed = outcome, control.isGivenUp { outcome = .givenUp }
-        state.withLock { $0.running[waiting.job.token] = nil }
         end(waiting, stage: index, outcome, since: start)
       }
     } catch {
@@ -85,6 +89,7 @@ extension Engine {
   ) {
     let took = (ContinuousClock().now - start) / .seconds(1)
     state.withLock { state in
+      state.running[waiting.job.token] = nil
       state.jobs.end(waiting, stage: index)
       state.finished.append(
         FinishedJob(job: waiting.job, stage: index, result: result, seconds: took))

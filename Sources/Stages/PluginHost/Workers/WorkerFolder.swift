@@ -40,10 +40,15 @@ package struct WorkerFolder: Sendable {
 
   /// Makes an original readable for the worker.
   ///
-  /// - Parameter mayLink: whether a hard link will do, which is safe only if the worker can't write
-  ///   to what it may read.
+  /// - Parameters:
+  ///   - mayLink: whether a hard link will do, which is safe only if the worker can't write to what
+  ///     it may read.
+  ///   - isStopped: called for each mebibyte that is copied.
   /// - Returns: the path to send to the worker.
-  func place(_ original: BytePath, as name: BytePath, mayLink: Bool) throws(FileError) -> BytePath {
+  /// - Throws: `FileError`, of code `stopped` if `isStopped` returns `true`.
+  func place(
+    _ original: BytePath, as name: BytePath, mayLink: Bool, isStopped: () -> Bool = { false }
+  ) throws(FileError) -> BytePath {
     if mayLink {
       do throws(FileError) {
         try input.link(original, as: name)
@@ -57,7 +62,10 @@ package struct WorkerFolder: Sendable {
     let copy = try Descriptor.open(
       name, in: input, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o400)
     if try !copy.clone(from: source) {
-      try source.forEachChunk { chunk throws(FileError) in try copy.write(chunk) }
+      try source.forEachChunk { chunk throws(FileError) in
+        if isStopped() { throw .stopped(original) }
+        try copy.write(chunk)
+      }
     }
     return told(input.path.appending(name))
   }

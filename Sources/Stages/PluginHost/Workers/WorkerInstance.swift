@@ -124,7 +124,7 @@ final class WorkerInstance: PluginInstance {
   }
 
   private func begin(_ job: WorkerState.Job) throws(PluginFailure) {
-    guard try send(.process(placed(job.request))) else { return }
+    guard try send(.process(placed(job.request, for: job.control))) else { return }
     job.control.onCancel { [weak self, name = job.request.job] in self?.cancel(name) }
   }
 
@@ -145,7 +145,9 @@ final class WorkerInstance: PluginInstance {
   }
 
   /// Places the original in the worker's folder.
-  private func placed(_ request: PluginRequest) throws(PluginFailure) -> PluginRequest {
+  private func placed(
+    _ request: PluginRequest, for control: JobControl
+  ) throws(PluginFailure) -> PluginRequest {
     guard let folder = shared.withLock({ $0.folder }) else { return request }
     var request = request
     do throws(FileError) {
@@ -154,7 +156,7 @@ final class WorkerInstance: PluginInstance {
       request.input =
         try folder.place(
           BytePath(request.input), as: BytePath(request.job),
-          mayLink: backend.isReadOnlyEnforced
+          mayLink: backend.isReadOnlyEnforced, isStopped: { control.isCancelled }
         ).description
     } catch {
       throw PluginFailure(.transient, error.message)
