@@ -104,6 +104,7 @@ struct QueryPlanTests {
     _ = try catalog.withdrawn(among: made.map(\.token))
     _ = try catalog.nextDue(after: .now)
     _ = try catalog.backlog()
+    try catalog.hold(stage: "thumbnails", because: "No memory.")
     for rendition in try catalog.misplacedRenditions(
       stage: "thumbnails", threshold: .max, limit: 9
     ).prefix(1) {

@@ -126,6 +126,31 @@ struct RevisionTests {
     #expect(try library.integrity() == "ok")
   }
 
+  @Test("A stage that is held or released gives numbers to the assets that wait for it")
+  func held() throws {
+    let library = try makeLibrary()
+    let catalog = library.catalog
+    let jobs = try catalog.claim(stage: "identify", limit: 9, suspects: false)
+    _ = try catalog.complete(done([jobs[0]]))
+    func hold(_ reason: String?) throws -> [Int] {
+      try changes(in: library) { try catalog.hold(stage: "thumbnails", because: reason) }.sorted()
+    }
+    // Two assets share the bytes of the job that is ready; the third waits for `identify`.
+    #expect(try hold("No memory.") == [1, 2])
+    #expect(try hold("No memory.") == [])
+    #expect(try hold("No decoder.") == [1, 2])
+    // No job shows yet that the stage can run.
+    #expect(
+      try changes(in: library) { try catalog.configure(Samples.stages() + [Self.sidecar]) } == [])
+    #expect(try library.count("SELECT count(*) FROM stage WHERE held IS NOT NULL") == 1)
+    #expect(try hold(nil) == [1, 2])
+    #expect(try hold(nil) == [])
+    var faulty = Samples.stages() + [Self.sidecar]
+    faulty[1].held = "The plugin is gone."
+    #expect(try changes(in: library) { try catalog.configure(faulty) }.sorted() == [1, 2])
+    #expect(try library.integrity() == "ok")
+  }
+
   @Test("What readers don't see has no number")
   func unseen() throws {
     let library = try makeLibrary()

@@ -257,6 +257,44 @@ struct SchedulingTests {
     #expect(repaired.count == 20)
   }
 
+  @Test("A stage that is held in vain again changes only the assets that were tried")
+  func heldAgain() throws {
+    for number in 0..<20 { try fixture.add("content \(number)") }
+    let stages: [StageConfiguration] = [.stage("p", "plain", width: 1)]
+    let backend = plain { _, _ in .done() }
+    backend.refusal.withLock { $0 = PluginFailure(.environment, "No room for it.") }
+    try fixture.run(stages, [backend])
+    let before = try fixture.reader.revision
+    let engine = try fixture.engine(try fixture.plan(stages, [backend]))
+    defer { engine.close() }
+    try engine.drain { false }
+    engine.releaseHeldStages()
+    try engine.drain { false }
+    #expect(fixture.report.held.count == 3)
+    #expect(try fixture.reader.changes(since: before).assets.count < 20)
+    for asset in try assets() {
+      #expect(try fixture.jobs(of: asset)["p"]?.reason == "No room for it.")
+    }
+  }
+
+  @Test("A stage counts as held until a job is done, or none has to be")
+  func released() throws {
+    for number in 0..<20 { try fixture.add("content \(number)") }
+    let plan = try fixture.plan([.stage("p", "plain", width: 1)], [plain { _, _ in .done() }])
+    try fixture.catalog.configure(plan.stages.map(\.definition))
+    try fixture.catalog.hold(stage: "p", because: "Left by a kill.")
+    let ledger = ReleaseLedger(ledger: fixture.catalog)
+    let engine = try fixture.engine(plan, ledger: ledger)
+    defer { engine.close() }
+    try engine.drain { false }
+    let first = ledger.ready.values
+    #expect(first.count == 1 && first.allSatisfy { $0 > 0 && $0 < 20 }, "\(first)")
+    let idle = try fixture.engine(plan, ledger: ledger)
+    defer { idle.close() }
+    try idle.drain { false }
+    #expect(ledger.ready.values.dropFirst() == [0])
+  }
+
   @Test("However often the machine lacked something, a job has all of its own tries left")
   func triesAfterEnvironment() throws {
     let asset = try fixture.add("x")
@@ -565,5 +603,22 @@ struct SchedulingTests {
     var assets: [AssetID] = []
     try fixture.reader.assets { assets.append($0.id) }
     return assets
+  }
+}
+
+/// A ledger that counts the ready rows each time that a stage is released.
+private struct ReleaseLedger: WrappedLedger {
+  final class Counts: Sendable {
+    private let counted = Mutex<[Int]>([])
+    var values: [Int] { counted.withLock { $0 } }
+    func add(_ count: Int) { counted.withLock { $0.append(count) } }
+  }
+
+  let ledger: any Ledger
+  let ready = Counts()
+
+  func hold(stage: String, because reason: String?) throws(CatalogError) {
+    if reason == nil { ready.add(try ledger.backlog()[stage]?[.ready] ?? 0) }
+    try ledger.hold(stage: stage, because: reason)
   }
 }

@@ -63,12 +63,17 @@ extension Engine {
     do throws(FileError) { try body() } catch { report.warning(error.message) }
   }
 
+  /// Holds the stages for which the machine lacks something, and records that the others can run.
   private func holdStages(after finished: [FinishedJob]) throws(EngineError) {
     for job in finished {
       guard case .failed(let failure) = job.result, failure.class == .environment,
         !state.withLock({ $0.jobs.stages[job.stage].isHeld })
       else { continue }
       try hold(job.stage, [], because: failure.reason)
+    }
+    // Jobs that took no time did not reach the plugin.
+    for index in Set(finished.filter { $0.seconds > 0 }.map(\.stage)) {
+      try recordRelease(of: index)
     }
   }
 

@@ -25,6 +25,8 @@ package final class Engine: Sendable {
     var isPassing = false
     /// Running jobs, until their results are collected.
     var running: [AttemptToken: (job: RunningJob, control: JobControl)] = [:]
+    /// The stages that may be recorded as held: by an earlier process, or by this one.
+    var recordedHolds: Set<Int> = []
     /// The jobs whose input was found damaged; a second time fails them.
     var damagedInputs: Set<DamagedInput> = []
     var error: EngineError?
@@ -93,6 +95,7 @@ package final class Engine: Sendable {
     let failed = try inLedger(
       try ledger.configure(plan.stages.map(\.definition), isStopped: isStopped))
     for event in failed { report.job(event) }
+    state.withLock { $0.recordedHolds = Set(stages.indices) }
     for (index, stage) in plan.stages.enumerated() {
       guard let fault = stage.fault else { continue }
       state.withLock { $0.jobs.stages[index].isHeld = true }
@@ -172,24 +175,18 @@ package final class Engine: Sendable {
     _ = group.wait(timeout: .now() + .seconds(10))
   }
 
-  /// Releases stages held for something that the machine lacked, as it may be available by now;
-  /// returns at once, and `wake` starts their jobs.
+  /// Tries stages again that are held for something that the machine lacked, as it may be available
+  /// by now; returns at once, and `wake` starts their jobs.
   ///
-  /// On the serial queue like all changes of the ledger, or a pass that holds a stage again could
-  /// be overtaken.
+  /// The ledger shows them as held until a job succeeds or fails for another reason: otherwise all their
+  /// assets would change twice whenever it is in vain.
+  ///
+  /// On the serial queue, or a pass that holds a stage again could be overtaken.
   package func releaseHeldStages() {
     serial.async { [self] in
-      do throws(EngineError) {
-        // A plugin that was unusable when the plan was made needs a new plan.
-        for index in stages.indices where stages[index].plan.fault == nil {
-          let wasHeld = state.withLock { state in
-            defer { state.jobs.stages[index].isHeld = false }
-            return state.jobs.stages[index].isHeld
-          }
-          if wasHeld { try record(index, heldBecause: nil) }
-        }
-      } catch {
-        fail(error)
+      // A plugin that was unusable when the plan was made needs a new plan.
+      for index in stages.indices where stages[index].plan.fault == nil {
+        state.withLock { $0.jobs.stages[index].isHeld = false }
       }
     }
   }
@@ -277,7 +274,7 @@ package final class Engine: Sendable {
     if claimed.count == limit {
       state.withLock { $0.jobs.stages[index].isExhausted = false }
     }
-    guard !claimed.isEmpty else { return }
+    guard !claimed.isEmpty else { return try recordRelease(of: index) }
     if let reason = shortage() { return try hold(index, claimed, because: reason) }
     do throws(PluginFailure) {
       let active = state.withLock { $0.jobs.stages[index].active }
@@ -378,12 +375,18 @@ package final class Engine: Sendable {
       return Array(tokens)
     }
     try inLedger(try ledger.requeue(tokens))
-    try record(index, heldBecause: reason)
+    state.withLock { _ = $0.recordedHolds.insert(index) }
+    try inLedger(try ledger.hold(stage: stages[index].plan.name, because: reason))
     tellHeld(index, because: reason)
   }
 
-  private func record(_ index: Int, heldBecause reason: String?) throws(EngineError) {
-    try inLedger(try ledger.hold(stage: stages[index].plan.name, because: reason))
+  /// Records that a stage's jobs can run, unless it is held or no job has to.
+  func recordRelease(of index: Int) throws(EngineError) {
+    let isRecorded = state.withLock { state in
+      !state.jobs.stages[index].isHeld && state.recordedHolds.remove(index) != nil
+    }
+    guard isRecorded else { return }
+    try inLedger(try ledger.hold(stage: stages[index].plan.name, because: nil))
   }
 
   private func tellHeld(_ index: Int, because reason: String) {

@@ -13,7 +13,9 @@ extension Catalog {
           try writer.replaceStages(stages, known: known)
           try writer.connection.execute(Setting.write, Setting.stages, definitions)
         }
-        for stage in stages { try writer.hold(stage.name, because: stage.held) }
+        for stage in stages where stage.held != nil {
+          try writer.hold(stage.name, because: stage.held)
+        }
         return try ConfiguredStage.all(writer.connection)
       }
       // Only after the commit, which may fail.
@@ -50,8 +52,9 @@ extension Catalog {
 extension CatalogWriter {
   /// Records why no job of a stage can run; `nil` if jobs can run.
   fileprivate func hold(_ stage: String, because reason: String?) throws(CatalogError) {
-    try connection.execute(
+    let changed = try connection.execute(
       "UPDATE stage SET held = ?1 WHERE name = ?2 AND held IS NOT ?1", reason, stage)
+    if changed > 0 { try reviseAssets(waitingFor: stage) }
   }
 
   /// Records the stages, and the work that follows for existing assets and rows.

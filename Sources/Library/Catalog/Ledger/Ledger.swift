@@ -32,8 +32,8 @@ package protocol Ledger: Sendable {
 
   /// Holds a stage whose jobs can't run at the moment.
   ///
-  /// Its ready rows count as failures of class `environment` until the next call of this
-  /// or of `configure`.
+  /// Its ready rows count as failures of class `environment` until it is released, also by a later
+  /// process. `configure` holds stages, but releases none, because only a job shows whether one can run.
   ///
   /// - Parameter reason: a sentence; `nil` releases the stage.
   func hold(stage: String, because reason: String?) throws(CatalogError)

@@ -85,6 +85,19 @@ extension CatalogWriter {
       """, stage, first, last)
   }
 
+  /// Marks the assets with a ready job of a stage, which looks failed while the stage is held.
+  func reviseAssets(waitingFor stage: String) throws(CatalogError) {
+    try connection.execute(
+      """
+      INSERT INTO temp.changed (asset)
+      SELECT job.asset FROM stage CROSS JOIN ledger INDEXED BY ledger_claim
+          ON ledger.fingerprint = stage.fingerprint AND ledger.state = 'ready'
+        CROSS JOIN job ON job.ledger = ledger.id AND job.stage = stage.id
+      WHERE stage.name = ?
+      ON CONFLICT DO NOTHING
+      """, stage)
+  }
+
   /// Marks the assets of a range of originals.
   func reviseAssets(withDigestsAfter first: SQLValue, through last: SQLValue) throws(CatalogError) {
     try connection.execute(
