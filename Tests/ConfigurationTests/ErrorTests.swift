@@ -207,6 +207,7 @@ import Testing
       configuration(#"["c/x", "a/x"]"#), .cycle, "/stages/1/input/1", "“a” → “b” → “a”")
     try expect(
       configuration(#""preview""#), .badValue, "/stages/1/input", "such as thumbnails/preview")
+    try expect(configuration("[]"), .badValue, "/stages/1/input", "“input” must not be empty.")
     #expect(errors(configuration(#"["c/x", "c/y"]"#)).isEmpty)
   }
 
@@ -244,7 +245,7 @@ import Testing
     try expect(#"{"library": "l", "plugins": ["a\u0000"]}"#, .badPath, "/plugins/0", "NUL")
     try expect(withStage(#""command": ["a", "\u0000"]"#), .badPath, "/stages/0/command", "NUL")
     try expect(withStage(#""command": ["", "a"]"#), .badPath, "/stages/0/command", "empty string")
-    try expect(withStage(#""command": []"#), .badValue, "/stages/0/command", "at least 1")
+    try expect(withStage(#""command": []"#), .badValue, "/stages/0/command", "must not be empty")
   }
 
   @Test("Everything that is wrong is reported, in the order of the file")

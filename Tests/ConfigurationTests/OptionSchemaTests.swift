@@ -60,7 +60,7 @@ import Testing
       (["quality": 101], .badValue, "/quality", "the maximum allowed is 100"),
       (["quality": 80.5], .wrongType, "/quality", "a whole number"),
       (["format": "jpg"], .badValue, "/format", "did you mean “jpeg”?"),
-      (["sizes": []], .badValue, "/sizes", "at least 1"),
+      (["sizes": []], .badValue, "/sizes", "must not be empty"),
       (
         ["sizes": [["name": "aa"], ["name": "bb"], ["name": "cc"], ["name": "dd"]]], .badValue,
         "/sizes", "at most 3"

@@ -13,7 +13,7 @@ extension StageConfiguration: ConfigurationObject {
       "needs", \.needs, .list(of: .text(), isDistinct: true),
       "Names of the stages whose facts this one needs."),
     .init(
-      "input", \.input, .input,
+      "input", \.givenInput, .input,
       "The rendition to work on instead of the original, such as thumbnails/preview; of a list, the "
         + "first that an asset has."),
     .init(
@@ -41,6 +41,14 @@ extension StageConfiguration: ConfigurationObject {
       "The program of an executable plugin, alone or with its arguments."),
     .init("options", \.options, .options, "The plugin's own options."),
   ]
+}
+
+extension StageConfiguration {
+  /// The value of the key `input`; `nil` if the stage works on the original.
+  fileprivate var givenInput: [RenditionReference]? {
+    get { input.isEmpty ? nil : input }
+    set { input = newValue ?? [] }
+  }
 }
 
 extension StageLimits: ConfigurationObject {
@@ -126,7 +134,7 @@ extension ConfigurationValue where Value == [RenditionReference] {
     ]
     return ConfigurationValue(
       schema: [
-        "type": ["string", "array"], "uniqueItems": true, "maxItems": 32,
+        "type": ["string", "array"], "uniqueItems": true, "minItems": 1, "maxItems": 32,
         "items": .object(name.merging(["type": "string"]) { $1 }),
       ].merging(name) { $1 },
       read: { field, _ throws(ConfigurationError) in

@@ -96,9 +96,10 @@ extension OptionSchema {
     ) {
       let subject = JSONPointer.subject(pointer)
       if let least = schema["minItems"]?.integer, elements.count < least {
-        report(
-          .badValue, "\(subject) has \(elements.count) elements; at least \(least) are needed.",
-          at: pointer)
+        let lack =
+          least == 1
+          ? "must not be empty" : "has \(elements.count) elements; at least \(least) are needed"
+        report(.badValue, "\(subject) \(lack).", at: pointer)
       }
       if let most = schema["maxItems"]?.integer, elements.count > most {
         report(
