@@ -255,6 +255,7 @@ struct QueryPlanTests {
     _ = try reader.sightings(of: id)
     _ = try reader.sightings(path: "/pictures/inbox/a")
     _ = try reader.status()
+    _ = try reader.metricCounts()
     _ = try reader.lastManifestPosition
     _ = try reader.changes(since: reader.revision)
     _ = try reader.group(of: id)

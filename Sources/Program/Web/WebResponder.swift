@@ -9,7 +9,8 @@ import Synchronization
 /// Answers requests: checks who asks, and passes on what is asked for.
 final class WebResponder: Responder {
   private let hosts: Set<String>
-  private let launch: WebLaunch
+  let launch: WebLaunch
+  let requests: RequestMetrics
   private let access: ClientAccess
   private let frame: PageFrame
   private let pool: QueryPool
@@ -22,13 +23,14 @@ final class WebResponder: Responder {
 
   init(
     _ launch: WebLaunch, shared: SharedLibrary, pool: QueryPool, events: EventHub,
-    channel: ParentChannel
+    channel: ParentChannel, requests: RequestMetrics
   ) {
     self.launch = launch
     self.shared = shared
     self.pool = pool
     self.events = events
     self.channel = channel
+    self.requests = requests
     hosts = Set(launch.hosts)
     access = ClientAccess(token: launch.token)
     frame = PageFrame(base: launch.base, allowed: launch.allowed)
@@ -150,7 +152,7 @@ final class WebResponder: Responder {
       // Whether the catalog can be read.
       _ = try shared.current.catalog.revision
       return .now(text("ok\n"))
-    // `metrics` belongs here.
+    case ("metrics", 1): return metrics(request)
     default: throw HTTPError.notFound
     }
   }
@@ -289,7 +291,7 @@ final class WebResponder: Responder {
   // MARK: Answers
 
   /// Answers with what a question to the catalog gives.
-  private func asking(
+  func asking(
     _ request: Request, within limit: Duration = QueryPool.patience,
     _ body: @escaping @Sendable (ReadableLibrary) throws -> Response
   ) -> Reply {

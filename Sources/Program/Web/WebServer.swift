@@ -56,9 +56,10 @@ package enum WebServer {
     let shared = try SharedLibrary(layout, isImmutable: launch.isImmutable)
     let pool = try QueryPool(layout, isImmutable: launch.isImmutable)
     let events = EventHub()
+    let requests = RequestMetrics()
     let responder = WebResponder(
-      launch, shared: shared, pool: pool, events: events, channel: channel)
-    let daemon = HTTPDaemon(responder, events: events)
+      launch, shared: shared, pool: pool, events: events, channel: channel, requests: requests)
+    let daemon = HTTPDaemon(responder, events: events, requests: requests)
     // Before requests can ask for changes by the same channel.
     try channel.report(WebReadiness())
     let threads = min(4, max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN))))

@@ -175,7 +175,8 @@ struct ServeTests {
     let problem = try served.get("/?q=camra:x")
     #expect(problem.status == 400 && problem.text.contains("role=\"alert\""))
     #expect(try served.get("/day/2024-05-17").status == 200)
-    for target in ["/day/x", "/a/x", "/a/\(UUID().uuidString)", "/nothing", "/work/", "/metrics"] {
+    for target in ["/day/x", "/a/x", "/a/\(UUID().uuidString)", "/nothing", "/work/", "/metrics/x"]
+    {
       #expect(try served.get(target).status == 404, "\(target)")
     }
     // People who mistype an address get a page.

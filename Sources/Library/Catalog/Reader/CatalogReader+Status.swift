@@ -70,9 +70,7 @@ extension CatalogReader {
   package func status() throws(CatalogError) -> StatusCounts {
     try read { (connection) throws(CatalogError) in
       let counters = try connection.counters()
-      let trashed = try connection.first(
-        "SELECT count(*) FROM asset INDEXED BY asset_trashed WHERE trashed_at IS NOT NULL"
-      ) { $0.int(0) }
+      let trashed = try connection.trashedAssets()
       let original = counters.total(.original)
       let rendition = counters.total(.rendition)
       var sightings: [Sighting.State: Int] = [:]
@@ -90,7 +88,7 @@ extension CatalogReader {
       let implied = counters.total(.impliedPath).rows
       if implied > 0 { sightings[.imported, default: 0] += implied }
       return StatusCounts(
-        assets: counters.total(.asset).rows - (trashed ?? 0),
+        assets: counters.total(.asset).rows - trashed,
         originals: original.rows, originalBytes: original.amount,
         renditions: rendition.rows, renditionBytes: rendition.amount,
         sightings: sightings, pathsOnDisk: pathsOnDisk,
@@ -115,6 +113,13 @@ extension Connection {
       }
     }
     return rows.compactMap(\.self)
+  }
+
+  /// The number of assets in the trash.
+  func trashedAssets() throws(CatalogError) -> Int {
+    try first("SELECT count(*) FROM asset INDEXED BY asset_trashed WHERE trashed_at IS NOT NULL") {
+      $0.int(0)
+    } ?? 0
   }
 
   /// Counts the jobs of assets outside the trash by configured stage and state.

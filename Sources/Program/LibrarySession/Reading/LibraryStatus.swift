@@ -12,7 +12,8 @@ package struct LibraryStatus {
   /// The process that holds the library, if any.
   package let holder: Int?
   package let root: BytePath
-  private let sources: [BytePath]
+  /// The folders of the configured sources.
+  let sources: [BytePath]
 
   /// Counts everything.
   ///

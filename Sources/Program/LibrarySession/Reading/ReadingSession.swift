@@ -37,6 +37,12 @@ package struct ReadingSession {
     try LibraryStatus(of: readable, sources: setup.configuration.sources.map(\.path))
   }
 
+  /// Counts everything for a monitoring system.
+  package func metrics() throws -> LibraryMetrics {
+    try LibraryMetrics(
+      of: readable, sources: setup.configuration.sources.map(\.path), reserve: setup.reserve())
+  }
+
   /// Everything known about an asset.
   package func whole(_ asset: AssetRecord) throws -> WholeAsset {
     try WholeAsset(asset, in: readable)

@@ -166,8 +166,14 @@ package struct RunCounts: Sendable {
       "rejected": self[.rejected], "settling": self[.settling],
       "failed": self[Sighting.State.failed], "gone": self[.gone],
       "jobsDone": self[.done], "jobsSkipped": self[.skipped],
-      "jobsFailed": self[JobEvent.Outcome.failed], "bytes": bytes,
+      "jobsFailed": self[JobEvent.Outcome.failed], "bytes": bytes, "stagesHeld": heldStages,
     ]
+  }
+
+  /// Whether a recorded run had no failures, given its counters by their names.
+  static func areSuccess(_ counters: [String: Int]) -> Bool {
+    ["failed", "rejected", "jobsFailed", "stagesHeld", "sourcesRefused"]
+      .allSatisfy { counters[$0, default: 0] == 0 }
   }
 }
 

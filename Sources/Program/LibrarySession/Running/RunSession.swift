@@ -89,7 +89,9 @@ package struct RunSession {
     report.forget()
     if signals.isStopRequested { engine.stop(deadline: ContinuousClock().now + .seconds(8)) }
     engine.close()
-    try library.catalog.endRun(run, counters: report.counts.counters, at: .now)
+    var counters = report.counts.counters
+    counters["sourcesRefused"] = refused.count
+    try library.catalog.endRun(run, counters: counters, at: .now)
     try library.close()
     return RunResult(
       run: run, counts: report.counts, took: ContinuousClock().now - start, refused: refused,

@@ -9,6 +9,8 @@ package struct WebLaunch: Codable, Sendable {
   package var isImmutable: Bool
   /// The folders of the configured sources.
   package var sources: [BytePath]
+  /// The space that is always left free, in bytes.
+  package var reserve: Int
   /// The names that `Host` may have, in lower case and without a port.
   package var hosts: [String]
   /// The path that a proxy serves the page under; begins and ends with a slash.

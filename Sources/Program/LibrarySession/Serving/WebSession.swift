@@ -87,6 +87,7 @@ package struct WebSession {
     WebLaunch(
       library: setup.layout.root, catalogFolder: setup.layout.catalogFolder,
       isImmutable: readable.isImmutable, sources: setup.configuration.sources.map(\.path),
+      reserve: setup.reserve(),
       hosts: options.hosts, base: options.base?.path ?? "/",
       isSecure: options.base?.isSecure ?? false, token: options.token, allowed: options.allowed)
   }

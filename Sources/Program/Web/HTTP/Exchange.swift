@@ -9,6 +9,8 @@ import PipelineModel
 final class Exchange: @unchecked Sendable {
   let connection: OpaquePointer
   let target: [UInt8]
+  /// When the first line of the request had come.
+  let start = ContinuousClock.now
   var method = ""
   var fields = RequestFields()
   /// Whether the headers were seen.

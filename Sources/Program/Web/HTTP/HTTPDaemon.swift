@@ -27,6 +27,7 @@ final class HTTPDaemon: Sendable {
   private let responder: any Responder
   let connections = Connections()
   let events: EventHub
+  private let requests: RequestMetrics
   // Set once by `start`, before there are threads.
   private nonisolated(unsafe) var daemon: OpaquePointer?
 
@@ -39,9 +40,10 @@ final class HTTPDaemon: Sendable {
   /// Seconds without a byte in either direction.
   private static let silence: UInt32 = 30
 
-  init(_ responder: any Responder, events: EventHub) {
+  init(_ responder: any Responder, events: EventHub, requests: RequestMetrics) {
     self.responder = responder
     self.events = events
+    self.requests = requests
   }
 
   /// Starts to accept connections.
@@ -163,6 +165,9 @@ final class HTTPDaemon: Sendable {
 
   private func queue(_ response: Response, on exchange: Exchange) -> MHD_Result {
     connections.requested(exchange.connection)
+    requests.count(
+      exchange.request?.target.path, code: response.status,
+      taken: ContinuousClock.now - exchange.start)
     guard let made = make(response, for: exchange) else { return pipeline_http_no }
     defer { MHD_destroy_response(made) }
     for header in response.headers {

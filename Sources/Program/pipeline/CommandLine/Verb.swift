@@ -69,6 +69,9 @@ struct Option: Hashable, Sendable {
     name: "--wait", value: "DURATION", help: "wait this long for the library's lock, e.g. 30s")
   static let dryRun = Option(
     name: "--dry-run", short: "-n", help: "report what would be done, change nothing")
+  static let metrics = Option(
+    name: "--metrics", value: "FILE",
+    help: "replace this file with metrics for Prometheus at the end")
   static let yes = Option(name: "--yes", short: "-y", help: "don't ask, whatever the number")
   static let acceptMissing = Option(
     name: "--accept-missing",

@@ -5,19 +5,24 @@ import LibrarySession
 enum RunVerb: Verb {
   static let name = "run"
   static let summary = "Take everything complete in all sources, run all ready jobs, exit"
-  static let options = [Option.wait, Option.dryRun, Option.acceptMissing]
+  static let options = [Option.wait, Option.dryRun, Option.acceptMissing, Option.metrics]
   static let examples = [
     ("pipeline run", "with ./pipeline.json"),
     ("pipeline run --config /etc/pipeline/pipeline.json", "from cron: silent if all is well"),
     ("pipeline run --wait 5m", "let another run finish first"),
     ("pipeline run --dry-run", "report what would be imported, change nothing"),
     ("pipeline run --accept-missing", "the missing files were removed on purpose"),
+    (
+      "pipeline run --metrics /var/lib/prometheus/node-exporter/pipeline.prom",
+      "for node_exporter's textfile collector"
+    ),
     ("pipeline run --json", "one JSON object for each file and job, and a summary"),
   ]
 
   static func run(_ context: Context) throws -> ExitCode {
     try context.expectOperands(atMost: 0)
     if context.arguments.has(.dryRun) { return try PlanVerb.preview(context) }
+    let metrics = try context.metricsFile()
     SignalHandler.shared.listen()
     context.console.warnOfBusyCatalog(waitingAtMost: nil)
     let missing: SessionPrinter.MissingAnswer =
@@ -26,6 +31,9 @@ enum RunVerb: Verb {
     let session = try RunSession(
       library.lock(wait: context.wait()), verb: name,
       output: SessionPrinter(context.console, missing: missing))
-    return try session.run { try $0.importSources($1) }.report(on: context.console)
+    let code = try session.run { try $0.importSources($1) }.report(on: context.console)
+    return context.write(to: metrics, ending: code) { text in
+      try ReadingSession(context.search).metrics().write(to: &text)
+    }
   }
 }

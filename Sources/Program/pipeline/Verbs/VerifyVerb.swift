@@ -13,7 +13,7 @@ enum VerifyVerb: Verb {
   static let limit = Option(
     name: "--time-limit", value: "DURATION",
     help: "check for this long; the next verification continues from there")
-  static let options = [repair, limit, Option.wait]
+  static let options = [repair, limit, Option.wait, Option.metrics]
   static let examples = [
     ("pipeline verify", "silent if all is well"),
     ("pipeline verify --json", "a JSON object for each problem, and a summary"),
@@ -24,6 +24,7 @@ enum VerifyVerb: Verb {
   static func run(_ context: Context) throws -> ExitCode {
     try context.expectOperands(atMost: 0)
     let limit = try context.duration(limit)
+    let metrics = try context.metricsFile()
     let session = try ReadingSession(context.search)
     let console = context.console
     SignalHandler.shared.listen()
@@ -62,7 +63,12 @@ enum VerifyVerb: Verb {
     }
     summarize(outcome, count, repaired, console)
     if let code = SignalHandler.shared.exitCode { return code }
-    return count > repaired.count("repaired") ? .someFailed : .success
+    let code: ExitCode = count > repaired.count("repaired") ? .someFailed : .success
+    return context.write(to: metrics, ending: code) { text in
+      VerificationMetrics(
+        outcome, problems: count, repaired: repaired.count("repaired"), at: .now
+      ).write(to: &text)
+    }
   }
 
   /// The progress line.
