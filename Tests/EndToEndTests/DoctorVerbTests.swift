@@ -12,7 +12,8 @@ struct DoctorVerbTests {
   private static let machine = [
     "kernel", "landlock", "namespaces", "seccomp", "worker", "forks", "cgroup", "inotify",
     "inotify watches", "inotify instances", "inotify queue", "file system", "fsync", "rename",
-    "reflink", "hard links", "read leases", "free space", "plugin identify", "plugin thumbnail",
+    "reflink", "hard links", "read leases", "free space", "serve", "plugin identify",
+    "plugin thumbnail",
     "orientation", "cut jpeg", "cut png",
   ]
   /// Formats that libvips decodes, with its loader; HEIF's does not tell which codecs it has.
@@ -104,7 +105,8 @@ struct DoctorVerbTests {
     expectStates(
       found,
       [
-        "kernel", "seccomp", "worker", "library", "stages", "fsync", "rename", "hard links",
+        "kernel", "seccomp", "worker", "serve", "library", "stages", "fsync", "rename",
+        "hard links",
         "free space", "plugin identify", "plugin thumbnail", "orientation", "cut jpeg", "cut png",
       ], "ok")
     #expect(found["stages"]?["detail"]?.string?.contains("thumbnails") == true)
@@ -137,6 +139,22 @@ struct DoctorVerbTests {
     #expect(try program.run(["doctor", "-q"]).output == "")
     #expect(try program.run(["doctor", "more"]).exitCode == 2)
     #expect(try FileManager.default.contentsOfDirectory(atPath: "\(folder.path)").isEmpty)
+  }
+
+  @Test("A server that is missing or can't start is a warning, one without a sandbox a failure")
+  func server() throws {
+    let copy = try BuiltCopy(without: [])
+    let missing = try checks(copy.program)
+    expectStates(missing, ["serve"], "warning")
+    #expect(missing["serve"]?["detail"]?.string?.contains("is missing") == true)
+    try copy.add(server: "exit 1")
+    let ended = try checks(copy.program)
+    expectStates(ended, ["serve"], "warning")
+    #expect(ended["serve"]?["advice"]?.string?.contains("libmicrohttpd12") == true)
+    try copy.add(server: #"read -r line <&4; echo '{"error":"No sandbox."}' >&4"#)
+    let open = try checks(copy.program, exit: 3)
+    expectStates(open, ["serve"], "failed")
+    #expect(open["serve"]?["detail"] == "No sandbox.")
   }
 
   @Test("A broken plugin is a warning, and a failure where a stage uses it")

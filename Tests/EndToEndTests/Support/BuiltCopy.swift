@@ -30,6 +30,13 @@ struct BuiltCopy {
       atPath: "\(Self.built)/\(name)", toPath: "\(folder.appending(BytePath(name)))")
   }
 
+  /// Puts a script in the place of the program that `serve` starts.
+  func add(server script: String) throws {
+    let path = folder.appending("pipeline-web").description
+    try Data("#!/bin/sh\n\(script)\n".utf8).write(to: URL(fileURLWithPath: path))
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+  }
+
   /// The names of the decoders that were built.
   static let decoders: Set<String> = Set((try? files().compactMap(decoder)) ?? [])
 

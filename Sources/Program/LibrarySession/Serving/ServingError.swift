@@ -1,7 +1,7 @@
 import PipelineModel
 
 /// Why a library can't be served.
-package struct ServingError: Error, Sendable {
+package struct ServingError: Error, Hashable, Sendable {
   package enum Code: String, Sendable {
     /// Options that contradict each other, or what they name can't be used.
     case usage

@@ -3,7 +3,7 @@ import Configuration
 import Files
 import Glibc
 package import Ingest
-import PipelineModel
+package import PipelineModel
 import PluginHost
 
 /// `serve`: listens, and starts the process that answers, in a sandbox of its own.
@@ -48,15 +48,15 @@ package struct WebSession {
     environment: [String: String], isStopped: () -> Bool, ready: (String?) -> Void
   ) throws {
     let listener = try listen(environment)
-    let (own, other) = try Descriptor.makeSocketPair("the channel to the server")
-    let child = try start(listener, other)
+    let (child, own) = try start(listener)
     defer { end(child, own) }
     let launch = Array((try JSONText.encode(launch) + "\n").utf8)
-    try own.write(launch)
-    // What comes behind it is for the desk.
-    let answers = LineReader(own, limit: 1 << 16, chunk: 1)
-    let readiness = try answers.next().map { try JSONText.decode(WebReadiness.self, from: $0) }
-    guard let readiness else { throw Self.ended }
+    // A channel that can't be used is that of a process that ended. What comes behind the line is for the
+    // desk.
+    guard (try? own.write(launch)) != nil,
+      let line = try? LineReader(own, limit: 1 << 16, chunk: 1).next()
+    else { throw Self.ended }
+    let readiness = try JSONText.decode(WebReadiness.self, from: line)
     if let error = readiness.error { throw ServingError(.server, error) }
     let desk = WebRequestDesk(channel: own, search: search, allowed: options.allowed)
     try desk.open { [wakeup] in wakeup.wake() }
@@ -72,7 +72,7 @@ package struct WebSession {
     service.stopping()
   }
 
-  private static let ended = ServingError(
+  package static let ended = ServingError(
     .server, "The process that answers requests ended; its message, if any, stands above.")
 
   /// Has the databases open, whatever replaced them meanwhile: SQLite removes the files that the
@@ -133,12 +133,17 @@ package struct WebSession {
     return "http://\(host.contains(":") ? "[\(host)]" : host):\(port)/"
   }
 
-  private func start(_ listener: Descriptor, _ channel: Descriptor) throws -> ChildProcess {
+  /// Starts the process that answers.
+  ///
+  /// - Returns: also this end of its channel. The other end is open in that process alone, so that the
+  ///   channel ends with it.
+  private func start(_ listener: Descriptor) throws -> (ChildProcess, Descriptor) {
     guard let program = Self.program else {
       throw ServingError(
         .server,
         "The program pipeline-web is missing: this pipeline was built without libmicrohttpd.")
     }
+    let (own, other) = try Descriptor.makeSocketPair("the channel to the server")
     let null = try Descriptor.open("/dev/null", flags: O_RDWR)
     let errors = try CurrentProcess.duplicate(STDERR_FILENO, path: "standard error")
     var environment: [BytePath] = ["LANG=C.UTF-8"]
@@ -147,13 +152,14 @@ package struct WebSession {
         environment.append(BytePath(cString: value).assigned(to: name))
       }
     }
-    return try ChildProcess.start(
+    let child = try ChildProcess.start(
       program, arguments: ["pipeline-web"], environment: environment,
-      descriptors: [null, null, errors, listener, channel])
+      descriptors: [null, null, errors, listener, other])
+    return (child, own)
   }
 
   /// Beside this program in the build folder; installed, in `lib/pipeline`.
-  private static var program: BytePath? {
+  package static var program: BytePath? {
     guard let home = PluginFinder.ownExecutable?.parent else { return nil }
     return [home.appending("pipeline-web"), home.parent.appending("lib/pipeline/pipeline-web")]
       .first { (try? FileSystem.status(of: $0).kind) == .regular }
