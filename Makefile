@@ -50,7 +50,7 @@ SHELL = /bin/bash
 MAKEFLAGS += --no-print-directory
 # Builds share one folder, so concurrent ones would only wait for each other.
 .NOTPARALLEL:
-.PHONY: help run test unit browser build check lint format install uninstall faults fuzz corpus damaged bench searches kinds storage quality \
+.PHONY: help run test unit browser build check lint format install uninstall faults fuzz corpus damaged bench searches ways-in kinds storage quality \
 	sanitize clean packages test-packages toolchain
 
 help: ## List the targets
@@ -143,6 +143,11 @@ bench: packages build ## Measure speed, memory and start-up, compared with other
 searches: packages build ## Measure searches and fetches in a library of a million assets
 	@Packaging/require-packages sqlite3 python3
 	@Benchmarks/searches '$(RELEASE)'
+
+# Installs file servers, which their packages start: for a container or a virtual machine. Needs root.
+ways-in: packages build ## Have file servers, gphoto2 and scanimage write into watched folders, and say what was seen
+	@Packaging/require-packages samba smbclient vsftpd lftp rclone curl gphoto2 sane-utils inotify-tools strace python3
+	@Tests/ways-in '$(RELEASE)/pipeline'
 
 # The folder that PIPELINE_CORPUS names is only read; without it files are made.
 kinds: packages build ## Run the program on files of every kind, and print what became of them
