@@ -10,12 +10,11 @@ struct ThumbnailDecoder {
 
   /// Decodes the picture, or its preview, to one size.
   func decode(
-    _ opened: OpenedPicture, preview: Picture?, longest: Int
+    _ opened: OpenedPicture, preview: Picture?, to size: ThumbnailOptions.Size
   ) throws(VipsError) -> SmallPicture {
-    let size = (
-      width: region?.width ?? opened.header.width, height: region?.height ?? opened.header.height
-    )
-    let target = Self.fit(size.width, size.height, longest)
+    let target = Self.fit(
+      region?.width ?? opened.header.width, region?.height ?? opened.header.height, size,
+      isTurned: options.transform && opened.orientation > 4)
     let plain: Picture
     if let preview {
       plain = preview
@@ -56,12 +55,12 @@ struct ThumbnailDecoder {
 
   /// Makes a smaller size from a larger one.
   func reduce(
-    _ larger: SmallPicture, _ opened: OpenedPicture, longest: Int
+    _ larger: SmallPicture, _ opened: OpenedPicture, to size: ThumbnailOptions.Size
   ) throws(VipsError) -> SmallPicture {
     var width = region?.width ?? opened.header.width
     var height = region?.height ?? opened.header.height
     if options.transform, opened.orientation > 4 { swap(&width, &height) }
-    let target = Self.fit(width, height, longest)
+    let target = Self.fit(width, height, size, isTurned: false)
     var small = try shrink(larger.picture, to: target)
     small.alpha = try larger.alpha.map { alpha throws(VipsError) in
       try resize(alpha, to: target)
@@ -72,11 +71,22 @@ struct ThumbnailDecoder {
   /// Makes the picture that placeholders are computed from, which is upright and in sRGB in any case.
   func swatch(_ larger: SmallPicture, _ opened: OpenedPicture) throws(VipsError) -> Swatch {
     let longest = min(Swatch.side, max(larger.picture.width, larger.picture.height))
-    var small = try reduce(larger, opened, longest: longest)
+    var small = try reduce(
+      larger, opened, to: ThumbnailOptions.Size(name: "swatch", maxPixelSize: longest))
     small.picture = try manageColors(small.picture, for: .srgb)
     // With `transform` it is upright already.
     if !options.transform { small = try small.upright(from: opened.orientation) }
     return try Swatch(small)
+  }
+
+  /// The size that a picture of some shape gets.
+  ///
+  /// - Parameter isTurned: whether the picture is still to be turned by a quarter.
+  private static func fit(
+    _ width: Int, _ height: Int, _ size: ThumbnailOptions.Size, isTurned: Bool
+  ) -> (width: Int, height: Int) {
+    guard let exact = size.finish.exact else { return fit(width, height, size.maxPixelSize) }
+    return isTurned ? (exact.height, exact.width) : (exact.width, exact.height)
   }
 
   /// The size with sides of at most `longest` and the same shape; never larger than the picture.
@@ -184,6 +194,11 @@ struct ThumbnailDecoder {
     _ picture: Picture, to target: (width: Int, height: Int)
   ) throws(VipsError) -> Picture {
     if picture.width == target.width && picture.height == target.height { return picture }
+    if target.width > picture.width || target.height > picture.height {
+      // Rows are read again and again.
+      return try picture.rendered(isCancelled: isCancelled)
+        .resized(width: target.width, height: target.height)
+    }
     if options.scaling == .fast {
       let reduction = PlaneReduction(
         target: target, resamplers: resamplers, isCancelled: isCancelled)

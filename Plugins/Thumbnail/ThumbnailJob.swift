@@ -25,7 +25,7 @@ struct ThumbnailJob {
     try refuseTooLarge(opened)
     let missing = try missingPages(of: opened)
     let damage = PictureDamage(opened)
-    let sizes = options.pictureSizes.sorted { $0.maxPixelSize > $1.maxPixelSize }
+    let sizes = options.pictureSizes.sorted { $0.longest > $1.longest }
     let decoder = ThumbnailDecoder(
       options: options, region: try region(in: opened), resamplers: resamplers,
       isCancelled: cancellation)
@@ -37,20 +37,21 @@ struct ThumbnailJob {
     for (index, size) in sizes.enumerated() {
       let small: SmallPicture
       if let larger = base, options.scaling == .fast {
-        small = try decoder.reduce(larger, opened, longest: size.maxPixelSize)
+        small = try decoder.reduce(larger, opened, to: size)
       } else {
-        small = try decoder.decode(opened, preview: preview, longest: size.maxPixelSize)
+        small = try decoder.decode(opened, preview: preview, to: size)
       }
       base = small
-      let (width, height) = (small.picture.width, small.picture.height)
-      if smallest == nil || max(width, height) >= Swatch.side { smallest = small }
+      let longest = max(small.picture.width, small.picture.height)
+      if smallest == nil || longest >= Swatch.side { smallest = small }
+      let finished = try size.finish.applied(to: small.picture)
       let animation =
         size.isAnimated && missing == nil
-        ? try animation(picture, by: decoder, size, small.picture) : nil
-      let rendition = try write(small.picture, animation, size, into: output)
+        ? try animation(picture, by: decoder, size, finished) : nil
+      let rendition = try write(finished, animation, size, into: output)
       renditions[size.name] = PluginRendition(
         name: size.name, path: rendition.path, mediaType: rendition.mediaType,
-        width: width, height: height, from: from)
+        width: finished.width, height: finished.height, from: from)
       host.progress(Double(index + 1) / Double(sizes.count))
       try checkCancellation()
     }

@@ -27,6 +27,11 @@ struct ThumbnailOptions: Hashable, Sendable {
     var isAnimated = false
     /// How many frames of a film are on a sheet; `nil` for a thumbnail.
     var sprites: Int?
+    /// What is done with the picture besides making it smaller.
+    var finish = ThumbnailFinish()
+
+    /// The longer side of what may come of it, in pixels.
+    var longest: Int { max(maxPixelSize, finish.exact?.longest ?? 0) }
   }
 
   /// Whether to apply EXIF's orientation (`kCGImageSourceCreateThumbnailWithTransform`); default
@@ -55,7 +60,7 @@ struct ThumbnailOptions: Hashable, Sendable {
   /// The longer side of the largest thumbnail, in pixels; without one, of the largest frame of a
   /// sheet.
   var longest: Int {
-    (pictureSizes.isEmpty ? sizes : pictureSizes).map(\.maxPixelSize).max() ?? 0
+    (pictureSizes.isEmpty ? sizes : pictureSizes).map(\.longest).max() ?? 0
   }
 
   static let pixelSizes = 1...16384
@@ -105,12 +110,17 @@ extension ThumbnailOptions: Decodable {
     for size in sizes where !names.insert(size.name).inserted {
       throw invalid("sizes has two entries named “\(size.name)”", decoder)
     }
+    // A profile for colours says nothing of greys.
+    if colorSpace != .srgb, let size = sizes.first(where: { $0.finish.tones != .color }) {
+      throw invalid("“\(size.name)” has no colours, so colorSpace must be srgb", decoder)
+    }
   }
 }
 
 extension ThumbnailOptions.Size: Decodable {
   private enum Key: String, CodingKey, CaseIterable {
-    case name, maxPixelSize, format, quality, animated, sprites
+    case name, maxPixelSize, format, quality, animated, sprites, width, height, rotation, mirrored,
+      tones
   }
 
   init(from decoder: any Decoder) throws {
@@ -133,6 +143,16 @@ extension ThumbnailOptions.Size: Decodable {
     try check(maxPixelSize, in: ThumbnailOptions.pixelSizes, "maxPixelSize", decoder)
     if let quality { try check(quality, in: ThumbnailOptions.qualities, "quality", decoder) }
     if let sprites { try checkSheet(sprites, decoder) }
+    finish = try ThumbnailFinish(from: decoder)
+    if finish != ThumbnailFinish() {
+      if isAnimated {
+        throw invalid("“\(name)” is animated, so it can be neither stretched nor turned", decoder)
+      }
+      if sprites != nil {
+        throw invalid(
+          "“\(name)” is a sprite sheet, so it can be neither stretched nor turned", decoder)
+      }
+    }
   }
 
   private func checkSheet(_ count: Int, _ decoder: any Decoder) throws {
@@ -216,33 +236,35 @@ extension ThumbnailOptions {
     "type": "object",
     "additionalProperties": false,
     "required": ["name", "maxPixelSize"],
-    "properties": [
-      "name": [
-        "type": "string", "pattern": .string(namePattern),
-        "description": "The rendition's name.",
-      ],
-      "maxPixelSize": [
-        "type": "integer", "minimum": .integer(pixelSizes.lowerBound),
-        "maximum": .integer(pixelSizes.upperBound),
-        "description": "The longer side in pixels. A smaller picture is never enlarged.",
-      ],
-      "format": format("The format of this size, instead of the stage's."),
-      "quality": quality("The quality of this size, instead of the stage's."),
-      "animated": [
-        "type": "boolean", "default": false,
-        "description": """
-        Make an animated WebP of an animated GIF or WebP, of at most 100 frames, and of a film, of 12 \
-        frames; other pictures stay stills in the format of this size.
-        """,
-      ],
-      "sprites": [
-        "type": "integer", "minimum": .integer(SpriteSheet.counts.lowerBound),
-        "maximum": .integer(SpriteSheet.counts.upperBound),
-        "description": """
-        Make a sheet of this many frames of a film, at equal distances, each with a longer side of \
-        maxPixelSize; of at most 16 million pixels. Other files get no such size.
-        """,
-      ],
+    "properties": .object(sizeProperties.merging(ThumbnailFinish.schema) { $1 }),
+  ]
+
+  private static let sizeProperties: [String: JSONValue] = [
+    "name": [
+      "type": "string", "pattern": .string(namePattern),
+      "description": "The rendition's name.",
+    ],
+    "maxPixelSize": [
+      "type": "integer", "minimum": .integer(pixelSizes.lowerBound),
+      "maximum": .integer(pixelSizes.upperBound),
+      "description": "The longer side in pixels. A smaller picture is never enlarged.",
+    ],
+    "format": format("The format of this size, instead of the stage's."),
+    "quality": quality("The quality of this size, instead of the stage's."),
+    "animated": [
+      "type": "boolean", "default": false,
+      "description": """
+      Make an animated WebP of an animated GIF or WebP, of at most 100 frames, and of a film, of 12 \
+      frames; other pictures stay stills in the format of this size.
+      """,
+    ],
+    "sprites": [
+      "type": "integer", "minimum": .integer(SpriteSheet.counts.lowerBound),
+      "maximum": .integer(SpriteSheet.counts.upperBound),
+      "description": """
+      Make a sheet of this many frames of a film, at equal distances, each with a longer side of \
+      maxPixelSize; of at most 16 million pixels. Other files get no such size.
+      """,
     ],
   ]
 
@@ -261,7 +283,7 @@ extension ThumbnailOptions {
     return .object(members)
   }
 
-  private static func names<Choice: CaseIterable & RawRepresentable<String>>(
+  static func names<Choice: CaseIterable & RawRepresentable<String>>(
     _ type: Choice.Type
   ) -> JSONValue {
     .array(type.allCases.map { .string($0.rawValue) })

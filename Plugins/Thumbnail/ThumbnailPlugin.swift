@@ -38,7 +38,9 @@ final class ThumbnailPlugin: Plugin {
     // The picture is turned when it is small, so decoding streams whatever the orientation; for
     // formats that can't stream, the figure says so.
     let longer = max(identified["width"]?.integer ?? 0, identified["height"]?.integer ?? 0)
-    let side = min(options.longest, max(longer, 1))
+    // An exact size may be larger than the picture.
+    let exact = options.sizes.compactMap { $0.finish.exact?.longest }.max() ?? 0
+    let side = max(exact, min(options.longest, max(longer, 1)))
     let planes = options.scaling == .fast ? PlaneReduction.mostBytes(toReach: side) : 0
     return decoding + planes + 4 * 4 * side * side + frameBytes(identified, longer: longer)
   }

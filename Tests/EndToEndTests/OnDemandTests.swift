@@ -87,6 +87,36 @@ struct OnDemandTests {
     #expect(try kept(workspace).count == 1)
   }
 
+  @Test("A rendition that is stretched, turned, mirrored or grey is none to make a picture of")
+  func unusual() throws {
+    let odd: [(String, JSONValue)] = [
+      ("a", ["name": "a", "maxPixelSize": 300, "width": 300, "height": 300]),
+      ("b", ["name": "b", "maxPixelSize": 300, "rotation": 180]),
+      ("c", ["name": "c", "maxPixelSize": 300, "mirrored": true]),
+      ("d", ["name": "d", "maxPixelSize": 300, "tones": "gray"]),
+    ]
+    let stages: [JSONValue] = odd.map { name, size in
+      ["name": .string(name), "plugin": "thumbnail", "options": ["sizes": [size]]]
+    }
+    let workspace = try Workspace(
+      stages: .array([["name": "identify", "plugin": "identify"]] + stages))
+    try workspace.put(try Pictures.jpeg(width: 800, height: 600), as: "a.jpg")
+    try workspace.json("run")
+    let asset = try workspace.asset(named: "a.jpg")
+    let id = BytePath(try #require(asset["id"]?.string))
+    let turned = try PicturesReading(
+      workspace.run("get", id, "--rendition", "b").outputBytes)
+    let made = try reading(workspace, id, "300")
+    #expect(made.width == 300 && made.height == 225 && made.bands == 3)
+    for (one, other) in zip(made.corners, turned.corners.reversed()) {
+      #expect(Pictures.distance(one, other) < 40)
+    }
+    let whole = try reading(workspace, id, "800")
+    for (one, other) in zip(made.corners, whole.corners) {
+      #expect(Pictures.distance(one, other) < 40)
+    }
+  }
+
   @Test("What can't be is refused with a sentence")
   func refused() throws {
     let (workspace, id) = try made(["onDemand": ["maxPixelSize": 500]])
@@ -100,6 +130,8 @@ struct OnDemandTests {
       (id, ["100", "--format", "bmp"], 2, "“bmp” is not a format"),
       (id, ["100", "--region", "800,0,5,5"], 2, "lies outside the picture"),
       (id, ["100", "--region", "0,0,5"], 2, "is not a region"),
+      (id, ["100", "--rotation", "45"], 2, "--rotation has no value “45”"),
+      (id, ["100", "--quality", "sepia"], 2, "--quality has no value “sepia”"),
       (id, ["100", "--rendition", "grid"], 2, "use one of them"),
       (try self.id("t.txt", in: workspace), ["100"], 1, "it is of the type text/plain"),
       (try self.id("half.jpg", in: workspace), ["100"], 1, "No picture can be made"),

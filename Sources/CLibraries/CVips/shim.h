@@ -113,6 +113,11 @@ static inline int pipeline_vips_unpremultiply(VipsImage *in, VipsImage **out, do
   return vips_unpremultiply(in, out, "max_alpha", white, NULL);
 }
 
+// vips_moreeq_const1 is variadic; the result is 255 or 0.
+static inline int pipeline_vips_at_least(VipsImage *in, VipsImage **out, double value) {
+  return vips_moreeq_const1(in, out, value, NULL);
+}
+
 // vips_cast is variadic.
 static inline int pipeline_vips_cast(VipsImage *in, VipsImage **out, VipsBandFormat format) {
   return vips_cast(in, out, format, NULL);

@@ -132,6 +132,13 @@ extension Picture {
     }.reinterpreted(.other)
   }
 
+  /// Makes each value of at least `value` 255, and each other 0.
+  package func thresholded(at value: Double) throws(VipsError) -> Picture {
+    try applying("The picture's values can't be compared") {
+      pipeline_vips_at_least(pointer, $0, value)
+    }
+  }
+
   /// Applies an EXIF orientation, which makes the picture upright.
   ///
   /// The pixels must be in memory, because rotating reads them out of order.

@@ -26,11 +26,12 @@ struct PictureCacheTests {
 
   private func key(
     _ number: Int, size: Int = 100, region: PictureKey.Region? = nil,
-    format: PictureKey.Format = .jpeg
+    format: PictureKey.Format = .jpeg, exact: PictureKey.Size? = nil,
+    finish: PictureKey.Finish = PictureKey.Finish()
   ) -> PictureKey {
     PictureKey(
       digest: SHA256.digest(of: Array("\(number)".utf8)), maxPixelSize: size, region: region,
-      format: format)
+      format: format, size: exact, finish: finish)
   }
 
   private func picture(_ bytes: [UInt8], maker: String = "one") -> CachedPicture {
@@ -62,6 +63,11 @@ struct PictureCacheTests {
       key(1), key(2), key(1, size: 101), key(1, region: region), key(1, format: .webp),
       key(1, region: .init(x: 12, y: 3, width: 4, height: 5)),
       key(1, region: .init(x: 1, y: 23, width: 4, height: 5)),
+      key(1, exact: .init(width: 100, height: 90)), key(1, exact: .init(width: 90, height: 100)),
+      key(1, finish: .init(rotation: .quarter)), key(1, finish: .init(rotation: .half)),
+      key(1, finish: .init(isMirrored: true)), key(1, finish: .init(quality: .gray)),
+      key(1, finish: .init(quality: .bitonal)),
+      key(1, finish: .init(rotation: .quarter, isMirrored: true, quality: .gray)),
     ]
     for (index, key) in keys.enumerated() {
       #expect(try cache.picture(key) == nil)

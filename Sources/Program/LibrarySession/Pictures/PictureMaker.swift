@@ -33,18 +33,8 @@ package struct PictureMaker {
   package func picture(
     of asset: AssetRecord, _ asked: PictureRequest
   ) throws -> (picture: CachedPicture, isStale: Bool) {
-    let most = session.setup.configuration.onDemand.maxPixelSize
-    guard (1...most).contains(asked.maxPixelSize) else {
-      throw PictureError(
-        .badRequest,
-        "The longer side may have 1 to \(most) pixels, not \(asked.maxPixelSize); "
-          + "“onDemand.maxPixelSize” in the configuration says how many.")
-    }
-    let request = try asked.canonical(size(of: asset))
+    let (request, key) = try checked(asked, of: asset)
     if let picture = try ready(asset, request) { return (picture, false) }
-    let key = PictureKey(
-      digest: asset.digest, maxPixelSize: request.maxPixelSize, region: request.region,
-      format: request.format)
     let cache = cache()
     let renderer = try PictureRenderer(session.setup.configuration)
     var maker = try Maker(renderer, cache)
@@ -73,6 +63,28 @@ package struct PictureMaker {
     }
     if let cache { store(picture, key, in: cache) }
     return (picture, false)
+  }
+
+  /// Returns a picture that need not be made; `nil` if there is none, or it is outdated.
+  ///
+  /// - Throws: `PictureError` of code `badRequest`, `PluginFailure`, `FileError`.
+  package func existing(of asset: AssetRecord, _ asked: PictureRequest) throws -> CachedPicture? {
+    let (request, key) = try checked(asked, of: asset)
+    if let picture = try ready(asset, request) { return picture }
+    guard let cache = cache(), let picture = found(key, in: cache) else { return nil }
+    let renderer = try PictureRenderer(session.setup.configuration)
+    return try Maker.noted(renderer, cache)?.fingerprint == picture.maker ? picture : nil
+  }
+
+  private func checked(
+    _ asked: PictureRequest, of asset: AssetRecord
+  ) throws(PictureError) -> (PictureRequest, PictureKey) {
+    try asked.check(most: session.setup.configuration.onDemand.maxPixelSize)
+    let request = try asked.canonical(size(of: asset))
+    let key = PictureKey(
+      digest: asset.digest, maxPixelSize: request.maxPixelSize, region: request.region,
+      format: request.format, size: request.size, finish: request.finish)
+    return (request, key)
   }
 
   /// The size of the upright original in pixels, if known.
@@ -152,8 +164,7 @@ package struct PictureMaker {
     defer { withExtendedLifetime(work) {} }
     let source = try source(for: asset, request, in: work)
     var options: [String: JSONValue] = [
-      "format": .string(request.format.rawValue),
-      "sizes": [["name": "picture", "maxPixelSize": .integer(request.maxPixelSize)]],
+      "format": .string(request.format.rawValue), "sizes": [Self.size(request)],
     ]
     if let region = request.region {
       options["region"] = [
@@ -174,6 +185,22 @@ package struct PictureMaker {
       throw PictureError(
         .undecodable, "No picture can be made of \(asset.id). \(failure.reason)")
     }
+  }
+
+  /// The size that the plugin is asked for; what is usual is left out, for plugins that know no other.
+  private static func size(_ request: PictureRequest) -> JSONValue {
+    var size: [String: JSONValue] = [
+      "name": "picture", "maxPixelSize": .integer(request.maxPixelSize),
+    ]
+    if let exact = request.size {
+      size["width"] = .integer(exact.width)
+      size["height"] = .integer(exact.height)
+    }
+    let finish = request.finish
+    if finish.rotation != .none { size["rotation"] = .integer(finish.rotation.rawValue) }
+    if finish.isMirrored { size["mirrored"] = true }
+    if finish.quality != .color { size["tones"] = .string(finish.quality.rawValue) }
+    return .object(size)
   }
 
   private func workFolder(_ cache: PictureCache?) throws -> PictureWorkFolder {
@@ -198,8 +225,11 @@ package struct PictureMaker {
 
   /// Returns a stage's rendition if it is exactly what is asked for.
   private func ready(_ asset: AssetRecord, _ request: PictureRequest) throws -> CachedPicture? {
-    let exact = suitable(asset, request).first {
-      max($0.width, $0.height) == request.maxPixelSize && $0.mediaType == request.format.mediaType
+    guard request.finish.isNothing else { return nil }
+    let exact = suitable(asset, request).first { rendition in
+      let size = PictureKey.Size(width: rendition.width, height: rendition.height)
+      return size.longest == request.maxPixelSize && request.size ?? size == size
+        && rendition.mediaType == request.format.mediaType
     }
     guard let exact, let content = try bytes(of: exact) else { return nil }
     return CachedPicture(
@@ -239,6 +269,8 @@ package struct PictureMaker {
     return asset.renditions.filter { rendition in
       stages.contains(rendition.stage) && !rendition.isStale && rendition.from == "image"
         && max(rendition.width, rendition.height) >= request.maxPixelSize
+        && rendition.width >= request.size?.width ?? 0
+        && rendition.height >= request.size?.height ?? 0
         && keepsAlpha(rendition, of: asset, for: request)
     }.sorted { max($0.width, $0.height) < max($1.width, $1.height) }
   }
@@ -261,12 +293,15 @@ package struct PictureMaker {
     let colors = stage.options["colorSpace"]?.string ?? "srgb"
     // A rendition may be handed out as it is, and then must not tell where the picture was taken.
     let isStripped = stage.options["strip"]?.bool ?? true
-    // It may not be handed out as a still.
-    let isAnimated = (stage.options["sizes"]?.array ?? []).contains {
-      $0["animated"]?.bool == true
-    }
-    return isUpright && isStripped && !isAnimated && colors == "srgb"
+    let isUsual = (stage.options["sizes"]?.array ?? []).allSatisfy(Self.isUsual)
+    return isUpright && isStripped && isUsual && colors == "srgb"
       && (stage.options["region"]?.array ?? []).isEmpty
+  }
+
+  /// Whether a size of a stage is a still of the picture as it is.
+  private static func isUsual(_ size: JSONValue) -> Bool {
+    size["animated"]?.bool != true && size["mirrored"]?.bool != true && size["width"] == nil
+      && size["rotation"]?.integer ?? 0 == 0 && size["tones"]?.string ?? "color" == "color"
   }
 
   /// A rendition's bytes; `nil` if they are missing or damaged.
@@ -295,28 +330,40 @@ private struct Maker {
   init(
     _ renderer: PictureRenderer, _ cache: PictureCache?, asksAnew: Bool = false
   ) throws {
-    let status = try FileSystem.status(of: renderer.library)
-    let file = status.identity
-    let library =
-      "\(status.device) \(file.inode) \(file.size) \(file.modified) \(file.changed)"
+    if !asksAnew, let noted = try Self.noted(renderer, cache) {
+      self = noted
+      return
+    }
+    let manifest = try renderer.manifest()
+    let new = Note(library: try Self.library(renderer), manifest: manifest)
+    // Without the note, the plugin is asked again the next time; storing a picture says why.
+    try? cache?.note(maker: Array(JSONText.encode(new).utf8))
+    try self.init(manifest, isNoted: false)
+  }
+
+  /// What is noted about the plugin as it is now; `nil` if nothing is.
+  static func noted(_ renderer: PictureRenderer, _ cache: PictureCache?) throws -> Maker? {
     // A note that can't be read is made anew.
     let note = (try? cache?.makerNote()).flatMap { $0 }
       .flatMap { try? JSONText.decode(Note.self, from: $0) }
-    if let note, note.library == library, !asksAnew {
-      manifest = note.manifest
-      isNoted = true
-    } else {
-      isNoted = false
-      manifest = try renderer.manifest()
-      let new = Note(library: library, manifest: manifest)
-      // Without the note, the plugin is asked again the next time; storing a picture says why.
-      try? cache?.note(maker: Array(JSONText.encode(new).utf8))
-    }
+    guard let note, note.library == (try library(renderer)) else { return nil }
+    return try Maker(note.manifest, isNoted: true)
+  }
+
+  private init(_ manifest: PluginManifest, isNoted: Bool) throws {
+    self.manifest = manifest
+    self.isNoted = isNoted
     let content: JSONValue = [
       "plugin": .string(manifest.id), "version": .string(manifest.version),
       "outputVersion": .integer(manifest.outputVersion),
       "options": JSONValue.object([:]).fillingDefaults(manifest.options),
     ]
     fingerprint = SHA256.digest(of: Array(try JSONText.encode(content).utf8)).hex
+  }
+
+  private static func library(_ renderer: PictureRenderer) throws(FileError) -> String {
+    let status = try FileSystem.status(of: renderer.library)
+    let file = status.identity
+    return "\(status.device) \(file.inode) \(file.size) \(file.modified) \(file.changed)"
   }
 }

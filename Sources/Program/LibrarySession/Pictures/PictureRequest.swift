@@ -2,7 +2,7 @@ package import Ingest
 import PipelineModel
 
 /// A picture that somebody asks for, of an asset.
-package struct PictureRequest: Hashable, Sendable {
+package struct PictureRequest: Hashable, Codable, Sendable {
   /// The most pixels of the longer side; the picture is never enlarged.
   package var maxPixelSize: Int
   /// The part to show, in pixels of the upright original; `nil` for the whole picture.
@@ -11,15 +11,45 @@ package struct PictureRequest: Hashable, Sendable {
   package var format: PictureKey.Format
   /// Whether an outdated picture is better than waiting.
   package var acceptsStale: Bool
+  /// The exact size before it is turned, instead of `maxPixelSize`: the part is stretched to it, or
+  /// enlarged.
+  package var size: PictureKey.Size?
+  /// Turns and tones.
+  package var finish: PictureKey.Finish
 
   package init(
     maxPixelSize: Int, region: PictureKey.Region? = nil, format: PictureKey.Format = .jpeg,
-    acceptsStale: Bool = false
+    acceptsStale: Bool = false, size: PictureKey.Size? = nil,
+    finish: PictureKey.Finish = PictureKey.Finish()
   ) {
     self.maxPixelSize = maxPixelSize
     self.region = region
     self.format = format
     self.acceptsStale = acceptsStale
+    self.size = size
+    self.finish = finish
+  }
+
+  /// More pixels in a row, or rows, than any picture has.
+  package static let mostPixels = 1 << 24
+
+  /// Refuses what can't be asked for, whoever asks.
+  ///
+  /// - Parameter most: the most pixels of a side.
+  /// - Throws: `PictureError` of code `badRequest`.
+  func check(most: Int) throws(PictureError) {
+    for side in size.map({ [$0.width, $0.height] }) ?? [maxPixelSize]
+    where !(1...most).contains(side) {
+      throw PictureError(
+        .badRequest,
+        "The longer side may have 1 to \(most) pixels, not \(side); "
+          + "“onDemand.maxPixelSize” in the configuration says how many.")
+    }
+    guard let region else { return }
+    let (places, sides) = ([region.x, region.y], [region.width, region.height])
+    guard places.allSatisfy({ (0...Self.mostPixels).contains($0) }),
+      sides.allSatisfy({ (1...Self.mostPixels).contains($0) })
+    else { throw PictureError(.badRequest, "The region is none of a picture.") }
   }
 
   /// The request for the same picture in the only way that the cache knows: at its real size, and with a
@@ -43,7 +73,7 @@ package struct PictureRequest: Hashable, Sendable {
       request.region = isWhole ? nil : part
     }
     let shown = request.region.map { max($0.width, $0.height) } ?? max(size.width, size.height)
-    request.maxPixelSize = min(maxPixelSize, shown)
+    request.maxPixelSize = self.size?.longest ?? min(maxPixelSize, shown)
     return request
   }
 }
@@ -59,6 +89,8 @@ package struct PictureError: Error, Sendable {
     case undecodable
     /// The original is missing, or its bytes are not those that were imported.
     case damaged
+    /// Too many wait for pictures; only a server says so.
+    case busy
   }
 
   package let code: Code
@@ -69,4 +101,6 @@ package struct PictureError: Error, Sendable {
     self.code = code
     self.message = message
   }
+
+  static let busy = PictureError(.busy, "Too many pictures are being made; try again in a moment.")
 }

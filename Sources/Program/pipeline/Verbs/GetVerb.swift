@@ -21,6 +21,12 @@ enum GetVerb: Verb {
   static let format = Option(
     name: "--format", value: "FORMAT", help: "the picture's file format (default: jpeg)",
     values: PictureKey.Format.allCases.map(\.rawValue))
+  static let rotation = Option(
+    name: "--rotation", value: "DEGREES", help: "turn the picture clockwise at the end",
+    values: PictureKey.Finish.Rotation.allCases.map { "\($0.rawValue)" })
+  static let quality = Option(
+    name: "--quality", value: "QUALITY", help: "without colours, or in black and white only",
+    values: PictureKey.Finish.Quality.allCases.map(\.rawValue))
   static let acceptStale = Option(
     name: "--accept-stale", help: "rather an outdated picture at once than to wait for a new one")
   static let describe = Option(
@@ -29,7 +35,7 @@ enum GetVerb: Verb {
     name: "--output", short: "-o", value: "FILE",
     help: "write to a new file, which gets the original's time; - for standard output")
   static let options = [
-    rendition, maxPixelSize, region, format, acceptStale, describe, output,
+    rendition, maxPixelSize, region, format, rotation, quality, acceptStale, describe, output,
   ]
   static let examples = [
     ("pipeline get 0197a2c4 -o photo.jpg", "the original, verified while copying"),
@@ -74,7 +80,7 @@ enum GetVerb: Verb {
   private static func pictureRequest(_ context: Context) throws(UsageError) -> PictureRequest? {
     let arguments = context.arguments
     guard let text = arguments.value(maxPixelSize) else {
-      let given = [region, format, acceptStale, describe].first {
+      let given = [region, format, rotation, quality, acceptStale, describe].first {
         arguments.has($0) || arguments.value($0) != nil
       }
       if let given {
@@ -99,12 +105,23 @@ enum GetVerb: Verb {
       }
       request.format = known
     }
+    if let text = arguments.value(rotation) {
+      guard let known = Int(text).flatMap({ PictureKey.Finish.Rotation(rawValue: $0) }) else {
+        throw UsageError.unknownValue(text, of: rotation, known: rotation.values, verb: name)
+      }
+      request.finish.rotation = known
+    }
+    if let text = arguments.value(quality) {
+      guard let known = PictureKey.Finish.Quality(rawValue: text) else {
+        throw UsageError.unknownValue(text, of: quality, known: quality.values, verb: name)
+      }
+      request.finish.quality = known
+    }
     request.acceptsStale = arguments.has(acceptStale)
     return request
   }
 
-  /// More pixels in a row, or rows, than any picture has.
-  private static let mostPixels = 1 << 24
+  private static let mostPixels = PictureRequest.mostPixels
 
   private static func parseRegion(_ text: String) throws(UsageError) -> PictureKey.Region {
     let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) }
