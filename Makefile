@@ -50,7 +50,7 @@ SHELL = /bin/bash
 MAKEFLAGS += --no-print-directory
 # Builds share one folder, so concurrent ones would only wait for each other.
 .NOTPARALLEL:
-.PHONY: help run test unit browser build check lint format install uninstall faults fuzz corpus damaged bench searches ways-in kinds storage quality \
+.PHONY: help run test unit browser build check lint format install uninstall faults fuzz corpus damaged bench searches ways-in iiif kinds storage quality \
 	sanitize clean packages test-packages toolchain
 
 help: ## List the targets
@@ -133,6 +133,10 @@ corpus: packages build ## Run every bundled stage on a folder of any files, and 
 # folder that PIPELINE_CORPUS names is only read; without it pictures are drawn.
 damaged: packages test-packages build ## Truncate and alter 2,000 JPEGs, and compare the results with other programs'
 	@Tests/damaged
+
+# IIIF_VALIDATOR names the validator's program if it is not in PATH.
+iiif: packages build ## Have the official validator check the server's images
+	@Tests/iiif
 
 # The folder that PIPELINE_CORPUS names is only read; without it photographs are drawn.
 bench: packages build ## Measure speed, memory and start-up, compared with other programs

@@ -295,7 +295,8 @@ let package = Package(
       name: "fetch-probe", dependencies: ["CSQLite", "PipelineLibrary"],
       path: "Benchmarks/FetchProbe", swiftSettings: swift),
     tests("ProgramTests", ["PipelineModel", "pipeline"]),
-    tests("WebTests", ["Compression", "LibrarySession", "PipelineModel", "Query", "Web"]),
+    tests(
+      "WebTests", ["Compression", "Ingest", "LibrarySession", "PipelineModel", "Query", "Web"]),
     tests(
       "DoctorTests",
       ["Doctor", "Files", "Fixtures", "LibrarySession", "PipelineModel"]),

@@ -194,7 +194,7 @@ let fullConfiguration = #"""
   {
     "$schema": "x", "library": "l", "catalog": "c", "plugins": ["p"], "memoryBudget": "1GiB",
     "reserve": "1000", "rescan": "1d", "groups": [{"kind": "sidecar", "within": "5m"}],
-    "onDemand": {"maxPixelSize": 2000, "cache": "1GiB", "concurrency": 3},
+    "onDemand": {"maxPixelSize": 2000, "cache": "1GiB", "concurrency": 3, "queue": 5},
     "sources": [{"path": "in", "mode": "move", "recursive": false, "settle": "0s",
       "complete": "close", "include": ["a/"], "exclude": ["b"], "duplicates": "file",
       "take": "copy", "emptyFolders": "remove", "maxMissing": 0.25}],

@@ -8,4 +8,6 @@ package struct OnDemandConfiguration: Sendable, Hashable {
   package var cache = ByteSize(bytes: 2 << 30)
   /// How many pictures are made at once, in all processes; default 2.
   package var concurrency = 2
+  /// How many may wait for their turn in `serve`; default 64.
+  package var queue = 64
 }

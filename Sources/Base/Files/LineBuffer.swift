@@ -33,6 +33,15 @@ package struct LineBuffer {
     return line
   }
 
+  /// Returns and removes the next bytes, whether lines or not, as far as there are any.
+  package mutating func take(most count: Int) -> [UInt8] {
+    let end = min(bytes.count, start + count)
+    let taken = Array(bytes[start..<end])
+    start = end
+    searched = max(searched, start)
+    return taken
+  }
+
   /// Returns and removes the bytes without a newline.
   package mutating func consumeRest() -> [UInt8] {
     defer {

@@ -20,6 +20,7 @@ final class WebResponder: Responder {
   private let outlines = OutlineCache()
   private let events: EventHub
   private let channel: ParentChannel
+  private let images: ImageService
 
   init(
     _ launch: WebLaunch, shared: SharedLibrary, pool: QueryPool, events: EventHub,
@@ -31,6 +32,7 @@ final class WebResponder: Responder {
     self.events = events
     self.channel = channel
     self.requests = requests
+    images = ImageService(launch, pool: pool, pictures: SharedPictures(channel))
     hosts = Set(launch.hosts)
     access = ClientAccess(token: launch.token)
     frame = PageFrame(base: launch.base, allowed: launch.allowed)
@@ -153,6 +155,8 @@ final class WebResponder: Responder {
       _ = try shared.current.catalog.revision
       return .now(text("ok\n"))
     case ("metrics", 1): return metrics(request)
+    case ("iiif", 3...) where path[1] == "3":
+      return images.reply(to: request)
     default: throw HTTPError.notFound
     }
   }
@@ -272,20 +276,21 @@ final class WebResponder: Responder {
         case .failure(let error):
           exchange.answer(self.response(to: Self.httpError(error), path: ["api"]))
         case .success(let edits):
-          channel.ask(edits) { exchange.answer(self.response(to: $0)) }
+          channel.ask(.edits(edits)) { outcome, _ in exchange.answer(self.response(to: outcome)) }
         }
       }
     }
   }
 
-  private func response(to answer: WebAnswer?) -> Response {
-    guard let answer else { return response(to: .busy, path: ["api"]) }
-    if let result = answer.result {
+  private func response(to outcome: WebAnswer.Outcome?) -> Response {
+    switch outcome {
+    case .edited(let result):
       return json(200, ["assets": .integer(result.assets), "jobs": .integer(result.jobs)])
+    case .refused(let refusal):
+      let status = refusal.kind == .busy ? 503 : 409
+      return response(to: HTTPError(status, "refused", refusal.reason), path: ["api"])
+    case .picture, nil: return response(to: .busy, path: ["api"])
     }
-    let status = answer.isTemporary ? 503 : 409
-    return response(
-      to: HTTPError(status, "refused", answer.refusal ?? "Nothing was changed."), path: ["api"])
   }
 
   // MARK: Answers
@@ -393,7 +398,7 @@ final class WebResponder: Responder {
 
   // MARK: Errors
 
-  private static func httpError(_ error: any Error) -> HTTPError {
+  static func httpError(_ error: any Error) -> HTTPError {
     switch error {
     case let error as HTTPError: return error
     case let error as QueryError: return HTTPError(400, "query", error.message)

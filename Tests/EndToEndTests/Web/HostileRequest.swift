@@ -57,7 +57,11 @@ struct HostileRequest: Sendable {
       "/static/0/../app.css%00"
         .replacing("../", with: "x/").replacing("%00", with: ""), "/day/2024-05-17/x", "/day/",
       "/day/2024-5-1", "/day/%e2%80%ae", "/.git/config", "/.env", "/wp-login.php", "/index.html",
-      "/" + String(repeating: "a/", count: 500), "/iiif/3/\(id)/info.json", "/login",
+      "/" + String(repeating: "a/", count: 500), "/iiif/2/\(id)/info.json", "/login",
+      "/iiif", "/iiif/3", "/iiif/3/", "/iiif/3/x", "/iiif/3/\(id)/", "/iiif/3/\(id)/full",
+      "/iiif/3/\(id)/full/max/0/default.jpg/x", "/iiif/3/album/x/manifest.json",
+      "/iiif/3/album/..%2f/manifest.json", "/iiif/3/\(id)/%00/max/0/default.jpg",
+
       "/proc/self/environ", "/healthz/x", "/metrics", "/favicon.ico", "/api/v1/assets/x",
       "/api/v1/assets/\(id)/x",
     ]
@@ -68,13 +72,22 @@ struct HostileRequest: Sendable {
       "/?q=\(String(repeating: "(", count: 500))x", "/?q=-", "/api/v1/failures?q=camra:x",
       "/?q=taken:9999999999", "/?q=near:x", "/?q=@nothing",
     ]
+    let images = [
+      "99999999999,0,1,1/max/0/default.jpg", "0,0,0,0/max/0/default.jpg",
+      "-1,0,5,5/max/0/default.jpg",
+      "pct:nan,0,5,5/max/0/default.jpg", "pct:0,0,1e308,1e308/max/0/default.jpg",
+      "full/99999,99999/0/default.jpg", "full/^99999,/0/default.jpg", "full/^pct:1e9/0/default.jpg",
+      "full/pct:99999999999999999999/0/default.jpg", "full/,/0/default.jpg",
+      "full/max/99999/default.jpg", "full/max/-0/default.jpg", "full/max/0/default.svg",
+      "full/max/0/default.%00", "full/max/0/%3Cscript%3E.jpg", "%E2%80%AE/max/0/default.jpg",
+    ].map { "/iiif/3/\(id)/\($0)" }
     let fine = [
       "/?q='%20OR%201=1%20--", "/?q=%3Cscript%3E", "/?q=%E2%80%AE", "/?q=name:*%3F*%3F*%3F*x",
       "/?q=\(String(repeating: "a+", count: 1500))", "/api/v1/complete?q=%22%5C",
       "/api/v1/complete?q=%C3%A9:", "/?nothing=1", "/?=&&=", "/?q=&sort=", "/day/9999-99-99",
     ]
     return wayOut.map { get($0, 400, 404) } + nowhere.map { get($0, 404, 400) }
-      + wrong.map { get($0, 400) } + fine.map { get($0, 200, 400, 404) }
+      + (wrong + images).map { get($0, 400) } + fine.map { get($0, 200, 400, 404) }
       + [
         get("/" + String(repeating: "a", count: 9000), 414),
         get("/?q=" + String(repeating: "a", count: 9000), 414),
@@ -201,6 +214,8 @@ struct HostileRequest: Sendable {
       "GET /api/v1/complete?q=kind:im HTTP/1.0\nHost: localhost\n\n",
       "HEAD /\(url) HTTP/1.1\nHost: localhost\n\n",
       "GET /o/\(id) HTTP/1.1\nHost: localhost\nRange: bytes=10-200\nIf-Range: \"x\"\n\n",
+      "GET /iiif/3/\(id)/0,0,100,100/50,/90/gray.png HTTP/1.1\nHost: localhost\nAccept: */*\n\n",
+      "GET /iiif/3/\(id)/info.json HTTP/1.1\nHost: localhost\nAccept: application/ld+json\n\n",
       "GET /work HTTP/1.1\nHost: localhost\nAuthorization: Bearer x\n\n",
       "POST /api/v1/edit HTTP/1.1\nHost: localhost\nOrigin: http://localhost\n"
         + "Content-Type: application/json\nContent-Length: \(json.utf8.count)\n\n\(json)",

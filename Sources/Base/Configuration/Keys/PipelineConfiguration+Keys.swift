@@ -117,5 +117,8 @@ extension OnDemandConfiguration: ConfigurationObject {
     .init(
       "concurrency", \.concurrency, .count(most: 64),
       "How many pictures are made at once, in all processes."),
+    .init(
+      "queue", \.queue, .count(most: 1024),
+      "How many pictures may wait for their turn in serve, which refuses others."),
   ]
 }

@@ -6,7 +6,7 @@ package import PipelineModel
 package import Query
 
 /// A configured library opened for reading: without a lock, and nothing is written.
-package struct ReadingSession {
+package struct ReadingSession: Sendable {
   package let setup: LibrarySetup
   private var readable: ReadableLibrary
 

@@ -28,4 +28,20 @@ package final class LineReader {
       lines.add(buffer[..<count])
     }
   }
+
+  /// The next bytes behind the last line, which are no lines; `nil` when the peer goes before their end.
+  package func bytes(_ count: Int) throws(FileError) -> [UInt8]? {
+    var bytes = lines.take(most: count)
+    guard bytes.count < count else { return bytes }
+    bytes.reserveCapacity(count)
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
+    defer { buffer.deallocate() }
+    while bytes.count < count {
+      let part = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(count - bytes.count))
+      let read = try stream.read(into: part)
+      if read == 0 { return nil }
+      bytes += buffer[..<read]
+    }
+    return bytes
+  }
 }

@@ -21,6 +21,8 @@ package struct WebLaunch: Codable, Sendable {
   package var token: String?
   /// The changes that pages may make.
   package var allowed: [WebChange]
+  /// The most pixels of a side of a picture on demand.
+  package var maxPixelSize: Int
 
   /// The descriptors of its listening socket and of its channel.
   package static let listener: Int32 = 3

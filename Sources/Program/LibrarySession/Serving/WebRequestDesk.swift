@@ -1,32 +1,11 @@
 import Files
-package import Ingest
+import Ingest
 import LibraryControl
 import PipelineModel
 import Query
+import Synchronization
 
-/// A change that the process that answers HTTP asks for.
-package struct WebQuestion: Codable, Sendable {
-  /// Chosen by the asker; the answer repeats it.
-  package var number: Int
-  package var edits: [AssetEdit]
-
-  package init(number: Int, edits: [AssetEdit]) {
-    self.number = number
-    self.edits = edits
-  }
-}
-
-/// What came of it.
-package struct WebAnswer: Codable, Sendable {
-  package var number: Int
-  package var result: EditResult?
-  /// Why nothing was changed, as a sentence.
-  package var refusal: String?
-  /// Whether asking again may help.
-  package var isTemporary: Bool
-}
-
-/// Makes the changes that the process that answers HTTP asks for.
+/// Makes the changes that the process that answers HTTP asks for, and hands out the pictures.
 ///
 /// That process reads what strangers send, so nothing that it says is believed: each question is
 /// checked as if it came from one of them.
@@ -34,15 +13,20 @@ struct WebRequestDesk {
   let channel: Descriptor
   let search: ConfigurationSearch
   let allowed: [WebChange]
+  let pictures: PictureDesk
 
   /// The longest question: the keys of as many assets as a transaction may change.
   static let longest = 4 << 20
+  /// The most changes that wait for one before.
+  fileprivate static let mostWaiting = 16
 
   /// Answers on a thread of its own, until the other process ends.
   ///
   /// - Parameter onEnd: called when it has.
   func open(onEnd: @escaping @Sendable () -> Void) throws {
-    let clerk = Clerk(channel: channel, search: search, allowed: allowed)
+    let clerk = Clerk(
+      channel: channel, search: search, allowed: allowed, pictures: pictures,
+      edits: try WorkLane(width: 1, mostWaiting: Self.mostWaiting))
     try DedicatedThread.start {
       clerk.work()
       onEnd()
@@ -55,43 +39,74 @@ private final class Clerk: Sendable {
   private let channel: Descriptor
   private let search: ConfigurationSearch
   private let allowed: [WebChange]
+  private let pictures: PictureDesk
+  /// Where changes are made, one after the other, while pictures go on.
+  private let edits: WorkLane
+  /// Held while an answer is written.
+  private let writing = Mutex(())
 
-  init(channel: Descriptor, search: ConfigurationSearch, allowed: [WebChange]) {
+  init(
+    channel: Descriptor, search: ConfigurationSearch, allowed: [WebChange], pictures: PictureDesk,
+    edits: WorkLane
+  ) {
     self.channel = channel
     self.search = search
     self.allowed = allowed
+    self.pictures = pictures
+    self.edits = edits
   }
 
   /// What can't be read ends it, and with it the other process.
   func work() {
     let lines = LineReader(channel, limit: WebRequestDesk.longest)
     while let line = try? lines.next() {
-      guard let question = try? JSONText.decode(WebQuestion.self, from: line),
-        let text = try? JSONText.encode(answer(question)),
-        (try? channel.write(Array((text + "\n").utf8))) != nil
-      else { break }
+      guard let question = try? JSONText.decode(WebQuestion.self, from: line) else { break }
+      let number = question.number
+      switch question.subject {
+      case .edits(let asked):
+        let isAccepted = edits.submit { [self] in answer(number, outcome(of: asked)) }
+        if !isAccepted { answer(number, Self.busy) }
+      case .picture(let id, let request):
+        pictures.ask(id, request) { [self] result in
+          switch result {
+          case .success(let picture):
+            let about = WebPicture(bytes: picture.bytes.count, mediaType: picture.mediaType)
+            answer(number, .picture(about), picture.bytes)
+          case .failure(let error): answer(number, .refused(WebRefusal(error)))
+          }
+        }
+      }
     }
     channel.disconnect()
   }
 
-  private func answer(_ question: WebQuestion) -> WebAnswer {
-    func refuse(_ reason: String, isTemporary: Bool = false) -> WebAnswer {
-      WebAnswer(
-        number: question.number, result: nil, refusal: reason, isTemporary: isTemporary)
+  private static let busy = WebAnswer.Outcome.refused(
+    WebRefusal(
+      kind: .busy,
+      reason: "The library is busy with something that can't be interrupted; try again later."))
+
+  /// Where nobody reads it any more, there is nobody to tell.
+  private func answer(_ number: Int, _ outcome: WebAnswer.Outcome, _ bytes: [UInt8] = []) {
+    let answer = WebAnswer(number: number, outcome: outcome)
+    let isWritten = writing.withLock { _ in
+      guard let line = try? JSONText.encode(answer) else { return false }
+      return (try? channel.write(Array((line + "\n").utf8) + bytes)) != nil
+    }
+    if !isWritten { channel.disconnect() }
+  }
+
+  private func outcome(of asked: [AssetEdit]) -> WebAnswer.Outcome {
+    func refuse(_ reason: String, _ kind: WebRefusal.Kind = .failed) -> WebAnswer.Outcome {
+      .refused(WebRefusal(kind: kind, reason: reason))
     }
     do {
-      let edits = try question.edits.map(checked)
+      let edits = try asked.map(checked)
       try AssetEdits.check(edits)
-      guard let result = try perform(edits) else {
-        return refuse(
-          "The library is busy with something that can't be interrupted; try again later.",
-          isTemporary: true)
-      }
-      return WebAnswer(number: question.number, result: result, refusal: nil, isTemporary: false)
+      return try perform(edits).map { WebAnswer.Outcome.edited($0) } ?? Self.busy
     } catch let error as QueryError {
       return refuse(error.message)
     } catch let error as IngestError where error.code == .locked {
-      return refuse(error.message, isTemporary: true)
+      return refuse(error.message, .busy)
     } catch let error as ServingError {
       return refuse(error.message)
     } catch {

@@ -5,6 +5,7 @@ import Glibc
 package import Ingest
 package import PipelineModel
 import PluginHost
+import Synchronization
 
 /// `serve`: listens, and starts the process that answers, in a sandbox of its own.
 ///
@@ -16,6 +17,7 @@ package struct WebSession {
   private let options: WebOptions
   private let wakeup: Wakeup
   private let service: ServiceManager
+  private let warn: @Sendable (String) -> Void
   private var readable: ReadableLibrary
 
   /// How often to look whether the databases were replaced.
@@ -25,15 +27,19 @@ package struct WebSession {
 
   /// Checks everything that can be checked before it listens.
   ///
-  /// - Parameter wakeup: woken by signals.
+  /// - Parameters:
+  ///   - wakeup: woken by signals.
+  ///   - warn: receives a sentence when pictures can't be kept; called on any thread.
   package init(
-    _ search: ConfigurationSearch, _ options: WebOptions, service: ServiceManager, wakeup: Wakeup
+    _ search: ConfigurationSearch, _ options: WebOptions, service: ServiceManager, wakeup: Wakeup,
+    warn: @escaping @Sendable (String) -> Void
   ) throws {
     try options.check()
     self.search = search
     self.options = options
     self.service = service
     self.wakeup = wakeup
+    self.warn = Self.once(warn)
     setup = try LibrarySetup(search)
     readable = try ReadableLibrary(setup.layout)
     try readable.catalog.keepRenditionsOpen()
@@ -58,7 +64,9 @@ package struct WebSession {
     else { throw Self.ended }
     let readiness = try JSONText.decode(WebReadiness.self, from: line)
     if let error = readiness.error { throw ServingError(.server, error) }
-    let desk = WebRequestDesk(channel: own, search: search, allowed: options.allowed)
+    let pictures = try PictureDesk(search, setup.configuration.onDemand, warn: warn)
+    let desk = WebRequestDesk(
+      channel: own, search: search, allowed: options.allowed, pictures: pictures)
     try desk.open { [wakeup] in wakeup.wake() }
     ready(try url(listener))
     service.ready()
@@ -89,7 +97,28 @@ package struct WebSession {
       isImmutable: readable.isImmutable, sources: setup.configuration.sources.map(\.path),
       reserve: setup.reserve(),
       hosts: options.hosts, base: options.base?.path ?? "/",
-      isSecure: options.base?.isSecure ?? false, token: options.token, allowed: options.allowed)
+      isSecure: options.base?.isSecure ?? false, token: options.token, allowed: options.allowed,
+      maxPixelSize: setup.configuration.onDemand.maxPixelSize)
+  }
+
+  /// Says a sentence again only after another one: it may be true of each picture.
+  private static func once(
+    _ warn: @escaping @Sendable (String) -> Void
+  ) -> @Sendable (String) -> Void {
+    let last = SharedText()
+    return { text in if last.replace(by: text) != text { warn(text) } }
+  }
+
+  private final class SharedText: Sendable {
+    private let text = Mutex("")
+
+    /// - Returns: the text before.
+    func replace(by new: String) -> String {
+      text.withLock { text in
+        defer { text = new }
+        return text
+      }
+    }
   }
 
   private func listen(_ environment: [String: String]) throws -> Descriptor {

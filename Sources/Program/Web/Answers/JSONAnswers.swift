@@ -64,6 +64,7 @@ struct JSONAnswers: Sendable {
     members["thumbnail"] = JSONMembers.text(thumbnail.map(GalleryAsset.url))
     members["preview"] = JSONMembers.text(preview.map(GalleryAsset.url))
     members["original"] = .string("o/\(id)")
+    members["iiif"] = ImageInformation.size(of: asset) == nil ? .null : .string("iiif/3/\(id)")
     let found = try library.catalog.foundAssets([id], withRenditions: true)?.first
     let color = try library.catalog.textFacts("dominantColor", of: [id])[id]
     if let found,

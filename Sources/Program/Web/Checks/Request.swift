@@ -81,6 +81,7 @@ struct RequestFields: Hashable, Sendable {
   var hosts: [String] = []
   var authorization: String?
   var cookie: String?
+  var accept: String?
   var acceptEncoding: String?
   var ifNoneMatch: String?
   var ifRange: String?
@@ -97,6 +98,7 @@ struct RequestFields: Hashable, Sendable {
     case "host": hosts.append(value)
     case "authorization": authorization = value
     case "cookie": cookie = cookie.map { "\($0); \(value)" } ?? value
+    case "accept": accept = accept.map { "\($0), \(value)" } ?? value
     case "accept-encoding": acceptEncoding = value
     case "if-none-match": ifNoneMatch = value
     case "if-range": ifRange = value

@@ -4,11 +4,16 @@ import LibrarySession
 import PipelineModel
 import Synchronization
 
-/// The way to the process that started this one, which makes changes.
+/// The way to the process that started this one, which makes changes and pictures.
 final class ParentChannel: Sendable {
+  /// What came of a question: an answer with the bytes of a picture, or `nil` if there is none.
+  typealias Completion = @Sendable (WebAnswer.Outcome?, [UInt8]) -> Void
+
   private struct State {
     var number = 0
-    var waiting: [Int: @Sendable (WebAnswer?) -> Void] = [:]
+    var waiting: [Int: Completion] = [:]
+    /// How many of them wait for changes.
+    var edits: Set<Int> = []
     var isClosed = false
   }
 
@@ -17,30 +22,34 @@ final class ParentChannel: Sendable {
   /// Held while a question is written.
   private let writing = Mutex(())
 
-  /// The most questions that wait for an answer.
-  private static let mostWaiting = 16
+  /// The most questions that wait for an answer: those for changes, and all.
+  private static let mostEdits = 16
+  private static let mostWaiting = 1024
 
   init(_ stream: Descriptor) { self.stream = stream }
 
   /// Says whether the server is ready.
   func report(_ readiness: WebReadiness) throws { try write(readiness) }
 
-  /// Asks for changes.
+  /// Asks for changes or a picture.
   ///
-  /// - Parameter completion: gets the answer, or `nil` if there is none; called on the main thread or on
-  ///   this one.
-  func ask(_ edits: [AssetEdit], completion: @escaping @Sendable (WebAnswer?) -> Void) {
+  /// - Parameter completion: called on the main thread or on this one.
+  func ask(_ subject: WebQuestion.Subject, completion: @escaping Completion) {
+    let isEdit = if case .edits = subject { true } else { false }
     let number = state.withLock { state -> Int? in
-      guard !state.isClosed, state.waiting.count < Self.mostWaiting else { return nil }
+      guard !state.isClosed, state.waiting.count < Self.mostWaiting,
+        !isEdit || state.edits.count < Self.mostEdits
+      else { return nil }
       state.number += 1
       state.waiting[state.number] = completion
+      if isEdit { state.edits.insert(state.number) }
       return state.number
     }
-    guard let number else { return completion(nil) }
+    guard let number else { return completion(nil, []) }
     do {
-      try write(WebQuestion(number: number, edits: edits))
+      try write(WebQuestion(number: number, subject: subject))
     } catch {
-      answered(number, nil)
+      answered(number, nil, [])
     }
   }
 
@@ -50,19 +59,27 @@ final class ParentChannel: Sendable {
     while let line = try? lines.next(),
       let answer = try? JSONText.decode(WebAnswer.self, from: line)
     {
-      answered(answer.number, answer)
+      var bytes: [UInt8] = []
+      if case .picture(let picture) = answer.outcome {
+        guard let whole = try? lines.bytes(picture.bytes) else { break }
+        bytes = whole
+      }
+      answered(answer.number, answer.outcome, bytes)
     }
     let waiting = state.withLock { state in
       state.isClosed = true
       defer { state.waiting = [:] }
       return state.waiting
     }
-    for completion in waiting.values { completion(nil) }
+    for completion in waiting.values { completion(nil, []) }
   }
 
-  private func answered(_ number: Int, _ answer: WebAnswer?) {
-    let completion = state.withLock { $0.waiting.removeValue(forKey: number) }
-    completion?(answer)
+  private func answered(_ number: Int, _ outcome: WebAnswer.Outcome?, _ bytes: [UInt8]) {
+    let completion = state.withLock { state in
+      state.edits.remove(number)
+      return state.waiting.removeValue(forKey: number)
+    }
+    completion?(outcome, bytes)
   }
 
   private func write(_ value: some Encodable) throws {

@@ -42,7 +42,10 @@ enum ServeVerb: Verb {
     let wakeup = Wakeup()
     context.console.sendAtOnce()
     SignalHandler.shared.listen { wakeup.wake() }
-    var session = try WebSession(context.search, options, service: service, wakeup: wakeup)
+    let console = context.console
+    var session = try WebSession(
+      context.search, options, service: service, wakeup: wakeup
+    ) { console.warning($0) }
     try session.run(environment: environment) {
       SignalHandler.shared.signal != nil
     } ready: { url in

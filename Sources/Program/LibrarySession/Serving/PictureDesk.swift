@@ -1,0 +1,97 @@
+import Configuration
+import Files
+import Ingest
+import PipelineModel
+import PipelinePlugin
+import Synchronization
+
+/// Hands out pictures of any size to the process that answers HTTP: those that are there at once, others when it
+/// is their turn.
+///
+/// Decoding happens in workers, as for `get`.
+final class PictureDesk: Sendable {
+  private let search: ConfigurationSearch
+  private let warn: @Sendable (String) -> Void
+  /// Looks for what is there, so that it does not wait behind what has to be made.
+  private let finders: WorkLane
+  private let makers: WorkLane
+  /// The library as it was opened last.
+  private let session = Mutex<ReadingSession?>(nil)
+
+  /// The most questions that wait to be looked up.
+  private static let mostSought = 1024
+
+  /// - Parameter warn: receives a sentence when pictures can't be kept.
+  init(
+    _ search: ConfigurationSearch, _ configuration: OnDemandConfiguration,
+    warn: @escaping @Sendable (String) -> Void
+  ) throws(FileError) {
+    self.search = search
+    self.warn = warn
+    finders = try WorkLane(width: 1, mostWaiting: Self.mostSought)
+    makers = try WorkLane(width: configuration.concurrency, mostWaiting: configuration.queue)
+  }
+
+  /// Answers when there is a picture, on a thread of this or, if there are too many, on the calling one.
+  func ask(
+    _ id: AssetID, _ request: PictureRequest,
+    _ answer: @escaping @Sendable (Result<CachedPicture, any Error>) -> Void
+  ) {
+    let isAccepted = finders.submit { [self] in
+      do {
+        let session = try current()
+        let asset = try session.asset(BytePath(id.description))
+        let maker = PictureMaker(session, warn: warn)
+        if let picture = try maker.existing(of: asset, request) { return answer(.success(picture)) }
+      } catch {
+        return answer(.failure(error))
+      }
+      make(id, request, answer)
+    }
+    if !isAccepted { answer(.failure(PictureError.busy)) }
+  }
+
+  private func make(
+    _ id: AssetID, _ request: PictureRequest,
+    _ answer: @escaping @Sendable (Result<CachedPicture, any Error>) -> Void
+  ) {
+    let isAccepted = makers.submit { [self] in
+      answer(
+        Result {
+          // Both anew, as it may have waited for long.
+          let session = try current()
+          let asset = try session.asset(BytePath(id.description))
+          return try PictureMaker(session, warn: warn).picture(of: asset, request).picture
+        })
+    }
+    if !isAccepted { answer(.failure(PictureError.busy)) }
+  }
+
+  private func current() throws -> ReadingSession {
+    try session.withLock { held in
+      var now = try held ?? ReadingSession(search)
+      try now.refresh()
+      held = now
+      return now
+    }
+  }
+}
+
+extension WebRefusal {
+  /// Why there is no picture.
+  init(_ error: any Error) {
+    let kind: Kind =
+      switch error {
+      case let error as PictureError:
+        switch error.code {
+        case .badRequest: .badRequest
+        case .notAPicture, .undecodable, .damaged: .noPicture
+        case .busy: .busy
+        }
+      case let error as SessionError where error.code == .noAsset: .noAsset
+      case let failure as PluginFailure where failure.class == .transient: .busy
+      default: .failed
+      }
+    self.init(kind: kind, reason: Failure(error).text)
+  }
+}

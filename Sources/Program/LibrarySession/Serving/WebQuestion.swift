@@ -1,0 +1,68 @@
+package import Ingest
+package import PipelineModel
+
+/// What the process that answers HTTP asks of the one that started it.
+package struct WebQuestion: Codable, Sendable {
+  package enum Subject: Codable, Sendable {
+    /// To make changes.
+    case edits([AssetEdit])
+    /// To hand out a picture of an asset.
+    case picture(AssetID, PictureRequest)
+  }
+
+  /// Chosen by the asker; the answer repeats it.
+  package var number: Int
+  package var subject: Subject
+
+  package init(number: Int, subject: Subject) {
+    self.number = number
+    self.subject = subject
+  }
+}
+
+/// What came of it: a line, behind which the bytes of a picture follow.
+package struct WebAnswer: Codable, Sendable {
+  package enum Outcome: Codable, Sendable {
+    case edited(EditResult)
+    case picture(WebPicture)
+    case refused(WebRefusal)
+  }
+
+  package var number: Int
+  package var outcome: Outcome
+}
+
+/// What is said of a picture before its bytes.
+package struct WebPicture: Codable, Sendable {
+  package var bytes: Int
+  package var mediaType: String
+
+  package init(bytes: Int, mediaType: String) {
+    self.bytes = bytes
+    self.mediaType = mediaType
+  }
+}
+
+/// Why nothing was changed, or there is no picture.
+package struct WebRefusal: Codable, Sendable {
+  package enum Kind: String, Codable, Sendable {
+    /// Others are first, or the library is busy: asking again may help.
+    case busy
+    /// What is asked for can't be.
+    case badRequest
+    case noAsset
+    /// The file is none that pictures are made of, or it is damaged.
+    case noPicture
+    /// The machine lacks something, or something failed.
+    case failed
+  }
+
+  package var kind: Kind
+  /// A sentence.
+  package var reason: String
+
+  package init(kind: Kind, reason: String) {
+    self.kind = kind
+    self.reason = reason
+  }
+}

@@ -1,0 +1,76 @@
+import Ingest
+import LibrarySession
+import PipelineModel
+import Synchronization
+import Testing
+
+@testable import Web
+
+@Suite("Pictures that many ask for", .timeLimit(.minutes(1)))
+struct SharedPicturesTests {
+  private final class Parent: Sendable {
+    let waiting = Mutex<[ParentChannel.Completion]>([])
+
+    func pictures() -> SharedPictures {
+      SharedPictures { [self] _, completion in waiting.withLock { $0.append(completion) } }
+    }
+
+    func answer(_ outcome: WebAnswer.Outcome?, _ bytes: [UInt8] = []) {
+      let completions = waiting.withLock { waiting in
+        defer { waiting = [] }
+        return waiting
+      }
+      for completion in completions { completion(outcome, bytes) }
+    }
+  }
+
+  private func key(_ side: Int) throws -> SharedPictures.Key {
+    SharedPictures.Key(
+      asset: try #require(AssetID("018f0000-0000-7000-8000-000000000001")),
+      request: PictureRequest(maxPixelSize: side))
+  }
+
+  @Test("Equal requests are one question until it is answered, others are others")
+  func once() throws {
+    let parent = Parent()
+    let pictures = parent.pictures()
+    let got = Mutex<[Int]>([])
+    for side in [1, 1, 2, 1, 2] {
+      pictures.picture(try key(side)) { result in
+        guard case .picture(let bytes, mediaType: "image/png") = result else { return }
+        got.withLock { $0.append(bytes.count) }
+      }
+    }
+    #expect(parent.waiting.withLock { $0.count } == 2)
+    let picture = WebPicture(bytes: 3, mediaType: "image/png")
+    parent.answer(.picture(picture), [1, 2, 3])
+    #expect(got.withLock { $0 } == [3, 3, 3, 3, 3])
+    pictures.picture(try key(1)) { _ in }
+    #expect(parent.waiting.withLock { $0.count } == 1)
+  }
+
+  @Test("All learn of a refusal, and may ask again")
+  func refused() throws {
+    let parent = Parent()
+    let pictures = parent.pictures()
+    let got = Mutex<[String]>([])
+    func ask() throws {
+      for _ in 0..<2 {
+        pictures.picture(try key(1)) { result in
+          switch result {
+          case .busy: got.withLock { $0.append("busy") }
+          case .refused(let refusal): got.withLock { $0.append(refusal.reason) }
+          case .picture: got.withLock { $0.append("picture") }
+          }
+        }
+      }
+    }
+    try ask()
+    parent.answer(nil)
+    try ask()
+    parent.answer(.refused(WebRefusal(kind: .busy, reason: "Full.")))
+    try ask()
+    parent.answer(.refused(WebRefusal(kind: .noPicture, reason: "A text.")))
+    #expect(got.withLock { $0 } == ["busy", "busy", "busy", "busy", "A text.", "A text."])
+  }
+}
