@@ -23,6 +23,19 @@ struct PageTests {
     #expect(html { $0.void("input", ["value": ""]) } == "<input value=\"\">")
   }
 
+  @Test("Scripts and styles are sent without indentation and comments")
+  func compact() {
+    let script = "// Why.\nexport const a = 1; // one\n\n  /** What. */\n  f(`x  y`);\n"
+    #expect(
+      String(decoding: StaticFiles.compacted(Array(script.utf8)), as: UTF8.self)
+        == "export const a = 1; // one\nf(`x  y`);\n")
+    let style = "/* All */\na { b: c }\n  /* of */ d { e: f } /* it */\n"
+    #expect(
+      String(decoding: StaticFiles.compacted(Array(style.utf8)), as: UTF8.self)
+        == "a { b: c }\n/* of */ d { e: f } /* it */\n")
+    #expect(StaticFiles.size < 76_000)
+  }
+
   @Test("Links percent-encode everything but unreserved characters")
   func links() {
     #expect(
