@@ -18,6 +18,7 @@ struct FilmFrames {
       let decoded = try source.frames(count, longest: longest, isCancelled: decoder.isCancelled)
     else { return nil }
     let length = decoded.width * decoded.height * 3
+    let size = ThumbnailOptions.Size(name: "frame", maxPixelSize: longest)
     var strip = FrameStrip()
     for index in decoded.times.indices {
       let pixels = try Picture.pixels(
@@ -25,7 +26,7 @@ struct FilmFrames {
         height: decoded.height, bands: 3)
       let frame = try OpenedPicture(
         pixels: pixels, orientation: decoded.orientation, profile: [])
-      try strip.append(decoder.decode(frame, preview: nil, longest: longest).picture)
+      try strip.append(decoder.decode(frame, preview: nil, to: size).picture)
     }
     self.strip = strip
     times = decoded.times

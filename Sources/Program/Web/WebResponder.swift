@@ -85,7 +85,7 @@ final class WebResponder: Responder {
 
   /// Whether people rather than programs ask for an address, as they do for one that does not exist.
   private static func isPage(_ path: [String]) -> Bool {
-    path.isEmpty || !["api", "healthz", "o", "r", "static"].contains(path[0])
+    path.isEmpty || !["api", "healthz", "iiif", "metrics", "o", "r", "static"].contains(path[0])
   }
 
   private func response(to error: HTTPError, path: [String]) -> Response {

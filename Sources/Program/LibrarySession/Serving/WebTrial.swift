@@ -23,7 +23,7 @@ package enum WebTrial {
       .close()
     var session = try WebSession(
       search, WebOptions(place: .socket(folder.appending("web"))),
-      service: ServiceManager(environment: [:]), wakeup: Wakeup())
+      service: ServiceManager(environment: [:]), wakeup: Wakeup(), warn: { _ in })
     var answer: Result<String, any Error> = .success("")
     try session.run(environment: [:], isStopped: { true }) { _ in
       answer = Result { try ask(opened) }

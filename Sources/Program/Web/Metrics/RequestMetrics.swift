@@ -38,7 +38,7 @@ final class RequestMetrics: Sendable {
 
   /// The routes of `WebResponder`, by the first component of their path, and those below `api/v1`.
   private static let known: Set = [
-    "day", "a", "work", "login", "r", "o", "static", "healthz", "metrics",
+    "day", "a", "work", "login", "r", "o", "static", "iiif", "healthz", "metrics",
   ]
   private static let ofInterface: Set = [
     "grid", "assets", "complete", "status", "failures", "events", "edit", "retry",
