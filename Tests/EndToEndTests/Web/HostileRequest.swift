@@ -62,7 +62,7 @@ struct HostileRequest: Sendable {
       "/iiif/3/\(id)/full/max/0/default.jpg/x", "/iiif/3/album/x/manifest.json",
       "/iiif/3/album/..%2f/manifest.json", "/iiif/3/\(id)/%00/max/0/default.jpg",
 
-      "/proc/self/environ", "/healthz/x", "/metrics", "/favicon.ico", "/api/v1/assets/x",
+      "/proc/self/environ", "/healthz/x", "/metrics/x", "/favicon.ico", "/api/v1/assets/x",
       "/api/v1/assets/\(id)/x",
     ]
     let wrong = [
