@@ -8,8 +8,8 @@ import Testing
 @testable import LibrarySession
 
 /// How `serve` talks to the process that answers HTTP, and where it works.
-@Suite("Serving", .timeLimit(.minutes(1)))
-struct ServingTests {
+@Suite("Pictures for servers", .timeLimit(.minutes(1)))
+struct PictureDeskTests {
   @Test("Bytes that follow a line are read, wherever the parts that come begin and end")
   func bytes() throws {
     for size in [1, 3, 1000] {
