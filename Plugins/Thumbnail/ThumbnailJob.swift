@@ -36,14 +36,16 @@ struct ThumbnailJob {
     var renditions: [String: PluginRendition] = [:]
     for (index, size) in sizes.enumerated() {
       let small: SmallPicture
-      if let larger = base, options.scaling == .fast {
+      // A size that stretches the picture is no source for others.
+      let isPlain = size.finish.exact == nil
+      if let larger = base, options.scaling == .fast, isPlain {
         small = try decoder.reduce(larger, opened, to: size)
       } else {
         small = try decoder.decode(opened, preview: preview, to: size)
       }
-      base = small
+      if isPlain { base = small }
       let longest = max(small.picture.width, small.picture.height)
-      if smallest == nil || longest >= Swatch.side { smallest = small }
+      if smallest == nil || isPlain && longest >= Swatch.side { smallest = small }
       let finished = try size.finish.applied(to: small.picture)
       let animation =
         size.isAnimated && missing == nil

@@ -31,7 +31,7 @@ struct ThumbnailOptions: Hashable, Sendable {
     var finish = ThumbnailFinish()
 
     /// The longer side of what may come of it, in pixels.
-    var longest: Int { max(maxPixelSize, finish.exact?.longest ?? 0) }
+    var longest: Int { finish.exact?.longest ?? maxPixelSize }
   }
 
   /// Whether to apply EXIF's orientation (`kCGImageSourceCreateThumbnailWithTransform`); default

@@ -45,6 +45,25 @@ struct ThumbnailFinishTests {
     #expect(part.width == 50 && part.height == 80)
   }
 
+  @Test("Other sizes are not made of a stretched one", arguments: ["fast", "exact"])
+  func beside(scaling: String) throws {
+    let sizes: JSONValue = [
+      ["name": "strip", "maxPixelSize": 1000, "width": 300, "height": 2],
+      ["name": "avatar", "maxPixelSize": 1000, "width": 30, "height": 30],
+      ["name": "plain", "maxPixelSize": 150],
+    ]
+    let made = try run.thumbnails(
+      Pictures.jpeg(width: 300, height: 200),
+      options: ["format": "png", "scaling": .string(scaling), "sizes": sizes])
+    let alone = try run.thumbnails(
+      Pictures.jpeg(width: 300, height: 200),
+      options: [
+        "format": "png", "scaling": .string(scaling),
+        "sizes": [["name": "plain", "maxPixelSize": 150]],
+      ])
+    #expect(made.count == 3 && made["plain"]?.bytes == alone["plain"]?.bytes)
+  }
+
   @Test("Transparent pictures are stretched, too")
   func alpha() throws {
     let bytes = try Pictures.alphaPNG([200, 30, 30], width: 120, height: 80)

@@ -89,32 +89,36 @@ struct ImageParametersTests {
 
   @Test("All sizes and tiles of info.json can be asked for, and tiles cover the image")
   func information() throws {
-    for (width, height) in [(1000, 800), (511, 3), (6000, 4000), (513, 1), (1, 1), (20000, 30)] {
-      let size = PictureKey.Size(width: width, height: height)
-      let info = ImageInformation(id: "http://localhost/iiif/3/x", size: size, most: 4096).members
-      #expect(info["width"]?.integer == width && info["height"]?.integer == height)
-      for known in info["sizes"]?.array ?? [] {
-        let sides = try [#require(known["width"]?.integer), #require(known["height"]?.integer)]
-        let image = try resolved(
-          "full/\(sides[0]),\(sides[1])/0/default.jpg", width: width, height: height, most: 4096)
-        #expect(image.size == .init(width: sides[0], height: sides[1]))
-      }
-      let tiles = try #require(info["tiles"]?.array?.first)
-      let factors = (tiles["scaleFactors"]?.array ?? []).compactMap { $0.integer }
-      #expect(factors.first == 1)
-      for factor in factors {
-        let step = ImageInformation.tile * factor
-        for x in stride(from: 0, to: width, by: step) {
-          for y in stride(from: 0, to: height, by: step) {
-            let (w, h) = (min(step, width - x), min(step, height - y))
-            let (tileWidth, tileHeight) = ((w + factor - 1) / factor, (h + factor - 1) / factor)
-            _ = try resolved(
-              "\(x),\(y),\(w),\(h)/\(tileWidth),\(tileHeight)/0/default.jpg", width: width,
-              height: height, most: 4096)
+    for most in [4096, 300] {
+      for (width, height) in [(1000, 800), (511, 3), (6000, 4000), (513, 1), (1, 1), (20000, 30)] {
+        let size = PictureKey.Size(width: width, height: height)
+        let info = ImageInformation(id: "http://localhost/iiif/3/x", size: size, most: most).members
+        #expect(info["width"]?.integer == width && info["height"]?.integer == height)
+        for known in info["sizes"]?.array ?? [] {
+          let sides = try [#require(known["width"]?.integer), #require(known["height"]?.integer)]
+          let image = try resolved(
+            "full/\(sides[0]),\(sides[1])/0/default.jpg", width: width, height: height, most: most)
+          #expect(image.size == .init(width: sides[0], height: sides[1]))
+        }
+        let tiles = try #require(info["tiles"]?.array?.first)
+        let tile = try #require(tiles["width"]?.integer)
+        #expect(tile == min(512, most))
+        let factors = (tiles["scaleFactors"]?.array ?? []).compactMap { $0.integer }
+        #expect(factors.first == 1)
+        for factor in factors {
+          let step = tile * factor
+          for x in stride(from: 0, to: width, by: step) {
+            for y in stride(from: 0, to: height, by: step) {
+              let (w, h) = (min(step, width - x), min(step, height - y))
+              let (tileWidth, tileHeight) = ((w + factor - 1) / factor, (h + factor - 1) / factor)
+              _ = try resolved(
+                "\(x),\(y),\(w),\(h)/\(tileWidth),\(tileHeight)/0/default.jpg", width: width,
+                height: height, most: most)
+            }
           }
         }
+        #expect(max(width, height) <= tile * (factors.last ?? 0))
       }
-      #expect(max(width, height) <= ImageInformation.tile * (factors.last ?? 0))
     }
   }
 }

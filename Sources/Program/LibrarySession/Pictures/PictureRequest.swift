@@ -58,8 +58,9 @@ package struct PictureRequest: Hashable, Codable, Sendable {
   /// - Parameter size: the size of the upright original in pixels; `nil` if it is not known.
   /// - Throws: `PictureError` of code `badRequest` if the region lies outside the picture.
   func canonical(_ size: (width: Int, height: Int)?) throws(PictureError) -> PictureRequest {
-    guard let size else { return self }
     var request = self
+    if let exact = self.size { request.maxPixelSize = exact.longest }
+    guard let size else { return request }
     if var part = region {
       guard part.x < size.width, part.y < size.height else {
         throw PictureError(
@@ -73,7 +74,7 @@ package struct PictureRequest: Hashable, Codable, Sendable {
       request.region = isWhole ? nil : part
     }
     let shown = request.region.map { max($0.width, $0.height) } ?? max(size.width, size.height)
-    request.maxPixelSize = self.size?.longest ?? min(maxPixelSize, shown)
+    if self.size == nil { request.maxPixelSize = min(maxPixelSize, shown) }
     return request
   }
 }

@@ -83,8 +83,11 @@ struct PageFrame: Sendable {
   }
 
   private func bar(_ html: inout HTMLWriter, _ kind: Kind, _ url: String, _ query: String) {
-    html.element("a", ["class": "skip", "href": "\(url)#main"], "Skip to the content")
-    html.line()
+    // A page with one message has nothing to pass over.
+    if kind != .error, kind != .login {
+      html.element("a", ["class": "skip", "href": "\(url)#main"], "Skip to the content")
+      html.line()
+    }
     html.element("header", ["class": "bar"]) { html in
       html.line()
       html.element("a", ["class": "brand", "href": "."]) { html in

@@ -12,7 +12,8 @@ struct ImageInformation: Sendable {
 
   static let context = "http://iiif.io/api/image/3/context.json"
   static let profile = "http://iiif.io/api/image/3/level2.json"
-  static let tile = 512
+  /// The longest side of a tile, in pixels.
+  var tile: Int { min(512, most) }
   /// The longest side that viewers show as a whole.
   private static let smallest = 64
 
@@ -27,7 +28,7 @@ struct ImageInformation: Sendable {
   /// How many times smaller than the image its tiles are, each twice as much as the one before.
   private var factors: [Int] {
     var factors = [1]
-    while let last = factors.last, size.longest > Self.tile * last { factors.append(2 * last) }
+    while let last = factors.last, size.longest > tile * last { factors.append(2 * last) }
     return factors
   }
 
@@ -54,7 +55,7 @@ struct ImageInformation: Sendable {
         sizes.map { ["width": .integer($0.width), "height": .integer($0.height)] }),
       "tiles": [
         [
-          "width": .integer(Self.tile), "height": .integer(Self.tile),
+          "width": .integer(tile), "height": .integer(tile),
           "scaleFactors": .array(factors.map { .integer($0) }),
         ]
       ],

@@ -7,8 +7,8 @@ import Testing
 @testable import LibrarySession
 
 /// The text of metrics, and the file that they are written to.
-@Suite("Metrics", .timeLimit(.minutes(1)))
-struct MetricsTests {
+@Suite("The text of metrics", .timeLimit(.minutes(1)))
+struct MetricTextTests {
   @Test("Text and labels are escaped, and a metric without samples is left out")
   func text() {
     var text = MetricText()
