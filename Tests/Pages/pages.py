@@ -632,7 +632,8 @@ def narrow_pages_do_not_scroll_sideways(browser):
                 java_script_enabled=scripts,
                 expected=("Failed to load resource",),
             )
-            settled(page)
+            if scripts:  # without, there are no frames to wait for
+                settled(page)
             wide = (
                 page.evaluate("() => document.documentElement.scrollWidth")
                 if scripts
