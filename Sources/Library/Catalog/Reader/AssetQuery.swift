@@ -59,11 +59,10 @@ enum AssetQuery {
   private static func facts(of plugin: String, asset: String = "asset.id") -> String {
     """
     (SELECT coalesce(ledger.facts, previous.facts)
-      FROM job CROSS JOIN stage
-          ON stage.id = job.stage AND stage.active = 1 AND stage.plugin = '\(plugin)'
-        CROSS JOIN ledger ON ledger.id = job.ledger
+      FROM job CROSS JOIN ledger ON ledger.id = job.ledger
         LEFT JOIN ledger AS previous ON previous.id = job.previous_ledger
-      WHERE job.asset = \(asset) ORDER BY stage.position LIMIT 1)
+      WHERE job.asset = \(asset) AND job.stage = (SELECT id FROM stage
+        WHERE active = 1 AND plugin = '\(plugin)' ORDER BY position LIMIT 1))
     """
   }
 

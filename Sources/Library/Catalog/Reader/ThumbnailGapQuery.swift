@@ -32,7 +32,7 @@ enum ThumbnailGapQuery {
   /// The gap of an asset as `Statement.thumbnailGap(_:)` reads it; `NULL` if it has a thumbnail, or may
   /// get one.
   static func gap(of asset: String) -> String {
-    "(\(gaps("json_array(\(cause), stage.name, \(StageHold.reason))", of: asset)))"
+    gaps("json_array(\(cause), stage.name, \(StageHold.reason))", of: asset)
   }
 
   /// The same as an object, with its keys in order.
@@ -41,7 +41,7 @@ enum ThumbnailGapQuery {
       '{"cause":"' || \(cause) || '","reason":' || json_quote(\(StageHold.reason))
         || ',"stage":' || json_quote(stage.name) || '}'
       """
-    return "(\(gaps(object, of: asset)))"
+    return gaps(object, of: asset)
   }
 
   /// Whether no stage may still make a thumbnail of an asset.
@@ -59,13 +59,20 @@ enum ThumbnailGapQuery {
     "\(hasNoPicture(asset)) AND \(isSettled(asset))"
   }
 
+  /// At most one gap of an asset.
+  ///
+  /// Most assets have results of all stages. One look at their states takes a ninth of the time of the rest, which
+  /// makes a table to sort in for each asset: a list of a million took 9 s longer.
   private static func gaps(_ columns: String, of asset: String) -> String {
     """
-    SELECT \(columns) FROM job CROSS JOIN stage
+    CASE WHEN EXISTS (SELECT 1 FROM job CROSS JOIN ledger ON ledger.id = job.ledger
+      WHERE job.asset = \(asset) AND ledger.state <> 'done')
+    THEN (SELECT \(columns) FROM job CROSS JOIN stage
         ON stage.id = job.stage AND stage.active = 1 AND stage.plugin = '\(plugin)'
       CROSS JOIN ledger ON ledger.id = job.ledger
-    WHERE job.asset = \(asset) AND \(cause) IS NOT NULL AND \(isMissing(of: asset))
-    ORDER BY stage.position LIMIT 1
+      WHERE job.asset = \(asset) AND \(cause) IS NOT NULL AND \(isMissing(of: asset))
+      ORDER BY stage.position LIMIT 1)
+    END
     """
   }
 
