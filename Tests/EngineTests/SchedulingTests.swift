@@ -359,7 +359,7 @@ struct SchedulingTests {
       let lost = try fixture.add("lost")
       try fixture.add("there")
       let record = try #require(try fixture.reader.asset(lost))
-      let path = try fixture.originals.materialize(record.digest)
+      let path = try fixture.originals.lease(record.digest).path
       try #require(unlink("\(path)") == 0 && make("\(path)") == 0)
       let events = try fixture.run([.stage("p", "plain")], [plain { _, _ in .done() }])
       #expect(Set(events.map(\.outcome)) == [.done, .failed])

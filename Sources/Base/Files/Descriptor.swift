@@ -180,7 +180,7 @@ package final class Descriptor: Sendable {
 
 extension FileError {
   /// The error of a path that is not a regular file.
-  fileprivate static func notRegular(_ path: BytePath, _ kind: FileStatus.Kind) -> FileError {
+  package static func notRegular(_ path: BytePath, _ kind: FileStatus.Kind) -> FileError {
     FileError(.notRegular, "“\(path.printable)” is \(kind.name), not a regular file.", path: path)
   }
 }

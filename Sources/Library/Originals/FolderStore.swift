@@ -52,9 +52,21 @@ package final class FolderStore: OriginalStore {
     return outcomes
   }
 
-  package func materialize(_ digest: Digest) throws(FileError) -> BytePath {
-    _ = try open(digest)
-    return root.path.appending(OriginalLayout.path(of: digest))
+  package func lease(_ digest: Digest) throws(FileError) -> LocalOriginal {
+    _ = try file(of: digest)
+    return LocalOriginal(path: root.path.appending(OriginalLayout.path(of: digest)))
+  }
+
+  package func size(of digest: Digest) throws(FileError) -> Int? {
+    try ifThere { () throws(FileError) in
+      let folder = try folder(of: digest)
+      let name = OriginalLayout.name(of: digest)
+      let status = try folder.status(of: name)
+      guard status.kind == .regular else {
+        throw .notRegular(folder.path.appending(name), status.kind)
+      }
+      return status.identity.size
+    }
   }
 
   package func verify(
@@ -74,7 +86,7 @@ package final class FolderStore: OriginalStore {
   private func condition(
     of digest: Digest, _ isStopped: @escaping () -> Bool
   ) throws(FileError) -> OriginalCondition {
-    let file = try open(digest)
+    let file = try file(of: digest)
     let first = try file.hashFromDisk(isStopped: isStopped)
     if first.digest == digest { return .whole(size: first.size) }
     // Read twice before calling bytes damaged.
@@ -158,7 +170,7 @@ package final class FolderStore: OriginalStore {
     return nil
   }
 
-  private func open(_ digest: Digest) throws(FileError) -> Descriptor {
+  private func file(of digest: Digest) throws(FileError) -> Descriptor {
     try Descriptor.openRegular(OriginalLayout.name(of: digest), in: folder(of: digest))
   }
 

@@ -1,4 +1,5 @@
 package import Files
+import Glibc
 package import PipelineModel
 
 /// A store that keeps immutable bytes under their SHA-256 forever.
@@ -19,7 +20,12 @@ package protocol OriginalStore: Sendable {
   ///
   /// - Throws: `FileError` of code `notFound` if the original is missing, `notRegular` if something
   ///   else is in its place.
-  func materialize(_ digest: Digest) throws(FileError) -> BytePath
+  func lease(_ digest: Digest) throws(FileError) -> LocalOriginal
+
+  /// Returns the size of an original in bytes, without reading it; `nil` if it is missing.
+  ///
+  /// - Throws: `FileError` of code `notRegular` if something else is in its place.
+  func size(of digest: Digest) throws(FileError) -> Int?
 
   /// Reads an original from disk, past the cache where possible, and compares its bytes with its
   /// name.
@@ -73,11 +79,46 @@ extension OriginalStore {
     }
   }
 
+  /// Whether an original is there, without reading it.
+  package func isThere(_ digest: Digest) throws(FileError) -> Bool { try size(of: digest) != nil }
+
+  /// Opens an original for reading; the bytes stay readable even if it is removed.
+  ///
+  /// - Throws: as `lease`.
+  package func open(_ digest: Digest) throws(FileError) -> Descriptor {
+    let local = try lease(digest)
+    return try withExtendedLifetime(local) { () throws(FileError) in
+      try Descriptor.open(local.path, flags: O_RDONLY | O_NOFOLLOW)
+    }
+  }
+
+  /// Whether a file is the stored original itself, seen under another name or through another mount.
+  package func isOriginal(_ file: FileStatus, _ digest: Digest) throws(FileError) -> Bool {
+    let original = try ifThere { () throws(FileError) in try open(digest).status() }
+    return original?.isSameNode(as: file) ?? false
+  }
+
   /// Calls `body` with each original and everything else in the store.
   package func forEach(_ body: (StoredEntry) throws(FileError) -> Void) throws(FileError) {
     for byte in UInt8.min...UInt8.max { try forEach(beginningWith: byte, body) }
     try forEachForeign(body)
   }
+}
+
+/// A local file with the bytes of an original.
+///
+/// It stays in its place for as long as this is kept, unless the original itself is removed or released.
+package final class LocalOriginal: Sendable {
+  package let path: BytePath
+  private let end: @Sendable () -> Void
+
+  /// - Parameter end: called when the file is no longer needed.
+  package init(path: BytePath, end: @escaping @Sendable () -> Void = {}) {
+    self.path = path
+    self.end = end
+  }
+
+  deinit { end() }
 }
 
 /// A file ready to become an original.

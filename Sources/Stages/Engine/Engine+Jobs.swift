@@ -43,11 +43,11 @@ extension Engine {
       return end(waiting, stage: index, .failed(failure), since: start)
     }
     do throws(FileError) {
-      let original = try waiting.job.input == nil ? originals.materialize(waiting.job.digest) : nil
+      let original = try waiting.job.input == nil ? originals.lease(waiting.job.digest) : nil
       let output = try work.make(for: waiting.job.token)
       let input: BytePath
       if let original {
-        input = original
+        input = original.path
       } else {
         switch try self.input(of: waiting.job, isStopped: { control.isGivenUp }) {
         case .whole(let path): input = path
@@ -60,7 +60,7 @@ extension Engine {
       instance.process(
         request(waiting.job, stage: stage, input: paths.input, output: paths.output), job: control
       ) { [self] result in
-        withExtendedLifetime(paths) {}
+        withExtendedLifetime((original, paths)) {}
         stage.checkIn(instance)
         var outcome = collect(result, from: output, stage: stage) { control.isGivenUp }
         if case .failed = outcome, control.isGivenUp { outcome = .givenUp }

@@ -71,8 +71,7 @@ struct StoreConformance {
   }
 
   private func bytes(of digest: Digest) throws -> [UInt8] {
-    let path = try store.materialize(digest)
-    return try Descriptor.open(path, flags: O_RDONLY).readToEnd()
+    try store.open(digest).readToEnd()
   }
 
   private func isThere(_ name: BytePath) throws -> Bool {
@@ -86,10 +85,10 @@ struct StoreConformance {
     for (number, file) in files.enumerated() {
       require(
         try bytes(of: file.digest) == Array("content \(number)".utf8),
-        "what put stored can't be materialized with the same bytes")
+        "what put stored can't be read with the same bytes")
       require(try !isThere(file.name), "put leaves a stored file where it was")
-      let path = try store.materialize(file.digest)
-      let status = try Descriptor.open(path, flags: O_RDONLY).status()
+      let original = try store.lease(file.digest)
+      let status = try FileSystem.status(of: original.path)
       require(status.permissions & 0o222 == 0, "an original can be written to")
     }
     require(try store.put([]).isEmpty, "put of nothing says something")
@@ -111,12 +110,14 @@ struct StoreConformance {
   private mutating func checkVerify() throws {
     let file = try incoming("verify", "to be verified")
     require(try store.verify(file.digest) == .missing, "verify finds what is not there")
+    require(try store.size(of: file.digest) == nil, "what is not there has a size")
     var code: FileError.Code?
-    do throws(FileError) { _ = try store.materialize(file.digest) } catch { code = error.code }
-    require(code == .notFound, "materialize does not say that an original is missing")
+    do throws(FileError) { _ = try store.lease(file.digest) } catch { code = error.code }
+    require(code == .notFound, "lease does not say that an original is missing")
     _ = try store.put([file])
     require(
       try store.verify(file.digest) == .whole(size: 14), "verify does not find a whole original")
+    require(try store.size(of: file.digest) == 14, "size is not that of the bytes")
     let damage = Array("to be verifieD".utf8)
     try harness.overwrite(file.digest, with: damage)
     let condition = try store.verify(file.digest)
@@ -234,6 +235,7 @@ struct StoreConformance {
       try harness.obstruct(file.digest, with: obstacle)
       require(
         try isUnreadable(file.digest), "verify does not say that a \(obstacle) is no original")
+      require(!hasSize(file.digest), "size takes a \(obstacle) for an original or for nothing")
       require(
         try originals().contains(SHA256.digest(of: Array("content 1".utf8))),
         "forEach does not go on behind a \(obstacle)")
@@ -275,6 +277,14 @@ struct StoreConformance {
 
   private func isUnreadable(_ digest: Digest) throws -> Bool {
     if case .unreadable = try store.verify(digest) { true } else { false }
+  }
+
+  /// Whether `size` says how large an original is, or that there is none.
+  private func hasSize(_ digest: Digest) -> Bool {
+    do throws(FileError) { _ = try store.size(of: digest) } catch {
+      return error.code != .notRegular
+    }
+    return true
   }
 
   private func originals() throws -> Set<Digest> {

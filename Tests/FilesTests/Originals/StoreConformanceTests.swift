@@ -39,7 +39,7 @@ struct StoreConformanceTests {
       _ = try store.put([.init(folder: harness.incoming, name: "new", digest: digest)])
       return digest
     }
-    let paths = try digests.map { try store.materialize($0) }
+    let paths = try digests.map { try store.lease($0).path }
     for folder in [harness.temporary.path, paths[0].parent.parent] + paths.map(\.parent) {
       try #require(chmod("\(folder)", 0o755) == 0)
     }
@@ -74,7 +74,7 @@ struct StoreConformanceTests {
     let place = harness.temporary.appending("originals").appending(OriginalLayout.path(of: digest))
     try #require(mkdir("\(place.parent)", 0o700) == 0)
     try #require(symlink("\(elsewhere)", "\(place)") == 0)
-    #expect(throws: FileError.self) { try harness.store.materialize(digest) }
+    #expect(throws: FileError.self) { try harness.store.lease(digest) }
     guard case .unreadable(let error) = try harness.store.verify(digest) else {
       Issue.record("A link was read.")
       return
@@ -83,7 +83,7 @@ struct StoreConformanceTests {
     try #require(unlink("\(place)") == 0)
     try #require(mkfifo("\(place)", 0o600) == 0)
     // A pipe must not keep the caller waiting either.
-    #expect(throws: FileError.self) { try harness.store.materialize(digest) }
+    #expect(throws: FileError.self) { try harness.store.lease(digest) }
   }
 }
 

@@ -8,7 +8,7 @@ struct WrongStore: OriginalStore {
     case saysStored, replacesPresent, removesPresent, believesNames, missesNothing, healsOver
     case forgetsToHeal, keepsRemoved, hidesForeign, givesTwice, failsOnSecondRemove
     case removesDamaged, keepsReleased, releasesOver, missesUnreadable, endsAtUnreadable
-    case hidesUnreadable
+    case hidesUnreadable, givesNoSize, givesWrongSize, sizesObstacles
   }
 
   private let store: FolderStore
@@ -32,12 +32,22 @@ struct WrongStore: OriginalStore {
     return fault == .saysStored ? outcomes.map { _ in .stored } : outcomes
   }
 
-  func materialize(_ digest: Digest) throws(FileError) -> BytePath {
+  func lease(_ digest: Digest) throws(FileError) -> LocalOriginal {
     do throws(FileError) {
-      return try store.materialize(digest)
+      return try store.lease(digest)
     } catch {
       guard fault == .missesNothing else { throw error }
-      return "/dev/null"
+      return LocalOriginal(path: "/dev/null")
+    }
+  }
+
+  func size(of digest: Digest) throws(FileError) -> Int? {
+    do throws(FileError) {
+      let size = try store.size(of: digest)
+      return fault == .givesNoSize ? nil : fault == .givesWrongSize ? size.map { $0 + 1 } : size
+    } catch {
+      guard fault == .sizesObstacles else { throw error }
+      return nil
     }
   }
 
@@ -81,7 +91,7 @@ struct WrongStore: OriginalStore {
 
   func remove(_ digest: Digest) throws(FileError) {
     if fault == .keepsRemoved { return }
-    if fault == .failsOnSecondRemove { _ = try store.materialize(digest) }
+    if fault == .failsOnSecondRemove { _ = try store.lease(digest) }
     try store.remove(digest)
   }
 

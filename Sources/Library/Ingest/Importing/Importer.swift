@@ -340,12 +340,7 @@ final class Importer {
   /// Whether the stored original exists with the right size, without reading it.
   func isThere(_ digest: Digest, size: Int) -> Bool {
     // Whatever the reason, an original that can't be seen must be read.
-    guard let status = try? FileSystem.status(of: path(of: digest)) else { return false }
-    return status.kind == .regular && status.identity.size == size
-  }
-
-  private func path(of digest: Digest) -> BytePath {
-    library.layout.originals.appending(OriginalLayout.path(of: digest))
+    (try? library.originals.size(of: digest)) == size
   }
 
   // MARK: States without an import

@@ -48,8 +48,7 @@ final class SourceRemoval {
       if lease == .refused { return .later }
       defer { file.releaseLease() }
       guard try isWhatWasHashed(file, identity, digest) else { return .gone }
-      let original = try Descriptor.open(
-        library.originals.materialize(digest), flags: O_RDONLY | O_NOFOLLOW)
+      let original = try library.originals.open(digest)
       let check = RemovalCheck(source: file, original: original)
       try check.requireTwoFiles(sourceName: name, digest: digest)
       guard try folder.status(of: name).isSameNode(as: file.status()) else { return .gone }

@@ -206,10 +206,10 @@ struct GarbageSurvey {
   /// The size of an original, or `nil` if it is gone.
   private func size(of digest: Digest) -> Int? {
     do throws(FileError) {
-      return try FileSystem.status(of: originals.materialize(digest)).identity.size
+      return try originals.size(of: digest)
     } catch {
       // One that can't be examined counts as 0 bytes; its removal reports why.
-      return error.code == .notFound ? nil : 0
+      return 0
     }
   }
 

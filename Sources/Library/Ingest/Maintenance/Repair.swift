@@ -144,7 +144,8 @@ struct Adoption {
   }
 
   func record(_ digest: Digest) throws {
-    let path = try library.originals.materialize(digest)
+    let original = try library.originals.lease(digest)
+    let path = original.path
     let status = try FileSystem.status(of: path)
     // As if named to `import`: below the root, and never removed.
     let root = BytePath("/")

@@ -162,23 +162,16 @@ struct ReturnGroup {
     let before = try file.status()
     guard try file.hash(isStopped: isStopped).digest == origin.digest else { return nil }
     let after = try file.status()
-    guard before.identity == after.identity, try !isOriginal(after, origin.digest) else {
-      return nil
-    }
+    guard before.identity == after.identity,
+      try !library.originals.isOriginal(after, origin.digest)
+    else { return nil }
     return back(of: origin, at: path, identity: after.identity, .left)
-  }
-
-  /// Whether a file is the stored original itself, seen through another mount.
-  private func isOriginal(_ status: FileStatus, _ digest: Digest) throws(FileError) -> Bool {
-    let found = try ifThere { () throws(FileError) in
-      try FileSystem.status(of: library.originals.materialize(digest))
-    }
-    return found?.isSameNode(as: status) ?? false
   }
 
   /// Reads the original and decides how to return it.
   private func inspectOriginal(of origin: AssetOrigin, folder: Descriptor) throws -> Inspection {
-    guard let original = try openOriginal(origin.digest),
+    let found = try ifThere { () throws(FileError) in try library.originals.open(origin.digest) }
+    guard let original = found,
       try original.hash(isStopped: isStopped).digest == origin.digest
     else { return .failed(reason: Self.lost(origin)) }
     let mayRename = try mayRename(original, of: origin, to: folder)
@@ -186,12 +179,6 @@ struct ReturnGroup {
     identity.modified = origin.modified
     let back = back(of: origin, at: origin.path, identity: identity, mayRename ? .renamed : .copied)
     return .give(back, original: original)
-  }
-
-  private func openOriginal(_ digest: Digest) throws(FileError) -> Descriptor? {
-    try ifThere { () throws(FileError) in
-      try Descriptor.open(library.originals.materialize(digest), flags: O_RDONLY | O_NOFOLLOW)
-    }
   }
 
   /// Whether nothing else needs the original, and it is on the file system of its destination.
@@ -251,7 +238,7 @@ struct ReturnGroup {
       return .returned(try ReturnedFile(file: original, folder: folder).finish(back))
     } catch {
       let reason = Self.describe(error)
-      if (try? library.originals.materialize(back.digest)) != nil {
+      if (try? library.originals.isThere(back.digest)) == true {
         // It never left the store.
         return .failed(taking: taking, reason: reason)
       }

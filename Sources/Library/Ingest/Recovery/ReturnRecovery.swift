@@ -23,7 +23,7 @@ struct ReturnRecovery {
   }
 
   private func resolveRename(_ back: ManifestFact.Return) throws -> ManifestFact {
-    if try isInStore(back.digest) { return abandoned(back) }
+    if try library.originals.isThere(back.digest) { return abandoned(back) }
     guard let (folder, file) = try open(back), try library.digest(of: file) == back.digest else {
       report.warning(
         "The return of “\(SourceFile(back.place).path.printable)” was interrupted. Its original "
@@ -37,7 +37,8 @@ struct ReturnRecovery {
 
   private func resolveCopy(_ back: ManifestFact.Return) throws -> ManifestFact {
     try removeTemporary(of: back)
-    guard let (folder, file) = try open(back), try !isOriginal(file, back.digest),
+    guard let (folder, file) = try open(back),
+      try !library.originals.isOriginal(file.status(), back.digest),
       try file.status().identity.size == back.place.identity.size,
       try library.digest(of: file) == back.digest
     else { return abandoned(back) }
@@ -50,17 +51,6 @@ struct ReturnRecovery {
 
   private func abandoned(_ back: ManifestFact.Return) -> ManifestFact {
     .abandoned(taking: back.place.taking, reason: "The program ended before it was returned.")
-  }
-
-  private func isInStore(_ digest: Digest) throws(FileError) -> Bool {
-    try ifThere { () throws(FileError) in try library.originals.materialize(digest) } != nil
-  }
-
-  /// Whether a file is the stored original itself, seen through another mount.
-  private func isOriginal(_ file: Descriptor, _ digest: Digest) throws(FileError) -> Bool {
-    guard try isInStore(digest) else { return false }
-    let stored = try FileSystem.status(of: library.originals.materialize(digest))
-    return try file.status().isSameNode(as: stored)
   }
 
   /// Opens the file in its place, with its folder; `nil` if there is none.
