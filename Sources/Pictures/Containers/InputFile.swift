@@ -57,17 +57,6 @@ package final class InputFile {
   /// - Parameter body: receives a reader, which treats unreadable bytes as absent.
   /// - Throws: `Failure` if the kernel failed to read, whatever `body` returned.
   package func withBytes<Result>(_ body: (ByteReader) -> Result) throws(Failure) -> Result {
-    var failure: Failure?
-    let result = body(
-      ByteReader(size: size) { offset, count in
-        do throws(Failure) {
-          return try self.read(at: offset, count: count)
-        } catch {
-          failure = error
-          return []
-        }
-      })
-    if let failure { throw failure }
-    return result
+    try withFetching(by: read(at:count:)) { fetch in body(ByteReader(size: size, fetch: fetch)) }
   }
 }
