@@ -53,7 +53,9 @@ struct ThumbnailJob {
       let rendition = try write(finished, animation, size, into: output)
       renditions[size.name] = PluginRendition(
         name: size.name, path: rendition.path, mediaType: rendition.mediaType,
-        width: finished.width, height: finished.height, from: from)
+        // Frames of a film are scaled apart from its still, so a side may be a pixel longer.
+        width: animation?.strip.width ?? finished.width,
+        height: animation?.frameHeight ?? finished.height, from: from)
       host.progress(Double(index + 1) / Double(sizes.count))
       try checkCancellation()
     }

@@ -167,6 +167,21 @@ struct ThumbnailFilmTests {
     #expect(made.renditions.keys.sorted() == ["sheet"])
   }
 
+  @Test("An animation is recorded with the size that it has, not with that of the still")
+  func animationSize() throws {
+    // A quarter of 90 rows is 23, while 40 % of the 56 rows of the still are 22.
+    let film = try Film(
+      "film.mp4", "-f lavfi -i testsrc2=s=160x90:r=10:d=4 -c:v libx264 -pix_fmt yuv420p -g 5")
+    let sizes: JSONValue = [
+      ["name": "moving", "maxPixelSize": 40, "animated": true],
+      ["name": "still", "maxPixelSize": 100],
+    ]
+    let rendition = try made(film, ["sizes": sizes]).renditions["moving"]
+    let (frames, count) = try frames(of: rendition)
+    #expect(frames.width == 40 && frames.height == count * 23)
+    #expect(rendition?.width == 40 && rendition?.height == 23)
+  }
+
   @Test("A part of the picture neither moves nor has a sheet")
   func region() throws {
     let made = try made(Self.film(), ["region": [0, 0, 80, 60]])
