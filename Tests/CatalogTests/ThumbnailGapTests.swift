@@ -131,6 +131,33 @@ struct ThumbnailGapTests {
     #expect(try found().contains(Samples.id(9)))
   }
 
+  @Test("For want of a rendition to work on, a stage is blocked by the one that made none")
+  func withoutInput() throws {
+    let reason = "It has no rendition “raw/large”, which this stage works on."
+    try complete("thumbnails", seconds: 0) { _ in .skipped(reason: reason, class: "transient") }
+    let gap = ThumbnailGap(cause: .blocked, stage: "thumbnails", reason: reason)
+    #expect(try library.read { try $0.asset(Samples.id(9)) }?.withoutThumbnail == gap)
+    #expect(try counts().causes.contains { $0 == (.blocked, 2) })
+    #expect(try found().contains(Samples.id(9)))
+  }
+
+  @Test("A sheet of a film's frames is no thumbnail, and an animation is one")
+  func sheets() throws {
+    let sheets = Samples.stage("sheets", plugin: "thumbnail", fingerprint: 4, needs: ["identify"])
+    try library.catalog.configure(Self.stages + [sheets])
+    try complete("sheets") { number in
+      .done(
+        facts: [:],
+        renditions: [Samples.rendition("a", bytes: 66, from: number == 5 ? "image" : "sprites")])
+    }
+    let gaps = try library.read { reader in
+      try (1...10).filter { try reader.asset(Samples.id($0))?.withoutThumbnail != nil }
+    }
+    #expect(gaps == [2, 3, 4, 6, 7, 8])
+    #expect(try found() == gaps.map { Samples.id($0) })
+    #expect(try counts().assets == gaps.count)
+  }
+
   @Test("Nothing is missing while one of two thumbnail stages may still make one")
   func second() throws {
     let small = Samples.stage("small", plugin: "thumbnail", fingerprint: 4, needs: ["identify"])

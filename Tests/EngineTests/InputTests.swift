@@ -96,6 +96,7 @@ struct InputTests {
     let event = try #require(events.last)
     #expect(event.stage == "r" && event.outcome == .skipped && reader.jobs == 0)
     #expect(event.reason == "It has no rendition “m/preview”, which this stage works on.")
+    #expect(try fixture.jobs(of: asset)["r"]?.failureClass == "transient")
     #expect(try fixture.jobs(of: asset)["m"]?.state == .done)
   }
 

@@ -312,7 +312,8 @@ package final class Engine: Sendable {
       let names = listed(input.map { quoted($0.description) })
       finish(
         job, stage: index,
-        .skipped(reason: "It has no rendition \(names), which this stage works on."))
+        .skipped(
+          reason: "It has no rendition \(names), which this stage works on.", class: .transient))
       return false
     }
     let text = facts(of: job)[StagePlan.identifier]?["mediaType"]?.string ?? ""

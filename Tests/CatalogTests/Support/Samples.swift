@@ -56,10 +56,12 @@ enum Samples {
     ]
   }
 
-  static func rendition(_ name: String, path: String? = nil, bytes: Int = 64) -> NewRendition {
+  static func rendition(
+    _ name: String, path: String? = nil, bytes: Int = 64, from: String = "image"
+  ) -> NewRendition {
     NewRendition(
       name: name, mediaType: "image/jpeg", width: 256, height: 171, bytes: bytes,
-      digest: digest(7_000 + bytes), from: "image",
+      digest: digest(7_000 + bytes), from: from,
       content: path.map { .file(path: $0) } ?? .database([UInt8](repeating: 7, count: bytes)))
   }
 

@@ -121,8 +121,8 @@ package enum LedgerState: String, Hashable, Sendable, CaseIterable {
 package struct Completion: Sendable {
   package enum Outcome: Sendable {
     case done(facts: JSONValue, renditions: [NewRendition])
-    /// `class` is `environment` if the machine lacks something, and `permanent` if the stage's own
-    /// `accepts` leaves the file out.
+    /// `class` is `environment` if the machine lacks something, `permanent` if the stage's own
+    /// `accepts` leaves the file out, and `transient` if there is no rendition to work on.
     case skipped(reason: String, class: String? = nil)
     /// `class` is `permanent`, `transient` or `environment`. With `retryAt` the
     /// row becomes ready again at that time; without it, the row is failed.

@@ -15,17 +15,20 @@ enum ThumbnailGapQuery {
       WHEN 'skipped' THEN CASE
         WHEN ledger.blocked THEN 'blocked'
         WHEN ledger.class = 'permanent' THEN 'excluded'
+        WHEN ledger.class = 'transient' THEN 'blocked'
         WHEN ledger.class IS NOT NULL THEN 'unavailable'
         WHEN ledger.seconds = 0 THEN 'unsupported'
         ELSE 'empty' END
     END
     """
 
-  /// Whether an asset has no picture of any stage that could be shown instead.
+  /// Whether an asset has no picture of any stage that could be shown instead; a sheet of a film's
+  /// frames could not.
   private static func hasNoPicture(_ asset: String) -> String {
     """
     NOT EXISTS (SELECT 1 FROM \(AssetQuery.renditionTables)
-      WHERE job.asset = \(asset) AND rendition.media_type GLOB 'image/*')
+      WHERE job.asset = \(asset) AND rendition.media_type GLOB 'image/*'
+        AND rendition.made_from IS NOT 'sprites')
     """
   }
 

@@ -9,7 +9,8 @@ package struct ThumbnailGap: Hashable, Sendable {
     case unavailable
     /// The plugin found nothing to show in the file.
     case empty
-    /// A stage that this one needs failed, or skipped the file.
+    /// A stage that this one needs failed, skipped the file, or made no rendition for this one to work
+    /// on.
     case blocked
     /// The job failed, permanently or for now.
     case failed
@@ -21,7 +22,7 @@ package struct ThumbnailGap: Hashable, Sendable {
       case .excluded: "left out by “accepts”"
       case .unavailable: "software not installed"
       case .empty: "nothing to show"
-      case .blocked: "needed stage failed"
+      case .blocked: "needed stage gave nothing"
       case .failed: "failed"
       }
     }
