@@ -295,6 +295,51 @@ struct SchedulingTests {
     #expect(ledger.ready.values.dropFirst() == [0])
   }
 
+  @Test("A job that fails before its plugin is asked releases no stage")
+  func notAsked() throws {
+    let lost = try fixture.add("lost")
+    for number in 0..<20 { try fixture.add("content \(number)") }
+    try fixture.originals.remove(try #require(try fixture.reader.asset(lost)).digest)
+    let catalog = fixture.catalog
+    let lacking = plain { _, _ in
+      // Not in one group with the first.
+      for _ in 0..<3000 where (try? catalog.backlog()["p"]?[.failed]) != 1 { usleep(10_000) }
+      return .failed(PluginFailure(.environment, "No decoder."))
+    }
+    let plan = try fixture.plan([.stage("p", "plain", width: 1)], [lacking])
+    try fixture.catalog.configure(plan.stages.map(\.definition))
+    try fixture.catalog.hold(stage: "p", because: "Left by a kill.")
+    let ledger = ReleaseLedger(ledger: fixture.catalog)
+    let engine = try fixture.engine(plan, ledger: ledger)
+    defer { engine.close() }
+    try engine.drain { false }
+    let job = try #require(try fixture.jobs(of: lost)["p"])
+    #expect(job.failureClass == "permanent" && job.seconds == 0)
+    #expect(fixture.report.held == ["p: No decoder."] && ledger.ready.values.isEmpty)
+  }
+
+  @Test("A stage that has no jobs but those under way is not released yet")
+  func underWay() throws {
+    try fixture.add("x")
+    let ledger = ReleaseLedger(ledger: fixture.catalog)
+    let running = Mutex<Engine?>(nil)
+    let lacking = plain { _, _ in
+      while ledger.hasClaimed.wait(timeout: .now()) == .success {}
+      running.withLock { $0 }?.wake()
+      ledger.hasClaimed.wait()
+      return .failed(PluginFailure(.environment, "No decoder."))
+    }
+    let plan = try fixture.plan([.stage("p", "plain")], [lacking])
+    try fixture.catalog.configure(plan.stages.map(\.definition))
+    try fixture.catalog.hold(stage: "p", because: "Left by a kill.")
+    let engine = try fixture.engine(plan, ledger: ledger)
+    defer { engine.close() }
+    running.withLock { $0 = engine }
+    defer { running.withLock { $0 = nil } }
+    try engine.drain { false }
+    #expect(fixture.report.held == ["p: No decoder."] && ledger.ready.values.isEmpty)
+  }
+
   @Test("However often the machine lacked something, a job has all of its own tries left")
   func triesAfterEnvironment() throws {
     let asset = try fixture.add("x")
@@ -616,6 +661,12 @@ private struct ReleaseLedger: WrappedLedger {
 
   let ledger: any Ledger
   let ready = Counts()
+  let hasClaimed = DispatchSemaphore(value: 0)
+
+  func claim(stage: String, limit: Int, suspects: Bool) throws(CatalogError) -> [ClaimedJob] {
+    defer { hasClaimed.signal() }
+    return try ledger.claim(stage: stage, limit: limit, suspects: suspects)
+  }
 
   func hold(stage: String, because reason: String?) throws(CatalogError) {
     if reason == nil { ready.add(try ledger.backlog()[stage]?[.ready] ?? 0) }

@@ -12,7 +12,7 @@ extension Engine {
     guard !finished.isEmpty else { return }
     let outcomes = try store(finished)
     let completions = zip(finished, outcomes).map { job, outcome in
-      Completion(token: job.job.token, outcome: outcome, seconds: job.seconds)
+      Completion(token: job.job.token, outcome: outcome, seconds: job.seconds ?? 0)
     }
     let unused = try inLedger(try ledger.complete(completions))
     let withdrawn = try inLedger(try ledger.withdrawn(among: completions.map(\.token)))
@@ -71,8 +71,8 @@ extension Engine {
       else { continue }
       try hold(job.stage, [], because: failure.reason)
     }
-    // Jobs that took no time did not reach the plugin.
-    for index in Set(finished.filter { $0.seconds > 0 }.map(\.stage)) {
+    // Only a job that reached the plugin shows that it can run.
+    for index in Set(finished.filter { $0.seconds != nil }.map(\.stage)) {
       try recordRelease(of: index)
     }
   }
@@ -129,7 +129,7 @@ extension Engine {
   private func tell(_ job: FinishedJob, _ outcome: Completion.Outcome) {
     var event = JobEvent(
       asset: job.job.asset, name: job.job.name, stage: job.job.stage, outcome: .done,
-      seconds: job.seconds)
+      seconds: job.seconds ?? 0)
     switch outcome {
     case .done:
       break
@@ -145,7 +145,7 @@ extension Engine {
   }
 }
 
-/// A job whose plugin has answered, not yet recorded in the ledger.
+/// A job that has ended, not yet recorded in the ledger.
 struct FinishedJob: Sendable {
   enum Result: Sendable {
     case done(facts: JSONValue, renditions: [CollectedRendition])
@@ -160,7 +160,8 @@ struct FinishedJob: Sendable {
   let job: ClaimedJob
   let stage: Int
   let result: Result
-  let seconds: Double
+  /// How long it took; `nil` if its plugin was not asked.
+  let seconds: Double?
 
   /// The job's renditions; empty unless it is done.
   var renditions: [CollectedRendition] {

@@ -37,10 +37,10 @@ extension Engine {
       state.running[waiting.job.token] = (running, control)
       return state.jobs.isStopped
     }
-    if isStopped { return end(waiting, stage: index, .givenUp, since: start) }
+    if isStopped { return end(waiting, stage: index, .givenUp) }
     guard let instance = stage.checkOut() else {
       let failure = PluginFailure(.environment, "No instance of the plugin is free.")
-      return end(waiting, stage: index, .failed(failure), since: start)
+      return end(waiting, stage: index, .failed(failure))
     }
     do throws(FileError) {
       let original = try waiting.job.input == nil ? originals.lease(waiting.job.digest) : nil
@@ -53,7 +53,7 @@ extension Engine {
         case .whole(let path): input = path
         case .unusable(let result):
           stage.checkIn(instance)
-          return end(waiting, stage: index, result, since: start)
+          return end(waiting, stage: index, result)
         }
       }
       let paths = (input: try MessagePath(input), output: try MessagePath(output.path))
@@ -79,15 +79,17 @@ extension Engine {
       // retried.
       let isLost = [.notFound, .notRegular].contains(error.code)
       let failure = PluginFailure(isLost ? .permanent : .transient, error.message)
-      end(waiting, stage: index, .failed(failure), since: start)
+      end(waiting, stage: index, .failed(failure))
     }
   }
 
+  /// - Parameter start: when a job began that its plugin has answered; `nil` if the plugin was not
+  ///   asked.
   private func end(
     _ waiting: JobQueue.Waiting, stage index: Int, _ result: FinishedJob.Result,
-    since start: ContinuousClock.Instant
+    since start: ContinuousClock.Instant? = nil
   ) {
-    let took = (ContinuousClock().now - start) / .seconds(1)
+    let took = start.map { (ContinuousClock().now - $0) / .seconds(1) }
     state.withLock { state in
       state.running[waiting.job.token] = nil
       state.jobs.end(waiting, stage: index)

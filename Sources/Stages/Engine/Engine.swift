@@ -31,6 +31,11 @@ package final class Engine: Sendable {
     var damagedInputs: Set<DamagedInput> = []
     var error: EngineError?
 
+    /// Whether no job of a stage is under way, and no result of one is yet to be recorded.
+    func isIdle(_ stage: Int) -> Bool {
+      jobs.stages[stage].isIdle && !finished.contains { $0.stage == stage }
+    }
+
     var activity: Activity {
       if jobs.active > 0 || jobs.waiting > 0 || !finished.isEmpty || isPassDue { return .working }
       return isPassing ? .looking : .idle
@@ -274,7 +279,11 @@ package final class Engine: Sendable {
     if claimed.count == limit {
       state.withLock { $0.jobs.stages[index].isExhausted = false }
     }
-    guard !claimed.isEmpty else { return try recordRelease(of: index) }
+    guard !claimed.isEmpty else {
+      // Jobs under way will show whether the stage can run.
+      if state.withLock({ $0.isIdle(index) }) { try recordRelease(of: index) }
+      return
+    }
     if let reason = shortage() { return try hold(index, claimed, because: reason) }
     do throws(PluginFailure) {
       let active = state.withLock { $0.jobs.stages[index].active }
@@ -360,7 +369,7 @@ package final class Engine: Sendable {
   /// Finishes a job that never started.
   private func finish(_ job: ClaimedJob, stage index: Int, _ result: FinishedJob.Result) {
     state.withLock {
-      $0.finished.append(FinishedJob(job: job, stage: index, result: result, seconds: 0))
+      $0.finished.append(FinishedJob(job: job, stage: index, result: result, seconds: nil))
     }
     schedulePass()
   }

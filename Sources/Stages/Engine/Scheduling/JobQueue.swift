@@ -22,6 +22,9 @@ struct JobQueue {
     var isExhausted = false
     /// Whether an environment failure keeps the stage from running.
     var isHeld = false
+
+    /// Whether no job is claimed or running.
+    var isIdle: Bool { waiting.isEmpty && estimating == 0 && active == 0 }
   }
 
   let memoryBudget: Int
