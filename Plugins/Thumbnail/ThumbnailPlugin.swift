@@ -12,7 +12,8 @@ final class ThumbnailPlugin: Plugin {
     accepts: DecoderTable.present.flatMap(\.types),
     lacks: DecoderTable.lacks.map { .init(accepts: $0.types, reason: $0.reason) },
     facts: ["damage", "sprites"] + Placeholder.names, makesRenditions: true,
-    renditions: ["/sizes/*/name"], estimates: true,
+    renditions: ["/sizes/*/name"], parts: .init(option: "sizes", facts: ["sprites"]),
+    estimates: true,
     runtime: DecoderTable.runtime(VipsLibrary.runtime))
 
   private let options: ThumbnailOptions
@@ -86,6 +87,8 @@ final class ThumbnailPlugin: Plugin {
     do throws(VipsError) {
       let identified = request.facts["identify"]
       let sides = [identified?["width"]?.integer, identified?["height"]?.integer]
+      var options = options
+      if let wanted = request.wanted { options.sizes.removeAll { !wanted.contains($0.name) } }
       let job = ThumbnailJob(
         options: options, resamplers: resamplers, host: host,
         identifiedSide: sides.compactMap(\.self).max())

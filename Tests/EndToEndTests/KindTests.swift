@@ -7,7 +7,7 @@ import Testing
 @Suite("Kinds of files", .timeLimit(.minutes(10)))
 struct KindTests {
   /// Whether a decoder was built.
-  private static func has(_ decoder: String) -> Bool {
+  static func has(_ decoder: String) -> Bool {
     let folder = BuiltProgram.path.parent
     return FileManager.default.fileExists(
       atPath: folder.appending(BytePath("libpicture-decoder-\(decoder).so")).description)

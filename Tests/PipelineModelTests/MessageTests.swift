@@ -7,15 +7,17 @@ struct MessageTests {
   static let manifest = PluginManifest(
     id: "sample", version: "1.2", outputVersion: 3, scope: .asset,
     options: ["type": "object", "properties": ["size": ["type": "integer", "default": 1]]],
-    accepts: ["image/*"], facts: ["width"], makesRenditions: true, estimates: true,
-    runtime: "decoder 1")
+    accepts: ["image/*"], facts: ["width"], makesRenditions: true,
+    parts: .init(option: "sizes", facts: ["width"]),
+    estimates: true, runtime: "decoder 1")
 
   static func request() throws -> PluginRequest {
     let id = try #require(AssetID("018bcfe5-68ab-7cde-8f01-23456789abcd"))
     let digest = try #require(Digest(String(repeating: "5a", count: 32)))
     return PluginRequest(
       job: "7", asset: .init(id: id, name: "a%FF.jpg", digest: digest, size: 9), input: "/in",
-      output: "/out", options: ["size": 2], facts: ["identify": ["width": 3]], deadline: 1.5)
+      output: "/out", options: ["size": 2], wanted: ["grid"], facts: ["identify": ["width": 3]],
+      deadline: 1.5)
   }
 
   static let results: [PluginResult] = [

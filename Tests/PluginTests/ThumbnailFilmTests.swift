@@ -167,6 +167,19 @@ struct ThumbnailFilmTests {
     #expect(made.renditions.keys.sorted() == ["sheet"])
   }
 
+  @Test("A sheet that is wanted alone is made with its facts alone")
+  func wanted() throws {
+    let film = try Self.film()
+    let all = try made(film)
+    let result = try run.process(
+      path: film.path, options: ["sizes": sizes], type: "video/mp4", wanted: ["sheet"])
+    guard case .done(let facts, let renditions) = result else { throw Unexpected("\(result)") }
+    #expect(renditions == [all.renditions["sheet"]].compactMap(\.self))
+    #expect(facts == .object(["sprites": all.facts["sprites"]].compactMapValues(\.self)))
+    let picture = try run.process(try Pictures.jpeg(), options: ["sizes": sizes], wanted: ["sheet"])
+    guard case .skipped = picture else { throw Unexpected("the job is not skipped") }
+  }
+
   @Test("An animation is recorded with the size that it has, not with that of the still")
   func animationSize() throws {
     // A quarter of 90 rows is 23, while 40 % of the 56 rows of the still are 22.

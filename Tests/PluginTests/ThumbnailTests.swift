@@ -1,5 +1,6 @@
 import Containers
 import Fixtures
+import Foundation
 import PipelineModel
 import PipelinePlugin
 import Testing
@@ -131,6 +132,23 @@ struct ThumbnailTests {
         #expect(Pictures.distance(found, corner.map(Int.init)) < 24)
       }
     }
+  }
+
+  @Test("Only the sizes that are wanted are made, each as it would be alone")
+  func wanted() throws {
+    let options: JSONValue = [
+      "sizes": [
+        ["name": "large", "maxPixelSize": 512], ["name": "small", "maxPixelSize": 32],
+        ["name": "middle", "maxPixelSize": 128],
+      ]
+    ]
+    let bytes = try Pictures.jpeg()
+    let result = try run.process(bytes, options: options, wanted: ["middle"])
+    guard case .done(_, let renditions) = result else { throw Unexpected("\(result)") }
+    #expect(renditions.map(\.name) == ["middle"])
+    #expect(try run.outputNames == ["middle.jpg"])
+    let made = try Data(contentsOf: run.output.appending(path: "middle.jpg"))
+    #expect(try run.thumbnail(bytes, maxPixelSize: 128).bytes == Array(made))
   }
 
   @Test("Fast scaling is near to exact scaling")

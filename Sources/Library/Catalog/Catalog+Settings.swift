@@ -94,6 +94,8 @@ enum Setting {
   /// Present once the table `deletion` has all deletions of the manifest.
   static let deletions = "deletions.complete"
 
+  /// The `RenditionParts`; absent if there are none.
+  static let parts = "ledger.parts"
   /// The `ConfigurationProgress` after a change of stages.
   static let progress = "ledger.progress"
 

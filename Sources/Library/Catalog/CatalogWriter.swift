@@ -10,6 +10,7 @@ final class CatalogWriter {
   /// Whether this transaction has listed keys in `temp.discarded_bytes`.
   var hasDiscardedBytes = false
   var stages: [ConfiguredStage]
+  var parts: RenditionParts
   /// Attempts of this process whose rows were deleted with their asset.
   var withdrawn: [AttemptToken: WithdrawnRow] = [:]
   /// The last source used in this transaction; all changes of a group share one.
@@ -62,6 +63,7 @@ final class CatalogWriter {
       try connection.executeScript(Self.revisionTriggers + CounterChanges.triggers)
     }
     stages = try ConfiguredStage.all(connection)
+    parts = try RenditionParts.read(connection)
     firstAttempt =
       try connection.first("SELECT seq FROM sqlite_sequence WHERE name = 'attempt'") {
         $0.int64(0) + 1

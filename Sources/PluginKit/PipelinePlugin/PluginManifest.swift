@@ -23,6 +23,30 @@ public struct PluginManifest: Hashable, Sendable, Codable {
     }
   }
 
+  /// Renditions each of which an element of a list in the options asks for.
+  ///
+  /// If only some elements change, the renditions of the others are kept, and a request's `wanted`
+  /// names the rest.
+  public struct Parts: Hashable, Sendable, Codable {
+    /// The option whose value is the list: objects with a `name`, which is that of the rendition.
+    public var option: String
+    /// Facts about single renditions: objects with a member for each, by its name. All other facts
+    /// are about the file.
+    public var facts: [String]
+
+    public init(option: String, facts: [String] = []) {
+      self.option = option
+      self.facts = facts
+    }
+
+    public init(from decoder: any Decoder) throws {
+      let members = try decoder.container(keyedBy: CodingKeys.self)
+      self.init(
+        option: try members.decode(String.self, forKey: .option),
+        facts: try members.decodeIfPresent([String].self, forKey: .facts) ?? [])
+    }
+  }
+
   /// The name in `pipeline.json`: lower-case letters, digits and dashes.
   public var id: String
   /// The version, for people.
@@ -49,6 +73,8 @@ public struct PluginManifest: Hashable, Sendable, Codable {
   /// they are not known in advance. One that begins with a slash is a JSON pointer to names in the
   /// options, in which `*` stands for each element: `/sizes/*/name`.
   public var renditions: [String]?
+  /// The renditions that are asked for one by one; `nil` if all options concern all of them.
+  public var parts: Parts?
   /// Whether `estimate` returns figures.
   public var estimates: Bool
   /// Names and versions of the decoders, such as `libvips 8.14.1`. When this changes, permanent
@@ -61,7 +87,7 @@ public struct PluginManifest: Hashable, Sendable, Codable {
     options: JSONValue = ["type": "object", "properties": [:], "additionalProperties": false],
     assetOptions: [String] = [], accepts: [String]? = nil, lacks: [Lack] = [],
     facts: [String] = [],
-    makesRenditions: Bool = false, renditions: [String]? = nil,
+    makesRenditions: Bool = false, renditions: [String]? = nil, parts: Parts? = nil,
     estimates: Bool = false, runtime: String = ""
   ) {
     self.id = id
@@ -75,6 +101,7 @@ public struct PluginManifest: Hashable, Sendable, Codable {
     self.facts = facts
     self.makesRenditions = makesRenditions
     self.renditions = renditions
+    self.parts = parts
     self.estimates = estimates
     self.runtime = runtime
   }
@@ -108,6 +135,7 @@ extension PluginManifest {
       lacks: try members.decodeIfPresent([Lack].self, forKey: .lacks) ?? [],
       facts: try value(.facts), makesRenditions: try value(.makesRenditions),
       renditions: try members.decodeIfPresent([String].self, forKey: .renditions),
+      parts: try members.decodeIfPresent(Parts.self, forKey: .parts),
       estimates: try value(.estimates), runtime: try value(.runtime))
     guard options != .null else {
       throw DecodingError.dataCorruptedError(

@@ -65,6 +65,9 @@ public struct PluginRequest: Hashable, Sendable, Codable {
   public var output: String
   /// The stage's options, with the schema's defaults filled in.
   public var options: JSONValue
+  /// The names of the parts to make, at least one; `nil` for all. The others are kept from an
+  /// earlier job.
+  public var wanted: [String]?
   /// The facts of needed stages, by stage name.
   public var facts: [String: JSONValue]
   /// What `input` is, if not the asset's own bytes.
@@ -75,7 +78,7 @@ public struct PluginRequest: Hashable, Sendable, Codable {
   /// Creates a request.
   public init(
     version: Int = PluginRequest.currentVersion, job: String, asset: Subject, input: String,
-    output: String, options: JSONValue, facts: [String: JSONValue],
+    output: String, options: JSONValue, wanted: [String]? = nil, facts: [String: JSONValue],
     rendition: Rendition? = nil, deadline: Double? = nil
   ) {
     self.version = version
@@ -84,6 +87,7 @@ public struct PluginRequest: Hashable, Sendable, Codable {
     self.input = input
     self.output = output
     self.options = options
+    self.wanted = wanted
     self.facts = facts
     self.rendition = rendition
     self.deadline = deadline

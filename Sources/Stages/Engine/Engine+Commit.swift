@@ -82,9 +82,10 @@ extension Engine {
     var outcomes: [Completion.Outcome] = []
     for (job, kept) in zip(finished, made) {
       switch (job.result, kept) {
-      case (.done(let facts, _), .success(let renditions)):
+      case (.done(let facts, _, _), .success(let renditions)):
         outcomes.append(.done(facts: facts, renditions: renditions))
       case (.done, .failure(let error)):
+        try invalidateKept(of: job, after: error)
         outcomes.append(outcome(PluginFailure(.transient, error.message), of: job))
       case (.skipped(let reason, let kind), _):
         outcomes.append(.skipped(reason: reason, class: kind?.rawValue))
@@ -101,10 +102,20 @@ extension Engine {
   /// Makes a group's renditions durable together. If that fails, retries job by job to find out
   /// which ones can't be stored.
   private func keep(_ finished: [FinishedJob]) -> [Result<[NewRendition], FileError>] {
-    let made = finished.map { ($0.job, $0.renditions) }
+    let made = finished.map { ($0.job, $0.renditions, $0.kept) }
     if let stored = try? renditions.store(made) { return stored.map { .success($0) } }
     return made.map { job in
       Result { () throws(FileError) in try renditions.store([job]).flatMap(\.self) }
+    }
+  }
+
+  /// Has everything made again by the next attempt, if what was to be kept is missing or damaged.
+  private func invalidateKept(
+    of job: FinishedJob, after error: FileError
+  ) throws(EngineError) {
+    guard [.notFound, .notRegular, .changed].contains(error.code) else { return }
+    for rendition in job.kept {
+      try inLedger(try ledger.invalidate(rendition: rendition.record.id))
     }
   }
 
@@ -148,7 +159,7 @@ extension Engine {
 /// A job that has ended, not yet recorded in the ledger.
 struct FinishedJob: Sendable {
   enum Result: Sendable {
-    case done(facts: JSONValue, renditions: [CollectedRendition])
+    case done(facts: JSONValue, renditions: [CollectedRendition], kept: [KeptRendition])
     case skipped(reason: String, class: PluginFailure.Class? = nil)
     case failed(PluginFailure)
     /// Cancelled because the program is ending; the job is not at fault.
@@ -163,8 +174,13 @@ struct FinishedJob: Sendable {
   /// How long it took; `nil` if its plugin was not asked.
   let seconds: Double?
 
-  /// The job's renditions; empty unless it is done.
+  /// The job's new renditions; empty unless it is done.
   var renditions: [CollectedRendition] {
-    if case .done(_, let renditions) = result { renditions } else { [] }
+    if case .done(_, let renditions, _) = result { renditions } else { [] }
+  }
+
+  /// The renditions that it keeps; empty unless it is done.
+  var kept: [KeptRendition] {
+    if case .done(_, _, let kept) = result { kept } else { [] }
   }
 }

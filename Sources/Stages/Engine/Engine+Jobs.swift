@@ -56,13 +56,17 @@ extension Engine {
           return end(waiting, stage: index, result)
         }
       }
+      let kept = try kept(by: waiting.job, stage: stage)
       let paths = (input: try MessagePath(input), output: try MessagePath(output.path))
       instance.process(
-        request(waiting.job, stage: stage, input: paths.input, output: paths.output), job: control
+        request(
+          waiting.job, stage: stage, input: paths.input, output: paths.output,
+          wanted: stage.plan.wanted(besides: kept)), job: control
       ) { [self] result in
         withExtendedLifetime((original, paths)) {}
         stage.checkIn(instance)
         var outcome = collect(result, from: output, stage: stage) { control.isGivenUp }
+        if let kept { outcome = kept.completed(by: outcome, stage.plan.factsOfParts) }
         if case .failed = outcome, control.isGivenUp { outcome = .givenUp }
         end(waiting, stage: index, outcome, since: start)
       }
@@ -101,14 +105,16 @@ extension Engine {
   }
 
   private func request(
-    _ job: ClaimedJob, stage: StageRunner, input: MessagePath, output: MessagePath
+    _ job: ClaimedJob, stage: StageRunner, input: MessagePath, output: MessagePath,
+    wanted: [String]?
   ) -> PluginRequest {
     PluginRequest(
       job: "\(job.token.rawValue)",
       asset: .init(
         id: job.asset, name: job.name.description, digest: job.digest, size: job.size),
       input: input.text, output: output.text,
-      options: stage.plan.options, facts: facts(of: job), rendition: job.input?.description(),
+      options: stage.plan.options, wanted: wanted, facts: facts(of: job),
+      rendition: job.input?.description(),
       deadline: (stage.plan.configuration.limits.time ?? StageLimits.standardTime).seconds)
   }
 
@@ -125,6 +131,16 @@ extension Engine {
       facts[StagePlan.identifier] = input.identity(facts[StagePlan.identifier])
     }
     return facts
+  }
+
+  private func kept(
+    by job: ClaimedJob, stage: StageRunner
+  ) throws(FileError) -> KeptParts? {
+    do throws(CatalogError) {
+      return try keptParts(of: job, storage: stage.plan.configuration.storage)
+    } catch {
+      throw FileError(.ioError, error.message, path: job.name)
+    }
   }
 
   private enum Input {
@@ -198,7 +214,7 @@ extension Engine {
         }
         let limits = JobLimits(limits: stage.plan.configuration.limits)
         if let refusal = limits.refusal(of: collected) { return .failed(refusal) }
-        return .done(facts: facts, renditions: collected)
+        return .done(facts: facts, renditions: collected, kept: [])
       } catch {
         return .failed(ResultCheck.failure(becauseOf: error))
       }

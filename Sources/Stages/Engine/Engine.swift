@@ -292,7 +292,11 @@ package final class Engine: Sendable {
       return try hold(index, claimed, because: error.reason)
     }
     warmUpDependents(of: index, jobs: claimed.count)
-    let accepted = claimed.filter { isAccepted($0, stage: index) }
+    var unfinished: [ClaimedJob] = []
+    for job in claimed where isAccepted(job, stage: index) {
+      if try !finishKept(job, stage: index) { unfinished.append(job) }
+    }
+    let accepted = unfinished
     guard !accepted.isEmpty else { return }
     state.withLock { $0.jobs.stages[index].estimating += accepted.count }
     stage.memory(facts: accepted.map(facts(of:))) { [self] bytes in
@@ -367,7 +371,7 @@ package final class Engine: Sendable {
   }
 
   /// Finishes a job that never started.
-  private func finish(_ job: ClaimedJob, stage index: Int, _ result: FinishedJob.Result) {
+  func finish(_ job: ClaimedJob, stage index: Int, _ result: FinishedJob.Result) {
     state.withLock {
       $0.finished.append(FinishedJob(job: job, stage: index, result: result, seconds: nil))
     }

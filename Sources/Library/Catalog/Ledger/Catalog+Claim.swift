@@ -136,6 +136,10 @@ extension CatalogWriter {
       let inputs = try inputs(stage)
       for index in jobs.indices { jobs[index].input = inputs[jobs[index].token] }
     }
+    if let fingerprint = jobs.first?.fingerprint, parts.hasFormer(of: fingerprint) {
+      let kept = try keptResults(stage, fingerprint)
+      for index in jobs.indices { jobs[index].kept = kept[jobs[index].token] }
+    }
     try connection.execute("DELETE FROM temp.claimed")
     return jobs
   }
@@ -197,6 +201,41 @@ extension CatalogWriter {
       inputs.merge(rows) { first, _ in first }
     }
     return inputs
+  }
+
+  /// What stays of the results that the claimed rows replace.
+  private func keptResults(
+    _ stage: ConfiguredStage, _ fingerprint: Fingerprint
+  ) throws(CatalogError) -> [AttemptToken: KeptResult] {
+    var kept: [AttemptToken: KeptResult] = [:]
+    try connection.each(
+      """
+      SELECT attempt.id, former.facts, fingerprint.value, rendition.id, rendition.name,
+        rendition.media_type, rendition.width, rendition.height, rendition.bytes,
+        rendition.digest, rendition.made_from, rendition.path
+      FROM temp.claimed
+        CROSS JOIN attempt ON attempt.ledger = claimed.ledger AND attempt.ended_at IS NULL
+        CROSS JOIN ledger AS former
+          ON former.id = (SELECT max(job.previous_ledger) FROM job WHERE job.ledger = claimed.ledger)
+            AND former.state = 'done'
+        CROSS JOIN fingerprint ON fingerprint.id = former.fingerprint
+        CROSS JOIN rendition ON rendition.ledger = former.id
+      """
+    ) { (row) throws(CatalogError) in
+      let name = row.text(4)
+      let shared = parts.shared(by: fingerprint, Fingerprint(try row.digest(2)))
+      guard shared.contains(name) else { return }
+      let token = AttemptToken(rawValue: row.int64(0))
+      if kept[token] == nil {
+        kept[token] = KeptResult(facts: try row.json(1), parts: shared, renditions: [])
+      }
+      kept[token]?.renditions.append(
+        RenditionRecord(
+          id: row.int64(3), stage: stage.name, name: name, mediaType: row.text(5),
+          width: row.int(6), height: row.int(7), bytes: row.int(8), digest: try row.digest(9),
+          from: row.optional(10, row.text), path: row.optional(11, row.text), isStale: true))
+    }
+    return kept
   }
 
   private func neededFacts(

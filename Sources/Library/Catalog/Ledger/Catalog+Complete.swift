@@ -105,6 +105,7 @@ extension CatalogWriter {
     for rendition in renditions {
       var path: String?
       if case .file(let name) = rendition.content { path = name }
+      if let former = rendition.former, try takeOver(former, to: row, path: path) { continue }
       try connection.execute(
         """
         INSERT INTO rendition
@@ -113,6 +114,38 @@ extension CatalogWriter {
         """, row.id, rendition.name, rendition.mediaType, rendition.width, rendition.height,
         rendition.bytes, rendition.digest, rendition.from, path)
     }
+  }
+
+  /// Moves the row of a stale result's rendition to the row that replaces that result.
+  ///
+  /// Its bytes are in the new place already, and those in the old one are discarded.
+  ///
+  /// - Parameter path: the new file; `nil` if the bytes are in the database.
+  /// - Returns: `false` if the rendition is gone, or other jobs need the result.
+  private func takeOver(
+    _ rendition: Int64, to row: RunningRow, path: String?
+  ) throws(CatalogError) -> Bool {
+    let former = try connection.first("SELECT ledger FROM rendition WHERE id = ?", rendition) {
+      $0.int64(0)
+    }
+    guard let former,
+      try !connection.hasRow("SELECT 1 FROM job WHERE ledger = ?", former),
+      try !connection.hasRow(
+        "SELECT 1 FROM job WHERE previous_ledger = ? AND ledger <> ?", former, row.id)
+    else { return false }
+    try discardBytes(where: "rendition.id = ?", rendition)
+    try connection.removeFormerBytes(of: rendition)
+    try connection.execute(
+      """
+      INSERT INTO discarded_file (path, fingerprint, digest, asset)
+      SELECT rendition.path, ledger.fingerprint, ledger.digest, ledger.asset
+      FROM rendition CROSS JOIN ledger ON ledger.id = rendition.ledger
+      WHERE rendition.id = ? AND rendition.path IS NOT NULL
+      ON CONFLICT DO NOTHING
+      """, rendition)
+    try connection.execute(
+      "UPDATE rendition SET ledger = ?, path = ? WHERE id = ?", row.id, path, rendition)
+    return true
   }
 
   /// Discards the stale rows that the finished rows replace.

@@ -7,7 +7,7 @@ extension Catalog {
   ) throws(CatalogError) -> [JobEvent] {
     let definitions = try StageDefinition.json(stages)
     try access.sync { (writer) throws(CatalogError) in
-      let configured = try writer.transaction { () throws(CatalogError) in
+      let (configured, parts) = try writer.transaction { () throws(CatalogError) in
         let known = try writer.connection.first(Setting.read, Setting.stages) { $0.text(0) }
         if known != definitions {
           try writer.replaceStages(stages, known: known)
@@ -16,10 +16,14 @@ extension Catalog {
         for stage in stages where stage.held != nil {
           try writer.hold(stage.name, because: stage.held)
         }
-        return try ConfiguredStage.all(writer.connection)
+        return (
+          try ConfiguredStage.all(writer.connection),
+          try writer.parts.recording(stages, writer.connection)
+        )
       }
       // Only after the commit, which may fail.
       writer.stages = configured
+      writer.parts = parts
     }
     let failed = try write { (writer) throws(CatalogError) in
       try writer.endInterruptedAttempts(writer.stages)

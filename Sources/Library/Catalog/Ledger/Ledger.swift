@@ -158,10 +158,22 @@ package struct ClaimedJob: Hashable, Sendable {
   package var facts: [String: JSONValue]
   /// The rendition to work on, if the stage has an input and the asset has it.
   package var input: InputRendition?
+  /// What a stale result has that need not be made again.
+  package var kept: KeptResult?
   /// Which attempt this is, from 1.
   package var attempt: Int
   /// Whether earlier attempts ended with the process, so that this one runs alone.
   package var isSuspect: Bool
+}
+
+/// What of a stale result is valid under the new fingerprint, too: at least one rendition.
+package struct KeptResult: Hashable, Sendable {
+  /// All facts of the stale result.
+  package var facts: JSONValue
+  /// The names of the parts that depend on the same as before, also of those without a rendition.
+  package var parts: Set<String>
+  /// The renditions of those parts.
+  package var renditions: [RenditionRecord]
 }
 
 /// A rendition that a job works on.

@@ -25,12 +25,15 @@ package struct StageDefinition: Hashable, Sendable {
   package var accepts: [String]?
   /// Why no job of the stage can run at the moment; `nil` if jobs can run.
   package var held: String?
+  /// A fingerprint of what each rendition depends on, by its name, if each depends on a part of the
+  /// options: one that had the same under another fingerprint of the stage is kept.
+  package var parts: [String: Fingerprint]
 
   package init(
     name: String, plugin: String, fingerprint: Fingerprint, isAssetScoped: Bool, needs: [String],
     input: [RenditionReference] = [], alternatives: [String] = [], attempts: Int, runtime: String,
-    limits: String, accepts: [String]? = nil,
-    held: String? = nil
+    limits: String, accepts: [String]? = nil, held: String? = nil,
+    parts: [String: Fingerprint] = [:]
   ) {
     self.name = name
     self.plugin = plugin
@@ -44,6 +47,7 @@ package struct StageDefinition: Hashable, Sendable {
     self.limits = limits
     self.accepts = accepts
     self.held = held
+    self.parts = parts
   }
 
   /// Encodes all definitions as one text, to detect changes.

@@ -30,10 +30,12 @@ package struct NewRendition: Hashable, Sendable {
   package var digest: Digest
   package var from: String?
   package var content: RenditionContent
+  /// The key of the rendition of a stale result that it continues: the same bytes in a place of their own.
+  package var former: Int64?
 
   package init(
     name: String, mediaType: String, width: Int, height: Int, bytes: Int, digest: Digest,
-    from: String?, content: RenditionContent
+    from: String?, content: RenditionContent, former: Int64? = nil
   ) {
     self.name = name
     self.mediaType = mediaType
@@ -43,6 +45,7 @@ package struct NewRendition: Hashable, Sendable {
     self.digest = digest
     self.from = from
     self.content = content
+    self.former = former
   }
 }
 

@@ -26,6 +26,9 @@ package struct StagePlan: Sendable {
       configuration.options.fillingDefaults(backend.manifest.options)
     }
 
+    /// The names of facts that have a member for each part of the options.
+    var factsOfParts: [String] { backend.manifest.parts?.facts ?? [] }
+
     /// Creates a plugin instance as for a job, and discards it.
     ///
     /// - Parameter work: a folder to work in.
@@ -280,7 +283,26 @@ package struct StagePlan: Sendable {
       runtime: broken?.recorded?.runtime
         ?? "\(manifest.id) \(manifest.version); \(manifest.runtime)",
       limits: try JSONText.encode(limits.effective()), accepts: accepted(by: stage, backend),
-      held: broken?.failure.reason)
+      held: broken?.failure.reason, parts: try parts(of: stage, manifest, needed: needed))
+  }
+
+  /// The fingerprint that the stage would have with one element of its list of parts, by the name of
+  /// the rendition; empty if its plugin has no such list.
+  private static func parts(
+    of stage: StageConfiguration, _ manifest: PluginManifest, needed: [Stage]
+  ) throws -> [String: Fingerprint] {
+    guard let option = manifest.parts?.option else { return [:] }
+    let options = stage.options.fillingDefaults(manifest.options)
+    var parts: [String: Fingerprint] = [:]
+    for element in options[option]?.array ?? [] {
+      // The plugin may name renditions otherwise.
+      guard let name = element["name"]?.string, parts[name] == nil else { return [:] }
+      var alone = stage
+      alone.options = .object(
+        (stage.options.object ?? [:]).merging([option: .array([element])]) { $1 })
+      parts[name] = try fingerprint(alone, manifest, needed: needed)
+    }
+    return parts
   }
 
   /// Whether a stage's own results depend on the asset, through its plugin or its options.

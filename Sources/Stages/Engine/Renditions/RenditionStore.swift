@@ -101,11 +101,19 @@ struct RenditionStore: Sendable {
 
   /// Makes a group's renditions durable with one flush per folder.
   func store(
-    _ jobs: [(job: ClaimedJob, renditions: [CollectedRendition])]
+    _ jobs: [(job: ClaimedJob, renditions: [CollectedRendition], kept: [KeptRendition])]
   ) throws(FileError) -> [[NewRendition]] {
     var touched: [BytePath: Descriptor] = [:]
-    let stored = try jobs.map { job, renditions throws(FileError) in
-      try renditions.map { rendition throws(FileError) in
+    // First what can be done twice: a file that a plugin made is moved, so it is there only once.
+    var stored = try jobs.map { job, _, kept throws(FileError) in
+      try kept.map { kept throws(FileError) in
+        if case .database(let bytes) = kept.content { return kept.new(.database(bytes)) }
+        let path = try place(kept, of: job, touched: &touched)
+        return kept.new(.file(path: path.description))
+      }
+    }
+    for (index, (job, renditions, _)) in jobs.enumerated() {
+      stored[index] += try renditions.map { rendition throws(FileError) in
         if let bytes = rendition.bytes { return rendition.record(.database(bytes)) }
         let path = try place(rendition, of: job, touched: &touched)
         return rendition.record(.file(path: path.description))
@@ -128,6 +136,53 @@ struct RenditionStore: Sendable {
     let place = try open(folder, touched: &touched)
     try rendition.folder.replace(rendition.name, to: place, as: name)
     return folder.appending(name)
+  }
+
+  /// Makes the file of a kept rendition that its job's row will name.
+  private func place(
+    _ kept: KeptRendition, of job: ClaimedJob, touched: inout [BytePath: Descriptor]
+  ) throws(FileError) -> BytePath {
+    let folder = RenditionLayout.folder(stage: job.stage, owner: job.owner)
+    let name = RenditionLayout.name(
+      owner: job.owner, fingerprint: job.fingerprint, rendition: kept.record.name,
+      mediaType: kept.record.mediaType)
+    let place = try open(folder, touched: &touched)
+    // Left by a kill; no row names it.
+    try place.removeIfThere(name)
+    switch kept.content {
+    case .database(let bytes), .file(let bytes): try place.writeDurably(bytes, as: name)
+    case .link(let path): try link(path, in: place, as: name, digest: kept.record.digest)
+    }
+    return folder.appending(name)
+  }
+
+  /// Gives a rendition's file a second name, or makes a copy where that can't be.
+  private func link(
+    _ path: String, in folder: Descriptor, as name: BytePath, digest: Digest
+  ) throws(FileError) {
+    let old = BytePath(path)
+    do throws(FileError) {
+      try folder.link(library.path.appending(old), as: name)
+    } catch {
+      // Some file systems have no hard links, and all limit them per file.
+      guard [EPERM, EMLINK, EXDEV, EOPNOTSUPP, ENOSYS].contains(error.errno) else { throw error }
+      let copy = try Descriptor.open(
+        name, in: folder, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+      guard try self.copy(path, to: copy, isStopped: { false }) == digest else {
+        throw FileError(.changed, "“\(old.printable)” is damaged.", path: old)
+      }
+      try copy.sync()
+    }
+  }
+
+  /// The size of a rendition's file; `nil` if it is missing or no regular file.
+  func size(of path: String) -> Int? {
+    let path = BytePath(path)
+    // Whatever is wrong with it, it is made again.
+    guard let folder = try? library.openParent(of: path),
+      let status = try? folder.status(of: path.lastComponent), status.kind == .regular
+    else { return nil }
+    return status.identity.size
   }
 
   /// Opens a folder below the library, creating missing parts of its path.

@@ -72,6 +72,14 @@ package enum ManifestCheck {
       return
         "renditions names \(quoted(name)), which is not one line of at most \(longestWord) bytes"
     }
+    if let parts = manifest.parts {
+      guard manifest.options["properties"]?[parts.option] != nil else {
+        return "parts names \(quoted(parts.option)), which is not one of the options"
+      }
+      if let other = parts.facts.first(where: { !manifest.facts.contains($0) }) {
+        return "parts names \(quoted(other)), which is not one of the facts"
+      }
+    }
     for fact in manifest.facts where !isLine(fact, longest: longestWord) {
       return "facts names \(quoted(fact)), which is not one line of at most \(longestWord) bytes"
     }

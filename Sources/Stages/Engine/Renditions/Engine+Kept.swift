@@ -1,0 +1,131 @@
+import Catalog
+import Configuration
+import Files
+import Hashing
+import PipelineModel
+import PipelinePlugin
+
+/// Parts of a stale result that a job keeps, because only other parts of the options changed.
+extension Engine {
+  /// Returns what a job need not make again: nothing that is missing or damaged; `nil` if that is
+  /// nothing at all.
+  func keptParts(
+    of job: ClaimedJob, storage: StageConfiguration.Storage
+  ) throws(CatalogError) -> KeptParts? {
+    guard let result = job.kept else { return nil }
+    var kept = KeptParts(facts: result.facts, names: result.parts, renditions: [])
+    for record in result.renditions {
+      if let content = try keptContent(of: record, storage: storage) {
+        kept.renditions.append(KeptRendition(record: record, content: content))
+      } else {
+        kept.names.remove(record.name)
+      }
+    }
+    return kept.renditions.isEmpty ? nil : kept
+  }
+
+  /// Returns what is to be done with the bytes of a rendition; `nil` if they are missing or damaged.
+  ///
+  /// Of a file that stays one only the size is compared, as reading all of them would take longer
+  /// than making what is new.
+  private func keptContent(
+    of record: RenditionRecord, storage: StageConfiguration.Storage
+  ) throws(CatalogError) -> KeptRendition.Content? {
+    let isFile = record.bytes > RenditionStore.threshold(of: storage)
+    if let path = record.path, isFile {
+      return renditions.size(of: path) == record.bytes ? .link(path) : nil
+    }
+    // Whatever is wrong with a file, it is made again.
+    let bytes =
+      if let path = record.path {
+        try? renditions.read(path)
+      } else {
+        try ledger.bytes(ofRendition: record.id)
+      }
+    guard let bytes, SHA256.digest(of: bytes) == record.digest else { return nil }
+    return isFile ? .file(bytes) : .database(bytes)
+  }
+
+  /// Finishes a job of which everything is kept, without its plugin.
+  ///
+  /// - Returns: whether that is so.
+  func finishKept(_ job: ClaimedJob, stage index: Int) throws(EngineError) -> Bool {
+    let plan = stages[index].plan
+    guard let parts = job.kept?.parts, parts.isSuperset(of: plan.definition.parts.keys),
+      let kept = try inLedger(try keptParts(of: job, storage: plan.configuration.storage)),
+      plan.wanted(besides: kept)?.isEmpty == true
+    else { return false }
+    let nothing = FinishedJob.Result.done(facts: [:], renditions: [], kept: [])
+    finish(job, stage: index, kept.completed(by: nothing, plan.factsOfParts))
+    return true
+  }
+}
+
+extension StagePlan.Stage {
+  /// The names of the parts that are still to be made; `nil` for all.
+  func wanted(besides kept: KeptParts?) -> [String]? {
+    kept.map { Set(definition.parts.keys).subtracting($0.names).sorted() }
+  }
+}
+
+/// What a job keeps of a stale result.
+struct KeptParts: Sendable {
+  /// All facts of that result.
+  let facts: JSONValue
+  /// The names of the parts that are kept, also of those without a rendition.
+  var names: Set<String>
+  /// At least one.
+  var renditions: [KeptRendition]
+
+  /// The result of a job that keeps these and was asked for the rest.
+  ///
+  /// - Parameter factsOfParts: the facts that have a member for each part.
+  func completed(
+    by result: FinishedJob.Result, _ factsOfParts: [String]
+  ) -> FinishedJob.Result {
+    switch result {
+    case .done(let facts, let made, _): completed(by: facts, made, factsOfParts)
+    // The file has none of the parts that were wanted.
+    case .skipped: completed(by: [:], [], factsOfParts)
+    case .failed, .givenUp, .inputDamaged: result
+    }
+  }
+
+  private func completed(
+    by new: JSONValue, _ made: [CollectedRendition], _ factsOfParts: [String]
+  ) -> FinishedJob.Result {
+    // A plugin may make more than is wanted.
+    let kept = names.subtracting(made.map(\.rendition.name))
+    var merged = (facts.object ?? [:]).merging(new.object ?? [:]) { $1 }
+    for name in factsOfParts {
+      let old = facts[name]?.object?.filter { kept.contains($0.key) } ?? [:]
+      let all = old.merging(new[name]?.object ?? [:]) { $1 }
+      merged[name] = all.isEmpty ? nil : .object(all)
+    }
+    return .done(
+      facts: .object(merged), renditions: made,
+      kept: renditions.filter { kept.contains($0.record.name) })
+  }
+}
+
+/// A rendition of a stale result that a job keeps.
+struct KeptRendition: Sendable {
+  enum Content: Sendable {
+    case database([UInt8])
+    /// Bytes that become a file.
+    case file([UInt8])
+    /// A file, which gets another name.
+    case link(String)
+  }
+
+  let record: RenditionRecord
+  let content: Content
+
+  /// The rendition as the result of the new job.
+  func new(_ content: RenditionContent) -> NewRendition {
+    NewRendition(
+      name: record.name, mediaType: record.mediaType, width: record.width, height: record.height,
+      bytes: record.bytes, digest: record.digest, from: record.from, content: content,
+      former: record.id)
+  }
+}
