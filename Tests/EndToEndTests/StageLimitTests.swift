@@ -41,6 +41,23 @@ struct StageLimitTests {
         == "It was ended: it may take 300ms at most. For more, set limits.time of its stage.")
   }
 
+  @Test("A drawing that would be drawn for hours fails for good at the limit of the processor")
+  func endlessDrawing() throws {
+    let octaves = Pictures.svg(
+      "<filter id=\"f\"><feTurbulence baseFrequency=\"0.05\" numOctaves=\"100000000\"/></filter>"
+        + "<rect width=\"100\" height=\"100\" filter=\"url(#f)\"/>",
+      size: "width=\"100\" height=\"100\"")
+    try workspace.put(octaves, as: "endless.svg")
+    try workspace.put(Pictures.svg(width: 100, height: 100), as: "plain.svg")
+    try workspace.configure(
+      stages: Workspace.stages(thumbnails: ["limits": ["cpu": "2s", "memory": "1GiB"]]))
+    try workspace.json("run", exit: 3)
+    let failures = try workspace.json("failed").of("failure")
+    #expect(failures.count == 1 && failures[0]["class"] == "permanent", "\(failures)")
+    #expect(failures[0]["reason"]?.string?.contains("limits.cpu") == true, "\(failures)")
+    #expect(try workspace.asset(named: "plain.svg")["renditions"]?.array?.count == 2)
+  }
+
   @Test(
     "SIGTERM is answered while no thread can be made",
     .enabled(if: Unprivileged.isPossible, "The program's folder is not open to other users."))
