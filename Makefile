@@ -50,7 +50,7 @@ SHELL = /bin/bash
 MAKEFLAGS += --no-print-directory
 # Builds share one folder, so concurrent ones would only wait for each other.
 .NOTPARALLEL:
-.PHONY: help run test unit browser build check lint format install uninstall faults fuzz corpus damaged bench searches ways-in iiif kinds storage quality \
+.PHONY: help run test unit browser build check lint format install uninstall faults fuzz corpus damaged mutated bench searches ways-in iiif kinds storage quality \
 	sanitize clean packages test-packages toolchain
 
 help: ## List the targets
@@ -133,6 +133,12 @@ corpus: packages build ## Run every bundled stage on a folder of any files, and 
 # folder that PIPELINE_CORPUS names is only read; without it pictures are drawn.
 damaged: packages test-packages build ## Truncate and alter 2,000 JPEGs, and compare the results with other programs'
 	@Tests/damaged
+
+# Changes differ each time unless PIPELINE_SEED is set; PIPELINE_FILES sets their number for each kind, and
+# PIPELINE_KINDS which kinds. Needs an hour.
+mutated: packages build ## Change 10,000 files of each kind at random, and print what the program made of them
+	@Packaging/require-packages libvips-tools ffmpeg python3-pil
+	@Tests/mutated
 
 # IIIF_VALIDATOR names the validator's program if it is not in PATH.
 iiif: packages build ## Have the official validator check the server's images
