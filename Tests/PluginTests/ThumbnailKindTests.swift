@@ -142,6 +142,21 @@ struct ThumbnailKindTests {
     }
   }
 
+  @Test("An animated AVIF shows its primary picture")
+  func animatedAVIF() throws {
+    var bytes = try Pictures.file(try Pictures.picture(width: 160, height: 120), ".avif[Q=90]")
+    // Of what the brand announces, libvips reads the primary picture only, which any AVIF has.
+    try #require(bytes[8..<12].elementsEqual("avif".utf8))
+    bytes.replaceSubrange(8..<12, with: "avis".utf8)
+    let made = try run.thumbnail(bytes, maxPixelSize: 80)
+    #expect(made.picture.width == 80 && made.picture.height == 60)
+    for (found, corner) in zip(made.picture.corners, Pictures.corners) {
+      #expect(Pictures.distance(found, corner.map(Int.init)) < 24)
+    }
+    let facts = try PluginRun("identify").facts(bytes)
+    #expect(facts["mediaType"] == "image/avif" && facts["width"] == 160 && facts["height"] == 120)
+  }
+
   @Test("JPEG XL is turned once, by its decoder", arguments: 1...8)
   func jpegXL(orientation: Int) throws {
     let stored = Pictures.store(

@@ -59,25 +59,25 @@ package final class PictureSource {
   /// - Throws: `VipsError` of code `undecodable` if no allowed loader does, and `missing` if the
   ///   loader is not in this libvips.
   package func loader() throws(VipsError) -> PictureLoader {
+    let signed = PictureLoader.signature(head())
+    let present = signed.flatMap { VipsLibrary.loaders.contains($0) ? $0 : nil }
     // libvips recognises these by their file only.
-    if let loader = PictureLoader.signature(head()), loader.needsPath,
-      VipsLibrary.loaders.contains(loader)
-    {
-      return loader
-    }
+    if let loader = present, loader.needsPath { return loader }
     if let name = vips_foreign_find_load_source(pointer),
       let loader = PictureLoader.allCases.first(where: { $0.className == String(cString: name) })
     {
       return loader
     }
     _ = VipsError.drainBuffer()
+    // libvips up to 8.14 does not know the brand of animated AVIFs, which libheif reads.
+    if present == .heif { return .heif }
     // Loaders take unreadable bytes for another format.
     let head = head()
     guard !head.isEmpty || size < Self.headLength, !isPlain(head) else {
       throw VipsError(.inputOutput, "The file can't be read", errno: EIO)
     }
-    if let kind = PictureLoader.signature(head), !VipsLibrary.loaders.contains(kind) {
-      throw VipsError(.missing, "This libvips was built without \(kind.title)")
+    if let signed, present == nil {
+      throw VipsError(.missing, "This libvips was built without \(signed.title)")
     }
     throw VipsError(.undecodable, "The content is not of a format that is decoded")
   }
