@@ -161,6 +161,32 @@ struct RawPictureTests {
     } throws: { ($0 as? DecoderError)?.code == .inputOutput }
   }
 
+  @Test("Boxes of a CR3 that lead LibRaw nowhere are refused at once")
+  func endlessBoxes() throws {
+    func big(_ value: UInt64, _ count: Int) -> [UInt8] {
+      (0..<count).reversed().map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
+    }
+    func box(_ name: String, _ content: [UInt8], long: UInt64? = nil) -> [UInt8] {
+      long.map { big(1, 4) + Array(name.utf8) + big($0, 8) + content }
+        ?? big(UInt64(content.count + 8), 4) + Array(name.utf8) + content
+    }
+    let start = box("ftyp", Array("crx \0\0\0\u{1}crx isom".utf8))
+    let rest = [UInt8](repeating: 0xFF, count: 4000)
+    for (name, long) in [
+      ("free", 0), ("free", UInt64.max - 15), ("moov", 1 << 60), ("trak", 1 << 40),
+    ] as [(String, UInt64)] {
+      let endless = box(name, rest, long: long)
+      for boxes in [endless, box("moov", endless), box("moov", box("trak", endless))] {
+        let error = #expect(throws: DecoderError.self) { try facts(start + boxes) }
+        #expect(error?.message == "The raw file's tables are damaged or cut", "\(name) \(long)")
+      }
+    }
+    // The pixels of a file that is cut are no reason.
+    let cut = start + box("moov", box("free", rest)) + box("mdat", rest, long: 1 << 30)
+    let error = #expect(throws: DecoderError.self) { try facts(cut) }
+    #expect(error?.message != "The raw file's tables are damaged or cut")
+  }
+
   @Test("The camera is a fact; exposure and time are left to other stages")
   func camera() throws {
     let facts = try facts(RawSample().bytes)
