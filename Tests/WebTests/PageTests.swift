@@ -23,17 +23,38 @@ struct PageTests {
     #expect(html { $0.void("input", ["value": ""]) } == "<input value=\"\">")
   }
 
-  @Test("Scripts and styles are sent without indentation and comments")
-  func compact() {
-    let script = "// Why.\nexport const a = 1; // one\n\n  /** What. */\n  f(`x  y`);\n"
+  @Test(
+    "Scripts are sent without comments and spaces that mean nothing",
+    arguments: [
+      (
+        "// Why.\nexport const a = 1; // one\n\n  /** What. */\n  f();\n",
+        "export const a=1;f();\n"
+      ),
+      ("let a = b\n  + c\nreturn d", "let a=b\n+c\nreturn d\n"),
+      ("a + +b - -c; d ++ + e", "a+ +b- -c;d++ +e\n"),
+      (
+        "f(`x  ${g({ a: ` } ` }, \"}\")} // y`, ' \\' // ')",
+        "f(`x  ${g({ a: ` } ` }, \"}\")} // y`,' \\' // ')\n"
+      ),
+      ("x = a / b / c; y.match(/[/ ]\\/ \"/)", "x=a/b/c;y.match(/[/ ]\\/ \"/)\n"),
+      ("if (a) {\n  b();\n}\nc", "if(a){b();}\nc\n"),
+    ])
+  func compactScript(source: String, expected: String) {
+    #expect(String(decoding: CompactSource.script(Array(source.utf8)), as: UTF8.self) == expected)
+  }
+
+  @Test("Styles are sent without comments and spaces that mean nothing")
+  func compactStyle() {
+    let style = """
+      /* All */
+      a > b, c :hover { --d: 1px; e: calc(1px + 2px) /* of */ url("data: a, b") !important; }
+      @media (max-width: 9px) and (hover: none) { f { g: h } }
+      """
     #expect(
-      String(decoding: StaticFiles.compacted(Array(script.utf8)), as: UTF8.self)
-        == "export const a = 1; // one\nf(`x  y`);\n")
-    let style = "/* All */\na { b: c }\n  /* of */ d { e: f } /* it */\n"
-    #expect(
-      String(decoding: StaticFiles.compacted(Array(style.utf8)), as: UTF8.self)
-        == "a { b: c }\n/* of */ d { e: f } /* it */\n")
-    #expect(StaticFiles.size < 76_000)
+      String(decoding: CompactSource.style(Array(style.utf8)), as: UTF8.self)
+        == "a>b,c :hover{--d:1px;e:calc(1px + 2px) url(\"data: a, b\") !important}"
+        + "@media (max-width:9px) and (hover:none){f{g:h}}\n")
+    #expect(StaticFiles.size.packed < 30_000 && StaticFiles.size.plain < 70_000)
   }
 
   @Test("Links percent-encode everything but unreserved characters")

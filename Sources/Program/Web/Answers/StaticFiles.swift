@@ -31,29 +31,26 @@ enum StaticFiles {
 
   private static let files = Dictionary(
     uniqueKeysWithValues: sources.map { name, bytes in
-      (name, File(type(of: name), compacted(bytes)))
+      (name, File(type(of: name), compacted(name, bytes)))
     })
 
-  /// What browsers need of a file: no indentation, and no lines that only comment.
-  ///
-  /// No text in them goes over several lines.
-  static func compacted(_ bytes: [UInt8]) -> [UInt8] {
-    var result: [UInt8] = []
-    for line in bytes.split(separator: UInt8(ascii: "\n")) {
-      let text = line.drop { $0 == UInt8(ascii: " ") }
-      let isComment =
-        text.starts(with: "//".utf8)
-        || text.starts(with: "/*".utf8)
-          && text.firstRange(of: Array("*/".utf8))?.upperBound == text.endIndex
-      if text.isEmpty || isComment { continue }
-      result += text
-      result.append(UInt8(ascii: "\n"))
+  /// What browsers need of a file.
+  private static func compacted(_ name: String, _ bytes: [UInt8]) -> [UInt8] {
+    switch name.split(separator: ".").last {
+    case "css": CompactSource.style(bytes)
+    case "js": CompactSource.script(bytes)
+    default: bytes
     }
-    return result
   }
 
-  /// The bytes of all files, as browsers get them if they unpack nothing.
-  static var size: Int { files.values.reduce(0) { $0 + $1.plain.count } }
+  /// The bytes of all scripts and styles: as browsers get them, and as clients that unpack nothing.
+  static var size: (packed: Int, plain: Int) {
+    files.reduce(into: (packed: 0, plain: 0)) { size, file in
+      if file.key == "icon.svg" { return }
+      size.plain += file.value.plain.count
+      size.packed += file.value.packed?.count ?? file.value.plain.count
+    }
+  }
 
   /// Changes with any of the files.
   static let version = String(
