@@ -43,7 +43,7 @@ function gallery() {
     ...Object.entries(orders).map(([value, text]) => h("option", { value }, text)));
   const summary = h("div.summary", {}, title, count, h("label.sort", {}, order), notice);
   const box = h("main.box", { id: "main", tabIndex: -1 });
-  const more = h("button.more", { type: "button", hidden: true, on: { click: () => grid.track.go(0) } });
+  const more = h("button.more", { type: "button", hidden: true, on: { click: () => grid.toTop() } });
   const grid = new Grid(box, summary, moved), scrubber = new Scrubber(grid);
   const viewer = new Viewer(grid, { went, closed });
 
@@ -96,10 +96,9 @@ function gallery() {
 
   /** Opens the asset of the URL, wherever it is in the order. */
   async function open(id) {
-    const asset = await get(`api/v1/assets/${id}` + tail(query));
     await ready;
-    const record = asset.index == null ? null : await grid.records.one(asset.index);
-    if (here().asset === id) viewer.show(record?.id === id ? asset.index : -1, record?.id === id ? record : asset);
+    const { index, record } = (await grid.find(id)) ?? { index: -1, record: await get(`api/v1/assets/${id}`) };
+    if (here().asset === id) viewer.show(index, record);
   }
 
   function went({ id, name }) {
@@ -143,7 +142,7 @@ function gallery() {
 
   document.addEventListener("keydown", (event) => {
     const { key, target } = event;
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || target.closest?.("input, textarea, select, .scrubber, .help")) return;
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || target.closest?.("input, textarea, select, video, .scrubber, .help")) return;
     const { active } = grid, record = grid.record(active);
     if (viewer.open) { if (!viewer.key(key, target.closest?.(".panel"))) return; }
     else if ("izd".includes(key) && record) {

@@ -1,6 +1,6 @@
 // The gallery: all pictures have a place, those near the view are in the document.
 import { get, tail } from "./api.js";
-import { bdi, clock, dayName, h } from "./dom.js";
+import { bdi, calm, clock, dayName, h } from "./dom.js";
 import { Layout } from "./layout.js";
 import { Records, chunkLength } from "./records.js";
 import { Track } from "./track.js";
@@ -24,11 +24,12 @@ export class Grid {
 
   get count() { return this.aspects?.length ?? 0; }
   record(index) { return this.records?.at(index); }
-  chunk(keys, n) { return get("api/v1/assets" + tail({ ...this.query, from: keys[n], limit: chunkLength })); }
+  /** A picture and those behind it. */
+  from(id) { return get("api/v1/assets" + tail({ ...this.query, from: id, limit: chunkLength })); }
 
   /** Fetches what a query finds; false if another was asked for meanwhile. */
   async show(query) {
-    const wanted = this.query = query, first = this.chunk([], 0).catch(() => null);
+    const wanted = this.query = query, first = this.from().catch(() => null);
     const grid = await get("api/v1/grid" + tail(wanted)), begin = await first;
     if (this.query !== wanted) return false;
     this.accept(grid);
@@ -48,18 +49,22 @@ export class Grid {
     this.records = new Records(this.query, grid, () => this.paintAll(), () => { clearTimeout(this.again); this.again = setTimeout(() => this.later(), 2000); });
   }
 
-  /** Places everything for the width there is. */
-  arrange(place) {
+  /** Places everything for the width there is; `rows` of an `old` layout stay as they were. */
+  arrange(place, old, rows) {
     const width = this.measured = this.canvas.clientWidth, phone = width < 560;
     const target = phone ? Math.round(Math.max(96, width / 3.4)) : width < 1100 ? 180 : width < 2000 ? 210 : 250;
-    this.layout = new Layout(this.aspects, this.days, width, target, phone ? 3 : 6);
     this.above = this.summary.offsetHeight;
-    this.track.resize(this.above + this.layout.height + below, this.box.clientHeight, place);
+    this.take(new Layout(this.aspects, this.days, width, target, phone ? 3 : 6, old, rows), place);
+  }
+
+  take(layout, place) {
+    this.layout = layout;
+    this.track.resize(this.above + layout.height + below, this.box.clientHeight, place);
   }
 
   resized() {
     if (!this.layout || !this.canvas.clientWidth) return;
-    if (this.canvas.clientWidth === this.measured) return this.track.resize(this.above + this.layout.height + below, this.box.clientHeight);
+    if (this.canvas.clientWidth === this.measured) return this.take(this.layout);
     const { index, y } = this.anchor();
     this.arrange(0);
     if (index) this.track.go(this.topOf(index) - y);
@@ -76,32 +81,91 @@ export class Grid {
     return { index: layout.firsts[row], y: this.above + layout.topOf(row) - track.value };
   }
 
-  /** Where an asset is in this query's order, or null. */
-  async find(id) { return (await get(`api/v1/assets/${id}` + tail(this.query))).index ?? null; }
+  /** The first row in view and the last. */
+  rowsInView() {
+    const { layout, track, above } = this;
+    return [layout.rowAt(track.value - above), layout.rowAt(track.value + track.view - above)];
+  }
+
+  /** An asset and its place in this order, which the next of the known keys tells; null if it is not found. */
+  async find(id, { keys, count } = this.records) {
+    const { assets } = await this.from(id), places = new Map(keys.map((key, n) => [key, n * chunkLength]));
+    if (assets[0]?.id !== id) return null;
+    const at = assets.findIndex((asset) => places.has(asset.id));
+    return { record: assets[0], index: at < 0 ? count - assets.length : places.get(assets[at].id) - at };
+  }
 
   /** Takes over what has changed, without moving what is in view. */
   async refresh() {
     const { query } = this, grid = await get("api/v1/grid" + tail(query));
     if (query !== this.query || grid.revision === this.revision) return;
     // What is in view is looked up and fetched before anything moves.
-    const { index: before } = this.anchor(), id = this.record(before)?.id;
-    const place = id && (await this.find(id).catch(() => null)), index = Math.max(0, Math.min(grid.count - 1, place ?? before));
-    const n = Math.floor(index / chunkLength), { assets } = await this.chunk(grid.keys, n);
-    if (query !== this.query) return;
-    const { y } = this.layout.rows ? { y: this.topOf(before) - this.track.value } : { y: 0 }, activeID = this.record(this.active)?.id;
+    const [top, bottom] = this.rowsInView(), before = this.layout.firsts[top] ?? 0, id = this.record(before)?.id;
+    const found = id && (await this.find(id, grid).catch(() => null));
+    const index = Math.max(0, Math.min(grid.count - 1, found?.index ?? before));
+    const chunk = Math.floor(index / chunkLength), last = index + (this.layout.rows ? this.layout.end(bottom) - before : 0);
+    const pages = await Promise.all(grid.keys.slice(chunk, Math.floor(last / chunkLength) + 1).map((key) => this.from(key)));
+    if (query === this.query) this.takeOver(grid, chunk, pages.map(({ assets }) => assets));
+  }
+
+  /** Shows a grid in place of another one, with the records of those chunks that are in view. */
+  takeOver(grid, chunk, pages) {
+    const { layout: old, track } = this, at = track.value - this.above, activeID = this.record(this.active)?.id;
+    const places = new Map(pages.flat().map(({ id }, n) => [id, chunk * chunkLength + n])), now = (index) => places.get(this.record(index)?.id);
+    const rows = [], [from, to] = this.rowsInView();
+    for (let row = from; row <= to; row += 1) {
+      const begin = old.firsts[row], first = now(begin);
+      if (first === undefined) continue;
+      let end = begin;
+      while (end < old.end(row) && now(end) === first + end - begin) end += 1;
+      // Whether its pictures are still one behind the other.
+      rows.push({ row, first, isWhole: end === old.end(row) });
+    }
     this.old = new Map();
-    for (const [at, tile] of this.tiles) { const record = this.record(at); if (record) this.old.set(record.id, { tile, record: JSON.stringify(record) }); }
+    for (const [index, tile] of this.tiles) {
+      const record = this.record(index);
+      if (record) this.old.set(record.id, { tile, record: JSON.stringify(record), box: tile.getBoundingClientRect() });
+    }
     this.tiles.clear();
-    if (place != null) this.grown += Math.max(0, index - before);
     this.accept(grid);
-    this.records.put(n, assets);
-    const active = assets.findIndex((a) => a.id === activeID);
-    this.active = active < 0 ? -1 : n * chunkLength + active;
-    this.arrange(this.track.value);
-    if (grid.count) this.track.go(this.topOf(index) - y);
+    pages.forEach((assets, n) => this.records.put(chunk + n, assets));
+    this.active = places.get(activeID) ?? -1;
+    this.arrange(track.value, old, rows.filter(({ isWhole }) => isWhole));
+    // What stays where it is: a row that is wholly in view, if there is one.
+    const { kept } = this.layout, fixed = kept.find(({ row }) => old.topOf(row) >= at) ?? kept[0] ?? rows[0];
+    if (fixed) {
+      // What has no date yet may be above the view for a moment, and then below it.
+      this.grown = Math.max(0, this.grown + fixed.first - old.firsts[fixed.row]);
+      track.go(this.topOf(fixed.first) - (old.topOf(fixed.row) - at));
+    }
+    this.drawn = track.value;
     this.draw();
-    for (const { tile } of this.old.values()) if (this.tiles.get(tile.index) !== tile) this.discard(tile);
+    for (const { tile, box } of this.old.values()) if (this.tiles.get(tile.index) === tile) this.slide(tile, box); else this.discard(tile);
     this.old = null;
+  }
+
+  /** What has to make room moves there. */
+  slide(tile, { left, top }) {
+    const now = tile.getBoundingClientRect(), x = left - now.left, y = top - now.top, seen = (at) => at > -now.height && at < innerHeight;
+    if (Math.abs(x) + Math.abs(y) > 1 && seen(top) && seen(now.top) && !calm()) tile.animate({ translate: [`${x}px ${y}px`, "0 0"] }, { duration: 200, easing: "ease-out" });
+  }
+
+  /** Gives up the rows that a refresh kept, once nothing in view depends on them. */
+  rest() {
+    const { layout, track } = this, fresh = new Layout(this.aspects, this.days, layout.width, layout.target, layout.gap), [from, to] = this.rowsInView();
+    const by = fresh.rowOf(layout.firsts[from]) - from;
+    for (let row = from; row <= to; row += 1) {
+      if (fresh.firsts[row + by] !== layout.firsts[row] || fresh.heights[row + by] !== layout.heights[row]) return;
+    }
+    this.take(fresh, track.value + fresh.topOf(from + by) - layout.topOf(from));
+    this.draw();
+  }
+
+  /** Shows the newest, all in order. */
+  toTop() {
+    this.grown = 0;
+    this.arrange(0);
+    this.draw();
   }
 
   clear() {
@@ -138,6 +202,8 @@ export class Grid {
     for (let row = from; row <= to; row += 1) if (!this.rows.has(row)) this.drawRow(row);
     clearTimeout(this.soon);
     if (fast) this.soon = setTimeout(() => { this.rows.clear(); this.draw(); }, 90); else this.records.want(first, last);
+    clearTimeout(this.resting);
+    if (layout.kept.length) this.resting = setTimeout(() => this.layout === layout && this.rest(), 500);
     this.moved();
   }
 

@@ -1,7 +1,7 @@
 // Where each picture of a library is: rows of equal height, as wide as the page. A million take some ten milliseconds.
 
 const ratios = Float64Array.from({ length: 256 }, (_, byte) => (byte ? Math.min(4, Math.max(0.4, 2 ** ((byte - 128) / 32))) : 1));
-const headingHeight = 40, dayGap = 28, narrowestDay = 132;
+const headingHeight = 44, dayGap = 28, narrowestDay = 132;
 
 /** The last place of a sorted list whose value is at most this. */
 function find(list, value) {
@@ -14,17 +14,39 @@ function find(list, value) {
 }
 
 export class Layout {
-  /** From a byte a picture, run lengths of days (or none), the width of the page, the height that rows should have, and the gap. */
-  constructor(aspects, days, width, target, gap) {
+  /**
+   * From a byte a picture, run lengths of days (or none), the width of the page, the height that rows should have, and the gap.
+   * `rows` are some of an `old` layout, each with the place that its first picture has now: they stay as they were if they can.
+   */
+  constructor(aspects, days, width, target, gap, old, rows = []) {
     const count = aspects.length;
     Object.assign(this, { aspects, count, width, target, gap, hasDays: days.length > 0, days: days.length ? days : [[null, count]] });
     this.dayStarts = new Int32Array(this.days.length);
     for (let day = 1; day < this.days.length; day += 1) this.dayStarts[day] = this.dayStarts[day - 1] + this.days[day - 1][1];
+    this.kept = [];
+    for (const { row, first } of rows) {
+      const end = first + old.end(row) - old.firsts[row];
+      if (first >= (this.kept.at(-1)?.end ?? 0) && this.looksAs(old, row, first)) this.kept.push({ row, first, end, height: old.heights[row] });
+    }
     this.place();
   }
 
+  startsDay(index) { return this.hasDays && this.dayStarts[this.dayOf(index)] === index; }
+  /** Whether there is a heading above these pictures. */
+  hasHeading(first, end) { return this.hasDays && this.dayStarts[this.dayOf(end - 1)] >= first; }
+
+  /** Whether a row of another layout would look the same here. A heading above its first picture may come or go. */
+  looksAs(old, row, first) {
+    const begin = old.firsts[row], length = old.end(row) - begin;
+    if (old.width !== this.width || first + length > this.count) return false;
+    for (let n = 0; n < length; n += 1) {
+      if (old.aspects[begin + n] !== this.aspects[first + n] || (n && old.startsDay(begin + n) !== this.startsDay(first + n))) return false;
+    }
+    return true;
+  }
+
   place() {
-    const { aspects, width, gap, hasDays, count } = this;
+    const { aspects, width, gap, hasDays, count, dayStarts, kept } = this;
     // Rows: the first picture, the upper edge (of the heading, if a day begins there), the height of the pictures.
     const firsts = new Int32Array(count), tops = new Int32Array(count), heights = new Int16Array(count);
     let rows = 0, y = 0;
@@ -44,19 +66,28 @@ export class Layout {
       }
       open = null;
     };
-    for (let day = 0; day < this.days.length; day += 1) {
-      const begin = this.dayStarts[day], end = Math.min(count, begin + this.days[day][1]);
-      const target = this.dayTarget(begin, end);
-      for (let first = begin; first < end;) {
-        let sum = 0, next = first;
-        while (next < end && sum * target + (next - first - 1) * gap < width) { sum += ratios[aspects[next]]; next += 1; }
-        const gaps = (next - first - 1) * gap, natural = sum * target + gaps, heading = hasDays && first === begin;
+    for (let first = 0, day = 0, next = 0; first < count;) {
+      const row = kept[next];
+      if (row?.first === first) {
+        close();
+        add(first, row.height, this.hasHeading(first, row.end));
+        first = row.end;
+        next += 1;
+        continue;
+      }
+      // A day, or what a row that stays leaves of it.
+      while (dayStarts[day + 1] <= first) day += 1;
+      const begin = dayStarts[day], end = Math.min(dayStarts[day + 1] ?? count, row?.first ?? count), target = this.dayTarget(first, end);
+      while (first < end) {
+        let sum = 0, last = first;
+        while (last < end && sum * target + (last - first - 1) * gap < width) { sum += ratios[aspects[last]]; last += 1; }
+        const gaps = (last - first - 1) * gap, natural = sum * target + gaps, heading = hasDays && first === begin;
         if (natural >= width) {
           close();
           let height = (width - gaps) / sum;
-          const taller = (width - gaps + gap) / (sum - ratios[aspects[next - 1]]);
+          const taller = (width - gaps + gap) / (sum - ratios[aspects[last - 1]]);
           // One picture fewer, if that is nearer to the height that rows should have.
-          if (next - first > 1 && taller / target < target / height) { next -= 1; height = taller; }
+          if (last - first > 1 && taller / target < target / height) { last -= 1; height = taller; }
           add(first, Math.round(height), heading);
         } else {
           const used = heading ? Math.max(natural, narrowestDay) : natural, wide = used > natural;
@@ -69,7 +100,7 @@ export class Layout {
             open = { used, sum, gaps, wide, days: heading };
           }
         }
-        first = next;
+        first = last;
       }
     }
     close();
@@ -91,17 +122,18 @@ export class Layout {
   /** The upper edge of a row's pictures. */
   topOf(row) {
     const first = this.firsts[row];
-    return this.tops[row] + (this.hasDays && this.dayStarts[this.dayOf(first)] === first ? headingHeight : 0);
+    return this.tops[row] + (this.hasHeading(first, this.end(row)) ? headingHeight : 0);
   }
 
   /** The pictures of a row and the headings above it: each with x and width. */
   cells(row) {
     const height = this.heights[row], cells = [], headings = [], end = this.end(row);
-    let index = this.firsts[row], day = this.dayOf(index), sum = 0, left = 0;
+    let index = this.firsts[row], day = this.dayOf(index), sum = 0, left = 0, dayLeft = 0;
     for (; index < end; index += 1) {
       if (index === this.dayStarts[day + 1]) {
         const before = cells.at(-1);
-        left = Math.max(before.x + before.width, headings.at(-1).first.x + narrowestDay) + dayGap - cells.length * this.gap - Math.round(sum * height);
+        dayLeft = Math.max(before.x + before.width, dayLeft + narrowestDay) + dayGap;
+        left = dayLeft - cells.length * this.gap - Math.round(sum * height);
         day += 1;
       }
       const x = left + cells.length * this.gap, from = Math.round(sum * height);

@@ -115,9 +115,9 @@ export class Viewer {
 
   /** The gallery has changed: this picture may have another place. */
   async renew() {
-    const { id } = this, index = await this.grid.find(id);
+    const { id } = this, found = await this.grid.find(id);
     if (this.id !== id) return;
-    this.index = index ?? -1;
+    this.index = found?.index ?? -1;
     this.fill();
     this.count();
     if (!this.panel.hidden && !this.panel.contains(document.activeElement)) this.showFacts();
