@@ -128,8 +128,10 @@ final class WebResponder: Responder {
     case ("a", 2):
       let search = search(request)
       guard let id = AssetID(path[1]) else { throw HTTPError.noAsset }
+      // The viewer shows facts of one picture after another, and knows the neighbors.
+      let isPart = query["part"] == "facts"
       return html(request, within: QueryPool.longPatience) { [frame] in
-        (200, try PicturePage(id, search, in: $0).write(frame))
+        (200, try PicturePage(id, search, in: $0, withNeighbors: !isPart).write(frame))
       }
     case ("work", 1):
       return html(request) { [frame, launch] in

@@ -147,6 +147,36 @@ struct ServeTests {
     try served.stop()
   }
 
+  @Test("A page of facts alone has no links to what is beside the picture")
+  func factsAlone() throws {
+    let served = try ServedLibrary(ServedLibrary.made())
+    let id = try served.id("a.jpg")
+    let (whole, part) = (
+      try served.get("/a/\(id)").text, try served.get("/a/\(id)?part=facts").text
+    )
+    #expect(whole.contains("rel=\"prev\"") || whole.contains("rel=\"next\""))
+    #expect(!part.contains("rel=\"prev\"") && !part.contains("rel=\"next\""))
+    let facts = { (page: String) in page.components(separatedBy: "<div class=\"facts\"")[1] }
+    #expect(facts(part) == facts(whole))
+    try served.stop()
+  }
+
+  @Test("A film is a download that pages may play")
+  func film() throws {
+    let workspace = try Workspace(stages: [["name": "identify", "plugin": "identify"]])
+    try workspace.put(Pictures.filmBoxes(width: 320, height: 180), as: "film.mp4")
+    try workspace.json("run")
+    let served = try ServedLibrary(workspace)
+    let answer = try served.get("/o/\(try served.id("film.mp4"))", ["Range": "bytes=4-7"])
+    #expect(answer.status == 206 && answer.text == "ftyp")
+    #expect(answer.headers["content-type"] == "video/mp4")
+    #expect(answer.headers["content-disposition"]?.hasPrefix("attachment;") == true)
+    #expect(answer.headers["content-security-policy"]?.contains("sandbox") == true)
+    let policy = try served.get("/").headers["content-security-policy"]
+    #expect(policy?.contains("media-src 'self';") == true)
+    try served.stop()
+  }
+
   @Test("Pages work without scripts, and hostile names are only text in them")
   func pages() throws {
     let served = try ServedLibrary(ServedLibrary.made())

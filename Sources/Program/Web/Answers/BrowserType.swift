@@ -7,6 +7,9 @@ enum BrowserType {
     "image/jpeg", "image/png", "image/webp", "image/gif", "image/avif", "image/jxl", "image/bmp",
   ]
 
+  /// Films that a page may play. Whatever is in them, they run nothing.
+  static let films: Set<String> = ["video/mp4", "video/quicktime", "video/webm"]
+
   static let download = "application/octet-stream"
 
   /// The header `Content-Disposition` of a download. Source: RFC 6266, RFC 8187.

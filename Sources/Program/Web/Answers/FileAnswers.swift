@@ -65,9 +65,11 @@ struct FileAnswers: Sendable {
         404, "missing", "The original is missing from the library; `pipeline verify` says more.")
     }
     let size = try file.status().identity.size
+    // Opened by itself it is a download, but a page can play it.
+    let type = asset.identity?["mediaType"]?.string ?? ""
     let all =
       headers + [
-        Header("Content-Type", BrowserType.download),
+        Header("Content-Type", BrowserType.films.contains(type) ? type : BrowserType.download),
         BrowserType.disposition(asset.name.description),
       ] + Protection.bytes
     // A range of another version is of no use.

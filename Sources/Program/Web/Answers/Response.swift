@@ -43,8 +43,8 @@ enum Protection {
       Header(
         "Content-Security-Policy",
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
-          + "connect-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'; "
-          + "require-trusted-types-for 'script'; trusted-types 'none'")
+          + "media-src 'self'; connect-src 'self'; base-uri 'self'; form-action 'self'; "
+          + "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'")
     ]
 
   /// The page of a form whose origin the server has to know: `no-referrer` would hide it. Source:

@@ -12,14 +12,18 @@ struct PicturePage {
   private let previous: AssetID?
   private let next: AssetID?
 
-  init(_ id: AssetID, _ search: GallerySearch, in library: ReadableLibrary) throws {
+  /// - Parameter withNeighbors: whether to link to the assets beside it, which have to be counted.
+  init(
+    _ id: AssetID, _ search: GallerySearch, in library: ReadableLibrary, withNeighbors: Bool
+  ) throws {
     guard let asset = try library.catalog.asset(id) else { throw HTTPError.noAsset }
     whole = try WholeAsset(asset, in: library)
     found = try library.catalog.foundAssets([id], withRenditions: false)?.first
     self.search = search
-    let place = try library.surroundings(of: id, in: search.search(in: library))
-    previous = place.previous
-    next = place.next
+    let place =
+      try withNeighbors ? library.surroundings(of: id, in: search.search(in: library)) : nil
+    previous = place?.previous
+    next = place?.next
   }
 
   private var asset: AssetRecord { whole.asset }
@@ -66,7 +70,16 @@ struct PicturePage {
 
   private func stage(_ html: inout HTMLWriter) {
     let shown = GalleryAsset.best(of: GalleryAsset.shown(asset.renditions))
-    if let picture = shown.preview ?? shown.thumbnail {
+    if let type = found?.type, BrowserType.films.contains(type) {
+      html.element("figure", ["class": "stage"]) { html in
+        html.element(
+          "video",
+          [
+            "src": "o/\(asset.id)", "controls": "", "playsinline": "", "preload": "metadata",
+            "poster": (shown.preview ?? shown.thumbnail).map(GalleryAsset.url), "aria-label": name,
+          ], "")
+      }
+    } else if let picture = shown.preview ?? shown.thumbnail {
       html.element("figure", ["class": "stage"]) { html in
         html.void(
           "img",

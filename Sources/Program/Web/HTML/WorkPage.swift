@@ -58,7 +58,7 @@ struct WorkPage {
       let isHeld = status.holder != nil
       html.element(
         "p", ["class": isHeld ? "holder active" : "holder idle"],
-        isHeld ? "A run is working." : "Nothing is working now.")
+        isHeld ? "A run or watch is active." : "No run or watch is active.")
       html.line()
       table(
         &html, "stages",

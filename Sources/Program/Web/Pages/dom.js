@@ -21,7 +21,8 @@ export const iconButton = (icon, label, click, more = "") =>
 /** A text from a file, whose direction is its own. */
 export const bdi = (text) => h("bdi.name", {}, text);
 
-const locale = navigator.languages.find((l) => l.startsWith("en")) ?? "en-GB";
+// As the server writes dates.
+const locale = "en-GB";
 const numbers = new Intl.NumberFormat(locale);
 export const number = (n) => numbers.format(n);
 

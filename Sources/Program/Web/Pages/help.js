@@ -2,7 +2,7 @@
 import { h, iconButton } from "./dom.js";
 
 const keys = [
-  ["← → ↑ ↓", "go from picture to picture"], ["Home End", "first and last"], ["Page ↑ ↓", "a page up or down"], ["Enter", "open"], ["Escape", "close, or go back"],
+  ["← → ↑ ↓", "go from picture to picture"], ["Home End", "first and last"], ["Page ↑ ↓", "a page up or down"], ["Enter", "open"], ["Space", "play a film, or pause it"], ["Escape", "close, or go back"],
   ["/", "search"], ["i", "facts"], ["z", "full size, and back"], ["+ − 0", "zoom"], ["d", "download the original"], ["?", "this list"],
 ];
 

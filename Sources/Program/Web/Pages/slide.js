@@ -1,8 +1,13 @@
-// One picture of the viewer: fits, zooms, and fetches tiles where the preview is too small.
+// One picture of the viewer: fits, zooms, and fetches tiles where the preview is too small; or a film.
 import { get } from "./api.js";
 import { bdi, clock, h, toast } from "./dom.js";
 
 const atOnce = 4, tries = 4;
+// Those that the server tells browsers the type of.
+const filmTypes = /^video\/(mp4|quicktime|webm)$/;
+
+/** Whether the browser may be able to play it. Most play QuickTime's films, which are much like MP4, but don't say so. */
+const mayPlay = (type) => filmTypes.test(type) && Boolean(document.createElement("video").canPlayType(type.replace("quicktime", "mp4")));
 
 export class Slide {
   constructor(record) {
@@ -10,8 +15,9 @@ export class Slide {
     this.frame = h("div.frame");
     this.element = h("div.slide", {}, this.frame);
     const { width, height, thumbnail, preview, name, colour } = record;
-    this.zoomable = Boolean((preview ?? thumbnail) && width && height && record.duration == null);
-    if (!thumbnail && !preview) {
+    this.film = mayPlay(record.type);
+    this.zoomable = Boolean((preview ?? thumbnail) && width && height && record.duration == null && !this.film);
+    if (!thumbnail && !preview && !this.film) {
       this.element.append(h("div.nothing", {}, h("span.kind", {}, record.kind), bdi(name),
         h("p", {}, record.state === "waiting" ? "The preview of this file is not made yet." : "There is no preview of this file."), record.reason && h("p.reason", {}, record.reason)));
       return;
@@ -23,11 +29,37 @@ export class Slide {
       this.high.addEventListener("error", () => { this.high.remove(); this.high = null; if (this.low) this.low.alt = name; });
       this.frame.append(this.high);
     }
-    if (record.duration != null) this.element.append(h("p.film", {}, h("span.badge", {}, clock(record.duration)), "Videos are not played here: download the original."));
+    if (record.kind === "video" && !this.film) this.cannotPlay();
   }
 
-  get pixelsWide() { return this.record.width || this.low?.naturalWidth || 1; }
-  get pixelsHigh() { return this.record.height || this.low?.naturalHeight || 1; }
+  cannotPlay() {
+    const { duration } = this.record;
+    this.film = false;
+    this.video?.remove();
+    this.video = null;
+    this.element.append(h("p.film", {}, duration != null && h("span.badge", {}, clock(duration)), "This browser can’t play it: download the original."));
+  }
+
+  /** Becomes the picture that is looked at, or one beside it. */
+  attend(isShown) {
+    if (!isShown) {
+      this.zoom(1);
+      return this.video?.pause();
+    }
+    if (!this.film || this.video) return;
+    const { id, name, preview, thumbnail } = this.record;
+    this.video = h("video", {
+      controls: true, playsInline: true, preload: "metadata", poster: preview ?? thumbnail ?? "", src: `o/${id}`, "aria-label": name,
+      on: { error: () => this.cannotPlay(), loadedmetadata: () => this.fit(this.width, this.height) },
+    });
+    this.frame.append(this.video);
+  }
+
+  /** Plays a film, or pauses it. */
+  play() { if (this.video.paused) this.video.play(); else this.video.pause(); }
+
+  get pixelsWide() { return this.record.width || this.video?.videoWidth || this.low?.naturalWidth || 1; }
+  get pixelsHigh() { return this.record.height || this.video?.videoHeight || this.low?.naturalHeight || 1; }
   /** The scale at which a pixel of the picture is a pixel of the screen. */
   get whole() { return this.pixelsWide / (this.fitWidth * devicePixelRatio); }
   get most() { return Math.max(4, 4 * this.whole); }
@@ -36,7 +68,7 @@ export class Slide {
   /** Fits the picture into the room there is. */
   fit(width, height) {
     Object.assign(this, { width, height });
-    const ratio = Math.min(width / this.pixelsWide, height / this.pixelsHigh, 1);
+    const ratio = Math.min(width / this.pixelsWide, height / this.pixelsHigh, this.film ? Infinity : 1);
     this.fitWidth = Math.max(1, Math.round(this.pixelsWide * ratio));
     this.fitHeight = Math.max(1, Math.round(this.pixelsHigh * ratio));
     this.place();
@@ -146,5 +178,11 @@ export class Slide {
     this.tiles.clear(); this.queue = []; this.running = 0; this.needed = null;
   }
 
-  remove() { clearTimeout(this.soon); this.dropTiles(); this.element.remove(); }
+  remove() {
+    clearTimeout(this.soon);
+    this.dropTiles();
+    this.video?.removeAttribute("src"); // ends its transfer
+    this.video?.load();
+    this.element.remove();
+  }
 }

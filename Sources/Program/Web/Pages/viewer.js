@@ -58,7 +58,7 @@ export class Viewer {
         continue;
       }
       const slide = old.find((known) => known.record.id === record.id) ?? new Slide(record);
-      if (side) slide.zoom(1);
+      slide.attend(side === 0);
       if (!slide.element.isConnected) this.stage.append(slide.element);
       slide.element.inert = side !== 0;
       slides.set(side, slide);
@@ -148,7 +148,7 @@ export class Viewer {
   /** Reads the facts again; `focused` is the name of the field that had the focus. */
   async showFacts(focused) {
     const { id } = this;
-    const element = await facts(id, tail(this.grid.query), (name) => this.showFacts(name)).catch((error) => h("p.notice", {}, error.message));
+    const element = await facts(id, tail({ ...this.grid.query, part: "facts" }), (name) => this.showFacts(name)).catch((error) => h("p.notice", {}, error.message));
     if (id !== this.id || this.panel.hidden) return;
     this.panel.replaceChildren(element);
     this.panel.querySelector(`[name=${focused}]`)?.focus();
@@ -179,6 +179,7 @@ export class Viewer {
     const act = {
       ArrowLeft: pan(120, 0) || (() => this.step(-1)), ArrowRight: pan(-120, 0) || (() => this.step(1)),
       i: () => this.toggleFacts(), z: () => current.toggle(), d: () => this.download.click(),
+      " ": document.activeElement === this.stage && current.video && (() => current.play()),
       "+": () => current.zoom(current.scale * 1.5), "-": () => current.zoom(current.scale / 1.5), 0: () => current.zoom(1),
       ...(!within && {
         ArrowUp: pan(0, 120), ArrowDown: pan(0, -120), PageUp: () => this.step(-1), PageDown: () => this.step(1),
@@ -199,8 +200,10 @@ export class Viewer {
     }, { passive: false });
     stage.addEventListener("dblclick", (event) => this.current.toggle(...point(event)));
     stage.addEventListener("pointerdown", (event) => {
-      if (event.button) return;
-      stage.setPointerCapture(event.pointerId);
+      // A film has controls of its own, at its lower edge, and for a mouse everywhere.
+      const film = event.target.closest("video");
+      if (event.button || (film && (event.pointerType === "mouse" || event.clientY > film.getBoundingClientRect().bottom - 90))) return;
+      if (!film) stage.setPointerCapture(event.pointerId);
       this.pointers.set(event.pointerId, point(event));
       // Two fingers only zoom.
       this.drag = { from: point(event), at: event.timeStamp, dx: 0, dy: 0, pinched: this.pointers.size > 1 };
