@@ -14,7 +14,7 @@ BUILD_PACKAGES = libvips-dev libjpeg-dev libtiff-dev zlib1g-dev libzimg-dev libs
 TEST_PACKAGES = gcc libc6-dev make python3 python3-pil sqlite3 strace util-linux libjpeg-turbo-progs \
 	zsh fish groff-base ffmpeg
 # To test pages in a browser; Playwright is not in Debian, so Tests/browser installs it below .build.
-BROWSER_PACKAGES = chromium python3-venv python3-pil
+BROWSER_PACKAGES = chromium python3-venv python3-pil ffmpeg
 # To measure: hyperfine and the programs always compared with. ImageMagick, sigal and git-annex are
 # included if installed.
 BENCH_PACKAGES = hyperfine libvips-tools libjpeg-turbo-progs jq python3 ffmpeg ffmpegthumbnailer poppler-utils \
@@ -51,7 +51,7 @@ MAKEFLAGS += --no-print-directory
 # Builds share one folder, so concurrent ones would only wait for each other.
 .NOTPARALLEL:
 .PHONY: help run test unit browser build check lint format install uninstall faults fuzz corpus damaged mutated bench searches ways-in iiif kinds storage quality \
-	sanitize clean packages test-packages toolchain
+	sanitize clean packages test-packages browser-packages toolchain
 
 help: ## List the targets
 	@echo 'make TARGET, where TARGET is'
@@ -85,9 +85,15 @@ test: packages test-packages toolchain ## Build, and run all tests; with ONLY=NA
 unit: packages test-packages toolchain ## Build, and run the tests that start neither the program nor a worker
 	@umask 022; Tests/unit '$(SWIFT)'
 
-browser: packages build ## Test the pages of `pipeline serve` in Chromium; with ONLY=REGEX some of the tests
+# The debug build of `make test`.
+browser: packages browser-packages toolchain ## Test the pages of `pipeline serve` in Chromium; with ONLY=REGEX some of the tests
+	@umask 022; $(SWIFT) build < /dev/null
+	@umask 022; Tests/browser .build/debug "$${ONLY:-.}"
+
+# All that `browser` fetches from the network.
+browser-packages:
 	@Packaging/require-packages $(BROWSER_PACKAGES)
-	@umask 022; Tests/browser '$(RELEASE)' "$${ONLY:-.}"
+	@umask 022; Tests/browser --install
 
 build: packages toolchain ## Build a release: .build/release/pipeline and its plugins
 	@umask 022; $(SWIFT) build -c release < /dev/null

@@ -39,12 +39,23 @@ def api(path):
         return json.load(answer)
 
 
-def add():
-    """Drops a picture into the folder, newer than all others; returns its name."""
-    Site.newest += datetime.timedelta(minutes=1)
+def change(asset, **what):
+    """Changes an asset, as the pages do: `trash=True`."""
+    request = urllib.request.Request(
+        Site.base + "api/v1/edit",
+        json.dumps({"ids": [asset], **what}).encode(),
+        {"Content-Type": "application/json"},
+    )
+    urllib.request.urlopen(request).close()
+
+
+def add(taken=None):
+    """Drops a picture into the folder, by default newer than all others; returns its name."""
+    if taken is None:
+        taken = Site.newest = Site.newest + datetime.timedelta(minutes=1)
     name = f"new-{uuid.uuid4().hex[:8]}.jpg"
     unfinished = Site.inbox.with_name(name)
-    pictures.draw(unfinished, Site.newest)
+    pictures.draw(unfinished, taken)
     unfinished.rename(Site.inbox / name)
     return name
 
@@ -99,6 +110,50 @@ class Browser:
     def close(self):
         for page in self.pages:
             page.context.close()
+
+
+def in_view(page):
+    """The pictures in view: their IDs, indexes, and places."""
+    return page.evaluate("""() => [...document.querySelectorAll('.box a.tile[href]')]
+        .map((t) => ({
+            id: t.getAttribute('href').match(/^a\\/([^?]+)/)[1],
+            index: t.index,
+            ...t.getBoundingClientRect().toJSON(),
+        }))
+        .filter((t) => t.bottom > 120 && t.top < innerHeight)""")
+
+
+def settled(page):
+    """Waits until nothing has moved or loaded, and no animation has run, for 20 frames."""
+    page.evaluate("""async () => {
+        const look = () => JSON.stringify([
+            document.querySelector('.box')?.scrollTop,
+            document.querySelectorAll('*').length,
+            [...document.images].filter((i) => i.complete).length,
+            document.getAnimations().filter((a) => a.playState === 'running').length,
+            [...document.querySelectorAll('.box .tile, .slide, .panel')]
+                .map((t) => [t.className, t.getBoundingClientRect()]),
+        ]);
+        let still = 0, before = '';
+        while (still < 20) {
+            await new Promise(requestAnimationFrame);
+            const now = look();
+            still = now === before ? still + 1 : 0;
+            before = now;
+        }
+    }""")
+
+
+def focused(page):
+    return page.evaluate("() => document.activeElement.index ?? null")
+
+
+def opened(page):
+    page.wait_for_selector("dialog.viewer[open]")
+
+
+def place(page):
+    return int(page.locator(".viewer .place").inner_text().split(" of ")[0].replace(",", ""))
 
 
 def run(base, inbox, only):

@@ -1,8 +1,9 @@
-"""Draws JPEG pictures with capture times, as the tests of the pages need them."""
+"""Draws JPEG pictures with capture times, and films, as the tests of the pages need them."""
 
 import datetime
 import pathlib
 import random
+import subprocess
 
 from PIL import Image, ImageDraw
 
@@ -30,9 +31,19 @@ def color(choose):
     return tuple(choose.randint(0, 255) for _ in range(3))
 
 
+def film(path, codec):
+    """Makes a film of two seconds, of 320 x 180 pixels."""
+    subprocess.run(
+        ["ffmpeg", "-nostdin", "-loglevel", "error", "-f", "lavfi"]
+        + ["-i", "testsrc=size=320x180:rate=10:duration=2", "-pix_fmt", "yuv420p"]
+        + ["-c:v", codec, path],
+        check=True,
+    )
+
+
 def fill(folder, count):
-    """Draws `count` pictures of several days, one of them large and one whose name is markup, and adds
-    a file that can't be read as a picture."""
+    """Draws `count` pictures of several days, one of them large and one whose name is markup, makes
+    films that Chromium can play and one that it can't, and adds a file that can't be read as a picture."""
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True)
     choose = random.Random(1)
@@ -43,4 +54,8 @@ def fill(folder, count):
         name = WITH_MARKUP if number == 7 else f"picture-{number:04}.jpg"
         size = (4000, 3000) if number == count - 1 else None
         draw(folder / name, day + datetime.timedelta(minutes=number), size, seed=number)
+    film(folder / "film.mp4", "libx264")
+    film(folder / "film.mov", "libx264")
+    film(folder / "film.webm", "libvpx")
+    film(folder / "film.avi", "mpeg4")
     (folder / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0\x00\x10JFIF\x00" + bytes(200))
