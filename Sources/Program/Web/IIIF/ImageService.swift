@@ -74,7 +74,7 @@ struct ImageService: Sendable {
       } completion: { (result: Result<(Digest, ResolvedImage), any Error>) in
         switch result {
         case .failure(let error):
-          exchange.answer(Self.response(to: WebResponder.httpError(error)))
+          exchange.answer(Self.response(to: HTTPError(for: error)))
         case .success(let (digest, image)):
           let headers = headers(digest, image, "\(base(request))\(id)/\(image.canonical)")
           // Whoever has it needs no other, even if it would have to be made.
@@ -99,7 +99,7 @@ struct ImageService: Sendable {
         switch result {
         case .success(let response): exchange.answer(response)
         case .failure(let error):
-          exchange.answer(Self.response(to: WebResponder.httpError(error), isShared: isShared))
+          exchange.answer(Self.response(to: HTTPError(for: error), isShared: isShared))
         }
       }
     }
