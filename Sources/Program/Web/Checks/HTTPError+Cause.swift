@@ -9,9 +9,7 @@ extension HTTPError {
     case let error as HTTPError: self = error
     case let error as QueryError: self = HTTPError(400, "query", error.message)
     case let error as CatalogError where error.code == .interrupted:
-      self = HTTPError(
-        503, "slow", "The question takes too long; ask for less.",
-        headers: [Header("Retry-After", "10")])
+      self = .slow
     case let error as CatalogError where error.code == .noAsset:
       self = HTTPError(404, "noAsset", error.message)
     default:

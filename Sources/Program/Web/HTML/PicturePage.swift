@@ -9,15 +9,19 @@ struct PicturePage {
   private let whole: WholeAsset
   private let found: FoundAsset?
   private let search: GallerySearch
+  private let disclosure: Disclosure
   private let previous: AssetID?
   private let next: AssetID?
 
-  init(_ id: AssetID, _ search: GallerySearch, in library: ReadableLibrary) throws {
+  init(
+    _ id: AssetID, _ search: GallerySearch, _ disclosure: Disclosure, in library: ReadableLibrary
+  ) throws {
     guard let asset = try library.catalog.asset(id) else { throw HTTPError.noAsset }
     whole = try WholeAsset(asset, in: library)
     found = try library.catalog.foundAssets([id], withRenditions: false)?.first
     self.search = search
-    let place = try library.surroundings(of: id, in: search.search(in: library))
+    self.disclosure = disclosure
+    let place = try library.surroundings(of: id, in: search.search(in: library, disclosure))
     previous = place.previous
     next = place.next
   }
@@ -49,12 +53,14 @@ struct PicturePage {
           html.element("p", ["class": kind], text)
           html.line()
         }
-        html.element("p", ["class": "actions"]) { html in
-          html.element(
-            "a", ["class": "button", "href": "o/\(asset.id)", "download": ""],
-            "Download the original")
+        if disclosure.hasOriginals {
+          html.element("p", ["class": "actions"]) { html in
+            html.element(
+              "a", ["class": "button", "href": "o/\(asset.id)", "download": ""],
+              "Download the original")
+          }
+          html.line()
         }
-        html.line()
         group(&html, "Capture", capture)
         group(&html, "File", file)
         tags(&html, mayTag: frame.allowed.contains(.tag))
@@ -65,7 +71,8 @@ struct PicturePage {
   }
 
   private func stage(_ html: inout HTMLWriter) {
-    let shown = GalleryAsset.best(of: GalleryAsset.shown(asset.renditions))
+    let shown = GalleryAsset.best(
+      of: disclosure.shown(asset.renditions, orientation: asset.orientation))
     if let picture = shown.preview ?? shown.thumbnail {
       html.element("figure", ["class": "stage"]) { html in
         html.void(
@@ -126,7 +133,7 @@ struct PicturePage {
       found?.focal.map { "\(PageWording.plain($0)) mm" },
     ].compactMap(\.self)
     rows += Self.row("Exposure", exposure.isEmpty ? nil : exposure.joined(separator: " · "))
-    if let latitude = found?.latitude, let longitude = found?.longitude {
+    if !disclosure.hidesPlaces, let latitude = found?.latitude, let longitude = found?.longitude {
       let (south, west) = (PageWording.decimal(latitude, 5), PageWording.decimal(longitude, 5))
       rows.append(
         ("Place", { Self.link(&$0, "near:\(south),\(west),1km", "\(south), \(west)") }))

@@ -81,7 +81,10 @@ struct ImageService: Sendable {
           if request.has(Self.tag(digest, image)) {
             return exchange.answer(Response(304, headers, .bytes(.empty)))
           }
-          pictures.picture(.init(asset: id, request: image.request)) { result in
+          let key = SharedPictures.Key(asset: id, request: image.request)
+          let ticket = pictures.makeTicket()
+          exchange.whenGone { pictures.withdraw(key, ticket) }
+          pictures.picture(key, ticket) { result in
             exchange.answer(Self.response(to: result, headers))
           }
         }

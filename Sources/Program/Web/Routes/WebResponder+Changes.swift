@@ -37,7 +37,7 @@ extension WebResponder {
       throw HTTPError(415, "type", "Changes are asked for in JSON.")
     }
     let isRetry = request.target.path.last == "retry"
-    return .later { [pool, channel, launch, self] exchange in
+    return .later { [pool, channel, launch, disclosure, self] exchange in
       pool.ask { library in
         let edit = isRetry ? try EditRequest(retry: body) : try EditRequest(edit: body)
         if let refused = edit.changes.first(where: { !launch.allowed.contains($0) }) {
@@ -45,7 +45,7 @@ extension WebResponder {
             403, "notAllowed",
             "`pipeline serve` was started without --allow \(refused.rawValue).")
         }
-        return try edit.edits(in: library)
+        return try edit.edits(in: library, disclosure)
       } completion: { result in
         switch result {
         case .failure(let error):

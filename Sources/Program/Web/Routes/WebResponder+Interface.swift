@@ -28,7 +28,9 @@ extension WebResponder {
       }
     case ("complete", 1):
       let words = query["q"] ?? ""
-      return json(request) { try Completion.words(for: words, in: $0) }
+      return json(request) { [disclosure] in
+        try Completion.words(for: words, disclosure, in: $0)
+      }
     case ("status", 1): return json(request) { [answers] in try answers.status(in: $0) }
     case ("failures", 1):
       let words = query["q"] ?? ""

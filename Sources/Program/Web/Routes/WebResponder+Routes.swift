@@ -16,22 +16,22 @@ extension WebResponder {
     switch (path.first, path.count) {
     case (nil, _):
       let page = GalleryPage(search(request), after: try id(query["after"]))
-      return html(request) { [frame] in try page.write(frame, in: $0) }
+      return html(request) { [frame, disclosure] in try page.write(frame, disclosure, in: $0) }
     case ("day", 2):
       guard path[1].wholeMatch(of: /[0-9]{4}-[0-9]{2}-[0-9]{2}/) != nil else {
         throw HTTPError.notFound
       }
       let page = GalleryPage(day: path[1], sort: query["sort"], after: try id(query["after"]))
-      return html(request) { [frame] in try page.write(frame, in: $0) }
+      return html(request) { [frame, disclosure] in try page.write(frame, disclosure, in: $0) }
     case ("a", 2):
       let search = search(request)
       guard let id = AssetID(path[1]) else { throw HTTPError.noAsset }
-      return html(request, within: QueryPool.longPatience) { [frame] in
-        (200, try PicturePage(id, search, in: $0).write(frame))
+      return html(request, within: QueryPool.longPatience) { [frame, disclosure] in
+        (200, try PicturePage(id, search, disclosure, in: $0).write(frame))
       }
     case ("work", 1):
-      return html(request) { [frame, launch] in
-        (200, try WorkPage(in: $0, sources: launch.sources).write(frame))
+      return html(request) { [frame, launch, disclosure] in
+        (200, try WorkPage(in: $0, disclosure, sources: launch.sources).write(frame))
       }
     case ("login", 1) where access.isRestricted:
       return .now(.page(200, frame.login(next: "", isWrong: false), Protection.form))

@@ -14,15 +14,17 @@ final class WebResponder: Responder {
   let pool: QueryPool
   let files: FileAnswers
   let shared: SharedLibrary
+  let disclosure: Disclosure
   let answers: JSONAnswers
   let outlines = OutlineCache()
   let events: EventHub
   let channel: ParentChannel
   let images: ImageService
+  let counting: LibraryCounting
 
   init(
     _ launch: WebLaunch, shared: SharedLibrary, pool: QueryPool, events: EventHub,
-    channel: ParentChannel, requests: RequestMetrics
+    channel: ParentChannel, requests: RequestMetrics, counting: LibraryCounting
   ) {
     self.launch = launch
     self.shared = shared
@@ -30,12 +32,14 @@ final class WebResponder: Responder {
     self.events = events
     self.channel = channel
     self.requests = requests
+    self.counting = counting
     images = ImageService(launch, pool: pool, pictures: SharedPictures(channel))
     hosts = Set(launch.hosts)
     access = ClientAccess(token: launch.token)
     frame = PageFrame(base: launch.base, allowed: launch.allowed)
-    files = FileAnswers(shared: shared)
-    answers = JSONAnswers(sources: launch.sources)
+    disclosure = Disclosure(launch.renditions, hidden: launch.hidden)
+    files = FileAnswers(shared: shared, disclosure: disclosure)
+    answers = JSONAnswers(sources: launch.sources, disclosure: disclosure)
   }
 
   func respond(to request: Request, body: [UInt8]) -> Reply {
