@@ -283,8 +283,8 @@ let package = Package(
     tests(
       "LibrarySessionTests",
       [
-        "Catalog", "Configuration", "Engine", "Files", "Fixtures", "Ingest", "LibraryControl",
-        "LibrarySession", "Originals", "PipelineModel",
+        "Catalog", "Configuration", "Engine", "Files", "Fixtures", "Hashing", "Ingest",
+        "LibraryControl", "LibrarySession", "Originals", "PipelineModel",
       ]),
     // A process that edits a library by `PipelineLibrary`, to be killed; only tests start it.
     .executableTarget(
@@ -296,7 +296,11 @@ let package = Package(
       path: "Benchmarks/FetchProbe", swiftSettings: swift),
     tests("ProgramTests", ["PipelineModel", "pipeline"]),
     tests(
-      "WebTests", ["Compression", "Ingest", "LibrarySession", "PipelineModel", "Query", "Web"]),
+      "WebTests",
+      [
+        "Catalog", "Compression", "Configuration", "Hashing", "Ingest", "LibrarySession",
+        "PipelineModel", "Query", "Web",
+      ]),
     tests(
       "DoctorTests",
       ["Doctor", "Files", "Fixtures", "LibrarySession", "PipelineModel"]),

@@ -1,4 +1,5 @@
 import Fixtures
+import PipelineModel
 import Testing
 
 @testable import Catalog
@@ -40,5 +41,30 @@ struct MetricCountTests {
       }
     }
     #expect(seen == Set(AssetRecord.State.allCases) && attempts > 0)
+  }
+
+  @Test(
+    "The version of the data stays as long as nothing is committed, and changes with every commit")
+  func version() throws {
+    let library = try Library()
+    let reader = try CatalogReader.open(at: library.file, immutable: false)
+    var last = try reader.dataVersion
+    #expect(try reader.dataVersion == last && reader.status().assets == 0)
+    try library.add([Samples.asset(1)])
+    #expect(try reader.dataVersion != last)
+    last = try reader.dataVersion
+    // What is no asset counts, too.
+    try library.catalog.beginRun(RunRecord(id: Samples.id(50), verb: "run", startedAt: .now))
+    try library.catalog.endRun(Samples.id(50), counters: [:], at: .now)
+    #expect(try reader.dataVersion != last)
+    last = try reader.dataVersion
+    try reader.snapshot {
+      // A snapshot begins with what it reads first.
+      #expect(try reader.dataVersion == last)
+      try library.add([Samples.asset(2)])
+      #expect(try reader.dataVersion == last && reader.status().assets == 1)
+    }
+    #expect(try reader.dataVersion != last && reader.status().assets == 2)
+    try reader.close()
   }
 }

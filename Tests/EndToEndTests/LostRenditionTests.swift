@@ -90,6 +90,57 @@ struct LostRenditionTests {
     try workspace.expectSound()
   }
 
+  @Test(
+    "What goes while a server has the database open costs renditions alone, and they come back",
+    arguments: [
+      "rm library/renditions.sqlite-wal",
+      "rm library/renditions.sqlite; sleep 0.02; rm -f library/renditions.sqlite-wal",
+      "rm library/renditions.sqlite-wal library/renditions.sqlite-shm",
+    ], [false, true])
+  func removedBesideReader(command: String, watches: Bool) throws {
+    let workspace = try filled()
+    let served = try ServedLibrary(workspace)
+    let id = try served.id("a.jpg")
+    func isShown() throws -> Bool {
+      // One that is made again has another address.
+      let url = try #require(try served.json("/api/v1/assets/\(id)")["thumbnail"]?.string)
+      return try served.get("/\(url)").status == 200
+    }
+    #expect(try isShown())
+    let watch = try watches ? workspace.program.start(["watch", "--json"]) : nil
+    if let watch { try workspace.waitForHolder(watch) }
+    // With the server's connection open, the log stays, with what is only in it.
+    func add(_ name: BytePath, _ width: Int) throws {
+      try workspace.put(try Pictures.jpeg(width: width, height: 200), as: name)
+      if watch == nil { try workspace.json("run") }
+    }
+    func wait(_ what: String, _ condition: () throws -> Bool) throws {
+      for _ in 0..<400 {
+        if try condition() { return }
+        usleep(50_000)
+      }
+      Issue.record("\(what): \(try workspace.wrongRenditions())")
+    }
+    try add("c.jpg", 302)
+    try wait("c.jpg") { try workspace.query("SELECT count(*) FROM rendition") == ["6"] }
+    #expect(workspace.exists("library/renditions.sqlite-wal"))
+    try Unprivileged.shell(command, in: workspace)
+    try add("d.jpg", 303)
+    try wait("d.jpg") {
+      try workspace.query("SELECT count(*) FROM rendition") == ["8"]
+        && workspace.wrongRenditions().isEmpty
+    }
+    if let watch {
+      watch.signal(SIGTERM)
+      #expect(try watch.wait(within: 20).exitCode == 143)
+    }
+    try wait("the server") { try isShown() }
+    try served.stop()
+    try workspace.json("run")
+    #expect(try workspace.assets().count == 4)
+    try workspace.expectSound()
+  }
+
   @Test("gc removes bytes that no record names, and says before how many")
   func garbage() throws {
     let workspace = try filled()

@@ -87,6 +87,13 @@ struct MetricsTests {
     for (key, value) in file.values where !key.hasPrefix("pipeline_library_free_bytes") {
       #expect(metrics.values[key] == value, "\(key)")
     }
+    #expect(metrics.values["pipeline_counts_age_seconds"] == 0)
+    // What was counted is not shown any longer than it is true.
+    try workspace.put(try Pictures.jpeg(width: 91, height: 60), as: "new.jpg")
+    try workspace.run("run").expectExit(0)
+    let later = try MetricSamples(served.get("/metrics").text)
+    try expectSums(of: later, equal: try #require(try workspace.json("status").first))
+    #expect(later["pipeline_originals"] == 1 + (metrics["pipeline_originals"] ?? 0))
     try served.stop()
   }
 

@@ -66,4 +66,35 @@ struct PictureDeskTests {
       })
     done.wait()
   }
+
+  @Test("Work that is taken back is not done, and makes room for other work")
+  func withdrawn() throws {
+    let lane = try WorkLane(width: 1, mostWaiting: 2)
+    let (begun, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let done = Mutex<[Int]>([])
+    func submit(_ number: Int) -> Bool {
+      lane.submit(as: number) {
+        begun.signal()
+        gate.wait()
+        done.withLock { $0.append(number) }
+      }
+    }
+    #expect(submit(1))
+    begun.wait()
+    #expect(submit(2) && submit(3) && !submit(4))
+    // What has been begun goes on.
+    #expect(!lane.withdraw(1) && !lane.withdraw(4))
+    #expect(lane.withdraw(2) && !lane.withdraw(2))
+    #expect(submit(5) && !submit(6))
+    for _ in 0..<2 {
+      gate.signal()
+      begun.wait()
+    }
+    #expect(done.withLock { $0 } == [1, 3])
+    gate.signal()
+    #expect(submit(7))
+    begun.wait()
+    #expect(done.withLock { $0 } == [1, 3, 5])
+    gate.signal()
+  }
 }

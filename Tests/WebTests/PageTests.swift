@@ -105,10 +105,6 @@ struct PageTests {
     #expect(PageWording.span(21) == "21 s" && PageWording.span(300) == "5 min")
     #expect(GalleryAsset.time(-1) == "1969-12-31T23:59:59")
     #expect(GalleryAsset.time(1_715_949_000_000_000) == "2024-05-17T12:30:00")
-    #expect(GalleryAsset.isShown("image/webp", from: "image"))
-    #expect(GalleryAsset.isShown("image/jpeg", from: nil))
-    #expect(!GalleryAsset.isShown("image/jpeg", from: "sprites"))
-    #expect(!GalleryAsset.isShown("video/mp4", from: nil))
   }
 
   @Test("The last word of a query is completed, and a completed value is read as it was meant")

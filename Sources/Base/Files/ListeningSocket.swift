@@ -171,6 +171,22 @@ extension Descriptor {
     )
   }
 
+  /// Waits until something can be read, or the peer has gone. Source: poll(2).
+  ///
+  /// - Returns: `false` if the time is up.
+  package func waitForInput(until deadline: ContinuousClock.Instant) throws(FileError) -> Bool {
+    while true {
+      let left = max(.zero, deadline - .now)
+      var descriptor = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
+      // Rounded up, so that it does not spin in the last millisecond.
+      let count = poll(&descriptor, 1, Int32(clamping: Int((left / .milliseconds(1)).rounded(.up))))
+      let code = errno
+      if count > 0 { return true }
+      if count < 0, code != EINTR { throw FileError("wait for", path, errno: code) }
+      if count == 0, left == .zero { return false }
+    }
+  }
+
   /// Ends both directions of a connection, also for who shares it. Source: shutdown(2).
   package func disconnect() {
     // It fails only if the other end is gone already.

@@ -68,6 +68,9 @@ extension CatalogError {
   /// ENOENT and ENOTDIR of `open`.
   private static let absent: Set<Int32> = [2, 20]
 
+  /// SQLITE_IOERR_SHORT_READ, a macro that Swift does not import.
+  private static let shortRead = SQLITE_IOERR | 2 << 8
+
   /// Creates an error from SQLite's extended code and message, never with bound values.
   ///
   /// Source: sqlite.org/rescode.html.
@@ -79,11 +82,13 @@ extension CatalogError {
     let cause = "(SQLite \(code): \(detail))"
     let full =
       code & 0xFF == SQLITE_FULL || code & 0xFF == SQLITE_IOERR && Self.noRoom.contains(systemError)
+    // The index of a log speaks of more than the log has: somebody removed the log.
+    let isCut = code == Self.shortRead && file == .renditions
     self =
       switch code & 0xFF {
       case _ where full:
         CatalogError(.noSpace, "\(subject) can't grow. Make space on its disk. \(cause)")
-      case SQLITE_CORRUPT, SQLITE_NOTADB:
+      case _ where isCut, SQLITE_CORRUPT, SQLITE_NOTADB:
         CatalogError(.corrupt, "\(subject) is damaged or not \(file.kind). \(file.advice) \(cause)")
       case SQLITE_CANTOPEN where Self.absent.contains(systemError):
         CatalogError(.missing, "\(subject) is missing. \(file.advice)")

@@ -57,8 +57,10 @@ package enum WebServer {
     let pool = try QueryPool(layout, isImmutable: launch.isImmutable)
     let events = EventHub()
     let requests = RequestMetrics()
+    let counting = LibraryCounting(shared, pool)
     let responder = WebResponder(
-      launch, shared: shared, pool: pool, events: events, channel: channel, requests: requests)
+      launch, shared: shared, pool: pool, events: events, channel: channel, requests: requests,
+      counting: counting)
     let daemon = HTTPDaemon(responder, events: events, requests: requests)
     // Before requests can ask for changes by the same channel.
     try channel.report(WebReadiness())
@@ -68,7 +70,7 @@ package enum WebServer {
     }
     let news = LibraryNews(
       shared: shared, pool: pool, events: events, connections: daemon.connections,
-      sources: launch.sources)
+      counting: counting, answers: responder.answers)
     try news.start()
     channel.work(lines)
     daemon.quiesce()

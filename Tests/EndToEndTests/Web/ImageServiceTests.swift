@@ -254,6 +254,44 @@ struct ImageServiceTests {
     try served.stop()
   }
 
+  @Test("Who goes away makes room in the queue for others")
+  func gone() throws {
+    let served = try ServedLibrary(made(["concurrency": 1, "queue": 2]))
+    let base = "/iiif/3/\(try served.id("a.jpg"))/full"
+    _ = try image(served, "\(base)/300,/0/default.jpg")
+    // The only place is taken, as by another process, so that nothing is ever made.
+    let folder = try Descriptor.openFolder(onDemand(served.workspace))
+    var place: ByteLock? = try ByteLock.wait(for: 1, of: "lock", in: folder)
+    func ask(_ width: Int) throws -> pollfd {
+      let connection = try served.client.connect()
+      let bytes = HTTPClient.request("GET", "\(base)/\(width),/0/default.jpg")
+      send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+      return pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
+    }
+    // One is being made, two wait, and one is sent away.
+    var all = try (310..<314).map(ask)
+    try #require(poll(&all, nfds_t(all.count), 30_000) > 0)
+    for one in all { close(one.fd) }
+    // Those are gone: sooner or later somebody else is not sent away, but waits.
+    var tries = 0
+    while true {
+      tries += 1
+      try #require(tries < 200, "The queue never had room.")
+      var one = try ask(400 + tries)
+      defer { close(one.fd) }
+      if poll(&one, 1, 5000) > 0 {
+        #expect(try HTTPAnswer(HTTPClient.readAll(one.fd)).status == 503)
+        usleep(50_000)
+        continue
+      }
+      withExtendedLifetime(place) {}
+      place = nil
+      #expect(try HTTPAnswer(HTTPClient.readAll(one.fd)).status == 200)
+      break
+    }
+    try served.stop()
+  }
+
   @Test("The cache stays within its budget, whatever is asked for")
   func budget() throws {
     let budget = 100_000

@@ -131,13 +131,7 @@ extension Connection {
     let stages = try all(
       "SELECT id, name FROM stage WHERE active = 1"
     ) { ($0.int64(0), $0.text(1)) }
-    let trashed = Dictionary(
-      try all(
-        """
-        SELECT job.stage, count(*) FROM asset INDEXED BY asset_trashed CROSS JOIN job
-          ON job.asset = asset.id WHERE asset.trashed_at IS NOT NULL GROUP BY job.stage
-        """
-      ) { ($0.int64(0), $0.int(1)) }, uniquingKeysWith: +)
+    let trashed = try trashedJobs()
     var counts: [String: [LedgerState: Int]] = [:]
     for (stage, name) in stages {
       // The states are listed, because no index serves “other than done”.
@@ -148,19 +142,36 @@ extension Connection {
             ON ledger.fingerprint = stage.fingerprint
               AND ledger.state IN ('waiting', 'ready', 'running', 'skipped', 'failed')
           CROSS JOIN job ON job.ledger = ledger.id AND job.stage = stage.id
-          CROSS JOIN asset ON asset.id = job.asset
-        WHERE stage.id = ? AND asset.trashed_at IS NULL GROUP BY ledger.state
+        WHERE stage.id = ? GROUP BY ledger.state
         """, stage
       ) { (row) throws(CatalogError) in
         (try row.value(0, as: LedgerState.self), row.int(1))
       }
       // All others are done; they are too many to count individually.
       let all = counters.first { $0.kind == .job && $0.owner == stage }?.rows ?? 0
-      let done = all - trashed[stage, default: 0] - unfinished.reduce(0) { $0 + $1.1 }
-      counts[name] = Dictionary(unfinished, uniquingKeysWith: +)
-      if done > 0 { counts[name]?[.done] = done }
+      var states = Dictionary(unfinished, uniquingKeysWith: +)
+      states[.done] = all - unfinished.reduce(0) { $0 + $1.1 }
+      // Subtracted, because the trash is small: to look at the asset of each job would take twice as long.
+      for (state, count) in trashed[stage] ?? [:] { states[state, default: 0] -= count }
+      counts[name] = states.filter { $0.value > 0 }
     }
     return counts
+  }
+
+  /// Counts the jobs of assets in the trash, by stage and state.
+  private func trashedJobs() throws(CatalogError) -> [Int64: [LedgerState: Int]] {
+    let rows = try all(
+      """
+      SELECT job.stage, iif(ledger.fingerprint = stage.fingerprint, ledger.state, 'done') AS state,
+        count(*)
+      FROM asset INDEXED BY asset_trashed CROSS JOIN job ON job.asset = asset.id
+        CROSS JOIN stage ON stage.id = job.stage CROSS JOIN ledger ON ledger.id = job.ledger
+      WHERE asset.trashed_at IS NOT NULL AND stage.active = 1 GROUP BY job.stage, state
+      """
+    ) { (row) throws(CatalogError) in
+      (row.int64(0), try row.value(1, as: LedgerState.self), row.int(2))
+    }
+    return rows.reduce(into: [:]) { $0[$1.0, default: [:]][$1.1, default: 0] += $1.2 }
   }
 
   func backlog() throws(CatalogError) -> [String: [LedgerState: Int]] {

@@ -102,8 +102,9 @@ final class RenditionDatabase {
   func isThere() throws(CatalogError) -> Bool { try FileNode.at(path) != nil }
 
   func close() {
-    if let connection, (try? hasLog()) != true {
-      // What this can't save is lost, as if the whole file had been removed.
+    if let connection {
+      // So that whoever removes the log later, while a reader keeps it, removes nothing. What this can't
+      // save is in the log, or lost, as if the whole file had been removed.
       _ = try? connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
     }
     connection?.close()

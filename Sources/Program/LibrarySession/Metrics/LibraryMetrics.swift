@@ -8,21 +8,29 @@ package import PipelineModel
 /// Labels are names of stages, folders of sources, and words of this program, so that no picture adds to
 /// them.
 package struct LibraryMetrics {
-  private let status: LibraryStatus
+  private let status: StatusCounts
   private let counts: MetricCounts
+  private let age: Duration?
+  private let disk: LibraryDisk
   private let damagedAssets: Int
+  private let sources: [BytePath]
   private let reserve: Int
 
-  /// Counts everything in one snapshot.
-  ///
   /// - Parameters:
+  ///   - counts: what was counted earlier; by default everything is counted now.
+  ///   - age: how long ago that was, if something changed since, else zero; `nil` to say nothing of it.
   ///   - sources: the folders of the configured sources.
   ///   - reserve: the space that is always left free, in bytes.
-  package init(of library: ReadableLibrary, sources: [BytePath], reserve: Int) throws {
-    (status, counts) = try library.catalog.snapshot {
-      (try LibraryStatus(of: library, sources: sources), try library.catalog.metricCounts())
-    }
+  package init(
+    of library: ReadableLibrary, _ counts: LibraryCounts? = nil, age: Duration? = nil,
+    sources: [BytePath], reserve: Int
+  ) throws {
+    let counts = try counts ?? LibraryCounts(of: library.catalog)
+    (status, self.counts) = (counts.status, counts.metrics)
+    self.age = age
+    disk = try LibraryDisk(of: library)
     damagedAssets = try library.damage().count
+    self.sources = sources
     self.reserve = reserve
   }
 
@@ -34,33 +42,37 @@ package struct LibraryMetrics {
     writePaths(to: &text)
     writeJobs(to: &text)
     writeLastRun(to: &text)
+    text.add(
+      "pipeline_counts_age_seconds", .gauge,
+      "Seconds since the library was counted, 0 if nothing changed since",
+      age.map { .measure($0 / .seconds(1)) })
     // Some file systems have no limit that they tell of.
     text.add(
       "pipeline_library_free_bytes", .gauge, "Free space on the library's file system",
-      status.free == .max ? nil : status.free)
+      disk.free == .max ? nil : disk.free)
     text.add(
       "pipeline_library_reserve_bytes", .gauge,
       "Space that is left free; no more files are imported below it", reserve)
     // The process that asks may be about to release the library.
     text.add(
       "pipeline_library_held", .gauge, "Whether another process works on the library",
-      status.holder.map { $0 == Int(getpid()) ? 0 : 1 } ?? 0)
+      disk.holder.map { $0 == Int(getpid()) ? 0 : 1 } ?? 0)
   }
 
   private func writeAssets(to text: inout MetricText) {
     var states = counts.unfinished
-    states[.done] = status.counts.assets - counts.unfinished.values.reduce(0, +)
+    states[.done] = status.assets - counts.unfinished.values.reduce(0, +)
     states[.trashed] = counts.trashed
     text.add("pipeline_assets", .gauge, "Assets by state", Self.all(states))
     text.add(
       "pipeline_damaged_assets", .gauge,
       "Assets that verify found missing or damaged and nothing changed since", damagedAssets)
-    text.add("pipeline_originals", .gauge, "Originals", status.counts.originals)
+    text.add("pipeline_originals", .gauge, "Originals", status.originals)
     text.add(
-      "pipeline_original_bytes", .gauge, "Bytes of all originals", status.counts.originalBytes)
-    text.add("pipeline_renditions", .gauge, "Renditions", status.counts.renditions)
+      "pipeline_original_bytes", .gauge, "Bytes of all originals", status.originalBytes)
+    text.add("pipeline_renditions", .gauge, "Renditions", status.renditions)
     text.add(
-      "pipeline_rendition_bytes", .gauge, "Bytes of all renditions", status.counts.renditionBytes)
+      "pipeline_rendition_bytes", .gauge, "Bytes of all renditions", status.renditionBytes)
     text.add(
       "pipeline_renditions_made_total", .counter, "Renditions ever made in this catalog",
       counts.renditionsMade)
@@ -68,20 +80,20 @@ package struct LibraryMetrics {
 
   private func writePaths(to text: inout MetricText) {
     text.add(
-      "pipeline_paths", .gauge, "Paths ever seen by state", Self.all(status.counts.sightings))
+      "pipeline_paths", .gauge, "Paths ever seen by state", Self.all(status.sightings))
     text.add(
       "pipeline_paths_on_disk", .gauge, "Paths with an expected file by source and state",
-      status.sources.flatMap { source in
+      sources.flatMap { source in
         Sighting.State.allCases.map { state in
           .init(
             ["source": source.description, "state": state.rawValue],
-            .count(status.counts.pathsOnDisk[source]?[state] ?? 0))
+            .count(status.pathsOnDisk[source]?[state] ?? 0))
         }
       })
   }
 
   private func writeJobs(to text: inout MetricText) {
-    let stages = status.counts.jobs.sorted { $0.key < $1.key }
+    let stages = status.jobs.sorted { $0.key < $1.key }
     text.add(
       "pipeline_jobs", .gauge, "Jobs of configured stages by state",
       stages.flatMap { stage, states in
@@ -104,7 +116,7 @@ package struct LibraryMetrics {
   }
 
   private func writeLastRun(to text: inout MetricText) {
-    guard let run = status.counts.lastRun, let end = run.endedAt else { return }
+    guard let run = status.lastRun, let end = run.endedAt else { return }
     text.add(
       "pipeline_last_run_start_timestamp_seconds", .gauge, "When the last ended run began",
       .measure(run.startedAt.seconds))

@@ -8,7 +8,7 @@ package import Ingest
 import Originals
 import PipelineModel
 import PipelinePlugin
-import PluginHost
+package import PluginHost
 
 /// Makes pictures of any size that somebody asks for, or takes them from the cache.
 ///
@@ -16,11 +16,20 @@ import PluginHost
 /// many ask for it, in this process and others.
 package struct PictureMaker {
   private let session: ReadingSession
+  /// The memory of all workers that make pictures in this process.
+  private let budget: WorkerMemoryBudget
   private let warn: (String) -> Void
 
-  /// - Parameter warn: receives a sentence when a picture can't be kept.
-  package init(_ session: ReadingSession, warn: @escaping (String) -> Void) {
+  /// - Parameters:
+  ///   - budget: what others that make pictures in this process share; by default nobody does.
+  ///   - warn: receives a sentence when a picture can't be kept.
+  package init(
+    _ session: ReadingSession, sharing budget: WorkerMemoryBudget? = nil,
+    warn: @escaping (String) -> Void
+  ) {
     self.session = session
+    self.budget =
+      budget ?? WorkerMemoryBudget(most: session.setup.configuration.memoryBudget)
     self.warn = warn
   }
 
@@ -36,7 +45,7 @@ package struct PictureMaker {
     let (request, key) = try checked(asked, of: asset)
     if let picture = try ready(asset, request) { return (picture, false) }
     let cache = cache()
-    let renderer = try PictureRenderer(session.setup.configuration)
+    let renderer = try PictureRenderer(session.setup.configuration, sharing: budget)
     var maker = try Maker(renderer, cache)
     if let picture = found(key, in: cache) {
       if picture.maker == maker.fingerprint { return (picture, false) }
@@ -72,7 +81,7 @@ package struct PictureMaker {
     let (request, key) = try checked(asked, of: asset)
     if let picture = try ready(asset, request) { return picture }
     guard let cache = cache(), let picture = found(key, in: cache) else { return nil }
-    let renderer = try PictureRenderer(session.setup.configuration)
+    let renderer = try PictureRenderer(session.setup.configuration, sharing: budget)
     return try Maker.noted(renderer, cache)?.fingerprint == picture.maker ? picture : nil
   }
 
@@ -265,9 +274,10 @@ package struct PictureMaker {
   /// ordinary colours, current, and at least as large.
   private func suitable(_ asset: AssetRecord, _ request: PictureRequest) -> [RenditionRecord] {
     guard request.region == nil, size(of: asset) != nil else { return [] }
-    let stages = session.setup.configuration.stages.filter(Self.keepsWholePicture).map(\.name)
+    let configured = ConfiguredRenditions(session.setup.configuration.stages)
+    let orientation = asset.identity?["orientation"]?.integer
     return asset.renditions.filter { rendition in
-      stages.contains(rendition.stage) && !rendition.isStale && rendition.from == "image"
+      configured.isSource(rendition, orientation: orientation)
         && max(rendition.width, rendition.height) >= request.maxPixelSize
         && rendition.width >= request.size?.width ?? 0
         && rendition.height >= request.size?.height ?? 0
@@ -282,26 +292,6 @@ package struct PictureMaker {
     let jpeg = PictureKey.Format.jpeg.mediaType
     return rendition.mediaType != jpeg || request.format == .jpeg
       || asset.identity?["mediaType"]?.string == jpeg
-  }
-
-  private static func keepsWholePicture(_ stage: StageConfiguration) -> Bool {
-    // Of another stage's rendition, it shows whatever that shows.
-    guard stage.plugin == PictureRenderer.plugin, stage.command == nil, stage.input.isEmpty else {
-      return false
-    }
-    let isUpright = stage.options["transform"]?.bool ?? true
-    let colors = stage.options["colorSpace"]?.string ?? "srgb"
-    // A rendition may be handed out as it is, and then must not tell where the picture was taken.
-    let isStripped = stage.options["strip"]?.bool ?? true
-    let isUsual = (stage.options["sizes"]?.array ?? []).allSatisfy(Self.isUsual)
-    return isUpright && isStripped && isUsual && colors == "srgb"
-      && (stage.options["region"]?.array ?? []).isEmpty
-  }
-
-  /// Whether a size of a stage is a still of the picture as it is.
-  private static func isUsual(_ size: JSONValue) -> Bool {
-    size["animated"]?.bool != true && size["mirrored"]?.bool != true && size["width"] == nil
-      && size["rotation"]?.integer ?? 0 == 0 && size["tones"]?.string ?? "color" == "color"
   }
 
   /// A rendition's bytes; `nil` if they are missing or damaged.

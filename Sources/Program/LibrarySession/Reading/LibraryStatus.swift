@@ -1,5 +1,4 @@
 package import Catalog
-import Files
 package import Ingest
 package import PipelineModel
 
@@ -21,10 +20,8 @@ package struct LibraryStatus {
   package init(of library: ReadableLibrary, sources: [BytePath]) throws {
     counts = try library.catalog.status()
     failures = try library.catalog.failureCount()
-    let folder = library.library.folder
-    free = try folder.fileSystem().freeBytes
-    let isHeld = try FileLock.isHeld(LibraryLayout.lock, in: folder)
-    holder = isHeld ? FileLock.holder(LibraryLayout.lock, in: folder) : nil
+    let disk = try LibraryDisk(of: library)
+    (free, holder) = (disk.free, disk.holder)
     root = library.library.layout.root
     self.sources = sources
   }

@@ -1,4 +1,5 @@
 package import Files
+import Glibc
 
 /// Reads lines from a stream, as the peer sends them.
 package final class LineReader {
@@ -17,10 +18,18 @@ package final class LineReader {
   }
 
   /// The next line without its end; `nil` when the peer has gone, or sends a line that is too long.
-  package func next() throws(FileError) -> [UInt8]? {
+  ///
+  /// - Parameter deadline: when to give up, by default never.
+  /// - Throws: `FileError`, with `ETIMEDOUT` if the line is not there in time.
+  package func next(
+    by deadline: ContinuousClock.Instant? = nil
+  ) throws(FileError) -> [UInt8]? {
     while true {
       if let line = lines.next() { return line }
       guard lines.count <= limit else { return nil }
+      if let deadline, try !stream.waitForInput(until: deadline) {
+        throw FileError("read", stream.path, errno: ETIMEDOUT)
+      }
       let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: chunk, alignment: 16)
       defer { buffer.deallocate() }
       let count = try stream.read(into: buffer)

@@ -3,6 +3,7 @@ import Files
 import Ingest
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 import Synchronization
 
 /// Hands out pictures of any size to the process that answers HTTP: those that are there at once, others when it
@@ -15,6 +16,8 @@ final class PictureDesk: Sendable {
   /// Looks for what is there, so that it does not wait behind what has to be made.
   private let finders: WorkLane
   private let makers: WorkLane
+  /// One for all pictures, however many are made at once.
+  private let budget: WorkerMemoryBudget
   /// The library as it was opened last.
   private let session = Mutex<ReadingSession?>(nil)
 
@@ -23,45 +26,55 @@ final class PictureDesk: Sendable {
 
   /// - Parameter warn: receives a sentence when pictures can't be kept.
   init(
-    _ search: ConfigurationSearch, _ configuration: OnDemandConfiguration,
+    _ search: ConfigurationSearch, _ configuration: PipelineConfiguration,
     warn: @escaping @Sendable (String) -> Void
   ) throws(FileError) {
     self.search = search
     self.warn = warn
     finders = try WorkLane(width: 1, mostWaiting: Self.mostSought)
-    makers = try WorkLane(width: configuration.concurrency, mostWaiting: configuration.queue)
+    let onDemand = configuration.onDemand
+    makers = try WorkLane(width: onDemand.concurrency, mostWaiting: onDemand.queue)
+    budget = WorkerMemoryBudget(most: configuration.memoryBudget)
   }
 
   /// Answers when there is a picture, on a thread of this or, if there are too many, on the calling one.
+  ///
+  /// - Parameter number: which takes it back.
   func ask(
-    _ id: AssetID, _ request: PictureRequest,
+    _ number: Int, _ id: AssetID, _ request: PictureRequest,
     _ answer: @escaping @Sendable (Result<CachedPicture, any Error>) -> Void
   ) {
-    let isAccepted = finders.submit { [self] in
+    let isAccepted = finders.submit(as: number) { [self] in
       do {
         let session = try current()
         let asset = try session.asset(BytePath(id.description))
-        let maker = PictureMaker(session, warn: warn)
+        let maker = PictureMaker(session, sharing: budget, warn: warn)
         if let picture = try maker.existing(of: asset, request) { return answer(.success(picture)) }
       } catch {
         return answer(.failure(error))
       }
-      make(id, request, answer)
+      make(number, id, request, answer)
     }
     if !isAccepted { answer(.failure(PictureError.busy)) }
   }
 
+  /// Takes back what nobody has begun: it is not answered.
+  func withdraw(_ number: Int) {
+    if !finders.withdraw(number) { _ = makers.withdraw(number) }
+  }
+
   private func make(
-    _ id: AssetID, _ request: PictureRequest,
+    _ number: Int, _ id: AssetID, _ request: PictureRequest,
     _ answer: @escaping @Sendable (Result<CachedPicture, any Error>) -> Void
   ) {
-    let isAccepted = makers.submit { [self] in
+    let isAccepted = makers.submit(as: number) { [self] in
       answer(
         Result {
           // Both anew, as it may have waited for long.
           let session = try current()
           let asset = try session.asset(BytePath(id.description))
-          return try PictureMaker(session, warn: warn).picture(of: asset, request).picture
+          return try PictureMaker(session, sharing: budget, warn: warn).picture(of: asset, request)
+            .picture
         })
     }
     if !isAccepted { answer(.failure(PictureError.busy)) }

@@ -21,6 +21,10 @@ package struct WebLaunch: Codable, Sendable {
   package var token: String?
   /// The changes that pages may make.
   package var allowed: [WebChange]
+  /// What is shown to nobody.
+  package var hidden: [HiddenFact]
+  /// What the renditions of the configured stages show.
+  package var renditions: ConfiguredRenditions
   /// The most pixels of a side of a picture on demand.
   package var maxPixelSize: Int
 
@@ -34,9 +38,8 @@ package enum WebChange: String, Codable, CaseIterable, Sendable {
   case tag, trash, retry
 }
 
-/// The first line that the process answers: it is ready, or why it is not.
-package struct WebReadiness: Codable, Sendable {
-  package var error: String?
-
-  package init(error: String? = nil) { self.error = error }
+/// Something that `serve --hide` names.
+package enum HiddenFact: String, Codable, CaseIterable, Sendable {
+  /// Where pictures were taken.
+  case gps
 }

@@ -40,17 +40,19 @@ package struct WebOptions: Sendable {
   package var place: Place
   package var base: BaseURL?
   package var allowed: [WebChange]
+  package var hidden: [HiddenFact]
   package var token: String?
   /// Whether others may read without a token.
   package var isOpen: Bool
 
   package init(
-    place: Place, base: BaseURL? = nil, allowed: [WebChange] = [], token: String? = nil,
-    isOpen: Bool = false
+    place: Place, base: BaseURL? = nil, allowed: [WebChange] = [],
+    hidden: [HiddenFact] = [], token: String? = nil, isOpen: Bool = false
   ) {
     self.place = place
     self.base = base
     self.allowed = allowed
+    self.hidden = hidden
     self.token = token
     self.isOpen = isOpen
   }

@@ -8,6 +8,8 @@ package struct WebQuestion: Codable, Sendable {
     case edits([AssetEdit])
     /// To hand out a picture of an asset.
     case picture(AssetID, PictureRequest)
+    /// To forget what was asked by the same number, if there is still time.
+    case withdrawn
   }
 
   /// Chosen by the asker; the answer repeats it.

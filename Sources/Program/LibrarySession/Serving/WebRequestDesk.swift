@@ -63,11 +63,12 @@ private final class Clerk: Sendable {
       guard let question = try? JSONText.decode(WebQuestion.self, from: line) else { break }
       let number = question.number
       switch question.subject {
+      case .withdrawn: pictures.withdraw(number)
       case .edits(let asked):
         let isAccepted = edits.submit { [self] in answer(number, outcome(of: asked)) }
         if !isAccepted { answer(number, Self.busy) }
       case .picture(let id, let request):
-        pictures.ask(id, request) { [self] result in
+        pictures.ask(number, id, request) { [self] result in
           switch result {
           case .success(let picture):
             let about = WebPicture(bytes: picture.bytes.count, mediaType: picture.mediaType)

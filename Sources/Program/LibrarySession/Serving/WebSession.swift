@@ -57,14 +57,10 @@ package struct WebSession {
     let (child, own) = try start(listener)
     defer { end(child, own) }
     let launch = Array((try JSONText.encode(launch) + "\n").utf8)
-    // A channel that can't be used is that of a process that ended. What comes behind the line is for the
-    // desk.
-    guard (try? own.write(launch)) != nil,
-      let line = try? LineReader(own, limit: 1 << 16, chunk: 1).next()
-    else { throw Self.ended }
-    let readiness = try JSONText.decode(WebReadiness.self, from: line)
-    if let error = readiness.error { throw ServingError(.server, error) }
-    let pictures = try PictureDesk(search, setup.configuration.onDemand, warn: warn)
+    // A channel that can't be used is that of a process that ended.
+    guard (try? own.write(launch)) != nil else { throw Self.ended }
+    try WebReadiness.wait(on: own)
+    let pictures = try PictureDesk(search, setup.configuration, warn: warn)
     let desk = WebRequestDesk(
       channel: own, search: search, allowed: options.allowed, pictures: pictures)
     try desk.open { [wakeup] in wakeup.wake() }
@@ -98,6 +94,7 @@ package struct WebSession {
       reserve: setup.reserve(),
       hosts: options.hosts, base: options.base?.path ?? "/",
       isSecure: options.base?.isSecure ?? false, token: options.token, allowed: options.allowed,
+      hidden: options.hidden, renditions: ConfiguredRenditions(setup.configuration.stages),
       maxPixelSize: setup.configuration.onDemand.maxPixelSize)
   }
 

@@ -8,8 +8,13 @@ import Synchronization
 final class WorkLane: Sendable {
   typealias Work = @Sendable () -> Void
 
+  private struct Piece {
+    var number: Int?
+    var work: Work
+  }
+
   private struct State {
-    var waiting: [Work] = []
+    var waiting: [Piece] = []
     /// How many threads are idle.
     var idle: Int
   }
@@ -27,25 +32,40 @@ final class WorkLane: Sendable {
     for _ in 0..<width { try DedicatedThread.start { [self] in run() } }
   }
 
+  /// - Parameter number: takes the work back, if given.
   /// - Returns: whether there was room.
-  func submit(_ work: @escaping Work) -> Bool {
+  func submit(as number: Int? = nil, _ work: @escaping Work) -> Bool {
     let isAccepted = state.withLock { state in
       guard state.waiting.count < mostWaiting + state.idle else { return false }
-      state.waiting.append(work)
+      state.waiting.append(Piece(number: number, work: work))
       return true
     }
     if isAccepted { arrivals.signal() }
     return isAccepted
   }
 
+  /// Takes work back, which is not done then.
+  ///
+  /// - Returns: `false` if it has been begun, or is not known.
+  func withdraw(_ number: Int) -> Bool {
+    state.withLock { state in
+      guard let index = state.waiting.firstIndex(where: { $0.number == number }) else {
+        return false
+      }
+      state.waiting.remove(at: index)
+      return true
+    }
+  }
+
   private func run() {
     while true {
       arrivals.wait()
-      let work = state.withLock { state -> Work? in
+      let piece = state.withLock { state -> Piece? in
         state.idle -= 1
+        // What was taken back has no work any more, but was counted.
         return state.waiting.isEmpty ? nil : state.waiting.removeFirst()
       }
-      work?()
+      piece?.work()
       state.withLock { $0.idle += 1 }
     }
   }

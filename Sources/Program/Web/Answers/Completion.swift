@@ -8,7 +8,9 @@ enum Completion {
   private static let most = 20
 
   /// `api/v1/complete`: words that begin, or contain, the last one of a query.
-  static func words(for query: String, in library: ReadableLibrary) throws -> JSONValue {
+  static func words(
+    for query: String, _ disclosure: Disclosure, in library: ReadableLibrary
+  ) throws -> JSONValue {
     let word = lastWord(of: query)
     let found: [(text: String, about: String)]
     if let colon = word.firstIndex(where: { $0 == ":" || $0 == "=" }) {
@@ -20,7 +22,7 @@ enum Completion {
         .filter { $0.key.hasPrefix(word.dropFirst()) }.map { ("@\($0.key)", $0.value) }
     } else {
       found =
-        Field.all.filter { $0.name.hasPrefix(word.lowercased()) }
+        disclosure.fields.filter { $0.name.hasPrefix(word.lowercased()) }
         .map { ("\($0.name):", $0.summary) }
         + ("is".hasPrefix(word.lowercased()) ? [("is:", "a property, such as is:failed")] : [])
     }

@@ -72,12 +72,12 @@ struct EditRequest: Sendable {
   }
 
   /// The edits, with the keys of what a query finds.
-  func edits(in library: ReadableLibrary) throws -> [AssetEdit] {
+  func edits(in library: ReadableLibrary, _ disclosure: Disclosure) throws -> [AssetEdit] {
     var keys: [AssetID] = []
     switch selection {
     case .keys(let given): keys = given
     case .query(let query):
-      var search = try GallerySearch(query: query).search(in: library)
+      var search = try GallerySearch(query: query).search(in: library, disclosure)
       search.order = []
       search.limit = AssetEdits.most + 1
       let damaged = try library.damagedAssets(for: search.filter)

@@ -9,6 +9,7 @@ import Query
 /// What `api/v1/` answers.
 struct JSONAnswers: Sendable {
   let sources: [BytePath]
+  let disclosure: Disclosure
 
   /// The most assets of a page.
   static let mostAssets = 512
@@ -21,7 +22,7 @@ struct JSONAnswers: Sendable {
   ) throws -> OutlineCache.Entry {
     let revision = try library.catalog.revision
     if let entry = outlines.entry(for: search, at: revision) { return entry }
-    let assets = try search.search(in: library)
+    let assets = try search.search(in: library, disclosure)
     let outline = try assets.outline(
       in: library.catalog, damaged: library.damagedAssets(for: assets.filter))
     let days: [JSONValue] = outline.days.map { day, count in
@@ -44,11 +45,14 @@ struct JSONAnswers: Sendable {
   func assets(
     _ search: GallerySearch, from first: AssetID?, limit: Int, in library: ReadableLibrary
   ) throws -> JSONValue {
-    let found = try library.page(of: search.search(in: library), from: first, limit: limit)
+    let found = try library.page(
+      of: search.search(in: library, disclosure), from: first, limit: limit)
     let colors = try library.catalog.textFacts("dominantColor", of: found.map(\.id))
     return [
       "assets": .array(
-        try found.map { try GalleryAsset($0, in: library).members(color: colors[$0.id]) })
+        try found.map {
+          try GalleryAsset($0, disclosure, in: library).members(color: colors[$0.id])
+        })
     ]
   }
 
@@ -60,21 +64,24 @@ struct JSONAnswers: Sendable {
     let whole = try WholeAsset(asset, in: library)
     var members = whole.members
     members["event"] = "asset"
-    let (thumbnail, preview) = GalleryAsset.best(of: GalleryAsset.shown(asset.renditions))
+    members["facts"] = members["facts"].map(disclosure.facts)
+    let (thumbnail, preview) = GalleryAsset.best(
+      of: disclosure.shown(asset.renditions, orientation: asset.orientation))
     members["thumbnail"] = JSONMembers.text(thumbnail.map(GalleryAsset.url))
     members["preview"] = JSONMembers.text(preview.map(GalleryAsset.url))
-    members["original"] = .string("o/\(id)")
+    members["original"] = disclosure.hasOriginals ? .string("o/\(id)") : .null
     members["iiif"] = ImageInformation.size(of: asset) == nil ? .null : .string("iiif/3/\(id)")
     let found = try library.catalog.foundAssets([id], withRenditions: true)?.first
     let color = try library.catalog.textFacts("dominantColor", of: [id])[id]
     if let found,
-      case .object(let known) = try GalleryAsset(found, in: library).members(color: color)
+      case .object(let known) = try GalleryAsset(found, disclosure, in: library).members(
+        color: color)
     {
       for name in ["kind", "colour", "duration", "reason"] { members[name] = known[name] }
     }
     members["tags"] = .array(found?.tags.map { .string($0) } ?? [])
     members["rating"] = JSONMembers.number(found?.rating.flatMap { Int(exactly: $0) })
-    let place = try library.surroundings(of: id, in: search.search(in: library))
+    let place = try library.surroundings(of: id, in: search.search(in: library, disclosure))
     members["index"] = JSONMembers.number(place.index)
     members["previous"] = JSONMembers.text(place.previous?.description)
     members["next"] = JSONMembers.text(place.next?.description)
@@ -107,7 +114,7 @@ struct JSONAnswers: Sendable {
 
   /// `api/v1/failures`.
   func failures(_ query: String, in library: ReadableLibrary) throws -> JSONValue {
-    let groups = try Self.failureGroups(query, in: library)
+    let groups = try library.failureGroups(query, disclosure)
     return [
       "failures": .array(
         groups.map { group in
@@ -119,14 +126,14 @@ struct JSONAnswers: Sendable {
         })
     ]
   }
+}
 
-  static func failureGroups(
-    _ query: String, in library: ReadableLibrary
-  ) throws -> [FailureGroup] {
-    let saved = query.contains("@") ? try SavedSearches.read(in: library.library) : [:]
-    let filter = try Filter(query: query, saved: saved)
-    let damaged = try library.damagedAssets(for: filter)
-    return try library.catalog.failureGroups(filter, damaged: damaged, limit: 100, shown: 12) ?? []
+extension ReadableLibrary {
+  /// The failures of what a query finds, by reason.
+  func failureGroups(_ query: String, _ disclosure: Disclosure) throws -> [FailureGroup] {
+    let filter = try filter(query, disclosure)
+    return try catalog.failureGroups(
+      filter, damaged: damagedAssets(for: filter), limit: 100, shown: 12) ?? []
   }
 }
 

@@ -21,6 +21,10 @@ struct HTTPError: Error, Hashable, Sendable {
     503, "busy", "The server is busy; try again in a moment.",
     headers: [Header("Retry-After", "2")])
 
+  static let slow = HTTPError(
+    503, "slow", "The question takes too long; ask for less.",
+    headers: [Header("Retry-After", "10")])
+
   static func badRequest(_ message: String) -> HTTPError { HTTPError(400, "badRequest", message) }
 }
 

@@ -46,24 +46,27 @@ struct GalleryPage {
   ///
   /// - Returns: also the status, which tells a query that can't be understood.
   func write(
-    _ frame: PageFrame, in library: ReadableLibrary
+    _ frame: PageFrame, _ disclosure: Disclosure, in library: ReadableLibrary
   ) throws -> (status: Int, html: [UInt8]) {
     do {
-      return (200, write(try content(in: library), frame))
+      return (200, write(try content(disclosure, in: library), frame))
     } catch let error as QueryError {
       return (400, write(.problem(error.message), frame))
     }
   }
 
-  private func content(in library: ReadableLibrary) throws -> Content {
-    var assets = try search.search(in: library)
+  private func content(
+    _ disclosure: Disclosure, in library: ReadableLibrary
+  ) throws -> Content {
+    var assets = try search.search(in: library, disclosure)
     let count = try assets.count(
       in: library.catalog, damaged: library.damagedAssets(for: assets.filter))
     assets.after = after
     // One more tells whether there is another page.
     let page = try library.page(of: assets, limit: Self.size + 1)
     return .found(
-      count: count, try page.prefix(Self.size).map { try GalleryAsset($0, in: library) },
+      count: count,
+      try page.prefix(Self.size).map { try GalleryAsset($0, disclosure, in: library) },
       hasMore: page.count > Self.size)
   }
 

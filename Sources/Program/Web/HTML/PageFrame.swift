@@ -5,6 +5,7 @@ struct PageFrame: Sendable {
   /// The path that the page is served under.
   let base: String
   let allowed: [WebChange]
+  let hasOriginals: Bool
 
   enum Kind: String {
     case gallery, picture, work, error, login
@@ -31,6 +32,7 @@ struct PageFrame: Sendable {
         [
           "data-page": kind.rawValue,
           "data-allow": allowed.map(\.rawValue).joined(separator: " "), "data-asset": asset,
+          "data-originals": hasOriginals ? nil : "none",
         ]
       ) { html in
         html.line()

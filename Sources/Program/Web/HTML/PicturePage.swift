@@ -9,19 +9,23 @@ struct PicturePage {
   private let whole: WholeAsset
   private let found: FoundAsset?
   private let search: GallerySearch
+  private let disclosure: Disclosure
   private let previous: AssetID?
   private let next: AssetID?
 
   /// - Parameter withNeighbors: whether to link to the assets beside it, which have to be counted.
   init(
-    _ id: AssetID, _ search: GallerySearch, in library: ReadableLibrary, withNeighbors: Bool
+    _ id: AssetID, _ search: GallerySearch, _ disclosure: Disclosure, in library: ReadableLibrary,
+    withNeighbors: Bool
   ) throws {
     guard let asset = try library.catalog.asset(id) else { throw HTTPError.noAsset }
     whole = try WholeAsset(asset, in: library)
     found = try library.catalog.foundAssets([id], withRenditions: false)?.first
     self.search = search
+    self.disclosure = disclosure
     let place =
-      try withNeighbors ? library.surroundings(of: id, in: search.search(in: library)) : nil
+      try withNeighbors
+      ? library.surroundings(of: id, in: search.search(in: library, disclosure)) : nil
     previous = place?.previous
     next = place?.next
   }
@@ -53,12 +57,14 @@ struct PicturePage {
           html.element("p", ["class": kind], text)
           html.line()
         }
-        html.element("p", ["class": "actions"]) { html in
-          html.element(
-            "a", ["class": "button", "href": "o/\(asset.id)", "download": ""],
-            "Download the original")
+        if disclosure.hasOriginals {
+          html.element("p", ["class": "actions"]) { html in
+            html.element(
+              "a", ["class": "button", "href": "o/\(asset.id)", "download": ""],
+              "Download the original")
+          }
+          html.line()
         }
-        html.line()
         group(&html, "Capture", capture)
         group(&html, "File", file)
         tags(&html, mayTag: frame.allowed.contains(.tag))
@@ -69,8 +75,9 @@ struct PicturePage {
   }
 
   private func stage(_ html: inout HTMLWriter) {
-    let shown = GalleryAsset.best(of: GalleryAsset.shown(asset.renditions))
-    if let type = found?.type, BrowserType.films.contains(type) {
+    let shown = GalleryAsset.best(
+      of: disclosure.shown(asset.renditions, orientation: asset.orientation))
+    if disclosure.hasOriginals, let type = found?.type, BrowserType.films.contains(type) {
       html.element("figure", ["class": "stage"]) { html in
         html.element(
           "video",
@@ -139,7 +146,7 @@ struct PicturePage {
       found?.focal.map { "\(PageWording.plain($0)) mm" },
     ].compactMap(\.self)
     rows += Self.row("Exposure", exposure.isEmpty ? nil : exposure.joined(separator: " · "))
-    if let latitude = found?.latitude, let longitude = found?.longitude {
+    if !disclosure.hidesPlaces, let latitude = found?.latitude, let longitude = found?.longitude {
       let (south, west) = (PageWording.decimal(latitude, 5), PageWording.decimal(longitude, 5))
       rows.append(
         ("Place", { Self.link(&$0, "near:\(south),\(west),1km", "\(south), \(west)") }))

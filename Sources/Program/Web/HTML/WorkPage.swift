@@ -16,13 +16,15 @@ struct WorkPage {
   private let runs: [RunRecord]
   private let failures: [(group: FailureGroup, assets: [GalleryAsset])]
 
-  init(in library: ReadableLibrary, sources: [BytePath]) throws {
+  init(
+    in library: ReadableLibrary, _ disclosure: Disclosure, sources: [BytePath]
+  ) throws {
     status = try LibraryStatus(of: library, sources: sources)
     stages = try StageProgress.all(status.counts, in: library.catalog)
     runs = try library.catalog.lastRuns(10)
-    failures = try JSONAnswers.failureGroups("", in: library).map { group in
+    failures = try library.failureGroups("", disclosure).map { group in
       let found = try library.catalog.foundAssets(group.assets, withRenditions: true) ?? []
-      return (group, try found.map { try GalleryAsset($0, in: library) })
+      return (group, try found.map { try GalleryAsset($0, disclosure, in: library) })
     }
   }
 

@@ -3,13 +3,16 @@ import Files
 import Glibc
 import Synchronization
 
-/// The open connections: how many each address has, and how long their requests take to come.
+/// The open connections: how many each address has, how long their requests take to come, and who goes away
+/// before the answer.
 final class Connections: Sendable {
   private struct Entry {
     var descriptor: Int32
     var address: Address?
     /// Since when a request is awaited; `nil` while one is answered.
     var since: ContinuousClock.Instant?
+    /// What to do if the client goes away before it has its answer.
+    var whenGone: (@Sendable () -> Void)?
   }
 
   private struct State {
@@ -62,7 +65,37 @@ final class Connections: Sendable {
   func answered(_ connection: OpaquePointer) { set(connection, since: .now) }
 
   private func set(_ connection: OpaquePointer, since: ContinuousClock.Instant?) {
-    state.withLock { $0.entries[UInt(bitPattern: connection)]?.since = since }
+    state.withLock { state in
+      state.entries[UInt(bitPattern: connection)]?.since = since
+      state.entries[UInt(bitPattern: connection)]?.whenGone = nil
+    }
+  }
+
+  /// Has something done once if the client of a suspended connection goes away, which libmicrohttpd does not
+  /// notice.
+  func watch(_ connection: OpaquePointer, _ action: @escaping @Sendable () -> Void) {
+    state.withLock { $0.entries[UInt(bitPattern: connection)]?.whenGone = action }
+  }
+
+  /// Does what is to be done for clients that have gone away; to be called every second or so.
+  func tellOfGoneOnes() {
+    let actions = state.withLock { state in
+      var actions: [@Sendable () -> Void] = []
+      for (key, entry) in state.entries {
+        guard let action = entry.whenGone, Self.isGone(entry.descriptor) else { continue }
+        state.entries[key]?.whenGone = nil
+        actions.append(action)
+      }
+      return actions
+    }
+    for action in actions { action() }
+  }
+
+  /// Whether a client sends nothing any more: it has closed its connection, or at least its side.
+  private static func isGone(_ descriptor: Int32) -> Bool {
+    // POLLRDHUP, which <poll.h> has under _GNU_SOURCE only. Source: poll(2).
+    var one = pollfd(fd: descriptor, events: 0x2000, revents: 0)
+    return poll(&one, 1, 0) > 0
   }
 
   /// Ends the connections whose requests take too long to come; to be called every second or so.

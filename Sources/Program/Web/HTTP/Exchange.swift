@@ -8,6 +8,7 @@ import PipelineModel
 /// is called while the connection is suspended.
 final class Exchange: @unchecked Sendable {
   let connection: OpaquePointer
+  private let connections: Connections
   let target: [UInt8]
   /// When the first line of the request had come.
   let start = ContinuousClock.now
@@ -21,9 +22,15 @@ final class Exchange: @unchecked Sendable {
   /// The answer, once there is one.
   var response: Response?
 
-  init(connection: OpaquePointer, target: [UInt8]) {
+  init(connection: OpaquePointer, of connections: Connections, target: [UInt8]) {
     self.connection = connection
+    self.connections = connections
     self.target = target
+  }
+
+  /// Has something done if the client goes away before it has its answer; that has to answer, too.
+  func whenGone(_ action: @escaping @Sendable () -> Void) {
+    connections.watch(connection, action)
   }
 
   /// Lets a suspended connection go on with an answer.

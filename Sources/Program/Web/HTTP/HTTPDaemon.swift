@@ -66,12 +66,13 @@ final class HTTPDaemon: Sendable {
           connections.closed(connection)
         }
       },
-      target: { _, target, connection in
+      target: { context, target, connection in
         guard let target, let connection else { return nil }
         let bytes = UnsafeRawBufferPointer(start: target, count: strlen(target))
         // Released by `completed`.
-        return Unmanaged.passRetained(Exchange(connection: connection, target: Array(bytes)))
-          .toOpaque()
+        let exchange = Exchange(
+          connection: connection, of: HTTPDaemon.from(context).connections, target: Array(bytes))
+        return Unmanaged.passRetained(exchange).toOpaque()
       },
       request: { context, _, _, method, _, data, size, state in
         guard let size, let method, let exchange = state?.pointee else { return pipeline_http_no }

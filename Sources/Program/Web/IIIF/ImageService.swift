@@ -74,14 +74,17 @@ struct ImageService: Sendable {
       } completion: { (result: Result<(Digest, ResolvedImage), any Error>) in
         switch result {
         case .failure(let error):
-          exchange.answer(Self.response(to: WebResponder.httpError(error)))
+          exchange.answer(Self.response(to: HTTPError(for: error)))
         case .success(let (digest, image)):
           let headers = headers(digest, image, "\(base(request))\(id)/\(image.canonical)")
           // Whoever has it needs no other, even if it would have to be made.
           if request.has(Self.tag(digest, image)) {
             return exchange.answer(Response(304, headers, .bytes(.empty)))
           }
-          pictures.picture(.init(asset: id, request: image.request)) { result in
+          let key = SharedPictures.Key(asset: id, request: image.request)
+          let ticket = pictures.makeTicket()
+          exchange.whenGone { pictures.withdraw(key, ticket) }
+          pictures.picture(key, ticket) { result in
             exchange.answer(Self.response(to: result, headers))
           }
         }
@@ -99,7 +102,7 @@ struct ImageService: Sendable {
         switch result {
         case .success(let response): exchange.answer(response)
         case .failure(let error):
-          exchange.answer(Self.response(to: WebResponder.httpError(error), isShared: isShared))
+          exchange.answer(Self.response(to: HTTPError(for: error), isShared: isShared))
         }
       }
     }

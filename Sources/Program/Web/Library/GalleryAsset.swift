@@ -23,11 +23,9 @@ struct GalleryAsset: Sendable {
   private static let (thumbnailSide, previewSide) = (200, 900)
 
   /// - Parameter found: with renditions.
-  init(_ found: FoundAsset, in library: ReadableLibrary) throws {
+  init(_ found: FoundAsset, _ disclosure: Disclosure, in library: ReadableLibrary) throws {
     self.found = found
-    let shown = Self.shown(found.renditions ?? [])
-    thumbnail = Self.best(of: shown, side: Self.thumbnailSide)
-    preview = Self.best(of: shown, side: Self.previewSide)
+    (thumbnail, preview) = Self.best(of: try disclosure.shown(found, in: library.catalog))
     if found.kind == "video" || found.kind == "audio" {
       duration = try library.catalog.asset(found.id)?.identity?["duration"]?.double
     } else {
@@ -40,23 +38,14 @@ struct GalleryAsset: Sendable {
     (state, reason) = Self.state(of: try library.catalog.jobs(of: found.id))
   }
 
-  /// Renditions that a browser may show, the smallest first.
-  static func shown(_ renditions: [RenditionRecord]) -> [RenditionRecord] {
-    renditions.filter { isShown($0.mediaType, from: $0.from) }
-      .sorted { max($0.width, $0.height) < max($1.width, $1.height) }
-  }
-
-  /// Whether a rendition is a picture that stands for its asset.
-  static func isShown(_ mediaType: String, from: String?) -> Bool {
-    // Sprite sheets are for players of films.
-    BrowserType.all.contains(mediaType) && from != "sprites"
-  }
-
   /// The smallest rendition that is large enough, or the largest.
-  static func best(of sorted: [RenditionRecord], side: Int) -> RenditionRecord? {
+  private static func best(of sorted: [RenditionRecord], side: Int) -> RenditionRecord? {
     sorted.first { max($0.width, $0.height) >= side } ?? sorted.last
   }
 
+  /// The renditions to show in a list and alone.
+  ///
+  /// - Parameter sorted: those that stand for an asset, the smallest first.
   static func best(of sorted: [RenditionRecord]) -> (
     thumbnail: RenditionRecord?, preview: RenditionRecord?
   ) {

@@ -33,13 +33,13 @@ struct GallerySearch: Hashable, Sendable {
   ///
   /// Pictures in the trash are left out, unless the query asks for them.
   ///
-  /// - Throws: `QueryError`.
-  func search(in library: ReadableLibrary) throws -> AssetSearch {
-    let saved = query.contains("@") ? try SavedSearches.read(in: library.library) : [:]
-    let filter = try Filter(query: query, saved: saved)
+  /// - Throws: `QueryError`, also for what is hidden.
+  func search(in library: ReadableLibrary, _ disclosure: Disclosure) throws -> AssetSearch {
+    let filter = try library.filter(query, disclosure)
     var search = AssetSearch(
       filter.asksForTrash ? filter : .all(filter.conjuncts + [.not(.flag(.trashed))]))
     search.order = try SortCriterion.all(in: sort)
+    try disclosure.check(search.order)
     return search
   }
 }
@@ -60,6 +60,16 @@ extension Filter {
 }
 
 extension ReadableLibrary {
+  /// Reads a query, which may name saved ones.
+  ///
+  /// - Throws: `QueryError`, also for what is hidden.
+  func filter(_ query: String, _ disclosure: Disclosure) throws -> Filter {
+    let saved = query.contains("@") ? try SavedSearches.read(in: library) : [:]
+    let filter = try Filter(query: query, saved: saved)
+    try disclosure.check(filter)
+    return filter
+  }
+
   /// Returns the assets that a search finds, a page at most, with their renditions.
   ///
   /// - Parameters:

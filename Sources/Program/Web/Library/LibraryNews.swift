@@ -6,12 +6,13 @@ import LibrarySession
 import PipelineModel
 import Synchronization
 
-/// Looks once a second what changed, for all clients together, and ends slow connections.
+/// Looks once a second what changed, for all clients together, and which of them are slow or gone.
 final class LibraryNews: Sendable {
   private let shared: SharedLibrary
   private let pool: QueryPool
   private let events: EventHub
   private let connections: Connections
+  private let counting: LibraryCounting
   private let answers: JSONAnswers
   private let isStopped = Atomic(false)
   private let isCounting = Atomic(false)
@@ -25,13 +26,14 @@ final class LibraryNews: Sendable {
 
   init(
     shared: SharedLibrary, pool: QueryPool, events: EventHub, connections: Connections,
-    sources: [BytePath]
+    counting: LibraryCounting, answers: JSONAnswers
   ) {
     self.shared = shared
     self.pool = pool
     self.events = events
     self.connections = connections
-    answers = JSONAnswers(sources: sources)
+    self.counting = counting
+    self.answers = answers
   }
 
   func start() throws(FileError) { try DedicatedThread.start { [self] in run() } }
@@ -44,6 +46,8 @@ final class LibraryNews: Sendable {
     while !isStopped.load(ordering: .relaxed) {
       shared.refresh()
       connections.endSlowOnes()
+      connections.tellOfGoneOnes()
+      counting.tick()
       // While a catalog is made anew there may be none; the next look finds it.
       if let now = try? shared.current.catalog.revision, now != revision {
         revision = now

@@ -34,7 +34,9 @@ final class ParentChannel: Sendable {
   /// Asks for changes or a picture.
   ///
   /// - Parameter completion: called on the main thread or on this one.
-  func ask(_ subject: WebQuestion.Subject, completion: @escaping Completion) {
+  /// - Returns: a number to take it back with; `nil` if it is answered already.
+  @discardableResult
+  func ask(_ subject: WebQuestion.Subject, completion: @escaping Completion) -> Int? {
     let isEdit = if case .edits = subject { true } else { false }
     let number = state.withLock { state -> Int? in
       guard !state.isClosed, state.waiting.count < Self.mostWaiting,
@@ -45,12 +47,24 @@ final class ParentChannel: Sendable {
       if isEdit { state.edits.insert(state.number) }
       return state.number
     }
-    guard let number else { return completion(nil, []) }
+    guard let number else {
+      completion(nil, [])
+      return nil
+    }
     do {
       try write(WebQuestion(number: number, subject: subject))
+      return number
     } catch {
       answered(number, nil, [])
+      return nil
     }
+  }
+
+  /// Takes a question back that nobody waits for any more: its completion is not called.
+  func withdraw(_ number: Int) {
+    let isWaiting = state.withLock { $0.waiting.removeValue(forKey: number) != nil }
+    // Only saves work: a channel that can't be written is at its end, which `work` notices.
+    if isWaiting { try? write(WebQuestion(number: number, subject: .withdrawn)) }
   }
 
   /// Passes answers on until the other process ends, or ends this channel.

@@ -4,14 +4,17 @@ import Ingest
 import LibrarySession
 
 /// Answers questions to the catalog on a few threads, each with a connection of its own, so that a slow one
-/// delays no picture and questions to the whole library delay no page.
+/// delays no picture, questions to the whole library delay no page, and counting delays neither.
 final class QueryPool: Sendable {
   private let pages: QueryLane
   private let outlines: QueryLane
+  private let counts: QueryLane
 
-  /// The longest time from the arrival of a question to its answer, and of one to the whole library.
+  /// The longest time from the arrival of a question to its answer, of one to the whole library, and of
+  /// counting all.
   static let patience = Duration.seconds(2)
   static let longPatience = Duration.seconds(10)
+  static let countPatience = Duration.seconds(120)
 
   init(_ layout: LibraryLayout, isImmutable: Bool) throws(FileError) {
     let open: @Sendable () -> ReadableLibrary? = {
@@ -19,6 +22,7 @@ final class QueryPool: Sendable {
     }
     pages = try QueryLane(width: 2, open: open)
     outlines = try QueryLane(width: 1, open: open)
+    counts = try QueryLane(width: 1, open: open)
   }
 
   /// Asks a question once it is its turn.
@@ -32,7 +36,8 @@ final class QueryPool: Sendable {
     _ body: @escaping @Sendable (ReadableLibrary) throws -> Value,
     completion: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) {
-    let lane = limit > Self.patience ? outlines : pages
+    let lane =
+      limit > Self.longPatience ? counts : limit > Self.patience ? outlines : pages
     let deadline = ContinuousClock.now + limit
     lane.submit { library in
       guard let library, ContinuousClock.now < deadline else {
@@ -53,5 +58,6 @@ final class QueryPool: Sendable {
   func close() {
     pages.close()
     outlines.close()
+    counts.close()
   }
 }

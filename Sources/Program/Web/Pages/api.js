@@ -36,6 +36,9 @@ const allowed = (document.body.dataset.allow ?? "").split(/\s+/);
 /** Whether this server lets the page do that: tag, trash or retry. */
 export const allows = (what) => allowed.includes(what);
 
+/** Whether this server hands out originals. */
+export const hasOriginals = document.body.dataset.originals !== "none";
+
 /** Listens to the server's events; after a lost connection, some may have been missed. */
 export function listen(types, act) {
   let source, lost = false;

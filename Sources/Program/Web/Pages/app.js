@@ -1,5 +1,5 @@
 // Begins what the page needs: without scripts it works as the server made it, with them it is one gallery.
-import { get, listen, one, tail } from "./api.js";
+import { get, hasOriginals, listen, one, tail } from "./api.js";
 import { h, localTimes, number } from "./dom.js";
 import { Grid } from "./grid.js";
 import { help } from "./help.js";
@@ -146,7 +146,7 @@ function gallery() {
     const { active } = grid, record = grid.record(active);
     if (viewer.open) { if (!viewer.key(key, target.closest?.(".panel"))) return; }
     else if ("izd".includes(key) && record) {
-      if (key === "d") h("a", { href: `o/${record.id}`, download: "" }).click();
+      if (key === "d") hasOriginals && h("a", { href: `o/${record.id}`, download: "" }).click();
       else { viewer.show(active, record, grid.tiles.get(active)); viewer.key(key); }
     } else if (!grid.key(key)) return;
     event.preventDefault();

@@ -1,9 +1,10 @@
 // What the keys do.
+import { hasOriginals } from "./api.js";
 import { h, iconButton } from "./dom.js";
 
 const keys = [
   ["← → ↑ ↓", "go from picture to picture"], ["Home End", "first and last"], ["Page ↑ ↓", "a page up or down"], ["Enter", "open"], ["Space", "play a film, or pause it"], ["Escape", "close, or go back"],
-  ["/", "search"], ["i", "facts"], ["z", "full size, and back"], ["+ − 0", "zoom"], ["d", "download the original"], ["?", "this list"],
+  ["/", "search"], ["i", "facts"], ["z", "full size, and back"], ["+ − 0", "zoom"], ...(hasOriginals ? [["d", "download the original"]] : []), ["?", "this list"],
 ];
 
 export function help() {

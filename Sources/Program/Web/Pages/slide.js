@@ -1,5 +1,5 @@
 // One picture of the viewer: fits, zooms, and fetches tiles where the preview is too small; or a film.
-import { get } from "./api.js";
+import { get, hasOriginals } from "./api.js";
 import { bdi, clock, h, toast } from "./dom.js";
 
 const atOnce = 4, tries = 4;
@@ -7,7 +7,7 @@ const atOnce = 4, tries = 4;
 const filmTypes = /^video\/(mp4|quicktime|webm)$/;
 
 /** Whether the browser may be able to play it. Most play QuickTime's films, which are much like MP4, but don't say so. */
-const mayPlay = (type) => filmTypes.test(type) && Boolean(document.createElement("video").canPlayType(type.replace("quicktime", "mp4")));
+const mayPlay = (type) => hasOriginals && filmTypes.test(type) && Boolean(document.createElement("video").canPlayType(type.replace("quicktime", "mp4")));
 
 export class Slide {
   constructor(record) {
@@ -37,7 +37,7 @@ export class Slide {
     this.film = false;
     this.video?.remove();
     this.video = null;
-    this.element.append(h("p.film", {}, duration != null && h("span.badge", {}, clock(duration)), "This browser can’t play it: download the original."));
+    this.element.append(h("p.film", {}, duration != null && h("span.badge", {}, clock(duration)), hasOriginals ? "This browser can’t play it: download the original." : "Films are not handed out here."));
   }
 
   /** Becomes the picture that is looked at, or one beside it. */

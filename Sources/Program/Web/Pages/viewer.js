@@ -1,5 +1,5 @@
 // One picture over the gallery: previous and next, zoom, swipe, facts.
-import { allows, tail } from "./api.js";
+import { allows, hasOriginals, tail } from "./api.js";
 import { calm, h, iconButton, number, toast } from "./dom.js";
 import { facts, trash } from "./facts.js";
 import { Slide } from "./slide.js";
@@ -20,7 +20,7 @@ export class Viewer {
     this.panel = h("aside.panel", { "aria-label": "Facts", tabIndex: 0, hidden: true });
     this.live = h("p.unseen", { "aria-live": "polite" });
     this.dialog = h("dialog.viewer", {},
-      h("div.tools", {}, iconButton("close", "Close (Escape)", () => this.close()), this.place, h("span.space"), this.zoomButton, this.download,
+      h("div.tools", {}, iconButton("close", "Close (Escape)", () => this.close()), this.place, h("span.space"), this.zoomButton, hasOriginals && this.download,
         allows("trash") && iconButton("trash", "Put into the trash", () => this.trash()), this.factsButton),
       this.stage, this.before, this.after, this.panel, this.live);
     this.dialog.addEventListener("cancel", (e) => { e.preventDefault(); this.close(); });
@@ -178,7 +178,7 @@ export class Viewer {
     const { current } = this, pan = (x, y) => current.zoomed && (() => current.pan(x, y));
     const act = {
       ArrowLeft: pan(120, 0) || (() => this.step(-1)), ArrowRight: pan(-120, 0) || (() => this.step(1)),
-      i: () => this.toggleFacts(), z: () => current.toggle(), d: () => this.download.click(),
+      i: () => this.toggleFacts(), z: () => current.toggle(), d: hasOriginals && (() => this.download.click()),
       " ": document.activeElement === this.stage && current.video && (() => current.play()),
       "+": () => current.zoom(current.scale * 1.5), "-": () => current.zoom(current.scale / 1.5), 0: () => current.zoom(1),
       ...(!within && {

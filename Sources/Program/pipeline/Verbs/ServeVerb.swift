@@ -16,14 +16,19 @@ enum ServeVerb: Verb {
     name: "--allow", value: "CHANGE,…",
     help: "what pages may change: tag, trash, retry; by default nothing",
     values: WebChange.allCases.map(\.rawValue))
+  static let hide = Option(
+    name: "--hide", value: "FACT,…",
+    help: "what nobody gets to see: gps, where pictures were taken, and so no originals either",
+    values: HiddenFact.allCases.map(\.rawValue))
   static let tokenFile = Option(
     name: "--token-file", value: "FILE", help: "ask for the token in this file")
   static let insecure = Option(
     name: "--insecure-no-auth", help: "show it to everybody who reaches the address")
-  static let options = [listen, baseURL, allow, tokenFile, insecure]
+  static let options = [listen, baseURL, allow, hide, tokenFile, insecure]
   static let examples = [
     ("pipeline serve", "then open http://127.0.0.1:8420/ in a browser on this machine"),
     ("pipeline serve --allow tag,trash", "pages may tag, and put assets into the trash"),
+    ("pipeline serve --hide gps", "for others, who need not know where you live"),
     (
       "pipeline serve --listen 0.0.0.0:8420 --token-file token --base-url http://192.168.1.5:8420/",
       "for other machines; without TLS, so only in a network that you trust"
@@ -80,6 +85,12 @@ enum ServeVerb: Verb {
         throw UsageError.unknownValue(String(word), of: allow, known: allow.values, verb: name)
       }
       options.allowed.append(change)
+    }
+    for word in arguments.value(hide)?.split(separator: ",") ?? [] {
+      guard let fact = HiddenFact(rawValue: String(word)) else {
+        throw UsageError.unknownValue(String(word), of: hide, known: hide.values, verb: name)
+      }
+      options.hidden.append(fact)
     }
     if let file = arguments.path(tokenFile) {
       guard !options.isOpen else {

@@ -5,7 +5,7 @@ package import Files
 import Glibc
 package import PipelineModel
 package import PipelinePlugin
-import PluginHost
+package import PluginHost
 import Synchronization
 
 /// Makes one picture by the plugin of thumbnails, in a sandboxed worker like those of stages.
@@ -31,19 +31,22 @@ package struct PictureRenderer: Sendable {
   package let library: BytePath
   private let program: WorkerProgram
   private let memoryShare: ByteSize
-  private let memoryBudget: ByteSize
+  private let budget: WorkerMemoryBudget
 
   /// Finds the plugin.
   ///
+  /// - Parameter budget: the memory that all pictures of this process share.
   /// - Throws: `PluginFailure` of class `environment` if there is none that may be loaded.
-  package init(_ configuration: PipelineConfiguration) throws(PluginFailure) {
+  package init(
+    _ configuration: PipelineConfiguration, sharing budget: WorkerMemoryBudget
+  ) throws(PluginFailure) {
     library = try PluginFinder(configured: configuration.plugins).find(Self.plugin)
     let stage = configuration.stages.first { $0.plugin == Self.plugin && $0.command == nil }
     program = WorkerProgram(
       .library(library), limits: stage?.limits ?? StageLimits(),
       secrets: PluginSecrets(configuration))
     memoryShare = configuration.memoryShare
-    memoryBudget = configuration.memoryBudget
+    self.budget = budget
   }
 
   /// Asks the plugin for its description of itself; starts a worker.
@@ -69,7 +72,7 @@ package struct PictureRenderer: Sendable {
     let queue = DispatchQueue(label: "pipeline.picture")
     let context = InstanceContext(
       queue: queue, limits: limits, memoryShare: memoryShare,
-      budget: WorkerMemoryBudget(most: memoryBudget), work: work.path)
+      budget: budget, work: work.path)
     let instance = try WorkerBackend(program, manifest: manifest)
       .makeInstance(options: options, context: context)
     defer { end(instance) }
