@@ -66,6 +66,9 @@ struct DisclosureTests {
     #expect(names(disclosure(["strip": false]), made) == ["program", "grid"])
     #expect(disclosure().hasOriginals && !disclosure(hides: true).hasOriginals)
     #expect(throws: HTTPError.self) { try disclosure(hides: true).requireOriginals() }
+    var stale = rendition("grid", 100)
+    stale.isStale = true
+    #expect(names(disclosure(hides: true), [stale]) == [] && names(disclosure(), [stale]) == ["grid"])
   }
 
   @Test("Facts that tell a place are left out, wherever they are")
@@ -76,7 +79,7 @@ struct DisclosureTests {
         "xmp": ["exif:GPSLatitude": "48,0.0N", "xmp:Rating": 5],
       ],
       "identify": ["location": ["latitude": 48.1], "width": 3],
-      "program": [["places": [["Longitude": 11.5, "name": "home"]]]],
+      "program": [["places": [["Longitude": 11.5, "name": "home", "lat": 48.1, "lon": 11.5]]]],
     ]
     let rest: JSONValue = [
       "metadata": ["exif": ["Model": "M"], "xmp": ["xmp:Rating": 5]], "identify": ["width": 3],
@@ -96,6 +99,15 @@ struct DisclosureTests {
     let filter = try Filter(query: query)
     try disclosure().check(filter)
     #expect(throws: QueryError.self) { try disclosure(hides: true).check(filter) }
+  }
+
+  @Test("Saved searches for places are not told where places are hidden")
+  func saved() {
+    let saved = ["home": "near:48.1,11.5,1km", "work": "@home kind:image", "best": "rating>4"]
+    for (name, query) in saved {
+      #expect(disclosure(hides: true).allows(query, saved) == (name == "best"))
+      #expect(disclosure().allows(query, saved))
+    }
   }
 
   @Test("No order tells a place, and fields that are hidden are not proposed")

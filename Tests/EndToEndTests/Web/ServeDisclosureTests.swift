@@ -82,9 +82,10 @@ struct ServeDisclosureTests {
       let id = try #require(try workspace.asset(named: "a.jpg")["id"]?.string)
       let texts = [
         "/", "/a/\(id)", "/work", "/api/v1/assets", "/api/v1/assets/\(id)", "/api/v1/grid",
-        "/api/v1/complete?q=l", "/api/v1/failures", "/api/v1/status", "/metrics",
+        "/api/v1/complete?q=l", "/api/v1/complete?q=@", "/api/v1/failures", "/api/v1/status", "/metrics",
         "/iiif/3/\(id)/info.json",
       ]
+      try workspace.json("search", "save", "home", "near:48.858,2.294,1km")
       let searches = ["near:48,2,100km", "latitude%3E0", "has:gps"]
       let open = try ServedLibrary(workspace)
       let whole = try open.json("/api/v1/assets/\(id)")
@@ -92,6 +93,7 @@ struct ServeDisclosureTests {
       #expect(whole["facts"]?["metadata"]?["gps"] != nil)
       #expect(try Self.secrets.prefix(2).allSatisfy(open.get("/a/\(id)").text.contains))
       #expect(try open.get("/api/v1/complete?q=l").text.contains("latitude"))
+      #expect(try open.get("/api/v1/complete?q=@").text.contains("48.858"))
       #expect(try searches.allSatisfy { try open.get("/?q=\($0)").status == 200 })
       let telling = try #require(whole["preview"]?.string)
       let bytes = try open.get("/\(telling)").body
@@ -126,6 +128,9 @@ struct ServeDisclosureTests {
         #expect(try PicturesReading(answer.body).exif == nil, "\(target)")
       }
       try served.stop()
+      for value in ["", ",", "gps,"] {
+        #expect(try workspace.run("serve", "--hide", BytePath(value)).exitCode == 2, "\(value)")
+      }
       let refused = try workspace.run("serve", "--hide", "faces")
       #expect(refused.exitCode == 2 && refused.errors.contains("gps"), "\(refused.errors)")
     }

@@ -78,8 +78,10 @@ package struct ConfiguredRenditions: Hashable, Codable, Sendable {
   }
 
   /// Whether a rendition surely has no metadata, such as the place where a picture was taken.
+  ///
+  /// A stale one was made by other options, of which nothing is known here.
   package func isStripped(_ rendition: RenditionRecord) -> Bool {
-    stages[rendition.stage]?.isStripped ?? false
+    !rendition.isStale && stages[rendition.stage]?.isStripped ?? false
   }
 
   /// Whether another picture of the same asset may be made of a rendition, or be that rendition.

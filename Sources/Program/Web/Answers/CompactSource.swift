@@ -50,7 +50,7 @@ enum CompactSource {
   private static let opening = Set("{([,;".utf8)
   private static let closing = Set("})]".utf8)
   /// Behind these, a slash begins a regular expression.
-  private static let beforePattern = Set("(,=:[!&|?{};".utf8)
+  private static let beforePattern = Set("(,=>:[!&|?{};".utf8)
 
   private static func isWord(_ byte: UInt8) -> Bool {
     switch byte {

@@ -18,8 +18,10 @@ enum Completion {
       let beginning = String(word[word.index(after: colon)...]).filter { $0 != "\"" }
       found = try values(of: field, beginning, String(word[...colon]), in: library)
     } else if word.hasPrefix("@") {
-      found = try SavedSearches.read(in: library.library).sorted { $0.key < $1.key }
-        .filter { $0.key.hasPrefix(word.dropFirst()) }.map { ("@\($0.key)", $0.value) }
+      let saved = try SavedSearches.read(in: library.library)
+      found = saved.sorted { $0.key < $1.key }
+        .filter { $0.key.hasPrefix(word.dropFirst()) && disclosure.allows($0.value, saved) }
+        .map { ("@\($0.key)", $0.value) }
     } else {
       found =
         disclosure.fields.filter { $0.name.hasPrefix(word.lowercased()) }

@@ -62,7 +62,14 @@ struct Disclosure: Sendable {
   // MARK: Facts
 
   /// Words in the names of facts that tell a place: `gps`, `exif:GPSLatitude`, `location` of a film.
-  private static let placeWords = ["gps", "latitude", "longitude", "location"]
+  private static let placeWords = ["gps", "latitude", "longitude", "location", "coordinate"]
+  /// Whole names that do: short forms of programs that look places up, and what is said of a place that can't be.
+  private static let placeNames: Set = ["lat", "lon", "lng", "long", "geo", "geo:lat", "geo:long", "problem"]
+
+  private static func tellsPlace(_ name: String) -> Bool {
+    let name = name.lowercased()
+    return placeNames.contains(name) || placeWords.contains(where: name.contains)
+  }
 
   /// Facts without those that are hidden.
   func facts(_ facts: JSONValue) -> JSONValue {
@@ -70,10 +77,7 @@ struct Disclosure: Sendable {
     switch facts {
     case .object(let members):
       return .object(
-        members.filter { name, _ in
-          let name = name.lowercased()
-          return !Self.placeWords.contains(where: name.contains)
-        }.mapValues(self.facts))
+        members.filter { !Self.tellsPlace($0.key) }.mapValues(self.facts))
     case .array(let values): return .array(values.map(self.facts))
     default: return facts
     }
@@ -86,6 +90,13 @@ struct Disclosure: Sendable {
 
   private func hides(_ field: Field) -> Bool {
     hidesPlaces && [.number(.latitude), .number(.longitude)].contains(field)
+  }
+
+  /// Whether the words of a saved search are told.
+  func allows(_ query: String, _ saved: [String: String]) -> Bool {
+    guard hidesPlaces else { return true }
+    guard let filter = try? Filter(query: query, saved: saved) else { return false }
+    return (try? check(filter)) != nil
   }
 
   /// Refuses a search for what is hidden: what it finds would tell it.

@@ -86,7 +86,9 @@ enum ServeVerb: Verb {
       }
       options.allowed.append(change)
     }
-    for word in arguments.value(hide)?.split(separator: ",") ?? [] {
+    // An empty value, as of a variable that is not set, must not show everything.
+    for word in arguments.value(hide)?.split(separator: ",", omittingEmptySubsequences: false) ?? []
+    {
       guard let fact = HiddenFact(rawValue: String(word)) else {
         throw UsageError.unknownValue(String(word), of: hide, known: hide.values, verb: name)
       }
