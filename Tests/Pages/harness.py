@@ -19,9 +19,10 @@ TILE = ".box a.tile[href]"
 
 
 class Site:
-    """A running server, and the folder that a running `pipeline watch` imports from."""
+    """A running server, another that hides places, and the folder that a running `pipeline watch` imports from."""
 
     base = None
+    hiding = None
     inbox = None
     newest = datetime.datetime(2030, 1, 1)
 
@@ -68,10 +69,10 @@ class Browser:
         self.pages = []
 
     def open(
-        self, path="", width=1280, height=800, ready=TILE, expected=(), unscripted=False, **options
+        self, path="", width=1280, height=800, ready=TILE, expected=(), unscripted=False, site=None, **options
     ):
         """`expected`: parts of messages that may be in the console. `unscripted` keeps the page's own
-        scripts away, but lets the test's run."""
+        scripts away, but lets the test's run. `site`: another server than the first."""
         page = self.chromium.new_context(
             viewport={"width": width, "height": height}, **options
         ).new_page()
@@ -92,7 +93,7 @@ class Browser:
         page.on("request", lambda request: page.requests.append(request.url))
         page.on("dialog", keep_dialog)
         self.pages.append(page)
-        page.goto(Site.base + path)
+        page.goto((site or Site.base) + path)
         if ready:
             page.wait_for_selector(ready)
         return page
@@ -101,7 +102,7 @@ class Browser:
         """No page asked another server, had an error, or ran a script from the library."""
         for page in self.pages:
             foreign = [
-                url for url in page.requests if not url.startswith((Site.base, "data:", "blob:"))
+                url for url in page.requests if not url.startswith((Site.base, Site.hiding, "data:", "blob:"))
             ]
             assert not foreign, f"requests beyond the server: {foreign[:3]}"
             assert not page.errors, f"errors in the console: {page.errors[:3]}"
@@ -156,9 +157,10 @@ def place(page):
     return int(page.locator(".viewer .place").inner_text().split(" of ")[0].replace(",", ""))
 
 
-def run(base, inbox, only):
+def run(base, hiding, inbox, only):
     """Runs the tests whose names match `only`; returns how many failed."""
-    Site.base, Site.inbox = base.rstrip("/") + "/", pathlib.Path(inbox)
+    Site.base, Site.hiding = base.rstrip("/") + "/", hiding.rstrip("/") + "/"
+    Site.inbox = pathlib.Path(inbox)
     chosen = [function for function in tests if re.search(only, function.__name__)]
     failed = 0
     with sync_playwright() as playwright:

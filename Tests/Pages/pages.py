@@ -1,8 +1,8 @@
 """Tests of the pages of `pipeline serve` in Chromium.
 
-usage: pages.py URL INBOX TESTS
+usage: pages.py URL HIDING INBOX TESTS
 
-URL: of a server of the library that `pictures.fill` made; INBOX: the folder that a running
+URL: of a server of the library that `pictures.fill` made; HIDING: of one with `--hide gps`; INBOX: the folder that a running
 `pipeline watch` imports from; TESTS: a regular expression of the tests to run.
 Times are printed, not tested: they are right on an idle machine only.
 """

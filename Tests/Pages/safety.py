@@ -28,6 +28,25 @@ def b5_names_are_text(browser):
 
 
 @test
+def originals_are_not_offered_where_places_are_hidden(browser):
+    video = next(a for a in api("api/v1/assets?q=kind:video")["assets"] if a["name"] == "film.mp4")
+    for site, count in ((Site.base, 1), (Site.hiding, 0)):
+        page = browser.open(f"a/{video['id']}", ready="dialog.viewer[open] .slide", site=site)
+        opened(page)
+        page.wait_for_function(
+            f"() => document.querySelectorAll('.slide:not([inert]) video').length === {count}"
+        )
+        assert page.locator(".download-icon").count() == count
+        assert page.locator(".slide:not([inert]) .film").count() == 1 - count
+        page.keyboard.press("d")
+        page.keyboard.press("Escape")
+        page.wait_for_selector("dialog.viewer[open]", state="detached")
+        settled(page)
+        asked = [url for url in page.requests if "/o/" in url]
+        assert bool(asked) == bool(count), asked
+
+
+@test
 def b9_bytes_and_origins(browser):
     page = browser.open()
     files = sorted({u for u in page.requests if re.search(r"/static/.*\.(js|css)$", u)})

@@ -64,7 +64,9 @@ struct Disclosure: Sendable {
   /// Words in the names of facts that tell a place: `gps`, `exif:GPSLatitude`, `location` of a film.
   private static let placeWords = ["gps", "latitude", "longitude", "location", "coordinate"]
   /// Whole names that do: short forms of programs that look places up, and what is said of a place that can't be.
-  private static let placeNames: Set = ["lat", "lon", "lng", "long", "geo", "geo:lat", "geo:long", "problem"]
+  private static let placeNames: Set = [
+    "lat", "lon", "lng", "long", "geo", "geo:lat", "geo:long", "problem",
+  ]
 
   private static func tellsPlace(_ name: String) -> Bool {
     let name = name.lowercased()

@@ -16,7 +16,11 @@ extension WebResponder {
         switch result {
         // The disk and the list of damage are looked at, which may take a while.
         case .success(let counted):
-          pool.ask { try self.metrics(counted, of: $0) } completion: { answer($0) }
+          pool.ask {
+            try self.metrics(counted, of: $0)
+          } completion: {
+            answer($0)
+          }
         case .failure(let error): answer(.failure(error))
         }
       }
