@@ -68,7 +68,8 @@ struct DisclosureTests {
     #expect(throws: HTTPError.self) { try disclosure(hides: true).requireOriginals() }
     var stale = rendition("grid", 100)
     stale.isStale = true
-    #expect(names(disclosure(hides: true), [stale]) == [] && names(disclosure(), [stale]) == ["grid"])
+    #expect(
+      names(disclosure(hides: true), [stale]) == [] && names(disclosure(), [stale]) == ["grid"])
   }
 
   @Test("Facts that tell a place are left out, wherever they are")

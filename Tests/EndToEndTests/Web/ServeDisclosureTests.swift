@@ -82,7 +82,8 @@ struct ServeDisclosureTests {
       let id = try #require(try workspace.asset(named: "a.jpg")["id"]?.string)
       let texts = [
         "/", "/a/\(id)", "/work", "/api/v1/assets", "/api/v1/assets/\(id)", "/api/v1/grid",
-        "/api/v1/complete?q=l", "/api/v1/complete?q=@", "/api/v1/failures", "/api/v1/status", "/metrics",
+        "/api/v1/complete?q=l", "/api/v1/complete?q=@", "/api/v1/failures", "/api/v1/status",
+        "/metrics",
         "/iiif/3/\(id)/info.json",
       ]
       try workspace.json("search", "save", "home", "near:48.858,2.294,1km")
