@@ -267,7 +267,7 @@ struct GrowingTests {
     #expect(try fixture.run([stage(["a": 1, "b": 2]), reading], [maker, reader]).isEmpty)
   }
 
-  @Test("If a kept file is gone once the rest is made, the next attempt makes everything")
+  @Test("If a kept file is gone once the rest is made, the next attempt makes it, too")
   func vanished() throws {
     let asset = try fixture.add("x")
     try fixture.run([stage(["a": 1, "b": 2], storage: .file)], [maker()])
@@ -281,11 +281,39 @@ struct GrowingTests {
     let grown = stage(["a": 1, "b": 2, "c": 3], storage: .file)
     let events = try fixture.run([grown], [maker])
     #expect(events.map(\.failureClass) == ["transient"], "\(events)")
-    #expect(try fixture.renditions(of: asset).isEmpty)
     #expect(try fixture.catalog.retry(assets: nil) == 1)
     try fixture.run([grown], [maker])
-    #expect(maker.requests.map(\.wanted) == [["c"], nil])
+    #expect(maker.requests.map(\.wanted) == [["c"], ["a", "c"]])
     #expect(try texts(asset).keys.sorted() == ["a", "b", "c"])
+    #expect(try texts(asset)["b"]?.contains("job 1") == true)
+    try checkFiles(asset)
+  }
+
+  @Test("If one of the new files can't be stored, nothing else is lost")
+  func unstorable() throws {
+    let asset = try fixture.add("x")
+    try fixture.run([stage(["a": 1, "b": 2], storage: .file)], [maker()])
+    let before = try keys(asset)
+    let maker = maker()
+    let grown = stage(["a": 1, "b": 2, "c": 3, "d": 4], storage: .file)
+    let plan = try fixture.plan([grown], [maker])
+    let owner = SHA256.digest(of: Array("x".utf8)).hex
+    let folder = try Descriptor.openFolder(
+      fixture.temporary.appending(RenditionLayout.folder(stage: "s", owner: owner)))
+    let name = RenditionLayout.name(
+      owner: owner, fingerprint: plan.stages[0].definition.fingerprint, rendition: "d",
+      mediaType: "image/jpeg")
+    // In the place of the second new file, so that the first one has been moved by then.
+    try folder.makeFolder(name)
+    let events = try fixture.run([grown], [maker])
+    #expect(events.map(\.failureClass) == ["transient"])
+    #expect(events.first?.reason?.contains("Is a directory") == true, "\(events)")
+    #expect(try keys(asset) == before)
+    try folder.removeFolder(name)
+    #expect(try fixture.catalog.retry(assets: nil) == 1)
+    try fixture.run([grown], [maker])
+    #expect(maker.requests.map(\.wanted) == [["c", "d"], ["c", "d"]])
+    #expect(try texts(asset).keys.sorted() == ["a", "b", "c", "d"])
     try checkFiles(asset)
   }
 

@@ -112,6 +112,17 @@ extension Descriptor {
     return try status(of: entry.name).kind
   }
 
+  /// Gives a file of this folder a second name in another one. Source: linkat(2).
+  package func link(
+    _ name: BytePath, to other: Descriptor, as newName: BytePath
+  ) throws(FileError) {
+    try systemCall("link", path.appending(name)) {
+      name.withCString { old in
+        newName.withCString { linkat(number, old, other.number, $0, 0) }
+      }
+    }
+  }
+
   /// Creates a hard link to a file in this folder. Source: linkat(2).
   package func link(_ file: BytePath, as name: BytePath) throws(FileError) {
     try systemCall("link", file) {

@@ -109,13 +109,19 @@ extension Engine {
     }
   }
 
-  /// Has everything made again by the next attempt, if what was to be kept is missing or damaged.
+  /// Has everything made again by the next attempt, if a copy showed that what was to be kept is
+  /// damaged.
+  ///
+  /// Without reading a whole file, the next attempt finds by itself what is missing or too short.
   private func invalidateKept(
     of job: FinishedJob, after error: FileError
   ) throws(EngineError) {
-    guard [.notFound, .notRegular, .changed].contains(error.code) else { return }
-    for rendition in job.kept {
-      try inLedger(try ledger.invalidate(rendition: rendition.record.id))
+    guard error.code == .changed else { return }
+    for kept in job.kept {
+      guard case .link(let path) = kept.content,
+        !renditions.isWhole(path, digest: kept.record.digest)
+      else { continue }
+      try inLedger(try ledger.invalidate(rendition: kept.record.id))
     }
   }
 

@@ -134,7 +134,15 @@ struct RenditionStore: Sendable {
     try rendition.file.setPermissions(0o600)
     try rendition.file.sync()
     let place = try open(folder, touched: &touched)
-    try rendition.folder.replace(rendition.name, to: place, as: name)
+    do throws(FileError) {
+      try rendition.folder.replace(rendition.name, to: place, as: name)
+    } catch {
+      // A group that could not be stored is stored again, job by job.
+      guard error.code == .notFound,
+        let there = try place.statusIfThere(of: name)?.identity,
+        there.isSameFile(as: try rendition.file.status().identity)
+      else { throw error }
+    }
     return folder.appending(name)
   }
 
@@ -162,7 +170,7 @@ struct RenditionStore: Sendable {
   ) throws(FileError) {
     let old = BytePath(path)
     do throws(FileError) {
-      try folder.link(library.path.appending(old), as: name)
+      try library.openParent(of: old).link(old.lastComponent, to: folder, as: name)
     } catch {
       // Some file systems have no hard links, and all limit them per file.
       guard [EPERM, EMLINK, EXDEV, EOPNOTSUPP, ENOSYS].contains(error.errno) else { throw error }
@@ -183,6 +191,16 @@ struct RenditionStore: Sendable {
       let status = try? folder.status(of: path.lastComponent), status.kind == .regular
     else { return nil }
     return status.identity.size
+  }
+
+  /// Whether a rendition's file has the bytes that it should have.
+  func isWhole(_ path: String, digest: Digest) -> Bool {
+    let path = BytePath(path)
+    // Whatever is wrong with it, it is made again.
+    guard let folder = try? library.openParent(of: path),
+      let file = try? Descriptor.openRegular(path.lastComponent, in: folder)
+    else { return false }
+    return (try? file.hash())?.digest == digest
   }
 
   /// Opens a folder below the library, creating missing parts of its path.
