@@ -357,6 +357,32 @@ struct GrowingTests {
     try checkFiles(asset)
   }
 
+  @Test("A missing decoder costs nothing that is kept; a type that is left out has no renditions")
+  func lacking() throws {
+    let asset = try fixture.add("x")
+    let identify = FakeBackend.identify(["mediaType": "image/x-raw"])
+    var manifest = maker().manifest
+    manifest.accepts = ["image/png", "image/x-raw"]
+    let work = maker().work
+    let whole = FakeBackend(manifest, work: work)
+    manifest.accepts = ["image/png"]
+    manifest.lacks = [.init(accepts: ["image/x-raw"], reason: "Install libraw-dev.")]
+    let lacking = FakeBackend(manifest, work: work)
+    try fixture.run([stage(["a": 1, "b": 2, "c": 3])], [identify, whole])
+    let rows = try keys(asset)
+    let events = try fixture.run([stage(["a": 1, "b": 2])], [identify, lacking])
+    #expect(events.map(\.outcome) == [.done] && lacking.jobs == 0)
+    #expect(try keys(asset) == rows.filter { $0.key != "c" })
+    var narrow = stage(["a": 1])
+    narrow.accepts = ["image/png"]
+    let skipped = try fixture.run([narrow], [identify, whole])
+    #expect(skipped.map(\.outcome) == [.skipped])
+    #expect(try texts(asset).isEmpty)
+    // What is to be made needs the decoder.
+    let lost = try fixture.run([stage(["a": 1, "d": 4])], [identify, lacking])
+    #expect(lost.map(\.reason) == ["Install libraw-dev."])
+  }
+
   @Test("What another stage still has stays its own", arguments: storages)
   func shared(storage: StageConfiguration.Storage) throws {
     let asset = try fixture.add("x")

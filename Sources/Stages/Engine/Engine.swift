@@ -293,7 +293,8 @@ package final class Engine: Sendable {
     }
     warmUpDependents(of: index, jobs: claimed.count)
     var unfinished: [ClaimedJob] = []
-    for job in claimed where isAccepted(job, stage: index) {
+    for job in claimed {
+      guard try isAccepted(job, stage: index) else { continue }
       if try !finishKept(job, stage: index) { unfinished.append(job) }
     }
     let accepted = unfinished
@@ -317,8 +318,9 @@ package final class Engine: Sendable {
     }
   }
 
-  /// Whether the job has the stage's input, and the stage accepts its media type; if not, skips the job.
-  private func isAccepted(_ job: ClaimedJob, stage index: Int) -> Bool {
+  /// Whether the job has the stage's input, and the stage accepts its media type; if not, skips the
+  /// job, or finishes it if only the machine lacks something that the job does not need.
+  private func isAccepted(_ job: ClaimedJob, stage index: Int) throws(EngineError) -> Bool {
     let stage = stages[index]
     let input = stage.plan.configuration.input
     if job.input == nil, !input.isEmpty {
@@ -332,7 +334,9 @@ package final class Engine: Sendable {
     let text = facts(of: job)[StagePlan.identifier]?["mediaType"]?.string ?? ""
     if stage.plan.definition.accepts == nil { return true }
     if stage.plan.accepts(MediaType(rawValue: text)) { return true }
-    finish(job, stage: index, stage.plan.refusal(of: text))
+    let refusal = stage.plan.refusal(of: text)
+    if case .skipped(_, .environment) = refusal, try finishKept(job, stage: index) { return false }
+    finish(job, stage: index, refusal)
     return false
   }
 
