@@ -357,6 +357,22 @@ struct GrowingTests {
     try checkFiles(asset)
   }
 
+  @Test("If a rendition is missing and the plugin now skips the file, the file is skipped")
+  func skippedNow() throws {
+    let asset = try fixture.add("x")
+    let maker = maker()
+    let skipping = FakeBackend(maker.manifest) { _, _ in .skipped(reason: "Nothing to see.") }
+    try fixture.run([stage(["a": 1, "b": 2], storage: .file)], [maker])
+    let path = try #require(try fixture.renditions(of: asset).first { $0.name == "a" }?.path)
+    try Descriptor.openFolder(fixture.temporary.path).removeIfThere(BytePath(path))
+    let events = try fixture.run(
+      [stage(["a": 1, "b": 2, "c": 3], storage: .file)], [skipping])
+    #expect(skipping.requests.map(\.wanted) == [["a", "c"]])
+    #expect(events.map(\.outcome) == [.skipped] && events.first?.reason == "Nothing to see.")
+    #expect(try fixture.jobs(of: asset)["s"]?.state == .skipped)
+    try checkFiles(asset)
+  }
+
   @Test("A missing decoder costs nothing that is kept; a type that is left out has no renditions")
   func lacking() throws {
     let asset = try fixture.add("x")

@@ -19,6 +19,7 @@ extension Engine {
         kept.renditions.append(KeptRendition(record: record, content: content))
       } else {
         kept.names.remove(record.name)
+        kept.hasLost = true
       }
     }
     return kept.renditions.isEmpty ? nil : kept
@@ -76,6 +77,9 @@ struct KeptParts: Sendable {
   var names: Set<String>
   /// At least one.
   var renditions: [KeptRendition]
+  /// Whether the bytes of other renditions are missing or damaged, so that the file is known to have
+  /// some of the wanted parts.
+  var hasLost = false
 
   /// The result of a job that keeps these and was asked for the rest.
   ///
@@ -85,8 +89,8 @@ struct KeptParts: Sendable {
   ) -> FinishedJob.Result {
     switch result {
     case .done(let facts, let made, _): completed(by: facts, made, factsOfParts)
-    // The file has none of the parts that were wanted.
-    case .skipped: completed(by: [:], [], factsOfParts)
+    // The file has none of the parts that were wanted, unless it had one before.
+    case .skipped: hasLost ? result : completed(by: [:], [], factsOfParts)
     case .failed, .givenUp, .inputDamaged: result
     }
   }
