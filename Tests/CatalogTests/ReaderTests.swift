@@ -213,6 +213,28 @@ struct ReaderTests {
     }
   }
 
+  @Test("A forecast leaves out what was done without work, as it says nothing about the rest")
+  func forecast() throws {
+    let library = try Library()
+    try library.catalog.configure(Samples.stages())
+    try library.add([Samples.asset(1), Samples.asset(2), Samples.asset(3)])
+    func complete(_ count: Int, _ outcome: Completion.Outcome, seconds: Double) throws {
+      let jobs = try library.catalog.claim(stage: "identify", limit: count, suspects: false)
+      _ = try library.catalog.complete(
+        jobs.map { Completion(token: $0.token, outcome: outcome, seconds: seconds) })
+    }
+    func seconds() throws -> Double? {
+      try library.read { try $0.forecast(Samples.stages()[0]).seconds }
+    }
+    try complete(1, .done(facts: [:], renditions: []), seconds: 0)
+    #expect(try seconds() == nil)
+    try complete(1, .done(facts: [:], renditions: []), seconds: 2)
+    #expect(try seconds() == 2)
+    // As many of the others will be skipped, too.
+    try complete(1, .skipped(reason: "Why."), seconds: 0)
+    #expect(try seconds() == 1)
+  }
+
   @Test("All renditions are given, those of former stages as stale")
   func allRenditions() throws {
     let library = try makeLibrary()

@@ -165,7 +165,8 @@ extension CatalogReader {
 package struct StageForecast: Hashable, Sendable {
   /// The number of rows without a result under the stage's current fingerprint.
   package var due: Int
-  /// Average seconds per row, including results without work; `nil` without history.
+  /// Average seconds per row, including what was skipped without work, but not what was done
+  /// without it, by keeping a former result; `nil` without history.
   package var seconds: Double?
   /// Average bytes of renditions per row; `nil` without history.
   package var bytes: Double?
@@ -236,8 +237,9 @@ extension CatalogReader {
       ) { $0.int(0) }
       return try connection.first(
         """
-        SELECT avg(coalesce(seconds, 0)), avg(bytes) FROM (
-          SELECT ledger.seconds, (SELECT coalesce(sum(rendition.bytes), 0) FROM rendition
+        SELECT avg(seconds), avg(bytes) FROM (
+          SELECT iif(ledger.state = 'done' AND ledger.seconds = 0, NULL,
+              coalesce(ledger.seconds, 0)) AS seconds, (SELECT coalesce(sum(rendition.bytes), 0) FROM rendition
               WHERE rendition.ledger = ledger.id) AS bytes
           FROM (\(Self.newest)) AS newest CROSS JOIN ledger ON ledger.id = newest.id)
         """, stage.name
