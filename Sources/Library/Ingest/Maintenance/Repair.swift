@@ -146,7 +146,7 @@ struct Adoption {
   func record(_ digest: Digest) throws {
     let original = try library.originals.lease(digest)
     let path = original.path
-    let status = try FileSystem.status(of: path)
+    let status = try withExtendedLifetime(original) { try FileSystem.status(of: path) }
     // As if named to `import`: below the root, and never removed.
     let root = BytePath("/")
     let place = ManifestFact.Intent(
