@@ -56,6 +56,9 @@ enum AssetQuery {
   private static let burst = Schema.burst("cover", of: "asset.id")
 
   /// The facts of the first stage with a plugin.
+  ///
+  /// The stage is chosen once for all assets, as choosing it for each costs a tenth of the time: while
+  /// a change of stages is under way, an asset without a job of that stage has none.
   private static func facts(of plugin: String, asset: String = "asset.id") -> String {
     """
     (SELECT coalesce(ledger.facts, previous.facts)
