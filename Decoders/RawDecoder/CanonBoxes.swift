@@ -20,7 +20,7 @@ enum CanonBoxes {
   ]
 
   /// Whether LibRaw would not come back from a file.
-  static func keepLibRawBusy(in file: RawFile) -> Bool {
+  static func areEndless(in file: RawFile) -> Bool {
     let reader = ByteReader(size: file.size) { file.read(at: $0, count: $1) }
     guard reader.code(at: 4, 8) == "ftypcrx " else { return false }
     var boxes = 0

@@ -10,7 +10,7 @@ enum PhaseOneTables {
   private static let limit = 8192
 
   /// Whether LibRaw would not come back from a file.
-  static func keepLibRawBusy(in file: RawFile) -> Bool {
+  static func areEndless(in file: RawFile) -> Bool {
     let head = file.read(at: 0, count: 32)
     // LibRaw looks for these within 32 bytes, in this order.
     guard let base = position(of: "MMMM", in: head) ?? position(of: "IIII", in: head) else {

@@ -27,7 +27,7 @@ final class RawImage {
     _ path: String, _ file: RawFile, isCancelled: () -> Bool,
     _ body: (RawImage) throws(DecoderError) -> Value
   ) throws(DecoderError) -> Value {
-    if PhaseOneTables.keepLibRawBusy(in: file) || CanonBoxes.keepLibRawBusy(in: file) {
+    if PhaseOneTables.areEndless(in: file) || CanonBoxes.areEndless(in: file) {
       throw DecoderError(.undecodable, "The raw file's tables are damaged or cut")
     }
     let result = withoutActuallyEscaping(isCancelled) {

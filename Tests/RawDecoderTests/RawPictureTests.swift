@@ -161,15 +161,52 @@ struct RawPictureTests {
     } throws: { ($0 as? DecoderError)?.code == .inputOutput }
   }
 
+  private func big(_ value: UInt64, _ count: Int) -> [UInt8] {
+    (0..<count).reversed().map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
+  }
+
+  private func box(_ name: String, _ content: [UInt8], long: UInt64? = nil) -> [UInt8] {
+    long.map { big(1, 4) + Array(name.utf8) + big($0, 8) + content }
+      ?? big(UInt64(content.count + 8), 4) + Array(name.utf8) + content
+  }
+
+  @Test("The boxes of a camera's CR3 are let through")
+  func cameraBoxes() throws {
+    func zeros(_ count: Int) -> [UInt8] { [UInt8](repeating: 0, count: count) }
+    func track(_ sample: [UInt8]) -> [UInt8] {
+      let table =
+        box("stsd", big(0, 4) + big(1, 4) + sample) + box("stts", zeros(16))
+        + box("stsc", zeros(20)) + box("stsz", zeros(12))
+        + box("free", []) + box("co64", big(0, 4) + big(1, 4) + big(2000, 8))
+      let media = box("vmhd", zeros(12)) + box("dinf", box("dref", zeros(20))) + box("stbl", table)
+      return box(
+        "trak",
+        box("tkhd", zeros(84))
+          + box("mdia", box("mdhd", zeros(24)) + box("hdlr", zeros(25)) + box("minf", media)))
+    }
+    let canon: [UInt8] = [0x85, 0xC0, 0xB6, 0x87] + zeros(12)
+    let tracks = box("CCTP", zeros(12) + box("CCDT", zeros(16)) + box("CCDT", zeros(16)))
+    let metadata =
+      box("CNCV", Array("CanonCR3_001/00.09.00/00.00.00".utf8)) + tracks + box("CTBO", zeros(84))
+      + box("CMT1", zeros(40)) + box("THMB", zeros(16))
+    let jpeg = box("CRAW", zeros(82) + box("JPEG", zeros(4)) + box("free", []))
+    let raw = box("CRAW", zeros(82) + box("CMP1", zeros(52)) + box("CDI1", zeros(44)))
+    let pixels = [UInt8](repeating: 0x5A, count: 4000)
+    let file =
+      box("ftyp", Array("crx \0\0\0\u{1}crx isom".utf8))
+      + box(
+        "moov",
+        box("uuid", canon + metadata) + box("mvhd", zeros(100)) + track(jpeg) + track(raw)
+          + track(box("CTMD", zeros(20))))
+      + box("uuid", zeros(16) + box("PRVW", zeros(40)))
+      + box("mdat", pixels, long: UInt64(pixels.count + 16))
+    // There are no pixels in it, so only LibRaw can say that.
+    let error = #expect(throws: DecoderError.self) { try facts(file) }
+    #expect(error?.message != "The raw file's tables are damaged or cut")
+  }
+
   @Test("Boxes of a CR3 that lead LibRaw nowhere are refused at once")
   func endlessBoxes() throws {
-    func big(_ value: UInt64, _ count: Int) -> [UInt8] {
-      (0..<count).reversed().map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
-    }
-    func box(_ name: String, _ content: [UInt8], long: UInt64? = nil) -> [UInt8] {
-      long.map { big(1, 4) + Array(name.utf8) + big($0, 8) + content }
-        ?? big(UInt64(content.count + 8), 4) + Array(name.utf8) + content
-    }
     let start = box("ftyp", Array("crx \0\0\0\u{1}crx isom".utf8))
     let rest = [UInt8](repeating: 0xFF, count: 4000)
     for (name, long) in [
