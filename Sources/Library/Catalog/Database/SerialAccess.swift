@@ -1,19 +1,23 @@
 import Dispatch
+import Glibc
+import Synchronization
 
 /// A value confined to one serial queue.
 final class SerialAccess<Value>: Sendable {
   private let queue: DispatchQueue
-  private let key = DispatchSpecificKey<Bool>()
+  /// The thread that is in a body; 0 if none is. Not a specific value of the queue: Dispatch would release that on
+  /// a thread of its own, and where the sandbox of `pipeline-web` refuses such threads the process would end.
+  private let inside = Atomic<UInt>(0)
   // Safe because only blocks on the serial queue access `value`.
   private nonisolated(unsafe) let value: Value
 
   init(label: String, _ value: sending Value) {
     queue = DispatchQueue(label: label)
     self.value = value
-    queue.setSpecific(key: key, value: true)
   }
 
-  private var isInside: Bool { DispatchQueue.getSpecific(key: key) == true }
+  /// Whether the calling thread is in a body: no other thread stores its own identity, and it takes that back.
+  private var isInside: Bool { inside.load(ordering: .relaxed) == UInt(pthread_self()) }
 
   /// Runs a body on the queue and waits for it; traps if the caller is on the queue.
   func sync<Output>(_ body: (Value) throws(CatalogError) -> Output) throws(CatalogError) -> Output {
@@ -33,7 +37,10 @@ final class SerialAccess<Value>: Sendable {
   private func run<Output>(
     _ body: (Value) throws(CatalogError) -> Output
   ) throws(CatalogError) -> Output {
+    // `sync` runs the block on the calling thread.
     try queue.sync { () -> Result<Output, CatalogError> in
+      inside.store(UInt(pthread_self()), ordering: .relaxed)
+      defer { inside.store(0, ordering: .relaxed) }
       do throws(CatalogError) { return .success(try body(value)) } catch { return .failure(error) }
     }.get()
   }
