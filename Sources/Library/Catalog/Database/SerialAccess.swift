@@ -5,8 +5,10 @@ import Synchronization
 /// A value confined to one serial queue.
 final class SerialAccess<Value>: Sendable {
   private let queue: DispatchQueue
-  /// The thread that is in a body; 0 if none is. Not a specific value of the queue: Dispatch would release that on
-  /// a thread of its own, and where the sandbox of `pipeline-web` refuses such threads the process would end.
+  /// The thread that is in a body; 0 if none is.
+  ///
+  /// Not a specific value of the queue: Dispatch releases those on a thread of its own, and then reads
+  /// `/proc` to watch it, which ends `pipeline-web`, whose sandbox refuses that.
   private let inside = Atomic<UInt>(0)
   // Safe because only blocks on the serial queue access `value`.
   private nonisolated(unsafe) let value: Value
