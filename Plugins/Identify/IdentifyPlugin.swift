@@ -45,14 +45,14 @@ final class IdentifyPlugin: Plugin {
     do throws(VipsError) {
       return .done(
         facts: .object(
-          try facts(of: request.input, name: request.asset.name) { host.isCancelled }))
+          try facts(of: request.input, name: request.asset.name, host)))
     } catch {
       throw PluginFailure(error.code == .missing ? .environment : .transient, error.message + ".")
     }
   }
 
   private func facts(
-    of path: String, name: String, isCancelled: () -> Bool
+    of path: String, name: String, _ host: PluginHost
   ) throws(VipsError) -> [String: JSONValue] {
     let file = try PictureFile(path: path)
     let head = try file.read(at: 0, count: TypeSniffer.headLength)
@@ -66,6 +66,7 @@ final class IdentifyPlugin: Plugin {
       facts.merge(PlainHeaders.read(type, head: head, embedded)) { $1 }
     }
     if let entry = DecoderTable.entry(for: type) {
+      if let seconds = entry.mostCPU { host.limitCPU(seconds: seconds) }
       if let refusal = entry.refusal(ofBytes: file.size) {
         facts["problem"] = .string(refusal + ".")
       } else {
@@ -73,7 +74,7 @@ final class IdentifyPlugin: Plugin {
           switch entry.decoder {
           case .libvips: try PictureFacts.read(file, embedded, &exif)
           case .library(let name):
-            try DecoderFacts.read(path, type, by: name, isCancelled: isCancelled)
+            try DecoderFacts.read(path, type, by: name) { host.isCancelled }
           }
         facts.merge(more) { $1 }
       }

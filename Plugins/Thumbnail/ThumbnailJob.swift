@@ -18,6 +18,7 @@ struct ThumbnailJob {
     _ path: String, of type: MediaType, into output: OutputFolder
   ) throws(VipsError) -> (renditions: [PluginRendition], facts: [String: JSONValue]) {
     try checkCancellation()
+    if let seconds = DecoderTable.entry(for: type)?.mostCPU { host.limitCPU(seconds: seconds) }
     let picture = try SourcePicture(
       path, of: type, longest: options.region == nil ? options.longest : nil,
       isCancelled: cancellation)

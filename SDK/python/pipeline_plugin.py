@@ -56,6 +56,10 @@ class Host:
         """Reports the completed fraction of the job, from 0 to 1."""
         _send({"type": "progress", "fraction": min(1.0, max(0.0, float(fraction)))})
 
+    def limit_cpu(self, seconds):
+        """Asks to end the job once it has used so many seconds of processor time, unless the stage sets `limits.cpu`."""
+        _send({"type": "limit", "cpu": float(seconds)})
+
 
 def run(manifest, process, create=None, estimate=None):
     """Answers the program until it closes standard input; never returns.

@@ -41,20 +41,26 @@ struct StageLimitTests {
         == "It was ended: it may take 300ms at most. For more, set limits.time of its stage.")
   }
 
-  @Test("A drawing that would be drawn for hours fails for good at the limit of the processor")
-  func endlessDrawing() throws {
+  @Test(
+    "A drawing that would be drawn for hours fails for good: after two seconds, or at its stage's limit",
+    arguments: [(nil, "2s"), ("500ms", "500ms"), ("3s", "3s")] as [(JSONValue?, String)])
+  func endlessDrawing(limit: JSONValue?, told: String) throws {
     let octaves = Pictures.svg(
       "<filter id=\"f\"><feTurbulence baseFrequency=\"0.05\" numOctaves=\"100000000\"/></filter>"
         + "<rect width=\"100\" height=\"100\" filter=\"url(#f)\"/>",
       size: "width=\"100\" height=\"100\"")
     try workspace.put(octaves, as: "endless.svg")
     try workspace.put(Pictures.svg(width: 100, height: 100), as: "plain.svg")
-    try workspace.configure(
-      stages: Workspace.stages(thumbnails: ["limits": ["cpu": "2s", "memory": "1GiB"]]))
+    var limits: [String: JSONValue] = ["memory": "1GiB"]
+    limits["cpu"] = limit
+    try workspace.configure(stages: Workspace.stages(thumbnails: ["limits": .object(limits)]))
     try workspace.json("run", exit: 3)
     let failures = try workspace.json("failed").of("failure")
     #expect(failures.count == 1 && failures[0]["class"] == "permanent", "\(failures)")
-    #expect(failures[0]["reason"]?.string?.contains("limits.cpu") == true, "\(failures)")
+    #expect(
+      failures[0]["reason"]?.string
+        == "It was ended: it may use a processor for \(told) at most. For more, set limits.cpu of its stage."
+    )
     #expect(try workspace.asset(named: "plain.svg")["renditions"]?.array?.count == 2)
   }
 

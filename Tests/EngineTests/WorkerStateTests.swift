@@ -36,15 +36,17 @@ struct WorkerStateTests {
   }
 
   /// Starts a worker whose plugin is set up.
-  private func setUp() {
+  private func setUp(_ other: Machine? = nil) {
+    let state = other ?? state
     state.starting()
     _ = state.receive(manifest())
     _ = state.receive(.created)
   }
 
   /// Gives a worker that is set up a job.
-  private func work() throws {
-    setUp()
+  private func work(_ other: Machine? = nil) throws {
+    let state = other ?? state
+    setUp(state)
     state.add(try job())
     #expect(state.begin())
   }
@@ -212,6 +214,32 @@ struct WorkerStateTests {
     #expect(state.ended().failure?.class == .permanent)
   }
 
+  @Test("The least processor time that a plugin wants is the limit of that job alone")
+  func wantedProcessorTime() throws {
+    let state = Machine(cpu: nil)
+    try work(state)
+    #expect(state.check(usage(seconds: 100), in: state.turn) == nil)
+    for seconds in [3, 2, 5, 0, -1, .infinity, .nan, 1e300] { state.limit(cpu: seconds) }
+    #expect(state.check(usage(seconds: 101.5), in: state.turn) == nil)
+    #expect(state.check(usage(seconds: 102.5), in: state.turn) == SIGTERM)
+    let failure = state.ended().failure
+    #expect(failure?.reason.contains("2s") == true && failure?.class == .permanent)
+    // Nobody's, so it is not the next job's either.
+    state.limit(cpu: 1)
+    try work(state)
+    #expect(state.check(usage(seconds: 100), in: state.turn) == nil)
+    #expect(state.check(usage(seconds: 900), in: state.turn) == nil)
+  }
+
+  @Test("A limit that the stage sets counts instead of what the plugin wants")
+  func wantedBesideLimit() throws {
+    try work()
+    #expect(state.check(usage(seconds: 100), in: state.turn) == nil)
+    state.limit(cpu: 1)
+    #expect(state.check(usage(seconds: 104), in: state.turn) == nil)
+    #expect(state.check(usage(seconds: 106), in: state.turn) == SIGTERM)
+  }
+
   @Test("A job fails if its worker closes its output or ends, and the next one does not")
   func closedOutput() throws {
     try work()
@@ -281,10 +309,10 @@ private final class Machine {
 
   private var state: WorkerState
 
-  init() {
+  init(cpu: TimeSpan? = TimeSpan(milliseconds: 5_000)) {
     var limits = StageLimits()
     limits.time = TimeSpan(milliseconds: 10_000)
-    limits.cpu = TimeSpan(milliseconds: 5_000)
+    limits.cpu = cpu
     state = WorkerState(
       FakeBackend.manifest("fake", estimates: true),
       limits: WorkerLimits(
@@ -296,6 +324,7 @@ private final class Machine {
     state[keyPath: path]
   }
 
+  func limit(cpu seconds: Double) { state.limit(cpu: seconds) }
   func add(_ job: WorkerState.Job) { state.add(job) }
   func add(_ question: WorkerState.Question) -> Bool { state.add(question) }
   func next() -> WorkerState.Step? { state.next() }

@@ -117,7 +117,8 @@ struct MessageTests {
       [
         .manifest(protocol: 1, Self.manifest), .created,
         .failed(PluginFailure(.transient, "Full.")),
-        .estimates([1, nil, 4096]), .log(.warning, "a\nb"), .progress(0.5), .unsupported,
+        .estimates([1, nil, 4096]), .log(.warning, "a\nb"), .progress(0.5), .limit(cpu: 2),
+        .unsupported,
       ] + Self.results.map { .result(job: "7", $0) }
     for message in messages {
       #expect(try PluginMessage(line: Array(JSONText.encode(message).utf8)) == message)

@@ -29,8 +29,9 @@ enum MessageGenerator {
     default:
       return .object([
         "type": .string(
-          random.any(of: ["log", "progress", "created", "unsupported", "hello", ""])),
+          random.any(of: ["log", "progress", "limit", "created", "unsupported", "hello", ""])),
         "message": text(&random), "level": text(&random), "fraction": anything(&random, 1),
+        "cpu": anything(&random, 1),
       ])
     }
   }

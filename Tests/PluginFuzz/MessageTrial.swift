@@ -20,7 +20,7 @@ struct MessageTrial {
       case .result(_, let result): check(result)
       case .failed(let failure): check(failure.kept.reason, most: PluginFailure.longestReason)
       case .log(_, let text): check(text, most: PluginMessage.longestLog)
-      case .created, .estimates, .progress, .unsupported: count("other")
+      case .created, .estimates, .progress, .limit, .unsupported: count("other")
       }
     } catch {
       count("refused")

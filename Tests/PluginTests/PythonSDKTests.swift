@@ -19,13 +19,14 @@ struct PythonSDKTests {
     #expect(try plugin.process.end() == (0, ""))
   }
 
-  @Test("Facts, renditions, log and progress are passed on, and options get their defaults")
+  @Test("Facts, renditions, log, progress and limits are passed on, and options get their defaults")
   func results() throws {
     let plugin = try PythonPlugin(
       """
       open(os.path.join(request["output"], "a.png"), "wb").write(b"x")
       host.log("half", "warning")
       host.progress(7)
+      host.limit_cpu(2)
       rendition = {"name": "a", "path": "a.png", "mediaType": "image/png", "width": 1, "height": 2}
       return {"facts": request["options"], "renditions": [rendition]}
       """)
@@ -34,6 +35,7 @@ struct PythonSDKTests {
       try process.ask(plugin.job(options: ["name": "ü"]))
         == ["type": "log", "level": "warning", "message": "half"])
     #expect(try process.receive() == ["type": "progress", "fraction": 1])
+    #expect(try process.receive()["cpu"]?.integer == 2)
     let result = try #require(try process.receive()["result"])
     #expect(result["outcome"] == "done" && result["facts"] == ["depth": 3, "name": "ü"])
     #expect(result["renditions"]?.array?.first?["path"] == "a.png")

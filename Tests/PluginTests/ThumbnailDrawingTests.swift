@@ -154,6 +154,10 @@ struct ThumbnailDrawingTests {
       let failure = try run.failure(bytes, type: "image/svg+xml")
       #expect(failure.class == .permanent, "\(name): \(failure.reason)")
     }
+    // Its frame has four tags.
+    let most = String(repeating: "<g/>", count: 200_000)
+    let dense = try run.failure(Pictures.svg(most, size: ""), type: "image/svg+xml")
+    #expect(dense.reason.contains("200000 tags"), "\(dense.reason)")
     let long = Pictures.svg(
       String(repeating: " ", count: 11 << 20), size: "width=\"10\" height=\"10\"")
     #expect(try run.failure(long, type: "image/svg+xml").reason.contains("10 MiB"))

@@ -16,6 +16,9 @@ package enum DecoderTable {
     /// The most bytes of a file that is decoded; `nil` if its size does not matter, because it is not
     /// read as a whole.
     package let mostBytes: Int?
+    /// The most seconds of processor time that a job on such a file may use, unless its stage sets a
+    /// limit; `nil` for none.
+    package let mostCPU: Double?
 
     /// Why a file of this size is not decoded, without a full stop; `nil` if it is.
     package func refusal(ofBytes size: Int) -> String? {
@@ -26,12 +29,14 @@ package enum DecoderTable {
     }
 
     fileprivate init(
-      _ name: String, _ types: [String], _ decoder: Decoder = .libvips, mostBytes: Int? = nil
+      _ name: String, _ types: [String], _ decoder: Decoder = .libvips, mostBytes: Int? = nil,
+      mostCPU: Double? = nil
     ) {
       self.name = name
       self.types = types
       self.decoder = decoder
       self.mostBytes = mostBytes
+      self.mostCPU = mostCPU
     }
   }
 
@@ -63,8 +68,8 @@ package enum DecoderTable {
     Entry("Radiance HDR", ["image/vnd.radiance"], mostBytes: 1 << 30),
     Entry("OpenEXR", ["image/x-exr"], mostBytes: 1 << 30),
     Entry("FITS", ["image/fits"], mostBytes: 1 << 30),
-    // A drawing of a few kilobytes can take minutes, one of megabytes always does.
-    Entry("SVG", ["image/svg+xml"], mostBytes: 10 << 20),
+    // A drawing of a few bytes can keep librsvg busy for hours, and nothing interrupts it.
+    Entry("SVG", ["image/svg+xml"], mostBytes: 10 << 20, mostCPU: 2),
     Entry("PDF and AI", ["application/pdf"], mostBytes: 1 << 30),
     Entry(
       "raw",

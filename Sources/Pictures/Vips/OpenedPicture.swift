@@ -48,7 +48,7 @@ package struct OpenedPicture {
     header =
       isConverted
       ? try Picture.loadConvertedTIFF(source)
-      : try Self.header(source, loader, strictness, longest: longest)
+      : try Self.header(file, source, loader, strictness, longest: longest)
     profile = header.blob(Picture.Field.profile).flatMap(ColorProfile.init)
     let embedded =
       if let embedded { embedded } else { try file.withBytes { EmbeddedMetadata($0) } }
@@ -113,9 +113,10 @@ package struct OpenedPicture {
   }
 
   private static func header(
-    _ source: PictureSource, _ loader: PictureLoader, _ strictness: Picture.Strictness,
-    longest: Int?
+    _ file: PictureFile, _ source: PictureSource, _ loader: PictureLoader,
+    _ strictness: Picture.Strictness, longest: Int?
   ) throws(VipsError) -> Picture {
+    if loader == .svg { try DrawingStructure.refuseEndless(file) }
     let natural = try Picture.load(source, as: loader, strictness: strictness)
     if loader == .pdf, natural.width == 1, natural.height == 1 {
       try refuseBoundless(source, strictness)

@@ -91,6 +91,21 @@ public struct PluginHost {
   /// Reports the completed fraction of the job, from 0 to 1.
   public func progress(_ fraction: Double) { table?.pointee.progress?(job, fraction) }
 
+  /// Asks to end the job once its process has used some processor time for it, unless the stage sets
+  /// `limits.cpu`.
+  ///
+  /// For libraries that can't be interrupted and that a file can keep busy for hours. The lowest of
+  /// several calls counts. Such a job fails as `permanent`.
+  ///
+  /// - Parameter seconds: counted from the start of the job, over all threads.
+  public func limitCPU(seconds: Double) {
+    // A program from before this function has a shorter table.
+    guard let table, let offset = MemoryLayout<pipeline_host>.offset(of: \.limit_cpu),
+      Int(table.pointee.struct_size) > offset
+    else { return }
+    table.pointee.limit_cpu?(job, seconds)
+  }
+
   /// Whether the job was cancelled; a plugin should then stop soon.
   public var isCancelled: Bool { (table?.pointee.cancelled?(job) ?? 0) != 0 }
 }

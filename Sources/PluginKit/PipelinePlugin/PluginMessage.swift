@@ -14,6 +14,8 @@ public enum PluginMessage: Hashable, Sendable {
   case log(PluginHost.LogLevel, String)
   /// The completed fraction of the job, from 0 to 1.
   case progress(Double)
+  /// The most seconds of processor time that the job may use.
+  case limit(cpu: Double)
   /// The result of a job.
   case result(job: String, PluginResult)
   /// A message had a type that the plugin does not know.
@@ -27,7 +29,7 @@ public enum PluginMessage: Hashable, Sendable {
 
 extension PluginMessage: Codable {
   private enum Key: String, CodingKey {
-    case type, `protocol`, manifest, failure, bytes, level, message, fraction, job, result
+    case type, `protocol`, manifest, failure, bytes, level, message, fraction, cpu, job, result
   }
 
   public init(from decoder: any Decoder) throws {
@@ -52,6 +54,8 @@ extension PluginMessage: Codable {
         message.shortened(to: Self.longestLog))
     case "progress":
       self = .progress(try members.decode(Double.self, forKey: .fraction))
+    case "limit":
+      self = .limit(cpu: try members.decode(Double.self, forKey: .cpu))
     case "result":
       self = .result(
         job: try members.decode(String.self, forKey: .job),
@@ -75,6 +79,7 @@ extension PluginMessage: Codable {
       case .log(let level, let message):
         [.type: "log", .level: level.name, .message: message]
       case .progress(let fraction): [.type: "progress", .fraction: fraction]
+      case .limit(let cpu): [.type: "limit", .cpu: cpu]
       case .result(let job, let result): [.type: "result", .job: job, .result: result]
       case .unsupported: [.type: "unsupported"]
       }

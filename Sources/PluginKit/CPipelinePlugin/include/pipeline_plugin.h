@@ -53,6 +53,10 @@ typedef struct pipeline_host {
   void (*progress)(void *job, double fraction);
   // Returns non-zero once the job is cancelled. Cheap: call it often.
   int32_t (*cancelled)(void *job);
+  // Asks to end the job once its process has used so many seconds of processor time for it, unless
+  // the stage sets a limit of its own. For libraries that a file can keep busy for hours. The
+  // lowest of several calls counts. Added later: see `struct_size`.
+  void (*limit_cpu)(void *job, double seconds);
 } pipeline_host;
 
 // The functions of a plugin. Lives as long as the process.

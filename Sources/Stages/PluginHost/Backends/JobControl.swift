@@ -2,7 +2,7 @@ import CPipelinePlugin
 package import PipelinePlugin
 import Synchronization
 
-/// Carries cancellation, progress and log lines between host and plugin during a job.
+/// Carries cancellation, progress, limits and log lines between host and plugin during a job.
 package final class JobControl: Sendable {
   private let cancelled = Atomic(false)
   private let givenUp = Atomic(false)
@@ -15,18 +15,22 @@ package final class JobControl: Sendable {
   /// Receives a line of the plugin's log.
   let log: @Sendable (PluginHost.LogLevel, String) -> Void
   private let progress: @Sendable (Double) -> Void
+  private let limit: @Sendable (Double) -> Void
 
   /// Creates the control of one job.
   ///
   /// - Parameters:
   ///   - log: receives the plugin's log lines, on any thread.
   ///   - progress: receives the completed fraction, from 0 to 1, on any thread.
+  ///   - limit: receives the most seconds of processor time that the plugin wants, on any thread.
   package init(
     log: @escaping @Sendable (PluginHost.LogLevel, String) -> Void = { _, _ in },
-    progress: @escaping @Sendable (Double) -> Void = { _ in }
+    progress: @escaping @Sendable (Double) -> Void = { _ in },
+    limit: @escaping @Sendable (Double) -> Void = { _ in }
   ) {
     self.log = log
     self.progress = progress
+    self.limit = limit
   }
 
   /// Whether the plugin was asked to stop.
@@ -59,6 +63,11 @@ package final class JobControl: Sendable {
   package func report(_ fraction: Double) {
     if fraction >= 0, fraction <= 1 { progress(fraction) }
   }
+
+  /// Receives the most processor time that the plugin wants to use; ignores what JSON can't express.
+  func limit(cpu seconds: Double) {
+    if seconds.isFinite { limit(seconds) }
+  }
 }
 
 /// The functions that this program offers to plugins, as a C table that lives as long as the
@@ -81,7 +90,8 @@ enum HostTable {
           control.log(known, String(decoding: bytes, as: UTF8.self))
         },
         progress: { job, fraction in HostTable.control(job)?.report(fraction) },
-        cancelled: { job in HostTable.control(job)?.isCancelled == true ? 1 : 0 }))
+        cancelled: { job in HostTable.control(job)?.isCancelled == true ? 1 : 0 },
+        limit_cpu: { job, seconds in HostTable.control(job)?.limit(cpu: seconds) }))
     return UInt(bitPattern: table)
   }()
 

@@ -81,7 +81,8 @@ struct LibraryHost {
     let answers = answers
     let control = JobControl(
       log: { level, text in answers.write(.log(level, text)) },
-      progress: { fraction in answers.write(.progress(fraction)) })
+      progress: { fraction in answers.write(.progress(fraction)) },
+      limit: { seconds in answers.write(.limit(cpu: seconds)) })
     inbox.begin(request.job, control)
     answers.write(.result(job: request.job, instance.answer(to: request, control)))
   }
@@ -195,8 +196,8 @@ final class AnswerWriter: Sendable {
     case .result(_, .failed): return nil
     case .result(let job, _): return .result(job: job, .failed(failure))
     case .manifest: return .failed(failure)
-    // Strings and integers always encode, and fractions have been checked.
-    case .created, .failed, .estimates, .unsupported, .log, .progress: return nil
+    // Strings and integers always encode, and other numbers have been checked.
+    case .created, .failed, .estimates, .unsupported, .log, .progress, .limit: return nil
     }
   }
 

@@ -117,7 +117,7 @@ package final class ManifestQuery: Sendable {
       finish(.failure(failure.kept))
     case .message(.log(_, let line)), .log(let line):
       state.withLock { $0.lastLog = line }
-    case .message(.progress):
+    case .message(.progress), .message(.limit):
       break
     case .message:
       finish(.failure(failure(.permanent, "sent no manifest.")))

@@ -13,6 +13,7 @@ extension WorkerInstance {
     case .message(.log(let level, let text)): log(level, text)
     case .message(.progress(let fraction)):
       shared.withLock { $0.state.job?.control }?.report(fraction)
+    case .message(.limit(let seconds)): shared.withLock { $0.state.limit(cpu: seconds) }
     case .message(let message): receive(message, from: worker)
     case .log(let line): log(.info, line)
     case .malformed(let what): apply { $0.violate(what) }

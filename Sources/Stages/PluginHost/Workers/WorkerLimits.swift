@@ -117,11 +117,16 @@ extension WorkerLimits {
   }
 
   /// Returns which limit a job exceeds, or `nil`.
-  func verdict(time: Duration, processorSeconds: Double) -> PluginFailure? {
+  ///
+  /// - Parameter wanted: the most processor time that the plugin wants; counts if the stage sets no
+  ///   limit.
+  func verdict(
+    time: Duration, processorSeconds: Double, wanted: TimeSpan?
+  ) -> PluginFailure? {
     if let most = self.time, time > most.duration {
       return PluginFailure(.transient, "It was ended: it may take \(most) at most.", limit: .time)
     }
-    if let cpu, processorSeconds > cpu.seconds {
+    if let cpu = cpu ?? wanted, processorSeconds > cpu.seconds {
       return ended("it may use a processor for \(cpu) at most.", .cpu)
     }
     return nil

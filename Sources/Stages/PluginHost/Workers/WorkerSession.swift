@@ -143,7 +143,7 @@ extension WorkerSession.Event {
   /// Whether nothing depends on it.
   fileprivate var isChatter: Bool {
     switch self {
-    case .log, .message(.log), .message(.progress): true
+    case .log, .message(.log), .message(.progress), .message(.limit): true
     case .message, .malformed, .ended: false
     }
   }

@@ -90,7 +90,7 @@ extension WorkerState {
 
   private mutating func checkJob(_ seconds: Double?, at now: Instant) -> Int32? {
     processorSeconds = processorSeconds ?? seconds
-    return limits.verdict(time: now - since, processorSeconds: used(seconds))
+    return limits.verdict(time: now - since, processorSeconds: used(seconds), wanted: wantedCPU)
       .flatMap { leave(because: $0, killAt: now + .seconds(policy.grace)) }
   }
 

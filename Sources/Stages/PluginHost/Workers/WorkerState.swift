@@ -88,6 +88,8 @@ struct WorkerState: Sendable {
   private(set) var outputClosedAt: Instant?
   /// The worker's processor time when it was first seen working on its job, or last seen idle.
   var processorSeconds: Double?
+  /// The most processor time that the plugin wants for its job.
+  private(set) var wantedCPU: TimeSpan?
 
   init(_ manifest: PluginManifest, limits: WorkerLimits, policy: WorkerPolicy) {
     self.manifest = manifest
@@ -112,6 +114,7 @@ struct WorkerState: Sendable {
     turn += 1
     since = now
     processorSeconds = nil
+    wantedCPU = nil
   }
 
   // MARK: Requests
@@ -215,6 +218,16 @@ struct WorkerState: Sendable {
     lastLog = line
     guard let job, logBudget.spend(line) else { return nil }
     return job.control
+  }
+
+  /// The most seconds of processor time that make a limit: a year.
+  private static let longestCPU = 366.0 * 86_400
+
+  /// Records how much processor time the plugin wants for its job at most; ignores what is no time.
+  mutating func limit(cpu seconds: Double) {
+    guard job != nil, seconds > 0, seconds <= Self.longestCPU else { return }
+    let wanted = TimeSpan(milliseconds: Int((seconds * 1000).rounded(.up)))
+    if wanted.milliseconds < wantedCPU?.milliseconds ?? .max { wantedCPU = wanted }
   }
 
   mutating func outputClosed(at now: Instant = .now) { outputClosedAt = now }

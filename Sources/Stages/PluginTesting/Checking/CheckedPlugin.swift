@@ -169,7 +169,7 @@ final class CheckedPlugin {
     while ContinuousClock().now < end {
       switch session.next(within: CheckBench.patience) {
       case .message(.log(_, let line)), .log(let line): lastLog = line
-      case .message(.progress): break
+      case .message(.progress), .message(.limit): break
       case .message(let message): return message
       case .malformed(let what): bench.noise.append("to “\(question)”\(whereabouts) \(what)")
       case .ended(let how):
