@@ -57,6 +57,30 @@ struct RenditionDatabaseTests {
       try library.count("SELECT count(*) FROM sqlite_schema WHERE name = 'rendition_bytes'") == 0)
   }
 
+  @Test("What is looked up with its key has its bytes, also if they have another key since")
+  func storedRendition() throws {
+    let library = try Library.rendered(2)
+    let reader = try CatalogReader.open(at: library.file, immutable: false)
+    for record in try library.renditions() {
+      let stored = try #require(try reader.storedRendition(record.id))
+      let key = try #require(stored.key)
+      #expect(stored.record.digest == record.digest && stored.record.name == record.name)
+      let bytes = try #require(try reader.renditionBytes(record.id))
+      #expect(try reader.bytes(of: stored) == bytes)
+      let former = RenditionKey(owner: key.owner, fingerprint: key.fingerprint, name: "former")
+      #expect(try reader.bytes(of: StoredRendition(record, key: former)) == bytes)
+      // It leads to the bytes without the catalog's help.
+      #expect(try reader.bytes(of: StoredRendition(gone(record), key: key)) == bytes)
+    }
+    try reader.close()
+  }
+
+  private func gone(_ record: RenditionRecord) -> RenditionRecord {
+    var gone = record
+    gone.id = .max
+    return gone
+  }
+
   @Test("Bytes are stored before the row; without it they are overwritten, or garbage")
   func order() throws {
     let library = try Library.rendered(1)

@@ -131,16 +131,23 @@ extension CatalogReader {
     try renditions(after: id - 1, limit: 1).first { $0.id == id }
   }
 
-  /// Returns a rendition as `rendition` does, but with an empty stage and never stale, in half the
-  /// time. For callers that only read its bytes.
-  package func storedRendition(_ id: Int64) throws(CatalogError) -> RenditionRecord? {
-    try read { (connection) throws(CatalogError) in
+  /// Returns a rendition as `rendition` does, but with an empty stage and never stale, and with what
+  /// finds its bytes, in a third of the time. For callers that only read its bytes.
+  package func storedRendition(_ id: Int64) throws(CatalogError) -> StoredRendition? {
+    // One statement sees one snapshot without a transaction.
+    try access.syncReentrantly { (connection) throws(CatalogError) in
       try connection.first(
         """
-        SELECT id, '', name, media_type, width, height, bytes, digest, made_from, path, 0
-        FROM rendition WHERE id = ?
+        SELECT rendition.id, '', rendition.name, media_type, width, height, bytes, rendition.digest,
+          made_from, path, 0, \(RenditionKey.columns)
+        FROM rendition CROSS JOIN ledger ON ledger.id = rendition.ledger
+          CROSS JOIN fingerprint ON fingerprint.id = ledger.fingerprint
+        WHERE rendition.id = ?
         """, id
-      ) { (row) throws(CatalogError) in try row.rendition(0) }
+      ) { (row) throws(CatalogError) in
+        let record = try row.rendition(0)
+        return StoredRendition(record, key: record.path == nil ? try row.renditionKey(11) : nil)
+      }
     }
   }
 

@@ -20,6 +20,20 @@ package struct RenditionRecord: Hashable, Sendable {
   package var isStale: Bool
 }
 
+/// A recorded rendition with what finds its bytes.
+package struct StoredRendition: Sendable {
+  package let record: RenditionRecord
+  /// Its key in the database of renditions; `nil` if it is a file, or if that was not looked up.
+  let key: RenditionKey?
+
+  init(_ record: RenditionRecord, key: RenditionKey?) {
+    self.record = record
+    self.key = key
+  }
+
+  package init(_ record: RenditionRecord) { self.init(record, key: nil) }
+}
+
 /// A rendition to record, with values as in `RenditionRecord`.
 package struct NewRendition: Hashable, Sendable {
   package var name: String

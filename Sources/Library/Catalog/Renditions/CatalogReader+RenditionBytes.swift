@@ -8,7 +8,18 @@ extension CatalogReader {
       return (nil, try connection.renditionKey(of: id))
     }
     guard let key else { return bytes }
-    return try renditions.sync { (database) throws(CatalogError) in
+    return try keptBytes(key)
+  }
+
+  /// Returns the bytes of a rendition as `renditionBytes` does, without asking the catalog if they are
+  /// where they were when it was found.
+  package func bytes(of stored: StoredRendition) throws(CatalogError) -> [UInt8]? {
+    if let key = stored.key, let bytes = try keptBytes(key) { return bytes }
+    return try renditionBytes(stored.record.id)
+  }
+
+  private func keptBytes(_ key: RenditionKey) throws(CatalogError) -> [UInt8]? {
+    try renditions.sync { (database) throws(CatalogError) in
       try database.read { (connection) throws(CatalogError) in try connection.keptRendition(key) }
     }
   }

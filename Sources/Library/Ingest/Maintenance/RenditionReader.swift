@@ -22,8 +22,14 @@ package struct RenditionReader {
 
   /// Returns the content if it matches the record, or `nil` if it is missing or differs.
   package func content(of rendition: RenditionRecord) throws -> VerifiedRendition? {
+    try content(of: StoredRendition(rendition))
+  }
+
+  /// Returns the content as above, in half the time for one that is no file.
+  package func content(of stored: StoredRendition) throws -> VerifiedRendition? {
+    let rendition = stored.record
     guard let path = rendition.path else {
-      let bytes = try catalog.renditionBytes(rendition.id)
+      let bytes = try catalog.bytes(of: stored)
       return bytes.flatMap { isWhole($0, rendition) ? .bytes($0) : nil }
     }
     guard let file = try open(path), try file.hash().digest == rendition.digest else { return nil }

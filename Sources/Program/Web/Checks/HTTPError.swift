@@ -36,7 +36,11 @@ struct Header: Hashable, Sendable {
   /// - Parameter value: control characters, which would begin another header, are left out.
   init(_ name: String, _ value: String) {
     self.name = name
-    self.value = String(
-      String.UnicodeScalarView(value.unicodeScalars.filter { (0x20...0x7E).contains($0.value) }))
+    let isPlain = value.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+    self.value =
+      isPlain
+      ? value
+      : String(
+        String.UnicodeScalarView(value.unicodeScalars.filter { (0x20...0x7E).contains($0.value) }))
   }
 }

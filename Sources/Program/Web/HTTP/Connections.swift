@@ -13,6 +13,12 @@ final class Connections: Sendable {
     var since: ContinuousClock.Instant?
     /// What to do if the client goes away before it has its answer.
     var whenGone: (@Sendable () -> Void)?
+
+    /// Nobody waits for an answer; a request is awaited, if `since` is not `nil`.
+    mutating func await(since: ContinuousClock.Instant?) {
+      self.since = since
+      whenGone = nil
+    }
   }
 
   private struct State {
@@ -65,10 +71,7 @@ final class Connections: Sendable {
   func answered(_ connection: OpaquePointer) { set(connection, since: .now) }
 
   private func set(_ connection: OpaquePointer, since: ContinuousClock.Instant?) {
-    state.withLock { state in
-      state.entries[UInt(bitPattern: connection)]?.since = since
-      state.entries[UInt(bitPattern: connection)]?.whenGone = nil
-    }
+    state.withLock { $0.entries[UInt(bitPattern: connection)]?.await(since: since) }
   }
 
   /// Has something done once if the client of a suspended connection goes away, which libmicrohttpd does not

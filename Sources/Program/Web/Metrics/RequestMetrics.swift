@@ -9,6 +9,12 @@ final class RequestMetrics: Sendable {
     /// How many began within each of `bounds`, and took longer.
     var byTime = [Int](repeating: 0, count: RequestMetrics.bounds.count + 1)
     var seconds = 0.0
+
+    mutating func add(_ code: Int, _ bucket: Int, _ taken: Double) {
+      byCode[code, default: 0] += 1
+      byTime[bucket] += 1
+      seconds += taken
+    }
   }
 
   private let routes = Mutex<[String: Answers]>([:])
@@ -25,13 +31,8 @@ final class RequestMetrics: Sendable {
   func count(_ path: [String]?, code: Int, taken: Duration) {
     let seconds = taken / .seconds(1)
     let bucket = Self.bounds.firstIndex { seconds <= $0 } ?? Self.bounds.count
-    routes.withLock { routes in
-      var answers = routes[Self.route(path)] ?? Answers()
-      answers.byCode[code, default: 0] += 1
-      answers.byTime[bucket] += 1
-      answers.seconds += seconds
-      routes[Self.route(path)] = answers
-    }
+    let route = Self.route(path)
+    routes.withLock { $0[route, default: Answers()].add(code, bucket, seconds) }
   }
 
   // MARK: Routes

@@ -41,7 +41,7 @@ extension WebResponder {
     case ("r", 4):
       let rendition = try files.stored(digest: path[1], number: path[2])
       // The bytes of a file are compared with their hash first, which takes time.
-      guard rendition.path != nil else { return .now(try files.answer(rendition, request)) }
+      guard rendition.record.path != nil else { return .now(try files.answer(rendition, request)) }
       return asking(request) { [files] _ in try files.answer(rendition, request) }
     case ("o", 2):
       guard let id = AssetID(path[1]) else { throw HTTPError.noAsset }
