@@ -1,6 +1,6 @@
 // Changes libraries at random, and checks that rows in view stay as they were.
 async ({ address, seed, rounds }) => {
-  const { Layout } = await import(address);
+  const { makeLayout } = await import(address);
   // A linear congruential generator: the same numbers for the same seed.
   let state = seed;
   const random = (below) => {
@@ -17,7 +17,7 @@ async ({ address, seed, rounds }) => {
     for (const { day } of pictures) {
       if (days.at(-1)?.[0] === day) days.at(-1)[1] += 1; else days.push([day, 1]);
     }
-    return new Layout(Uint8Array.from(pictures, (p) => p.aspect), days, width, width < 560 ? 100 : 200, 6, old, rows);
+    return makeLayout(Uint8Array.from(pictures, (p) => p.aspect), days, width, width < 560 ? 100 : 200, 6, old, rows);
   };
   const cellsOf = (layout, row, pictures) =>
     JSON.stringify(layout.cells(row).cells.map(({ index, x, width }) => [pictures[index].id, x, width, layout.heights[row]]));

@@ -57,6 +57,6 @@ def b9_bytes_and_origins(browser):
             plain += len(answer.read())
             packed += len(small.read())
     print(f"    {len(files)} files, {packed:,} bytes as browsers get them, {plain:,} unpacked")
-    assert packed < 30_000
+    assert packed < 30_000 and plain <= 60_000
     page.goto(Site.base + "work")
     settled(page)

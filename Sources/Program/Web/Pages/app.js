@@ -1,68 +1,74 @@
-// Begins what the page needs: without scripts it works as the server made it, with them it is one gallery.
-import { get, hasOriginals, listen, one, tail } from "./api.js";
-import { h, localTimes, number } from "./dom.js";
-import { Grid } from "./grid.js";
+// Begins what the page needs: without scripts it works as the server made it, with them it is one
+// gallery.
+import { follow, get, hasOriginals, tail } from "./api.js";
+import { h, localTimes, number, toast } from "./dom.js";
+import * as grid from "./grid.js";
 import { help } from "./help.js";
-import { Scrubber } from "./scrubber.js";
+import { followView, scrubber } from "./scrubber.js";
 import { searchBox } from "./search.js";
-import { Viewer } from "./viewer.js";
+import * as track from "./track.js";
+import * as viewer from "./viewer.js";
 import { work } from "./work.js";
 
-const form = document.getElementById("search");
+const { body } = document, form = document.getElementById("search");
 const made = document.getElementById("main"); // what the server made
-const modified = (event) => event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey;
+const base = new URL(document.baseURI).pathname;
 
-/** Where the page is: a query, an order, and the asset that is open. */
-function here() {
-  const path = decodeURI(location.pathname.slice(new URL(document.baseURI).pathname.length));
-  const words = new URLSearchParams(location.search), [, kind, name] = path.match(/^(day|a)\/(.+)$/) ?? [];
-  return { query: { q: kind === "day" ? `taken:${name}` : words.get("q") ?? "", sort: words.get("sort") ?? "" }, asset: kind === "a" ? name : null };
+/** What an address, or a link, leads to: a query, an order, and the asset that is open. */
+function placeOf({ pathname, search }) {
+  const words = new URLSearchParams(search), [, kind, name] = decodeURI(pathname.slice(base.length)).match(/^(day|a)\/(.+)/) ?? [];
+  return { query: { q: kind === "day" ? `taken:${name}` : words.get("q") ?? "", sort: words.get("sort") ?? "" }, asset: kind === "a" && name };
 }
 
-document.body.classList.add("scripted");
-localTimes(document.body);
-document.addEventListener("keydown", (event) => {
-  const { key, target } = event;
-  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || target.closest?.("input, textarea, select")) return;
+const isModified = (event) => event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey;
+
+/** Has keys act that are pressed outside of some elements; `act` tells whether it knows a key. */
+function onKey(outside, act) {
+  addEventListener("keydown", (event) => {
+    const { key, target } = event;
+    if (!isModified(event) && !target.closest(outside) && act(key, target)) event.preventDefault();
+  });
+}
+
+body.classList.add("scripted");
+localTimes(body);
+onKey("input, select", (key) => {
   if (key === "?") help();
   else if (key === "/" && !document.querySelector("dialog[open]")) form.elements.q.select();
-  else return;
-  event.preventDefault();
+  else return false;
+  return true;
 });
-if (["gallery", "picture"].includes(document.body.dataset.page)) gallery();
+if (["gallery", "picture"].includes(body.dataset.page)) gallery();
 else {
   searchBox(form);
-  if (document.body.dataset.page === "work") work(made);
+  if (body.dataset.page === "work") work(made);
 }
 
 function gallery() {
-  let { query, asset } = here();
+  let { query, asset } = placeOf(location);
   const title = h("h1"), count = h("p.count", { "aria-live": "polite" }), notice = h("p.notice", { role: "status" });
   const orders = { "": "Newest first", taken: "Oldest first", "-imported": "Last imported", name: "Name", "-size": "Largest first", "-rating": "Best rated" };
-  const order = h("select", { "aria-label": "Order", on: { change: () => go({ ...query, sort: order.value }) } },
-    ...Object.entries(orders).map(([value, text]) => h("option", { value }, text)));
-  const summary = h("div.summary", {}, title, count, h("label.sort", {}, order), notice);
-  const box = h("main.box", { id: "main", tabIndex: -1 });
-  const more = h("button.more", { type: "button", hidden: true, on: { click: () => grid.toTop() } });
-  const grid = new Grid(box, summary, moved), scrubber = new Scrubber(grid);
-  const viewer = new Viewer(grid, { went, closed });
-
-  function moved() {
-    scrubber.follow();
-    if (grid.track.value < 4) grid.grown = 0;
+  const order = h("select", { "aria-label": "Order", onchange: () => go({ ...query, sort: order.value }) },
+    Object.entries(orders).map(([value, text]) => h("option", { value }, text)));
+  const more = h("button.more", { hidden: true, onclick: grid.toTop }), { box } = track;
+  grid.summary.append(title, count, h("label.sort", order), notice);
+  box.append(scrubber, more);
+  grid.begin(() => {
+    followView();
     more.hidden = !grid.grown;
     more.textContent = `${number(grid.grown)} new ↑`;
-  }
+  });
+  viewer.begin({ went, closed });
 
   /** Says what was found. */
   function describe(problem) {
-    const n = grid.count;
-    form.elements.q.value = query.q;
-    order.value = query.sort in orders ? query.sort : "";
-    document.title = `${query.q || "Pictures"} – pipeline`;
-    title.textContent = query.q ? "Found" : "Pictures";
-    count.replaceChildren(h("strong", {}, number(n)), n === 1 ? " picture" : " pictures");
-    notice.textContent = problem || (n ? "" : query.q ? "Nothing is like that." : "There are no pictures yet. Put some into a watched folder and run pipeline run.");
+    const { q, sort } = query, n = grid.count;
+    form.elements.q.value = q;
+    order.value = sort in orders ? sort : "";
+    document.title = `${q || "Pictures"} – pipeline`;
+    title.textContent = q ? "Found" : "Pictures";
+    count.replaceChildren(h("strong", number(n)), n === 1 ? " picture" : " pictures");
+    notice.textContent = problem || (n ? "" : q ? "Nothing is like that." : "There are no pictures yet. Put some into a watched folder and run pipeline run.");
     notice.hidden = !notice.textContent;
   }
 
@@ -72,18 +78,16 @@ function gallery() {
       problem = error.message;
       grid.accept({ revision: "", days: [], aspects: "", keys: [], count: 0 });
     }
-    if (made.isConnected) { // what the server made gives way in one step
-      document.body.classList.add("app");
-      made.replaceWith(box);
-      box.append(scrubber.element, more);
-    }
+    // What the server made gives way in one step.
+    body.classList.add("app");
+    made.replaceWith(box);
     describe(problem);
     grid.arrange(place);
     grid.draw();
   }
 
   const address = () => "." + tail(query);
-  const keep = () => history.replaceState({ ...history.state, place: grid.track.value }, "");
+  const keep = () => history.replaceState({ ...history.state, place: track.value }, "");
 
   /** Shows another query. */
   function go(next) {
@@ -94,24 +98,28 @@ function gallery() {
     box.focus({ preventScroll: true });
   }
 
-  /** Opens the asset of the URL, wherever it is in the order. */
-  async function open(id) {
+  /** Opens the asset of the URL, if there is one, wherever it is in the order. */
+  async function openAsset() {
+    const id = asset;
+    if (!id || viewer.record?.id === id) return;
     await ready;
     const { index, record } = (await grid.find(id)) ?? { index: -1, record: await get(`api/v1/assets/${id}`) };
-    if (here().asset === id) viewer.show(index, record);
+    if (placeOf(location).asset === id) viewer.show(index, record);
   }
 
   function went({ id, name }) {
     document.title = `${name} – pipeline`;
-    const url = `a/${id}` + tail(query), now = here().asset;
-    if (now === id) return;
-    if (!now) keep();
-    history[now ? "replaceState" : "pushState"](now ? history.state : { over: true }, "", url);
+    const url = `a/${id}` + tail(query), now = placeOf(location).asset;
+    if (now && now !== id) history.replaceState(history.state, "", url);
+    else if (!now) {
+      keep();
+      history.pushState({ over: true }, "", url);
+    }
   }
 
   function closed(index, { id }) {
     if (index >= 0) grid.activate(index);
-    if (here().asset === id) {
+    if (placeOf(location).asset === id) {
       // Opened over the gallery, that is one step back; opened by its URL, there is nothing behind.
       if (history.state?.over) history.back(); else history.replaceState({}, "", address());
     }
@@ -120,53 +128,41 @@ function gallery() {
 
   addEventListener("popstate", () => {
     const before = tail(query);
-    ({ query, asset } = here());
-    const same = tail(query) === before;
-    if (!same) ready = load(history.state?.place);
-    if (asset && viewer.id !== asset) open(asset).catch(() => {});
-    else if (!asset && viewer.open) viewer.close();
+    ({ query, asset } = placeOf(location));
+    if (tail(query) !== before) ready = load(history.state?.place);
+    if (!asset && viewer.dialog.open) viewer.close(); else openAsset().catch(toast);
   });
 
-  document.addEventListener("click", (event) => {
+  addEventListener("click", (event) => {
     const link = event.target.closest("a[href]"), href = link?.getAttribute("href");
-    if (!link || modified(event)) return;
-    if (box.contains(link) && link.index !== undefined) viewer.show(link.index, grid.record(link.index), link);
-    else if (href.startsWith("?") || (href === "." && link.closest(".bar")) || /^day\//.test(href)) {
+    if (!link || isModified(event) || event.shiftKey) return;
+    if (link.index !== undefined) viewer.show(link.index, grid.recordAt(link.index), link);
+    else if (/^(\?|day\/)/.test(href) || (href === "." && link.closest(".bar"))) {
       // Links to queries stay within this page.
-      const url = new URL(link.href), day = url.pathname.match(/\/day\/(.+)$/)?.[1];
-      if (viewer.open) viewer.leave();
-      go({ q: day ? `taken:${day}` : url.searchParams.get("q") ?? "", sort: query.sort });
+      if (viewer.dialog.open) viewer.leave();
+      go({ q: placeOf(link).query.q, sort: query.sort });
     } else return;
     event.preventDefault();
   });
 
-  document.addEventListener("keydown", (event) => {
-    const { key, target } = event;
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || target.closest?.("input, textarea, select, video, .scrubber, .help")) return;
-    const { active } = grid, record = grid.record(active);
-    if (viewer.open) { if (!viewer.key(key, target.closest?.(".panel"))) return; }
-    else if ("izd".includes(key) && record) {
-      if (key === "d") hasOriginals && h("a", { href: `o/${record.id}`, download: "" }).click();
-      else { viewer.show(active, record, grid.tiles.get(active)); viewer.key(key); }
-    } else if (!grid.key(key)) return;
-    event.preventDefault();
+  onKey("input, select, video, .scrubber, .help", (key, target) => {
+    const { active } = grid, record = grid.recordAt(active);
+    if (viewer.dialog.open) return viewer.key(key, target.closest(".panel"));
+    if (!record || !"izd".includes(key)) return grid.key(key);
+    if (key === "d") hasOriginals && h("a", { href: `o/${record.id}`, download: "" }).click();
+    else { viewer.show(active, record, grid.tiles.get(active)); viewer.key(key); }
+    return true;
   });
 
-  box.addEventListener("focusin", ({ target }) => {
-    const { index } = target;
-    grid.holds = index !== undefined;
-    if (grid.holds && index !== grid.active) grid.activate(index);
-  });
-  box.addEventListener("focusout", ({ relatedTarget }) => { if (relatedTarget) grid.holds = false; });
-  addEventListener("pagehide", () => { if (!viewer.open) keep(); });
+  addEventListener("pagehide", () => { if (!viewer.dialog.open) keep(); });
   searchBox(form, (q) => go({ ...query, q }));
 
   history.scrollRestoration = "manual";
   let ready = load(history.state?.place);
-  const refresh = one(async () => {
+  ready.then(() => follow(["change"], 500, async ({ revision }) => {
+    if (revision === grid.revision) return;
     await grid.refresh();
-    if (viewer.open) await viewer.renew(); else describe();
-  }, 500);
-  ready.then(() => listen(["change"], (event) => { if (!event || JSON.parse(event.data).revision !== grid.revision) refresh(); }));
-  if (asset) open(asset).catch(() => {});
+    if (viewer.dialog.open) await viewer.renew(); else describe();
+  }));
+  openAsset().catch(toast);
 }

@@ -1,57 +1,72 @@
 // Elements and texts. Names and facts come from files, so they are text, never markup.
 
-/** Makes an element: h("a.tile", { href }, child, …). Keys with a dash are attributes, others properties. */
-export function h(what, properties = {}, ...children) {
-  const [tag, ...classes] = what.split(".");
-  const element = document.createElement(tag);
-  if (classes.length) element.className = classes.join(" ");
+/** Gives an element what it has as properties, and all else as attributes. */
+export function set(element, properties) {
   for (const [key, value] of Object.entries(properties)) {
-    if (key === "on") for (const [type, act] of Object.entries(value)) element.addEventListener(type, act);
-    else if (key === "role" || key.includes("-")) element.setAttribute(key, value);
-    else element[key] = value;
+    if (key in element) element[key] = value; else element.setAttribute(key, value);
   }
-  element.append(...children.filter(Boolean));
+}
+
+/** Makes an element: h("a.tile", { href }, child, [child, …]). What is false is left out. */
+export function h(what, ...parts) {
+  const [tag, ...classes] = what.split("."), element = document.createElement(tag);
+  element.classList.add(...classes);
+  for (const part of parts.flat()) {
+    if (part?.constructor === Object) set(element, part); else if (part) element.append(part);
+  }
   return element;
 }
 
 /** A button that shows an icon and says its name. */
-export const iconButton = (icon, label, click, more = "") =>
-  h(`button.icon.${icon}-icon${more}`, { type: "button", title: label, "aria-label": label, on: { click } });
+export const iconButton = (icon, title, onclick, more = "") =>
+  h(`button.icon.${icon}-icon${more}`, { title, onclick });
 
-/** A text from a file, whose direction is its own. */
-export const bdi = (text) => h("bdi.name", {}, text);
+/** Puts an element somewhere in its parent, in pixels. */
+export function put(element, x, y, width, height) {
+  const { style } = element;
+  style.translate = `${x}px ${y}px`;
+  if (width) style.width = `${width}px`;
+  if (height) style.height = `${height}px`;
+  return element;
+}
+
+export const bound = (value, least, most) => Math.max(least, Math.min(most, value));
 
 // As the server writes dates.
 const locale = "en-GB";
-const numbers = new Intl.NumberFormat(locale);
-export const number = (n) => numbers.format(n);
+export const number = new Intl.NumberFormat(locale).format;
 
 /** 1:02:03 */
 export function clock(seconds) {
-  const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, Math.floor(seconds) % 60];
+  const parts = [seconds / 3600, (seconds / 60) % 60, seconds % 60].map(Math.floor);
   if (!parts[0]) parts.shift();
   return parts.map((n, at) => (at ? String(n).padStart(2, "0") : n)).join(":");
 }
 
-const day = new Intl.DateTimeFormat(locale, { weekday: "short", day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
-const month = new Intl.DateTimeFormat(locale, { month: "long", year: "numeric", timeZone: "UTC" });
-const moment = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
-const written = (format, text) => (Number.isNaN(Date.parse(text)) ? text : format.format(new Date(text)));
+/** Returns what writes a date so, and a text that is none as it is. */
+function dates(options) {
+  const { format } = new Intl.DateTimeFormat(locale, { year: "numeric", ...options });
+  return (text) => (!text ? "No date" : Number.isNaN(Date.parse(text)) ? text : format(new Date(text)));
+}
 
-/** Days of a camera's clock have no zone. */
-export const dayName = (text) => (text ? written(day, text) : "No date");
-export const monthName = (text) => (text ? written(month, text) : "No date");
+// Days of a camera's clock have no zone.
+export const dayName = dates({ weekday: "short", day: "numeric", month: "short", timeZone: "UTC" });
+export const monthName = dates({ month: "long", timeZone: "UTC" });
+const moment = dates({ day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 
 /** Shows times of the machine, which the server writes in UTC, in the reader's zone. */
 export function localTimes(element) {
-  for (const time of element.querySelectorAll("time[datetime$=Z]")) time.textContent = written(moment, time.dateTime);
+  for (const time of element.querySelectorAll("time[datetime$=Z]")) time.textContent = moment(time.dateTime);
   return element;
 }
 
-/** Says something at the foot of the page, for some seconds, with one thing to do about it. */
+/**
+ * Says a sentence, or an error's, at the foot of the page, for some seconds, with one thing to do
+ * about it.
+ */
 export function toast(text, action, act) {
   document.querySelector(".toast")?.remove();
-  const note = h("div.toast", { role: "status" }, text, action && h("button.plain", { type: "button", on: { click: () => { note.remove(); act(); } } }, action));
+  const note = h("div.toast", { role: "status" }, text.message ?? text, action && h("button", { onclick: () => { note.remove(); act(); } }, action));
   (document.querySelector("dialog[open]") ?? document.body).append(note);
   setTimeout(() => note.remove(), action ? 10000 : 4000);
 }

@@ -1,54 +1,60 @@
-// Records of the pictures in view: chunks of 512 that are fetched when needed, and dropped when passed.
+// Records of the pictures in view: chunks of 512 that are fetched when needed, and dropped when
+// passed.
 import { get, tail } from "./api.js";
 
 export const chunkLength = 512;
+export const chunkOf = (index) => Math.floor(index / chunkLength);
 const kept = 24;
 
-export class Records {
-  /** `arrived` is called when a chunk is there, `failed` when it did not come. */
-  constructor(query, { keys, count }, arrived, failed) {
-    Object.assign(this, { query, keys, count, arrived, failed, chunks: new Map(), running: new Map() });
-  }
+/** A picture of a query, and those behind it; the first ones without `from`. */
+export const assets = async (query, from, options) => (await get("api/v1/assets" + tail({ ...query, from, limit: chunkLength }), options)).assets;
 
-  at(index) { return this.chunks.get(Math.floor(index / chunkLength))?.[index % chunkLength]; }
+/** `arrived` is called when a chunk is there, `failed` when it did not come. */
+export function makeRecords(query, { keys, count }, arrived, failed) {
+  const chunks = new Map(), running = new Map();
+  return { keys, count, at, want, one, put, stop };
 
-  /** Fetches what is missing between two places; what is still under way for others is cancelled. */
-  want(first, last) {
-    const from = Math.floor(first / chunkLength), to = Math.floor(last / chunkLength);
-    for (const [chunk, control] of this.running) if ((chunk < from || chunk > to) && !control.kept) { control.abort(); this.running.delete(chunk); }
-    for (let chunk = from; chunk <= to; chunk += 1) this.fetch(chunk).catch((error) => { if (error.name !== "AbortError") this.failed(); });
+  function at(index) { return chunks.get(chunkOf(index))?.[index % chunkLength]; }
+
+  /**
+   * Fetches what is missing between two places; what is still under way for others is cancelled.
+   */
+  function want(first, last) {
+    const from = chunkOf(first), to = chunkOf(last);
+    for (const [chunk, control] of running) if ((chunk < from || chunk > to) && !control.isKept) { control.abort(); running.delete(chunk); }
+    for (let chunk = from; chunk <= to; chunk += 1) fetch(chunk).catch((error) => { if (error.name !== "AbortError") failed(); });
   }
 
   /** The record of one place, fetched if need be. */
-  async one(index) {
-    if (index < 0 || index >= this.count) return undefined;
-    await this.fetch(Math.floor(index / chunkLength), true);
-    return this.at(index);
+  async function one(index) {
+    if (index < 0 || index >= count) return undefined;
+    await fetch(chunkOf(index), true);
+    return at(index);
   }
 
-  async fetch(chunk, keep) {
-    const known = this.chunks.get(chunk);
-    if (known) { this.chunks.delete(chunk); this.chunks.set(chunk, known); return; } // the last used is the last
-    let control = this.running.get(chunk);
+  async function fetch(chunk, isKept) {
+    const known = chunks.get(chunk);
+    if (known) { chunks.delete(chunk); chunks.set(chunk, known); return; } // the last used is the last
+    let control = running.get(chunk);
     if (!control) {
       control = new AbortController();
-      this.running.set(chunk, control);
-      control.done = get("api/v1/assets" + tail({ ...this.query, from: this.keys[chunk], limit: chunkLength }), control)
-        .then(({ assets }) => this.put(chunk, assets))
-        .finally(() => { if (this.running.get(chunk) === control) this.running.delete(chunk); });
+      running.set(chunk, control);
+      control.done = assets(query, keys[chunk], control)
+        .then((records) => put(chunk, records))
+        .finally(() => { if (running.get(chunk) === control) running.delete(chunk); });
     }
-    control.kept ||= keep;
+    control.isKept ||= isKept;
     await control.done;
   }
 
-  put(chunk, assets) {
-    this.chunks.set(chunk, assets);
-    if (this.chunks.size > kept) this.chunks.delete(this.chunks.keys().next().value);
-    this.arrived();
+  function put(chunk, records) {
+    chunks.set(chunk, records);
+    if (chunks.size > kept) chunks.delete(chunks.keys().next().value);
+    arrived();
   }
 
-  stop() {
-    this.arrived = this.failed = () => {};
-    for (const control of this.running.values()) control.abort();
+  function stop() {
+    arrived = failed = () => {};
+    for (const control of running.values()) control.abort();
   }
 }

@@ -1,90 +1,86 @@
 // The bar at the side: years where they really are, and the month under the pointer.
-import { h, monthName, number } from "./dom.js";
+import { bound, h, monthName, number, put, set } from "./dom.js";
+import { above, layout } from "./grid.js";
+import * as track from "./track.js";
 
-export class Scrubber {
-  constructor(grid) {
-    this.grid = grid;
-    this.bubble = h("span.bubble");
-    this.hand = h("span.hand", {}, this.bubble);
-    this.years = h("span.years");
-    const end = () => { this.dragged = false; this.show(grid.track.value); this.element.classList.remove("dragged"); };
-    this.element = h("div.scrubber", {
-      role: "slider", tabIndex: 0, "aria-label": "Date", "aria-orientation": "vertical", "aria-valuemin": 0, "aria-valuemax": 1000, "aria-valuenow": 0,
-      on: {
-        pointerdown: (e) => this.press(e), pointermove: (e) => this.move(e), keydown: (e) => this.key(e),
-        pointerup: end, pointercancel: end, pointerleave: () => { if (!this.dragged) end(); },
-      },
-    }, this.years, this.hand);
-    new ResizeObserver(() => this.mark()).observe(this.element);
-  }
+const bubble = h("span.bubble"), hand = h("span.hand", bubble), years = h("span.years");
+let marked, dragged, rest;
 
-  get high() { return this.element.clientHeight; }
+export const scrubber = h("div.scrubber", {
+  role: "slider", tabIndex: 0, "aria-label": "Date", "aria-orientation": "vertical", "aria-valuenow": 0, // of 100
+  onpointerdown: press, onpointermove: move, onpointerup: release, onpointercancel: release, onpointerleave: () => { if (!dragged) release(); }, onkeydown: key,
+}, years, hand);
+new ResizeObserver(mark).observe(scrubber);
 
-  /** Places the years; for each new layout. */
-  mark() {
-    const { layout, track, above } = this.grid;
-    this.marked = layout;
-    this.years.replaceChildren();
-    this.element.hidden = !layout || track.most < track.view / 2;
-    if (this.element.hidden || !layout.hasDays) return;
-    let year, last = -100;
-    layout.days.forEach(([day], n) => {
-      const own = day?.slice(0, 4);
-      if (own === year) return;
-      year = own;
-      const y = Math.round((this.high * (above + layout.tops[layout.rowOf(layout.dayStarts[n])])) / track.most);
-      if (!year || y - last < 22 || y > this.high - 12) return;
-      last = y;
-      const mark = h("span", {}, year);
-      mark.style.transform = `translateY(${y}px)`;
-      this.years.append(mark);
-    });
-  }
+/** How far down the bar a place of the library is. */
+const down = (value) => Math.round((scrubber.clientHeight * value) / track.most);
+/** Where a day begins. */
+const topOf = (day) => above + layout.tops[layout.rowOf(layout.dayStarts[day])];
+/** The first picture at a place. */
+const first = (value) => layout.firsts[layout.rowAt(value - above)];
 
-  /** Follows the view. */
-  follow() {
-    const { layout, track } = this.grid, { element } = this;
-    if (this.marked !== layout) this.mark();
-    if (element.hidden) return;
-    this.hand.style.transform = `translateY(${Math.round((this.high * track.value) / track.most)}px)`;
-    this.show(track.value);
-    element.setAttribute("aria-valuenow", Math.round((1000 * track.value) / track.most));
-    element.setAttribute("aria-valuetext", this.bubble.textContent);
-    element.classList.add("moving");
-    clearTimeout(this.rest);
-    this.rest = setTimeout(() => element.classList.remove("moving"), 1200);
-  }
+/** Places the years; for each new layout. */
+function mark() {
+  marked = layout;
+  years.replaceChildren();
+  scrubber.hidden = !layout || track.most < track.view / 2;
+  if (scrubber.hidden || !layout.hasDays) return;
+  let year, last = -100;
+  layout.days.forEach(([day], n) => {
+    const own = day?.slice(0, 4);
+    if (own === year) return;
+    year = own;
+    const y = down(topOf(n));
+    if (!year || y - last < 22 || y > scrubber.clientHeight - 12) return;
+    last = y;
+    years.append(put(h("span", year), 0, y));
+  });
+}
 
-  /** Says what is at a place, beside it. */
-  show(value) {
-    const { layout, track, above } = this.grid, first = layout.firsts[layout.rowAt(value - above)];
-    this.bubble.textContent = !layout.rows ? "" : layout.hasDays ? monthName(layout.days[layout.dayOf(first)][0]) : `${number(first + 1)} of ${number(layout.count)}`;
-    this.bubble.style.transform = `translateY(${Math.round((this.high * (value - track.value)) / track.most)}px)`;
-  }
+/** Follows the view. */
+export function followView() {
+  if (marked !== layout) mark();
+  if (scrubber.hidden) return;
+  put(hand, 0, down(track.value));
+  tell(track.value);
+  set(scrubber, { "aria-valuenow": Math.round((100 * track.value) / track.most), "aria-valuetext": bubble.textContent });
+  scrubber.classList.add("moving");
+  clearTimeout(rest);
+  rest = setTimeout(() => scrubber.classList.remove("moving"), 1200);
+}
 
-  press(event) {
-    if (event.button) return;
-    event.preventDefault();
-    this.element.setPointerCapture(event.pointerId);
-    this.element.classList.add("dragged");
-    this.dragged = true;
-    this.move(event);
-  }
+/** Says what is at a place, beside it. */
+function tell(value) {
+  const index = first(value);
+  bubble.textContent = !layout.rows ? "" : layout.hasDays ? monthName(layout.days[layout.dayOf(index)][0]) : `${number(index + 1)} of ${number(layout.count)}`;
+  put(bubble, 0, down(value - track.value));
+}
 
-  move(event) {
-    const { top, height } = this.element.getBoundingClientRect();
-    const value = Math.min(1, Math.max(0, (event.clientY - top) / height)) * this.grid.track.most;
-    if (this.dragged) this.grid.track.go(value); else if (event.pointerType === "mouse") this.show(value);
-  }
+function press(event) {
+  if (event.button) return;
+  event.preventDefault();
+  scrubber.setPointerCapture(event.pointerId);
+  scrubber.classList.add("dragged");
+  dragged = true;
+  move(event);
+}
 
-  /** By day, by thirty days, to both ends. */
-  key(event) {
-    const { layout, track, above } = this.grid, day = layout.dayOf(layout.firsts[layout.rowAt(track.value - above + 1)]);
-    const other = { ArrowUp: day - 1, ArrowDown: day + 1, PageUp: day - 30, PageDown: day + 30, Home: 0, End: layout.days.length }[event.key];
-    if (other === undefined) return;
-    event.preventDefault();
-    if (other <= 0) track.go(0);
-    else if (other >= layout.days.length) track.go(track.most);
-    else track.go(above + layout.tops[layout.rowOf(layout.dayStarts[other])]);
-  }
+function move({ clientY, pointerType }) {
+  const { top, height } = scrubber.getBoundingClientRect(), value = bound((clientY - top) / height, 0, 1) * track.most;
+  if (dragged) track.go(value); else if (pointerType === "mouse") tell(value);
+}
+
+function release() {
+  dragged = false;
+  scrubber.classList.remove("dragged");
+  tell(track.value);
+}
+
+/** By day, by thirty days, to both ends. */
+function key(event) {
+  const day = layout.dayOf(first(track.value + 1)), end = layout.days.length;
+  const other = { ArrowUp: day - 1, ArrowDown: day + 1, PageUp: day - 30, PageDown: day + 30, Home: 0, End: end }[event.key];
+  if (other === undefined) return;
+  event.preventDefault();
+  track.go(other <= 0 ? 0 : other >= end ? track.most : topOf(other));
 }

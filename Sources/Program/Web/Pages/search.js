@@ -1,69 +1,70 @@
 // The search box: completes the word that is being written.
-import { get } from "./api.js";
-import { h } from "./dom.js";
+import { get, tail } from "./api.js";
+import { h, set } from "./dom.js";
 
-/** The last word of a query; a space within quotes is part of it. */
-export function lastWord(text) {
-  let begin = 0, quoted = false;
-  for (let n = 0; n < text.length; n += 1) {
-    if (text[n] === '"') quoted = !quoted;
-    else if (!quoted && /[\s()]/.test(text[n])) begin = n + 1;
-  }
-  return { begin, word: text.slice(begin) };
-}
+/**
+ * The last word of a query, empty behind a space or parenthesis; within quotes, these are part of
+ * it.
+ */
+const lastWord = (text) => text.match(/[\s()]|([^\s()"]|"[^"]*"?)+/g)?.at(-1).replace(/^[\s()]/, "") ?? "";
 
 /** `find` is called with the query when it is sent. */
 export function searchBox(form, find) {
   const input = form.elements.q;
   const list = h("ul.options", { id: "options", role: "listbox", "aria-label": "Completions", hidden: true });
   form.append(list);
-  for (const [key, value] of Object.entries({ role: "combobox", "aria-autocomplete": "list", "aria-expanded": "false", "aria-controls": "options" })) input.setAttribute(key, value);
-  let chosen = -1, asked = 0, timer;
+  let chosen, asked = 0, timer;
 
   const choose = (n) => {
-    chosen = n;
-    [...list.children].forEach((option, at) => option.setAttribute("aria-selected", String(at === n)));
-    const option = list.children[n];
-    if (option) { input.setAttribute("aria-activedescendant", option.id); option.scrollIntoView({ block: "nearest" }); } else input.removeAttribute("aria-activedescendant");
+    chosen?.setAttribute("aria-selected", false);
+    chosen = list.children[n];
+    chosen?.setAttribute("aria-selected", true);
+    chosen?.scrollIntoView({ block: "nearest" });
+    set(input, { "aria-expanded": !list.hidden, "aria-activedescendant": chosen?.id ?? "" });
   };
-  const close = () => { asked += 1; list.hidden = true; input.setAttribute("aria-expanded", "false"); choose(-1); };
+  const close = () => {
+    clearTimeout(timer);
+    asked += 1;
+    list.hidden = true;
+    choose();
+  };
   const take = (text) => {
-    const minus = lastWord(input.value).word.startsWith("-") ? "-" : "";
-    input.value = input.value.slice(0, lastWord(input.value).begin) + minus + text + (/[:=<>]$/.test(text) ? "" : " ");
+    const word = lastWord(input.value).replace(/^-/, "");
+    input.value = input.value.slice(0, input.value.length - word.length) + text + (/[:=<>]$/.test(text) ? "" : " ");
     input.focus();
     suggest();
   };
   const suggest = async () => {
-    const { word } = lastWord(input.value), turn = ++asked;
-    const { words } = await get("api/v1/complete?" + new URLSearchParams({ q: word.replace(/^-/, "") })).catch(() => ({ words: [] }));
+    const turn = ++asked;
+    const { words } = await get("api/v1/complete" + tail({ q: lastWord(input.value).replace(/^-/, "") })).catch(() => ({ words: [] }));
     if (turn !== asked || document.activeElement !== input) return;
-    list.replaceChildren(...words.map(({ text, about }, n) => h("li", {
-      id: `option-${n}`, role: "option", "aria-selected": "false",
-      on: { pointerdown: (e) => { e.preventDefault(); take(text); } },
-    }, h("span.word", {}, text), h("span.about", {}, about))));
-    list.hidden = words.length === 0;
-    input.setAttribute("aria-expanded", String(!list.hidden));
-    choose(-1);
+    list.replaceChildren(...words.map(({ text, about }, n) =>
+      h("li", { id: `option-${n}`, role: "option", "aria-selected": false, onpointerdown: (event) => { event.preventDefault(); take(text); } },
+        h("span.word", text), h("span.about", about))));
+    list.hidden = !words.length;
+    choose();
   };
 
-  input.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(suggest, 80); });
-  input.addEventListener("focus", () => { clearTimeout(timer); timer = setTimeout(suggest, 80); });
-  input.addEventListener("blur", () => { clearTimeout(timer); close(); });
-  input.addEventListener("keydown", (event) => {
-    const open = !list.hidden, count = list.children.length;
-    if (event.key === "ArrowDown" && open) choose((chosen + 1) % count);
-    else if (event.key === "ArrowUp" && open) choose((chosen <= 0 ? count : chosen) - 1);
-    else if ((event.key === "Enter" || event.key === "Tab") && open && chosen >= 0) take(list.children[chosen].firstChild.textContent);
-    else if (event.key === "Escape" && open) close();
-    else if (event.key === "Escape") input.blur();
-    else return;
-    event.preventDefault(); event.stopPropagation();
+  set(input, {
+    role: "combobox", "aria-autocomplete": "list", "aria-expanded": false, "aria-controls": "options",
+    oninput: () => { clearTimeout(timer); timer = setTimeout(suggest, 80); },
+    onblur: close,
+    onkeydown: (event) => {
+      const { key } = event, isOpen = !list.hidden, options = list.children, at = [...options].indexOf(chosen);
+      if (key === "ArrowDown" && isOpen) choose((at + 1) % options.length);
+      else if (key === "ArrowUp" && isOpen) choose((at <= 0 ? options.length : at) - 1);
+      else if ((key === "Enter" || key === "Tab") && isOpen && chosen) take(chosen.firstChild.textContent);
+      else if (key !== "Escape") return;
+      else if (isOpen) close();
+      else input.blur();
+      event.preventDefault(); event.stopPropagation();
+    },
   });
-  form.addEventListener("submit", (event) => {
+  input.onfocus = input.oninput;
+  form.onsubmit = (event) => {
     if (!find) return;
     event.preventDefault();
-    clearTimeout(timer); close();
     input.blur();
     find(input.value.trim());
-  });
+  };
 }

@@ -1,188 +1,185 @@
-// One picture of the viewer: fits, zooms, and fetches tiles where the preview is too small; or a film.
+// One picture of the viewer: fits, zooms, and fetches tiles where the preview is too small; or a
+// film.
 import { get, hasOriginals } from "./api.js";
-import { bdi, clock, h, toast } from "./dom.js";
+import { bound, clock, h, put, toast } from "./dom.js";
 
 const atOnce = 4, tries = 4;
 // Those that the server tells browsers the type of.
 const filmTypes = /^video\/(mp4|quicktime|webm)$/;
 
-/** Whether the browser may be able to play it. Most play QuickTime's films, which are much like MP4, but don't say so. */
-const mayPlay = (type) => hasOriginals && filmTypes.test(type) && Boolean(document.createElement("video").canPlayType(type.replace("quicktime", "mp4")));
+/**
+ * Whether the browser may be able to play it. Most play QuickTime's films, which are much like MP4,
+ * but don't say so.
+ */
+const mayPlay = (type) => hasOriginals && filmTypes.test(type) && h("video").canPlayType(type.replace("quicktime", "mp4"));
 
-export class Slide {
-  constructor(record) {
-    Object.assign(this, { record, scale: 1, x: 0, y: 0, tiles: new Map(), queue: [], running: 0 });
-    this.frame = h("div.frame");
-    this.element = h("div.slide", {}, this.frame);
-    const { width, height, thumbnail, preview, name, colour } = record;
-    this.film = mayPlay(record.type);
-    this.zoomable = Boolean((preview ?? thumbnail) && width && height && record.duration == null && !this.film);
-    if (!thumbnail && !preview && !this.film) {
-      this.element.append(h("div.nothing", {}, h("span.kind", {}, record.kind), bdi(name),
-        h("p", {}, record.state === "waiting" ? "The preview of this file is not made yet." : "There is no preview of this file."), record.reason && h("p.reason", {}, record.reason)));
-      return;
-    }
-    if (colour) this.frame.style.backgroundColor = colour;
-    if (thumbnail) { this.low = h("img", { alt: preview ? "" : name, draggable: false, src: thumbnail }); this.frame.append(this.low); }
-    if (preview) {
-      this.high = h("img", { alt: name, draggable: false, decoding: "async", src: preview });
-      this.high.addEventListener("error", () => { this.high.remove(); this.high = null; if (this.low) this.low.alt = name; });
-      this.frame.append(this.high);
-    }
-    if (record.kind === "video" && !this.film) this.cannotPlay();
+export function makeSlide(record) {
+  const { id, name, type, kind, state, reason, duration, colour, thumbnail, preview } = record;
+  const frame = h("div.frame"), element = h("div.slide", frame);
+  let isFilm = mayPlay(type), video, image;
+  const zoomable = (preview ?? thumbnail) && record.width && record.height && duration == null && !isFilm;
+
+  if (!thumbnail && !preview && !isFilm) {
+    element.append(h("div.nothing", h("span.kind", kind), h("bdi.name", name),
+      h("p", state === "waiting" ? "The preview of this file is not made yet." : "There is no preview of this file."), reason && h("p.reason", reason)));
+  } else {
+    if (colour) frame.style.backgroundColor = colour;
+    if (thumbnail) addImage(thumbnail);
+    if (preview) addImage(preview);
+    if (kind === "video" && !isFilm) cannotPlay();
   }
 
-  cannotPlay() {
-    const { duration } = this.record;
-    this.film = false;
-    this.video?.remove();
-    this.video = null;
-    this.element.append(h("p.film", {}, duration != null && h("span.badge", {}, clock(duration)), hasOriginals ? "This browser can’t play it: download the original." : "Films are not handed out here."));
+  /** The preview covers the thumbnail, as soon as it is there. */
+  function addImage(src) {
+    const under = image, over = image = h("img", { alt: name, draggable: false, decoding: under ? "async" : "auto", src });
+    frame.append(over);
+    if (!under) return;
+    under.alt = "";
+    over.onerror = () => { over.remove(); image = under; under.alt = name; };
+  }
+
+  function cannotPlay() {
+    isFilm = false;
+    video?.remove();
+    video = null;
+    element.append(h("p.film", duration != null && h("span.badge", clock(duration)), hasOriginals ? "This browser can’t play it: download the original." : "Films are not handed out here."));
   }
 
   /** Becomes the picture that is looked at, or one beside it. */
-  attend(isShown) {
+  function attend(isShown) {
     if (!isShown) {
-      this.zoom(1);
-      return this.video?.pause();
+      zoom(1);
+      video?.pause();
+    } else if (isFilm && !video) {
+      video = h("video", {
+        controls: true, playsInline: true, preload: "metadata", poster: preview ?? thumbnail ?? "", "aria-label": name,
+        onerror: cannotPlay, onloadedmetadata: () => fit(roomX, roomY), src: `o/${id}`,
+      });
+      frame.append(video);
     }
-    if (!this.film || this.video) return;
-    const { id, name, preview, thumbnail } = this.record;
-    this.video = h("video", {
-      controls: true, playsInline: true, preload: "metadata", poster: preview ?? thumbnail ?? "", src: `o/${id}`, "aria-label": name,
-      on: { error: () => this.cannotPlay(), loadedmetadata: () => this.fit(this.width, this.height) },
-    });
-    this.frame.append(this.video);
   }
 
   /** Plays a film, or pauses it. */
-  play() { if (this.video.paused) this.video.play(); else this.video.pause(); }
+  function play() { if (video.paused) video.play(); else video.pause(); }
 
-  get pixelsWide() { return this.record.width || this.video?.videoWidth || this.low?.naturalWidth || 1; }
-  get pixelsHigh() { return this.record.height || this.video?.videoHeight || this.low?.naturalHeight || 1; }
+  // The room that there is, the picture's own width, and its size where it fits; its place, and how
+  // many times larger it is.
+  let roomX, roomY, pixels, fitX, fitY, x = 0, y = 0, scale = 1, soon;
+  const isZoomed = () => scale > 1.001;
   /** The scale at which a pixel of the picture is a pixel of the screen. */
-  get whole() { return this.pixelsWide / (this.fitWidth * devicePixelRatio); }
-  get most() { return Math.max(4, 4 * this.whole); }
-  get zoomed() { return this.scale > 1.001; }
+  const whole = () => pixels / (fitX * devicePixelRatio);
 
   /** Fits the picture into the room there is. */
-  fit(width, height) {
-    Object.assign(this, { width, height });
-    const ratio = Math.min(width / this.pixelsWide, height / this.pixelsHigh, this.film ? Infinity : 1);
-    this.fitWidth = Math.max(1, Math.round(this.pixelsWide * ratio));
-    this.fitHeight = Math.max(1, Math.round(this.pixelsHigh * ratio));
-    this.place();
+  function fit(width, height) {
+    const first = frame.firstChild, high = record.height || video?.videoHeight || first?.naturalHeight || 1;
+    pixels = record.width || video?.videoWidth || first?.naturalWidth || 1;
+    roomX = width; roomY = height;
+    const ratio = Math.min(width / pixels, height / high, isFilm ? Infinity : 1);
+    fitX = Math.max(1, Math.round(pixels * ratio));
+    fitY = Math.max(1, Math.round(high * ratio));
+    place();
   }
 
-  /** Where the fitted picture is, within the slide. */
-  get area() { return { x: (this.width - this.fitWidth) / 2, y: (this.height - this.fitHeight) / 2, width: this.fitWidth, height: this.fitHeight }; }
-
-  place() {
-    const wide = this.fitWidth * this.scale, high = this.fitHeight * this.scale;
-    const bound = (at, size, room) => (size <= room ? (room - size) / 2 : Math.min(0, Math.max(room - size, at)));
-    this.x = bound(this.x, wide, this.width);
-    this.y = bound(this.y, high, this.height);
-    const { style } = this.frame;
-    style.width = `${wide}px`; style.height = `${high}px`;
-    style.transform = `translate(${this.x}px, ${this.y}px)`;
-    this.element.classList.toggle("zoomed", this.zoomed);
-    clearTimeout(this.soon);
-    if (this.zoomed) this.soon = setTimeout(() => this.sharpen(), 120); else this.dropTiles();
+  function place() {
+    const within = (at, size, room) => (size <= room ? (room - size) / 2 : bound(at, room - size, 0));
+    x = within(x, fitX * scale, roomX);
+    y = within(y, fitY * scale, roomY);
+    put(frame, x, y, fitX * scale, fitY * scale);
+    element.classList.toggle("zoomed", isZoomed());
+    clearTimeout(soon);
+    if (isZoomed()) soon = setTimeout(sharpen, 120); else drop();
   }
 
   /** Zooms, keeping what is under a point where it is. */
-  zoom(scale, px = this.width / 2, py = this.height / 2) {
-    if (!this.zoomable || scale === this.scale) return;
-    scale = Math.min(this.most, Math.max(1, scale));
-    const ratio = scale / this.scale;
-    this.x = px - (px - this.x) * ratio;
-    this.y = py - (py - this.y) * ratio;
-    this.scale = scale;
-    this.place();
+  function zoom(to, px = roomX / 2, py = roomY / 2) {
+    if (!zoomable || to === scale) return;
+    const before = scale;
+    scale = bound(to, 1, Math.max(4, 4 * whole()));
+    const ratio = scale / before;
+    pan((px - x) * (1 - ratio), (py - y) * (1 - ratio));
   }
 
-  pan(dx, dy) { this.x += dx; this.y += dy; this.place(); }
+  function pan(dx, dy) { x += dx; y += dy; place(); }
 
-  toggle(px, py) { this.zoom(this.zoomed ? 1 : Math.max(this.whole, 1.5), px, py); }
+  function toggle(px, py) { zoom(isZoomed() ? 1 : Math.max(whole(), 1.5), px, py); }
+
+  // Tiles by their size and place, and the keys of those that are needed.
+  const tiles = new Map(), needed = new Set();
+  let info, told;
 
   /** Fetches tiles, if the preview has fewer pixels than the screen shows. */
-  async sharpen() {
-    const wanted = this.fitWidth * this.scale * devicePixelRatio;
-    if (!this.zoomable || wanted <= 1.1 * ((this.high ?? this.low)?.naturalWidth || 0)) return;
-    this.info ??= get(`iiif/3/${this.record.id}/info.json`).catch(() => null);
-    const info = await this.info;
-    if (!info?.tiles?.length || !info.width) {
-      if (!this.told) toast("This is the preview, enlarged: the picture itself is not served in full size.");
-      this.told = true;
+  async function sharpen() {
+    const wanted = fitX * scale * devicePixelRatio;
+    if (wanted <= 1.1 * image.naturalWidth) return;
+    info ??= get(`iiif/3/${id}/info.json`).catch(() => null);
+    const { width, height, tiles: sizes } = (await info) ?? {};
+    if (!sizes?.length || !width) {
+      if (!told) toast("This is the preview, enlarged: the picture itself is not served in full size.");
+      told = true;
       return;
     }
-    if (!this.zoomed) return;
-    const { width: side, height: sideHigh = side, scaleFactors } = info.tiles[0];
-    const factor = Math.max(1, ...scaleFactors.filter((f) => f <= info.width / wanted));
-    const ratio = info.width / (this.fitWidth * this.scale);
-    const step = side * factor, stepHigh = sideHigh * factor;
-    const left = Math.max(0, -this.x * ratio), top = Math.max(0, -this.y * ratio);
-    const right = Math.min(info.width, (this.width - this.x) * ratio), bottom = Math.min(info.height, (this.height - this.y) * ratio);
-    const needed = new Set();
-    for (let y = Math.floor(top / stepHigh) * stepHigh; y < bottom; y += stepHigh) {
-      for (let x = Math.floor(left / step) * step; x < right; x += step) {
-        const w = Math.min(step, info.width - x), high = Math.min(stepHigh, info.height - y), key = `${factor}/${x},${y}`;
+    if (!isZoomed()) return;
+    const factor = Math.max(1, ...sizes[0].scaleFactors.filter((f) => f <= width / wanted)), ratio = width / (fitX * scale);
+    const stepX = sizes[0].width * factor, stepY = (sizes[0].height ?? sizes[0].width) * factor;
+    const first = (at, step) => Math.floor(Math.max(0, -at * ratio) / step) * step, end = (at, room, most) => Math.min(most, (room - at) * ratio);
+    needed.clear();
+    for (let top = first(y, stepY); top < end(y, roomY, height); top += stepY) {
+      for (let left = first(x, stepX); left < end(x, roomX, width); left += stepX) {
+        const key = `${factor}/${left},${top}`, wide = Math.min(stepX, width - left), high = Math.min(stepY, height - top);
         needed.add(key);
-        if (!this.tiles.has(key)) this.tile(key, info, { x, y, w, high, factor });
+        if (tiles.has(key)) continue;
+        const tile = h("img.piece", { alt: "", draggable: false });
+        const region = wide === width && high === height ? "full" : `${left},${top},${wide},${high}`;
+        tile.address = `iiif/3/${id}/${region}/${Math.ceil(wide / factor)},${Math.ceil(high / factor)}/0/default.jpg`;
+        const percent = (part, all) => `${(100 * part) / all}%`;
+        Object.assign(tile.style, { left: percent(left, width), top: percent(top, height), width: percent(wide, width), height: percent(high, height) });
+        tiles.set(key, tile);
       }
     }
-    this.needed = needed;
-    this.queue = this.queue.filter((key) => needed.has(key) || (this.tiles.delete(key), false));
-    this.work();
-    this.tidy();
+    drop((key, tile) => !tile.ready && !needed.has(key));
+    load();
   }
 
-  tile(key, info, { x, y, w, high, factor }) {
-    const image = h("img.piece", { alt: "", draggable: false });
-    const region = w === info.width && high === info.height ? "full" : `${x},${y},${w},${high}`;
-    image.address = `iiif/3/${this.record.id}/${region}/${Math.ceil(w / factor)},${Math.ceil(high / factor)}/0/default.jpg`;
-    Object.assign(image.style, {
-      left: `${(100 * x) / info.width}%`, top: `${(100 * y) / info.height}%`, width: `${(100 * w) / info.width}%`, height: `${(100 * high) / info.height}%`,
-    });
-    this.tiles.set(key, image);
-    this.queue.push(key);
-  }
-
-  work() {
-    while (this.running < atOnce && this.queue.length) {
-      const key = this.queue.shift(), image = this.tiles.get(key);
-      if (!image) continue;
-      this.running += 1;
+  /**
+   * Fetches tiles, a few at once. Those of another size go when those that are needed are there.
+   */
+  function load() {
+    for (const [key, tile] of [...tiles].filter(([, { ready }]) => !ready).slice(0, atOnce)) {
+      if (tile.src) continue;
       let left = tries;
-      const end = () => { this.running -= 1; this.tidy(); this.work(); };
-      image.onload = () => { image.ready = true; image.classList.add("ready"); end(); };
-      image.onerror = () => {
+      tile.onload = () => { tile.ready = true; tile.classList.add("ready"); load(); };
+      tile.onerror = () => {
         // The server may be busy with others' pictures: again, a little later.
         left -= 1;
-        if (left > 0 && this.tiles.get(key) === image) setTimeout(() => { image.src = image.address; }, 700 * (tries - left));
-        else { this.tiles.delete(key); image.remove(); end(); }
+        if (left) setTimeout(() => { if (tiles.get(key) === tile) tile.src = tile.address; }, 700 * (tries - left));
+        else { drop((other) => other === key); load(); }
       };
-      image.src = image.address;
-      this.frame.append(image);
+      tile.src = tile.address;
+      frame.append(tile);
+    }
+    if ([...needed].every((key) => tiles.get(key)?.ready)) drop((key) => !needed.has(key));
+  }
+
+  /** Gives up some tiles, or all. */
+  function drop(which = () => true) {
+    for (const [key, tile] of tiles) if (which(key, tile)) {
+      tile.onload = tile.onerror = null;
+      tile.removeAttribute("src"); // ends its transfer
+      tile.remove();
+      tiles.delete(key);
     }
   }
 
-  /** Tiles of another size go when those that are needed are there. */
-  tidy() {
-    if (!this.needed || ![...this.needed].every((key) => this.tiles.get(key)?.ready)) return;
-    for (const [key, image] of this.tiles) if (!this.needed.has(key)) { image.remove(); this.tiles.delete(key); }
+  function remove() {
+    clearTimeout(soon);
+    drop();
+    video?.removeAttribute("src");
+    video?.load();
+    element.remove();
   }
 
-  dropTiles() {
-    for (const image of this.tiles.values()) { image.onload = image.onerror = null; image.removeAttribute("src"); image.remove(); }
-    this.tiles.clear(); this.queue = []; this.running = 0; this.needed = null;
-  }
-
-  remove() {
-    clearTimeout(this.soon);
-    this.dropTiles();
-    this.video?.removeAttribute("src"); // ends its transfer
-    this.video?.load();
-    this.element.remove();
-  }
+  return {
+    record, element, frame, zoomable, attend, play, fit, zoom, pan, toggle, remove,
+    get video() { return video; }, get scale() { return scale; }, get isZoomed() { return isZoomed(); },
+  };
 }

@@ -1,11 +1,14 @@
 // The dashboard: the server writes it, and writes it again when something happens.
-import { listen, one, page, post } from "./api.js";
+import { follow, part, post } from "./api.js";
 import { localTimes, toast } from "./dom.js";
 
-/** Makes one tree like another, and leaves alone what is so already: focus and scroll positions stay. */
+/**
+ * Makes one tree like another, and leaves alone what is so already: focus and scroll positions
+ * stay.
+ */
 function renew(old, now) {
-  if (old.nodeType !== now.nodeType || old.nodeName !== now.nodeName) return old.replaceWith(now);
-  if (old.nodeType === Node.TEXT_NODE && old.data !== now.data) old.data = now.data;
+  if (old.nodeName !== now.nodeName) return old.replaceWith(now);
+  if (old.data !== now.data) old.data = now.data;
   for (const { name, value } of now.attributes ?? []) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   for (const { name } of [...(old.attributes ?? [])]) if (!now.hasAttribute(name)) old.removeAttribute(name);
   const children = [...now.childNodes];
@@ -14,14 +17,10 @@ function renew(old, now) {
 }
 
 export function work(main) {
-  const again = one(async () => renew(main, localTimes(document.adoptNode((await page("work")).getElementById("main")))), 1500);
-  listen(["change", "status"], again);
+  const again = follow(["change", "status"], 1500, async () => renew(main, localTimes(await part("work", "#main"))));
   main.addEventListener("click", async ({ target: { dataset } }) => {
     if (!dataset.retry) return;
-    try {
-      await post("api/v1/retry", { q: dataset.retry });
-      toast("The failed files are tried again.");
-    } catch (error) { toast(error.message); }
+    await post("api/v1/retry", { q: dataset.retry }).then(() => toast("The failed files are tried again."), toast);
     again();
   });
 }
