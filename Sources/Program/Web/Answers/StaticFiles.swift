@@ -37,8 +37,8 @@ enum StaticFiles {
   /// What browsers need of a file.
   private static func compacted(_ name: String, _ bytes: [UInt8]) -> [UInt8] {
     switch name.split(separator: ".").last {
-    case "css": CompactSource.style(bytes)
-    case "js": CompactSource.script(bytes)
+    case "css": CompactSource.compact(bytes, .style)
+    case "js": CompactSource.compact(bytes, .script)
     default: bytes
     }
   }
