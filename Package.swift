@@ -116,6 +116,8 @@ let package = Package(
     target("Sandbox", ["CSandbox", "Files", "PipelineModel"], in: "Stages"),
     // The content-addressed tree.
     target("Originals", ["Files", "Hashing", "PipelineModel"], in: "Library"),
+    // Renditions as files.
+    target("Renditions", ["Files", "PipelineModel"], in: "Library"),
     // The append-only journal of taking and deleting.
     target("Manifest", ["Files", "Hashing", "PipelineModel"], in: "Library"),
     // What users ask for: the words of queries, and which assets they find.
@@ -129,7 +131,7 @@ let package = Package(
       "Ingest",
       [
         "Catalog", "Configuration", "Files", "Hashing", "Manifest", "Originals", "PipelineModel",
-        "Query",
+        "Query", "Renditions",
       ], in: "Library"),
     // Requests to the process that holds a library, and what they and its answers look like.
     target("LibraryControl", ["Catalog", "Files", "Ingest", "PipelineModel"], in: "Library"),
@@ -156,7 +158,7 @@ let package = Package(
       "Engine",
       [
         "Catalog", "Configuration", "Files", "Hashing", "Originals", "PipelineModel",
-        "PipelinePlugin", "PluginHost",
+        "PipelinePlugin", "PluginHost", "Renditions",
       ], in: "Stages"),
     // What files carry beside pixels, found by walking their containers; for the bundled plugins.
     target("Containers", ["Compression"], in: "Pictures"),
@@ -242,7 +244,8 @@ let package = Package(
       path: "Tests/Fixtures",
       swiftSettings: swift),
     tests("PipelineModelTests", ["PipelineModel", "PipelinePlugin"]),
-    tests("FilesTests", ["Files", "Fixtures", "Hashing", "Originals", "PipelineModel"]),
+    tests(
+      "FilesTests", ["Files", "Fixtures", "Hashing", "Originals", "PipelineModel", "Renditions"]),
     // A process that enters the sandbox and tries to get out; only tests start it.
     .executableTarget(
       name: "sandbox-probe", dependencies: ["CSandbox", "PipelineModel", "Sandbox"],
@@ -259,7 +262,7 @@ let package = Package(
       "EngineTests",
       [
         "Catalog", "Configuration", "Engine", "Files", "Fixtures", "Hashing", "Originals",
-        "PipelineModel", "PipelinePlugin", "PluginHost", "Sandbox",
+        "PipelineModel", "PipelinePlugin", "PluginHost", "Renditions", "Sandbox",
       ]),
     // Feeds generated messages of plugins to what reads them; only `make fuzz` starts it.
     .executableTarget(

@@ -6,6 +6,7 @@ import Glibc
 import Hashing
 import PipelineModel
 import PipelinePlugin
+import Renditions
 import Synchronization
 import Testing
 
@@ -297,12 +298,12 @@ struct GrowingTests {
     let maker = maker()
     let grown = stage(["a": 1, "b": 2, "c": 3, "d": 4], storage: .file)
     let plan = try fixture.plan([grown], [maker])
-    let owner = SHA256.digest(of: Array("x".utf8)).hex
+    let rendition = RenditionName(
+      stage: "s", owner: SHA256.digest(of: Array("x".utf8)).hex,
+      fingerprint: plan.stages[0].definition.fingerprint, rendition: "d", mediaType: "image/jpeg")
     let folder = try Descriptor.openFolder(
-      fixture.temporary.appending(RenditionLayout.folder(stage: "s", owner: owner)))
-    let name = RenditionLayout.name(
-      owner: owner, fingerprint: plan.stages[0].definition.fingerprint, rendition: "d",
-      mediaType: "image/jpeg")
+      fixture.temporary.appending(RenditionLayout.folder(of: rendition)))
+    let name = RenditionLayout.name(of: rendition)
     // In the place of the second new file, so that the first one has been moved by then.
     try folder.makeFolder(name)
     let events = try fixture.run([grown], [maker])

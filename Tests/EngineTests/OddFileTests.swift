@@ -69,7 +69,6 @@ struct OddFileTests {
     "Only plain files with one link are taken, whatever they are called",
     arguments: Entry.allCases)
   func entries(entry: Entry) throws {
-    let store = RenditionStore(library: try Descriptor.openFolder(temporary.path))
     let job = try Descriptor.openFolder(temporary.appending("job"))
     for (number, name) in Self.names.enumerated() {
       let folder = try WorkerFolder(BytePath("w\(number)"), in: temporary.appending("work"))
@@ -79,7 +78,7 @@ struct OddFileTests {
       var taken: CollectedRendition?
       do throws(FileError) {
         guard case .done(_, let moved) = try folder.move(result, to: job.path) else { return }
-        taken = try store.collect(moved[0], from: job, storage: .file)
+        taken = try CollectedRendition(moved[0], from: job, storage: .file)
       } catch {
         #expect(error.message.printable == error.message)
       }

@@ -18,7 +18,7 @@ struct RenditionTests {
   init() throws { fixture = try EngineFixture() }
 
   private static let small = [UInt8](repeating: 1, count: 100)
-  private static let large = [UInt8](repeating: 2, count: RenditionStore.threshold + 1)
+  private static let large = [UInt8](repeating: 2, count: StorageLimit.automatic + 1)
 
   /// A plugin that makes a small and a large rendition.
   private func both() -> FakeBackend {
@@ -155,12 +155,12 @@ struct RenditionTests {
     let backend = FakeBackend(FakeBackend.manifest("both")) { request, _ in
       // One with a hole, which is quick to write.
       writeOutput([1], "huge.jpg", request)
-      truncate("\(request.output)/huge.jpg", RenditionStore.greatestInDatabase + 1)
+      truncate("\(request.output)/huge.jpg", StorageLimit.greatestInDatabase + 1)
       return .done(renditions: [rendition("huge", at: "huge.jpg")])
     }
     try fixture.run([stage(policy)], [backend])
     let record = try #require(try fixture.renditions(of: asset).first)
-    #expect(record.path != nil && record.bytes == RenditionStore.greatestInDatabase + 1)
+    #expect(record.path != nil && record.bytes == StorageLimit.greatestInDatabase + 1)
     let kept = try fixture.files("renditions").map(\.description)
     #expect(kept == [record.path])
     let plan = try fixture.plan([stage(policy)], [backend])
@@ -193,13 +193,12 @@ struct RenditionTests {
 
   @Test("A file that grows while it is copied is told as that, and not as the user's wish")
   func growing() throws {
-    let store = RenditionStore(library: try Descriptor.openFolder(fixture.temporary.path))
     let output = try Descriptor.openFolder(fixture.temporary.appending("work"))
     let writer = try Descriptor.open("a", in: output, flags: O_WRONLY | O_CREAT, mode: 0o600)
     let piece = [UInt8](repeating: 1, count: 2 << 20)
     try writer.write(piece)
     let error = #expect(throws: FileError.self) {
-      try store.collect(rendition("a", at: "a"), from: output, storage: .file) {
+      try CollectedRendition(rendition("a", at: "a"), from: output, storage: .file) {
         // It is asked before each mebibyte is copied. Without more it would not grow, which is
         // seen.
         try? writer.write(piece)
@@ -212,7 +211,7 @@ struct RenditionTests {
       try output.remove("a")
       let writer = try Descriptor.open("a", in: output, flags: O_WRONLY | O_CREAT, mode: 0o600)
       try writer.write(piece)
-      _ = try store.collect(rendition("a", at: "a"), from: output, storage: .file) { true }
+      _ = try CollectedRendition(rendition("a", at: "a"), from: output, storage: .file) { true }
     }
     #expect(stopped?.code == .stopped)
   }
@@ -353,20 +352,6 @@ struct RenditionTests {
     let record = try #require(try fixture.renditions(of: asset).first)
     #expect(try bytes(record) == [5])
     #expect(try fixture.files("work").isEmpty)
-  }
-
-  @Test("A file is found by stage, original, fingerprint and name")
-  func layout() throws {
-    let digest = SHA256.digest(of: [UInt8]())
-    let name = RenditionLayout.name(
-      owner: digest.hex, fingerprint: Fingerprint(digest), rendition: "grid",
-      mediaType: "image/jpeg")
-    #expect(name.description == "\(digest.hex).\(digest.hex.prefix(16)).grid.jpg")
-    #expect(RenditionLayout.folder(stage: "s", owner: digest.hex) == "renditions/s/e3")
-    for (type, suffix) in [
-      ("image/png", "png"), ("image/svg+xml", "svg"), ("text/plain", "txt"),
-      ("application/x-../../y", "y"), ("a/b.c-d", "bcd"),
-    ] { #expect(MediaType.fileExtension(of: type) == suffix) }
   }
 
   @Test("What a killed job left in work/ is removed at the start, and links are not followed")

@@ -97,7 +97,7 @@ package final class AssetExport {
     self.isStopped = isStopped
     staged = StagedExport(
       library: library,
-      renditions: RenditionReader(folder: library.folder, catalog: catalog),
+      renditions: RenditionReader(store: library.renditions, catalog: catalog),
       transfer: options.transfer, isStopped: isStopped)
     let exclusion: ExportExclusion
     var root: Descriptor?

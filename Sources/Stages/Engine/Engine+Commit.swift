@@ -3,6 +3,7 @@ import Configuration
 import Files
 import PipelineModel
 import PipelinePlugin
+import Renditions
 import Synchronization
 
 /// Commits finished jobs in groups, then reports them.
@@ -102,9 +103,8 @@ extension Engine {
   /// Makes a group's renditions durable together. If that fails, retries job by job to find out
   /// which ones can't be stored.
   private func keep(_ finished: [FinishedJob]) -> [Result<[NewRendition], FileError>] {
-    let made = finished.map { ($0.job, $0.renditions, $0.kept) }
-    if let stored = try? renditions.store(made) { return stored.map { .success($0) } }
-    return made.map { job in
+    if let stored = try? renditions.store(finished) { return stored.map { .success($0) } }
+    return finished.map { job in
       Result { () throws(FileError) in try renditions.store([job]).flatMap(\.self) }
     }
   }
@@ -118,7 +118,7 @@ extension Engine {
   ) throws(EngineError) {
     guard error.code == .changed else { return }
     for kept in job.kept {
-      guard case .link(let path) = kept.content,
+      guard case .stored(let path) = kept.content,
         !renditions.isWhole(path, digest: kept.record.digest)
       else { continue }
       try inLedger(try ledger.invalidate(rendition: kept.record.id))

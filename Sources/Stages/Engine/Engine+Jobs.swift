@@ -7,6 +7,7 @@ import Originals
 import PipelineModel
 import PipelinePlugin
 import PluginHost
+import Renditions
 import Synchronization
 
 /// Runs jobs on their stages' queues, from admission to the plugin's answer.
@@ -188,7 +189,7 @@ extension Engine {
       return SHA256.digest(of: bytes)
     }
     do throws(FileError) {
-      return try renditions.copy(path, to: file, isStopped: isStopped)
+      return try file.fill(from: renditions.open(path), isStopped: isStopped)
     } catch let error
       where [.notFound, .notRegular, .link, .ioError, .stopped].contains(error.code)
     {
@@ -208,7 +209,7 @@ extension Engine {
     case .done(let facts, let made):
       do throws(FileError) {
         let collected = try made.map { rendition throws(FileError) in
-          try renditions.collect(
+          try CollectedRendition(
             rendition, from: output, storage: stage.plan.configuration.storage,
             isStopped: isStopped)
         }

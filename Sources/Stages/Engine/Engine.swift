@@ -6,6 +6,7 @@ package import Originals
 import PipelineModel
 import PipelinePlugin
 import PluginHost
+package import Renditions
 import Synchronization
 
 /// Runs the stages: claims ready rows from the ledger in bounded batches, admits jobs within width
@@ -57,7 +58,7 @@ package final class Engine: Sendable {
 
   let ledger: any Ledger
   let stages: [StageRunner]
-  let renditions: RenditionStore
+  let renditions: any RenditionStore
   let report: any EngineReport
   let originals: any OriginalStore
   let work: WorkFolders
@@ -72,22 +73,23 @@ package final class Engine: Sendable {
   /// Creates an engine and configures the ledger's stages; `wake` starts the work.
   ///
   /// - Parameters:
-  ///   - library: the library's folder, which contains `renditions/` and `work/`.
+  ///   - library: the library's folder, which contains `work/`.
   ///   - memoryBudget: the bytes that all running jobs may need together.
   ///   - shortage: returns a sentence that says why there is no room for results; `nil` if there
   ///     is.
   ///   - isStopped: polled while the ledger applies changed stages to existing assets; `true`
   ///     leaves the rest.
   package init(
-    _ plan: StagePlan, ledger: any Ledger, originals: any OriginalStore, library: Descriptor,
-    memoryBudget: Int, report: any EngineReport,
+    _ plan: StagePlan, ledger: any Ledger, originals: any OriginalStore,
+    renditions: any RenditionStore, library: Descriptor, memoryBudget: Int,
+    report: any EngineReport,
     shortage: @escaping @Sendable () -> String? = { nil }, isStopped: () -> Bool = { false }
   ) throws(EngineError) {
     self.ledger = ledger
     self.shortage = shortage
     self.originals = originals
     self.report = report
-    renditions = RenditionStore(library: library)
+    self.renditions = renditions
     do throws(FileError) {
       work = try WorkFolders(in: library)
     } catch {

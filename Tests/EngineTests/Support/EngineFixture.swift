@@ -6,6 +6,7 @@ import Hashing
 import Originals
 import PipelineModel
 import PipelinePlugin
+import Renditions
 import Synchronization
 import Testing
 
@@ -84,9 +85,10 @@ final class EngineFixture {
   func engine(
     _ plan: StagePlan, budget: Int = 1 << 30, ledger: (any Ledger)? = nil
   ) throws -> Engine {
-    try Engine(
+    let library = try Descriptor.openFolder(temporary.path)
+    return try Engine(
       plan, ledger: ledger ?? catalog, originals: originals,
-      library: Descriptor.openFolder(temporary.path),
+      renditions: RenditionFolder(in: library), library: library,
       memoryBudget: budget, report: report)
   }
 

@@ -3,6 +3,7 @@ package import Files
 package import Manifest
 package import Originals
 package import PipelineModel
+package import Renditions
 
 /// A locked library, open for importing: everything that an import writes to.
 package final class IngestLibrary {
@@ -12,6 +13,7 @@ package final class IngestLibrary {
   package let incoming: Descriptor
   private let catalogFolder: Descriptor
   package let originals: any OriginalStore
+  package let renditions: any RenditionStore
   package let manifest: Manifest
   package let catalog: Catalog
   package let reader: CatalogReader
@@ -66,6 +68,7 @@ package final class IngestLibrary {
     incoming = try found.openPart(found.layout.incoming)
     catalogFolder = try Descriptor.openFolder(layout.catalogFolder)
     originals = try found.openOriginals()
+    renditions = found.renditions
     manifest = try found.openManifest()
     try Self.checkDevices(found)
     catalog = try Self.openCatalog(found, manifest: manifest)

@@ -3,6 +3,7 @@ import Glibc
 import Manifest
 import Originals
 package import PipelineModel
+package import Renditions
 
 /// The names in a library folder.
 package struct LibraryLayout: Hashable, Sendable {
@@ -60,6 +61,9 @@ package struct LibraryFolder: Sendable {
   package let layout: LibraryLayout
   package let marker: LibraryMarker
   package let folder: Descriptor
+
+  /// Where the bytes of renditions are that the database does not keep.
+  package var renditions: any RenditionStore { RenditionFolder(in: folder) }
 
   /// Opens an original for reading, below the library's folder and through no link.
   package func openOriginal(_ digest: Digest) throws(FileError) -> Descriptor {

@@ -2,6 +2,7 @@ import Catalog
 import Files
 import Glibc
 import PipelineModel
+import Renditions
 
 /// The files below `renditions/`, compared with the catalog, folder by folder.
 struct RenditionFiles {
@@ -120,6 +121,6 @@ struct DiscardedFiles {
   func remove() throws {
     let paths = try library.catalog.consumeDiscardedFiles()
     // A file that can't be removed stays behind as after a kill, and stops nothing.
-    for path in paths { try? library.folder.removeIfThere(BytePath(path)) }
+    for path in paths { try? library.renditions.remove(path) }
   }
 }

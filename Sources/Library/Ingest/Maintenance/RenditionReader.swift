@@ -2,6 +2,7 @@ package import Catalog
 package import Files
 import Hashing
 package import PipelineModel
+package import Renditions
 
 /// Reads the bytes of renditions, wherever they are stored.
 package struct RenditionReader {
@@ -11,12 +12,11 @@ package struct RenditionReader {
     case unreadable(FileError)
   }
 
-  private let folder: Descriptor
+  private let store: any RenditionStore
   private let catalog: CatalogReader
 
-  /// - Parameter folder: the library's folder.
-  package init(folder: Descriptor, catalog: CatalogReader) {
-    self.folder = folder
+  package init(store: any RenditionStore, catalog: CatalogReader) {
+    self.store = store
     self.catalog = catalog
   }
 
@@ -91,10 +91,7 @@ package struct RenditionReader {
   }
 
   private func open(_ path: String) throws(FileError) -> Descriptor? {
-    let relative = BytePath(path)
-    return try ifThere { () throws(FileError) in
-      try Descriptor.openRegular(relative.lastComponent, in: folder.openParent(of: relative))
-    }
+    try ifThere { () throws(FileError) in try store.open(path) }
   }
 }
 

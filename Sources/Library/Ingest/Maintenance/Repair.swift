@@ -3,6 +3,7 @@ import Files
 import Manifest
 import Originals
 import PipelineModel
+import Renditions
 
 package struct RepairResult: Hashable, Sendable {
   /// Problems that are solved, or whose jobs are due again.
@@ -78,10 +79,10 @@ package struct Repair {
   ) throws -> Bool {
     guard let id = problem.rendition else { return false }
     guard let record = try library.reader.rendition(id) else { return true }
-    let reader = RenditionReader(folder: library.folder, catalog: library.reader)
+    let reader = RenditionReader(store: library.renditions, catalog: library.reader)
     if case .whole = try reader.condition(of: record, isStopped: isStopped) { return true }
     // The file first: once the job is due, the file at this path may be the new one.
-    if let path = record.path { try library.folder.removeIfThere(BytePath(path)) }
+    if let path = record.path { try library.renditions.remove(path) }
     try library.catalog.invalidate(rendition: id)
     return true
   }

@@ -159,7 +159,7 @@ extension Verification {
 
   /// Reads all recorded renditions.
   func checkRenditions(_ pass: Pass, _ report: (VerificationProblem) -> Void) throws {
-    let reader = RenditionReader(folder: library.folder, catalog: catalog)
+    let reader = RenditionReader(store: library.renditions, catalog: catalog)
     while case .renditions(let last) = pass.place.next {
       let page = try catalog.renditions(after: last, limit: Self.pageSize)
       if page.isEmpty { pass.place.next = .end }

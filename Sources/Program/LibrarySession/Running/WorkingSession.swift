@@ -28,7 +28,7 @@ struct WorkingSession {
     try Self.tellPreparation(of: library.catalog, report.output)
     engine = try Engine(
       plan, ledger: library.catalog, originals: library.originals,
-      library: library.folder,
+      renditions: library.renditions, library: library.folder,
       memoryBudget: setup.configuration.memoryBudget.bytes, report: report,
       shortage: { [setup] in setup.shortage() }
     ) {

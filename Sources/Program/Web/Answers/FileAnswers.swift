@@ -38,7 +38,7 @@ struct FileAnswers: Sendable {
     // Before the bytes are read: whoever has them needs no others.
     if request.has(tag) { return Response(304, validators) }
     let library = shared.current
-    let reader = RenditionReader(folder: library.library.folder, catalog: library.catalog)
+    let reader = RenditionReader(store: library.library.renditions, catalog: library.catalog)
     guard let content = try reader.content(of: stored) else {
       throw HTTPError(
         404, "damaged",

@@ -4,6 +4,7 @@ import Files
 import Hashing
 import PipelineModel
 import PipelinePlugin
+import Renditions
 
 /// Parts of a stale result that a job keeps, because only other parts of the options changed.
 extension Engine {
@@ -32,14 +33,14 @@ extension Engine {
   private func keptContent(
     of record: RenditionRecord, storage: StageConfiguration.Storage
   ) throws(CatalogError) -> KeptRendition.Content? {
-    let isFile = record.bytes > RenditionStore.threshold(of: storage)
-    if let path = record.path, isFile {
-      return renditions.size(of: path) == record.bytes ? .link(path) : nil
-    }
+    let isFile = record.bytes > storage.mostInDatabase
     // Whatever is wrong with a file, it is made again.
+    if let path = record.path, isFile {
+      return (try? renditions.size(of: path)) == record.bytes ? .stored(path) : nil
+    }
     let bytes =
       if let path = record.path {
-        try? renditions.read(path)
+        try? renditions.bytes(of: path)
       } else {
         try ledger.bytes(ofRendition: record.id)
       }
@@ -118,8 +119,8 @@ struct KeptRendition: Sendable {
     case database([UInt8])
     /// Bytes that become a file.
     case file([UInt8])
-    /// A file, which gets another name.
-    case link(String)
+    /// The path of a file, which gets another name.
+    case stored(String)
   }
 
   let record: RenditionRecord
@@ -131,5 +132,17 @@ struct KeptRendition: Sendable {
       name: record.name, mediaType: record.mediaType, width: record.width, height: record.height,
       bytes: record.bytes, digest: record.digest, from: record.from, content: content,
       former: record.id)
+  }
+
+  /// The rendition on its way to the store; `nil` if it goes into the database.
+  func incoming(of job: ClaimedJob) -> IncomingRendition? {
+    let content: IncomingRendition.Content
+    switch self.content {
+    case .database: return nil
+    case .file(let bytes): content = .bytes(bytes)
+    case .stored(let path): content = .stored(path: path, digest: record.digest)
+    }
+    return IncomingRendition(
+      name: job.name(of: record.name, mediaType: record.mediaType), content: content)
   }
 }

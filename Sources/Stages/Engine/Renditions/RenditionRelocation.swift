@@ -3,6 +3,7 @@ import Configuration
 import Files
 import Hashing
 import PipelineModel
+import Renditions
 
 /// Moves renditions between database and files after a stage's `storage` changed, without decoding
 /// anything again.
@@ -29,10 +30,10 @@ package struct RenditionRelocation {
     for stage in plan.stages {
       let key = "stage.storage.\(stage.name)"
       let policy = stage.configuration.storage
-      let wanted = "\(policy.rawValue) \(RenditionStore.threshold(of: policy))"
+      let threshold = policy.mostInDatabase
+      let wanted = "\(policy.rawValue) \(threshold)"
       let last = try engine.inLedger(try settings.setting(key))
       if last == wanted { continue }
-      let threshold = RenditionStore.threshold(of: policy)
       switch try move(stage.name, threshold: threshold, isStopped: isStopped) {
       case .done: break
       case .stopped: return
@@ -80,13 +81,16 @@ package struct RenditionRelocation {
         try engine.inLedger(try engine.ledger.invalidate(rendition: rendition.id))
         return nil
       }
-      let path: String
+      let name = RenditionName(
+        stage: stage, owner: rendition.owner, fingerprint: rendition.fingerprint,
+        rendition: rendition.name, mediaType: rendition.mediaType)
+      let paths: [String]
       do throws(FileError) {
-        path = try engine.renditions.write(bytes, of: rendition, stage: stage)
+        paths = try engine.renditions.put([IncomingRendition(name: name, content: .bytes(bytes))])
       } catch {
         return error
       }
-      if try !relocate(rendition, to: .file(path: path)) { remove(path) }
+      for path in paths where try !relocate(rendition, to: .file(path: path)) { remove(path) }
     case .file(let path):
       // Missing and damaged bytes are no error: they are made again.
       guard let bytes = read(path), SHA256.digest(of: bytes) == rendition.digest else {
@@ -100,7 +104,7 @@ package struct RenditionRelocation {
 
   private func read(_ path: String) -> [UInt8]? {
     do throws(FileError) {
-      return try engine.renditions.read(path)
+      return try engine.renditions.bytes(of: path)
     } catch {
       if error.code != .notFound { engine.report.warning("\(error.message) It is made again.") }
       return nil

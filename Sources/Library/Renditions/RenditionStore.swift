@@ -1,0 +1,81 @@
+package import Files
+package import PipelineModel
+
+/// A store that keeps the bytes of renditions, except those that the ledger's database keeps.
+///
+/// All implementations pass one conformance suite.
+package protocol RenditionStore: Sendable {
+  /// Stores renditions; one flush serves the whole group.
+  ///
+  /// On return all are durable. One may take the place of an earlier one of the same name: only what
+  /// was stored last has to be there.
+  ///
+  /// - Returns: the path under which each is found from now on, also by later processes; the ledger
+  ///   records it.
+  /// - Throws: `FileError`, of code `changed` if bytes that are stored already differ from their
+  ///   digest. Some are stored then; the same group, or parts of it, can be stored again.
+  func put(_ renditions: [IncomingRendition]) throws(FileError) -> [String]
+
+  /// Opens a rendition for reading; the bytes stay readable even if it is removed or replaced.
+  ///
+  /// - Throws: `FileError` of code `notFound` if it is missing, `notRegular` if something else is in
+  ///   its place.
+  func open(_ path: String) throws(FileError) -> Descriptor
+
+  /// Returns the size of a rendition in bytes, without reading it; `nil` if it is missing.
+  ///
+  /// - Throws: `FileError` of code `notRegular` if something else is in its place.
+  func size(of path: String) throws(FileError) -> Int?
+
+  /// Removes a rendition that no row refers to; succeeds if it is missing.
+  func remove(_ path: String) throws(FileError)
+}
+
+/// A rendition to be stored.
+package struct IncomingRendition: Sendable {
+  package enum Content: Sendable {
+    case bytes([UInt8])
+    /// A file that nobody else can write to, on the store's own file system; the store may move it.
+    ///
+    /// - Parameters:
+    ///   - file: open for reading.
+    ///   - folder: the file's folder.
+    ///   - name: its name there.
+    case file(_ file: Descriptor, folder: Descriptor, name: BytePath)
+    /// The bytes of a rendition of another name, which stays.
+    ///
+    /// - Parameters:
+    ///   - path: where it is stored.
+    ///   - digest: of its bytes. A store that need not read them does not compare it.
+    case stored(path: String, digest: Digest)
+  }
+
+  package var name: RenditionName
+  package var content: Content
+
+  package init(name: RenditionName, content: Content) {
+    self.name = name
+    self.content = content
+  }
+}
+
+/// What tells a rendition from all others.
+package struct RenditionName: Hashable, Sendable {
+  package var stage: String
+  /// The original's digest or, for stages of scope `asset`, the asset's key, in hexadecimal.
+  package var owner: String
+  package var fingerprint: Fingerprint
+  /// The name that the plugin gave it.
+  package var rendition: String
+  package var mediaType: String
+
+  package init(
+    stage: String, owner: String, fingerprint: Fingerprint, rendition: String, mediaType: String
+  ) {
+    self.stage = stage
+    self.owner = owner
+    self.fingerprint = fingerprint
+    self.rendition = rendition
+    self.mediaType = mediaType
+  }
+}

@@ -1,0 +1,40 @@
+import Catalog
+import Files
+import Hashing
+import PipelineModel
+import Renditions
+
+extension RenditionStore {
+  /// Makes a group's renditions durable, except those that go into the database with their rows.
+  func store(_ jobs: [FinishedJob]) throws(FileError) -> [[NewRendition]] {
+    var paths = try put(jobs.flatMap(\.incoming))[...]
+    return jobs.map { job in
+      let kept = job.kept.map { rendition in
+        if case .database(let bytes) = rendition.content { return rendition.new(.database(bytes)) }
+        return rendition.new(.file(path: paths.removeFirst()))
+      }
+      let made = job.renditions.map { rendition in
+        rendition.new(rendition.bytes.map { .database($0) } ?? .file(path: paths.removeFirst()))
+      }
+      return kept + made
+    }
+  }
+
+  /// Reads a rendition for storage in the database.
+  func bytes(of path: String) throws(FileError) -> [UInt8] {
+    try open(path).readToEnd(limit: StorageLimit.greatestInDatabase)
+  }
+
+  /// Whether a rendition has the bytes that it should have.
+  func isWhole(_ path: String, digest: Digest) -> Bool {
+    // Whatever is wrong with it, it is made again.
+    (try? open(path).hash())?.digest == digest
+  }
+}
+
+extension FinishedJob {
+  /// The renditions that go into the store, in the order of `store`.
+  fileprivate var incoming: [IncomingRendition] {
+    kept.compactMap { $0.incoming(of: job) } + renditions.compactMap { $0.incoming(of: job) }
+  }
+}
