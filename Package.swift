@@ -122,8 +122,10 @@ let package = Package(
     target("Manifest", ["Files", "Hashing", "PipelineModel"], in: "Library"),
     // What users ask for: the words of queries, and which assets they find.
     target("Query", ["CUtf8proc", "PipelineModel"], in: "Library"),
+    // Records and ledger: values, errors and protocols, without a database.
+    target("Records", ["PipelineModel"], in: "Library"),
     // Records and ledger in SQLite.
-    target("Catalog", ["CSQLite", "PipelineModel", "Query"], in: "Library"),
+    target("Catalog", ["CSQLite", "PipelineModel", "Query", "Records"], in: "Library"),
     // pipeline.json.
     target("Configuration", ["Files", "PipelineModel"], in: "Base"),
     // From a source to a stored, recorded original.
@@ -131,22 +133,25 @@ let package = Package(
       "Ingest",
       [
         "Catalog", "Configuration", "Files", "Hashing", "Manifest", "Originals", "PipelineModel",
-        "Query", "Renditions",
+        "Query", "Records", "Renditions",
       ], in: "Library"),
     // Requests to the process that holds a library, and what they and its answers look like.
-    target("LibraryControl", ["Catalog", "Files", "Ingest", "PipelineModel"], in: "Library"),
+    target(
+      "LibraryControl", ["Files", "Ingest", "PipelineModel", "Records"], in: "Library"),
     // A library for another program: finding assets, reading their bytes, changing what is said; the
     // program makes pictures.
     target(
       "PipelineLibrary",
-      ["Catalog", "Files", "Ingest", "LibraryControl", "PipelineModel", "Query", "Spawn"],
+      [
+        "Catalog", "Files", "Ingest", "LibraryControl", "PipelineModel", "Query", "Records",
+        "Spawn",
+      ],
       in: "Library"),
     // From originals and renditions to files for people and other programs.
     target(
       "Export",
-      [
-        "Catalog", "Files", "Hashing", "Ingest", "Originals", "PipelineModel", "Query",
-      ], in: "Library"),
+      ["Catalog", "Files", "Hashing", "Ingest", "Originals", "PipelineModel", "Query", "Records"],
+      in: "Library"),
     // Plugins, loaded into this process or run in sandboxed workers; knows neither catalog nor store.
     target(
       "PluginHost",
@@ -157,8 +162,8 @@ let package = Package(
     target(
       "Engine",
       [
-        "Catalog", "Configuration", "Files", "Hashing", "Originals", "PipelineModel",
-        "PipelinePlugin", "PluginHost", "Renditions",
+        "Configuration", "Files", "Hashing", "Originals", "PipelineModel",
+        "PipelinePlugin", "PluginHost", "Records", "Renditions",
       ], in: "Stages"),
     // What files carry beside pixels, found by walking their containers; for the bundled plugins.
     target("Containers", ["Compression"], in: "Pictures"),
@@ -189,14 +194,14 @@ let package = Package(
       [
         "Catalog", "Configuration", "Engine", "Export", "Files", "Hashing", "Ingest",
         "LibraryControl", "Manifest", "Originals", "PipelineModel", "PipelinePlugin", "PluginHost",
-        "Query",
+        "Query", "Records",
       ], in: "Program"),
     // A library in a browser: the process that answers HTTP, in a sandbox.
     .target(
       name: "Web",
       dependencies: [
         "Catalog", "CMicroHTTPD", "Compression", "Files", "Hashing", "Ingest", "LibrarySession",
-        "PipelineModel", "Query", "Sandbox",
+        "PipelineModel", "Query", "Records", "Sandbox",
       ],
       path: "Sources/Program/Web",
       // Style sheet, scripts and icon.
@@ -218,7 +223,7 @@ let package = Package(
       dependencies: [
         "Catalog", "Configuration", "Doctor", "Engine", "Export", "Files", "Ingest",
         "LibraryControl", "LibrarySession", "PipelineModel", "PipelinePlugin", "PluginHost",
-        "PluginTesting", "Query",
+        "PluginTesting", "Query", "Records",
       ],
       path: "Sources/Program/pipeline",
       swiftSettings: swift),
@@ -256,13 +261,13 @@ let package = Package(
       "IngestTests",
       [
         "Catalog", "Configuration", "Files", "Fixtures", "Hashing", "Ingest", "Manifest",
-        "Originals", "PipelineModel",
+        "Originals", "PipelineModel", "Records",
       ]),
     tests(
       "EngineTests",
       [
         "Catalog", "Configuration", "Engine", "Files", "Fixtures", "Hashing", "Originals",
-        "PipelineModel", "PipelinePlugin", "PluginHost", "Renditions", "Sandbox",
+        "PipelineModel", "PipelinePlugin", "PluginHost", "Records", "Renditions", "Sandbox",
       ]),
     // Feeds generated messages of plugins to what reads them; only `make fuzz` starts it.
     .executableTarget(
@@ -274,7 +279,7 @@ let package = Package(
     tests("QueryTests", ["PipelineModel", "Query"]),
     tests("PipelineLibraryTests", ["PipelineLibrary", "PipelineModel", "Query"]),
     tests("ExportTests", ["Export", "Files", "Fixtures", "Hashing", "PipelineModel", "Query"]),
-    tests("CatalogTests", ["Catalog", "Fixtures", "PipelineModel", "Query"]),
+    tests("CatalogTests", ["Catalog", "Fixtures", "PipelineModel", "Query", "Records"]),
     tests("ConfigurationTests", ["Configuration", "Fixtures", "PipelineModel"]),
     tests(
       "PluginTests",
@@ -287,7 +292,7 @@ let package = Package(
       "LibrarySessionTests",
       [
         "Catalog", "Configuration", "Engine", "Files", "Fixtures", "Hashing", "Ingest",
-        "LibraryControl", "LibrarySession", "Originals", "PipelineModel",
+        "LibraryControl", "LibrarySession", "Originals", "PipelineModel", "Records",
       ]),
     // A process that edits a library by `PipelineLibrary`, to be killed; only tests start it.
     .executableTarget(
@@ -302,7 +307,7 @@ let package = Package(
       "WebTests",
       [
         "Catalog", "Compression", "Configuration", "Hashing", "Ingest", "LibrarySession",
-        "PipelineModel", "Query", "Web",
+        "PipelineModel", "Query", "Records", "Web",
       ]),
     tests(
       "DoctorTests",
@@ -311,7 +316,7 @@ let package = Package(
       "EndToEndTests",
       [
         "Catalog", "edit-probe", "Files", "Fixtures", "Hashing", "Ingest", "pipeline-web",
-        "PipelineLibrary", "PipelineModel", "Vips",
+        "PipelineLibrary", "PipelineModel", "Records", "Vips",
       ],
       defining: hasMetadata ? "METADATA" : nil),
   ]

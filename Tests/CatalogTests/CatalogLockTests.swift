@@ -1,5 +1,6 @@
 import Fixtures
 import PipelineModel
+import Records
 import Synchronization
 import Testing
 

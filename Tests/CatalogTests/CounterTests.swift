@@ -1,6 +1,7 @@
 import Fixtures
 import Foundation
 import PipelineModel
+import Records
 import Testing
 
 @testable import Catalog

@@ -1,6 +1,7 @@
 import Catalog
 import PipelineModel
 import Query
+import Records
 import Testing
 
 @Suite("Outlines of a search", .timeLimit(.minutes(2)))

@@ -1,5 +1,6 @@
 import Foundation
 import PipelineModel
+import Records
 import Testing
 
 @testable import Catalog

@@ -6,6 +6,7 @@ import Fixtures
 import Glibc
 import PipelineModel
 import PipelinePlugin
+import Records
 import Testing
 
 @testable import Engine

@@ -6,6 +6,7 @@ import Glibc
 import Hashing
 import PipelineModel
 import PipelinePlugin
+import Records
 import Synchronization
 import Testing
 

@@ -8,6 +8,7 @@ import Originals
 import PipelineModel
 import PipelinePlugin
 import PluginHost
+import Records
 import Synchronization
 import Testing
 

@@ -2,6 +2,7 @@ import Catalog
 import Configuration
 import PipelineModel
 import PipelinePlugin
+import Records
 import Testing
 
 @testable import Engine

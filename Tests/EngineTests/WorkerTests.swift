@@ -8,6 +8,7 @@ import Foundation
 import Glibc
 import PipelineModel
 import PipelinePlugin
+import Records
 import Synchronization
 import Testing
 

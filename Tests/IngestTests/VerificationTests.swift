@@ -6,6 +6,7 @@ import Hashing
 import Ingest
 import Originals
 import PipelineModel
+import Records
 import Testing
 
 @Suite("Verification", .timeLimit(.minutes(1)))

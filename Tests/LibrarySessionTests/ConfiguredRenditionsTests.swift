@@ -1,6 +1,7 @@
 import Configuration
 import Hashing
 import PipelineModel
+import Records
 import Testing
 
 @testable import Catalog

@@ -5,6 +5,7 @@ import Glibc
 import Ingest
 import Originals
 import PipelineModel
+import Records
 import Testing
 
 @testable import LibrarySession

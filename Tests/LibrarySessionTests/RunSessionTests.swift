@@ -4,6 +4,7 @@ import Fixtures
 import Glibc
 import Ingest
 import PipelineModel
+import Records
 import Testing
 
 @testable import LibrarySession

@@ -6,6 +6,7 @@ import Glibc
 import Ingest
 import LibraryControl
 import PipelineModel
+import Records
 import Synchronization
 import Testing
 

@@ -13,7 +13,7 @@ struct ArchitectureTests {
   private static let order = [
     "PipelineModel", "PipelinePlugin", "Hashing", "Compression", "Spawn", "Files", "Sandbox",
     "Configuration",
-    "PluginHost", "Originals", "Renditions", "Manifest", "Query", "Catalog", "Ingest",
+    "PluginHost", "Originals", "Renditions", "Manifest", "Query", "Records", "Catalog", "Ingest",
     "LibraryControl", "PipelineLibrary", "Export", "Engine",
     "PluginTesting", "LibrarySession", "Web", "pipeline-web", "Doctor", "pipeline",
   ]

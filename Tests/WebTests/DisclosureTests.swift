@@ -3,6 +3,7 @@ import Hashing
 import LibrarySession
 import PipelineModel
 import Query
+import Records
 import Testing
 
 @testable import Catalog

@@ -1,5 +1,6 @@
 package import PipelineModel
 import Query
+package import Records
 
 extension CatalogWriter {
   /// Records what a user says about an asset, in the caller's transaction; does nothing if the asset

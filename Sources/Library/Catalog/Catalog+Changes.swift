@@ -1,4 +1,5 @@
 package import PipelineModel
+package import Records
 
 /// One change to the catalog, from an import or from maintenance.
 package enum CatalogChange: Hashable, Sendable {

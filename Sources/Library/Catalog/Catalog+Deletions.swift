@@ -1,4 +1,5 @@
 package import PipelineModel
+package import Records
 
 /// The list of originals that were deleted for good and are still to be removed.
 ///

@@ -1,4 +1,5 @@
 import PipelineModel
+package import Records
 
 /// The state that an asset implies for the path it came from: `imported` when the asset was made,
 /// with no file left.

@@ -1,4 +1,5 @@
 package import PipelineModel
+package import Records
 
 extension Catalog {
   /// The manifest position up to which the catalog has applied facts; 0 in a new catalog.

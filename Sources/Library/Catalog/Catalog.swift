@@ -1,12 +1,13 @@
 import CSQLite
 package import PipelineModel
+package import Records
 
 /// The records and the ledger in SQLite, on the only writing connection.
 ///
 /// All work runs on one serial queue. Each method is one transaction that is
 /// durable when it returns. Calling a method from within another traps.
 /// The caller must hold the library's lock, so there is never a second writer.
-package final class Catalog: Ledger, Sendable {
+package final class Catalog: Ledger, CatalogSettings, Sendable {
   let access: SerialAccess<CatalogWriter>
   package let path: BytePath
 
@@ -152,7 +153,7 @@ package final class Catalog: Ledger, Sendable {
     }
     do throws(CatalogError) {
       try migrate(sortingIn: "FILE")
-    } catch  where error.sqliteCode.map({ $0 & 0xFF }) != SQLITE_BUSY {
+    } catch  where error.databaseCode.map({ $0 & 0xFF }) != SQLITE_BUSY {
       try migrate(sortingIn: "MEMORY")
     }
     try connection.execute("PRAGMA temp_store = MEMORY")

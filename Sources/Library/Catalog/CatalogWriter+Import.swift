@@ -1,4 +1,5 @@
 import PipelineModel
+import Records
 
 /// Inserting the rows that each import inserts.
 ///

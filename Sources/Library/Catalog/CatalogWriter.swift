@@ -1,4 +1,5 @@
 import PipelineModel
+import Records
 
 /// The state owned by the catalog's queue: the connection, and data cached from its rows.
 final class CatalogWriter {

@@ -4,6 +4,7 @@ import Glibc
 package import Ingest
 package import PipelineModel
 package import Query
+package import Records
 
 /// Copies originals or renditions out of a library, into folders for people and other programs.
 ///

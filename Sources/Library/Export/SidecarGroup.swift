@@ -4,6 +4,7 @@ import Glibc
 import Hashing
 import Ingest
 import PipelineModel
+import Records
 
 /// The XMP sidecars of a group of exported files, named as the files with `.xmp`.
 ///

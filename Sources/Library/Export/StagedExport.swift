@@ -5,6 +5,7 @@ import Hashing
 import Ingest
 import Originals
 import PipelineModel
+import Records
 
 /// Writes one file to be exported, under a temporary name.
 struct StagedExport: Sendable {

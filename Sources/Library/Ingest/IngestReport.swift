@@ -1,5 +1,5 @@
-package import Catalog
 package import PipelineModel
+package import Records
 
 /// Receives what ingest reports while it works, on the thread that runs it.
 package protocol IngestReport: AnyObject {

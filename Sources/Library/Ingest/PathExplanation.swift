@@ -1,8 +1,9 @@
-package import Catalog
+import Catalog
 package import Configuration
 import Files
 import Glibc
 package import PipelineModel
+package import Records
 
 /// The state of a path, its reason, and what happens next.
 package struct PathExplanation {

@@ -2,6 +2,7 @@ package import Catalog
 package import Configuration
 import Files
 package import PipelineModel
+import Records
 
 /// What a run would do with one path.
 package struct PreviewedPath: Hashable, Sendable {

@@ -1,6 +1,6 @@
-package import Catalog
 package import Ingest
 import PipelineModel
+package import Records
 
 /// The messages on the control socket, each one line of JSON.
 ///

@@ -4,6 +4,7 @@ import Ingest
 import LibraryControl
 import PipelineModel
 import Query
+import Records
 
 extension Library {
   /// Changes what is said about assets, moves them into the trash and back, and retries their jobs, as one

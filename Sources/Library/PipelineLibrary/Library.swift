@@ -5,6 +5,7 @@ public import Foundation
 import Ingest
 public import PipelineModel
 import Query
+import Records
 import Synchronization
 
 /// A library of pictures and other files.

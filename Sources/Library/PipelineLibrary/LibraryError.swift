@@ -1,7 +1,7 @@
-import Catalog
 import Files
 import Ingest
 import LibraryControl
+import Records
 
 /// Why a library can't be opened, searched, read or changed.
 public struct LibraryError: Error, Hashable, Sendable, CustomStringConvertible {

@@ -1,4 +1,3 @@
-import Catalog
 import Configuration
 import Engine
 import Export
@@ -9,6 +8,7 @@ import Manifest
 import PipelineModel
 import PipelinePlugin
 import Query
+import Records
 
 /// Any error as messages for users and a code for scripts.
 package struct Failure {

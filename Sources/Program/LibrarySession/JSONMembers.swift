@@ -2,6 +2,7 @@ package import Catalog
 import FoundationEssentials
 package import Ingest
 package import PipelineModel
+package import Records
 
 /// Records as JSON members; `docs/format.md` fixes the names.
 package enum JSONMembers {

@@ -1,8 +1,8 @@
-import Catalog
 import Configuration
 import Files
 import PipelineModel
 import PipelinePlugin
+import Records
 import Renditions
 import Synchronization
 

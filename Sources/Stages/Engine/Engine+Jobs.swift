@@ -1,4 +1,3 @@
-import Catalog
 import Configuration
 import Dispatch
 import Files
@@ -7,6 +6,7 @@ import Originals
 import PipelineModel
 import PipelinePlugin
 import PluginHost
+import Records
 import Renditions
 import Synchronization
 

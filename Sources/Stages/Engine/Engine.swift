@@ -1,4 +1,3 @@
-package import Catalog
 import Configuration
 import Dispatch
 package import Files
@@ -6,6 +5,7 @@ package import Originals
 import PipelineModel
 import PipelinePlugin
 import PluginHost
+package import Records
 package import Renditions
 import Synchronization
 

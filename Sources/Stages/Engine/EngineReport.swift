@@ -1,5 +1,5 @@
-package import Catalog
 package import PipelineModel
+package import Records
 
 /// A running job, for progress reports.
 package struct RunningJob: Sendable {

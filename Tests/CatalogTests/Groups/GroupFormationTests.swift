@@ -1,5 +1,6 @@
 import Fixtures
 import PipelineModel
+import Records
 import Testing
 
 @testable import Catalog

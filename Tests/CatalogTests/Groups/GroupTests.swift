@@ -1,6 +1,7 @@
 import Fixtures
 import PipelineModel
 import Query
+import Records
 import Testing
 
 @testable import Catalog

@@ -1,5 +1,6 @@
 import PipelineModel
 import Query
+import Records
 import Testing
 
 @testable import Catalog

@@ -1,5 +1,6 @@
 import Catalog
 import PipelineModel
+import Records
 import Testing
 
 extension LedgerCheck {

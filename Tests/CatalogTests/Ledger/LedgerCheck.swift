@@ -1,5 +1,6 @@
 import Catalog
 import PipelineModel
+import Records
 import Testing
 
 /// One thing that every implementation of `Ledger` must do.

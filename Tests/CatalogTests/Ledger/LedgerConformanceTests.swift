@@ -1,6 +1,7 @@
 import Catalog
 import Dispatch
 import PipelineModel
+import Records
 import Synchronization
 import Testing
 

@@ -1,5 +1,6 @@
 import Catalog
 import PipelineModel
+import Records
 
 /// A ledger under test, with what its conformance suite needs beside it.
 protocol LedgerHarness: AnyObject {

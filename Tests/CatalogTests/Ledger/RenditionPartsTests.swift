@@ -1,4 +1,5 @@
 import PipelineModel
+import Records
 import Testing
 
 @testable import Catalog

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import PipelineModel
+import Records
 import Testing
 
 @testable import Catalog

@@ -1,5 +1,6 @@
 import Catalog
 import PipelineModel
+import Records
 
 /// Everything that the catalog gives page by page.
 extension CatalogReader {

@@ -1,5 +1,6 @@
 import Fixtures
 import PipelineModel
+import Records
 
 @testable import Catalog
 

@@ -1,6 +1,7 @@
 import Foundation
 import PipelineModel
 import Query
+import Records
 import Testing
 
 @testable import Catalog

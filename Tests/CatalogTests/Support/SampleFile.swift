@@ -1,4 +1,5 @@
 import PipelineModel
+import Records
 
 @testable import Catalog
 

@@ -1,5 +1,6 @@
 import Catalog
 import PipelineModel
+import Records
 
 /// Made-up values that are the same in every run.
 enum Samples {

@@ -6,6 +6,7 @@ import Hashing
 import Originals
 import PipelineModel
 import PipelinePlugin
+import Records
 import Renditions
 import Synchronization
 import Testing

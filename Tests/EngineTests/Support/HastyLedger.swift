@@ -1,5 +1,6 @@
 import Catalog
 import PipelineModel
+import Records
 import Synchronization
 
 /// A ledger in which a failed row is due again at once, whatever delay it was given.

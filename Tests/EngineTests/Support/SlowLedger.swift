@@ -1,6 +1,7 @@
 import Catalog
 import Dispatch
 import PipelineModel
+import Records
 import Synchronization
 
 /// A ledger whose first claim takes as long as a test wants.

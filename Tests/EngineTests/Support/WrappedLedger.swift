@@ -1,5 +1,6 @@
 import Catalog
 import PipelineModel
+import Records
 
 /// A ledger that does as another does, but for what a test has otherwise.
 protocol WrappedLedger: Ledger {

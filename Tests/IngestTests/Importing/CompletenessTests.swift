@@ -6,6 +6,7 @@ import Foundation
 import Glibc
 import Ingest
 import PipelineModel
+import Records
 import Synchronization
 import Testing
 

@@ -5,6 +5,7 @@ import Fixtures
 import Glibc
 import Ingest
 import PipelineModel
+import Records
 import Testing
 
 @Suite("Sources that are copied from", .timeLimit(.minutes(1)))

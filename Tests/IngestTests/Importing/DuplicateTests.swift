@@ -5,6 +5,7 @@ import Fixtures
 import Glibc
 import Ingest
 import PipelineModel
+import Records
 import Testing
 
 @Suite("Content that is stored already", .timeLimit(.minutes(1)))

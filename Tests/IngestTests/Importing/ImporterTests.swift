@@ -7,6 +7,7 @@ import Glibc
 import Ingest
 import Manifest
 import PipelineModel
+import Records
 import Testing
 
 @Suite("Taking files", .timeLimit(.minutes(2)))

@@ -4,6 +4,7 @@ import Files
 import Fixtures
 import Glibc
 import PipelineModel
+import Records
 import Testing
 
 @testable import Ingest

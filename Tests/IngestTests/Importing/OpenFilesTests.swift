@@ -3,6 +3,7 @@ import Configuration
 import Fixtures
 import Foundation
 import PipelineModel
+import Records
 import Testing
 
 @Suite("Descriptors after imports", .timeLimit(.minutes(2)))

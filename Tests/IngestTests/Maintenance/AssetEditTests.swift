@@ -5,6 +5,7 @@ import Fixtures
 import Ingest
 import Manifest
 import PipelineModel
+import Records
 import Testing
 
 @Suite("Edits as transactions", .timeLimit(.minutes(2)))

@@ -5,6 +5,7 @@ import Glibc
 import Ingest
 import Manifest
 import PipelineModel
+import Records
 import Testing
 
 @testable import Catalog

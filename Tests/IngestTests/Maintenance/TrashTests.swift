@@ -6,6 +6,7 @@ import Glibc
 import Ingest
 import Manifest
 import PipelineModel
+import Records
 import Testing
 
 @Suite("The trash", .timeLimit(.minutes(1)))

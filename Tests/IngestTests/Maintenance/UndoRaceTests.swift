@@ -3,6 +3,7 @@ import Configuration
 import Fixtures
 import Ingest
 import PipelineModel
+import Records
 import Synchronization
 import Testing
 

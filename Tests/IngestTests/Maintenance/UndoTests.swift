@@ -6,6 +6,7 @@ import Glibc
 import Ingest
 import Manifest
 import PipelineModel
+import Records
 import Testing
 
 @Suite("Giving a run's imports back", .timeLimit(.minutes(1)))

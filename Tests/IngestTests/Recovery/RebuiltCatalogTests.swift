@@ -3,6 +3,7 @@ import Configuration
 import Files
 import Fixtures
 import PipelineModel
+import Records
 import Testing
 
 @testable import Ingest

@@ -6,6 +6,7 @@ import Glibc
 import Ingest
 import Manifest
 import PipelineModel
+import Records
 import Testing
 
 @Suite("Making the catalog from the manifest", .timeLimit(.minutes(1)))

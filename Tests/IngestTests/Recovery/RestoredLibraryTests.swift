@@ -6,6 +6,7 @@ import Glibc
 import Manifest
 import Originals
 import PipelineModel
+import Records
 import Testing
 
 @testable import Ingest

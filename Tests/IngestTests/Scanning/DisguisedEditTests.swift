@@ -5,6 +5,7 @@ import Fixtures
 import Glibc
 import Manifest
 import PipelineModel
+import Records
 import Testing
 
 @testable import Ingest

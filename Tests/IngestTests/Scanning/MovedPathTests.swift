@@ -3,6 +3,7 @@ import Files
 import Fixtures
 import Ingest
 import PipelineModel
+import Records
 import Testing
 
 @testable import Catalog

@@ -7,6 +7,7 @@ import Hashing
 import Ingest
 import Manifest
 import PipelineModel
+import Records
 import Testing
 
 /// A source and a library in a temporary folder, and runs from one to the other.

@@ -7,6 +7,7 @@ import Hashing
 import Ingest
 import Manifest
 import PipelineModel
+import Records
 import Testing
 
 /// A library that nobody has locked, and stages that make one file for each original.

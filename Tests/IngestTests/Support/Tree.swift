@@ -5,6 +5,7 @@ import Glibc
 import Ingest
 import Originals
 import PipelineModel
+import Records
 
 /// All regular files below a folder with their bytes, by path relative to it.
 func filesBelow(_ folder: BytePath) throws -> [BytePath: [UInt8]] {

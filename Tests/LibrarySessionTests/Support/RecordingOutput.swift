@@ -2,6 +2,7 @@ import Catalog
 import Engine
 import Ingest
 import LibrarySession
+import Records
 import Synchronization
 
 /// Records what a session reports.

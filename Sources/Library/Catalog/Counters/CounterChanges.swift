@@ -1,4 +1,5 @@
 import CSQLite
+import Records
 
 /// How a transaction changes the counters, added up in memory.
 ///

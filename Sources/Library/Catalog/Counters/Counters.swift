@@ -1,3 +1,5 @@
+import Records
+
 /// What the table `counter` counts, so that `status` need not count rows.
 ///
 /// The counters follow from other tables. Temporary triggers of the writing connection, and the functions that

@@ -1,5 +1,6 @@
 import CSQLite
 import PipelineModel
+import Records
 
 /// One connection to the database with its prepared statements.
 ///

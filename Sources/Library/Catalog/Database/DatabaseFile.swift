@@ -1,3 +1,5 @@
+import Records
+
 /// Which of a library's databases a file is, for its errors.
 enum DatabaseFile {
   case catalog, renditions

@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import Records
 import Synchronization
 
 /// A value confined to one serial queue.

@@ -1,5 +1,6 @@
 import CSQLite
 import PipelineModel
+import Records
 
 /// A prepared statement, owned by its connection's cache and confined to the connection's queue.
 final class Statement {

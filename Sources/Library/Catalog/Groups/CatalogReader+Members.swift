@@ -1,4 +1,5 @@
 package import PipelineModel
+package import Records
 
 /// A member of a group.
 package struct GroupCompanion: Hashable, Sendable {

@@ -1,4 +1,5 @@
 import PipelineModel
+import Records
 
 /// Keeping the bursts.
 extension CatalogWriter {

@@ -1,4 +1,5 @@
 package import PipelineModel
+package import Records
 
 extension Catalog {
   /// Applies a policy; `configure` then forms the groups of all assets anew if it is another one.

@@ -1,4 +1,5 @@
 import PipelineModel
+import Records
 
 /// Joining the parts of Live Photos that have the same content identifier and different names.
 ///

@@ -1,4 +1,5 @@
 import PipelineModel
+import Records
 
 /// Keeping the bursts that nothing but times and numbers join, if the policy wants any.
 ///

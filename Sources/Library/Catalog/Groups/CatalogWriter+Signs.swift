@@ -1,5 +1,6 @@
 import PipelineModel
 import Query
+import Records
 
 /// Keeping the signs of bursts and Live Photos. Whatever changes a file marks its signs, and the
 /// transaction's end joins the files with the same sign anew.

@@ -1,4 +1,5 @@
 import PipelineModel
+import Records
 
 /// The groups of the files whose names have a stem in common.
 ///

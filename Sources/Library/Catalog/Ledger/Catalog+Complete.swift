@@ -1,4 +1,5 @@
 import PipelineModel
+package import Records
 
 extension Catalog {
   package func complete(_ completions: [Completion]) throws(CatalogError) -> [String] {

@@ -1,4 +1,5 @@
 import PipelineModel
+package import Records
 
 extension Catalog {
   package func misplacedRenditions(

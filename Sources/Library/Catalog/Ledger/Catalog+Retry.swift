@@ -1,4 +1,5 @@
 package import PipelineModel
+package import Records
 
 extension Catalog {
   package func retry(assets: [AssetID]?) throws(CatalogError) -> Int {

@@ -1,4 +1,5 @@
 import PipelineModel
+import Records
 
 /// How far existing assets and rows have followed a change of stages.
 ///

@@ -1,3 +1,5 @@
+package import Records
+
 /// Drops the jobs and results of stages that are no longer configured, one page of rows at a time.
 ///
 /// Results shared with a configured stage stay. A stage that is configured again redoes its work.

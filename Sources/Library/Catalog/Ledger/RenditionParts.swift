@@ -1,4 +1,5 @@
 import PipelineModel
+import Records
 
 /// What each rendition depends on besides the bytes, if it depends on a part of its stage's options.
 ///

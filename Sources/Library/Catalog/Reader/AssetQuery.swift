@@ -1,4 +1,5 @@
 import PipelineModel
+import Records
 
 /// SQL that reads assets with their renditions.
 enum AssetQuery {

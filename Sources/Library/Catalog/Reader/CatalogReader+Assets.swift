@@ -1,4 +1,5 @@
 package import PipelineModel
+package import Records
 
 extension CatalogReader {
   /// Calls a body for each asset, in key order.

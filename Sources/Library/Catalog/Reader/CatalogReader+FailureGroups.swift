@@ -1,5 +1,6 @@
 package import PipelineModel
 package import Query
+package import Records
 
 /// Failed jobs of a stage with one reason.
 package struct FailureGroup: Hashable, Sendable {

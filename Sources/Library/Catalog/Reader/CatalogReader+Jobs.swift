@@ -1,4 +1,5 @@
 package import PipelineModel
+package import Records
 
 extension CatalogReader {
   /// Returns the jobs of an asset for the configured stages, in stage order.

@@ -1,4 +1,5 @@
 package import PipelineModel
+package import Records
 
 /// Queries for maintenance: runs to undo, the trash, and pages to verify.
 extension CatalogReader {

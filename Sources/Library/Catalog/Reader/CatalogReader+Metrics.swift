@@ -1,3 +1,5 @@
+package import Records
+
 /// Counts for metrics, besides those for `status`.
 package struct MetricCounts: Hashable, Sendable {
   /// The number of assets outside the trash with a job that is due or failed, by state; all others are done.

@@ -1,4 +1,5 @@
 package import PipelineModel
+package import Records
 
 extension CatalogReader {
   /// Returns a cursor over the current sighting rows of a source, in the byte order of their paths.

@@ -1,4 +1,5 @@
 package import PipelineModel
+package import Records
 
 /// Counts for `status`.
 package struct StatusCounts: Hashable, Sendable {

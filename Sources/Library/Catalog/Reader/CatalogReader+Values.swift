@@ -1,5 +1,6 @@
 package import PipelineModel
 package import Query
+package import Records
 
 extension CatalogReader {
   /// Calls a body for each asset as `assets` does, with the values that a filter asks for.

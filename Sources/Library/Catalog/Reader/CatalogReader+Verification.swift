@@ -1,4 +1,5 @@
 package import PipelineModel
+package import Records
 
 /// Queries for comparing the catalog with manifest and disk in parts.
 extension CatalogReader {

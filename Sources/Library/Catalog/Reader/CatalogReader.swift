@@ -1,5 +1,6 @@
 import CSQLite
 package import PipelineModel
+package import Records
 
 /// A reader of the catalog, concurrent with the writer or without one.
 ///
@@ -53,7 +54,7 @@ package final class CatalogReader: Sendable {
         .readOnly,
         "The catalog “\(file)” was not closed: part of it is in “\(file)-wal”, which can be read "
           + "only in a writable folder. Copy both to one.",
-        path: file, sqliteCode: error.sqliteCode)
+        path: file, databaseCode: error.databaseCode)
     }
   }
 

@@ -1,4 +1,5 @@
 package import PipelineModel
+package import Records
 
 /// An asset with all that a search knows of it, read from the narrow rows that searches use.
 package struct FoundAsset: Sendable {

@@ -1,4 +1,5 @@
 import PipelineModel
+import Records
 
 /// SQL that finds assets without a thumbnail, and why they have none.
 enum ThumbnailGapQuery {

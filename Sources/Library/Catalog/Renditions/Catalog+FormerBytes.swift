@@ -1,4 +1,5 @@
 import PipelineModel
+package import Records
 
 /// The bytes of renditions that an older version kept in the catalog itself, in the table `rendition_bytes`.
 ///

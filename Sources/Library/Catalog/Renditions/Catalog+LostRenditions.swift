@@ -1,4 +1,5 @@
 package import PipelineModel
+package import Records
 
 /// Renditions whose bytes went with their database: it was removed, left out of a restored library, or
 /// damaged and moved aside.

@@ -1,3 +1,5 @@
+package import Records
+
 extension CatalogReader {
   /// Returns the bytes of a rendition that is not a file, or `nil` if they are missing or can't be
   /// read from a damaged database.
@@ -77,4 +79,18 @@ extension Connection {
     for key in keys { sum += try keptRenditionSize(key) ?? 0 }
     return sum
   }
+}
+
+/// A recorded rendition with what finds its bytes.
+package struct StoredRendition: Sendable {
+  package let record: RenditionRecord
+  /// Its key in the database of renditions; `nil` if it is a file, or if that was not looked up.
+  let key: RenditionKey?
+
+  init(_ record: RenditionRecord, key: RenditionKey?) {
+    self.record = record
+    self.key = key
+  }
+
+  package init(_ record: RenditionRecord) { self.init(record, key: nil) }
 }

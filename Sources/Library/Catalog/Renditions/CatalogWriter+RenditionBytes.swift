@@ -1,4 +1,5 @@
 import PipelineModel
+import Records
 
 /// Bytes in the database of renditions, kept in step with the rows that name them.
 ///

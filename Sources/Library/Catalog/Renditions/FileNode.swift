@@ -1,5 +1,6 @@
 import Glibc
 import PipelineModel
+import Records
 
 /// The file that a path leads to, told without opening it.
 ///

@@ -1,6 +1,7 @@
 import CSQLite
 import Glibc
 import PipelineModel
+import Records
 
 /// The bytes of renditions that are not files, in `renditions.sqlite` beside the catalog, with the only
 /// connection that writes to it.

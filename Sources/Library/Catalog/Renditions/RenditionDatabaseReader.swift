@@ -1,4 +1,5 @@
 import PipelineModel
+import Records
 
 /// Reads the bytes of renditions that are not files, beside the process that writes them.
 ///

@@ -1,4 +1,5 @@
 package import PipelineModel
+import Records
 
 /// The name of a rendition in its database: for ever the same, as that of a rendition's file.
 ///

@@ -1,4 +1,5 @@
 import PipelineModel
+import Records
 
 /// The schema of the database of renditions, `renditions.sqlite`.
 enum RenditionSchema {

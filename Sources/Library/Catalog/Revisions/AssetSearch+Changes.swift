@@ -1,5 +1,6 @@
 package import PipelineModel
 package import Query
+package import Records
 
 /// An asset that changed, as a search sees it.
 package struct AssetChange: Sendable {

@@ -1,4 +1,5 @@
 package import PipelineModel
+package import Records
 
 /// Assets that changed since a revision.
 package struct RevisionPage: Sendable {

@@ -1,4 +1,5 @@
 import PipelineModel
+import Records
 
 /// Numbering the changes of assets, so that readers find those since a revision.
 extension CatalogWriter {

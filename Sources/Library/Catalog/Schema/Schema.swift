@@ -1,3 +1,5 @@
+import Records
+
 /// The schema and its migrations.
 ///
 /// `user_version` counts the migrations of a file; `application_id` distinguishes

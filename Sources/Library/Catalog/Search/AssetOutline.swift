@@ -1,6 +1,7 @@
 import Glibc
 package import PipelineModel
 import Query
+package import Records
 
 /// All assets of a search in little room: what a page needs to lay out any number of pictures.
 package struct AssetOutline: Sendable {

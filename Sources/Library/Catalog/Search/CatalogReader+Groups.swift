@@ -1,5 +1,6 @@
 package import PipelineModel
 package import Query
+package import Records
 
 extension CatalogReader {
   /// Counts the assets that a filter finds by what they have in common; `nil` stands for no value.

@@ -1,5 +1,6 @@
 package import PipelineModel
 package import Query
+package import Records
 
 extension CatalogReader {
   /// Runs a body if searches can be answered in SQL; otherwise returns `nil`.

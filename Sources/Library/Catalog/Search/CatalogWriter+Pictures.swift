@@ -1,5 +1,6 @@
 import PipelineModel
 import Query
+import Records
 
 /// How far `picture` has a row for each asset, in key order.
 ///

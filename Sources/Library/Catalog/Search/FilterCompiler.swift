@@ -1,5 +1,6 @@
 import PipelineModel
 import Query
+import Records
 
 /// Translates filters into conditions on the table `picture`.
 ///

@@ -1,5 +1,6 @@
 import CSQLite
 import Query
+import Records
 
 /// The SQL function that tells whether a place is in a circle on Earth.
 ///

@@ -1,5 +1,6 @@
 import PipelineModel
 import Query
+import Records
 
 /// A row of `picture` with its keywords and albums: what searches need of an asset.
 ///

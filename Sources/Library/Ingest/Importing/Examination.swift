@@ -1,8 +1,8 @@
-import Catalog
 import Files
 import Glibc
 import Manifest
 import PipelineModel
+import Records
 
 /// Examines a candidate: opened once, never through a link, and complete.
 struct Examination {

@@ -2,6 +2,7 @@ import Catalog
 import Files
 import Manifest
 import PipelineModel
+import Records
 
 /// The outcomes of a group of files so far.
 final class ImportGroup {

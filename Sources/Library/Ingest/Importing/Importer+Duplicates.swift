@@ -4,6 +4,7 @@ import Files
 import Glibc
 import Manifest
 import PipelineModel
+import Records
 
 /// Handling of files whose bytes are already stored.
 extension Importer {

@@ -2,6 +2,7 @@ import Catalog
 import Configuration
 import Files
 import PipelineModel
+import Records
 
 /// Handling of known files that a complete scan of the source did not find.
 extension Importer {

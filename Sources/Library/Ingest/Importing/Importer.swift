@@ -5,6 +5,7 @@ import Glibc
 import Manifest
 import Originals
 import PipelineModel
+import Records
 
 /// Imports complete files in groups, in the one order that loses nothing.
 ///

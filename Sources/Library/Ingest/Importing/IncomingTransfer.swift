@@ -3,6 +3,7 @@ import Files
 import Glibc
 import Hashing
 import PipelineModel
+import Records
 
 /// A file whose bytes are in `incoming/`: hashed, compared, read-only and on disk.
 struct IncomingFile: Sendable {

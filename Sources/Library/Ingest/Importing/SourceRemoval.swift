@@ -4,6 +4,7 @@ import Files
 import Glibc
 import Originals
 import PipelineModel
+import Records
 
 /// Removes source files whose bytes are safe, and folders emptied by that.
 ///

@@ -2,6 +2,7 @@ import Catalog
 import Files
 import Glibc
 import PipelineModel
+import Records
 
 /// The folder of a library's catalog outside the library. It records its owner, since two libraries
 /// sharing one would take each other's records for their own.

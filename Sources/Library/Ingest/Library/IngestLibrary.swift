@@ -3,6 +3,7 @@ package import Files
 package import Manifest
 package import Originals
 package import PipelineModel
+import Records
 package import Renditions
 
 /// A locked library, open for importing: everything that an import writes to.

@@ -6,6 +6,7 @@ import Manifest
 import Originals
 package import PipelineModel
 package import Query
+import Records
 
 /// A library opened for reading: without a lock, and nothing is written.
 package struct ReadableLibrary: Sendable {

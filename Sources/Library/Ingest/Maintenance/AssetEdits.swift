@@ -2,6 +2,7 @@ import Catalog
 import Manifest
 package import PipelineModel
 package import Query
+import Records
 
 /// A change of some assets that a user asked for.
 package struct AssetEdit: Codable, Hashable, Sendable {

@@ -3,6 +3,7 @@ import Files
 import Glibc
 import Manifest
 package import PipelineModel
+import Records
 
 /// Rebuilds the catalog of a locked library from its manifest.
 package struct CatalogRebuild {

@@ -2,6 +2,7 @@ package import Catalog
 import Files
 import Originals
 package import PipelineModel
+package import Records
 
 /// Originals and renditions that `verify` found missing or damaged, kept in `damage.json`.
 ///

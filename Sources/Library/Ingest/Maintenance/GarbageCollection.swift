@@ -3,6 +3,7 @@ import Files
 import Manifest
 import Originals
 import PipelineModel
+import Records
 
 /// What a library contains that nothing needs any more.
 package struct Garbage: Hashable, Sendable {

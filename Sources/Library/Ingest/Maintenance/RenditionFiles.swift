@@ -2,6 +2,7 @@ import Catalog
 import Files
 import Glibc
 import PipelineModel
+import Records
 import Renditions
 
 /// The files below `renditions/`, compared with the catalog, folder by folder.

@@ -2,6 +2,7 @@ package import Catalog
 package import Files
 import Hashing
 package import PipelineModel
+package import Records
 package import Renditions
 
 /// Reads the bytes of renditions, wherever they are stored.

@@ -3,6 +3,7 @@ import Files
 import Manifest
 import Originals
 import PipelineModel
+import Records
 import Renditions
 
 package struct RepairResult: Hashable, Sendable {

@@ -4,6 +4,7 @@ import Glibc
 import Manifest
 import Originals
 import PipelineModel
+import Records
 
 /// A group of assets that are returned together.
 struct ReturnGroup {

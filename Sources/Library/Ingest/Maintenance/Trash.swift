@@ -1,6 +1,7 @@
 import Catalog
 import Manifest
 package import PipelineModel
+import Records
 
 package struct TrashEmptied: Hashable, Sendable {
   /// The number of assets that were deleted permanently.

@@ -3,6 +3,7 @@ import Configuration
 import Files
 import Manifest
 package import PipelineModel
+import Records
 
 package struct UndoResult: Hashable, Sendable {
   /// Files that are back where they came from.

@@ -3,6 +3,7 @@ import Files
 import Manifest
 import Originals
 import PipelineModel
+import Records
 
 extension Verification {
   /// The number of missing originals remembered for a second look.

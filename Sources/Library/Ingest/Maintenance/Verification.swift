@@ -2,6 +2,7 @@ package import Catalog
 import Files
 import Originals
 package import PipelineModel
+import Records
 
 /// How far a verification came.
 package struct VerificationOutcome: Hashable, Sendable {

@@ -1,6 +1,7 @@
 package import Catalog
 package import Manifest
 import PipelineModel
+import Records
 
 /// An import that was begun and not ended.
 package struct InterruptedImport: Hashable, Sendable {

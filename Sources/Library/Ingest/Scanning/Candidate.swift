@@ -1,6 +1,7 @@
 import Catalog
 import Files
 import PipelineModel
+import Records
 
 /// A path seen in a source that may be imported.
 struct Candidate: Sendable {

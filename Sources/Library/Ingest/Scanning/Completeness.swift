@@ -1,7 +1,7 @@
-import Catalog
 package import Configuration
 import Files
 package import PipelineModel
+import Records
 
 /// Whether files of a source are complete: the one judgement of `run`, `import`, `watch` and
 /// `explain`.

@@ -3,6 +3,7 @@ import Configuration
 import Files
 import Glibc
 import PipelineModel
+import Records
 
 /// One path named to `import`: a file, or a folder with everything in it.
 final class ImportVisit {

@@ -2,6 +2,7 @@ import Catalog
 import Configuration
 import Files
 import PipelineModel
+import Records
 
 /// A result of comparing a scan with the catalog, for one path.
 enum Finding {

@@ -3,6 +3,7 @@ import Configuration
 import Files
 import Glibc
 import PipelineModel
+import Records
 
 /// A run's visit to one configured source.
 final class SourceVisit {

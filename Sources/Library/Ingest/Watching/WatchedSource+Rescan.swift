@@ -2,6 +2,7 @@ import Catalog
 import Configuration
 import Files
 import PipelineModel
+import Records
 
 /// A scan of a source in progress, in pieces between imports.
 struct SourceRescan {

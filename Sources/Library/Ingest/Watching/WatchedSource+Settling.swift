@@ -2,6 +2,7 @@ import Catalog
 import Configuration
 import Files
 import PipelineModel
+import Records
 
 /// Handling of single files of a watched source.
 extension WatchedSource {

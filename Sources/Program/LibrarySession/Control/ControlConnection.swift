@@ -6,6 +6,7 @@ import Glibc
 import Ingest
 import LibraryControl
 import PipelineModel
+import Records
 import Synchronization
 
 /// A connection from a process that makes a request, on the library holder's side.

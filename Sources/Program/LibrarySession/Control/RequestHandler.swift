@@ -3,6 +3,7 @@ import Configuration
 package import Ingest
 package import LibraryControl
 import PipelineModel
+import Records
 
 extension RequestResult {
   package init(_ emptied: TrashEmptied) {

@@ -4,6 +4,7 @@ import Engine
 import Ingest
 import LibraryControl
 import PipelineModel
+import Records
 import Synchronization
 
 /// Sends a request's events to the process that made it, and counts them.

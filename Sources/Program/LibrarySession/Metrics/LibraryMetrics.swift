@@ -2,6 +2,7 @@ import Catalog
 import Glibc
 package import Ingest
 package import PipelineModel
+import Records
 
 /// What a library's catalog and disk tell a monitoring system, by the names of `docs/metrics.md`.
 ///

@@ -1,10 +1,11 @@
-package import Catalog
+import Catalog
 package import Configuration
 package import Engine
 import Files
 package import Ingest
 package import PipelineModel
 import PluginHost
+package import Records
 
 /// Where to look for the configuration.
 package struct ConfigurationSearch: Sendable {

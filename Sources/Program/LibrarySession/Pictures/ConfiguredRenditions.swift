@@ -1,7 +1,7 @@
-package import Catalog
 package import Configuration
 import Engine
 import PipelineModel
+package import Records
 
 /// What renditions show of their originals, as far as the configuration of their stages tells.
 ///

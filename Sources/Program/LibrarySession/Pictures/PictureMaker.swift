@@ -1,4 +1,4 @@
-package import Catalog
+import Catalog
 import Configuration
 import Engine
 import Files
@@ -9,6 +9,7 @@ import Originals
 import PipelineModel
 import PipelinePlugin
 package import PluginHost
+package import Records
 
 /// Makes pictures of any size that somebody asks for, or takes them from the cache.
 ///

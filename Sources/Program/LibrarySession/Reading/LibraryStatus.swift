@@ -1,6 +1,7 @@
 package import Catalog
 package import Ingest
 package import PipelineModel
+package import Records
 
 /// What `status` says of a library.
 package struct LibraryStatus {

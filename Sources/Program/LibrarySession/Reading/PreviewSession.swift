@@ -3,6 +3,7 @@ import Configuration
 import Engine
 package import Ingest
 import PipelinePlugin
+import Records
 
 /// `plan` and `run --dry-run`: what a run would do, without locking or changing anything.
 package struct PreviewSession {

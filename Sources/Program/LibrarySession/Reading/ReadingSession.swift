@@ -4,6 +4,7 @@ package import Files
 package import Ingest
 package import PipelineModel
 package import Query
+package import Records
 
 /// A configured library opened for reading: without a lock, and nothing is written.
 package struct ReadingSession: Sendable {

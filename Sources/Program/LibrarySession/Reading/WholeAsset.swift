@@ -1,6 +1,7 @@
 package import Catalog
 package import Ingest
 package import PipelineModel
+package import Records
 
 /// Everything known about one asset, as `show` says it.
 package struct WholeAsset {

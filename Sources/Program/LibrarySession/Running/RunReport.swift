@@ -1,7 +1,8 @@
-package import Catalog
+import Catalog
 package import Engine
 package import Ingest
 package import PipelineModel
+package import Records
 import Synchronization
 
 /// Shows what happens in a session; the command line prints it.

@@ -5,6 +5,7 @@ import Files
 import Glibc
 package import Ingest
 import PipelineModel
+import Records
 
 /// One execution of `run` or `import`: imports files and runs all ready jobs concurrently.
 package struct RunSession {

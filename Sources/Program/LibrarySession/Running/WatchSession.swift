@@ -4,6 +4,7 @@ import Engine
 import Glibc
 import Ingest
 import PipelineModel
+import Records
 import Synchronization
 
 /// `watch` with one configuration: imports files and runs jobs until a signal or a

@@ -5,6 +5,7 @@ import Files
 import Ingest
 import PipelineModel
 import PluginHost
+import Records
 
 /// A library opened for changes, with its stages ready to run.
 struct WorkingSession {

@@ -2,6 +2,7 @@ import Catalog
 import Ingest
 import PipelineModel
 import Query
+import Records
 
 /// What may follow what somebody types into the search box.
 enum Completion {

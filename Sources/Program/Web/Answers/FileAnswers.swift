@@ -4,6 +4,7 @@ import Hashing
 import Ingest
 import LibrarySession
 import PipelineModel
+import Records
 
 /// The bytes of renditions and originals.
 ///

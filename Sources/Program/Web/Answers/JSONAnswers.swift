@@ -5,6 +5,7 @@ import Ingest
 import LibrarySession
 import PipelineModel
 import Query
+import Records
 
 /// What `api/v1/` answers.
 struct JSONAnswers: Sendable {

@@ -1,6 +1,6 @@
-import Catalog
 import LibrarySession
 import Query
+import Records
 
 extension HTTPError {
   /// What a client is told of an error; what only the owner may know is in the server's log.

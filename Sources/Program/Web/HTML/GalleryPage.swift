@@ -2,6 +2,7 @@ import Catalog
 import Ingest
 import PipelineModel
 import Query
+import Records
 
 /// The pages of pictures: all, those of a query, and those of a day.
 struct GalleryPage {

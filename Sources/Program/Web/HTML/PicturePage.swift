@@ -3,6 +3,7 @@ import Ingest
 import LibrarySession
 import PipelineModel
 import Query
+import Records
 
 /// The page of one asset.
 struct PicturePage {

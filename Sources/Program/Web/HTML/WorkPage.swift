@@ -3,6 +3,7 @@ import Ingest
 import LibrarySession
 import PipelineModel
 import Query
+import Records
 
 /// The page that shows what the program is doing, and what failed.
 struct WorkPage {

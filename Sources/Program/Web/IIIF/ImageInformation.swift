@@ -1,6 +1,6 @@
-import Catalog
 import Ingest
 import PipelineModel
+import Records
 
 /// What `info.json` says of an image. Source: IIIF Image API 3.0, section 5.
 struct ImageInformation: Sendable {

@@ -3,6 +3,7 @@ import Hashing
 import Ingest
 import LibrarySession
 import PipelineModel
+import Records
 
 /// Answers below `iiif/3/`: images of any size, by IIIF's Image API, and albums, by its Presentation API.
 ///

@@ -2,6 +2,7 @@ import Catalog
 import LibrarySession
 import PipelineModel
 import Query
+import Records
 
 /// What of a library is shown: which renditions stand for their assets, and what nobody gets to see.
 struct Disclosure: Sendable {

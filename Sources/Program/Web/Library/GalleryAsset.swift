@@ -2,6 +2,7 @@ import Catalog
 import Ingest
 import PipelineModel
 import Query
+import Records
 
 /// An asset as pages show it among others.
 struct GalleryAsset: Sendable {

@@ -2,6 +2,7 @@ import Catalog
 import Files
 import Ingest
 import LibrarySession
+import Records
 import Synchronization
 
 /// The library for what takes microseconds, such as the bytes of a thumbnail.

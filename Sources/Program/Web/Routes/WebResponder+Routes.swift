@@ -2,6 +2,7 @@ import Catalog
 import Ingest
 import LibrarySession
 import PipelineModel
+import Records
 
 extension WebResponder {
   /// The answer of an address.

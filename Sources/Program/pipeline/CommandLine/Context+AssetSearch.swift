@@ -4,6 +4,7 @@ import Ingest
 import LibrarySession
 import PipelineModel
 import Query
+import Records
 
 /// Options of verbs that take a query.
 extension Option {

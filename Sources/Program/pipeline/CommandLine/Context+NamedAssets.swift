@@ -3,6 +3,7 @@ import LibraryControl
 import LibrarySession
 import PipelineModel
 import Query
+import Records
 
 /// What the operands of a verb that changes assets mean.
 enum NamedAssets {

@@ -1,6 +1,7 @@
 import Catalog
 import Ingest
 import PipelineModel
+import Records
 
 /// An asset as a line of columns separated by tabs.
 enum AssetLines {

@@ -5,6 +5,7 @@ import Ingest
 import LibrarySession
 import PipelineModel
 import Query
+import Records
 
 /// Prints assets in the format that was asked for.
 struct AssetOutput {

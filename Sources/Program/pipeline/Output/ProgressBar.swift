@@ -3,6 +3,7 @@ import Dispatch
 import Engine
 import LibrarySession
 import PipelineModel
+import Records
 import Synchronization
 
 /// A progress line on a terminal, redrawn when it changes.

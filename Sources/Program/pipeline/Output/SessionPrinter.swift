@@ -1,10 +1,10 @@
-import Catalog
 import Dispatch
 import Engine
 import Ingest
 import LibraryControl
 import LibrarySession
 import PipelineModel
+import Records
 import Synchronization
 
 /// Prints what happens in a session: as JSON lines, or as messages about failures.

@@ -3,6 +3,7 @@ import Ingest
 import LibrarySession
 import PipelineModel
 import Query
+import Records
 
 /// `list --since` and `list --follow`: lists what changes in the result of a query.
 struct ChangeList {

@@ -4,6 +4,7 @@ import Files
 import Ingest
 import LibrarySession
 import PipelineModel
+import Records
 
 /// `pipeline explain`: prints the state of one path or asset, with the reason.
 enum ExplainVerb: Verb {

@@ -1,6 +1,7 @@
 import Catalog
 import LibrarySession
 import PipelineModel
+import Records
 
 /// `pipeline failed`: lists failed jobs.
 enum FailedVerb: Verb {

@@ -4,6 +4,7 @@ import Glibc
 import Ingest
 import LibrarySession
 import PipelineModel
+import Records
 
 /// `pipeline get`: writes the bytes of an original or a rendition, or a picture of any size.
 enum GetVerb: Verb {

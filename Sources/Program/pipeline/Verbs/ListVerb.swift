@@ -3,6 +3,7 @@ import Ingest
 import LibrarySession
 import PipelineModel
 import Query
+import Records
 
 /// `pipeline list`: lists the assets that a query finds.
 enum ListVerb: Verb {

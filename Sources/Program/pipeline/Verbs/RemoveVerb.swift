@@ -3,6 +3,7 @@ import LibraryControl
 import LibrarySession
 import PipelineModel
 import Query
+import Records
 
 /// `pipeline rm`: puts assets into the trash.
 enum RemoveVerb: Verb {

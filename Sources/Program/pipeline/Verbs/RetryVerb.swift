@@ -1,6 +1,7 @@
 import Catalog
 import LibraryControl
 import LibrarySession
+import Records
 
 /// `pipeline retry`: makes failed jobs ready again.
 enum RetryVerb: Verb {

@@ -2,6 +2,7 @@ import Catalog
 import Ingest
 import LibrarySession
 import PipelineModel
+import Records
 
 /// `pipeline show`: prints everything known about one asset.
 enum ShowVerb: Verb {

@@ -2,6 +2,7 @@ import Catalog
 import Ingest
 import LibrarySession
 import PipelineModel
+import Records
 
 /// `pipeline status`: prints counts, the last run and space.
 enum StatusVerb: Verb {

@@ -4,6 +4,7 @@ import LibraryControl
 import LibrarySession
 import PipelineModel
 import Query
+import Records
 
 /// `pipeline trash`: lists the trash, restores assets from it or empties it.
 enum TrashVerb: Verb {

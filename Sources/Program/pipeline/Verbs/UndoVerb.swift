@@ -3,6 +3,7 @@ import Files
 import LibraryControl
 import LibrarySession
 import PipelineModel
+import Records
 
 /// `pipeline undo`: returns the imports of a run to where they came from.
 enum UndoVerb: Verb {

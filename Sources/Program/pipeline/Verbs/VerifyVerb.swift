@@ -3,6 +3,7 @@ import Ingest
 import LibraryControl
 import LibrarySession
 import PipelineModel
+import Records
 
 /// `pipeline verify`: rehashes all files and compares manifest, catalog and disk.
 enum VerifyVerb: Verb {

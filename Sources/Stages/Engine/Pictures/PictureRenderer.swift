@@ -1,4 +1,3 @@
-import Catalog
 package import Configuration
 import Dispatch
 package import Files

@@ -1,10 +1,10 @@
-package import Catalog
 package import Configuration
 import Dispatch
 import Hashing
 package import PipelineModel
 package import PipelinePlugin
 package import PluginHost
+package import Records
 
 /// The configured stages with their plugins, in execution order.
 package struct StagePlan: Sendable {

@@ -1,8 +1,8 @@
-import Catalog
 package import Configuration
 import PipelineModel
 import PipelinePlugin
 import PluginHost
+import Records
 
 /// The plugins of the configured stages, with their manifests.
 struct StagePlugins {

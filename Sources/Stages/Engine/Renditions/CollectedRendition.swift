@@ -1,10 +1,10 @@
-import Catalog
 import Configuration
 import Files
 import Glibc
 import Hashing
 import PipelineModel
 import PipelinePlugin
+import Records
 import Renditions
 
 /// A rendition that has been read and hashed but is still in its work folder.

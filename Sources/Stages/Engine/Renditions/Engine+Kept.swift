@@ -1,9 +1,9 @@
-import Catalog
 import Configuration
 import Files
 import Hashing
 import PipelineModel
 import PipelinePlugin
+import Records
 import Renditions
 
 /// Parts of a stale result that a job keeps, because only other parts of the options changed.

@@ -1,8 +1,8 @@
-package import Catalog
 import Configuration
 import Files
 import Hashing
 import PipelineModel
+package import Records
 import Renditions
 
 /// Moves renditions between database and files after a stage's `storage` changed, without decoding
@@ -26,7 +26,7 @@ package struct RenditionRelocation {
   /// - Parameters:
   ///   - settings: stores the policies last applied.
   ///   - isStopped: whether to leave the rest; called before each rendition.
-  package func run(settings: Catalog, isStopped: () -> Bool) throws(EngineError) {
+  package func run(settings: any CatalogSettings, isStopped: () -> Bool) throws(EngineError) {
     for stage in plan.stages {
       let key = "stage.storage.\(stage.name)"
       let policy = stage.configuration.storage

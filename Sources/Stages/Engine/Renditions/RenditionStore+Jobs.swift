@@ -1,7 +1,7 @@
-import Catalog
 import Files
 import Hashing
 import PipelineModel
+import Records
 import Renditions
 
 extension RenditionStore {

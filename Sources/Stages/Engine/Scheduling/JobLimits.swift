@@ -1,4 +1,3 @@
-import Catalog
 import Configuration
 import PipelineModel
 import PipelinePlugin

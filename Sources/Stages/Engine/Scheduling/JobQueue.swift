@@ -1,5 +1,5 @@
-import Catalog
 import PipelineModel
+import Records
 
 /// A queue limited by each stage's width and by total memory.
 ///

@@ -1,8 +1,8 @@
-import Catalog
 import Files
 import Glibc
 import PipelineModel
 import PluginHost
+import Records
 
 /// The folders below `work/` that receive jobs' results, one per attempt.
 struct WorkFolders: Sendable {

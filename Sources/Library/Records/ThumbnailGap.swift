@@ -33,6 +33,12 @@ package struct ThumbnailGap: Hashable, Sendable {
   package var stage: String
   /// The reason, as a sentence.
   package var reason: String
+
+  package init(cause: Cause, stage: String, reason: String) {
+    self.cause = cause
+    self.stage = stage
+    self.reason = reason
+  }
 }
 
 /// How many assets are kept without a thumbnail, for `status`.
@@ -44,12 +50,26 @@ package struct ThumbnailGapCounts: Hashable, Sendable {
     /// What is lacking, as a sentence, of the cause `unavailable`.
     package var reason: String?
     package var assets: Int
+
+    package init(
+      cause: ThumbnailGap.Cause, mediaType: String? = nil, reason: String? = nil, assets: Int
+    ) {
+      self.cause = cause
+      self.mediaType = mediaType
+      self.reason = reason
+      self.assets = assets
+    }
   }
 
   /// The largest first.
   package var groups: [Group] = []
   /// Whether there are more assets than were counted.
   package var isPartial = false
+
+  package init(groups: [Group] = [], isPartial: Bool = false) {
+    self.groups = groups
+    self.isPartial = isPartial
+  }
 
   package var assets: Int { groups.reduce(0) { $0 + $1.assets } }
 

@@ -18,20 +18,23 @@ package struct RenditionRecord: Hashable, Sendable {
   package var path: String?
   /// Whether it was made with other options, and a newer one is due.
   package var isStale: Bool
-}
 
-/// A recorded rendition with what finds its bytes.
-package struct StoredRendition: Sendable {
-  package let record: RenditionRecord
-  /// Its key in the database of renditions; `nil` if it is a file, or if that was not looked up.
-  let key: RenditionKey?
-
-  init(_ record: RenditionRecord, key: RenditionKey?) {
-    self.record = record
-    self.key = key
+  package init(
+    id: Int64, stage: String, name: String, mediaType: String, width: Int, height: Int, bytes: Int,
+    digest: Digest, from: String? = nil, path: String? = nil, isStale: Bool
+  ) {
+    self.id = id
+    self.stage = stage
+    self.name = name
+    self.mediaType = mediaType
+    self.width = width
+    self.height = height
+    self.bytes = bytes
+    self.digest = digest
+    self.from = from
+    self.path = path
+    self.isStale = isStale
   }
-
-  package init(_ record: RenditionRecord) { self.init(record, key: nil) }
 }
 
 /// A rendition to record, with values as in `RenditionRecord`.
@@ -81,4 +84,17 @@ package struct MisplacedRendition: Hashable, Sendable {
   package var fingerprint: Fingerprint
   /// Where the bytes are; `nil` if they are missing in the database.
   package var content: RenditionContent?
+
+  package init(
+    id: Int64, name: String, mediaType: String, digest: Digest, owner: String,
+    fingerprint: Fingerprint, content: RenditionContent? = nil
+  ) {
+    self.id = id
+    self.name = name
+    self.mediaType = mediaType
+    self.digest = digest
+    self.owner = owner
+    self.fingerprint = fingerprint
+    self.content = content
+  }
 }

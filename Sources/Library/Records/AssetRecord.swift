@@ -39,6 +39,33 @@ package struct AssetRecord: Hashable, Sendable {
   /// Renditions of the configured stages, ordered by stage and name.
   package var renditions: [RenditionRecord]
 
+  package init(
+    id: AssetID, digest: Digest, size: Int, name: BytePath, source: BytePath, path: BytePath,
+    modified: Int64, importedAt: Timestamp, supersedes: AssetID? = nil, state: State,
+    identity: JSONValue? = nil, trashedAt: Timestamp? = nil, skipped: Int,
+    annotations: [Annotation], group: GroupMember? = nil, cover: AssetID? = nil,
+    withoutThumbnail: ThumbnailGap? = nil, renditions: [RenditionRecord]
+  ) {
+    self.id = id
+    self.digest = digest
+    self.size = size
+    self.name = name
+    self.source = source
+    self.path = path
+    self.modified = modified
+    self.importedAt = importedAt
+    self.supersedes = supersedes
+    self.state = state
+    self.identity = identity
+    self.trashedAt = trashedAt
+    self.skipped = skipped
+    self.annotations = annotations
+    self.group = group
+    self.cover = cover
+    self.withoutThumbnail = withoutThumbnail
+    self.renditions = renditions
+  }
+
   /// The renditions that a name means, which is `NAME` or `STAGE/NAME`: two stages may share the
   /// former.
   package func renditions(named name: String) -> [RenditionRecord] {
@@ -56,6 +83,20 @@ package struct AssetOrigin: Hashable, Sendable {
   package var modified: Int64
   package var permissions: UInt32
   package var isTrashed: Bool
+
+  package init(
+    id: AssetID, digest: Digest, size: Int, source: BytePath, path: BytePath, modified: Int64,
+    permissions: UInt32, isTrashed: Bool
+  ) {
+    self.id = id
+    self.digest = digest
+    self.size = size
+    self.source = source
+    self.path = path
+    self.modified = modified
+    self.permissions = permissions
+    self.isTrashed = isTrashed
+  }
 }
 
 /// An asset to record for an imported file, with values as in `AssetRecord`.

@@ -17,6 +17,22 @@ package struct JobRecord: Hashable, Sendable {
   package var finishedAt: Timestamp?
   /// When a transient failure is due for retry.
   package var notBefore: Timestamp?
+
+  package init(
+    stage: String, state: LedgerState, attempts: Int, failureClass: String? = nil,
+    reason: String? = nil, facts: JSONValue? = nil, seconds: Double? = nil,
+    finishedAt: Timestamp? = nil, notBefore: Timestamp? = nil
+  ) {
+    self.stage = stage
+    self.state = state
+    self.attempts = attempts
+    self.failureClass = failureClass
+    self.reason = reason
+    self.facts = facts
+    self.seconds = seconds
+    self.finishedAt = finishedAt
+    self.notBefore = notBefore
+  }
 }
 
 /// A failed job, for `failed`.
@@ -30,6 +46,18 @@ package struct FailureRecord: Hashable, Sendable {
   package var reason: String
   /// The number of attempts, including interrupted ones.
   package var attempts: Int
+
+  package init(
+    asset: AssetID, name: BytePath, stage: String, failureClass: String, reason: String,
+    attempts: Int
+  ) {
+    self.asset = asset
+    self.name = name
+    self.stage = stage
+    self.failureClass = failureClass
+    self.reason = reason
+    self.attempts = attempts
+  }
 }
 
 /// One attempt at a job, for `show`.
@@ -53,4 +81,20 @@ package struct AttemptRecord: Hashable, Sendable {
   package var limits: String
   /// Whether it ran alone because earlier attempts were interrupted.
   package var isSuspect: Bool
+
+  package init(
+    startedAt: Timestamp, endedAt: Timestamp? = nil, outcome: Outcome? = nil,
+    failureClass: String? = nil, reason: String? = nil, seconds: Double? = nil, runtime: String,
+    limits: String, isSuspect: Bool
+  ) {
+    self.startedAt = startedAt
+    self.endedAt = endedAt
+    self.outcome = outcome
+    self.failureClass = failureClass
+    self.reason = reason
+    self.seconds = seconds
+    self.runtime = runtime
+    self.limits = limits
+    self.isSuspect = isSuspect
+  }
 }

@@ -1,66 +1,18 @@
 import CSQLite
-package import PipelineModel
+import PipelineModel
+package import Records
 
-/// Why the catalog could not be read or written.
-package struct CatalogError: Error, Hashable, Sendable, CustomStringConvertible {
-  package enum Code: Hashable, Sendable {
-    case missing
-    /// The file is damaged or not a catalog.
-    case corrupt
-    /// Something else is in the place of the database of renditions.
-    case foreign
-    /// A later version of the program made it.
-    case newerVersion
-    case noSpace
-    /// The file or folder can't be written.
-    case readOnly
-    /// The attempt has already ended, or the rendition was already replaced.
-    case staleToken
-    /// There is no asset with this key any more.
-    case noAsset
-    /// The catalog does not know the revision: it has another history, or forgot it.
-    case unknownRevision
-    /// Nobody waits for the result any more.
-    case interrupted
-    /// Any other SQLite error.
-    case database
-  }
-
-  package var code: Code
-  /// A sentence that names the operation and, if known, the remedy.
-  package var message: String
-  package var path: BytePath?
-  /// SQLite's extended result code.
-  package var sqliteCode: Int32?
-
-  init(_ code: Code, _ message: String, path: BytePath? = nil, sqliteCode: Int32? = nil) {
-    self.code = code
-    self.message = message
-    self.path = path
-    self.sqliteCode = sqliteCode
-  }
-
-  package var description: String { message }
-
+extension CatalogError {
   /// Whether it is about the database of renditions alone, without which the rest of a library is whole.
   package var concernsRenditions: Bool {
     path?.lastComponent == RenditionDatabase.name && code != .interrupted
   }
 
   /// The error of a statement that was ended because nobody waits for its result.
-  static func interrupted(_ path: BytePath, sqliteCode: Int32? = nil) -> CatalogError {
-    CatalogError(
-      .interrupted, "Reading the catalog “\(path)” was stopped.", path: path,
-      sqliteCode: sqliteCode)
+  static func interrupted(_ path: BytePath) -> CatalogError {
+    CatalogError(.interrupted, "Reading the catalog “\(path)” was stopped.", path: path)
   }
 
-  /// The error that there is no asset with a key.
-  package static func noAsset(_ id: AssetID) -> CatalogError {
-    CatalogError(.noAsset, "There is no asset \(id).")
-  }
-}
-
-extension CatalogError {
   static let advice = "Run “pipeline rebuild-catalog” to rebuild it from manifest and originals."
 
   /// Errors of `write` for lack of space: ENOSPC, EDQUOT, EFBIG.
@@ -106,7 +58,7 @@ extension CatalogError {
         CatalogError(.database, "\(subject) failed at “\(Self.line(sql))”. \(cause)")
       }
     self.path = path
-    sqliteCode = code
+    databaseCode = code
   }
 
   private static func line(_ sql: String?) -> String {

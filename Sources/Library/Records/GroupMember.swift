@@ -22,16 +22,10 @@ package struct GroupMember: Hashable, Sendable {
   /// The sidecar whose metadata counts for this asset.
   package var sidecar: AssetID?
 
-  /// What stands between the kinds in a text.
-  static let separator = ", "
-
-  static func kinds(_ text: String) -> [GroupKind] {
-    text.split(separator: separator).compactMap { GroupKind(rawValue: String($0)) }
+  package init(leader: AssetID, kinds: [GroupKind], role: Role, sidecar: AssetID? = nil) {
+    self.leader = leader
+    self.kinds = kinds
+    self.role = role
+    self.sidecar = sidecar
   }
-
-  static func text(of kinds: [GroupKind]) -> String {
-    kinds.map(\.rawValue).joined(separator: separator)
-  }
-
-  var kindsText: String { Self.text(of: kinds) }
 }
