@@ -152,7 +152,9 @@ struct ServeAccessTests {
       let run = try workspace.program.start([
         "serve", "--listen", "unix:web", "--base-url", "https://example.org/pictures/", "--json",
       ])
-      try run.wait(for: "the socket") { !run.outputSoFar.isEmpty }
+      try run.wait(for: "the socket") {
+        String(decoding: run.outputSoFar, as: UTF8.self).contains("serving")
+      }
       var status = stat()
       #expect(lstat(path.description, &status) == 0 && status.st_mode & 0o777 == 0o600)
       let client = HTTPClient(place: .socket(path))
@@ -163,6 +165,13 @@ struct ServeAccessTests {
       // Without a chance to tidy up.
       run.signal(SIGKILL)
       _ = try run.wait(within: 20)
+      // The process that answers ends by itself, a moment later.
+      let end = ContinuousClock.now + .seconds(20)
+      while let number = try? client.connect() {
+        close(number)
+        try #require(ContinuousClock.now < end, "It goes on without the other process.")
+        usleep(2000)
+      }
     }
   }
 

@@ -133,7 +133,7 @@ extension CatalogReader {
   }
 
   /// Returns a rendition as `rendition` does, but with an empty stage and never stale, and with what
-  /// finds its bytes, in a third of the time. For callers that only read its bytes.
+  /// finds its bytes, by one statement. For callers that only read its bytes.
   package func storedRendition(_ id: Int64) throws(CatalogError) -> StoredRendition? {
     // One statement sees one snapshot without a transaction.
     try access.syncReentrantly { (connection) throws(CatalogError) in

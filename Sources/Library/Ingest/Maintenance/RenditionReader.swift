@@ -26,7 +26,7 @@ package struct RenditionReader {
     try content(of: StoredRendition(rendition))
   }
 
-  /// Returns the content as above, in half the time for one that is no file.
+  /// Returns the content as above, without asking the catalog where the bytes are.
   package func content(of stored: StoredRendition) throws -> VerifiedRendition? {
     let rendition = stored.record
     guard let path = rendition.path else {

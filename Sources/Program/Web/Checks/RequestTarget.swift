@@ -40,7 +40,7 @@ struct RequestTarget: Hashable, Sendable {
     for segment in segments {
       let text = try Self.decoded(segment, plusIsSpace: false)
       guard !text.isEmpty else { throw .notFound }
-      // By bytes, which takes a tenth of the time that characters take.
+      // By bytes: comparing characters showed in the profile of the server.
       let isWithin = text.utf8.allSatisfy { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "\\") }
       guard text != ".", text != "..", isWithin else {
         throw .badRequest("The path leads out of its folder.")

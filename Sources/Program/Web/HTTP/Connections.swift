@@ -14,8 +14,8 @@ final class Connections: Sendable {
     /// What to do if the client goes away before it has its answer.
     var whenGone: (@Sendable () -> Void)?
 
-    /// Nobody waits for an answer; a request is awaited, if `since` is not `nil`.
-    mutating func await(since: ContinuousClock.Instant?) {
+    /// Sets since when a request is awaited, and forgets who waits for an answer.
+    mutating func setAwaited(since: ContinuousClock.Instant?) {
       self.since = since
       whenGone = nil
     }
@@ -71,7 +71,7 @@ final class Connections: Sendable {
   func answered(_ connection: OpaquePointer) { set(connection, since: .now) }
 
   private func set(_ connection: OpaquePointer, since: ContinuousClock.Instant?) {
-    state.withLock { $0.entries[UInt(bitPattern: connection)]?.await(since: since) }
+    state.withLock { $0.entries[UInt(bitPattern: connection)]?.setAwaited(since: since) }
   }
 
   /// Has something done once if the client of a suspended connection goes away, which libmicrohttpd does not
