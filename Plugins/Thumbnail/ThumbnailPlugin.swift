@@ -12,7 +12,7 @@ final class ThumbnailPlugin: Plugin {
     accepts: DecoderTable.present.flatMap(\.types),
     lacks: DecoderTable.lacks.map { .init(accepts: $0.types, reason: $0.reason) },
     facts: ["damage", "sprites"] + Placeholder.names, makesRenditions: true,
-    renditions: ["/sizes/*/name"], parts: .init(option: "sizes", facts: ["sprites"]),
+    renditions: ["/sizes/*/name"], parts: .init(option: "sizes", facts: ["sprites"], kept: true),
     estimates: true,
     runtime: DecoderTable.runtime(VipsLibrary.runtime))
 
@@ -86,13 +86,17 @@ final class ThumbnailPlugin: Plugin {
     let output = OutputFolder(request.output)
     do throws(VipsError) {
       let identified = request.facts["identify"]
-      let sides = [identified?["width"]?.integer, identified?["height"]?.integer]
       var options = options
+      let source = KeptSource(request, options)
       if let wanted = request.wanted { options.sizes.removeAll { !wanted.contains($0.name) } }
+      if let source { options.sizes = source.shaped(options.sizes, as: identified) }
+      let sides = [identified?["width"]?.integer, identified?["height"]?.integer]
       let job = ThumbnailJob(
         options: options, resamplers: resamplers, host: host,
         identifiedSide: sides.compactMap(\.self).max())
-      let made = try job.run(request.input, of: Self.type(request), into: output)
+      let made = try job.run(
+        source?.kept.path ?? request.input, of: source?.type ?? Self.type(request), into: output)
+      if let source { return .done(renditions: source.described(made.renditions)) }
       return .done(facts: .object(made.facts), renditions: made.renditions)
     } catch {
       output.removeAll()

@@ -150,6 +150,64 @@ struct GrowingTests {
     #expect(try fixture.run([stage(["a": 1, "b": 2, "c": 3], storage: storage)], [maker]).isEmpty)
   }
 
+  /// The maker with copies of what is kept, whose texts it reports.
+  private func reader(_ given: GivenTexts) -> FakeBackend {
+    var manifest = maker().manifest
+    manifest.parts?.kept = true
+    let work = maker { request in
+      let found = (request.kept ?? []).map { kept in
+        let file = BytePath(kept.path)
+        let bytes = try? Descriptor.openFolder(file.parent)
+          .readFile(file.lastComponent, limit: 1 << 20)
+        return (kept.name, String(decoding: bytes ?? [], as: UTF8.self))
+      }
+      given.add(Dictionary(uniqueKeysWithValues: found))
+    }.work
+    return FakeBackend(manifest, work: work)
+  }
+
+  @Test("A plugin that asks for what is kept gets copies of it", arguments: storages)
+  func copies(storage: StageConfiguration.Storage) throws {
+    let asset = try fixture.add("x")
+    let given = GivenTexts()
+    let reader = reader(given)
+    try fixture.run([stage(["a": 1, "b": 2], storage: storage)], [reader])
+    let before = try texts(asset)
+    try fixture.run([stage(["a": 1, "b": 2, "c": 3], storage: storage)], [reader])
+    #expect(given.all == [[:], before])
+    let kept = try #require(reader.requests.last?.kept)
+    #expect(reader.requests.first?.kept == nil)
+    #expect(kept.map(\.name).sorted() == ["a", "b"])
+    #expect(kept.allSatisfy { $0.mediaType == "image/jpeg" && $0.width == 3 && $0.height == 2 })
+    #expect(try texts(asset).filter { $0.key != "c" } == before)
+    try checkFiles(asset)
+  }
+
+  @Test("A kept file that was changed is not handed to the plugin but made again")
+  func changedFile() throws {
+    let asset = try fixture.add("x")
+    let given = GivenTexts()
+    let reader = reader(given)
+    try fixture.run([stage(["a": 1, "b": 2], storage: .file)], [reader])
+    let before = try texts(asset)
+    for (name, wanted) in [("a", ["a", "c"]), ("b", ["b", "d"])] {
+      let record = try #require(try fixture.renditions(of: asset).first { $0.name == name })
+      let path = fixture.temporary.appending(BytePath(try #require(record.path)))
+      // The size stays.
+      let file = try Descriptor.open(path, flags: O_WRONLY)
+      try file.write(Array("?".utf8))
+      let grown = name == "a" ? ["a": 1, "b": 2, "c": 3] : ["b": 2, "d": 4]
+      try fixture.run([stage(grown, storage: .file)], [reader])
+      #expect(reader.requests.last?.wanted == wanted || reader.requests.last?.wanted == nil)
+      #expect(given.all.last?[name] == nil)
+      #expect(try texts(asset)[name] != before[name])
+      try checkFiles(asset)
+    }
+    #expect(reader.requests.count == 3 && reader.requests[1].wanted == ["a", "c"])
+    // Nothing was left to keep.
+    #expect(reader.requests[2].wanted == nil && reader.requests[2].kept == nil)
+  }
+
   @Test("What is removed from the list goes, and no job runs", arguments: storages)
   func shrunk(storage: StageConfiguration.Storage) throws {
     let asset = try fixture.add("x")
@@ -473,6 +531,15 @@ struct GrowingTests {
     let plain = FakeBackend(manifest) { _, _ in .done() }
     #expect(try definition(stage(["a": 1]), plain).parts.isEmpty)
   }
+}
+
+/// What was in the copies of kept renditions, for each job by name.
+private final class GivenTexts: Sendable {
+  private let texts = Mutex<[[String: String]]>([])
+
+  var all: [[String: String]] { texts.withLock { $0 } }
+
+  func add(_ given: [String: String]) { texts.withLock { $0.append(given) } }
 }
 
 /// A ledger from which one rendition comes damaged.

@@ -37,19 +37,21 @@ final class PluginRun {
   func process(
     _ bytes: [UInt8], name: String = "picture.jpg", options: JSONValue = [:],
     subject: String = "picture.jpg", type: String? = nil, wanted: [String]? = nil,
+    kept: [PluginRequest.Kept]? = nil, facts: [String: JSONValue] = [:],
     job: JobControl = JobControl()
   ) throws -> PluginResult {
     let input = folder.appending(path: name)
     try Data(bytes).write(to: input)
     return try process(
       path: input.path, size: bytes.count, options: options, subject: subject, type: type,
-      wanted: wanted, job: job)
+      wanted: wanted, kept: kept, facts: facts, job: job)
   }
 
   /// Runs one job over the file at a path.
   func process(
     path: String, size: Int = 0, options: JSONValue = [:], subject: String = "picture.jpg",
-    type: String? = nil, wanted: [String]? = nil, job: JobControl = JobControl()
+    type: String? = nil, wanted: [String]? = nil, kept: [PluginRequest.Kept]? = nil,
+    facts: [String: JSONValue] = [:], job: JobControl = JobControl()
   ) throws -> PluginResult {
     for name in try outputNames {
       try FileManager.default.removeItem(at: output.appending(path: name))
@@ -59,7 +61,8 @@ final class PluginRun {
       digest: try #require(Digest(bytes: [UInt8](repeating: 7, count: 32))), size: size)
     let request = PluginRequest(
       job: "1", asset: subject, input: path, output: output.path, options: options,
-      wanted: wanted, facts: type.map { ["identify": ["mediaType": .string($0)]] } ?? [:])
+      wanted: wanted, kept: kept,
+      facts: type.map { ["identify": ["mediaType": .string($0)]] } ?? facts)
     let instance = try backend.makeInstance(options: options)
     let answer = Mutex<PluginResult?>(nil)
     instance.process(request, job: job) { result in answer.withLock { $0 = result } }

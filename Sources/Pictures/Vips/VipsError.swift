@@ -39,17 +39,20 @@ package struct VipsError: Error, Hashable, Sendable, CustomStringConvertible {
     let lines = VipsMessage.lines(of: text, from: loader)
     let told = VipsMessage.clause(lines) ?? "it is damaged or ends too early"
     let message = "\(operation): \(told)"
-    for number in [EIO, ENOSPC, EDQUOT, ESTALE, ENOMEM, EMFILE, ENFILE]
-    where lines.contains(where: { $0.contains(String(cString: strerror(number))) }) {
-      return VipsError(.inputOutput, message, errno: number)
-    }
-    if lines.contains(where: { $0.contains("out of memory") }) {
+    func isTold(_ text: String) -> Bool { lines.contains { $0.contains(text) } }
+    if isTold("out of memory") || isTold(String(cString: strerror(ENOMEM))) {
+      if isMemoryLimited {
+        return VipsError(
+          .tooLarge, "\(operation): it needs more memory than limits.memory of its stage allows")
+      }
       return VipsError(.inputOutput, message, errno: ENOMEM)
     }
+    for number in [EIO, ENOSPC, EDQUOT, ESTALE, EMFILE, ENFILE]
+    where isTold(String(cString: strerror(number))) {
+      return VipsError(.inputOutput, message, errno: number)
+    }
     // libheif lacks the decoder of a codec; libde265 and aom are separate packages.
-    if lines.contains(where: {
-      $0.contains("Unsupported codec") || $0.contains("No decoding plugin")
-    }) {
+    if isTold("Unsupported codec") || isTold("No decoding plugin") {
       return VipsError(.missing, message)
     }
     // From vips_call, if this libvips was built without a loader or saver.
@@ -57,6 +60,14 @@ package struct VipsError: Error, Hashable, Sendable, CustomStringConvertible {
       return VipsError(.missing, message)
     }
     return VipsError(.undecodable, message)
+  }
+
+  /// Whether this process may request only so much memory, as workers may. Then that is the reason
+  /// why it gets no more: without a limit, Linux promises more than there is.
+  private static var isMemoryLimited: Bool {
+    var limit = rlimit()
+    return getrlimit(__rlimit_resource_t(RLIMIT_DATA.rawValue), &limit) == 0
+      && limit.rlim_cur != rlim_t.max
   }
 
   /// Empties the buffer and returns what was in it.

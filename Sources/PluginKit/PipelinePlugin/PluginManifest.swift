@@ -33,17 +33,22 @@ public struct PluginManifest: Hashable, Sendable, Codable {
     /// Facts about single renditions: objects with a member for each, by its name. All other facts
     /// are about the file.
     public var facts: [String]
+    /// Whether a request's `kept` lists the files of renditions that are kept, of which the plugin
+    /// may make others.
+    public var kept: Bool
 
-    public init(option: String, facts: [String] = []) {
+    public init(option: String, facts: [String] = [], kept: Bool = false) {
       self.option = option
       self.facts = facts
+      self.kept = kept
     }
 
     public init(from decoder: any Decoder) throws {
       let members = try decoder.container(keyedBy: CodingKeys.self)
       self.init(
         option: try members.decode(String.self, forKey: .option),
-        facts: try members.decodeIfPresent([String].self, forKey: .facts) ?? [])
+        facts: try members.decodeIfPresent([String].self, forKey: .facts) ?? [],
+        kept: try members.decodeIfPresent(Bool.self, forKey: .kept) ?? false)
     }
   }
 

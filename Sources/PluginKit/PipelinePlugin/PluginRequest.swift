@@ -53,6 +53,34 @@ public struct PluginRequest: Hashable, Sendable, Codable {
     }
   }
 
+  /// A rendition that is kept from an earlier job, and of which others may be made.
+  public struct Kept: Hashable, Sendable, Codable {
+    /// Its name.
+    public var name: String
+    /// Its media type.
+    public var mediaType: String
+    /// Its width in pixels.
+    public var width: Int
+    /// Its height in pixels.
+    public var height: Int
+    /// What it was made of, as the plugin said; `nil` if it said nothing.
+    public var from: String?
+    /// An absolute path to its bytes, for reading only.
+    public var path: String
+
+    /// Creates a description.
+    public init(
+      name: String, mediaType: String, width: Int, height: Int, from: String?, path: String
+    ) {
+      self.name = name
+      self.mediaType = mediaType
+      self.width = width
+      self.height = height
+      self.from = from
+      self.path = path
+    }
+  }
+
   /// The version of the request format: 1.
   public var version: Int
   /// The job's name, unique while the program runs.
@@ -68,6 +96,8 @@ public struct PluginRequest: Hashable, Sendable, Codable {
   /// The names of the parts to make, at least one; `nil` for all. The others are kept from an
   /// earlier job.
   public var wanted: [String]?
+  /// The pictures among the renditions that are kept, if the plugin's manifest asks for them.
+  public var kept: [Kept]?
   /// The facts of needed stages, by stage name.
   public var facts: [String: JSONValue]
   /// What `input` is, if not the asset's own bytes.
@@ -78,8 +108,8 @@ public struct PluginRequest: Hashable, Sendable, Codable {
   /// Creates a request.
   public init(
     version: Int = PluginRequest.currentVersion, job: String, asset: Subject, input: String,
-    output: String, options: JSONValue, wanted: [String]? = nil, facts: [String: JSONValue],
-    rendition: Rendition? = nil, deadline: Double? = nil
+    output: String, options: JSONValue, wanted: [String]? = nil, kept: [Kept]? = nil,
+    facts: [String: JSONValue], rendition: Rendition? = nil, deadline: Double? = nil
   ) {
     self.version = version
     self.job = job
@@ -88,6 +118,7 @@ public struct PluginRequest: Hashable, Sendable, Codable {
     self.output = output
     self.options = options
     self.wanted = wanted
+    self.kept = kept
     self.facts = facts
     self.rendition = rendition
     self.deadline = deadline

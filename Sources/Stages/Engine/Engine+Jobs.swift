@@ -57,13 +57,20 @@ extension Engine {
           return end(waiting, stage: index, result)
         }
       }
-      let kept = try kept(by: waiting.job, stage: stage)
-      let paths = (input: try MessagePath(input), output: try MessagePath(output.path))
-      instance.process(
-        request(
-          waiting.job, stage: stage, input: paths.input, output: paths.output,
-          wanted: stage.plan.wanted(besides: kept)), job: control
-      ) { [self] result in
+      var kept = try kept(by: waiting.job, stage: stage)
+      let copies =
+        try stage.plan.readsKept
+        ? copies(of: &kept, for: waiting.job.token) { control.isGivenUp } : []
+      let paths = (
+        input: try MessagePath(input), output: try MessagePath(output.path),
+        kept: try copies.map { copy throws(FileError) in try MessagePath(copy.path) }
+      )
+      var request = request(waiting.job, stage: stage, input: paths.input, output: paths.output)
+      request.wanted = stage.plan.wanted(besides: kept)
+      if !copies.isEmpty {
+        request.kept = zip(copies, paths.kept).map { $0.record.told(at: $1) }
+      }
+      instance.process(request, job: control) { [self, kept] result in
         withExtendedLifetime((original, paths)) {}
         stage.checkIn(instance)
         var outcome = collect(result, from: output, stage: stage) { control.isGivenUp }
@@ -106,15 +113,14 @@ extension Engine {
   }
 
   private func request(
-    _ job: ClaimedJob, stage: StageRunner, input: MessagePath, output: MessagePath,
-    wanted: [String]?
+    _ job: ClaimedJob, stage: StageRunner, input: MessagePath, output: MessagePath
   ) -> PluginRequest {
     PluginRequest(
       job: "\(job.token.rawValue)",
       asset: .init(
         id: job.asset, name: job.name.description, digest: job.digest, size: job.size),
       input: input.text, output: output.text,
-      options: stage.plan.options, wanted: wanted, facts: facts(of: job),
+      options: stage.plan.options, facts: facts(of: job),
       rendition: job.input?.description(),
       deadline: (stage.plan.configuration.limits.time ?? StageLimits.standardTime).seconds)
   }
@@ -188,6 +194,13 @@ extension Engine {
       try file.write(bytes)
       return SHA256.digest(of: bytes)
     }
+    return try copyRendition(at: path, to: file, isStopped: isStopped)
+  }
+
+  /// - Returns: the digest of what was copied; `nil` if the file is missing or can't be read.
+  func copyRendition(
+    at path: String, to file: Descriptor, isStopped: @escaping () -> Bool
+  ) throws(FileError) -> Digest? {
     do throws(FileError) {
       return try file.fill(from: renditions.open(path), isStopped: isStopped)
     } catch let error

@@ -43,6 +43,20 @@ enum Bomb {
     return bytes + [0x3B]
   }
 
+  /// An animated WebP of one frame of one pixel on a canvas of 1 GB, which libwebp asks for before it
+  /// reads a frame. Source: WebP Container Specification; WebP Lossless Bitstream Specification.
+  static let webP: [UInt8] = {
+    func chunk(_ name: String, _ bytes: [UInt8]) -> [UInt8] {
+      Array(name.utf8) + little(bytes.count, 4) + bytes
+    }
+    let canvas: [UInt8] = [2, 0, 0, 0] + little(16_000 - 1, 3) + little(16_000 - 1, 3)
+    // One pixel, and five codes of one symbol each.
+    let pixel: [UInt8] = [0x2F, 0, 0, 0, 0, 0x88, 0x88, 0x08]
+    let frame = little(0, 6) + little(0, 6) + little(100, 3) + [0] + chunk("VP8L", pixel)
+    let chunks = chunk("VP8X", canvas) + chunk("ANIM", little(0, 6)) + chunk("ANMF", frame)
+    return chunk("RIFF", Array("WEBP".utf8) + chunks)
+  }()
+
   /// A small PNG with a profile that is 100 MB large when it is unpacked.
   static let profilePNG: [UInt8] = png(
     16, interlaced: false,

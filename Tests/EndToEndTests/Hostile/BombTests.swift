@@ -93,6 +93,33 @@ struct BombTests {
     }
   }
 
+  @Test(
+    "A picture whose decoder asks for more memory than its stage has fails for good",
+    arguments: [true, false])
+  func refused(identifies: Bool) throws {
+    let limits: JSONValue = ["memory": "160MiB"]
+    let stages: [JSONValue] = [
+      ["name": "identify", "plugin": "identify", "limits": limits],
+      [
+        "name": "thumbnails", "plugin": "thumbnail", "needs": identifies ? ["identify"] : [],
+        "limits": limits,
+      ],
+    ]
+    let workspace = try Workspace(stages: .array(stages))
+    try workspace.put(Bomb.webP, as: "canvas.webp")
+    let events = try workspace.json("run", exit: 3)
+    expect(
+      events.of("job").first { $0["stage"] == "thumbnails" },
+      failsWith: "more memory than limits.memory of its stage allows")
+    // What the file is, is known nevertheless.
+    let identified = try #require(events.of("job").first { $0["stage"] == "identify" })
+    #expect(identified["outcome"] == "done")
+    let id = BytePath(try #require(try workspace.asset(named: "canvas.webp")["id"]?.string))
+    let facts = try workspace.json("show", id).first?["facts"]?["identify"]
+    #expect(facts?["mediaType"] == "image/webp")
+    #expect(facts?["problem"]?.string?.contains("limits.memory") == true)
+  }
+
   @Test("Without limits a bomb is decoded in a worker, and the program stays small")
   func unlimited() throws {
     let jobs = try run(limits: [:], exit: 0)

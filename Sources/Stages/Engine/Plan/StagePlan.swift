@@ -29,6 +29,9 @@ package struct StagePlan: Sendable {
     /// The names of facts that have a member for each part of the options.
     var factsOfParts: [String] { backend.manifest.parts?.facts ?? [] }
 
+    /// Whether the plugin makes renditions of those that are kept.
+    var readsKept: Bool { backend.manifest.parts?.kept ?? false }
+
     /// Creates a plugin instance as for a job, and discards it.
     ///
     /// - Parameter work: a folder to work in.

@@ -19,8 +19,7 @@ extension Engine {
       if let content = try keptContent(of: record, storage: storage) {
         kept.renditions.append(KeptRendition(record: record, content: content))
       } else {
-        kept.names.remove(record.name)
-        kept.hasLost = true
+        kept.lose(record)
       }
     }
     return kept.renditions.isEmpty ? nil : kept
@@ -46,6 +45,31 @@ extension Engine {
       }
     guard let bytes, SHA256.digest(of: bytes) == record.digest else { return nil }
     return isFile ? .file(bytes) : .database(bytes)
+  }
+
+  /// Copies the pictures among kept renditions to files of the job's own, and compares them with
+  /// their hashes. What is damaged is not kept.
+  func copies(
+    of kept: inout KeptParts?, for token: AttemptToken, isStopped: @escaping () -> Bool
+  ) throws(FileError) -> [(record: RenditionRecord, path: BytePath)] {
+    var copies: [(record: RenditionRecord, path: BytePath)] = []
+    let pictures = (kept?.renditions ?? []).filter(\.isPicture)
+    for (index, rendition) in pictures.enumerated() {
+      let file = try work.makeInput(BytePath("kept-\(index)"), for: token)
+      switch rendition.content {
+      case .database(let bytes), .file(let bytes):
+        try file.write(bytes)
+      case .stored(let path):
+        guard try copyRendition(at: path, to: file, isStopped: isStopped) == rendition.record.digest
+        else {
+          kept?.lose(rendition.record)
+          continue
+        }
+      }
+      copies.append((rendition.record, file.path))
+    }
+    if copies.isEmpty, kept?.renditions.isEmpty == true { kept = nil }
+    return copies
   }
 
   /// Finishes a job of which everything is kept, without its plugin.
@@ -80,7 +104,14 @@ struct KeptParts: Sendable {
   var renditions: [KeptRendition]
   /// Whether the bytes of other renditions are missing or damaged, so that the file is known to have
   /// some of the wanted parts.
-  var hasLost = false
+  private(set) var hasLost = false
+
+  /// Has a rendition made again.
+  mutating func lose(_ record: RenditionRecord) {
+    names.remove(record.name)
+    renditions.removeAll { $0.record.id == record.id }
+    hasLost = true
+  }
 
   /// The result of a job that keeps these and was asked for the rest.
   ///
@@ -126,6 +157,8 @@ struct KeptRendition: Sendable {
   let record: RenditionRecord
   let content: Content
 
+  var isPicture: Bool { record.mediaType.hasPrefix("image/") }
+
   /// The rendition as the result of the new job.
   func new(_ content: RenditionContent) -> NewRendition {
     NewRendition(
@@ -144,5 +177,13 @@ struct KeptRendition: Sendable {
     }
     return IncomingRendition(
       name: job.name(of: record.name, mediaType: record.mediaType), content: content)
+  }
+}
+
+extension RenditionRecord {
+  /// What a plugin is told of a kept rendition.
+  func told(at path: MessagePath) -> PluginRequest.Kept {
+    PluginRequest.Kept(
+      name: name, mediaType: mediaType, width: width, height: height, from: from, path: path.text)
   }
 }

@@ -39,12 +39,12 @@ struct WorkFolders: Sendable {
     return try Descriptor.openFolder("out", in: folder, followsLinks: false)
   }
 
-  /// Makes a file for the input of an attempt, beside the folder for its results.
-  func makeInput(for token: AttemptToken) throws(FileError) -> Descriptor {
+  /// Makes a file for an attempt to read, beside the folder for its results.
+  func makeInput(_ name: BytePath = "in", for token: AttemptToken) throws(FileError) -> Descriptor {
     let folder = try Descriptor.openFolder(
       BytePath("\(token.rawValue)"), in: root, followsLinks: false)
     return try Descriptor.open(
-      "in", in: folder, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o400)
+      name, in: folder, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o400)
   }
 
   func remove(_ token: AttemptToken) throws(FileError) {

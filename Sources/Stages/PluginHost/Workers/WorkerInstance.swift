@@ -144,7 +144,7 @@ final class WorkerInstance: PluginInstance {
     return worker != nil
   }
 
-  /// Places the original in the worker's folder.
+  /// Places what a request lets the plugin read in the worker's folder.
   private func placed(
     _ request: PluginRequest, for control: JobControl
   ) throws(PluginFailure) -> PluginRequest {
@@ -153,11 +153,16 @@ final class WorkerInstance: PluginInstance {
     do throws(FileError) {
       // Files that an idle worker made belong to no job.
       try folder.empty()
-      request.input =
+      let place = { [backend] (path: String, name: String) throws(FileError) in
         try folder.place(
-          BytePath(request.input), as: BytePath(request.job),
-          mayLink: backend.isReadOnlyEnforced, isStopped: { control.isCancelled }
+          BytePath(path), as: BytePath(name), mayLink: backend.isReadOnlyEnforced,
+          isStopped: { control.isCancelled }
         ).description
+      }
+      request.input = try place(request.input, request.job)
+      for (index, kept) in (request.kept ?? []).enumerated() {
+        request.kept?[index].path = try place(kept.path, "\(request.job)-kept-\(index)")
+      }
     } catch {
       throw PluginFailure(.transient, error.message)
     }
