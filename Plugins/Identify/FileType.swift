@@ -151,6 +151,11 @@ struct FileType {
   private static func tiffLike(_ reader: TagReader, _ head: [UInt8]) -> String? {
     guard reader.magic == 42 || reader.magic == 43 else { return nil }
     if head.count >= 10, head[8..<10].elementsEqual("CR".utf8) { return "image/x-canon-cr2" }
+    // A block that the tags do not mention, and beside which their own picture may be tiny.
+    // Source: LibRaw's `identify.cpp`.
+    if ["IIII", "MMMM"].contains(where: { head.dropFirst(8).starts(with: $0.utf8) }) {
+      return "image/x-phaseone-iiq"
+    }
     guard reader.magic == 42, let main = reader.directory(at: reader.first) else {
       return "image/tiff"
     }

@@ -127,6 +127,8 @@ struct IdentifyTests {
     Foreign(
       "image/x-canon-cr2",
       [0x49, 0x49, 42, 0, 16, 0, 0, 0] + Array("CR\u{2}\0".utf8) + [0, 0, 0, 0, 0, 0]),
+    Foreign("image/x-phaseone-iiq", [0x49, 0x49, 42, 0, 16, 0, 0, 0] + Array("IIIICwaR".utf8)),
+    Foreign("image/x-phaseone-iiq", [0x4D, 0x4D, 0, 42, 0, 0, 0, 16] + Array("MMMMRawC".utf8)),
     Foreign("image/x-fuji-raf", Array("FUJIFILMCCD-RAW 0201FF383501".utf8)),
     Foreign("image/x-panasonic-rw2", Array("IIU\0".utf8) + [8, 0, 0, 0, 0, 0]),
     Foreign("image/x-olympus-orf", Array("IIRO".utf8) + [8, 0, 0, 0, 0, 0]),
