@@ -49,6 +49,24 @@ struct ImageParametersTests {
     #expect(again.canonical == expected && again.request == image.request)
   }
 
+  @Test("Only the tile that has the whole image is an overview, however it is asked for")
+  func overview() throws {
+    for path in [
+      "full/500,400/0/default.jpg", "0,0,1000,800/500,/90/gray.png", "full/pct:50/0/default.jpg",
+    ] {
+      #expect(try resolved(path).request.isOverview, "\(path)")
+    }
+    for path in [
+      "full/250,200/0/default.jpg", "full/512,410/0/default.jpg", "full/500,401/0/default.jpg",
+      "full/max/0/default.jpg", "0,0,999,800/500,400/0/default.jpg",
+    ] { #expect(try !resolved(path).request.isOverview, "\(path)") }
+    // Sides are rounded up, and a small image is one tile.
+    #expect(
+      try resolved("full/251,113/0/default.jpg", width: 1001, height: 449, most: 300).request
+        .isOverview)
+    #expect(try resolved("full/max/0/default.jpg", width: 90, height: 60).request.isOverview)
+  }
+
   @Test(
     "What is not written as it must be is 400, what only others know 501",
     arguments: [

@@ -125,6 +125,25 @@ struct ImageServiceTests {
     try served.stop()
   }
 
+  @Test("The tile that has the whole image is exact, and others of it are made of a thumbnail")
+  func overview() throws {
+    let workspace = try Workspace(stages: Workspace.stages(sizes: ["preview": 600]))
+    let bytes = try Pictures.jpeg(width: 1200, height: 900)
+    try workspace.put(bytes, as: "a.jpg")
+    try workspace.json("run")
+    let served = try ServedLibrary(workspace)
+    let base = "/iiif/3/\(try served.id("a.jpg"))"
+    func distance(_ width: Int, _ height: Int) throws -> Double {
+      let source = try PictureSource(bytes: bytes)
+      let exact = try Picture.load(source, as: .jpeg).resized(width: width, height: height)
+      let shown = try image(served, "\(base)/full/\(width),\(height)/0/default.png")
+      return try shown.psnr(to: PicturesReading(Pictures.file(exact, ".png")))
+    }
+    let (overview, other) = (try distance(300, 225), try distance(304, 228))
+    #expect(overview > 45 && other < overview - 5, "\(overview) \(other)")
+    try served.stop()
+  }
+
   @Test("Answers say how they are kept, and what their one address is")
   func caching() throws {
     let served = try ServedLibrary(made())

@@ -176,6 +176,7 @@ package struct PictureMaker {
     var options: [String: JSONValue] = [
       "format": .string(request.format.rawValue), "sizes": [Self.size(request)],
     ]
+    if request.isOverview { options["scaling"] = "exact" }
     if let region = request.region {
       options["region"] = [
         .integer(region.x), .integer(region.y), .integer(region.width), .integer(region.height),
@@ -274,7 +275,7 @@ package struct PictureMaker {
   /// The renditions that the picture can be made of, the smallest first: of the whole upright picture, in
   /// ordinary colours, current, and at least as large.
   private func suitable(_ asset: AssetRecord, _ request: PictureRequest) -> [RenditionRecord] {
-    guard request.region == nil, size(of: asset) != nil else { return [] }
+    guard request.region == nil, !request.isOverview, size(of: asset) != nil else { return [] }
     let configured = ConfiguredRenditions(session.setup.configuration.stages)
     let orientation = asset.identity?["orientation"]?.integer
     return asset.renditions.filter { rendition in

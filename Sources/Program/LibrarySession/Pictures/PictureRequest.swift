@@ -14,12 +14,15 @@ package struct PictureRequest: Hashable, Codable, Sendable {
   /// The exact size before it is turned, instead of `maxPixelSize`: the part is stretched to it, or
   /// enlarged.
   package var size: PictureKey.Size?
+  /// Whether viewers lay tiles of the original over the picture, so that it must look like them: it is made
+  /// of the original, and exactly.
+  package var isOverview: Bool
   /// Turns and tones.
   package var finish: PictureKey.Finish
 
   package init(
     maxPixelSize: Int, region: PictureKey.Region? = nil, format: PictureKey.Format = .jpeg,
-    acceptsStale: Bool = false, size: PictureKey.Size? = nil,
+    acceptsStale: Bool = false, size: PictureKey.Size? = nil, isOverview: Bool = false,
     finish: PictureKey.Finish = PictureKey.Finish()
   ) {
     self.maxPixelSize = maxPixelSize
@@ -27,6 +30,7 @@ package struct PictureRequest: Hashable, Codable, Sendable {
     self.format = format
     self.acceptsStale = acceptsStale
     self.size = size
+    self.isOverview = isOverview
     self.finish = finish
   }
 

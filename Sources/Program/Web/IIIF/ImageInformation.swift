@@ -13,7 +13,7 @@ struct ImageInformation: Sendable {
   static let context = "http://iiif.io/api/image/3/context.json"
   static let profile = "http://iiif.io/api/image/3/level2.json"
   /// The longest side of a tile, in pixels.
-  var tile: Int { min(512, most) }
+  var tile: Int { Self.tile(most) }
   /// The longest side that viewers show as a whole.
   private static let smallest = 64
 
@@ -25,10 +25,17 @@ struct ImageInformation: Sendable {
     return .init(width: width, height: height)
   }
 
+  private static func tile(_ most: Int) -> Int { min(512, most) }
+
+  /// The size of the smallest tile, which has the whole image.
+  static func overview(of size: PictureKey.Size, most: Int) -> PictureKey.Size {
+    size.reduced(by: factors(of: size, most: most).last ?? 1)
+  }
+
   /// How many times smaller than the image its tiles are, each twice as much as the one before.
-  private var factors: [Int] {
+  private static func factors(of size: PictureKey.Size, most: Int) -> [Int] {
     var factors = [1]
-    while let last = factors.last, size.longest > tile * last { factors.append(2 * last) }
+    while let last = factors.last, size.longest > tile(most) * last { factors.append(2 * last) }
     return factors
   }
 
@@ -37,8 +44,7 @@ struct ImageInformation: Sendable {
     var sizes: [PictureKey.Size] = []
     var factor = 1
     while size.longest / factor >= Self.smallest {
-      let next = PictureKey.Size(
-        width: (size.width + factor - 1) / factor, height: (size.height + factor - 1) / factor)
+      let next = size.reduced(by: factor)
       if next.longest <= most { sizes.append(next) }
       factor *= 2
     }
@@ -56,7 +62,7 @@ struct ImageInformation: Sendable {
       "tiles": [
         [
           "width": .integer(tile), "height": .integer(tile),
-          "scaleFactors": .array(factors.map { .integer($0) }),
+          "scaleFactors": .array(Self.factors(of: size, most: most).map { .integer($0) }),
         ]
       ],
       "extraFormats": ["webp"], "extraQualities": ["bitonal", "color", "gray"],
@@ -64,5 +70,12 @@ struct ImageInformation: Sendable {
         "canonicalLinkHeader", "mirroring", "profileLinkHeader", "sizeUpscaling",
       ],
     ]
+  }
+}
+
+extension PictureKey.Size {
+  /// The size with sides that are as many times shorter, rounded up.
+  fileprivate func reduced(by factor: Int) -> PictureKey.Size {
+    PictureKey.Size(width: (width + factor - 1) / factor, height: (height + factor - 1) / factor)
   }
 }

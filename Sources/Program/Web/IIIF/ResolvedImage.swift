@@ -8,6 +8,8 @@ struct ResolvedImage: Hashable, Sendable {
   let region: PictureKey.Region?
   /// Before it is turned.
   let size: PictureKey.Size
+  /// Whether it is the tile that has the whole image.
+  private let isOverview: Bool
   let finish: PictureKey.Finish
   let format: PictureKey.Format
   /// What is behind the identifier in the one address of all that ask for the same. Source: IIIF Image API
@@ -26,6 +28,7 @@ struct ResolvedImage: Hashable, Sendable {
     region = isWhole ? nil : part
     let shown = PictureKey.Size(width: part.width, height: part.height)
     size = try Self.size(parameters, of: shown, most: most)
+    isOverview = isWhole && size == ImageInformation.overview(of: image, most: most)
     finish = parameters.finish
     format = parameters.format
     let isEnlarged = size.width > shown.width || size.height > shown.height
@@ -42,7 +45,8 @@ struct ResolvedImage: Hashable, Sendable {
   /// The picture to ask for.
   var request: PictureRequest {
     PictureRequest(
-      maxPixelSize: size.longest, region: region, format: format, size: size, finish: finish)
+      maxPixelSize: size.longest, region: region, format: format, size: size,
+      isOverview: isOverview, finish: finish)
   }
 
   private static func part(
