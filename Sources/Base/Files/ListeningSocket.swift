@@ -53,6 +53,29 @@ package enum ListeningSocket {
     return socket
   }
 
+  /// The name of a Unix socket that this process listens on.
+  package struct Name {
+    private let folder: Descriptor
+    private let name: BytePath
+    private let status: FileStatus
+
+    /// - Parameter path: what `listen` has just made.
+    package init(_ path: BytePath) throws(FileError) {
+      folder = try Descriptor.openFolder(path.parent)
+      name = path.lastComponent
+      status = try folder.status(of: name)
+    }
+
+    /// Removes the name, unless another program has put a socket of its own in its place.
+    package func removeIfOwn() {
+      // Whoever listens next replaces a name that stays.
+      guard let now = try? folder.statusIfThere(of: name), now.isSameNode(as: status) else {
+        return
+      }
+      try? folder.removeIfThere(name)
+    }
+  }
+
   /// Takes over the only socket that the service manager listens on. Source: sd_listen_fds(3).
   ///
   /// - Parameter environment: supplies `LISTEN_PID` and `LISTEN_FDS`.

@@ -162,16 +162,28 @@ struct ServeAccessTests {
       #expect(page.status == 200 && page.text.contains("<base href=\"/pictures/\">"))
       let second = try workspace.run("serve", "--listen", "unix:web")
       #expect(second.exitCode == 1 && second.errors.contains("Another program"), "\(second.errors)")
-      // Without a chance to tidy up.
+      // Without a chance to tidy up, though the process that answers ends by itself, a moment later.
       run.signal(SIGKILL)
       _ = try run.wait(within: 20)
-      // The process that answers ends by itself, a moment later.
-      let end = ContinuousClock.now + .seconds(20)
-      while let number = try? client.connect() {
-        close(number)
-        try #require(ContinuousClock.now < end, "It goes on without the other process.")
-        usleep(2000)
+    }
+  }
+
+  @Test("The name of a Unix socket goes with the server, but not one that another has taken")
+  func socketName() throws {
+    let workspace = try ServedLibrary.made()
+    let path = workspace.root.appending("web")
+    for isTaken in [false, true] {
+      let run = try workspace.program.start(["serve", "--listen", "unix:web", "--json"])
+      try run.wait(for: "the socket") {
+        String(decoding: run.outputSoFar, as: UTF8.self).contains("serving")
       }
+      if isTaken {
+        #expect(unlink(path.description) == 0)
+        try workspace.write(Array("another's".utf8), to: "web")
+      }
+      run.signal(SIGTERM)
+      _ = try run.wait(within: 20)
+      #expect((access(path.description, F_OK) == 0) == isTaken)
     }
   }
 

@@ -54,6 +54,8 @@ package struct WebSession {
     environment: [String: String], isStopped: () -> Bool, ready: (String?) -> Void
   ) throws {
     let listener = try listen(environment)
+    let name = try socketName()
+    defer { name?.removeIfOwn() }
     let (child, own) = try start(listener)
     defer { end(child, own) }
     let launch = Array((try JSONText.encode(launch) + "\n").utf8)
@@ -118,13 +120,37 @@ package struct WebSession {
     }
   }
 
+  /// The name that a Unix socket has got in its folder; `nil` for other sockets.
+  private func socketName() throws(FileError) -> ListeningSocket.Name? {
+    guard case .socket(let path) = options.place else { return nil }
+    return try ListeningSocket.Name(path)
+  }
+
+  /// The other process of a `serve` that was killed listens until it sees that, a moment later.
+  private func waiting(
+    _ listen: () throws(FileError) -> Descriptor
+  ) throws(FileError) -> Descriptor {
+    let deadline = ContinuousClock.now + .seconds(1)
+    while true {
+      do throws(FileError) {
+        return try listen()
+      } catch let error where error.errno == EADDRINUSE && ContinuousClock.now < deadline {
+        usleep(20_000)
+      }
+    }
+  }
+
   private func listen(_ environment: [String: String]) throws -> Descriptor {
     var inherited: Descriptor?
     var isLocal = false
     do throws(FileError) {
       switch options.place {
-      case .address(let host, let port): return try ListeningSocket.listen(on: host, port: port)
-      case .socket(let path): return try ListeningSocket.listen(at: path)
+      case .address(let host, let port):
+        return try waiting { () throws(FileError) in
+          try ListeningSocket.listen(on: host, port: port)
+        }
+      case .socket(let path):
+        return try waiting { () throws(FileError) in try ListeningSocket.listen(at: path) }
       case .inherited:
         if let socket = try ListeningSocket.inherit(environment) {
           isLocal = try ListeningSocket.isLocal(socket)
