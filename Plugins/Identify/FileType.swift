@@ -130,7 +130,11 @@ struct FileType {
     switch major {
     case "heic", "heix", "heim", "heis": return "image/heic"
     case "hevc", "hevx", "hevm", "hevs": return "image/heic-sequence"
-    case "avif", "avis": return "image/avif"
+    case "avif": return "image/avif"
+    // Only a film, unless another brand says that there is a picture.
+    case "avis":
+      return brands.contains { ["avif", "mif1"].contains($0) }
+        ? "image/avif" : "image/avif-sequence"
     case "mif1", "miaf":
       // The structural brand alone does not tell the codec.
       if brands.contains("avif") { return "image/avif" }

@@ -156,6 +156,37 @@ extension Pictures {
     return bytes + little(0, 4)
   }
 
+  /// An uncompressed TIFF of 64 × 32 pixels in tiles that have one colour each: red on the left, blue
+  /// on the right.
+  ///
+  /// Source: TIFF 6.0, section 15, “Tiled Images”.
+  package static let tiledPlanesTIFF: [UInt8] = {
+    func little(_ value: Int, _ count: Int) -> [UInt8] {
+      (0..<count).map { UInt8(value >> (8 * $0) & 255) }
+    }
+    // libtiff 4.5 refuses tiles whose size is not a multiple of 1,024 bytes.
+    let side = 32
+    // The tiles of red, then those of green and blue.
+    let pixels = [255, 0, 0, 0, 0, 255].flatMap { [UInt8](repeating: $0, count: side * side) }
+    let lists = 8 + pixels.count
+    let bits = lists + 2 * 6 * 4
+    let tags: [(tag: Int, type: Int, count: Int, value: Int)] = [
+      (256, 4, 1, 2 * side), (257, 4, 1, side), (258, 3, 3, bits), (259, 3, 1, 1), (262, 3, 1, 2),
+      (277, 3, 1, 3), (284, 3, 1, 2), (322, 4, 1, side), (323, 4, 1, side), (324, 4, 6, lists),
+      (325, 4, 6, lists + 6 * 4),
+    ]
+    var bytes = Array("II".utf8) + little(42, 2) + little(bits + 6, 4) + pixels
+    for tile in 0..<6 { bytes += little(8 + tile * side * side, 4) }
+    for _ in 0..<6 { bytes += little(side * side, 4) }
+    for _ in 0..<3 { bytes += little(8, 2) }
+    bytes += little(tags.count, 2)
+    for tag in tags {
+      bytes += little(tag.tag, 2) + little(tag.type, 2) + little(tag.count, 4)
+      bytes += little(tag.value, 4)
+    }
+    return bytes + little(0, 4)
+  }()
+
   /// Puts an EXIF block right behind the start of a JPEG file.
   package static func insert(_ exif: [UInt8], into jpeg: [UInt8]) -> [UInt8] {
     let length = exif.count + 2

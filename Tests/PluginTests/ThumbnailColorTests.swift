@@ -246,6 +246,16 @@ struct ThumbnailColorTests {
     }
   }
 
+  @Test("A TIFF whose tiles have one colour each is decoded")
+  func tiledPlanesTIFF() throws {
+    for side in [64, 20] {
+      let made = try run.thumbnail(Pictures.tiledPlanesTIFF, maxPixelSize: side)
+      #expect(made.picture.width == side && made.picture.height == side / 2)
+      #expect(Pictures.distance(made.picture.color(x: 0.1...0.4, y: 0.2...0.8), [255, 0, 0]) <= 12)
+      #expect(Pictures.distance(made.picture.color(x: 0.6...0.9, y: 0.2...0.8), [0, 0, 255]) <= 12)
+    }
+  }
+
   @Test("A TIFF of luminance and subsampled chroma is decoded", arguments: [1, 3, 6], [1, 2])
   func subsampledTIFF(orientation: Int, sampling: Int) throws {
     let file = Pictures.subsampledTIFF(

@@ -92,7 +92,8 @@ package enum DecoderTable {
     Entry(
       "video and sound",
       [
-        "video/*", "application/mxf", "application/ogg", "audio/mpeg", "audio/mp4", "audio/x-m4a",
+        "video/*", "image/avif-sequence", "application/mxf", "application/ogg", "audio/mpeg",
+        "audio/mp4", "audio/x-m4a",
         "audio/flac", "audio/x-flac", "audio/ogg", "audio/x-wav", "audio/x-aiff",
         "audio/x-hx-aac-adts", "audio/x-ms-wma", "audio/x-ape", "audio/amr",
       ], .library("video")),

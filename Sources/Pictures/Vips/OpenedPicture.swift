@@ -152,12 +152,20 @@ package struct OpenedPicture {
   /// Whether it has frames that libvips decodes.
   package var isAnimated: Bool { (loader == .gif || loader == .webp) && header.pages > 1 }
 
-  /// Whether the first page is YCbCr without JPEG compression, which libvips does not read.
+  /// Whether the first page is one that libvips does not read: YCbCr without JPEG compression, or RGB
+  /// in tiles of one colour each.
   ///
-  /// Source: TIFF 6.0, section 21.
+  /// Source: TIFF 6.0, sections 15 and 21.
   private static func needsConversion(_ tags: TagReader) -> Bool {
     guard let page = tags.directory(at: tags.first) else { return false }
-    return tags.integer(0x0106, in: page) == 6 && tags.integer(0x0103, in: page) != 7
+    switch tags.integer(0x0106, in: page) {
+    case 6: return tags.integer(0x0103, in: page) != 7
+    case 2:
+      let isTiled = tags.integer(0x0142, in: page) != nil
+      let hasPlanes = tags.integer(0x011C, in: page) == 2
+      return isTiled && hasPlanes
+    default: return false
+    }
   }
 
   /// Whether it is a PFM, whose values are linear light.
