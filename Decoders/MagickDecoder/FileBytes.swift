@@ -52,6 +52,13 @@ final class FileBytes {
 
   deinit { free(UnsafeMutableRawPointer(mutating: bytes.baseAddress)) }
 
+  /// Changes a byte of what was read, which `bytes` has then.
+  func set(_ value: UInt8, at offset: Int) {
+    precondition(bytes.indices.contains(offset), "there is no such byte")
+    // The memory is this object's own.
+    UnsafeMutableRawBufferPointer(mutating: bytes)[offset] = value
+  }
+
   private static func failure(_ number: Int32) -> DecoderError {
     DecoderError(.inputOutput, "The file can't be read: \(String(cString: strerror(number)))")
   }

@@ -18,9 +18,10 @@ enum MagickDecoder: PictureDecoder {
     let (width, height) = (picture.width, picture.height)
     let complaint = picture.complaint
     let profile = try picture.convert()
-    let isGrey = picture.colorKind == .grey && !picture.hasAlpha
-    var bands = picture.hasAlpha ? 4 : isGrey ? 1 : 3
+    let isGrey = opened.palette != nil || picture.colorKind == .grey && !picture.hasAlpha
+    var bands = picture.hasAlpha && opened.palette == nil ? 4 : isGrey ? 1 : 3
     var pixels = try picture.pixels(bands: bands)
+    if let palette = opened.palette { (pixels, bands) = (palette.colors(pixels), 3) }
     if bands == 4, opened.kind == .icon, Self.isAlphaEmpty(pixels) {
       pixels = try picture.pixels(bands: 3)
       bands = 3
@@ -58,7 +59,7 @@ enum MagickDecoder: PictureDecoder {
       "alpha": .bool(picture.hasAlpha),
       "bitDepth": .integer(picture.bitDepth),
     ]
-    facts["colorSpace"] = .string(picture.colorKind.rawValue)
+    facts["colorSpace"] = .string((opened.palette == nil ? picture.colorKind : .rgb).rawValue)
     // Eight bytes a pixel, the result and its copy, and the file.
     let bytes = (24 << 20) + width * height * 16 + opened.size
     facts["decodeBytes"] = ["streamed": .integer(bytes), "whole": .integer(bytes)]
@@ -99,6 +100,8 @@ private struct OpenedFile {
   let icon: IconEntry?
   let bitmap: BitmapFile?
   let targa: TargaFile?
+  /// The palette of a PSD with indexed colours.
+  let palette: PhotoshopPalette?
   let damage: String?
   private let file: FileBytes
 
@@ -119,6 +122,8 @@ private struct OpenedFile {
     bitmap = kind == .bmp ? try BitmapFile(file.bytes) : nil
     targa = kind == .targa ? try TargaFile(file.bytes) : nil
     icon = kind == .icon ? try IconEntry(file.bytes) : nil
+    palette = kind == .photoshop ? PhotoshopPalette(file.bytes) : nil
+    if palette != nil { PhotoshopPalette.hide(in: file) }
     let isCut =
       kind == .photoshop
       ? try PhotoshopExtent.isCutShort(file.bytes, isCancelled: isCancelled) : false

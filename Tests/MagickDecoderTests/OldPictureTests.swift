@@ -109,6 +109,28 @@ struct OldPictureTests {
     }
   }
 
+  @Test("A PSD with a palette shows its colours", arguments: [false, true])
+  func indexedPhotoshop(isCompressed: Bool) throws {
+    let type = "image/vnd.adobe.photoshop"
+    // Each index is red of its own value, green of the rest, and blue of half of it.
+    let values = (0...255).map { UInt8($0) }
+    let palette: [UInt8] = values + values.reversed() + values.map { $0 / 2 }
+    for index in [0, 1, 90, 254, 255] as [UInt8] {
+      let bytes = OldPictures.photoshop(
+        mode: 2, planes: [index], palette: palette, isCompressed: isCompressed)
+      let file = try OldFile(bytes, type)
+      let picture = try file.decode()
+      let seen = try #require(SeenPicture(picture))
+      #expect(seen.first == [index, 255 - index, index / 2] && picture.damage == nil)
+      let facts = try file.facts()
+      #expect(facts["colorSpace"] == "srgb" && facts["alpha"] == false && facts["bitDepth"] == 8)
+      expectDamage(bytes, type)
+    }
+    // A palette that ends too early is none.
+    let short = OldPictures.photoshop(mode: 2, planes: [9], palette: Array(palette.prefix(767)))
+    #expect(throws: (any Error).self) { try OldFile(short, type).decode() }
+  }
+
   @Test("A PSD with a header that can't be is refused")
   func photoshopHeader() throws {
     let whole = OldPictures.photoshop(mode: 3, planes: [30, 20, 10])
