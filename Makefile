@@ -18,7 +18,7 @@ BROWSER_PACKAGES = chromium python3-venv python3-pil ffmpeg
 # To measure: hyperfine and the programs always compared with. ImageMagick, sigal and git-annex are
 # included if installed.
 BENCH_PACKAGES = hyperfine libvips-tools libjpeg-turbo-progs jq python3 ffmpeg ffmpegthumbnailer poppler-utils \
-	libheif-examples libimage-exiftool-perl
+	libheif-examples libimage-exiftool-perl wrk
 # To measure the quality of scaling and the accuracy of facts, in addition to the above.
 QUALITY_PACKAGES = ffmpeg python3-pil libimage-exiftool-perl
 # To install: sets the installed files' search path for Swift libraries.

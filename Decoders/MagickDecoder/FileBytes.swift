@@ -52,7 +52,7 @@ final class FileBytes {
 
   deinit { free(UnsafeMutableRawPointer(mutating: bytes.baseAddress)) }
 
-  /// Changes a byte of what was read, which `bytes` has then.
+  /// Overwrites one byte of the buffer that `bytes` shows.
   func set(_ value: UInt8, at offset: Int) {
     precondition(bytes.indices.contains(offset), "there is no such byte")
     // The memory is this object's own.
@@ -60,7 +60,9 @@ final class FileBytes {
   }
 
   private static func failure(_ number: Int32) -> DecoderError {
-    DecoderError(.inputOutput, "The file can't be read: \(String(cString: strerror(number)))")
+    DecoderError(
+      number == ENOMEM ? .outOfMemory : .inputOutput,
+      "The file can't be read: \(String(cString: strerror(number)))")
   }
 }
 

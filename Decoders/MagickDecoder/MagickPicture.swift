@@ -33,7 +33,7 @@ final class MagickPicture {
     image: UnsafeMutablePointer<Image>?, exception: UnsafeMutablePointer<ExceptionInfo>
   ) {
     guard let info = AcquireImageInfo(), let exception = AcquireExceptionInfo() else {
-      throw DecoderError(.inputOutput, "There is not enough memory for the picture")
+      throw DecoderError(.outOfMemory, "There is not enough memory for the picture")
     }
     defer { DestroyImageInfo(info) }
     pipeline_magick_choose(info, kind.coder)

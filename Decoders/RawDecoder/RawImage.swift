@@ -53,7 +53,7 @@ final class RawImage {
     let flags =
       LIBRAW_OPIONS_NO_MEMERR_CALLBACK.rawValue | LIBRAW_OPIONS_NO_DATAERR_CALLBACK.rawValue
     guard let handle = libraw_init(UInt32(flags)) else {
-      throw DecoderError(.inputOutput, "There is no memory to open the file")
+      throw DecoderError(.outOfMemory, "There is not enough memory to open the file")
     }
     self.handle = handle
     self.watch = watch
@@ -142,7 +142,12 @@ final class RawImage {
 
   /// Returns the thumbnail that LibRaw chooses; `nil` if there is none, or it is no JPEG.
   func thumbnail() -> [UInt8]? {
-    guard libraw_unpack_thumb(handle) == 0 else { return nil }
+    // As in `RawPreviews.hasUnsafeThumbnail`, by what LibRaw itself found; of a JPEG it may know no size.
+    let found = handle.pointee.thumbnail
+    let pixels = Int(found.twidth) * Int(found.theight)
+    guard pixels == 0 || Int(found.tlength) <= 3 * pixels, libraw_unpack_thumb(handle) == 0 else {
+      return nil
+    }
     var length: UInt32 = 0
     guard let bytes = pipeline_raw_jpeg(handle, &length), length > 0 else { return nil }
     return Array(UnsafeRawBufferPointer(start: bytes, count: Int(length)))
@@ -189,7 +194,7 @@ final class RawImage {
     case LIBRAW_SUCCESS: return
     case LIBRAW_CANCELLED_BY_CALLBACK: throw DecoderError(.cancelled, "The job was cancelled")
     case LIBRAW_UNSUFFICIENT_MEMORY:
-      throw DecoderError(.inputOutput, "There is not enough memory for the raw picture")
+      throw DecoderError(.outOfMemory, "There is not enough memory for the raw picture")
     case LIBRAW_TOO_BIG:
       throw DecoderError(.tooLarge, "The raw picture needs more memory than is allowed")
     case LIBRAW_FILE_UNSUPPORTED, LIBRAW_NOT_IMPLEMENTED:

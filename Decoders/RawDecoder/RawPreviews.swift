@@ -15,8 +15,8 @@ struct RawPreviews {
   /// Where the TIFF header with the picture's tags is.
   private(set) var tagsOffset = 0
 
-  /// Whether LibRaw might take a thumbnail of Kodak's own coding, or in layers, which 0.20 unpacks
-  /// beyond the end of its memory. These are no JPEG anyway.
+  /// Whether LibRaw might take a thumbnail of Kodak's own coding, in layers, or of more bytes than its
+  /// pixels have, which 0.20 unpacks beyond the end of its memory. These are no JPEG anyway.
   private(set) var hasUnsafeThumbnail = false
   /// The length of the track's one sample, which comes before its offset.
   private var pendingSampleLength: Int?
@@ -71,14 +71,17 @@ struct RawPreviews {
     // JPEGInterchangeFormat and its length.
     add(reader.integer(0x0201, in: directory), reader.integer(0x0202, in: directory))
     // One strip of JPEG data: old-style (6) in CR2, ARW and PEF, new-style (7) in DNG.
-    let compression = reader.integer(0x0103, in: directory)
+    // One of many values is passed over by LibRaw, if the file is too short for them.
+    let isOne = directory.entries[0x0103]?.count == 1
+    let compression = isOne ? reader.integer(0x0103, in: directory) : nil
     // What `LibRaw::apply_tiff` takes for one: its code, plain values of more than eight bits, or a
     // picture without a code that it can read.
     let isSensor = [32803, 34892].contains(reader.integer(0x0106, in: directory) ?? 0)
     let bits = reader.integer(0x0102, in: directory) ?? 8
     switch compression ?? 0 {
     case 0: if directory.entries[0x0100] != nil { hasUnsafeThumbnail = true }
-    case 1: if bits > 8 && !isSensor { hasUnsafeThumbnail = true }
+    case 1:
+      if !isSensor, bits > 8 || Self.isTooLong(reader, directory) { hasUnsafeThumbnail = true }
     case 65000: hasUnsafeThumbnail = true
     default: break
     }
@@ -90,6 +93,18 @@ struct RawPreviews {
     if let value = directory.entries[0x002E], value.type == 7 || value.type == 1 {
       add(value.offset, value.count)
     }
+  }
+
+  /// Whether plain values have more bytes than three for each pixel, or may be others than three:
+  /// `LibRaw::unpack_thumb` takes memory for the pixels and reads all bytes.
+  private static func isTooLong(_ reader: TagReader, _ directory: TagReader.Directory) -> Bool {
+    guard let width = reader.integer(0x0100, in: directory),
+      let height = reader.integer(0x0101, in: directory)
+    else { return false }
+    let (pixels, overflow) = width.multipliedReportingOverflow(by: height)
+    let bytes = reader.integers(0x0117, in: directory).reduce(0) { $0 &+ $1 }
+    return overflow || pixels > lengthLimit || reader.integer(0x0115, in: directory) != 3
+      || !(0...3 * pixels).contains(bytes)
   }
 
   /// Reads the table at an X3F file's end.

@@ -213,7 +213,7 @@ final class MediaInput {
 
   // MARK: - Errors
 
-  static let noMemory = DecoderError(.inputOutput, "There is not enough memory for the file")
+  static let noMemory = DecoderError(.outOfMemory, "There is not enough memory for the file")
 
   /// The error for a code of libav, with its words.
   static func undecodable(_ code: Int32, _ what: String) -> DecoderError {

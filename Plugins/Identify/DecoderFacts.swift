@@ -18,6 +18,7 @@ enum DecoderFacts {
     } catch {
       switch error.code {
       case .inputOutput: throw VipsError(.inputOutput, error.message)
+      case .outOfMemory: throw VipsError(.outOfMemory, error.message)
       case .cancelled: throw VipsError(.cancelled, error.message)
       case .absent: return [:]
       case .undecodable, .tooLarge, .missing: return ["problem": .string(error.message + ".")]

@@ -155,11 +155,7 @@ struct FileType {
   private static func tiffLike(_ reader: TagReader, _ head: [UInt8]) -> String? {
     guard reader.magic == 42 || reader.magic == 43 else { return nil }
     if head.count >= 10, head[8..<10].elementsEqual("CR".utf8) { return "image/x-canon-cr2" }
-    // A block that the tags do not mention, and beside which their own picture may be tiny.
-    // Source: LibRaw's `identify.cpp`.
-    if ["IIII", "MMMM"].contains(where: { head.dropFirst(8).starts(with: $0.utf8) }) {
-      return "image/x-phaseone-iiq"
-    }
+    if isPhaseOne(head) { return "image/x-phaseone-iiq" }
     guard reader.magic == 42, let main = reader.directory(at: reader.first) else {
       return "image/tiff"
     }
@@ -169,6 +165,15 @@ struct FileType {
     guard directories.contains(where: { isRaw($0, reader) }) else { return "image/tiff" }
     let make = (reader.text(0x010F, in: main) ?? "").uppercased()
     return rawMakers.first { make.hasPrefix($0.make) }?.type ?? "image/x-raw"
+  }
+
+  /// Whether there is a block behind the header that the tags do not mention. Source: LibRaw's
+  /// `parse_phase_one`.
+  private static func isPhaseOne(_ head: [UInt8]) -> Bool {
+    let mark = head.dropFirst(8).prefix(8)
+    // “Raw” and a digit or letter, in the order of bytes that the first four name.
+    return mark.starts(with: "IIII".utf8) && mark.dropFirst(5).elementsEqual("waR".utf8)
+      || mark.starts(with: "MMMM".utf8) && mark.dropFirst(4).prefix(3).elementsEqual("Raw".utf8)
   }
 
   /// Whether a directory describes sensor values: a colour filter array, or a maker's compression.

@@ -47,7 +47,12 @@ final class IdentifyPlugin: Plugin {
         facts: .object(
           try facts(of: request.input, name: request.asset.name, host)))
     } catch {
-      throw PluginFailure(error.code == .missing ? .environment : .transient, error.message + ".")
+      let reason = error.message + "."
+      switch error.code {
+      case .missing: throw PluginFailure(.environment, reason)
+      case .outOfMemory: throw PluginFailure.outOfMemory(reason)
+      default: throw PluginFailure(.transient, reason)
+      }
     }
   }
 

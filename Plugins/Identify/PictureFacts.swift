@@ -18,7 +18,7 @@ enum PictureFacts {
       opened = try OpenedPicture(file, strictness: .lenient, embedded: embedded)
     } catch {
       // A missing decoder is not the picture's fault; its type is known.
-      guard error.code != .inputOutput else { throw error }
+      guard ![.inputOutput, .outOfMemory].contains(error.code) else { throw error }
       return ["problem": .string(error.message + ".")]
     }
     exif = exif ?? opened.exif

@@ -25,7 +25,8 @@ final class MetadataPlugin: Plugin {
   /// sidecars is found without exiv2.
   private static let kinds = [
     "image/jpeg", "image/png", "image/webp", "image/tiff", "image/heic", "image/heif",
-    "image/heic-sequence", "image/heif-sequence", "image/avif", "image/jxl", "image/jp2",
+    "image/heic-sequence", "image/heif-sequence", "image/avif",
+    "image/avif-sequence", "image/jxl", "image/jp2",
     "image/jpx", "image/gif", "application/rdf+xml",
     "image/vnd.adobe.photoshop", "image/x-adobe-dng", "image/x-canon-cr2", "image/x-canon-cr3",
     "image/x-canon-crw", "image/x-epson-erf", "image/x-fuji-raf", "image/x-hasselblad-3fr",

@@ -26,7 +26,7 @@ struct FilmFrames {
         height: decoded.height, bands: 3)
       let frame = try OpenedPicture(
         pixels: pixels, orientation: decoded.orientation, profile: [])
-      try strip.append(decoder.decode(frame, preview: nil, to: size).picture)
+      try strip.append(decoder.decode(frame, preview: nil, to: size, isFirst: true).picture)
     }
     self.strip = strip
     times = decoded.times

@@ -19,14 +19,18 @@ struct KeptSource {
     let sizes = options.sizes.filter { wanted.contains($0.name) }
     let hasAlpha = request.facts["identify"]?["alpha"] != false
     let usable = kept.filter { kept in
-      options.sizes.contains { $0.name == kept.name && $0.isWholePicture }
+      guard let made = options.sizes.first(where: { $0.name == kept.name }), made.isWholePicture,
         // What is damaged may be better with another version of the decoder.
-        && ["image", "preview"].contains(kept.from)
-        && sizes.allSatisfy { size in
-          let isOpaque = !hasAlpha || (size.format ?? options.format) == .jpeg
-          return size.canBeReduced && kept.isSufficient(for: size)
-            && (isOpaque || kept.mediaType != "image/jpeg")
-        }
+        ["image", "preview"].contains(kept.from)
+      else { return false }
+      return sizes.allSatisfy { size in
+        let isOpaque = !hasAlpha || (size.format ?? options.format) == .jpeg
+        let isGoodEnough =
+          kept.mediaType == "image/png"
+          || made.quality ?? options.quality >= size.quality ?? options.quality
+        return size.canBeReduced && kept.isSufficient(for: size) && isGoodEnough
+          && (isOpaque || kept.mediaType != "image/jpeg")
+      }
     }
     guard let largest = usable.max(by: { $0.longest < $1.longest }) else { return nil }
     self.kept = largest
@@ -34,22 +38,16 @@ struct KeptSource {
 
   var type: MediaType { MediaType(rawValue: kept.mediaType) }
 
-  /// Gives sizes the shape of the original, which the kept thumbnail has only to within a pixel.
+  /// The size of the upright original, whose shape the kept thumbnail has only to within a pixel; `nil`
+  /// if that is not known.
   ///
   /// - Parameter identified: what `identify` says of the original.
-  func shaped(
-    _ sizes: [ThumbnailOptions.Size], as identified: JSONValue?
-  ) -> [ThumbnailOptions.Size] {
+  func shape(of identified: JSONValue?) -> (width: Int, height: Int)? {
     guard let width = identified?["width"]?.integer, let height = identified?["height"]?.integer,
       width > 0, height > 0,
       ThumbnailDecoder.fit(width, height, kept.longest) == (kept.width, kept.height)
-    else { return sizes }
-    return sizes.map { size in
-      let fitting = ThumbnailDecoder.fit(width, height, size.maxPixelSize)
-      var size = size
-      size.finish.exact = .init(width: fitting.width, height: fitting.height)
-      return size
-    }
+    else { return nil }
+    return (width, height)
   }
 
   /// Thumbnails that were made of this one, which show what it shows.

@@ -64,7 +64,7 @@ struct SourcePicture {
     } catch {
       switch error.code {
       case .absent, .undecodable, .tooLarge: return nil
-      case .inputOutput, .missing, .cancelled: throw VipsError(error)
+      case .inputOutput, .outOfMemory, .missing, .cancelled: throw VipsError(error)
       }
     }
   }
@@ -79,6 +79,7 @@ extension VipsError {
       case .absent: .absent
       case .tooLarge: .tooLarge
       case .inputOutput: .inputOutput
+      case .outOfMemory: .outOfMemory
       case .missing: .missing
       case .cancelled: .cancelled
       }

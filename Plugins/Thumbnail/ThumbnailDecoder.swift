@@ -5,15 +5,20 @@ struct ThumbnailDecoder {
   let options: ThumbnailOptions
   /// The part of the stored picture to show; `nil` for all of it.
   let region: PictureRegion?
+  /// The size of the upright original in pixels, if the picture is a thumbnail of it.
+  let shape: (width: Int, height: Int)?
   let resamplers: PlaneResamplers
   let isCancelled: @Sendable () -> Bool
 
   /// Decodes the picture, or its preview, to one size.
+  ///
+  /// - Parameter isFirst: whether nothing was decoded yet.
   func decode(
-    _ opened: OpenedPicture, preview: Picture?, to size: ThumbnailOptions.Size
+    _ opened: OpenedPicture, preview: Picture?, to size: ThumbnailOptions.Size, isFirst: Bool
   ) throws(VipsError) -> SmallPicture {
+    let whole = wholeSize(opened)
     let target = Self.fit(
-      region?.width ?? opened.header.width, region?.height ?? opened.header.height, size,
+      region?.width ?? whole.width, region?.height ?? whole.height, size,
       isTurned: options.transform && opened.orientation > 4)
     let plain: Picture
     if let preview {
@@ -21,10 +26,10 @@ struct ThumbnailDecoder {
     } else if let region {
       // Not shrunk by the decoder: a region's edges rarely fall between its blocks.
       plain = try plainValues(
-        load(opened, to: (opened.header.width, opened.header.height)), of: opened
+        load(opened, to: (opened.header.width, opened.header.height), isFirst: isFirst), of: opened
       ).cropped(x: region.x, y: region.y, width: region.width, height: region.height)
     } else {
-      plain = try plainValues(load(opened, to: target), of: opened)
+      plain = try plainValues(load(opened, to: target, isFirst: isFirst), of: opened)
     }
     return try finish(plain, opened, to: target)
   }
@@ -57,8 +62,9 @@ struct ThumbnailDecoder {
   func reduce(
     _ larger: SmallPicture, _ opened: OpenedPicture, to size: ThumbnailOptions.Size
   ) throws(VipsError) -> SmallPicture {
-    var width = region?.width ?? opened.header.width
-    var height = region?.height ?? opened.header.height
+    let whole = wholeSize(opened)
+    var width = region?.width ?? whole.width
+    var height = region?.height ?? whole.height
     if options.transform, opened.orientation > 4 { swap(&width, &height) }
     let target = Self.fit(width, height, size, isTurned: false)
     var small = try shrink(larger.picture, to: target)
@@ -66,6 +72,10 @@ struct ThumbnailDecoder {
       try resize(alpha, to: target)
     }
     return try small.rendered(isCancelled: isCancelled)
+  }
+
+  private func wholeSize(_ opened: OpenedPicture) -> (width: Int, height: Int) {
+    shape ?? (opened.header.width, opened.header.height)
   }
 
   /// Makes the picture that placeholders are computed from, which is upright and in sRGB in any case.
@@ -102,7 +112,7 @@ struct ThumbnailDecoder {
 
   /// Lets the decoder shrink as far as allowed.
   private func load(
-    _ opened: OpenedPicture, to target: (width: Int, height: Int)
+    _ opened: OpenedPicture, to target: (width: Int, height: Int), isFirst: Bool
   ) throws(VipsError) -> Picture {
     let ratio = min(
       Double(opened.header.width) / Double(target.width),
@@ -113,7 +123,7 @@ struct ThumbnailDecoder {
     }
     let factor = shrinkFactor(loader, ratio, resolutions: opened.header.pages)
     // The header's pixels can be read once; `exact` decodes for each size.
-    if factor == 1 && options.scaling == .fast { return opened.header }
+    if factor == 1 && options.scaling == .fast && isFirst { return opened.header }
     if factor == 1 { return try opened.reopened() }
     return try Picture.load(source, as: loader, shrink: factor)
   }

@@ -10,6 +10,8 @@ struct ThumbnailJob {
   let host: PluginHost
   /// The longer side of the picture as identified, in pixels; `nil` if it is not known.
   let identifiedSide: Int?
+  /// The size of the upright original in pixels, if a thumbnail of it is decoded instead.
+  let shape: (width: Int, height: Int)?
 
   /// Makes and writes all sizes.
   ///
@@ -28,7 +30,7 @@ struct ThumbnailJob {
     let damage = PictureDamage(opened)
     let sizes = options.pictureSizes.sorted { $0.longest > $1.longest }
     let decoder = ThumbnailDecoder(
-      options: options, region: try region(in: opened), resamplers: resamplers,
+      options: options, region: try region(in: opened), shape: shape, resamplers: resamplers,
       isCancelled: cancellation)
     let preview = try EmbeddedPreview.find(in: opened, options: options)
     let from = preview != nil || picture.isPreview ? "preview" : "image"
@@ -42,7 +44,7 @@ struct ThumbnailJob {
       if let larger = base, options.scaling == .fast, isPlain {
         small = try decoder.reduce(larger, opened, to: size)
       } else {
-        small = try decoder.decode(opened, preview: preview, to: size)
+        small = try decoder.decode(opened, preview: preview, to: size, isFirst: index == 0)
       }
       if isPlain { base = small }
       let longest = max(small.picture.width, small.picture.height)

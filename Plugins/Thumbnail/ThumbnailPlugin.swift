@@ -7,7 +7,7 @@ import Vips
 /// Makes thumbnails of pictures.
 final class ThumbnailPlugin: Plugin {
   static let manifest = PluginManifest(
-    id: "thumbnail", version: "1.6.0", outputVersion: 5, scope: .original,
+    id: "thumbnail", version: "1.7.0", outputVersion: 5, scope: .original,
     options: ThumbnailOptions.schema,
     accepts: DecoderTable.present.flatMap(\.types),
     lacks: DecoderTable.lacks.map { .init(accepts: $0.types, reason: $0.reason) },
@@ -85,18 +85,17 @@ final class ThumbnailPlugin: Plugin {
     defer { VipsLibrary.endJob() }
     let output = OutputFolder(request.output)
     do throws(VipsError) {
+      if let source = KeptSource(request, options),
+        let made = try make(of: source, request, host, into: output)
+      {
+        return .done(renditions: source.described(made))
+      }
       let identified = request.facts["identify"]
-      var options = options
-      let source = KeptSource(request, options)
-      if let wanted = request.wanted { options.sizes.removeAll { !wanted.contains($0.name) } }
-      if let source { options.sizes = source.shaped(options.sizes, as: identified) }
       let sides = [identified?["width"]?.integer, identified?["height"]?.integer]
       let job = ThumbnailJob(
-        options: options, resamplers: resamplers, host: host,
-        identifiedSide: sides.compactMap(\.self).max())
-      let made = try job.run(
-        source?.kept.path ?? request.input, of: source?.type ?? Self.type(request), into: output)
-      if let source { return .done(renditions: source.described(made.renditions)) }
+        options: wanted(by: request), resamplers: resamplers, host: host,
+        identifiedSide: sides.compactMap(\.self).max(), shape: nil)
+      let made = try job.run(request.input, of: Self.type(request), into: output)
       return .done(facts: .object(made.facts), renditions: made.renditions)
     } catch {
       output.removeAll()
@@ -107,6 +106,32 @@ final class ThumbnailPlugin: Plugin {
 }
 
 extension ThumbnailPlugin {
+  /// The options with the sizes that are to be made.
+  private func wanted(by request: PluginRequest) -> ThumbnailOptions {
+    guard let wanted = request.wanted else { return options }
+    var options = options
+    options.sizes.removeAll { !wanted.contains($0.name) }
+    return options
+  }
+
+  /// Makes the wanted sizes of a kept thumbnail.
+  ///
+  /// - Returns: `nil` if it can't be decoded; the original may be.
+  private func make(
+    of source: KeptSource, _ request: PluginRequest, _ host: PluginHost, into output: OutputFolder
+  ) throws(VipsError) -> [PluginRendition]? {
+    let job = ThumbnailJob(
+      options: wanted(by: request), resamplers: resamplers, host: host, identifiedSide: nil,
+      shape: source.shape(of: request.facts["identify"]))
+    do throws(VipsError) {
+      return try job.run(source.kept.path, of: source.type, into: output).renditions
+    } catch {
+      output.removeAll()
+      if error.code == .cancelled { throw error }
+      return nil
+    }
+  }
+
   /// The type that the identifying stage found; a file that it knows nothing of is refused by its content.
   private static func type(_ request: PluginRequest) -> MediaType {
     request.facts["identify"]?["mediaType"]?.string.map { MediaType(rawValue: $0) } ?? .unknown
@@ -116,13 +141,13 @@ extension ThumbnailPlugin {
 extension PluginFailure {
   /// Maps an error's code to a failure class.
   init(_ error: VipsError) {
-    let kind: Class =
-      switch error.code {
-      case .undecodable, .absent, .tooLarge: .permanent
-      case .inputOutput, .cancelled: .transient
-      case .missing: .environment
-      }
-    self.init(kind, error.message + ".")
+    let reason = error.message + "."
+    switch error.code {
+    case .undecodable, .absent, .tooLarge: self.init(.permanent, reason)
+    case .inputOutput, .cancelled: self.init(.transient, reason)
+    case .outOfMemory: self = .outOfMemory(reason)
+    case .missing: self.init(.environment, reason)
+    }
   }
 }
 

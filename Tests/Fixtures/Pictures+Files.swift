@@ -156,8 +156,8 @@ extension Pictures {
     return bytes + little(0, 4)
   }
 
-  /// An uncompressed TIFF of 64 × 32 pixels in tiles that have one colour each: red on the left, blue
-  /// on the right.
+  /// An uncompressed, tiled TIFF of 64 × 32 pixels with separate planes of red, green and blue: red on
+  /// the left, blue on the right.
   ///
   /// Source: TIFF 6.0, section 15, “Tiled Images”.
   package static let tiledPlanesTIFF: [UInt8] = {

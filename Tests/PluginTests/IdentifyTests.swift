@@ -130,6 +130,9 @@ struct IdentifyTests {
     Foreign("image/avif", box("avisavismif1")), Foreign("image/avif", box("avisavifmsf1")),
     Foreign("image/avif-sequence", box("avisavismsf1miafMA1B")),
     Foreign("image/x-phaseone-iiq", [0x49, 0x49, 42, 0, 16, 0, 0, 0] + Array("IIIICwaR".utf8)),
+    // Pixels may begin there, all of one value.
+    Foreign("image/tiff", [0x49, 0x49, 42, 0, 16, 0, 0, 0] + Array("IIIIIIII".utf8)),
+    Foreign("image/tiff", [0x4D, 0x4D, 0, 42, 0, 0, 0, 16] + Array("MMMMMMMM".utf8)),
     Foreign("image/x-phaseone-iiq", [0x4D, 0x4D, 0, 42, 0, 0, 0, 16] + Array("MMMMRawC".utf8)),
     Foreign("image/x-fuji-raf", Array("FUJIFILMCCD-RAW 0201FF383501".utf8)),
     Foreign("image/x-panasonic-rw2", Array("IIU\0".utf8) + [8, 0, 0, 0, 0, 0]),

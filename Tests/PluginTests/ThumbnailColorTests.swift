@@ -246,7 +246,7 @@ struct ThumbnailColorTests {
     }
   }
 
-  @Test("A TIFF whose tiles have one colour each is decoded")
+  @Test("A tiled TIFF with separate colour planes is decoded")
   func tiledPlanesTIFF() throws {
     for side in [64, 20] {
       let made = try run.thumbnail(Pictures.tiledPlanesTIFF, maxPixelSize: side)

@@ -18,6 +18,34 @@ struct ThumbnailFilmTests {
 
   init() throws { run = try PluginRun("thumbnail") }
 
+  @Test("An AVIF that has only a film shows a frame of it, and moves")
+  func sequence() throws {
+    let film = try Film(
+      "film.avif",
+      "-f lavfi -i testsrc2=size=64x48:rate=10:duration=0.8 -c:v libaom-av1 -cpu-used 8 -f avif")
+    var bytes = try film.bytes
+    try #require(bytes[8..<12].elementsEqual("avis".utf8))
+    // Without the brands that promise a picture.
+    for at in stride(from: 16, to: Int(bytes[3]), by: 4)
+    where ["avif", "mif1"].contains(where: { bytes[at..<(at + 4)].elementsEqual($0.utf8) }) {
+      bytes.replaceSubrange(at..<(at + 4), with: "msf1".utf8)
+    }
+    let facts = try PluginRun("identify").facts(bytes)
+    #expect(facts["mediaType"] == "image/avif-sequence" && facts["width"] == 64)
+    #expect(facts["videoCodec"] == "av1" && facts["frameRate"] == 10)
+    let made = try run.thumbnails(
+      bytes,
+      options: [
+        "sizes": [
+          ["name": "still", "maxPixelSize": 32],
+          ["name": "moving", "maxPixelSize": 32, "animated": true],
+          ["name": "sheet", "maxPixelSize": 32, "sprites": 2],
+        ]
+      ], type: "image/avif-sequence")
+    #expect(made["still"]?.picture.width == 32 && made["still"]?.picture.height == 24)
+    #expect(made["moving"]?.rendition.mediaType == "image/webp" && made["sheet"] != nil)
+  }
+
   /// Red, green, blue and white for a while each, and turned on request.
   private static func film(_ seconds: Int = 2, turned: Bool = false) throws -> Film {
     let colors = ["red", "lime", "blue", "white"]

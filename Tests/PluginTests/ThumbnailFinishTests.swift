@@ -64,6 +64,18 @@ struct ThumbnailFinishTests {
     #expect(made.count == 3 && made["plain"]?.bytes == alone["plain"]?.bytes)
   }
 
+  @Test(
+    "Several stretched sizes are made, whatever the picture's format", arguments: [".png", ".jpg"])
+  func several(suffix: String) throws {
+    let sizes: JSONValue = [
+      ["name": "one", "maxPixelSize": 1000, "width": 200, "height": 60],
+      ["name": "two", "maxPixelSize": 1000, "width": 30, "height": 90],
+    ]
+    let picture = try Pictures.picture(width: 300, height: 200)
+    let made = try run.thumbnails(Pictures.file(picture, suffix), options: ["sizes": sizes])
+    #expect(made["one"]?.picture.width == 200 && made["two"]?.picture.height == 90)
+  }
+
   @Test("Transparent pictures are stretched, too")
   func alpha() throws {
     let bytes = try Pictures.alphaPNG([200, 30, 30], width: 120, height: 80)

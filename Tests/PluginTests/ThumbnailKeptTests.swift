@@ -84,8 +84,8 @@ struct ThumbnailKeptTests {
 
   @Test("The size is that of the original's shape, which the kept thumbnail has only nearly")
   func shape() throws {
-    // 300 × 224.7 and 220 × 164.8, but 224 / 300 of 220 is 164.3.
-    let facts: [String: JSONValue] = ["identify": ["width": 3003, "height": 2245, "alpha": false]]
+    // 220 × 164.6 of the original, but 164.3 of the kept one of 300 × 224.
+    let facts: [String: JSONValue] = ["identify": ["width": 3000, "height": 2244, "alpha": false]]
     let file = kept.appending(path: "large.jpg")
     try Data(Pictures.file(Pictures.plain([9, 9, 9], width: 300, height: 224), ".jpg"))
       .write(to: file)
@@ -94,7 +94,7 @@ struct ThumbnailKeptTests {
       path: file.path)
     let options = Self.options(large: ["maxPixelSize": 300], small: ["maxPixelSize": 220])
     let made = try #require(try make([large], options, facts: facts))
-    #expect(made[0].width == 220 && made[0].height == 164)
+    #expect(made[0].width == 220 && made[0].height == 165)
   }
 
   @Test(
@@ -105,6 +105,7 @@ struct ThumbnailKeptTests {
       options(small: ["maxPixelSize": 330]), options(small: ["animated": true]),
       options(small: ["sprites": 4]), options(small: ["width": 90, "height": 90]),
       options(large: ["rotation": 90]), options(large: ["animated": true]),
+      options(large: ["quality": 60]), options(small: ["quality": 95]),
     ])
   func insufficient(options: JSONValue) throws {
     #expect(try make([keep()], options) == nil)
@@ -127,6 +128,28 @@ struct ThumbnailKeptTests {
     #expect(try make([keep()], png)?.map(\.mediaType) == ["image/png"])
     #expect(try make([keep(suffix: ".png")], png, facts: unknown)?.count == 1)
     #expect(try make([keep()], facts: unknown)?.count == 1)
+  }
+
+  @Test("Several sizes are made of one, whatever its format", arguments: [".jpg", ".png"])
+  func cascade(suffix: String) throws {
+    var options = Self.options().object ?? [:]
+    let sizes = options["sizes"]?.array ?? []
+    options["sizes"] = .array(sizes + [["name": "middle", "maxPixelSize": 300]])
+    let made = try #require(
+      try make([keep(suffix: suffix)], .object(options), wanted: ["small", "middle"]))
+    #expect(made.map(\.width) == [100, 300])
+  }
+
+  @Test("If a kept thumbnail can't be decoded, the original is")
+  func broken() throws {
+    let kept = try keep()
+    try Data("no picture".utf8).write(to: URL(filePath: kept.path))
+    #expect(try make([kept]) == nil)
+    let result = try run.process(
+      Pictures.file(Pictures.plain([20, 160, 60], width: 800, height: 600), ".jpg"),
+      options: Self.options(), wanted: ["small"], kept: [kept], facts: Self.facts)
+    guard case .done(let facts, let renditions) = result else { throw Unexpected("\(result)") }
+    #expect(renditions.map(\.height) == [75] && facts["dominantColor"] != nil)
   }
 
   @Test("If one of the sizes needs the original, all of them are made of it")

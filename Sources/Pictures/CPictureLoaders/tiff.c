@@ -2,6 +2,9 @@
 
 #include <tiffio.h>
 
+// How many pixels a tile may be longer than the picture.
+#define MOST_BEYOND 1024
+
 typedef struct {
   TIFF *tiff;
   VipsSource *source;
@@ -111,6 +114,11 @@ static int open_page(Pages *pages) {
     uint32_t rows = 0;
     if (TIFFGetFieldDefaulted(tiff, TIFFTAG_ROWSPERSTRIP, &rows) && rows > 0)
       pages->rows = MIN(rows, pages->height);
+  }
+  // A tile may be larger than a small picture, but not so much that it takes the memory of a large one.
+  if (pages->columns > pages->width + MOST_BEYOND || pages->rows > pages->height + MOST_BEYOND) {
+    vips_error("tiff2vips", "its tiles are far larger than the picture");
+    return -1;
   }
   // The caller rotates; libtiff would rotate each strip separately.
   TIFFSetField(tiff, TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT);

@@ -121,8 +121,10 @@ package struct DecoderError: Error, Hashable, Sendable, Codable {
     case absent
     /// The picture is larger than the limits allow.
     case tooLarge
-    /// The kernel can't read the file, or there is no memory.
+    /// The kernel can't read the file.
     case inputOutput
+    /// The process was refused memory.
+    case outOfMemory
     /// This machine's library lacks a part, such as a codec.
     case missing
     case cancelled

@@ -152,8 +152,8 @@ package struct OpenedPicture {
   /// Whether it has frames that libvips decodes.
   package var isAnimated: Bool { (loader == .gif || loader == .webp) && header.pages > 1 }
 
-  /// Whether the first page is one that libvips does not read: YCbCr without JPEG compression, or RGB
-  /// in tiles of one colour each.
+  /// Whether the first page is one that libvips does not read, and libtiff does: YCbCr without JPEG
+  /// compression, or tiles of RGB in separate planes.
   ///
   /// Source: TIFF 6.0, sections 15 and 21.
   private static func needsConversion(_ tags: TagReader) -> Bool {
@@ -163,7 +163,10 @@ package struct OpenedPicture {
     case 2:
       let isTiled = tags.integer(0x0142, in: page) != nil
       let hasPlanes = tags.integer(0x011C, in: page) == 2
-      return isTiled && hasPlanes
+      // libtiff multiplies colours with an alpha, and reads no floating-point values.
+      let isOpaque = tags.integer(0x0115, in: page) == 3
+      let isDeep = tags.integers(0x0102, in: page).contains { ![8, 16].contains($0) }
+      return isTiled && hasPlanes && isOpaque && !isDeep
     default: return false
     }
   }

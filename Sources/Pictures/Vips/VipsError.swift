@@ -10,7 +10,10 @@ package struct VipsError: Error, Hashable, Sendable, CustomStringConvertible {
     case absent
     /// The picture is larger than the limits allow.
     case tooLarge
+    /// The kernel can't read or write a file.
     case inputOutput
+    /// The process was refused memory.
+    case outOfMemory
     /// This libvips was built without a required part.
     case missing
     case cancelled
@@ -40,12 +43,11 @@ package struct VipsError: Error, Hashable, Sendable, CustomStringConvertible {
     let told = VipsMessage.clause(lines) ?? "it is damaged or ends too early"
     let message = "\(operation): \(told)"
     func isTold(_ text: String) -> Bool { lines.contains { $0.contains(text) } }
-    if isTold("out of memory") || isTold(String(cString: strerror(ENOMEM))) {
-      if isMemoryLimited {
-        return VipsError(
-          .tooLarge, "\(operation): it needs more memory than limits.memory of its stage allows")
-      }
-      return VipsError(.inputOutput, message, errno: ENOMEM)
+    let refusals = ["out of memory", "insufficient memory", "memory allocation error"]
+    if isTold(String(cString: strerror(ENOMEM)))
+      || lines.contains(where: { line in refusals.contains { line.lowercased().contains($0) } })
+    {
+      return VipsError(.outOfMemory, "\(operation): there is not enough memory", errno: ENOMEM)
     }
     for number in [EIO, ENOSPC, EDQUOT, ESTALE, EMFILE, ENFILE]
     where isTold(String(cString: strerror(number))) {
@@ -60,14 +62,6 @@ package struct VipsError: Error, Hashable, Sendable, CustomStringConvertible {
       return VipsError(.missing, message)
     }
     return VipsError(.undecodable, message)
-  }
-
-  /// Whether this process may request only so much memory, as workers may. Then that is the reason
-  /// why it gets no more: without a limit, Linux promises more than there is.
-  private static var isMemoryLimited: Bool {
-    var limit = rlimit()
-    return getrlimit(__rlimit_resource_t(RLIMIT_DATA.rawValue), &limit) == 0
-      && limit.rlim_cur != rlim_t.max
   }
 
   /// Empties the buffer and returns what was in it.

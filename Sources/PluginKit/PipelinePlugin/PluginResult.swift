@@ -1,3 +1,4 @@
+internal import Glibc
 public import PipelineModel
 
 /// The outcome of a job.
@@ -92,6 +93,22 @@ public struct PluginFailure: Error, Hashable, Sendable, Codable {
   public init(_ class: Class, _ reason: String) {
     self.class = `class`
     self.reason = reason
+  }
+
+  /// The failure of a job that was refused memory.
+  ///
+  /// A worker may request only so much, which is the reason then, and will be so next time. Without a
+  /// limit the machine has no more at the moment. Source: getrlimit(2).
+  ///
+  /// - Parameter sentence: what could not be done, with a full stop.
+  public static func outOfMemory(_ sentence: String) -> PluginFailure {
+    var limit = rlimit()
+    let isLimited =
+      getrlimit(__rlimit_resource_t(RLIMIT_DATA.rawValue), &limit) == 0
+      && limit.rlim_cur != rlim_t.max
+    return isLimited
+      ? PluginFailure(.permanent, "\(sentence) For more, set limits.memory of its stage.")
+      : PluginFailure(.transient, sentence)
   }
 
   /// The most characters of a reason that are stored: it is a sentence for the user.

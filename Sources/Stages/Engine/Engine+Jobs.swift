@@ -61,6 +61,10 @@ extension Engine {
       let copies =
         try stage.plan.readsKept
         ? copies(of: &kept, for: waiting.job.token) { control.isGivenUp } : []
+      if control.isGivenUp {
+        stage.checkIn(instance)
+        return end(waiting, stage: index, .givenUp)
+      }
       let paths = (
         input: try MessagePath(input), output: try MessagePath(output.path),
         kept: try copies.map { copy throws(FileError) in try MessagePath(copy.path) }

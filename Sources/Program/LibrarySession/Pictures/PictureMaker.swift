@@ -170,6 +170,23 @@ package struct PictureMaker {
     _ asset: AssetRecord, _ request: PictureRequest, by renderer: PictureRenderer, _ maker: Maker,
     _ cache: PictureCache?
   ) throws -> CachedPicture {
+    do {
+      return try makeOnce(asset, request, by: renderer, maker, cache)
+    } catch let error as PictureError
+      where request.isOverview && [.damaged, .undecodable].contains(error.code)
+    {
+      // A thumbnail may be left of an original that can't be decoded.
+      var request = request
+      request.isOverview = false
+      if suitable(asset, request).isEmpty { throw error }
+      return try makeOnce(asset, request, by: renderer, maker, cache)
+    }
+  }
+
+  private func makeOnce(
+    _ asset: AssetRecord, _ request: PictureRequest, by renderer: PictureRenderer, _ maker: Maker,
+    _ cache: PictureCache?
+  ) throws -> CachedPicture {
     let work = try workFolder(cache)
     defer { withExtendedLifetime(work) {} }
     let source = try source(for: asset, request, in: work)

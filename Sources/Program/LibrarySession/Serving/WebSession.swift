@@ -55,7 +55,8 @@ package struct WebSession {
   ) throws {
     let listener = try listen(environment)
     let name = try socketName()
-    defer { name?.removeIfOwn() }
+    // While it is open, nothing else can have its inode.
+    defer { withExtendedLifetime(listener) { name?.removeIfOwn() } }
     let (child, own) = try start(listener)
     defer { end(child, own) }
     let launch = Array((try JSONText.encode(launch) + "\n").utf8)

@@ -27,8 +27,8 @@ extension Engine {
 
   /// Returns what is to be done with the bytes of a rendition; `nil` if they are missing or damaged.
   ///
-  /// Of a file that stays one only the size is compared, as reading all of them would take longer
-  /// than making what is new.
+  /// Of a file that stays one only the size is compared: reading all of them would take longer than
+  /// making a small size of a photograph. `copies` reads those that a plugin is given.
   private func keptContent(
     of record: RenditionRecord, storage: StageConfiguration.Storage
   ) throws(CatalogError) -> KeptRendition.Content? {
@@ -60,8 +60,13 @@ extension Engine {
       case .database(let bytes), .file(let bytes):
         try file.write(bytes)
       case .stored(let path):
-        guard try copyRendition(at: path, to: file, isStopped: isStopped) == rendition.record.digest
-        else {
+        let digest: Digest?
+        do throws(FileError) {
+          digest = try copyRendition(at: path, to: file, isStopped: isStopped)
+        } catch  where error.code != .noSpace {
+          digest = nil
+        }
+        guard digest == rendition.record.digest else {
           kept?.lose(rendition.record)
           continue
         }

@@ -38,7 +38,7 @@ package struct WorkerFolder: Sendable {
     try file.write(Array(text.utf8))
   }
 
-  /// Makes an original readable for the worker.
+  /// Makes a file readable for the worker: an original, or a rendition.
   ///
   /// - Parameters:
   ///   - mayLink: whether a hard link will do, which is safe only if the worker can't write to what
