@@ -204,6 +204,30 @@ struct GarbageTests {
     #expect(try folder.entries().isEmpty)
   }
 
+  @Test("A file that a job is about to make again while garbage is removed stays")
+  func filesMadeAgain() throws {
+    let fixture = try fixture()
+    let library = try fixture.library()
+    let stage = StageDefinition(
+      name: "s", plugin: "p", fingerprint: Fingerprint(fixture.digest("stage")),
+      isAssetScoped: false, needs: [], attempts: 3, runtime: "1", limits: "{}")
+    let digest = fixture.digest("one").hex
+    let folder = try Descriptor.openFolder(fixture.layout.renditions)
+    let names = ["0", "\(digest).\(stage.fingerprint.short).grid.jpg"].map { BytePath($0) }
+    for name in names { try folder.writeDurably([1], as: name) }
+    let garbage = try GarbageCollection(library: library, report: fixture.report).run {
+      #expect(throws: Never.self) {
+        // Both are known to be garbage, and the first one is gone.
+        if try folder.statusIfThere(of: names[0]) == nil {
+          try library.catalog.configure([stage])
+        }
+      }
+      return false
+    }
+    #expect(garbage.files == 1)
+    #expect(try folder.entries().map(\.name) == [names[1]])
+  }
+
   @Test("Bytes that a file was let go for after a deletion are no garbage")
   func reliedUpon() throws {
     let fixture = try fixture()

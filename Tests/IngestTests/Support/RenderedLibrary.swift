@@ -71,6 +71,13 @@ final class RenderedLibrary {
   /// - Parameter letGo: the files that have to be returned for removal.
   /// - Returns: the files that were made.
   func complete(_ stage: String, letGo: [BytePath] = []) throws -> [BytePath] {
+    let (made, completions) = try makeFiles(stage)
+    #expect(try catalog.complete(completions) == letGo.map(\.description))
+    return made
+  }
+
+  /// Does a stage's work, but for the commit.
+  func makeFiles(_ stage: String) throws -> (made: [BytePath], completions: [Completion]) {
     let jobs = try catalog.claim(stage: stage, limit: 8, suspects: false)
     var made: [BytePath] = []
     let completions = try jobs.map { job in
@@ -91,8 +98,7 @@ final class RenderedLibrary {
       return Completion(
         token: job.token, outcome: .done(facts: [:], renditions: [rendition]), seconds: 1)
     }
-    #expect(try catalog.complete(completions) == letGo.map(\.description))
-    return made
+    return (made, completions)
   }
 
   /// All files below `renditions/`, sorted.

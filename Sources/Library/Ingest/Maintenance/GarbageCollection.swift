@@ -92,16 +92,7 @@ package struct GarbageCollection {
     let survey = GarbageSurvey(
       folder: library.folder, catalog: library.reader, manifest: library.manifest,
       originals: library.originals)
-    for (path, size) in try survey.unnamedFiles() where !isStopped() {
-      do throws(FileError) {
-        try library.folder.removeIfThere(path)
-      } catch {
-        report.warning("\(error.message) The next garbage collection tries again.")
-        continue
-      }
-      garbage.files += 1
-      garbage.fileBytes += size
-    }
+    try removeUnnamedFiles(survey, isStopped: isStopped, garbage: &garbage)
     try removeEmptyFolders()
     guard !library.hasInterruptedWork else {
       report.warning(
@@ -123,6 +114,24 @@ package struct GarbageCollection {
       garbage.renditionBytes += page.bytes
       key = page.last
       report.stillWorking()
+    }
+  }
+
+  private func removeUnnamedFiles(
+    _ survey: GarbageSurvey, isStopped: () -> Bool, garbage: inout Garbage
+  ) throws {
+    let files = RenditionFiles(folder: library.folder, catalog: library.reader)
+    for (path, size) in try survey.unnamedFiles() where !isStopped() {
+      // A job may have begun to make it since all folders were read.
+      guard try files.isUnnamed(path) else { continue }
+      do throws(FileError) {
+        try library.folder.removeIfThere(path)
+      } catch {
+        report.warning("\(error.message) The next garbage collection tries again.")
+        continue
+      }
+      garbage.files += 1
+      garbage.fileBytes += size
     }
   }
 
@@ -218,7 +227,7 @@ struct GarbageSurvey {
   func unnamedFiles() throws -> [(path: BytePath, size: Int)] {
     let files = RenditionFiles(folder: folder, catalog: catalog)
     var found: [(path: BytePath, size: Int)] = []
-    for path in try files.unnamed(withDue: false) {
+    for path in try files.unnamed() {
       if let size = try size(of: path) { found.append((path, size)) }
     }
     return found

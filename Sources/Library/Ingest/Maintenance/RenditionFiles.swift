@@ -12,16 +12,14 @@ struct RenditionFiles {
 
   private static let root = BytePath("renditions")
 
-  /// Files that no record names, as paths below the library, sorted.
+  /// Files that no record names and no job may be making, as paths below the library, sorted.
   ///
   /// Skips unreadable folders: what nobody has seen must not be removed.
-  ///
-  /// - Parameter withDue: whether to include files that a job may be making.
-  func unnamed(withDue: Bool) throws -> [BytePath] {
+  func unnamed() throws -> [BytePath] {
     var unnamed: [BytePath] = []
     try forEachUnnamed { found in
       guard case .success(let path) = found else { return }
-      if try withDue || !isDue(path) { unnamed.append(path) }
+      if try isUnnamed(path) { unnamed.append(path) }
     }
     return unnamed.sorted()
   }
@@ -51,15 +49,33 @@ struct RenditionFiles {
       if let text = path.utf8, !unnamed.isEmpty {
         try catalog.renditionFiles(below: text) { unnamed.remove(BytePath($0)) }
       }
-      for path in unnamed.sorted() { try body(.success(path)) }
+      for path in unnamed.sorted() {
+        // Since its folder was read, it may have been recorded, or let go and removed.
+        if try !isNamed(path), isThere(path) { try body(.success(path)) }
+      }
     }
   }
 
   /// Whether no record names a file below `renditions/` and no job may be making it.
   func isUnnamed(_ path: BytePath) throws -> Bool {
     guard path.relative(to: Self.root) != nil else { return false }
-    if let text = path.utf8, try catalog.namesRenditionFile(text) { return false }
-    return try !isDue(path)
+    // In one snapshot: a job that ends in between would neither be due nor have a record.
+    return try catalog.snapshot { try !isNamed(path) && !isDue(path) }
+  }
+
+  private func isNamed(_ path: BytePath) throws(CatalogError) -> Bool {
+    guard let text = path.utf8 else { return false }
+    return try catalog.namesRenditionFile(text)
+  }
+
+  private func isThere(_ path: BytePath) -> Bool {
+    do throws(FileError) {
+      _ = try folder.status(below: path)
+      return true
+    } catch {
+      // One that can't be examined is there all the same.
+      return error.errno != ENOENT
+    }
   }
 
   /// Whether a job may be making a file, judging by its name: `RenditionLayout`.
