@@ -82,6 +82,23 @@ struct VerificationTests {
     #expect(try withExtendedLifetime(lock) { try library.problems() } == [])
   }
 
+  @Test("An original without a record that is gone before it is reported is not reported")
+  func removedOriginal() throws {
+    let library = try RenderedLibrary()
+    let digest = SHA256.digest(of: Array("unknown".utf8))
+    let name = BytePath(String(digest.hex.prefix(2)))
+    try library.folder("originals").makeFolder(name)
+    let folder = try library.folder(BytePath("originals").appending(name))
+    try folder.writeDurably(Array("unknown".utf8), as: BytePath(digest.hex), mode: 0o444)
+    #expect(try library.problems().map(\.kind) == [.originalUnrecorded])
+    // As `gc` removes one that was deleted permanently, and forgets the deletion.
+    let problems = try library.problems { step in
+      guard step == .folders(255) else { return }
+      #expect(throws: Never.self) { try folder.remove(BytePath(digest.hex)) }
+    }
+    #expect(problems == [])
+  }
+
   @Test("A library without its folder of renditions lacks those on record and no more")
   func noRenditions() throws {
     let library = try RenderedLibrary()

@@ -142,10 +142,10 @@ extension Verification {
     // A concurrent run may have stored them since, and record them in a moment.
     guard !digests.isEmpty, try !isLocked else { return }
     for digest in digests.sorted(by: { $0.hex < $1.hex }) {
-      // A permanently deleted original awaits `gc`.
-      guard try !catalog.isDeleted(digest), try catalog.assets(with: digest).isEmpty else {
-        continue
-      }
+      // A permanently deleted original awaits `gc`, or has been removed by it since.
+      guard try !catalog.isDeleted(digest), try catalog.assets(with: digest).isEmpty,
+        isPresent(digest)
+      else { continue }
       let path = library.layout.originals.appending(OriginalLayout.path(of: digest))
       report(
         .init(
@@ -153,6 +153,15 @@ extension Verification {
           message:
             "No record refers to “\(path.printable)”; `pipeline verify --repair` records it, "
             + "with its digest as its name."))
+    }
+  }
+
+  private func isPresent(_ digest: Digest) -> Bool {
+    do throws(FileError) {
+      return try originals.size(of: digest) != nil
+    } catch {
+      // One that can't be examined is there all the same.
+      return true
     }
   }
 
