@@ -223,6 +223,7 @@ struct QueryPlanTests {
     try reader.renditionFiles(below: "renditions/thumbnails/ab") { _ in }
     _ = try reader.namesRenditionFile("renditions/thumbnails/ab/cd")
     try reader.originals(beginningWith: 1) { _ in }
+    _ = try reader.assetDigests { _, _ in }
     let id = Samples.id(1)
     _ = try reader.asset(id)
     _ = try reader.isTrashed(id)

@@ -258,14 +258,22 @@ struct ReaderTests {
 
   /// Something that goes through many rows, and calls its body for each.
   enum Walk: CaseIterable {
-    case assets, trash, originals, renditions, sightings
+    case assets, trash, originals, originalsOfByte, digests, renditions, renditionFiles, sightings
+
+    /// The number of a digest that begins as the first one does.
+    static let twin =
+      (2...).first { Samples.digest($0).bytes[0] == Samples.digest(1).bytes[0] } ?? 1
 
     func run(_ reader: CatalogReader, _ body: () throws -> Void) throws {
       switch self {
       case .assets: try reader.assets { _ in try body() }
       case .trash: try reader.trashedAssets { _ in try body() }
       case .originals: try reader.originals { _, _ in try body() }
+      case .originalsOfByte:
+        try reader.originals(beginningWith: Samples.digest(1).bytes[0]) { _ in try body() }
+      case .digests: _ = try reader.assetDigests { _, _ in try body() }
       case .renditions: try reader.allRenditions { _ in try body() }
+      case .renditionFiles: try reader.renditionFiles(below: "renditions") { _ in try body() }
       case .sightings:
         let cursor = try reader.sightings(of: Samples.source)
         defer { cursor.close() }
@@ -278,7 +286,7 @@ struct ReaderTests {
   func besideTheWriter(walk: Walk) throws {
     let library = try Library()
     try library.catalog.configure([Samples.stage("thumbnails", fingerprint: 1)])
-    try library.add([Samples.asset(1), Samples.asset(2)])
+    try library.add([Samples.asset(1), Samples.asset(2, digest: Walk.twin)])
     let jobs = try library.catalog.claim(stage: "thumbnails", limit: 9, suspects: false)
     _ = try library.catalog.complete(
       jobs.map {

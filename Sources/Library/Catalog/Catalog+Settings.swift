@@ -11,11 +11,7 @@ extension Catalog {
 
   /// Returns the newest asset key, after which new keys must sort.
   package func newestAssetID() throws(CatalogError) -> AssetID? {
-    try read { (connection) throws(CatalogError) in
-      try connection.first("SELECT max(id) FROM asset WHERE true") {
-        (row) throws(CatalogError) in try row.optionalAssetID(0)
-      } ?? nil
-    }
+    try read { (connection) throws(CatalogError) in try connection.newestAssetID() }
   }
 
   /// Returns the text stored under a key, or `nil`.
@@ -84,6 +80,13 @@ extension Connection {
   /// The manifest position up to which the catalog has applied facts.
   func manifestPosition() throws(CatalogError) -> Int64 {
     try first(Setting.read, Setting.manifestPosition) { Int64($0.text(0)) ?? 0 } ?? 0
+  }
+
+  /// The newest asset key, after which new keys sort.
+  func newestAssetID() throws(CatalogError) -> AssetID? {
+    try first("SELECT max(id) FROM asset WHERE true") {
+      (row) throws(CatalogError) in try row.optionalAssetID(0)
+    } ?? nil
   }
 }
 

@@ -18,9 +18,9 @@ package struct VerificationOutcome: Hashable, Sendable {
 
 /// Compares manifest, catalog and disk; changes nothing.
 ///
-/// Originals and renditions are read page by page in key order, so that no snapshot of the catalog
-/// is held for long, and a position in that order suffices to resume. Whole comparisons work part
-/// by part, so that memory does not grow with the library.
+/// Everything is read page by page in key order, so that no snapshot of the catalog is held for long,
+/// and a position in that order suffices to resume reading originals and renditions. Whole
+/// comparisons work part by part, so that memory does not grow with the library.
 package struct Verification {
   let library: LibraryFolder
   let catalog: CatalogReader
