@@ -38,7 +38,8 @@ extension Verification {
 ///
 /// Keys hash assets into buckets. First each bucket is summed on both sides; equal sums mean equal
 /// assets. Only assets in buckets that differ are then compared one by one, in as many rounds as it
-/// takes to hold a bounded number of them.
+/// takes to hold a bounded number of them. What other programs change meanwhile can make sums
+/// differ, but is no difference then.
 struct AssetComparison {
   /// An asset that only one side has, or both with different bytes.
   struct Difference: Hashable {
@@ -57,10 +58,10 @@ struct AssetComparison {
   let step: (VerificationStep) throws -> Void
   /// The approximate number of assets compared one by one in a round.
   var roundSize = 1 << 14
+  /// The number of facts or assets read between two steps.
+  var stepSize = 1 << 12
 
   private static let bucketCount = 1 << 16
-  /// The number of facts or assets read between two steps.
-  private static let stepSize = 1 << 12
 
   /// Calls `body` with each difference.
   func run(_ body: (Difference) -> Void) throws {
@@ -78,10 +79,9 @@ struct AssetComparison {
   private func sumUp() throws -> (sums: [Int], count: Int) {
     var sums = [Int](repeating: 0, count: Self.bucketCount)
     var read = 0
-    let position = try catalog.assetDigests { asset, digest in
+    let position = try forEachAsset { asset, digest in
       sums[Self.bucket(of: asset)] &-= Self.term(asset, digest)
       read += 1
-      if read % Self.stepSize == 0 { try step(.facts(0, of: 1)) }
     }
     var count = 0
     try forEachFact { entry in
@@ -105,11 +105,12 @@ struct AssetComparison {
     var isChosen = [Bool](repeating: false, count: Self.bucketCount)
     for bucket in buckets { isChosen[bucket] = true }
     var recorded: [AssetID: Digest] = [:]
-    let position = try catalog.assetDigests { asset, digest in
+    let position = try forEachAsset { asset, digest in
       if isChosen[Self.bucket(of: asset)] { recorded[asset] = digest }
     }
     var expected: [AssetID: Digest] = [:]
-    // While an import can't be completed, the catalog has facts from beyond its position.
+    // The catalog may have facts from beyond the position: applied while it was read, or while an
+    // import can't be completed. What it has of their assets says nothing.
     var later: Set<AssetID> = []
     try forEachFact { entry in
       guard let (asset, digest) = Self.change(by: entry.fact), isChosen[Self.bucket(of: asset)]
@@ -136,6 +137,16 @@ struct AssetComparison {
     }
   }
 
+  /// Calls a body with each of the catalog's assets, as `CatalogReader.assetDigests` does.
+  private func forEachAsset(_ body: (AssetID, Digest) -> Void) throws -> Int64 {
+    var read = 0
+    return try catalog.assetDigests { asset, digest in
+      body(asset, digest)
+      read += 1
+      if read % stepSize == 0 { try step(.facts(0, of: 1)) }
+    }
+  }
+
   private func forEachFact(_ body: (ManifestEntry) throws -> Void) throws {
     // Reopened each time, so that it has everything that the catalog knew before.
     let manifest = try Manifest(folder: manifest)
@@ -143,7 +154,7 @@ struct AssetComparison {
     try step(.facts(0, of: last))
     var cursor = try manifest.entries(after: 0)
     while let entry = try cursor.next() {
-      if entry.sequence % Int64(Self.stepSize) == 0 { try step(.facts(entry.sequence, of: last)) }
+      if entry.sequence % Int64(stepSize) == 0 { try step(.facts(entry.sequence, of: last)) }
       try body(entry)
     }
   }
