@@ -142,7 +142,7 @@ final class RawImage {
 
   /// Returns the thumbnail that LibRaw chooses; `nil` if there is none, or it is no JPEG.
   func thumbnail() -> [UInt8]? {
-    // As in `RawPreviews.hasUnsafeThumbnail`, by what LibRaw itself found; of a JPEG it may know no size.
+    // As in `RawPreviews.hasUnsafeThumbnail`, by what LibRaw itself found. It may not know a JPEG's size.
     let found = handle.pointee.thumbnail
     let pixels = Int(found.twidth) * Int(found.theight)
     guard pixels == 0 || Int(found.tlength) <= 3 * pixels, libraw_unpack_thumb(handle) == 0 else {

@@ -71,7 +71,7 @@ struct RawPreviews {
     // JPEGInterchangeFormat and its length.
     add(reader.integer(0x0201, in: directory), reader.integer(0x0202, in: directory))
     // One strip of JPEG data: old-style (6) in CR2, ARW and PEF, new-style (7) in DNG.
-    // One of many values is passed over by LibRaw, if the file is too short for them.
+    // LibRaw skips a tag whose values would lie beyond the file's end, so only a single value counts.
     let isOne = directory.entries[0x0103]?.count == 1
     let compression = isOne ? reader.integer(0x0103, in: directory) : nil
     // What `LibRaw::apply_tiff` takes for one: its code, plain values of more than eight bits, or a
@@ -95,15 +95,18 @@ struct RawPreviews {
     }
   }
 
-  /// Whether plain values have more bytes than three for each pixel, or may be others than three:
+  /// Whether a plain picture has more bytes than three for each pixel, or not three samples a pixel:
   /// `LibRaw::unpack_thumb` takes memory for the pixels and reads all bytes.
   private static func isTooLong(_ reader: TagReader, _ directory: TagReader.Directory) -> Bool {
     guard let width = reader.integer(0x0100, in: directory),
       let height = reader.integer(0x0101, in: directory)
     else { return false }
     let (pixels, overflow) = width.multipliedReportingOverflow(by: height)
-    let bytes = reader.integers(0x0117, in: directory).reduce(0) { $0 &+ $1 }
-    return overflow || pixels > lengthLimit || reader.integer(0x0115, in: directory) != 3
+    let lengths = reader.integers(0x0117, in: directory)
+    let isCounted = directory.entries[0x0117].map { $0.count == lengths.count } ?? true
+    let bytes = lengths.reduce(0) { $0 &+ $1 }
+    return overflow || pixels > lengthLimit || !isCounted
+      || reader.integer(0x0115, in: directory) != 3
       || !(0...3 * pixels).contains(bytes)
   }
 

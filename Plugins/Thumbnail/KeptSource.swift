@@ -1,7 +1,7 @@
 import PipelineModel
 import PipelinePlugin
 
-/// A thumbnail that an earlier job made, and of which smaller ones are made now.
+/// A thumbnail that an earlier job made, and that smaller ones are made from now.
 ///
 /// Only with `"scaling": "fast"`, which prefers speed: the original need not be decoded again. Facts
 /// about the file stay those of the earlier job, which saw all of it.

@@ -127,7 +127,8 @@ extension ThumbnailPlugin {
       return try job.run(source.kept.path, of: source.type, into: output).renditions
     } catch {
       output.removeAll()
-      if error.code == .cancelled { throw error }
+      // The disk may be full, which the original would not help.
+      if [.cancelled, .inputOutput].contains(error.code) { throw error }
       return nil
     }
   }

@@ -2,8 +2,8 @@
 
 #include <tiffio.h>
 
-// How many pixels a tile may be longer than the picture.
-#define MOST_BEYOND 1024
+// The most pixels of a tile or strip that is larger than the picture.
+#define MOST_BEYOND ((guint64)1 << 24)
 
 typedef struct {
   TIFF *tiff;
@@ -115,18 +115,21 @@ static int open_page(Pages *pages) {
     if (TIFFGetFieldDefaulted(tiff, TIFFTAG_ROWSPERSTRIP, &rows) && rows > 0)
       pages->rows = MIN(rows, pages->height);
   }
-  // A tile may be larger than a small picture, but not so much that it takes the memory of a large one.
-  if (pages->columns > pages->width + MOST_BEYOND || pages->rows > pages->height + MOST_BEYOND) {
+  if (pages->columns == 0 || pages->rows == 0 || pages->rows > VIPS_MAX_COORD ||
+      pages->columns > VIPS_MAX_COORD) {
+    vips_error("tiff2vips", "its tiles have no size");
+    return -1;
+  }
+  guint64 tile = (guint64)pages->columns * pages->rows;
+  // A tile may be larger than a small picture, but must not take the memory of a large one.
+  if (tile > MAX((guint64)pages->width * pages->height, MOST_BEYOND)) {
     vips_error("tiff2vips", "its tiles are far larger than the picture");
     return -1;
   }
   // The caller rotates; libtiff would rotate each strip separately.
   TIFFSetField(tiff, TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT);
-  gsize values = (gsize)pages->columns * pages->rows;
-  if (pages->columns == 0 || pages->rows == 0 || pages->rows > VIPS_MAX_COORD ||
-      pages->columns > VIPS_MAX_COORD ||
-      !(pages->raster = g_try_malloc_n(values, sizeof *pages->raster))) {
-    vips_error("tiff2vips", "out of memory for a strip of %zu pixels", values);
+  if (!(pages->raster = g_try_malloc_n(tile, sizeof *pages->raster))) {
+    vips_error("tiff2vips", "out of memory for a strip of %" G_GUINT64_FORMAT " pixels", tile);
     return -1;
   }
   return 0;

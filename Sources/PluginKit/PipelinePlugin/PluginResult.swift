@@ -97,8 +97,8 @@ public struct PluginFailure: Error, Hashable, Sendable, Codable {
 
   /// The failure of a job that was refused memory.
   ///
-  /// A worker may request only so much, which is the reason then, and will be so next time. Without a
-  /// limit the machine has no more at the moment. Source: getrlimit(2).
+  /// A worker's memory is limited, so the next attempt would fail as well. Without a limit, the machine
+  /// is short of memory at the moment. Source: getrlimit(2).
   ///
   /// - Parameter sentence: what could not be done, with a full stop.
   public static func outOfMemory(_ sentence: String) -> PluginFailure {

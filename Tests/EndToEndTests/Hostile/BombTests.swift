@@ -106,7 +106,6 @@ struct BombTests {
     expect(
       events.of("job").first { $0["stage"] == "limited" },
       failsWith: "For more, set limits.memory of its stage.")
-    // Whether the estimate says so or the decoder.
     #expect(try workspace.json("failed").count == 1)
   }
 

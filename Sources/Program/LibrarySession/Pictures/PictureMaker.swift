@@ -179,7 +179,10 @@ package struct PictureMaker {
       var request = request
       request.isOverview = false
       if suitable(asset, request).isEmpty { throw error }
-      return try makeOnce(asset, request, by: renderer, maker, cache)
+      var picture = try makeOnce(asset, request, by: renderer, maker, cache)
+      // Made anew once the original is repaired.
+      if error.code == .damaged { picture.maker = "" }
+      return picture
     }
   }
 

@@ -15,7 +15,7 @@ package struct PictureRequest: Hashable, Codable, Sendable {
   /// enlarged.
   package var size: PictureKey.Size?
   /// Whether viewers lay tiles of the original over the picture, so that it must look like them: it is made
-  /// of the original, and exactly.
+  /// of the original, and exactly, if that can be decoded.
   package var isOverview: Bool
   /// Turns and tones.
   package var finish: PictureKey.Finish
