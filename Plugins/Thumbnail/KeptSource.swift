@@ -13,7 +13,7 @@ struct KeptSource {
   /// - Parameter options: those of the stage, with all sizes.
   init?(_ request: PluginRequest, _ options: ThumbnailOptions) {
     guard let wanted = request.wanted, let kept = request.kept,
-      // A thumbnail has the metadata of its own size, and a part of the picture other sides.
+      // A thumbnail has no metadata but its own, and shows the whole picture.
       options.scaling == .fast, options.strip, options.region == nil
     else { return nil }
     let sizes = options.sizes.filter { wanted.contains($0.name) }
