@@ -78,19 +78,59 @@ struct HTTPClient {
     return try connections.map(Self.readAll)
   }
 
-  static func readAll(_ number: Int32) throws -> [UInt8] {
-    var all: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 1 << 16)
-    while true {
-      let count = recv(number, &buffer, buffer.count, 0)
-      if count > 0 { all += buffer[..<count] }
-      if count == 0 { return all }
-      if count < 0 {
-        if errno == EINTR { continue }
-        try #require(errno == ECONNRESET, "The server neither answered nor closed: \(errno)")
-        return all
+  /// Sends one request after another, a connection each, of which so many are open at a time.
+  ///
+  /// Whichever ends makes room for the next: what never becomes a whole request holds up nothing else
+  /// until the server sends it away.
+  ///
+  /// - Parameters:
+  ///   - next: makes a request.
+  ///   - answered: called with each request and all that came.
+  func exchange(
+    _ count: Int, atOnce: Int, _ next: () -> [UInt8],
+    answered: (_ request: [UInt8], _ answer: [UInt8]) throws -> Void
+  ) throws {
+    var open: [(number: Int32, request: [UInt8], answer: [UInt8])] = []
+    defer { for exchange in open { close(exchange.number) } }
+    var unsent = count
+    while unsent > 0 || !open.isEmpty {
+      while unsent > 0, open.count < atOnce {
+        let request = next()
+        open.append((try connect(), request, []))
+        unsent -= 1
+        _ = request.withUnsafeBytes {
+          Glibc.send(open[open.count - 1].number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+        }
+      }
+      var polled = open.map { pollfd(fd: $0.number, events: Int16(POLLIN), revents: 0) }
+      let ready = poll(&polled, nfds_t(polled.count), 60_000)
+      try #require(ready > 0, "The server neither answers nor closes \(open.count) connections.")
+      for index in open.indices.reversed() where polled[index].revents != 0 {
+        guard try !Self.readSome(open[index].number, &open[index].answer) else { continue }
+        let ended = open.remove(at: index)
+        close(ended.number)
+        try answered(ended.request, ended.answer)
       }
     }
+  }
+
+  static func readAll(_ number: Int32) throws -> [UInt8] {
+    var all: [UInt8] = []
+    while try readSome(number, &all) {}
+    return all
+  }
+
+  /// Reads what is there, or waits for something.
+  ///
+  /// - Returns: whether more may come.
+  private static func readSome(_ number: Int32, _ all: inout [UInt8]) throws -> Bool {
+    var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    let count = recv(number, &buffer, buffer.count, 0)
+    if count > 0 { all += buffer[..<count] }
+    if count >= 0 { return count > 0 }
+    if errno == EINTR { return true }
+    try #require(errno == ECONNRESET, "The server neither answered nor closed: \(errno)")
+    return false
   }
 
   /// Reads until something is in what came.
