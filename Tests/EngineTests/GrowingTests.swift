@@ -208,6 +208,26 @@ struct GrowingTests {
     #expect(reader.requests[2].wanted == nil && reader.requests[2].kept == nil)
   }
 
+  @Test("A kept file that can't be read is made again", arguments: [EIO, EACCES])
+  func unreadableFile(code: Int32) throws {
+    let asset = try fixture.add("x")
+    let reader = reader(GivenTexts())
+    try fixture.run([stage(["a": 1, "b": 2], storage: .file)], [reader])
+    let path = try #require(try fixture.renditions(of: asset).first { $0.name == "a" }?.path)
+    let store = UnreadableRendition(
+      store: RenditionFolder(in: try Descriptor.openFolder(fixture.temporary.path)), path: path,
+      code: code)
+    let plan = try fixture.plan([stage(["a": 1, "b": 2, "c": 3], storage: .file)], [reader])
+    let engine = try fixture.engine(plan, renditions: store)
+    defer { engine.close() }
+    try engine.drain { false }
+    #expect(reader.requests.last?.wanted == ["a", "c"])
+    #expect(reader.requests.last?.kept?.map(\.name) == ["b"])
+    #expect(try texts(asset)["a"]?.contains("job 2") == true)
+    #expect(try texts(asset)["b"]?.contains("job 1") == true)
+    try checkFiles(asset)
+  }
+
   @Test("What is removed from the list goes, and no job runs", arguments: storages)
   func shrunk(storage: StageConfiguration.Storage) throws {
     let asset = try fixture.add("x")
@@ -540,6 +560,25 @@ private final class GivenTexts: Sendable {
   var all: [[String: String]] { texts.withLock { $0 } }
 
   func add(_ given: [String: String]) { texts.withLock { $0.append(given) } }
+}
+
+/// A store that can't read one of its files.
+private struct UnreadableRendition: RenditionStore {
+  let store: any RenditionStore
+  let path: String
+  let code: Int32
+
+  func open(_ path: String) throws(FileError) -> Descriptor {
+    if path == self.path { throw FileError("open", BytePath(path), errno: code) }
+    return try store.open(path)
+  }
+
+  func put(_ renditions: [IncomingRendition]) throws(FileError) -> [String] {
+    try store.put(renditions)
+  }
+
+  func size(of path: String) throws(FileError) -> Int? { try store.size(of: path) }
+  func remove(_ path: String) throws(FileError) { try store.remove(path) }
 }
 
 /// A ledger from which one rendition comes damaged.

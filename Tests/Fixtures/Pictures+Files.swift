@@ -133,59 +133,63 @@ extension Pictures {
         pixels += [UInt8](repeating: color[0], count: sampling * sampling) + color[1...]
       }
     }
-    func little(_ value: Int, _ count: Int) -> [UInt8] {
-      (0..<count).map { UInt8(value >> (8 * $0) & 255) }
-    }
-    let lists = 8 + pixels.count
-    let bits = lists + strips * 8
-    let tags: [(tag: Int, type: Int, count: Int, value: Int)] = [
-      (256, 4, 1, width), (257, 4, 1, height), (258, 3, 3, bits), (259, 3, 1, 1), (262, 3, 1, 6),
-      (273, 4, strips, lists), (274, 3, 1, orientation), (277, 3, 1, 3), (278, 4, 1, rows),
-      (279, 4, strips, lists + strips * 4), (284, 3, 1, 1), (530, 3, 2, sampling << 16 | sampling),
-    ]
-    var bytes = Array("II".utf8) + little(42, 2) + little(bits + 6, 4) + pixels
-    let part = pixels.count / strips
-    for strip in 0..<strips { bytes += little(8 + strip * part, 4) }
-    for _ in 0..<strips { bytes += little(part, 4) }
-    for _ in 0..<3 { bytes += little(8, 2) }
-    bytes += little(tags.count, 2)
-    for tag in tags {
-      bytes += little(tag.tag, 2) + little(tag.type, 2) + little(tag.count, 4)
-      bytes += little(tag.value, 4)
-    }
-    return bytes + little(0, 4)
+    var tags = TIFFTags()
+    tags.long(256, [width])
+    tags.long(257, [height])
+    tags.short(258, [8, 8, 8])
+    tags.short(259, [1])
+    tags.short(262, [6])
+    tags.short(274, [orientation])
+    tags.short(277, [3])
+    tags.long(278, [rows])
+    tags.short(284, [1])
+    tags.short(530, [sampling, sampling])
+    return tiff(tags, (273, 279), of: pixels, count: strips)
   }
 
   /// An uncompressed, tiled TIFF of 64 × 32 pixels with separate planes of red, green and blue: red on
   /// the left, blue on the right.
   ///
   /// Source: TIFF 6.0, section 15, “Tiled Images”.
-  package static let tiledPlanesTIFF: [UInt8] = {
-    func little(_ value: Int, _ count: Int) -> [UInt8] {
-      (0..<count).map { UInt8(value >> (8 * $0) & 255) }
-    }
-    // libtiff 4.5 refuses tiles whose size is not a multiple of 1,024 bytes.
-    let side = 32
+  ///
+  /// - Parameters:
+  ///   - side: of the tiles that it claims to have, in pixels; only those of 32 are there.
+  ///   - bits: of each value that it claims to have.
+  ///   - hasAlpha: whether a fourth plane of opaque alpha follows.
+  package static func tiledPlanesTIFF(
+    side: Int = 32, bits: Int = 8, hasAlpha: Bool = false
+  ) -> [UInt8] {
     // The tiles of red, then those of green and blue.
-    let pixels = [255, 0, 0, 0, 0, 255].flatMap { [UInt8](repeating: $0, count: side * side) }
-    let lists = 8 + pixels.count
-    let bits = lists + 2 * 6 * 4
-    let tags: [(tag: Int, type: Int, count: Int, value: Int)] = [
-      (256, 4, 1, 2 * side), (257, 4, 1, side), (258, 3, 3, bits), (259, 3, 1, 1), (262, 3, 1, 2),
-      (277, 3, 1, 3), (284, 3, 1, 2), (322, 4, 1, side), (323, 4, 1, side), (324, 4, 6, lists),
-      (325, 4, 6, lists + 6 * 4),
-    ]
-    var bytes = Array("II".utf8) + little(42, 2) + little(bits + 6, 4) + pixels
-    for tile in 0..<6 { bytes += little(8 + tile * side * side, 4) }
-    for _ in 0..<6 { bytes += little(side * side, 4) }
-    for _ in 0..<3 { bytes += little(8, 2) }
-    bytes += little(tags.count, 2)
-    for tag in tags {
-      bytes += little(tag.tag, 2) + little(tag.type, 2) + little(tag.count, 4)
-      bytes += little(tag.value, 4)
-    }
-    return bytes + little(0, 4)
-  }()
+    let tiles: [UInt8] = [255, 0, 0, 0, 0, 255] + (hasAlpha ? [255, 255] : [])
+    let samples = tiles.count / 2
+    var tags = TIFFTags()
+    tags.long(256, [64])
+    tags.long(257, [32])
+    tags.short(258, [Int](repeating: bits, count: samples))
+    tags.short(259, [1])
+    tags.short(262, [2])
+    tags.short(277, [samples])
+    tags.short(284, [2])
+    tags.long(322, [side])
+    tags.long(323, [side])
+    if hasAlpha { tags.short(338, [2]) }
+    // libtiff 4.5 refuses tiles whose size is not a multiple of 1,024 bytes.
+    let pixels = tiles.flatMap { [UInt8](repeating: $0, count: 32 * 32 * bits / 8) }
+    return tiff(tags, (324, 325), of: pixels, count: tiles.count)
+  }
+
+  /// A TIFF of one page whose pixels are divided into parts of the same length.
+  ///
+  /// - Parameter lists: the tags of the parts' offsets and lengths.
+  private static func tiff(
+    _ tags: TIFFTags, _ lists: (offsets: Int, lengths: Int), of pixels: [UInt8], count: Int
+  ) -> [UInt8] {
+    let length = pixels.count / count
+    let directory = tags.with(lists.offsets, (0..<count).map { 8 + $0 * length })
+      .with(lists.lengths, [Int](repeating: length, count: count))
+    let end = 8 + pixels.count
+    return Array("II*\0".utf8) + TIFFTags.number(end, 4) + pixels + directory.bytes(at: end)
+  }
 
   /// Puts an EXIF block right behind the start of a JPEG file.
   package static func insert(_ exif: [UInt8], into jpeg: [UInt8]) -> [UInt8] {

@@ -249,11 +249,28 @@ struct ThumbnailColorTests {
   @Test("A tiled TIFF with separate colour planes is decoded")
   func tiledPlanesTIFF() throws {
     for side in [64, 20] {
-      let made = try run.thumbnail(Pictures.tiledPlanesTIFF, maxPixelSize: side)
+      let made = try run.thumbnail(Pictures.tiledPlanesTIFF(), maxPixelSize: side)
       #expect(made.picture.width == side && made.picture.height == side / 2)
       #expect(Pictures.distance(made.picture.color(x: 0.1...0.4, y: 0.2...0.8), [255, 0, 0]) <= 12)
       #expect(Pictures.distance(made.picture.color(x: 0.6...0.9, y: 0.2...0.8), [0, 0, 255]) <= 12)
     }
+  }
+
+  @Test("Separate planes that libtiff would show wrongly fail")
+  func unsuitablePlanes() throws {
+    for file in [
+      Pictures.tiledPlanesTIFF(hasAlpha: true), Pictures.tiledPlanesTIFF(bits: 32),
+    ] {
+      let failure = try run.failure(file)
+      #expect(failure.class == .permanent && failure.reason.contains("tile"), "\(failure.reason)")
+    }
+  }
+
+  @Test("Tiles that are far larger than their picture take no memory")
+  func hugeTiles() throws {
+    let failure = try run.failure(Pictures.tiledPlanesTIFF(side: 1 << 13))
+    #expect(failure.class == .permanent)
+    #expect(failure.reason.contains("far larger than the picture"), "\(failure.reason)")
   }
 
   @Test("A TIFF of luminance and subsampled chroma is decoded", arguments: [1, 3, 6], [1, 2])

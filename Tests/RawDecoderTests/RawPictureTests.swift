@@ -75,6 +75,28 @@ struct RawPictureTests {
     #expect(size(try decode(RawSample(previews: [small]).bytes, longest: 161)) == [320, 240])
   }
 
+  /// In layers more bytes than pixels; coded by Kodak, or of 16 bits, more pixels than the sensor has.
+  @Test(
+    "A thumbnail that LibRaw would unpack beyond its memory is left alone",
+    arguments: [(nil, 8, 20), (65000, 8, 600), (1, 16, 600)])
+  func unsafeThumbnail(compression: Int?, bits: Int, side: Int) throws {
+    var thumbnail = TIFFTags()
+    thumbnail.long(0x00FE, [1])
+    thumbnail.long(0x0100, [side])
+    thumbnail.long(0x0101, [side])
+    thumbnail.short(0x0102, [bits, bits, bits])
+    if let compression { thumbnail.short(0x0103, [compression]) }
+    thumbnail.short(0x0106, [2])
+    thumbnail.long(0x0111, [8])
+    thumbnail.short(0x0115, [3])
+    thumbnail.long(0x0117, [1 << 20])
+    var sample = RawSample()
+    (sample.width, sample.height) = (32, 32)
+    sample.thumbnail = thumbnail
+    let file = sample.bytes + [UInt8](repeating: 0, count: 3 << 20)
+    #expect(size(try decode(file, longest: 100)) == [32, 32])
+  }
+
   @Test("A preview is turned like the picture unless it already is, or says so itself")
   func previewOrientation() throws {
     for (width, height, own, wanted) in [

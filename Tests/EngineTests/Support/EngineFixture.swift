@@ -84,12 +84,13 @@ final class EngineFixture {
   }
 
   func engine(
-    _ plan: StagePlan, budget: Int = 1 << 30, ledger: (any Ledger)? = nil
+    _ plan: StagePlan, budget: Int = 1 << 30, ledger: (any Ledger)? = nil,
+    renditions: (any RenditionStore)? = nil
   ) throws -> Engine {
     let library = try Descriptor.openFolder(temporary.path)
     return try Engine(
       plan, ledger: ledger ?? catalog, originals: originals,
-      renditions: RenditionFolder(in: library), library: library,
+      renditions: renditions ?? RenditionFolder(in: library), library: library,
       memoryBudget: budget, report: report)
   }
 
