@@ -215,8 +215,8 @@ struct RefusalTests {
       await watched; echo hello > inbox/a.txt; await full
       ticks() { awk '{ print $14 + $15 }' /proc/$watch/stat; }
       before=$(ticks); sleep 4; after=$(ticks); [ $((after - before)) -lt 20 ]
-      [ "$(cat inbox/a.txt)" = hello ]; ! grep imported events
-      rm disk/filler; await hasRoom; await imported; [ ! -e inbox/a.txt ]
+      [ "$(cat inbox/a.txt)" = hello ]; if grep '"outcome":"imported"' events; then exit 8; fi
+      rm disk/filler; await hasRoom; await '"outcome":"imported"'; [ ! -e inbox/a.txt ]
       kill -TERM $watch; code=0; wait $watch || code=$?; [ $code = 143 ]
       """, in: workspace)
     #expect(outcome.exitCode == 0, "\(outcome.output)\(outcome.errors)")
