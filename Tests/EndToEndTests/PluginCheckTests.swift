@@ -86,7 +86,7 @@ struct PluginCheckTests {
     let failed = found.values.filter { $0.0 == "failed" }.count
     #expect(try outcome.event("summary")["failed"]?.integer == failed)
     #expect(outcome.exitCode == (failed == 0 ? 0 : 3), "\(outcome.errors)")
-    #expect(found.count == 13)
+    #expect(found.count == 14)
     return found
   }
 
@@ -102,7 +102,7 @@ struct PluginCheckTests {
   func noStart() throws {
     let found = try check(Sample(start: "import no_such_module").source)
     #expect(found["handshake"]?.reason.contains("No module named 'no_such_module'") == true)
-    #expect(found.values.filter { $0.outcome == "skipped" }.count == 12)
+    #expect(found.values.filter { $0.outcome == "skipped" }.count == 13)
   }
 
   static let faults: [(check: String, sample: Sample, reason: String)] = [
@@ -178,6 +178,53 @@ struct PluginCheckTests {
     #expect(found["good files"]?.outcome == "failed")
     #expect(
       found["good files"]?.reason.contains(reason) == true, "\(found["good files"] ?? ("", ""))")
+  }
+
+  /// What a plugin of two renditions makes when `wanted` and `kept` are those of the request.
+  static let lists: [(made: String, reason: String?)] = [
+    ("names = wanted or names", nil),
+    // It may know nothing of `wanted`.
+    ("", nil),
+    ("names = [] if wanted else names", "did not make it"),
+    (
+      "if wanted: return {'outcome': 'skipped', 'reason': 'Nothing.'}",
+      "skipped the file: Nothing."
+    ),
+    ("width = 2 if wanted else 1", "2 × 1 pixels, and among the others image/png of 1 × 1"),
+    (
+      """
+      for other in kept:
+          if open(other['path'], 'rb').read() != png(1):
+              return {'outcome': 'skipped', 'reason': 'Other bytes.'}
+      if wanted and kept:
+          failure = {'class': 'permanent', 'reason': 'It got ' + kept[0]['name'] + '.'}
+          return {'outcome': 'failed', 'failure': failure}
+      """, "failed: It got b."
+    ),
+    ("names = names + ['c']", "made “c”, which is not in the list “sizes”"),
+  ]
+
+  @Test("Renditions that are asked for one by one are asked for alone", arguments: lists.indices)
+  func parts(index: Int) throws {
+    let (made, reason) = Self.lists[index]
+    let manifest = """
+      M["makesRenditions"] = True
+      M["parts"] = {"option": "sizes", "kept": True}
+      M["options"] = {"type": "object", "additionalProperties": False, "properties": {"sizes": {
+          "type": "array", "default": [{"name": "a"}, {"name": "b"}],
+          "items": {"type": "object", "properties": {"name": {"type": "string"}}}}}}
+      def png(width): return b'\\x89PNG\\r\\n\\x1a\\n' + bytes(11) + bytes([width]) + bytes(3) + b'\\x01'
+      """
+    let work = """
+      wanted, kept = request.get('wanted'), request.get('kept') or []
+      names, width = [size['name'] for size in request['options']['sizes']], 1
+      \(made)
+      result['renditions'] = [
+          {**rendition(name + '.png', png(width), width), 'name': name} for name in names]
+      """
+    let found = try #require(try check(Sample(manifest: manifest, work: work).source)["parts"])
+    #expect(found.outcome == (reason == nil ? "ok" : "failed"), "\(found)")
+    #expect(found.reason.contains(reason ?? "8 renditions made alone"), "\(found)")
   }
 
   @Test("Files of one's own and options are given to the plugin")

@@ -1,3 +1,4 @@
+import Files
 import Hashing
 import PipelineModel
 import PipelinePlugin
@@ -95,19 +96,43 @@ final class CheckedPlugin {
   }
 
   /// Puts a file into the input folder and makes a request for it.
-  func prepare(_ sample: CheckSample) throws(CheckFailure) -> PluginRequest {
+  ///
+  /// - Parameters:
+  ///   - wanted: the names of the renditions to make; `nil` for all.
+  ///   - kept: what it may make them of, with paths outside the input folder.
+  func prepare(
+    _ sample: CheckSample, wanted: [String]? = nil, kept: [PluginRequest.Kept] = []
+  ) throws(CheckFailure) -> PluginRequest {
     jobs += 1
     let name = "\(jobs)"
-    let place = try CheckFailure.unless(
-      try session.place(sample.path, as: BytePath(name)), "A file for it can't be prepared.",
-      advice: "Free some space.")
+    let place = try place(sample.path, as: name)
+    var copies = kept
+    for index in copies.indices {
+      copies[index].path = try self.place(
+        BytePath(copies[index].path), as: "\(name)-kept-\(index)"
+      ).description
+    }
     return PluginRequest(
       job: name,
       asset: .init(
         id: Self.asset, name: sample.name, digest: SHA256.digest(of: sample.bytes),
         size: sample.bytes.count),
       input: place.description, output: session.output.description, options: options,
-      facts: ["identify": sample.facts], deadline: CheckBench.patience.seconds)
+      wanted: wanted, kept: copies.isEmpty ? nil : copies, facts: ["identify": sample.facts],
+      deadline: CheckBench.patience.seconds)
+  }
+
+  private func place(_ path: BytePath, as name: String) throws(CheckFailure) -> BytePath {
+    try CheckFailure.unless(
+      try session.place(path, as: BytePath(name)), "A file for it can't be prepared.",
+      advice: "Free some space.")
+  }
+
+  /// The bytes of a file that a job left in the output folder.
+  func outputBytes(_ path: String) throws(FileError) -> [UInt8] {
+    let path = BytePath(path)
+    let parent = try Descriptor.openFolder(session.output).openParent(of: path)
+    return try Descriptor.openRegular(path.lastComponent, in: parent).readToEnd(limit: 1 << 30)
   }
 
   /// The ID of all assets here; results must not depend on it.

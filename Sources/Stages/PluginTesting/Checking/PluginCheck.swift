@@ -48,8 +48,8 @@ package struct PluginCheckRun {
   /// In the order in which a plugin is written: prerequisites of a check come first.
   package static let checks: [any PluginCheck] = [
     HandshakeCheck(), ManifestContentCheck(), OptionsSchemaCheck(), CreationCheck(),
-    GoodFilesCheck(), BadFilesCheck(), DeterminismCheck(), EstimateCheck(),
-    UnknownMessageCheck(), CancellationCheck(), EndOfInputCheck(), WritingCheck(),
+    GoodFilesCheck(), BadFilesCheck(), DeterminismCheck(), PartsCheck(),
+    EstimateCheck(), UnknownMessageCheck(), CancellationCheck(), EndOfInputCheck(), WritingCheck(),
     StandardOutputCheck(),
   ]
 
