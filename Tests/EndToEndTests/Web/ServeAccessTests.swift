@@ -2,6 +2,7 @@ import Fixtures
 import Foundation
 import Glibc
 import PipelineModel
+import Synchronization
 import Testing
 
 /// `serve` as built: who may do what, where it listens, and how it ends.
@@ -208,6 +209,50 @@ struct ServeAccessTests {
     #expect(try HTTPClient(place: .port(port)).send("GET", "/api/v1/grid").status == 200)
     run.signal(SIGTERM)
     #expect(try run.wait(within: 20).exitCode == 143)
+  }
+
+  @Test(
+    "A change of the log's index by another process is awaited; of one that was killed, it tells")
+  func halfWrittenIndex() throws {
+    let workspace = try ServedLibrary.made()
+    let served = try ServedLibrary(workspace)
+    let target = "/api/v1/assets/\(try served.id("a.jpg"))"
+    #expect(try served.get(target).status == 200)
+    let index = open("\(workspace.library.appending("catalog.sqlite-shm"))", O_RDWR)
+    try #require(index >= 0)
+    defer { close(index) }
+    // The second copy of the header has 48 bytes, and differs from the first until a change is done.
+    let place: off_t = 48 + 16
+    var byte: UInt8 = 0
+    try #require(pread(index, &byte, 1, place) == 1)
+    let whole = byte
+    let isDone = Mutex(false)
+    let ended = DispatchSemaphore(value: 0)
+    let writer = Thread {
+      while !isDone.withLock({ $0 }) {
+        for value in [~whole, whole] {
+          var value = value
+          pwrite(index, &value, 1, place)
+        }
+      }
+      ended.signal()
+    }
+    writer.start()
+    let statuses = try (0..<200).map { _ in try served.get(target).status }
+    isDone.withLock { $0 = true }
+    ended.wait()
+    #expect(statuses.allSatisfy { $0 == 200 })
+    byte = ~whole
+    pwrite(index, &byte, 1, place)
+    #expect(try served.get(target).status == 500)
+    try served.run.wait(for: "the reason") {
+      String(decoding: served.run.errorsSoFar, as: UTF8.self).contains("that was killed")
+    }
+    // The next command that changes something puts it in order.
+    #expect(try workspace.run("tag", "size>0", "+x").exitCode == 0)
+    #expect(try served.get(target).status == 200)
+    served.run.signal(SIGTERM)
+    #expect(try served.run.wait(within: 20).exitCode == 143)
   }
 
   @Test(

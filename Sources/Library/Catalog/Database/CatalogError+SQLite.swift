@@ -44,6 +44,11 @@ extension CatalogError {
         CatalogError(.corrupt, "\(subject) is damaged or not \(file.kind). \(file.advice) \(cause)")
       case SQLITE_CANTOPEN where Self.absent.contains(systemError):
         CatalogError(.missing, "\(subject) is missing. \(file.advice)")
+      case SQLITE_READONLY where code == HalfWrittenIndex.code:
+        CatalogError(
+          .database,
+          "\(subject) was being changed by a program that was killed. The next command that changes "
+            + "the library, such as “pipeline run”, puts it in order. \(cause)")
       case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM:
         CatalogError(
           .readOnly, "\(subject) can't be opened or written. Check who may write to it. \(cause)")

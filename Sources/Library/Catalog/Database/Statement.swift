@@ -12,8 +12,10 @@ final class Statement {
 
   init(_ sql: String, on connection: Connection) throws(CatalogError) {
     var statement: OpaquePointer?
-    let code = sqlite3_prepare_v3(
-      connection.handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+    let code = HalfWrittenIndex.passing {
+      sqlite3_prepare_v3(
+        connection.handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+    }
     guard code == SQLITE_OK, let statement else {
       throw connection.error(code, during: sql)
     }
@@ -54,7 +56,12 @@ final class Statement {
 
   /// Advances to the next row; returns `false` at the end.
   func step() throws(CatalogError) -> Bool {
-    let code = sqlite3_step(handle)
+    let code = HalfWrittenIndex.passing {
+      sqlite3_step(handle)
+    } again: {
+      // Its parameters stay.
+      sqlite3_reset(handle)
+    }
     switch code {
     case SQLITE_ROW: return true
     case SQLITE_DONE: return false
