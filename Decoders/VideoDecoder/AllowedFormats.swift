@@ -41,8 +41,9 @@ enum AllowedFormats {
   /// Decoding a poster then needs no look at the packets, which takes as long as a poster.
   static let withFullHeaders: Set<String> = ["mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm"]
 
+  /// Films that are nothing but what an encoder wrote.
+  static let withoutContainer: Set<String> = ["mpegvideo", "m4v", "h264", "hevc"]
+
   /// Streams that begin anywhere, with nothing to tell where key frames are.
-  static let withoutIndex: Set<String> = [
-    "mpegts", "mpeg", "mpegvideo", "m4v", "h264", "hevc", "dv",
-  ]
+  static let withoutIndex: Set<String> = withoutContainer.union(["mpegts", "mpeg", "dv"])
 }

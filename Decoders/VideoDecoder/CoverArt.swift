@@ -16,7 +16,11 @@ struct CoverArt {
     let front = pictures.first {
       ContainerTags.text("comment", in: $0.pointee.metadata) == frontComment
     }
-    return (front ?? pictures.first).map(CoverArt.init)
+    // Matroska has small and wide variants of it; source: RFC 9559, section 21.1.
+    let main = pictures.first {
+      ContainerTags.text("filename", in: $0.pointee.metadata)?.hasPrefix("cover.") ?? false
+    }
+    return (front ?? main ?? pictures.first).map(CoverArt.init)
   }
 
   private static let frontComment = "Cover (front)"

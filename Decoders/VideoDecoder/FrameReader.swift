@@ -60,6 +60,8 @@ final class FrameReader {
     codec.pointee.thread_count = 1
     codec.pointee.pkt_timebase = stream.stream.pointee.time_base
     codec.pointee.max_pixels = Int64(MediaLimits.pixels)
+    // What is cut off on the left is so to the pixel; source: libavutil/frame.h.
+    codec.pointee.flags |= AV_CODEC_FLAG_UNALIGNED
     let longer = Int(max(stream.parameters.width, stream.parameters.height))
     isReduced = longest.map { longer >= 2 * $0 } ?? false
     let code = avcodec_open2(codec, stream.decoder, nil)
@@ -92,7 +94,7 @@ final class FrameReader {
     {
       return true
     }
-    return av_seek_frame(container, index, 0, AVSEEK_FLAG_BYTE) >= 0
+    return rewindToFirstByte()
   }
 
   /// Moves to the last key frame at or before a part of the film's length, or near it in a stream
@@ -101,60 +103,94 @@ final class FrameReader {
   /// - Returns: `false` if the length is unknown, or the container can't be searched.
   func seek(toPart part: Double) -> Bool {
     if part == 0 { return rewind() }
-    guard let container = input.container, let target = timestamp(atPart: part) else {
-      return false
-    }
+    return timestamp(atPart: part).map { seek(to: $0) } ?? false
+  }
+
+  /// Moves as `seek(toPart:)`, to a time in seconds from the start of the file.
+  func seek(toTime time: Double) -> Bool {
+    guard let span, let distance = Int64(exactly: (time / unit).rounded()) else { return false }
+    let (target, overflows) = span.fileStart.addingReportingOverflow(distance)
+    let (end, isEndless) = span.start.addingReportingOverflow(span.length)
+    // Before the first frame, and behind the last, there is none to be found.
+    return !overflows && !isEndless && seek(to: min(max(target, span.start), end))
+  }
+
+  private func seek(to target: Int64) -> Bool {
+    guard let container = input.container else { return false }
     restart()
     return av_seek_frame(
       container, stream.stream.pointee.index, target, AVSEEK_FLAG_BACKWARD) >= 0
   }
 
+  /// Moves to the file's first byte, from which any container is read on.
+  func rewindToFirstByte() -> Bool {
+    guard let container = input.container else { return false }
+    restart()
+    return av_seek_frame(container, stream.stream.pointee.index, 0, AVSEEK_FLAG_BYTE) >= 0
+  }
+
   /// The stream's time at a part of the film's length; `nil` if the length is unknown.
   private func timestamp(atPart part: Double) -> Int64? {
-    guard let (start, length) = span, length > 0 || part == 0,
-      let distance = Int64(exactly: (Double(length) * part).rounded())
+    guard let span, span.length > 0 || part == 0,
+      let distance = Int64(exactly: (Double(span.length) * part).rounded())
     else { return nil }
-    let (target, overflows) = start.addingReportingOverflow(distance)
+    let (target, overflows) = span.start.addingReportingOverflow(distance)
     return overflows ? nil : target
   }
 
-  /// The stream's first time and its length, in its unit; a length of 0 is unknown.
-  private var span: (start: Int64, length: Int64)? {
+  /// The stream's times in its unit; a length of 0 is unknown.
+  private struct Span {
+    /// When the file begins: its sound may begin before the film.
+    var fileStart: Int64
+    var start: Int64
+    var length: Int64
+  }
+
+  private var span: Span? {
     guard let container = input.container else { return nil }
     let base = stream.stream.pointee.time_base
     let none = pipeline_av_no_timestamp()
-    let microseconds = AVRational(num: 1, den: AV_TIME_BASE)
-    var start = stream.stream.pointee.start_time
+    func inUnit(_ microseconds: Int64) -> Int64 {
+      av_rescale_q(microseconds, AVRational(num: 1, den: AV_TIME_BASE), base)
+    }
+    let first = container.pointee.start_time == none ? nil : inUnit(container.pointee.start_time)
+    let own = stream.stream.pointee.start_time
+    let start = own == none ? first ?? 0 : own
+    let whole = inUnit(input.duration ?? 0)
+    let (lead, overflows) = start.subtractingReportingOverflow(first ?? start)
+    // A film that begins when all is over begins at another time than it says.
+    let isMeant = !overflows && (0..<max(whole, 1)).contains(lead)
     var length = stream.stream.pointee.duration
-    if start == none {
-      let first = container.pointee.start_time
-      start = first == none ? 0 : av_rescale_q(first, microseconds, base)
+    if input.lengthIsGuess {
+      length = 0
+    } else if length == none || length <= 0 {
+      length = whole - (isMeant ? lead : 0)
     }
-    if length == none || length <= 0 {
-      length = av_rescale_q(max(container.pointee.duration, 0), microseconds, base)
-    }
-    return (start, max(0, length))
+    return Span(
+      fileStart: isMeant ? start - lead : start, start: start, length: max(0, length))
   }
 
   // MARK: - Times
 
-  /// The film's length in seconds; `nil` if it is unknown.
+  /// The file's length in seconds; `nil` if it or that of the film is unknown.
   var duration: Double? {
-    guard let length = span?.length, length > 0 else { return nil }
-    return seconds(length)
+    guard let span, span.length > 0 else { return nil }
+    let end = Double(span.start) + Double(span.length) - Double(span.fileStart)
+    return max(end * unit, Double(input.duration ?? 0) / Double(AV_TIME_BASE))
   }
 
-  /// When a frame is shown, in seconds from the film's start; `nil` if it does not say.
+  /// When a frame is shown, in seconds from the file's start; `nil` if it does not say.
   func time(of frame: VideoFrame) -> Double? {
     let stamp = frame.pointer.pointee.best_effort_timestamp
-    guard let start = span?.start, stamp != pipeline_av_no_timestamp() else { return nil }
-    let (distance, overflows) = stamp.subtractingReportingOverflow(start)
-    return overflows ? nil : max(0, seconds(distance))
+    guard let span, stamp != pipeline_av_no_timestamp() else { return nil }
+    let (distance, overflows) = stamp.subtractingReportingOverflow(span.fileStart)
+    return overflows ? nil : max(0, Double(distance) * unit)
   }
 
-  private func seconds(_ time: Int64) -> Double {
+  /// The stream's unit of time in seconds.
+  private var unit: Double {
     let base = stream.stream.pointee.time_base
-    return Double(time) * Double(base.num) / Double(max(1, base.den))
+    return Double(base.num) / Double(max(1, base.den))
   }
 
   private func restart() {
@@ -265,6 +301,7 @@ final class FrameReader {
     let code = avcodec_receive_frame(codec, frame.pointer)
     note(code)
     guard code >= 0 else { return nil }
+    addColors(to: frame.pointer)
     // Frames refer to earlier ones, but none to those before a key frame.
     if frame.pointer.pointee.key_frame != 0, frame.pointer.pointee.pkt_pos != refusedPosition {
       refusedPosition = nil
@@ -273,6 +310,18 @@ final class FrameReader {
       refusedPosition == nil && frame.pointer.pointee.decode_error_flags == 0
       && frame.pointer.pointee.flags & AV_FRAME_FLAG_CORRUPT == 0 && !packetIsCorrupt
     return frame
+  }
+
+  /// Adds what the container says of colours, where the decoder knows nothing.
+  private func addColors(to frame: UnsafeMutablePointer<AVFrame>) {
+    let said = stream.parameters
+    if frame.pointee.color_primaries == AVCOL_PRI_UNSPECIFIED {
+      frame.pointee.color_primaries = said.color_primaries
+    }
+    if frame.pointee.color_trc == AVCOL_TRC_UNSPECIFIED { frame.pointee.color_trc = said.color_trc }
+    if frame.pointee.colorspace == AVCOL_SPC_UNSPECIFIED {
+      frame.pointee.colorspace = said.color_space
+    }
   }
 
   /// Reads the stream's next packet; `false` at the end or where the container is damaged.

@@ -34,16 +34,16 @@ struct FrameSeries {
 
   /// The middle of a part, in seconds.
   private func middle(of index: Int, _ duration: Double) -> Double {
-    duration * part(index)
+    duration * (Double(index) + 0.5) / Double(count)
   }
-
-  private func part(_ index: Int) -> Double { (Double(index) + 0.5) / Double(count) }
 
   /// Decodes key frames alone; `nil` where there is none, or that of an earlier part.
   private func keyFrames(_ duration: Double) throws(DecoderError) -> [Shown?] {
     var found: [Shown?] = []
     for index in 0..<count {
-      guard reader.seek(toPart: part(index)), case .frame(let frame) = try reader.keyFrame() else {
+      guard reader.seek(toTime: middle(of: index, duration)),
+        case .frame(let frame) = try reader.keyFrame()
+      else {
         found.append(nil)
         continue
       }

@@ -90,10 +90,24 @@ final class MediaInput {
     for index in options.indices {
       av_dict_set_int(&options[index], "max_pixels", Int64(MediaLimits.pixels), 0)
     }
+    let headers = streams.map { ($0, $0.pointee.codecpar?.pointee) }
     let code = options.withUnsafeMutableBufferPointer {
       avformat_find_stream_info(container, $0.baseAddress)
     }
     for index in options.indices { av_dict_free(&options[index]) }
+    for case (let stream, let header?) in headers {
+      // Decoders forget what the container says of colours if the stream itself says nothing.
+      guard let found = stream.pointee.codecpar else { continue }
+      if found.pointee.color_primaries == AVCOL_PRI_UNSPECIFIED {
+        found.pointee.color_primaries = header.color_primaries
+      }
+      if found.pointee.color_trc == AVCOL_TRC_UNSPECIFIED {
+        found.pointee.color_trc = header.color_trc
+      }
+      if found.pointee.color_space == AVCOL_SPC_UNSPECIFIED {
+        found.pointee.color_space = header.color_space
+      }
+    }
     if isCancelled() { wasCancelled = true }
     guard code >= 0, !wasCancelled else {
       throw Self.undecodable(code, "The container's streams can't be read")
@@ -110,6 +124,19 @@ final class MediaInput {
       return stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0
         || (parameters.width > 0 && parameters.height > 0)
     }
+  }
+
+  /// The length in microseconds; `nil` if it is unknown.
+  var duration: Int64? {
+    guard let length = container?.pointee.duration, length > 0, !lengthIsGuess else { return nil }
+    return length
+  }
+
+  /// Whether lengths are guesses by a bit rate, as those of films without a container; they may be a
+  /// hundredth of what they should be.
+  var lengthIsGuess: Bool {
+    container?.pointee.duration_estimation_method == AVFMT_DURATION_FROM_BITRATE
+      && AllowedFormats.withoutContainer.contains(formatName)
   }
 
   /// libav's name of the container, such as `matroska,webm`.

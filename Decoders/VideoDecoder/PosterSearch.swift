@@ -27,7 +27,13 @@ struct PosterSearch {
       guard reader.seek(toPart: part) || part == 0 else { continue }
       if case .frame(let frame) = try reader.keyFrame(), try isGood(frame) { break }
     }
-    if best.map({ $0.interest.isBlank }) ?? true { try searchInRow() }
+    if best.map({ $0.interest.isBlank }) ?? true {
+      // Streams that can't be searched are read on from where they are.
+      _ = reader.rewind()
+      try searchInRow()
+    }
+    // Some containers of few frames are at their end where they claim to be at a frame.
+    if best == nil, reader.rewindToFirstByte() { try searchInRow() }
     if best == nil, reader.rewind(),
       case .frame(let frame) = try reader.keyFrame(acceptingDamage: true)
     {
@@ -39,10 +45,8 @@ struct PosterSearch {
     return best.poster
   }
 
-  /// Decodes from the start, and looks at every eighth frame.
+  /// Decodes the next frames, and looks at every eighth.
   private mutating func searchInRow() throws(DecoderError) {
-    // Streams that can't be searched are read on from where they are.
-    _ = reader.rewind()
     let pixels = Int(reader.stream.parameters.width) * Int(reader.stream.parameters.height)
     let count = min(MediaLimits.framesInRow, max(8, MediaLimits.pixelsInRow / max(pixels, 1)))
     var damaged: VideoFrame?

@@ -13,7 +13,9 @@ struct VideoFacts {
     var facts = ContainerTags(input).facts
     facts["container"] = .string(ContainerName.name(of: input))
     facts["streams"] = .integer(input.streams.count)
-    if let duration = Self.duration(input) { facts["duration"] = .number(duration) }
+    if let duration = input.duration {
+      facts["duration"] = .number((Double(duration) / 1000).rounded() / 1000)
+    }
     let sound = input.streams.first {
       $0.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO
     }
@@ -22,14 +24,15 @@ struct VideoFacts {
     do throws(DecoderError) {
       film = try VideoStream.best(in: input)
     } catch {
-      // What is known of the sound is worth having.
-      guard sound != nil else { throw error }
+      // What is known otherwise is worth having; with the decoder, all will be.
+      guard sound != nil || error.code != .missing else { throw error }
       film = nil
+      facts.merge(Self.factsOfUndecoded(input)) { $1 }
       facts["problem"] = .string(error.message + ".")
     }
     if let film {
       facts.merge(Self.facts(of: film)) { $1 }
-    } else if sound == nil {
+    } else if sound == nil, facts["problem"] == nil {
       throw DecoderError(.undecodable, "The file has neither film nor sound")
     }
     let memory = DecodingMemory(film, cover: CoverArt.best(in: input)?.size ?? 0)
@@ -64,13 +67,18 @@ struct VideoFacts {
     return facts
   }
 
-  private static func codecName(_ stream: UnsafeMutablePointer<AVStream>) -> String {
-    String(cString: avcodec_get_name(stream.pointee.codecpar.pointee.codec_id))
+  /// What the header tells of a film that can't be decoded.
+  private static func factsOfUndecoded(_ input: MediaInput) -> [String: JSONValue] {
+    guard
+      let stream = input.streams.first(where: {
+        $0.pointee.codecpar?.pointee.codec_type == AVMEDIA_TYPE_VIDEO
+          && $0.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
+      })
+    else { return [:] }
+    return ["videoCodec": .string(codecName(stream))]
   }
 
-  /// Seconds, rounded to milliseconds.
-  private static func duration(_ input: MediaInput) -> Double? {
-    guard let duration = input.container?.pointee.duration, duration > 0 else { return nil }
-    return (Double(duration) / 1000).rounded() / 1000
+  private static func codecName(_ stream: UnsafeMutablePointer<AVStream>) -> String {
+    String(cString: avcodec_get_name(stream.pointee.codecpar.pointee.codec_id))
   }
 }

@@ -100,13 +100,15 @@ struct FileType {
     }
     if isTransportStream(head, packet: 188, lead: 0)
       || isTransportStream(head, packet: 192, lead: 4)
+      || isTransportStream(head, packet: 204, lead: 0)
     {
       return "video/mp2t"
     }
     return nil
   }
 
-  /// Whether packets start with the same byte; cameras put four bytes of time before each.
+  /// Whether packets start with the same byte; cameras put four bytes of time before each, and broadcasts
+  /// have sixteen for correction after it.
   private static func isTransportStream(_ head: [UInt8], packet: Int, lead: Int) -> Bool {
     guard head.count >= lead + packet * 4 else { return false }
     return (0..<4).allSatisfy { head[lead + packet * $0] == 0x47 }
@@ -119,7 +121,7 @@ struct FileType {
     guard kind == "ftyp" else {
       // QuickTime files from before brands existed.
       let size = head[0..<4].reduce(0) { $0 << 8 | Int($1) }
-      guard ["moov", "mdat", "wide", "pnot", "skip"].contains(kind) else { return nil }
+      guard ["moov", "mdat", "wide", "pnot", "skip", "free"].contains(kind) else { return nil }
       return size == 1 || size >= 8 ? "video/quicktime" : nil
     }
     let length = min(head[0..<4].reduce(0) { $0 << 8 | Int($1) }, head.count, 256)

@@ -122,6 +122,9 @@ struct IdentifyTests {
     Foreign("video/mp2t", (0..<8).flatMap { _ in [0x47] + [UInt8](repeating: 1, count: 187) }),
     Foreign(
       "video/mp2t", (0..<8).flatMap { _ in [0, 0, 0, 0, 0x47] + [UInt8](repeating: 1, count: 187) }),
+    Foreign("video/mp2t", (0..<8).flatMap { _ in [0x47] + [UInt8](repeating: 1, count: 203) }),
+    Foreign(
+      "video/quicktime", [0, 0, 0, 8] + Array("free".utf8) + [0, 0, 0, 8] + Array("moov".utf8)),
     Foreign(
       "image/vnd.adobe.photoshop", Array("8BPS\0\u{1}".utf8) + [UInt8](repeating: 0, count: 6)),
     Foreign(

@@ -42,6 +42,21 @@ struct CoverTests {
     #expect(picture.damage == nil)
   }
 
+  @Test("Of the variants of a cover in Matroska the main one is taken")
+  func matroska() throws {
+    let (_, red, blue) = try covers()
+    let sound = try Film(
+      "tone.mka",
+      "\(Self.tone) -c:a flac -attach @/small_cover.jpg -attach @/cover.jpg "
+        + "-metadata:s:t mimetype=image/jpeg",
+      beside: ["small_cover.jpg": blue, "cover.jpg": red])
+    guard case .encoded(let bytes) = try sound.decode().content else {
+      Issue.record("The cover was decoded")
+      return
+    }
+    #expect(bytes == red)
+  }
+
   @Test("Of several covers the front is taken")
   func front() throws {
     let (_, red, blue) = try covers()

@@ -169,6 +169,24 @@ struct FilmFactTests {
     #expect(ContainerTags.cut(tower).utf8.count == 999)
   }
 
+  @Test("Of a film that is not decoded, what its header tells is told")
+  func undecoded() throws {
+    let film = try Film("film.mov", "\(Self.picture) -c:v snow -strict -2")
+    let facts = try film.facts
+    #expect(facts["videoCodec"] == "snow")
+    #expect(abs(try #require(facts["duration"]?.double) - 3) <= 0.05)
+    #expect(facts["problem"]?.string?.contains("snow is not decoded") == true)
+    #expect(Film.code { () throws(DecoderError) in _ = try film.decode() } == .undecodable)
+  }
+
+  @Test("A length that libav only guesses is none", arguments: ["mpeg1video", "mpeg2video"])
+  func guessedLength(codec: String) throws {
+    let film = try Film("film.m2v", "\(Self.picture) -c:v \(codec) -f \(codec)")
+    let facts = try film.facts
+    #expect(facts["duration"] == nil && facts["videoCodec"] == .string(codec))
+    #expect(try film.frame().mean > 50)
+  }
+
   @Test("Sound files tell their length and codec")
   func soundFile() throws {
     let sound = try Film(

@@ -1,4 +1,5 @@
 import Fixtures
+import Foundation
 import PictureDecoding
 import PipelineModel
 import Testing
@@ -58,6 +59,28 @@ struct FrameSeriesTests {
       #expect(abs(Int((time * 25).rounded()) - number) <= 2, "\(time) \(number)")
     }
     #expect(try frames(film, 4).pixels == found.pixels)
+  }
+
+  @Test(
+    "Times are those of a player, also if the film begins after its sound",
+    arguments: ["film.mp4", "film.mkv"])
+  func lateFilm(name: String) throws {
+    let late = try Film("late.mp4", "\(Self.brightening(seconds: 6)) \(Self.h264) -g 5")
+    try late.make(
+      late.beside(name),
+      "-f lavfi -i sine=d=8 -itsoffset 2 -i @/late.mp4 -map 0 -map 1 -c:v copy -c:a flac -strict -2"
+    )
+    let film = try Film(name, "")
+    try film.write(Array(Data(contentsOf: URL(fileURLWithPath: late.beside(name)))))
+    let found = try frames(film, 8)
+    #expect(abs(found.duration - 8) < 0.1)
+    // The first one stands for the seconds before the film, too.
+    let wanted = [2.0, 2, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5]
+    for (index, time) in found.times.enumerated() {
+      #expect(time <= wanted[index] + 0.1 && time > wanted[index] - 0.3, "\(found.times)")
+      let number = Int(((time - 2) * 25).rounded())
+      #expect(abs(number - numbers(found)[index]) <= 2, "\(found.times) \(numbers(found))")
+    }
   }
 
   @Test("A long film with one key frame is not decoded in a row")

@@ -1,4 +1,5 @@
 import Fixtures
+import Foundation
 import PictureDecoding
 import PipelineModel
 import Testing
@@ -50,6 +51,40 @@ struct PosterTests {
   func oneFrame() throws {
     let film = try Film("film.mp4", "\(Self.picture) \(Self.h264) -frames:v 1")
     #expect(try film.frame().mean > 50)
+  }
+
+  @Test(
+    "A film of few frames whose container moves to none of them shows one", arguments: [1, 3])
+  func fewFrames(count: Int) throws {
+    let film = try Film("film.flv", "\(Self.picture) \(Self.h264) -frames:v \(count)")
+    #expect(try film.frame().mean > 50)
+  }
+
+  @Test("What is cut off on the left is not shown, to the pixel")
+  func cropped() throws {
+    let crop = "-bsf:v h264_metadata=crop_left=40:crop_right=20:crop_top=10:crop_bottom=38"
+    let film = try Film("film.mp4", "\(Self.picture) \(Self.h264) \(crop)")
+    let frame = try film.frame()
+    #expect(frame.width == 100 && frame.height == 80)
+    #expect(try film.facts["width"] == 100 && film.facts["height"] == 80)
+    // As the same part of the whole film.
+    let part = try Film("film.mp4", "\(Self.picture) -vf crop=100:80:40:10 \(Self.h264)")
+    #expect(abs(try part.frame().mean - frame.mean) < 3)
+  }
+
+  @Test("Colours that only the container tells are as those that the film tells")
+  func colorsOfContainer() throws {
+    let colors = "-color_primaries bt2020 -color_trc smpte2084 -colorspace bt2020nc"
+    let picture = "\(Self.picture) \(Self.h264)"
+    let told = try Film("told.mp4", "\(picture) \(colors)")
+    let silent = try Film("silent.mp4", picture)
+    try silent.make(silent.beside("film.mp4"), "-i @/silent.mp4 -c copy \(colors)")
+    let film = try Film("film.mp4", "")
+    try film.write(Array(Data(contentsOf: URL(fileURLWithPath: silent.beside("film.mp4")))))
+    #expect(try film.facts["hdr"] == "pq" && told.facts["hdr"] == "pq")
+    #expect(try silent.facts["hdr"] == nil)
+    #expect(try film.frame().pixels == told.frame().pixels)
+    #expect(try film.frame().pixels != silent.frame().pixels)
   }
 
   @Test(
