@@ -8,9 +8,9 @@ import CSQLite
 enum HalfWrittenIndex {
   /// `SQLITE_READONLY_RECOVERY`, a macro that Swift does not import.
   static let code = SQLITE_READONLY | 1 << 8
-  /// How often to look again, a millisecond apart: far longer than the index is half written, unless the
-  /// process that wrote to it was killed.
-  private static let mostTries = 200
+  /// How often to look again, a millisecond apart: longer than a process that may write to the index and
+  /// looks at it once a second, as `pipeline serve` does, leaves it as one that was killed left it.
+  private static let mostTries = 1500
 
   /// Calls a function of SQLite until the index is whole.
   ///

@@ -64,13 +64,15 @@ package final class CatalogReader: Sendable {
     try access.sync { (connection) throws(CatalogError) in connection.close() }
   }
 
-  /// Opens the database of renditions, if there is one, and keeps it open.
+  /// Opens the database of renditions, if there is one, reads a little, and keeps it open.
   ///
   /// For processes that may not write: they can't make the files that SQLite shares between processes,
   /// and these exist as long as any process has the database open.
   package func keepRenditionsOpen() throws(CatalogError) {
     try renditions.sync { (database) throws(CatalogError) in
-      _ = try database.read { _ in true }
+      _ = try database.read { (connection) throws(CatalogError) in
+        try connection.hasRow("SELECT 1 FROM sqlite_schema")
+      }
     }
   }
 

@@ -84,9 +84,13 @@ package struct WebSession {
 
   /// Has the databases open, whatever replaced them meanwhile: SQLite removes the files that the
   /// other process reads, and can't make, when nobody has.
+  ///
+  /// It also reads a little, by which SQLite puts in order what a process that was killed left half
+  /// done; the other process can't. What goes wrong is told to whoever asks next.
   private mutating func keepOpen() {
     // While a catalog is made anew there may be none; the next look finds it.
     if readable.isOutdated, let other = try? ReadableLibrary(setup.layout) { readable = other }
+    _ = try? readable.catalog.lastManifestPosition
     try? readable.catalog.keepRenditionsOpen()
   }
 
