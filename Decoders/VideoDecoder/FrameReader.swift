@@ -38,6 +38,8 @@ final class FrameReader {
   private var known: Set<[Int64]> = []
   private let isReduced: Bool
   private var isAtEnd = false
+  /// Whether any packet of the stream was found.
+  private(set) var hasPackets = false
   /// Whether the container says that the last packet is incomplete.
   private var packetIsCorrupt = false
   /// The position of the last packet that the decoder refused, until the next key frame; only of
@@ -60,7 +62,8 @@ final class FrameReader {
     codec.pointee.thread_count = 1
     codec.pointee.pkt_timebase = stream.stream.pointee.time_base
     codec.pointee.max_pixels = Int64(MediaLimits.pixels)
-    // What is cut off on the left is so to the pixel; source: libavutil/frame.h.
+    // Crops to the pixel on the left, where libavcodec would round for the sake of alignment.
+    // Source: libavutil/frame.h.
     codec.pointee.flags |= AV_CODEC_FLAG_UNALIGNED
     let longer = Int(max(stream.parameters.width, stream.parameters.height))
     isReduced = longest.map { longer >= 2 * $0 } ?? false
@@ -94,7 +97,7 @@ final class FrameReader {
     {
       return true
     }
-    return rewindToFirstByte()
+    return rewindByBytes()
   }
 
   /// Moves to the last key frame at or before a part of the film's length, or near it in a stream
@@ -103,6 +106,11 @@ final class FrameReader {
   /// - Returns: `false` if the length is unknown, or the container can't be searched.
   func seek(toPart part: Double) -> Bool {
     if part == 0 { return rewind() }
+    if input.lengthIsGuess, let container = input.container {
+      restart()
+      let place = Int64(Double(input.size) * part)
+      return av_seek_frame(container, stream.stream.pointee.index, place, AVSEEK_FLAG_BYTE) >= 0
+    }
     return timestamp(atPart: part).map { seek(to: $0) } ?? false
   }
 
@@ -122,8 +130,10 @@ final class FrameReader {
       container, stream.stream.pointee.index, target, AVSEEK_FLAG_BACKWARD) >= 0
   }
 
-  /// Moves to the file's first byte, from which any container is read on.
-  func rewindToFirstByte() -> Bool {
+  /// Moves to the first byte behind the container's header.
+  ///
+  /// - Returns: `false` for containers that can't be entered at a byte, such as MP4.
+  func rewindByBytes() -> Bool {
     guard let container = input.container else { return false }
     restart()
     return av_seek_frame(container, stream.stream.pointee.index, 0, AVSEEK_FLAG_BYTE) >= 0
@@ -172,11 +182,10 @@ final class FrameReader {
 
   // MARK: - Times
 
-  /// The file's length in seconds; `nil` if it or that of the film is unknown.
-  var duration: Double? {
+  /// When the film ends, in seconds from the file's start; `nil` if that is unknown.
+  var end: Double? {
     guard let span, span.length > 0 else { return nil }
-    let end = Double(span.start) + Double(span.length) - Double(span.fileStart)
-    return max(end * unit, Double(input.duration ?? 0) / Double(AV_TIME_BASE))
+    return (Double(span.start) + Double(span.length) - Double(span.fileStart)) * unit
   }
 
   /// When a frame is shown, in seconds from the file's start; `nil` if it does not say.
@@ -331,7 +340,10 @@ final class FrameReader {
       if input.isCancelled() { throw DecoderError(.cancelled, "The job was cancelled") }
       av_packet_unref(packet)
       guard av_read_frame(container, packet) >= 0 else { return false }
-      if packet.pointee.stream_index == stream.stream.pointee.index { return true }
+      if packet.pointee.stream_index == stream.stream.pointee.index {
+        hasPackets = true
+        return true
+      }
     }
     return false
   }

@@ -69,7 +69,6 @@ struct FrameScaler {
         Self.flags, nil, nil, nil)
     else { throw DecoderError(.undecodable, "The film's pixels have a format that is not read") }
     defer { sws_freeContext(context) }
-    // Fails for RGB, which has no matrix.
     sws_setColorspaceDetails(
       context, sws_getCoefficients(matrix(of: source)), range(of: source),
       sws_getCoefficients(SWS_CS_DEFAULT), 1, 0, 1 << 16, 1 << 16)
@@ -109,7 +108,10 @@ struct FrameScaler {
   ///
   /// Source: Rec. ITU-R BT.601 is for standard, BT.709 for high definition.
   private func matrix(of frame: AVFrame) -> Int32 {
-    switch frame.colorspace {
+    // RGB has none, and libswscale takes the same one there and back only if it is its default.
+    let flags = av_pix_fmt_desc_get(AVPixelFormat(rawValue: frame.format))?.pointee.flags ?? 0
+    if flags & UInt64(AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL) != 0 { return SWS_CS_DEFAULT }
+    return switch frame.colorspace {
     case AVCOL_SPC_BT709: SWS_CS_ITU709
     case AVCOL_SPC_BT2020_NCL, AVCOL_SPC_BT2020_CL: SWS_CS_BT2020
     case AVCOL_SPC_SMPTE240M: SWS_CS_SMPTE240M

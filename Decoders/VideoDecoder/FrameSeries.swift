@@ -1,7 +1,7 @@
 import CLibAV
 import PictureDecoding
 
-/// Decodes frames at equal distances over a film.
+/// Decodes frames at equal distances over a film, from the start of its file, whose sound may begin before.
 ///
 /// Each part of the film is shown by the last key frame before its middle, which takes as long to
 /// be found in a film of any length. If key frames are farther apart than that, so that one would
@@ -19,7 +19,7 @@ struct FrameSeries {
   /// - Throws: `DecoderError` of code `absent` if the film's length is unknown, `undecodable` if no
   ///   frame can be decoded, and `tooLarge`.
   func run() throws(DecoderError) -> DecodedFrames {
-    guard let duration = reader.duration else {
+    guard let duration = reader.end else {
       throw DecoderError(.absent, "The length of the film is unknown")
     }
     guard count > 0 else { throw DecoderError(.absent, "No frames are asked for") }

@@ -33,7 +33,7 @@ struct PosterSearch {
       try searchInRow()
     }
     // Some containers of few frames are at their end where they claim to be at a frame.
-    if best == nil, reader.rewindToFirstByte() { try searchInRow() }
+    if !reader.hasPackets, reader.rewindByBytes() { try searchInRow() }
     if best == nil, reader.rewind(),
       case .frame(let frame) = try reader.keyFrame(acceptingDamage: true)
     {

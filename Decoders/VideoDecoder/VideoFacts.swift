@@ -20,19 +20,20 @@ struct VideoFacts {
       $0.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO
     }
     if let sound { facts["audioCodec"] = .string(Self.codecName(sound)) }
-    let film: VideoStream?
+    let films = VideoStream.films(in: input)
+    var film: VideoStream?
     do throws(DecoderError) {
       film = try VideoStream.best(in: input)
     } catch {
-      // What is known otherwise is worth having; with the decoder, all will be.
+      // What is known otherwise is worth having; with a decoder that is missing, all will be.
       guard sound != nil || error.code != .missing else { throw error }
-      film = nil
-      facts.merge(Self.factsOfUndecoded(input)) { $1 }
       facts["problem"] = .string(error.message + ".")
     }
     if let film {
       facts.merge(Self.facts(of: film)) { $1 }
-    } else if sound == nil, facts["problem"] == nil {
+    } else if let undecoded = films.first {
+      facts["videoCodec"] = .string(Self.codecName(undecoded))
+    } else if sound == nil {
       throw DecoderError(.undecodable, "The file has neither film nor sound")
     }
     let memory = DecodingMemory(film, cover: CoverArt.best(in: input)?.size ?? 0)
@@ -65,17 +66,6 @@ struct VideoFacts {
     default: break
     }
     return facts
-  }
-
-  /// What the header tells of a film that can't be decoded.
-  private static func factsOfUndecoded(_ input: MediaInput) -> [String: JSONValue] {
-    guard
-      let stream = input.streams.first(where: {
-        $0.pointee.codecpar?.pointee.codec_type == AVMEDIA_TYPE_VIDEO
-          && $0.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
-      })
-    else { return [:] }
-    return ["videoCodec": .string(codecName(stream))]
   }
 
   private static func codecName(_ stream: UnsafeMutablePointer<AVStream>) -> String {

@@ -10,16 +10,21 @@ struct VideoStream {
   /// The width of a pixel divided by its height.
   let pixelAspect: Double
 
+  /// The streams that are films, decodable or not.
+  static func films(in input: MediaInput) -> [UnsafeMutablePointer<AVStream>] {
+    let hidden = AV_DISPOSITION_ATTACHED_PIC | AV_DISPOSITION_TIMED_THUMBNAILS
+    return input.streams.filter { stream in
+      stream.pointee.codecpar?.pointee.codec_type == AVMEDIA_TYPE_VIDEO
+        && stream.pointee.disposition & hidden == 0
+    }
+  }
+
   /// Returns the stream to show: decodable, not a cover, preferred by the file, and the largest.
   ///
   /// - Returns: `nil` if the container has no film.
   /// - Throws: `DecoderError` if it has one that can't be decoded.
   static func best(in input: MediaInput) throws(DecoderError) -> VideoStream? {
-    let films = input.streams.filter { stream in
-      let hidden = AV_DISPOSITION_ATTACHED_PIC | AV_DISPOSITION_TIMED_THUMBNAILS
-      return stream.pointee.codecpar?.pointee.codec_type == AVMEDIA_TYPE_VIDEO
-        && stream.pointee.disposition & hidden == 0
-    }
+    let films = films(in: input)
     guard !films.isEmpty else { return nil }
     var best: VideoStream?
     var failure: DecoderError?

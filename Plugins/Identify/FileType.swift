@@ -17,7 +17,7 @@ struct FileType {
   ///   - sniffed: libmagic's answer.
   /// - Throws: `VipsError` only if the kernel can't read.
   init(head: [UInt8], file: PictureFile, sniffed: MediaType) throws(VipsError) {
-    if let type = Self.signature(head) ?? Self.isoMedia(head) {
+    if let type = Self.signature(head) ?? Self.isoMedia(head, size: file.size) {
       mediaType = MediaType(rawValue: type)
     } else if let type = try file.withTags({ Self.tiffLike($0, head) }) ?? nil {
       mediaType = MediaType(rawValue: type)
@@ -115,14 +115,19 @@ struct FileType {
   }
 
   /// Determines the type of ISO base media files from their brands.
-  private static func isoMedia(_ head: [UInt8]) -> String? {
+  private static func isoMedia(_ head: [UInt8], size fileSize: Int) -> String? {
     guard head.count >= 12 else { return nil }
     let kind = String(decoding: head[4..<8], as: UTF8.self)
     guard kind == "ftyp" else {
       // QuickTime files from before brands existed.
       let size = head[0..<4].reduce(0) { $0 << 8 | Int($1) }
-      guard ["moov", "mdat", "wide", "pnot", "skip", "free"].contains(kind) else { return nil }
-      return size == 1 || size >= 8 ? "video/quicktime" : nil
+      switch kind {
+      case "moov", "mdat": return size == 1 || size >= 8 ? "video/quicktime" : nil
+      // Words, with which a text may begin, too.
+      case "wide", "pnot", "skip", "free":
+        return (8...max(8, fileSize)).contains(size) ? "video/quicktime" : nil
+      default: return nil
+      }
     }
     let length = min(head[0..<4].reduce(0) { $0 << 8 | Int($1) }, head.count, 256)
     let brands = stride(from: 8, to: max(length - 3, 9), by: 4).map {

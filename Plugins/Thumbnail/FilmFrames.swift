@@ -5,9 +5,9 @@ import Vips
 struct FilmFrames {
   /// The frames, upright and with the colours of thumbnails.
   let strip: FrameStrip
-  /// When the film shows each, in seconds from its start.
+  /// When each is shown, in seconds from the start of the file.
   let times: [Double]
-  /// The length of the film in seconds.
+  /// When the film ends, in the same seconds.
   let duration: Double
 
   /// Decodes the frames; `nil` if the file is no film, or none can be decoded.

@@ -123,6 +123,8 @@ struct IdentifyTests {
     Foreign(
       "video/mp2t", (0..<8).flatMap { _ in [0, 0, 0, 0, 0x47] + [UInt8](repeating: 1, count: 187) }),
     Foreign("video/mp2t", (0..<8).flatMap { _ in [0x47] + [UInt8](repeating: 1, count: 203) }),
+    Foreign("text/plain", Array("The free software of this list may be copied by all.\n".utf8)),
+    Foreign("text/plain", Array("And skip the rest of what is written here.\n".utf8)),
     Foreign(
       "video/quicktime", [0, 0, 0, 8] + Array("free".utf8) + [0, 0, 0, 8] + Array("moov".utf8)),
     Foreign(

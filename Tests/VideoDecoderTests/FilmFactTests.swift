@@ -177,6 +177,13 @@ struct FilmFactTests {
     #expect(abs(try #require(facts["duration"]?.double) - 3) <= 0.05)
     #expect(facts["problem"]?.string?.contains("snow is not decoded") == true)
     #expect(Film.code { () throws(DecoderError) in _ = try film.decode() } == .undecodable)
+    // A cover can be shown.
+    let red = try Film("red.jpg", "-f lavfi -i color=red:s=64x64 -frames:v 1").bytes
+    let covered = try Film(
+      "film.mkv",
+      "\(Self.picture) -c:v snow -strict -2 -attach @/cover.jpg -metadata:s:t mimetype=image/jpeg",
+      beside: ["cover.jpg": red])
+    #expect(try covered.facts["videoCodec"] == "snow" && covered.decode().isPreview)
   }
 
   @Test("A length that libav only guesses is none", arguments: ["mpeg1video", "mpeg2video"])

@@ -60,6 +60,20 @@ struct PosterTests {
     #expect(try film.frame().mean > 50)
   }
 
+  @Test(
+    "Colours that are stored as they are stay so in any size",
+    arguments: [("film.mov", "-c:v qtrle -pix_fmt rgb24"), ("film.mov", "-c:v png -pix_fmt rgb24")])
+  func plainColors(name: String, options: String) throws {
+    for color in ["0x1EC83C", "0xFF0000"] {
+      let film = try Film(
+        name, "-f lavfi -i color=\(color):s=1280x64:r=5:d=1,format=rgb24 \(options)")
+      let wanted = color == "0xFF0000" ? [255, 0, 0] : [30, 200, 60]
+      for (value, expected) in zip(try film.frame(longest: 320).middle, wanted) {
+        #expect(abs(value - expected) <= 2, "\(value) \(expected)")
+      }
+    }
+  }
+
   @Test("What is cut off on the left is not shown, to the pixel")
   func cropped() throws {
     let crop = "-bsf:v h264_metadata=crop_left=40:crop_right=20:crop_top=10:crop_bottom=38"
@@ -76,11 +90,16 @@ struct PosterTests {
   func colorsOfContainer() throws {
     let colors = "-color_primaries bt2020 -color_trc smpte2084 -colorspace bt2020nc"
     let picture = "\(Self.picture) \(Self.h264)"
-    let told = try Film("told.mp4", "\(picture) \(colors)")
     let silent = try Film("silent.mp4", picture)
-    try silent.make(silent.beside("film.mp4"), "-i @/silent.mp4 -c copy \(colors)")
-    let film = try Film("film.mp4", "")
-    try film.write(Array(Data(contentsOf: URL(fileURLWithPath: silent.beside("film.mp4")))))
+    func copied(_ options: String) throws -> Film {
+      try silent.make(silent.beside("copy.mp4"), "-i @/silent.mp4 -c copy \(options)")
+      let copy = try Film("film.mp4", "")
+      try copy.write(Array(Data(contentsOf: URL(fileURLWithPath: silent.beside("copy.mp4")))))
+      return copy
+    }
+    let told = try copied(
+      "-bsf:v h264_metadata=colour_primaries=9:transfer_characteristics=16:matrix_coefficients=9")
+    let film = try copied(colors)
     #expect(try film.facts["hdr"] == "pq" && told.facts["hdr"] == "pq")
     #expect(try silent.facts["hdr"] == nil)
     #expect(try film.frame().pixels == told.frame().pixels)

@@ -95,9 +95,9 @@ package struct DecodedFrames: Sendable {
   package var height: Int
   /// The EXIF orientation still to be applied to each frame: 1 to 8.
   package var orientation = 1
-  /// When the film shows each frame, in seconds from its start.
+  /// When each frame is shown, in seconds from the start of the file, as a player counts.
   package var times: [Double]
-  /// How long the film is, in seconds.
+  /// When the film ends, in the same seconds: its sound may go on.
   package var duration: Double
 
   package init(

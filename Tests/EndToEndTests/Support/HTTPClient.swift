@@ -66,16 +66,13 @@ struct HTTPClient {
   /// Sends many requests at once, a connection each: what never becomes a whole request is awaited once
   /// for all until the server sends it away.
   func exchangeAll(_ requests: [[UInt8]]) throws -> [[UInt8]] {
-    var connections: [Int32] = []
-    defer { for number in connections { close(number) } }
-    for bytes in requests {
-      let number = try connect()
-      connections.append(number)
-      _ = bytes.withUnsafeBytes {
-        Glibc.send(number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-      }
+    var answers = [[UInt8]](repeating: [], count: requests.count)
+    try exchange(requests.count, atOnce: requests.count) {
+      requests[$0]
+    } answered: { index, _, bytes in
+      answers[index] = bytes
     }
-    return try connections.map(Self.readAll)
+    return answers
   }
 
   /// Sends one request after another, a connection each, of which so many are open at a time.
@@ -84,19 +81,20 @@ struct HTTPClient {
   /// until the server sends it away.
   ///
   /// - Parameters:
-  ///   - next: makes a request.
-  ///   - answered: called with each request and all that came.
+  ///   - next: makes each request, by its number.
+  ///   - answered: called with each request, its number and all that came.
   func exchange(
-    _ count: Int, atOnce: Int, _ next: () -> [UInt8],
-    answered: (_ request: [UInt8], _ answer: [UInt8]) throws -> Void
+    _ count: Int, atOnce: Int, _ next: (Int) -> [UInt8],
+    answered: (_ index: Int, _ request: [UInt8], _ answer: [UInt8]) throws -> Void
   ) throws {
-    var open: [(number: Int32, request: [UInt8], answer: [UInt8])] = []
+    var open: [(number: Int32, index: Int, request: [UInt8], answer: [UInt8])] = []
     defer { for exchange in open { close(exchange.number) } }
     var unsent = count
     while unsent > 0 || !open.isEmpty {
       while unsent > 0, open.count < atOnce {
-        let request = next()
-        open.append((try connect(), request, []))
+        let index = count - unsent
+        let request = next(index)
+        open.append((try connect(), index, request, []))
         unsent -= 1
         _ = request.withUnsafeBytes {
           Glibc.send(open[open.count - 1].number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
@@ -109,7 +107,7 @@ struct HTTPClient {
         guard try !Self.readSome(open[index].number, &open[index].answer) else { continue }
         let ended = open.remove(at: index)
         close(ended.number)
-        try answered(ended.request, ended.answer)
+        try answered(ended.index, ended.request, ended.answer)
       }
     }
   }

@@ -46,9 +46,9 @@ extension CatalogError {
         CatalogError(.missing, "\(subject) is missing. \(file.advice)")
       case SQLITE_READONLY where code == HalfWrittenIndex.code:
         CatalogError(
-          .database,
-          "\(subject) was being changed by a program that was killed. The next command that changes "
-            + "the library, such as “pipeline run”, puts it in order. \(cause)")
+          .readOnly,
+          "\(subject) was being changed by a program that was killed. The next command of somebody who "
+            + "may write there, such as “pipeline status”, puts it in order. \(cause)")
       case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM:
         CatalogError(
           .readOnly, "\(subject) can't be opened or written. Check who may write to it. \(cause)")

@@ -105,10 +105,10 @@ final class CheckedPlugin {
   ) throws(CheckFailure) -> PluginRequest {
     jobs += 1
     let name = "\(jobs)"
-    let place = try place(sample.path, as: name)
+    let input = try place(sample.path, as: name)
     var copies = kept
     for index in copies.indices {
-      copies[index].path = try self.place(
+      copies[index].path = try place(
         BytePath(copies[index].path), as: "\(name)-kept-\(index)"
       ).description
     }
@@ -117,7 +117,7 @@ final class CheckedPlugin {
       asset: .init(
         id: Self.asset, name: sample.name, digest: SHA256.digest(of: sample.bytes),
         size: sample.bytes.count),
-      input: place.description, output: session.output.description, options: options,
+      input: input.description, output: session.output.description, options: options,
       wanted: wanted, kept: copies.isEmpty ? nil : copies, facts: ["identify": sample.facts],
       deadline: CheckBench.patience.seconds)
   }

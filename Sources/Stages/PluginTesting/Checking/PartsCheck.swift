@@ -14,22 +14,28 @@ struct PartsCheck: PluginCheck {
     guard let parts = bench.manifest?.parts else {
       return .skipped("its manifest has no “parts”")
     }
-    let names = (bench.options[parts.option]?.array ?? []).compactMap { $0["name"]?.string }
+    let elements = bench.options[parts.option]?.array ?? []
+    let names = Set(elements.compactMap { $0["name"]?.string })
+    guard names.count == elements.count else {
+      return .skipped("without a name of its own for each, nothing is kept")
+    }
     let plugin = try bench.startReady()
     var count = 0
-    for sample in bench.accepted.prefix(Self.mostSamples) {
-      let whole = try makeAll(sample, plugin, bench)
+    var left = Self.mostSamples
+    for sample in bench.accepted where left > 0 {
+      let whole = try makeAll(sample, plugin, bench, copies: parts.kept == true)
       if let other = whole.first(where: { !names.contains($0.name) }) {
         throw CheckFailure(
           "For \(sample.name) it made “\(other.name)”, which is not in the list “\(parts.option)”.",
           advice: "Make only renditions that the list names: others go when the list changes.")
       }
       guard whole.count > 1 else { continue }
+      left -= 1
       for wanted in whole.prefix(Self.mostParts) {
         try check(wanted, alone(wanted, beside: [], sample, plugin), sample)
         count += 1
         guard parts.kept == true else { continue }
-        let others = whole.filter { $0.name != wanted.name && $0.mediaType.hasPrefix("image/") }
+        let others = whole.filter { $0.name != wanted.name && !$0.path.isEmpty }
         try check(wanted, alone(wanted, beside: others, sample, plugin), sample)
       }
     }
@@ -39,9 +45,12 @@ struct PartsCheck: PluginCheck {
     return .passed("\(counted(count, "rendition")) made alone")
   }
 
-  /// Makes all renditions of a file, and copies them so that they can be given back as kept ones.
+  /// Makes all renditions of a file.
+  ///
+  /// - Parameter copies: whether to copy the pictures among them, so that they can be given back as
+  ///   kept ones; others have no path.
   private func makeAll(
-    _ sample: CheckSample, _ plugin: CheckedPlugin, _ bench: CheckBench
+    _ sample: CheckSample, _ plugin: CheckedPlugin, _ bench: CheckBench, copies: Bool
   ) throws(CheckFailure) -> [PluginRequest.Kept] {
     let request = try plugin.prepare(sample)
     plugin.begin(request)
@@ -49,16 +58,21 @@ struct PartsCheck: PluginCheck {
       try plugin.clear()
       return []
     }
-    let kept = try made.map { rendition throws(CheckFailure) in
-      let path = try CheckFailure.unless(
-        try bench.write(plugin.outputBytes(rendition.path), as: BytePath("kept-\(rendition.name)")),
-        "Its rendition “\(rendition.name)” can't be copied.", advice: "Free some space.")
-      return PluginRequest.Kept(
+    let all = try made.map { rendition throws(CheckFailure) in
+      var kept = PluginRequest.Kept(
         name: rendition.name, mediaType: rendition.mediaType, width: rendition.width,
-        height: rendition.height, from: rendition.from, path: path.description)
+        height: rendition.height, from: rendition.from, path: "")
+      if copies, rendition.mediaType.hasPrefix("image/") {
+        kept.path = try CheckFailure.unless(
+          try bench.write(
+            plugin.outputBytes(rendition.path), as: BytePath("kept-\(rendition.name)")
+          ).description,
+          "Its rendition “\(rendition.name)” can't be copied.", advice: "Free some space.")
+      }
+      return kept
     }
     try plugin.clear()
-    return kept
+    return all
   }
 
   private func alone(
