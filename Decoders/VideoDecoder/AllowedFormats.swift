@@ -24,11 +24,12 @@ enum AllowedFormats {
     "h264", "hevc", "libdav1d", "vp8", "vp9", "mjpeg",
     // Former cameras, discs and television.
     "mpeg4", "mpeg2video", "mpeg1video", "h263", "dvvideo", "svq1", "svq3", "cinepak", "rpza",
-    "msmpeg4v1", "msmpeg4v2", "msmpeg4", "mjpegb", "mpegvideo",
+    "msmpeg4v1", "msmpeg4v2", "msmpeg4", "mjpegb", "mpegvideo", "indeo4", "8bps", "smc",
     // Windows Media and Flash.
     "wmv1", "wmv2", "wmv3", "vc1", "flv", "vp6", "vp6f", "vp6a", "theora",
     // Cutting.
     "prores", "dnxhd", "rawvideo", "v210", "ffv1", "huffyuv", "ffvhuff", "utvideo", "qtrle", "cfhd",
+    "jpeg2000",
     // Screen recorders, and pictures one by one; the last is that of covers.
     "png", "flashsv", "msrle", "msvideo1", "bmp",
   ]

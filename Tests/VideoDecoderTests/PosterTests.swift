@@ -74,6 +74,14 @@ struct PosterTests {
     }
   }
 
+  @Test(
+    "Films of archives and of former computers are decoded",
+    arguments: ["jpeg2000", "smc", "cinepak", "qtrle"])
+  func formerCodecs(codec: String) throws {
+    let film = try Film("film.mov", "\(Self.picture) -frames:v 3 -c:v \(codec)")
+    #expect(try film.facts["problem"] == nil && film.frame().mean > 50)
+  }
+
   @Test("What is cut off on the left is not shown, to the pixel")
   func cropped() throws {
     let crop = "-bsf:v h264_metadata=crop_left=40:crop_right=20:crop_top=10:crop_bottom=38"
