@@ -306,8 +306,8 @@ let package = Package(
     tests(
       "WebTests",
       [
-        "Catalog", "Compression", "Configuration", "Hashing", "Ingest", "LibrarySession",
-        "PipelineModel", "Query", "Records", "Web",
+        "Catalog", "Compression", "Configuration", "Files", "Fixtures", "Hashing", "Ingest",
+        "LibrarySession", "PipelineModel", "Query", "Records", "Web",
       ]),
     tests(
       "DoctorTests",

@@ -168,7 +168,7 @@ final class FrameReader {
     let start = own == none ? first ?? 0 : own
     let whole = inUnit(input.duration ?? 0)
     let (lead, overflows) = start.subtractingReportingOverflow(first ?? start)
-    // A film that begins when all is over begins at another time than it says.
+    // A film that would begin after its own end begins at another time than it says.
     let isMeant = !overflows && (0..<max(whole, 1)).contains(lead)
     var length = stream.stream.pointee.duration
     if input.lengthIsGuess {

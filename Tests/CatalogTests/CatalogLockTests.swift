@@ -37,7 +37,7 @@ struct CatalogLockTests {
     let folder = try TemporaryFolder()
     let file = folder.appending("catalog.sqlite")
     let catalog = try Catalog.create(at: file, libraryID: "x")
-    let other = SerialAccess(label: "other", try Connection(file, mode: .write))
+    let other = SerialAccess(try Connection(file, mode: .write))
     let before = CatalogLocks.busyHandler
     defer { CatalogLocks.busyHandler = before }
 

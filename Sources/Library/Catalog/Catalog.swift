@@ -4,7 +4,7 @@ package import Records
 
 /// The records and the ledger in SQLite, on the only writing connection.
 ///
-/// All work runs on one serial queue. Each method is one transaction that is
+/// One thread at a time uses it. Each method is one transaction that is
 /// durable when it returns. Calling a method from within another traps.
 /// The caller must hold the library's lock, so there is never a second writer.
 package final class Catalog: Ledger, CatalogSettings, Sendable {
@@ -13,8 +13,7 @@ package final class Catalog: Ledger, CatalogSettings, Sendable {
 
   private init(_ connection: sending Connection, isDraft: Bool = false) throws(CatalogError) {
     path = connection.path
-    access = SerialAccess(
-      label: "pipeline.catalog", try CatalogWriter(connection, isDraft: isDraft))
+    access = SerialAccess(try CatalogWriter(connection, isDraft: isDraft))
   }
 
   /// Creates a catalog for a library, reusing an empty file from an interrupted `create`.
@@ -78,7 +77,7 @@ package final class Catalog: Ledger, CatalogSettings, Sendable {
     try access.sync { (writer) throws(CatalogError) in writer.close() }
   }
 
-  /// Runs a body as one transaction on the catalog's queue.
+  /// Runs a body as one transaction, while no other thread uses the catalog.
   @discardableResult
   func write<Value>(
     _ body: (CatalogWriter) throws(CatalogError) -> Value
@@ -88,7 +87,7 @@ package final class Catalog: Ledger, CatalogSettings, Sendable {
     }
   }
 
-  /// Runs a read-only body on the catalog's queue.
+  /// Runs a read-only body, while no other thread uses the catalog.
   func read<Value>(
     _ body: (Connection) throws(CatalogError) -> Value
   ) throws(CatalogError) -> Value {

@@ -1,7 +1,7 @@
 import PipelineModel
 import Records
 
-/// The state owned by the catalog's queue: the connection, and data cached from its rows.
+/// What one thread at a time uses of a catalog: the connection, and data cached from its rows.
 final class CatalogWriter {
   let connection: Connection
   /// Whether nobody can have read the catalog, so that its changes need no revisions, and rows are

@@ -3,7 +3,7 @@ import Records
 
 /// How a transaction changes the counters, added up in memory.
 ///
-/// A statement for each row would cost more than the row. Belongs to the queue of its connection.
+/// A statement for each row would cost more than the row. Belongs to its connection.
 ///
 /// Triggers tell of all rows but those that each import inserts: a statement that fires a trigger saves
 /// every page that it changes first, so that it can be undone alone.

@@ -3,7 +3,7 @@ import Synchronization
 
 /// A policy for waiting on a catalog that another program has locked.
 package protocol CatalogBusyHandler: Sendable {
-  /// Returns whether to try again; called before each retry, on the queue that needs the catalog.
+  /// Returns whether to try again; called before each retry, on the thread that needs the catalog.
   ///
   /// - Parameters:
   ///   - catalog: the catalog's file.

@@ -4,7 +4,7 @@ import Records
 
 /// One connection to the database with its prepared statements.
 ///
-/// Not thread-safe: it belongs to the queue of a `SerialAccess`, or to a cursor.
+/// Not thread-safe: it belongs to a `SerialAccess`, or to a cursor.
 final class Connection {
   enum Mode {
     case create, write, read
@@ -49,7 +49,7 @@ final class Connection {
       case .read, .readImmutable: SQLITE_OPEN_READONLY
       }
     var handle: OpaquePointer?
-    // NOMUTEX, because the queue serializes access.
+    // NOMUTEX, because one thread at a time uses it.
     let code = sqlite3_open_v2(
       Self.uri(path, immutable: mode == .readImmutable, permissionsOf: model), &handle,
       flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE, nil)

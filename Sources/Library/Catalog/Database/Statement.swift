@@ -2,7 +2,7 @@ import CSQLite
 import PipelineModel
 import Records
 
-/// A prepared statement, owned by its connection's cache and confined to the connection's queue.
+/// A prepared statement, owned by its connection's cache and used by one thread at a time, as that is.
 final class Statement {
   // Unowned, because the connection owns its statements.
   private unowned let connection: Connection

@@ -4,7 +4,7 @@ package import Records
 
 /// A reader of the catalog, concurrent with the writer or without one.
 ///
-/// Methods may be called from any queue, and from within the body of another method.
+/// Methods may be called from any thread, and from within the body of another method.
 /// Each sees one snapshot. Those that call a body for each row read a page at a time,
 /// and hold no snapshot while the body runs; otherwise a stalled body would keep the
 /// write-ahead log from being emptied.
@@ -16,10 +16,8 @@ package final class CatalogReader: Sendable {
 
   private init(_ connection: sending Connection, path: BytePath, immutable: Bool) {
     self.path = path
-    renditions = SerialAccess(
-      label: "pipeline.catalog.renditions",
-      RenditionDatabaseReader(beside: path, immutable: immutable))
-    access = SerialAccess(label: "pipeline.catalog.reader", connection)
+    renditions = SerialAccess(RenditionDatabaseReader(beside: path, immutable: immutable))
+    access = SerialAccess(connection)
   }
 
   /// Opens a catalog for reading.

@@ -8,7 +8,7 @@ import Records
 ///
 /// Apart from the catalog, which would be ten times as large: it is copied and checked as a whole. The file
 /// is opened when first needed. One that is missing is made, and a damaged one is moved aside: all
-/// that it holds can be made again. Belongs to the catalog's queue.
+/// that it holds can be made again. Belongs to the catalog's writer.
 final class RenditionDatabase {
   static let name = BytePath("renditions.sqlite")
   private static let logName = BytePath("renditions.sqlite-wal")

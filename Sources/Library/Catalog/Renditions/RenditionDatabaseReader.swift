@@ -3,7 +3,7 @@ import Records
 
 /// Reads the bytes of renditions that are not files, beside the process that writes them.
 ///
-/// Opens the file when first asked, and again if its name has come to another file. Belongs to its queue.
+/// Opens the file when first asked, and again if its name has come to another file. One thread uses it at a time.
 final class RenditionDatabaseReader {
   private let path: BytePath
   /// Whether to read without locks, as from a folder that can't be written.
@@ -53,6 +53,8 @@ final class RenditionDatabaseReader {
   private func open() throws(CatalogError) -> Connection? {
     func open(_ mode: Connection.Mode) throws(CatalogError) -> Connection? {
       let connection = try Connection(path, mode: mode, of: .renditions)
+      // Enough for the upper pages of the index; the kernel keeps the bytes.
+      try connection.execute("PRAGMA cache_size = -256")
       return try RenditionSchema.check(connection) ? connection : nil
     }
     guard isImmutable else { return try open(.read) }

@@ -11,16 +11,17 @@ import Records
 /// No path is made of a URL: digests and keys are looked up in the catalog, and files are opened below the
 /// library's folder, through no link.
 struct FileAnswers: Sendable {
-  let shared: SharedLibrary
   let disclosure: Disclosure
 
   private static let forever = Header("Cache-Control", "private, max-age=31536000, immutable")
 
   /// The rendition of `r/DIGEST/NUMBER/NAME`.
-  func stored(digest: String, number: String) throws -> StoredRendition {
+  func stored(
+    digest: String, number: String, in library: ReadableLibrary
+  ) throws -> StoredRendition {
     guard let digest = Digest(digest), let id = Int64(number) else { throw HTTPError.notFound }
     // Without its stage, one statement finds it.
-    let catalog = shared.current.catalog
+    let catalog = library.catalog
     let stored =
       try disclosure.hidesPlaces
       ? catalog.rendition(id).map { StoredRendition($0) } : catalog.storedRendition(id)
@@ -32,13 +33,14 @@ struct FileAnswers: Sendable {
   }
 
   /// The bytes of a rendition, compared with their hash.
-  func answer(_ stored: StoredRendition, _ request: Request) throws -> Response {
+  func answer(
+    _ stored: StoredRendition, _ request: Request, in library: ReadableLibrary
+  ) throws -> Response {
     let rendition = stored.record
     let tag = "\"\(rendition.digest.hex)\""
     let validators = [Header("ETag", tag), Self.forever]
     // Before the bytes are read: whoever has them needs no others.
     if request.has(tag) { return Response(304, validators) }
-    let library = shared.current
     let reader = RenditionReader(store: library.library.renditions, catalog: library.catalog)
     guard let content = try reader.content(of: stored) else {
       throw HTTPError(

@@ -14,21 +14,34 @@ final class SharedLibrary: Sendable {
     fileprivate var data: Int64
   }
 
+  private struct State {
+    var library: ReadableLibrary
+    /// Those that may be lent, `library` among them.
+    var free: [ReadableLibrary]
+    var opened: Int
+
+    init(_ library: ReadableLibrary, opened: Int) {
+      self.library = library
+      free = [library]
+      self.opened = opened
+    }
+  }
+
   private let layout: LibraryLayout
   private let isImmutable: Bool
-  private let state: Mutex<(library: ReadableLibrary, opened: Int)>
+  private let state: Mutex<State>
 
   init(_ layout: LibraryLayout, isImmutable: Bool) throws {
     self.layout = layout
     self.isImmutable = isImmutable
-    state = Mutex((try ReadableLibrary(layout, isImmutable: isImmutable), 1))
+    state = Mutex(State(try ReadableLibrary(layout, isImmutable: isImmutable), opened: 1))
   }
 
   var current: ReadableLibrary { state.withLock { $0.library } }
 
   var version: Version {
     get throws(CatalogError) {
-      let (library, opened) = state.withLock { $0 }
+      let (library, opened) = state.withLock { ($0.library, $0.opened) }
       return Version(opened: opened, data: try library.catalog.dataVersion)
     }
   }
@@ -40,6 +53,21 @@ final class SharedLibrary: Sendable {
     guard now.isOutdated, let other = try? ReadableLibrary(layout, isImmutable: isImmutable) else {
       return
     }
-    state.withLock { $0 = (other, $0.opened + 1) }
+    state.withLock { $0 = State(other, opened: $0.opened + 1) }
+  }
+
+  /// Runs a body with a connection that hardly anybody else uses meanwhile, so that threads that answer don't
+  /// wait for each other. There are as many as bodies ran at once.
+  func lend<Value>(_ body: (ReadableLibrary) throws -> Value) rethrows -> Value {
+    let (free, opened) = state.withLock { ($0.free.popLast(), $0.opened) }
+    // If it can't be opened now, threads wait for each other.
+    let library = free ?? (try? ReadableLibrary(layout, isImmutable: isImmutable)) ?? current
+    defer {
+      state.withLock { state in
+        // Another catalog may have been opened meanwhile.
+        if state.opened == opened { state.free.append(library) }
+      }
+    }
+    return try body(library)
   }
 }

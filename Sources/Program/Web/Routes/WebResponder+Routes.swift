@@ -40,10 +40,14 @@ extension WebResponder {
     case ("login", 1) where access.isRestricted:
       return .now(.page(200, frame.login(next: "", isWrong: false), Protection.form))
     case ("r", 4):
-      let rendition = try files.stored(digest: path[1], number: path[2])
-      // The bytes of a file are compared with their hash first, which takes time.
-      guard rendition.record.path != nil else { return .now(try files.answer(rendition, request)) }
-      return asking(request) { [files] _ in try files.answer(rendition, request) }
+      return try shared.lend { library in
+        let rendition = try files.stored(digest: path[1], number: path[2], in: library)
+        // The bytes of a file are compared with their hash first, which takes time.
+        guard rendition.record.path != nil else {
+          return .now(try files.answer(rendition, request, in: library))
+        }
+        return asking(request) { [files] in try files.answer(rendition, request, in: $0) }
+      }
     case ("o", 2):
       guard let id = AssetID(path[1]) else { throw HTTPError.noAsset }
       return asking(request) { [files] in try files.original(id, request, in: $0) }

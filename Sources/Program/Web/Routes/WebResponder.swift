@@ -39,7 +39,7 @@ final class WebResponder: Responder {
     disclosure = Disclosure(launch.renditions, hidden: launch.hidden)
     frame = PageFrame(
       base: launch.base, allowed: launch.allowed, hasOriginals: disclosure.hasOriginals)
-    files = FileAnswers(shared: shared, disclosure: disclosure)
+    files = FileAnswers(disclosure: disclosure)
     answers = JSONAnswers(sources: launch.sources, disclosure: disclosure)
   }
 
