@@ -15,6 +15,8 @@ struct HostileRequestTests {
   private static let atOnce = 500
   /// What the process that answers may have more after all of it, in KiB.
   private static let growth = 48 << 10
+  /// Whether this is built with the address sanitizer, which reuses memory late.
+  private static let keepsFreedMemory = dlsym(nil, "__asan_init") != nil
 
   private func served() throws -> ServedLibrary {
     let workspace = try ServedLibrary.made()
@@ -93,7 +95,7 @@ struct HostileRequestTests {
     #expect(
       statuses[200, default: 0] > count / 50 && statuses[400, default: 0] > count / 50,
       "\(statuses)")
-    #expect(try memory(server) < before + Self.growth)
+    if !Self.keepsFreedMemory { #expect(try memory(server) < before + Self.growth) }
     #expect(try served.server() == server)
     #expect(try served.get("/api/v1/grid").status == 200)
     try served.stop()
