@@ -122,8 +122,8 @@ let package = Package(
     target("Manifest", ["Files", "Hashing", "PipelineModel"], in: "Library"),
     // What users ask for: the words of queries, and which assets they find.
     target("Query", ["CUtf8proc", "PipelineModel"], in: "Library"),
-    // Records and ledger: values, errors and protocols, without a database.
-    target("Records", ["PipelineModel"], in: "Library"),
+    // Records, searches and ledger: values, errors and protocols, without a database.
+    target("Records", ["PipelineModel", "Query"], in: "Library"),
     // Records and ledger in SQLite.
     target("Catalog", ["CSQLite", "PipelineModel", "Query", "Records"], in: "Library"),
     // pipeline.json.

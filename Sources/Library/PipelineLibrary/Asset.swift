@@ -1,7 +1,7 @@
-import Catalog
 public import Foundation
 public import PipelineModel
 import Query
+import Records
 
 /// An imported file, with what its stages found out.
 ///

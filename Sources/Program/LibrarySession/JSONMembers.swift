@@ -1,4 +1,3 @@
-package import Catalog
 import FoundationEssentials
 package import Ingest
 package import PipelineModel

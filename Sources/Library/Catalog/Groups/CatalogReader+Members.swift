@@ -1,21 +1,6 @@
 package import PipelineModel
 package import Records
 
-/// A member of a group.
-package struct GroupCompanion: Hashable, Sendable {
-  package var id: AssetID
-  package var role: GroupMember.Role
-  /// The file's name when it was imported.
-  package var name: BytePath
-}
-
-/// A shot of a burst, by its primary.
-package struct BurstShot: Hashable, Sendable {
-  package var id: AssetID
-  /// The file's name when it was imported.
-  package var name: BytePath
-}
-
 extension CatalogReader {
   /// The shots of the burst that an asset's shot is of, by path and key; empty if it is of none.
   package func burst(of id: AssetID) throws(CatalogError) -> [BurstShot] {

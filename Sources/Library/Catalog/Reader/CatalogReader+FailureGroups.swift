@@ -2,16 +2,6 @@ package import PipelineModel
 package import Query
 package import Records
 
-/// Failed jobs of a stage with one reason.
-package struct FailureGroup: Hashable, Sendable {
-  package var stage: String
-  package var failureClass: String
-  package var reason: String
-  package var count: Int
-  /// Some of their assets.
-  package var assets: [AssetID]
-}
-
 extension CatalogReader {
   /// Returns failed jobs grouped by stage, class and reason, the most frequent first.
   ///

@@ -1,50 +1,5 @@
-package import PipelineModel
+import PipelineModel
 package import Records
-
-/// Counts for `status`.
-package struct StatusCounts: Hashable, Sendable {
-  /// The number of assets outside the trash.
-  package var assets: Int
-  package var originals: Int
-  package var originalBytes: Int
-  package var renditions: Int
-  package var renditionBytes: Int
-  /// The number of paths by state.
-  package var sightings: [Sighting.State: Int]
-  /// The number of paths with an expected file, by source and state.
-  package var pathsOnDisk: [BytePath: [Sighting.State: Int]]
-  /// The number of jobs of configured stages, by stage name and state.
-  package var jobs: [String: [LedgerState: Int]]
-  /// The number of sidecars without a picture.
-  package var orphans: Int
-  /// The assets outside the trash without a thumbnail.
-  package var withoutThumbnail: ThumbnailGapCounts
-  package var lastRun: RunRecord?
-}
-
-/// One execution of `run`, `import` or a burst of `watch`.
-package struct RunRecord: Hashable, Sendable {
-  package var id: AssetID
-  package var verb: String
-  package var startedAt: Timestamp
-  /// When it ended; `nil` while it is running.
-  package var endedAt: Timestamp?
-  package var counters: [String: Int]
-
-  /// The verb of a run known only from the manifest.
-  package static let unknownVerb = "unknown"
-
-  package init(
-    id: AssetID, verb: String, startedAt: Timestamp, endedAt: Timestamp? = nil,
-    counters: [String: Int] = [:]
-  ) {
-    self.id = id
-    self.verb = verb
-    self.startedAt = startedAt
-    self.endedAt = endedAt
-    self.counters = counters
-  }
-}
 
 extension CatalogReader {
   /// The names of the configured stages, in their order.

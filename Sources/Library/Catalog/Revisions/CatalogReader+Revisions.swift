@@ -1,16 +1,6 @@
 package import PipelineModel
 package import Records
 
-/// Assets that changed since a revision.
-package struct RevisionPage: Sendable {
-  /// The keys in the order of their last changes.
-  package var assets: [(id: AssetID, isDeleted: Bool)]
-  /// Where the next page begins.
-  package var revision: Revision
-  /// Whether there is nothing more.
-  package var isLast: Bool
-}
-
 extension CatalogReader {
   /// The revision after the last change.
   package var revision: Revision {

@@ -1,6 +1,6 @@
 package import PipelineModel
 package import Query
-import Records
+package import Records
 
 /// Finds assets by a filter, in an order.
 package struct AssetSearch: Sendable {

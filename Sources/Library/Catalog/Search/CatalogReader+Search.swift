@@ -94,15 +94,6 @@ extension CatalogReader {
   }
 }
 
-/// A statement of a search, for people.
-package struct ExplainedStatement: Sendable {
-  package var sql: String
-  /// The values of its parameters, as SQL.
-  package var values: [String]
-  /// The lines of `EXPLAIN QUERY PLAN`.
-  package var plan: [String]
-}
-
 extension SQLValue {
   /// The value as SQL.
   fileprivate var literal: String {

@@ -2,6 +2,7 @@ import Catalog
 import Manifest
 package import PipelineModel
 import Query
+import Records
 
 /// Records what users say about assets: in the manifest before the catalog.
 package struct AssetAnnotations {

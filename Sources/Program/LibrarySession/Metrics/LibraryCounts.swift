@@ -1,4 +1,5 @@
 package import Catalog
+import Records
 
 /// What is counted in a library's catalog for metrics.
 package struct LibraryCounts: Sendable {

@@ -1,4 +1,4 @@
-package import Catalog
+import Catalog
 package import Ingest
 package import PipelineModel
 package import Records

@@ -5,6 +5,7 @@ import Engine
 import Ingest
 import PipelineModel
 import PluginHost
+import Records
 import Synchronization
 
 /// The runs of `watch`: each begins with the first file or job and ends after a

@@ -2,6 +2,7 @@ import Catalog
 import Ingest
 import PipelineModel
 import Query
+import Records
 
 /// An album as viewers show it: a canvas for each picture. Source: IIIF Presentation API 3.0.
 struct AlbumManifest: Sendable {

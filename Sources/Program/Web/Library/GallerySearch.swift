@@ -2,6 +2,7 @@ import Catalog
 import Ingest
 import PipelineModel
 import Query
+import Records
 
 /// What a page shows: the words of a query, and an order.
 struct GallerySearch: Hashable, Sendable {

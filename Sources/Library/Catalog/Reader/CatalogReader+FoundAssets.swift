@@ -1,52 +1,6 @@
 package import PipelineModel
 package import Records
 
-/// An asset with all that a search knows of it, read from the narrow rows that searches use.
-package struct FoundAsset: Sendable {
-  package var id: AssetID
-  package var digest: Digest
-  /// Name, source and path as they are; bytes that are not UTF-8 are replaced.
-  package var name: String
-  package var source: String
-  package var path: String
-  package var state: String
-  package var type: String?
-  package var kind: String?
-  package var camera: String?
-  package var lens: String?
-  package var title: String?
-  package var caption: String?
-  package var tags: [String] = []
-  package var albums: [String] = []
-  /// Its place among files that belong together.
-  package var role: String?
-  /// What stands for the burst that its shot is of, if it is that shot's primary.
-  package var cover: AssetID?
-  /// Microseconds since 1970, by the clock on the spot.
-  package var taken: Int64?
-  /// Microseconds since 1970, as the next two.
-  package var imported: Int64
-  package var modified: Int64
-  package var trashed: Int64?
-  /// Bytes.
-  package var size: Double
-  /// Pixels, as the next one.
-  package var width: Double?
-  package var height: Double?
-  package var iso: Double?
-  package var aperture: Double?
-  /// Seconds.
-  package var exposure: Double?
-  /// Millimetres.
-  package var focal: Double?
-  package var rating: Double?
-  /// Degrees, as the next one.
-  package var latitude: Double?
-  package var longitude: Double?
-  /// Its renditions, if they were asked for.
-  package var renditions: [RenditionRecord]?
-}
-
 extension CatalogReader {
   /// Returns some assets in their order, those that are gone left out; `nil` if a run has still to prepare
   /// the catalog for searches.
@@ -278,16 +232,21 @@ extension Connection {
     func number(_ column: Int) -> Double? { row.isNull(column) ? nil : row.double(column) }
     func time(_ column: Int) -> Int64? { row.isNull(column) ? nil : row.int64(column) }
     func text(_ column: Int) -> String? { row.isNull(column) ? nil : row.text(column) }
-    return FoundAsset(
+    var asset = FoundAsset(
       id: try row.assetID(1), digest: try row.digest(2), name: row.pathText(3),
       source: try source(row.int64(4)), path: row.pathText(5), state: row.text(6),
-      type: try optionalTerm(row, 7), kind: text(8),
-      camera: try optionalTerm(row, 9), lens: try optionalTerm(row, 10),
-      title: text(11), caption: text(12), role: text(27),
-      cover: try row.optionalAssetID(28), taken: time(13), imported: row.int64(14),
-      modified: row.int64(15), trashed: time(16), size: row.double(17), width: number(18),
-      height: number(19), iso: number(20), aperture: number(21), exposure: number(22),
-      focal: number(23), rating: number(24), latitude: number(25), longitude: number(26))
+      imported: row.int64(14), modified: row.int64(15), size: row.double(17))
+    (asset.type, asset.kind) = (try optionalTerm(row, 7), text(8))
+    (asset.camera, asset.lens) = (try optionalTerm(row, 9), try optionalTerm(row, 10))
+    (asset.title, asset.caption) = (text(11), text(12))
+    (asset.taken, asset.trashed) = (time(13), time(16))
+    (asset.width, asset.height) = (number(18), number(19))
+    (asset.iso, asset.aperture, asset.exposure, asset.focal) =
+      (number(20), number(21), number(22), number(23))
+    asset.rating = number(24)
+    (asset.latitude, asset.longitude) = (number(25), number(26))
+    (asset.role, asset.cover) = (text(27), try row.optionalAssetID(28))
+    return asset
   }
 
   private func optionalTerm(
