@@ -126,6 +126,16 @@ struct PosterTests {
     #expect(try film.frame().mean > 50)
   }
 
+  @Test("Films without a container are entered at parts of their bytes")
+  func partsOfBytes() throws {
+    // The black part is longer than what is read in search of something to show.
+    let film = try Film(
+      "film.m2v",
+      "-f lavfi -i color=black:s=160x120:r=25:d=16 -f lavfi -i testsrc=s=160x120:r=25:d=16 "
+        + "-filter_complex concat -g 25 -c:v mpeg2video -f mpeg2video")
+    #expect(try film.frame().mean > 50)
+  }
+
   @Test("The picture is as small as needed, never larger than the film, and the same each time")
   func size() throws {
     let film = try Film("film.mp4", "\(Self.picture) \(Self.h264)")
