@@ -28,8 +28,22 @@ struct FileType {
     {
       mediaType = MediaType(rawValue: type)
     } else {
-      mediaType = Self.usual(sniffed)
+      mediaType = try Self.late(head, file, sniffed) ?? Self.usual(sniffed)
     }
+  }
+
+  /// Drawings and documents behind what libmagic takes for something else: comments, white space, junk.
+  private static func late(
+    _ head: [UInt8], _ file: PictureFile, _ sniffed: MediaType
+  ) throws(VipsError) -> MediaType? {
+    let vague = ["text/plain", "text/html", "text/xml", "application/octet-stream"]
+    guard sniffed == .unknown || vague.contains(sniffed.rawValue) else { return nil }
+    if DrawingRoot.isDrawing(head) { return MediaType(rawValue: "image/svg+xml") }
+    guard PictureSource.isDocument(head) else { return nil }
+    // A text may speak of PDF.
+    let tail = String(
+      decoding: try file.read(at: max(0, file.size - 1024), count: 1024), as: UTF8.self)
+    return tail.contains("startxref") ? MediaType(rawValue: "application/pdf") : nil
   }
 
   static func isRaw(_ type: MediaType) -> Bool { rawTypes.contains(type.rawValue) }

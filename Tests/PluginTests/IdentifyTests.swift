@@ -85,6 +85,11 @@ struct IdentifyTests {
       ("image/svg+xml", Array(svg.utf8)),
       ("image/svg+xml", Array(svg.drop { $0 != "\n" }.dropFirst().utf8)),
       ("image/svg+xml", [0xEF, 0xBB, 0xBF] + Array(svg.utf8)),
+      ("image/svg+xml", Array("<!-- made by hand -->\n\(svg.drop { $0 != "\n" })".utf8)),
+      (
+        "application/pdf",
+        Array("junk\r\n".utf8) + Pictures.pdf(pages: [Pictures.Page(("10", "10"), "")])
+      ),
     ]
     for (type, bytes) in cases {
       let facts = try run.facts(bytes)
@@ -154,6 +159,11 @@ struct IdentifyTests {
     Foreign(
       "image/svg+xml",
       Array("<?xml version=\"1.0\"?><svg xmlns=\"http://www.w3.org/2000/svg\"/>".utf8)),
+    Foreign(
+      "text/plain",
+      Array(
+        ("All PDF files, as the page says: " + String(repeating: "they ", count: 60)
+          + "begin with the bytes %PDF-1.4.\n").utf8)),
     Foreign(
       "application/rdf+xml",
       Array(

@@ -46,6 +46,49 @@ struct ThumbnailDrawingTests {
     }
   }
 
+  @Test(
+    "Drawings that say little of their size fill the picture",
+    arguments: [
+      ("width=\"10pt\" height=\"10pt\"", 40.0 / 3), ("width=\"2.54mm\" height='2.54mm'", 9.6),
+      ("width=\"10\" height=\"10\"", 10), ("width=\"100%\"", 20), ("height=\"10\"", 20), ("", 20),
+    ])
+  func size(attributes: String, width: Double) throws {
+    let content =
+      "<rect width=\"4\" height=\"20\" fill=\"#f00\"/>"
+      + "<rect x=\"4\" width=\"16\" height=\"20\" fill=\"#00f\"/>"
+    let picture = try run.thumbnail(
+      Pictures.svg(content, size: attributes), maxPixelSize: 256, options: ["format": "png"]
+    ).picture
+    try #require(picture.width == 256 && picture.height == 256)
+    let row = picture.pixels[(100 * 256 * 3)..<(101 * 256 * 3)]
+    let red = stride(from: row.startIndex, to: row.endIndex, by: 3).count { row[$0] > 128 }
+    #expect(abs(Double(red) - 256 * 4 / width) <= 2, "\(red) of 256 columns are red")
+    #expect(Pictures.distance(picture.corners[3], [0, 0, 255]) < 6)
+  }
+
+  @Test("Drawings and documents are found behind comments, white space and other bytes")
+  func lateStart() throws {
+    let root =
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"10\" height=\"10\">\(Self.red)</svg>"
+    let type = "<!DOCTYPE svg [ <!-- ]> ' --> <!ENTITY a '>'> ]>"
+    let comment = "<!-- \(String(repeating: "x", count: 3000)) -->"
+    for text in ["<!-- made by hand -->\(root)", " \n\(root)", comment + root, type + root] {
+      let picture = try run.thumbnail(Array(text.utf8), maxPixelSize: 64).picture
+      #expect(Pictures.distance(picture.corners[0], [255, 0, 0]) < 8, "\(text.prefix(40))")
+    }
+    let words = Array(root.utf16).flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+    let wide = try run.thumbnail([0xFF, 0xFE] + words, maxPixelSize: 64).picture
+    #expect(Pictures.distance(wide.corners[0], [255, 0, 0]) < 8)
+    let page = Pictures.pdf(pages: [Self.halves])
+    let late = try run.thumbnail(Array("\r\nContent-Type: application/pdf\r\n\r\n".utf8) + page)
+    #expect(Pictures.distance(late.picture.corners[0], [255, 0, 0]) < 8)
+    for other in [
+      "<!-- <svg> -->", "<p><svg/></p>", "text <svg></svg>", "<!-- <svg", "<svgx></svgx>",
+    ] {
+      #expect(try run.failure(Array(other.utf8)).class == .permanent, "\(other)")
+    }
+  }
+
   @Test("What is transparent in a drawing is white in a JPEG, and transparent elsewhere")
   func alpha() throws {
     for bytes in [

@@ -121,6 +121,30 @@ struct ThumbnailKindTests {
     }
   }
 
+  @Test(
+    "White of a PGM or PPM is the value that its header says, whatever comments it has",
+    arguments: ["fast", "exact"])
+  func pixmaps(scaling: String) throws {
+    func wide(_ value: Int) -> [UInt8] { [UInt8(value >> 8), UInt8(value & 0xFF)] }
+    let files: [(name: String, bytes: [UInt8])] = [
+      ("plain", Array("P2\n2 1\n15\n15 5\n".utf8)),
+      ("plain colours", Array("P3\n2 1\n9\n9 9 9 3 3 3\n".utf8)),
+      ("8 bits", Array("P5\n2 1\n60\n".utf8) + [60, 20]),
+      ("16 bits", Array("P5\n2 1\n1023\n".utf8) + wide(1023) + wide(341)),
+      ("colours", Array("P6\n# one\n# two\n2 # three\n1\n30\n".utf8) + [30, 30, 30, 10, 10, 10]),
+      ("255", Array("P5\n# one\n# two\n# three\n2 1\n255\n".utf8) + [255, 85]),
+    ]
+    for (name, bytes) in files {
+      let picture = try run.thumbnail(
+        bytes, options: ["format": "png", "scaling": .string(scaling)]
+      )
+      .picture
+      try #require(picture.width == 2 && picture.height == 1, "\(name)")
+      let values = [picture.pixels[0], picture.pixels[3]]
+      #expect(values[0] == 255 && abs(Int(values[1]) - 85) <= 1, "\(name): \(values)")
+    }
+  }
+
   @Test("JPEG 2000 that is decoded in a smaller resolution is the same picture")
   func jpeg2000() throws {
     let picture = try Pictures.picture(width: 1600, height: 1200, grain: 0)

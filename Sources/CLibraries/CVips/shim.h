@@ -123,6 +123,16 @@ static inline int pipeline_vips_cast(VipsImage *in, VipsImage **out, VipsBandFor
   return vips_cast(in, out, format, NULL);
 }
 
+// vips_linear and vips_cast are variadic; values are multiplied and rounded, and keep their format.
+static inline int pipeline_vips_scale_values(VipsImage *in, VipsImage **out, double factor) {
+  double half = 0.5;
+  VipsImage *scaled = NULL;
+  if (vips_linear(in, &scaled, &factor, &half, 1, NULL) != 0) return -1;
+  int failed = vips_cast(scaled, out, vips_image_get_format(in), NULL);
+  g_object_unref(scaled);
+  return failed;
+}
+
 // vips_copy is variadic; it makes an image whose metadata may be changed.
 static inline int pipeline_vips_copy(VipsImage *in, VipsImage **out) {
   return vips_copy(in, out, NULL);

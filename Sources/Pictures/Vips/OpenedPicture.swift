@@ -21,6 +21,8 @@ package struct OpenedPicture {
   package let bitDepth: Int
   /// Whether libtiff converts the pixels to RGB, a whole strip at a time.
   package let isConverted: Bool
+  /// What the values of a PGM or PPM are multiplied with, if its white is none of libvips'.
+  private let pixmapScale: Double?
 
   package var displayWidth: Int { orientation > 4 ? header.height : header.width }
   package var displayHeight: Int { orientation > 4 ? header.width : header.height }
@@ -41,14 +43,21 @@ package struct OpenedPicture {
     longest: Int? = nil
   ) throws(VipsError) {
     self.file = file
-    let source = try PictureSource(file)
-    let loader = try source.loader()
+    let stored = try PictureSource(file)
+    let loader = try stored.loader()
+    let rewritten = try Self.rewritten(file, stored, loader)
+    let source =
+      try rewritten.map { bytes throws(VipsError) in
+        try PictureSource(bytes: bytes)
+      } ?? stored
     (self.source, self.loader) = (source, loader)
+    pixmapScale = loader == .pnm ? try Self.pixmapScale(file) : nil
     isConverted = loader == .tiff ? try file.withTags(Self.needsConversion) ?? false : false
-    header =
+    let header =
       isConverted
       ? try Picture.loadConvertedTIFF(source)
-      : try Self.header(file, source, loader, strictness, longest: longest)
+      : try Self.header(source, loader, strictness, longest: longest)
+    self.header = try Self.scaled(header, by: pixmapScale)
     profile = header.blob(Picture.Field.profile).flatMap(ColorProfile.init)
     let embedded =
       if let embedded { embedded } else { try file.withBytes { EmbeddedMetadata($0) } }
@@ -88,6 +97,7 @@ package struct OpenedPicture {
     exif = nil
     bitDepth = pixels.bitsPerValue
     isConverted = false
+    pixmapScale = nil
   }
 
   /// Takes a picture file that another file contains.
@@ -110,13 +120,41 @@ package struct OpenedPicture {
     exif = own.exif
     bitDepth = own.bitDepth
     isConverted = own.isConverted
+    pixmapScale = own.pixmapScale
+  }
+
+  /// Returns a file in a way that libvips reads rightly; `nil` if it reads this one so.
+  private static func rewritten(
+    _ file: PictureFile, _ source: PictureSource, _ loader: PictureLoader
+  ) throws(VipsError) -> [UInt8]? {
+    switch loader {
+    case .pnm: return try PixmapHeader.withoutComments(file)
+    case .svg:
+      try DrawingStructure.refuseEndless(file)
+      return try DrawingViewport.completed(file) { () throws(VipsError) in
+        let natural = try Picture.load(source, as: .svg)
+        return (natural.width, natural.height)
+      }
+    default: return nil
+    }
+  }
+
+  private static func pixmapScale(_ file: PictureFile) throws(VipsError) -> Double? {
+    var reader = PixmapReader(file)
+    return try PixmapHeader(&reader)?.scale
+  }
+
+  private static func scaled(
+    _ picture: Picture, by factor: Double?
+  ) throws(VipsError) -> Picture {
+    guard let factor else { return picture }
+    return try picture.scaled(by: factor)
   }
 
   private static func header(
-    _ file: PictureFile, _ source: PictureSource, _ loader: PictureLoader,
-    _ strictness: Picture.Strictness, longest: Int?
+    _ source: PictureSource, _ loader: PictureLoader, _ strictness: Picture.Strictness,
+    longest: Int?
   ) throws(VipsError) -> Picture {
-    if loader == .svg { try DrawingStructure.refuseEndless(file) }
     let natural = try Picture.load(source, as: loader, strictness: strictness)
     if loader == .pdf, natural.width == 1, natural.height == 1 {
       try refuseBoundless(source, strictness)
@@ -185,7 +223,8 @@ package struct OpenedPicture {
   package func reopened() throws(VipsError) -> Picture {
     // Decoded pixels, and those of a drawing, can be read as often as needed.
     guard let source, let loader, !loader.isDrawing else { return header }
-    return isConverted ? try .loadConvertedTIFF(source) : try .load(source, as: loader)
+    if isConverted { return try .loadConvertedTIFF(source) }
+    return try Self.scaled(.load(source, as: loader), by: pixmapScale)
   }
 
   package var isTooLarge: Bool {

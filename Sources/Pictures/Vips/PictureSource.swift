@@ -71,6 +71,10 @@ package final class PictureSource {
     _ = VipsError.drainBuffer()
     // libvips up to 8.14 does not know the brand of animated AVIFs, which libheif reads.
     if present == .heif { return .heif }
+    // libvips looks at less of a drawing, and wants a document to begin with its first byte.
+    let longHead = longHead()
+    if DrawingRoot.isDrawing(longHead) { return .svg }
+    if Self.isDocument(longHead) { return .pdf }
     // Loaders take unreadable bytes for another format.
     let head = head()
     guard !head.isEmpty || size < Self.headLength, !isPlain(head) else {
@@ -115,6 +119,21 @@ package final class PictureSource {
   private func isPlain(_ head: [UInt8]) -> Bool {
     head.starts(with: [0xFF, 0xD8, 0xFF])
       || head.starts(with: [0x89] + Array("PNG\r\n\u{1A}\n".utf8))
+  }
+
+  /// Whether a PDF begins within the first 1,024 bytes, as readers accept it. Source: PDF 1.7 reference,
+  /// appendix H.3, note 13.
+  package static func isDocument(_ head: [UInt8]) -> Bool {
+    let mark = Array("%PDF-".utf8)
+    let start = head.prefix(1024 + mark.count)
+    return start.indices.contains { start[$0...].starts(with: mark) }
+  }
+
+  private func longHead() -> [UInt8] {
+    var start: UnsafeMutablePointer<UInt8>?
+    let count = vips_source_sniff_at_most(pointer, &start, DrawingRoot.headLength)
+    guard count > 0, let start else { return [] }
+    return Array(UnsafeBufferPointer(start: start, count: Int(count)))
   }
 
   private static let headLength = 12
