@@ -101,6 +101,16 @@ package struct AssetSearch: Sendable {
     return count
   }
 
+  /// Whether an asset is among those found.
+  ///
+  /// - Parameter damaged: assets that `verify` found damaged.
+  package func finds(
+    _ asset: AssetID, in catalog: CatalogReader, damaged: Set<AssetID>
+  ) throws -> Bool {
+    let own = Filter.all([filter, .text(.id, .equals(asset.description))])
+    return try catalog.count(own, damaged: damaged) == 1
+  }
+
   /// Returns the place of an asset among those found, beginning with 0; `nil` if it is not found, or SQL
   /// can't answer it.
   ///
@@ -109,9 +119,7 @@ package struct AssetSearch: Sendable {
     of asset: AssetID, in catalog: CatalogReader, damaged: Set<AssetID>
   ) throws -> Int? {
     try catalog.snapshot {
-      var own = self
-      own.filter = .all([filter, .text(.id, .equals(asset.description))])
-      guard try catalog.count(own.filter, damaged: damaged) == 1,
+      guard try finds(asset, in: catalog, damaged: damaged),
         let all = try catalog.count(filter, damaged: damaged)
       else { return nil }
       var rest = self

@@ -37,7 +37,7 @@ struct JSONAnswers: Sendable {
     ]
     var bytes: [UInt8] = []
     value.write(to: &bytes)
-    let entry = OutlineCache.Entry(revision: revision, bytes: bytes)
+    let entry = OutlineCache.Entry(revision: revision, of: outline, bytes: bytes)
     outlines.keep(entry, for: search)
     return entry
   }
@@ -59,7 +59,8 @@ struct JSONAnswers: Sendable {
 
   /// `api/v1/assets/ID`: everything about one asset.
   func asset(
-    _ id: AssetID, _ search: GallerySearch, in library: ReadableLibrary
+    _ id: AssetID, _ search: GallerySearch, in library: ReadableLibrary,
+    keptIn outlines: OutlineCache
   ) throws -> JSONValue {
     guard let asset = try library.catalog.asset(id) else { throw HTTPError.noAsset }
     let whole = try WholeAsset(asset, in: library)
@@ -82,10 +83,12 @@ struct JSONAnswers: Sendable {
     }
     members["tags"] = .array(found?.tags.map { .string($0) } ?? [])
     members["rating"] = JSONMembers.number(found?.rating.flatMap { Int(exactly: $0) })
-    let place = try library.surroundings(of: id, in: search.search(in: library, disclosure))
-    members["index"] = JSONMembers.number(place.index)
-    members["previous"] = JSONMembers.text(place.previous?.description)
-    members["next"] = JSONMembers.text(place.next?.description)
+    let place = try library.surroundings(
+      of: id, in: search.search(in: library, disclosure),
+      outlines.entry(for: search, at: library.catalog.revision))
+    members["index"] = JSONMembers.number(place?.index)
+    members["previous"] = JSONMembers.text(place?.previous?.description)
+    members["next"] = JSONMembers.text(place?.next?.description)
     return .object(members)
   }
 

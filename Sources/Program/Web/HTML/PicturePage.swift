@@ -14,19 +14,21 @@ struct PicturePage {
   private let previous: AssetID?
   private let next: AssetID?
 
-  /// - Parameter withNeighbors: whether to link to the assets beside it, which have to be counted.
+  /// - Parameter outlines: what tells the assets beside it, to link to them; `nil` for no links.
   init(
     _ id: AssetID, _ search: GallerySearch, _ disclosure: Disclosure, in library: ReadableLibrary,
-    withNeighbors: Bool
+    neighborsBy outlines: OutlineCache?
   ) throws {
     guard let asset = try library.catalog.asset(id) else { throw HTTPError.noAsset }
     whole = try WholeAsset(asset, in: library)
     found = try library.catalog.foundAssets([id], withRenditions: false)?.first
     self.search = search
     self.disclosure = disclosure
-    let place =
-      try withNeighbors
-      ? library.surroundings(of: id, in: search.search(in: library, disclosure)) : nil
+    let place = try outlines.flatMap { outlines in
+      try library.surroundings(
+        of: id, in: search.search(in: library, disclosure),
+        outlines.entry(for: search, at: library.catalog.revision))
+    }
     previous = place?.previous
     next = place?.next
   }

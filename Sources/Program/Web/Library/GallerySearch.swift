@@ -97,28 +97,4 @@ extension ReadableLibrary {
         headers: [Header("Retry-After", "60")])
     }
   }
-
-  /// Returns the assets before and behind one in a search, and its place there; all `nil` if it is not
-  /// found.
-  func surroundings(
-    of asset: AssetID, in search: AssetSearch
-  ) throws -> (index: Int?, previous: AssetID?, next: AssetID?) {
-    let damaged = try damagedAssets(for: search.filter)
-    return try catalog.snapshot {
-      guard let index = try search.place(of: asset, in: catalog, damaged: damaged) else {
-        return (nil, nil, nil)
-      }
-      func one(_ change: (inout AssetSearch) -> Void) throws -> AssetID? {
-        var search = search
-        change(&search)
-        search.limit = 1
-        var found: AssetID?
-        try search.run(in: catalog, damaged: damaged, need: .keys) { id, _ in found = id }
-        return found
-      }
-      return (
-        index, index == 0 ? nil : try one { $0.offset = index - 1 }, try one { $0.after = asset }
-      )
-    }
-  }
 }

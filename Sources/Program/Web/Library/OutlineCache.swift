@@ -1,5 +1,6 @@
 import Compression
 import PipelineModel
+import Records
 import Synchronization
 
 /// What was answered to questions for all assets of a search, for as long as nothing changes.
@@ -8,14 +9,19 @@ final class OutlineCache: Sendable {
     let revision: Revision
     /// The entity tag. Not the revision, because the time or a saved search changes some answers.
     let tag: String
+    /// How many assets there are.
+    let count: Int
+    /// The keys of every `AssetOutline.stride`th, beginning with the first.
+    let keys: [AssetID]
     let plain: ResponseBytes
     /// `nil` if it is no shorter.
     let packed: ResponseBytes?
     fileprivate let madeAt = ContinuousClock.now
     fileprivate var usedAt = ContinuousClock.now
 
-    init(revision: Revision, bytes: [UInt8]) {
+    init(revision: Revision, of outline: AssetOutline, bytes: [UInt8]) {
       self.revision = revision
+      (count, keys) = (outline.count, outline.keys)
       tag = ContentTag.of(bytes)
       plain = ResponseBytes(bytes)
       packed = Zlib.gzip(bytes).flatMap { $0.count < bytes.count ? ResponseBytes($0) : nil }

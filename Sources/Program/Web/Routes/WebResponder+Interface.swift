@@ -23,8 +23,8 @@ extension WebResponder {
     case ("assets", 2):
       guard let id = AssetID(path[1]) else { throw HTTPError.noAsset }
       let search = search(request)
-      return json(request, within: QueryPool.longPatience) { [answers] in
-        try answers.asset(id, search, in: $0)
+      return json(request, within: QueryPool.longPatience) { [answers, outlines] in
+        try answers.asset(id, search, in: $0, keptIn: outlines)
       }
     case ("complete", 1):
       let words = query["q"] ?? ""

@@ -29,8 +29,9 @@ extension WebResponder {
       guard let id = AssetID(path[1]) else { throw HTTPError.noAsset }
       // The viewer shows facts of one picture after another, and knows the neighbors.
       let isPart = query["part"] == "facts"
-      return html(request, within: QueryPool.longPatience) { [frame, disclosure] in
-        let page = try PicturePage(id, search, disclosure, in: $0, withNeighbors: !isPart)
+      return html(request, within: QueryPool.longPatience) { [frame, disclosure, outlines] in
+        let page = try PicturePage(
+          id, search, disclosure, in: $0, neighborsBy: isPart ? nil : outlines)
         return (200, page.write(frame))
       }
     case ("work", 1):
