@@ -8,8 +8,10 @@ extension Pictures {
   /// - Parameters:
   ///   - turns: quarter turns anti-clockwise that the container applies to the picture.
   ///   - thumbnailTurns: those that it applies to the thumbnail.
+  ///   - turnsFirst: whether the turns come before the other properties, as Sony writes them.
   package static func heic(
-    _ picture: Picture, thumbnail: Picture, turns: UInt8? = nil, thumbnailTurns: UInt8? = nil
+    _ picture: Picture, thumbnail: Picture, turns: UInt8? = nil, thumbnailTurns: UInt8? = nil,
+    turnsFirst: Bool = false
   ) throws -> [UInt8] {
     let items = [
       (coded: try CodedItem(picture), turns: turns),
@@ -20,7 +22,9 @@ extension Pictures {
     var next = 1
     for (index, item) in items.enumerated() {
       var own = [item.coded.configuration, item.coded.extent]
-      if let turns = item.turns { own.append(box("irot", [turns])) }
+      if let turns = item.turns {
+        own.insert(box("irot", [turns]), at: turnsFirst ? 0 : own.count)
+      }
       properties += own.flatMap { $0 }
       associations += big(index + 1, 2) + [UInt8(own.count)]
       associations += own.indices.map { UInt8(next + $0) | 0x80 }

@@ -13,12 +13,12 @@ struct ThumbnailPreviewTests {
   /// Which picture a thumbnail shows tells its colour.
   private func heic(
     thumbnail size: (width: Int, height: Int) = (240, 160), turns: UInt8? = nil,
-    thumbnailTurns: UInt8? = nil
+    thumbnailTurns: UInt8? = nil, turnsFirst: Bool = false
   ) throws -> [UInt8] {
     try Pictures.heic(
       try Pictures.plain([200, 40, 40], width: 720, height: 480),
       thumbnail: try Pictures.plain([40, 60, 200], width: size.width, height: size.height),
-      turns: turns, thumbnailTurns: thumbnailTurns)
+      turns: turns, thumbnailTurns: thumbnailTurns, turnsFirst: turnsFirst)
   }
 
   private func shows(
@@ -61,6 +61,20 @@ struct ThumbnailPreviewTests {
     #expect(try shows(try heic(turns: 2)) == "picture")
     #expect(try shows(try heic(thumbnailTurns: 2)) == "picture")
     #expect(try shows(try heic(turns: 2, thumbnailTurns: 0)) == "picture")
+  }
+
+  @Test("Turns that come before the size count after it, as in files of Sony's cameras")
+  func turnedFirst() throws {
+    let bytes = try heic(turns: 1, thumbnailTurns: 1, turnsFirst: true)
+    for (options, shown) in [([:], "preview"), (["fromImage": "always"], "picture")]
+      as [([String: JSONValue], String)]
+    {
+      #expect(try shows(bytes, options: options) == shown)
+      let made = try run.thumbnail(bytes, maxPixelSize: 120, options: options).picture
+      #expect(made.width == 80 && made.height == 120)
+    }
+    let facts = try PluginRun("identify").facts(bytes)
+    #expect(facts["width"] == 480 && facts["height"] == 720 && facts["problem"] == nil)
   }
 
   @Test("It hides neither a lost picture nor one whose end is unknown")

@@ -70,8 +70,8 @@ package struct HEIFContainer: Hashable, Sendable {
   ) -> [Box] {
     guard let container = parts.first(where: { $0.type == "ipco" }) else { return [] }
     let all = reader.boxes(in: container.content)
-    return parts.filter { $0.type == "ipma" }.flatMap { association in
-      associations(reader, association.content, of: item)
+    return parts.filter { $0.type == "ipma" }.flatMap { box in
+      associations(reader, box.content, of: item)
         .compactMap { (1...max(1, all.count)).contains($0) && !all.isEmpty ? all[$0 - 1] : nil }
     }
   }
@@ -107,29 +107,46 @@ package struct HEIFContainer: Hashable, Sendable {
     return reader.number(at: start, 4) != 0
   }
 
+  /// The numbers of an item's properties, in order, beginning with 1.
   private static func associations(
     _ reader: ByteReader, _ content: Range<Int>, of item: Int
   ) -> [Int] {
+    guard let entry = entries(reader, content).first(where: { $0.item == item }) else { return [] }
+    let mask = entry.size == 2 ? 0x7FFF : 0x7F
+    return (0..<entry.count).compactMap { index in
+      reader.number(at: entry.offset + index * entry.size, entry.size).map { $0 & mask }
+    }
+  }
+
+  /// Where the properties of an item are listed.
+  struct AssociationEntry {
+    let item: Int
+    let offset: Int
+    let count: Int
+    /// The bytes of each number.
+    let size: Int
+  }
+
+  /// The entries of an `ipma` box, up to one that does not fit in.
+  static func entries(_ reader: ByteReader, _ content: Range<Int>) -> [AssociationEntry] {
     guard let version = reader.number(at: content.lowerBound, 1),
       let flags = reader.number(at: content.lowerBound + 1, 3),
-      let entries = reader.number(at: content.lowerBound + 4, 4)
+      let total = reader.number(at: content.lowerBound + 4, 4)
     else { return [] }
     let idSize = version < 1 ? 2 : 4
-    let indexSize = flags & 1 == 1 ? 2 : 1
+    let size = flags & 1 == 1 ? 2 : 1
     var at = content.lowerBound + 8
-    for _ in 0..<min(entries, limits.items) {
-      guard let id = reader.number(at: at, idSize), let count = reader.number(at: at + idSize, 1),
-        at + idSize + 1 + count * indexSize <= content.upperBound
-      else { return [] }
+    var entries: [AssociationEntry] = []
+    for _ in 0..<min(total, limits.items) {
+      guard let item = reader.number(at: at, idSize),
+        let count = reader.number(at: at + idSize, 1),
+        at + idSize + 1 + count * size <= content.upperBound
+      else { break }
       at += idSize + 1
-      if id == item {
-        let mask = indexSize == 2 ? 0x7FFF : 0x7F
-        return (0..<count).compactMap { reader.number(at: at + $0 * indexSize, indexSize) }
-          .map { $0 & mask }
-      }
-      at += count * indexSize
+      entries.append(AssociationEntry(item: item, offset: at, count: count, size: size))
+      at += count * size
     }
-    return []
+    return entries
   }
 
   // MARK: - Metadata

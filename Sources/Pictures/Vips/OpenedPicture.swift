@@ -123,11 +123,22 @@ package struct OpenedPicture {
     pixmapScale = own.pixmapScale
   }
 
+  /// The most bytes of a file that is rewritten in memory.
+  private static let mostRewritten = 256 << 20
+
   /// Returns a file in a way that libvips reads rightly; `nil` if it reads this one so.
   private static func rewritten(
     _ file: PictureFile, _ source: PictureSource, _ loader: PictureLoader
   ) throws(VipsError) -> [UInt8]? {
     switch loader {
+    case .heif:
+      let edits = try file.withBytes { HEIFContainer.ordered($0) }
+      guard !edits.isEmpty, file.size <= mostRewritten else { return nil }
+      var bytes = try file.read(at: 0, count: file.size)
+      for edit in edits where edit.offset + edit.bytes.count <= bytes.count {
+        bytes.replaceSubrange(edit.offset..<(edit.offset + edit.bytes.count), with: edit.bytes)
+      }
+      return bytes
     case .pnm: return try PixmapHeader.withoutComments(file)
     case .svg:
       try DrawingStructure.refuseEndless(file)
