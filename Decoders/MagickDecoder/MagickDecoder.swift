@@ -22,6 +22,7 @@ enum MagickDecoder: PictureDecoder {
     var bands = picture.hasAlpha && opened.palette == nil ? 4 : isGrey ? 1 : 3
     var pixels = try picture.pixels(bands: bands)
     if let palette = opened.palette { (pixels, bands) = (palette.colors(pixels), 3) }
+    if opened.isInverted { MonochromePCX.invert(&pixels) }
     if bands == 4, opened.kind == .icon, Self.isAlphaEmpty(pixels) {
       pixels = try picture.pixels(bands: 3)
       bands = 3
@@ -102,6 +103,8 @@ private struct OpenedFile {
   let targa: TargaFile?
   /// The palette of a PSD with indexed colours.
   let palette: PhotoshopPalette?
+  /// Whether MagickCore swaps black and white.
+  let isInverted: Bool
   let damage: String?
   private let file: FileBytes
 
@@ -124,6 +127,7 @@ private struct OpenedFile {
     icon = kind == .icon ? try IconEntry(file.bytes) : nil
     palette = kind == .photoshop ? PhotoshopPalette(file.bytes) : nil
     if palette != nil { PhotoshopPalette.hide(in: file) }
+    isInverted = kind == .pcx && MonochromePCX.isOne(file.bytes)
     let isCut =
       kind == .photoshop
       ? try PhotoshopExtent.isCutShort(file.bytes, isCancelled: isCancelled) : false

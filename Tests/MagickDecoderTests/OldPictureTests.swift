@@ -75,6 +75,33 @@ struct OldPictureTests {
     }
   }
 
+  @Test("Ones of a PCX with one plane are white, whatever its palette says")
+  func monochromePCX() throws {
+    let type = "image/x-pcx"
+    for palette in [[0, 0, 0, 255, 255, 255], [255, 255, 255], [], [255, 0, 0, 0, 0, 255]]
+      as [[UInt8]]
+    {
+      let bytes = OldPictures.planarPCX(planes: 1, palette: palette)
+      let picture = try OldFile(bytes, type).decode()
+      let seen = try #require(SeenPicture(picture))
+      #expect(seen.width == 16 && seen.height == 2 && picture.damage == nil)
+      #expect(seen.first == [UInt8](repeating: 255, count: seen.bands))
+      #expect(seen.pixels[(4 * seen.bands)..<(12 * seen.bands)].allSatisfy { $0 == 0 })
+      expectDamage(bytes, type)
+    }
+    // With several planes, bits choose colours of the palette.
+    for planes in 2...4 {
+      let palette: [UInt8] = (0..<16).flatMap { index -> [UInt8] in
+        [UInt8(index * 10), 7, UInt8(255 - index)]
+      }
+      let file = try OldFile(OldPictures.planarPCX(planes: planes, palette: palette), type)
+      let seen = try #require(SeenPicture(file.decode()))
+      let last = (1 << planes) - 1
+      #expect(seen.first == [UInt8(last * 10), 7, UInt8(255 - last)])
+      #expect(seen.pixels[12..<15].elementsEqual([0, 7, 255]))
+    }
+  }
+
   /// Cuts a file at several places: each gives an error, or a picture that is called damaged.
   private func expectDamage(_ bytes: [UInt8], _ type: String) {
     for length in [bytes.count - 1, bytes.count * 3 / 4, bytes.count / 2, 20] {

@@ -80,6 +80,18 @@ enum OldPictures {
     return out
   }
 
+  /// A PCX of one bit a pixel and plane, 16 pixels wide: in every plane the outer four pixels of a row are
+  /// ones, the others zeros.
+  static func planarPCX(planes: Int, palette: [UInt8]) -> [UInt8] {
+    var out: [UInt8] = [10, 5, 1, 1] + zeros(4)
+    out += little(15, 2) + little(1, 2) + little(72, 2) + little(72, 2)
+    out += palette + zeros(48 - palette.count) + [0, UInt8(planes)] + little(2, 2) + little(1, 2)
+    out += zeros(58)
+    // A value with its upper bits set stands behind its count.
+    for _ in 0..<(2 * planes) { out += [0xC1, 0xF0, 0x0F] }
+    return out
+  }
+
   /// A PSD of planes of one value each.
   ///
   /// - Parameters:
