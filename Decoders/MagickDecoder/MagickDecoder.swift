@@ -14,6 +14,11 @@ enum MagickDecoder: PictureDecoder {
     if let targa = opened.targa {
       return try targa.decode(opened.bytes, isCancelled: isCancelled)
     }
+    if let resources = opened.resources, !resources.hasMergedPicture {
+      var preview = try resources.preview()
+      preview.damage = opened.damage
+      return preview
+    }
     let picture = try opened.read(headerOnly: false, isCancelled)
     let (width, height) = (picture.width, picture.height)
     let complaint = picture.complaint
@@ -103,6 +108,8 @@ private struct OpenedFile {
   let targa: TargaFile?
   /// The palette of a PSD with indexed colours.
   let palette: PhotoshopPalette?
+  /// The image resources of a PSD.
+  let resources: PhotoshopResources?
   /// Whether MagickCore swaps black and white.
   let isInverted: Bool
   let damage: String?
@@ -127,6 +134,7 @@ private struct OpenedFile {
     icon = kind == .icon ? try IconEntry(file.bytes) : nil
     palette = kind == .photoshop ? PhotoshopPalette(file.bytes) : nil
     if palette != nil { PhotoshopPalette.hide(in: file) }
+    resources = kind == .photoshop ? PhotoshopResources(file.bytes) : nil
     isInverted = kind == .pcx && MonochromePCX.isOne(file.bytes)
     let isCut =
       kind == .photoshop

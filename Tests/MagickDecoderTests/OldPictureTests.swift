@@ -158,6 +158,58 @@ struct OldPictureTests {
     #expect(throws: (any Error).self) { try OldFile(short, type).decode() }
   }
 
+  @Test("A PSD without a merged picture shows its thumbnail, or is skipped with a reason")
+  func unmergedPhotoshop() throws {
+    let type = "image/vnd.adobe.photoshop"
+    let jpeg: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0, 1, 2, 3]
+    func version(merged: UInt8) -> [UInt8] {
+      OldPictures.resource(1057, OldPictures.big(1, 4) + [merged])
+    }
+    func thumbnail(format: Int = 1, length: Int? = nil) -> [UInt8] {
+      OldPictures.resource(
+        1036,
+        OldPictures.big(format, 4) + OldPictures.zeros(16)
+          + OldPictures.big(length ?? jpeg.count, 4) + [0, 24, 0, 1] + jpeg)
+    }
+    let exif: [UInt8] =
+      Array("MM\0*".utf8) + [0, 0, 0, 8, 0, 1, 1, 0x12, 0, 3, 0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0]
+    func file(_ resources: [UInt8], hasLayers: Bool = true) throws -> OldFile {
+      try OldFile(
+        OldPictures.photoshop(
+          mode: 3, planes: [255, 255, 255], resources: resources,
+          layers: OldPictures.zeros(hasLayers ? 8 : 0)), type)
+    }
+    for (rest, orientation) in [([], 1), (OldPictures.resource(1058, exif), 6)]
+      as [([UInt8], Int)]
+    {
+      let saved = try file(thumbnail() + version(merged: 0) + rest)
+      let picture = try saved.decode()
+      guard case .encoded(let bytes) = picture.content else {
+        Issue.record("pixels")
+        continue
+      }
+      #expect(bytes == jpeg && picture.isPreview && picture.orientation == orientation)
+      #expect(try saved.facts()["width"] == 16)
+    }
+    for resources in [
+      [], thumbnail(format: 0), thumbnail(length: 8), thumbnail(length: 0xFFFF_FFFF),
+      thumbnail(length: 2),
+    ] {
+      #expect { try file(version(merged: 0) + resources).decode() } throws: {
+        ($0 as? DecoderError)?.code == .absent
+      }
+    }
+    // A resource whose length goes beyond the section ends it.
+    let beyond = Array("8BIM".utf8) + OldPictures.big(1000, 2) + [0, 0] + [0xFF, 0xFF, 0xFF, 0xFF]
+    for resources in [version(merged: 1) + thumbnail(), thumbnail(), beyond + version(merged: 0)] {
+      let picture = try file(resources).decode()
+      #expect(SeenPicture(picture)?.first == [255, 255, 255] && !picture.isPreview)
+    }
+    // Without layers the merged picture is all that there is.
+    let flat = try file(thumbnail() + version(merged: 0), hasLayers: false).decode()
+    #expect(SeenPicture(flat)?.first == [255, 255, 255] && !flat.isPreview)
+  }
+
   @Test("A PSD with a header that can't be is refused")
   func photoshopHeader() throws {
     let whole = OldPictures.photoshop(mode: 3, planes: [30, 20, 10])

@@ -99,13 +99,13 @@ enum OldPictures {
   ///   - palette: 256 values of red, then of green and blue, for indexes.
   static func photoshop(
     side: Int = 16, mode: Int, planes: [UInt8], depth: Int = 8, palette: [UInt8] = [],
-    resources: [UInt8] = [], isCompressed: Bool = false
+    resources: [UInt8] = [], layers: [UInt8] = [], isCompressed: Bool = false
   ) -> [UInt8] {
     var out = Array("8BPS".utf8) + big(1, 2) + zeros(6) + big(planes.count, 2)
     out += big(side, 4) + big(side, 4) + big(depth, 2) + big(mode, 2)
     out +=
-      big(palette.count, 4) + palette + big(resources.count, 4) + resources + big(0, 4)
-      + big(isCompressed ? 1 : 0, 2)
+      big(palette.count, 4) + palette + big(resources.count, 4) + resources
+      + big(layers.count, 4) + layers + big(isCompressed ? 1 : 0, 2)
     if isCompressed {
       // A row is one run: its length less one, negative.
       for _ in 0..<(side * planes.count) { out += big(2, 2) }
