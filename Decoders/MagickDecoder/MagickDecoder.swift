@@ -136,6 +136,7 @@ private struct OpenedFile {
     if palette != nil { PhotoshopPalette.hide(in: file) }
     resources = kind == .photoshop ? PhotoshopResources(file.bytes) : nil
     isInverted = kind == .pcx && MonochromePCX.isOne(file.bytes)
+    if kind == .xBitmap { XBitmapDeclaration.simplify(in: file) }
     let isCut =
       kind == .photoshop
       ? try PhotoshopExtent.isCutShort(file.bytes, isCancelled: isCancelled) : false

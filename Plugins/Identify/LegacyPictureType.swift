@@ -1,7 +1,7 @@
 /// Types of old kinds of pictures that libmagic 5.44 does not know, or calls by another kind's name.
 ///
-/// It knows neither DDS, SGI nor Sun raster, calls XBM plain text and some icons TGA; of TGA, which
-/// has no magic number, it misses some.
+/// It knows neither DDS, SGI nor Sun raster, calls XBM and some XPM plain text and some icons TGA; of
+/// TGA, which has no magic number, it misses some.
 enum LegacyPictureType {
   /// Returns the media type, or `nil` if it is none of these.
   ///
@@ -14,6 +14,7 @@ enum LegacyPictureType {
     if isIcon(head, size: size) { return "image/vnd.microsoft.icon" }
     if isSiliconGraphics(head) { return "image/x-sgi" }
     if isXBitmap(head) { return "image/x-xbitmap" }
+    if isXPixmap(head) { return "image/x-xpixmap" }
     if isPCX(head) { return "image/x-pcx" }
     return isTarga(head, tail: tail, size: size) ? "image/x-tga" : nil
   }
@@ -50,6 +51,15 @@ enum LegacyPictureType {
     guard head.starts(with: "#define ".utf8) else { return false }
     let text = String(decoding: head.prefix(512), as: UTF8.self)
     return text.contains("_width ") && text.contains("_height ") && text.contains("_bits[]")
+  }
+
+  /// C source that begins with a certain comment and defines an array of texts, also one declared as
+  /// `static char *x = {`.
+  private static func isXPixmap(_ head: [UInt8]) -> Bool {
+    guard head.starts(with: "/* XPM */".utf8) || head.starts(with: "/*XPM*/".utf8) else {
+      return false
+    }
+    return String(decoding: head.prefix(4096), as: UTF8.self).contains("char")
   }
 
   /// Source: ZSoft PCX file format technical reference manual.

@@ -234,6 +234,24 @@ struct OldPictureTests {
     }
   }
 
+  @Test("The bits of an XBM, however its array is declared")
+  func declaredXBitmap() throws {
+    for declaration in [
+      "static char a_bits[] = {\n", "static const char a_bits[] = {\n",
+      "static const unsigned char a_bits[] = {\n",
+      "static unsigned char a_bits[]={", "static const char a_bits[] = { ",
+    ] {
+      let text = "#define a_width 8\n#define a_height 1\n\(declaration)0x0f };\n"
+      let file = try OldFile(Array(text.utf8), "image/x-xbitmap")
+      let seen = try #require(SeenPicture(file.decode()))
+      #expect(seen.width == 8 && seen.height == 1, "\(declaration)")
+      // Ones are black, the first on the left.
+      let half = 4 * seen.bands
+      #expect(seen.pixels.prefix(half).allSatisfy { $0 == 0 })
+      #expect(seen.pixels.dropFirst(half).allSatisfy { $0 == 255 })
+    }
+  }
+
   @Test("Headers of huge sizes are refused")
   func hugeSizes() throws {
     let most = 0xFFFF_FFFF

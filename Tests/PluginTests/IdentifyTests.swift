@@ -99,6 +99,22 @@ struct IdentifyTests {
     }
   }
 
+  @Test("Pictures that are C source are told from other texts")
+  func sources() throws {
+    let size = "#define a_width 8\n#define a_height 1\n"
+    let pixels = " = {\n\"1 1 1 1\",\n\"a c blue\",\n\"a\"\n};\n"
+    for (type, text) in [
+      ("image/x-xbitmap", size + "static const unsigned char a_bits[] = { 1 };\n"),
+      ("image/x-xpixmap", "/* XPM */\nstatic char *a[]" + pixels),
+      ("image/x-xpixmap", "/* XPM */\nstatic char *a" + pixels),
+      ("image/x-xpixmap", "/*XPM*/\nstatic const char * const a[]" + pixels),
+      ("text/plain", "/* XPM */ begins a file of this kind.\n"),
+      ("text/plain", "static char *a" + pixels),
+    ] {
+      #expect(try run.facts(Array(text.utf8))["mediaType"] == .string(type), "\(text)")
+    }
+  }
+
   @Test("What is not decoded here is still named", arguments: Self.foreign)
   func foreignTypes(sample: Foreign) throws {
     let facts = try run.facts(sample.bytes, name: "a.jpg")
