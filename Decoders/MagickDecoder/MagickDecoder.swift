@@ -137,6 +137,7 @@ private struct OpenedFile {
     resources = kind == .photoshop ? PhotoshopResources(file.bytes) : nil
     isInverted = kind == .pcx && MonochromePCX.isOne(file.bytes)
     if kind == .xBitmap { XBitmapDeclaration.simplify(in: file) }
+    if kind == .directDraw { try DirectDrawFormat.refuseUnknown(file.bytes) }
     let isCut =
       kind == .photoshop
       ? try PhotoshopExtent.isCutShort(file.bytes, isCancelled: isCancelled) : false

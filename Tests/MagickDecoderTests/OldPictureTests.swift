@@ -252,6 +252,29 @@ struct OldPictureTests {
     }
   }
 
+  @Test("A DDS of a compression that is not decoded says so")
+  func compressedSurface() throws {
+    // Four by four pixels of one block; all colours are the first one.
+    func surface(_ code: String) -> [UInt8] {
+      Array("DDS ".utf8) + OldPictures.little(124, 4) + OldPictures.little(0x1007, 4)
+        + OldPictures.little(4, 4) + OldPictures.little(4, 4) + OldPictures.zeros(56)
+        + OldPictures.little(32, 4) + OldPictures.little(4, 4) + Array(code.utf8)
+        + OldPictures.zeros(20) + OldPictures.little(0x1000, 4) + OldPictures.zeros(16)
+        + OldPictures.little(0xF800, 2) + OldPictures.zeros(30)
+    }
+    let red = try OldFile(surface("DXT1"), "image/x-dds").decode()
+    #expect(SeenPicture(red)?.first.prefix(3) == [255, 0, 0])
+    for code in ["DX10", "ATI2", "BC4U", "DXT2"] {
+      let file = try OldFile(surface(code), "image/x-dds")
+      for answer in [{ _ = try file.decode() }, { _ = try file.facts() }] as [() throws -> Void] {
+        #expect("\(code)") { try answer() } throws: {
+          let error = $0 as? DecoderError
+          return error?.code == .undecodable && error?.message.contains("DXT1, DXT3") == true
+        }
+      }
+    }
+  }
+
   @Test("Headers of huge sizes are refused")
   func hugeSizes() throws {
     let most = 0xFFFF_FFFF
