@@ -172,7 +172,7 @@ let package = Package(
       name: "CPictureLoaders", dependencies: ["CVips"], path: "Sources/Pictures/CPictureLoaders",
       linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("tiff"), .linkedLibrary("z")]),
     // Decoders in shared libraries of their own, as the bundled plugins and as they see it.
-    target("PictureDecoding", ["CPictureDecoder", "PipelineModel"], in: "Pictures"),
+    target("PictureDecoding", ["Containers", "CPictureDecoder", "PipelineModel"], in: "Pictures"),
     // libvips for the bundled plugins; the program itself does not link it.
     target("Vips", ["Containers", "CPictureLoaders", "CVips"], in: "Pictures"),
     // zimg for the bundled plugins: resampling with the processor's vector instructions.

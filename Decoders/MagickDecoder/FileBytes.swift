@@ -1,3 +1,4 @@
+import Containers
 import Glibc
 import PictureDecoding
 
@@ -51,6 +52,14 @@ final class FileBytes {
   }
 
   deinit { free(UnsafeMutableRawPointer(mutating: bytes.baseAddress)) }
+
+  /// The tags of a TIFF; `nil` if the file does not begin like one.
+  var tags: TagReader? {
+    TagReader { [self] offset, count in
+      guard offset >= 0, count > 0, offset < bytes.count else { return [] }
+      return Array(bytes[offset..<(offset + min(count, bytes.count - offset))])
+    }
+  }
 
   /// Overwrites one byte of the buffer that `bytes` shows.
   func set(_ value: UInt8, at offset: Int) {

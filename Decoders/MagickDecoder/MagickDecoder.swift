@@ -1,4 +1,5 @@
 public import CPictureDecoder
+import Containers
 import PictureDecoding
 import PipelineModel
 
@@ -33,7 +34,7 @@ enum MagickDecoder: PictureDecoder {
       bands = 3
     }
     var decoded = DecodedPicture(.pixels(pixels, width: width, height: height, bands: bands))
-    decoded.orientation = picture.orientation
+    decoded.orientation = opened.orientation ?? picture.orientation
     // A profile for grey says nothing of colours.
     decoded.profile = bands == 1 || !Self.isGreyProfile(profile) ? profile : []
     decoded.damage = opened.damage ?? complaint
@@ -56,12 +57,13 @@ enum MagickDecoder: PictureDecoder {
         bitDepth: targa.content == .color && targa.bits <= 16 ? 5 : 8)
     }
     let picture = try opened.read(headerOnly: true, isCancelled)
-    let swaps = picture.orientation > 4
+    let orientation = opened.orientation ?? picture.orientation
+    let swaps = orientation > 4
     let (width, height) = (picture.width, picture.height)
     var facts: [String: JSONValue] = [
       "width": .integer(swaps ? height : width), "height": .integer(swaps ? width : height),
-      "orientation": .integer(picture.orientation),
-      "pages": .integer(opened.icon?.count ?? 1),
+      "orientation": .integer(orientation),
+      "pages": .integer(opened.pages),
       "alpha": .bool(picture.hasAlpha),
       "bitDepth": .integer(picture.bitDepth),
     ]
@@ -110,6 +112,8 @@ private struct OpenedFile {
   let palette: PhotoshopPalette?
   /// The image resources of a PSD.
   let resources: PhotoshopResources?
+  /// The orientation by the tags of a TIFF; MagickCore's picture has only that of an EXIF block.
+  let orientation: Int?
   /// Whether MagickCore swaps black and white.
   let isInverted: Bool
   let damage: String?
@@ -117,6 +121,8 @@ private struct OpenedFile {
 
   /// The most bytes of headers of BMP and TGA, whose palettes are the longest part.
   private static let headerLength = 1 << 16
+  /// The most pages that are counted.
+  private static let pageLimit = 10_000
 
   /// - Parameter headerOnly: whether no pixels are decoded, so that the kinds that are read here need
   ///   their headers only.
@@ -135,6 +141,7 @@ private struct OpenedFile {
     palette = kind == .photoshop ? PhotoshopPalette(file.bytes) : nil
     if palette != nil { PhotoshopPalette.hide(in: file) }
     resources = kind == .photoshop ? PhotoshopResources(file.bytes) : nil
+    orientation = kind == .tiff ? Self.orientation(file.tags) : nil
     isInverted = kind == .pcx && MonochromePCX.isOne(file.bytes)
     if kind == .xBitmap { XBitmapDeclaration.simplify(in: file) }
     if kind == .directDraw { try DirectDrawFormat.refuseUnknown(file.bytes) }
@@ -142,6 +149,26 @@ private struct OpenedFile {
       kind == .photoshop
       ? try PhotoshopExtent.isCutShort(file.bytes, isCancelled: isCancelled) : false
     damage = isCut ? "the file ends too early" : icon?.damage
+  }
+
+  /// The number of pictures in an icon, or of pages in a TIFF.
+  var pages: Int {
+    guard kind == .tiff, let tags = file.tags else { return icon?.count ?? 1 }
+    var places: Set<Int> = []
+    var next = tags.first
+    while places.count < Self.pageLimit, let page = tags.directory(at: next),
+      places.insert(next).inserted
+    {
+      next = page.next
+    }
+    return places.count
+  }
+
+  private static func orientation(_ tags: TagReader?) -> Int {
+    guard let tags, let page = tags.directory(at: tags.first),
+      let orientation = tags.integer(0x0112, in: page), (1...8).contains(orientation)
+    else { return 1 }
+    return orientation
   }
 
   var bytes: UnsafeRawBufferPointer { file.bytes }

@@ -86,7 +86,9 @@ final class MagickPicture {
     let picture = MagickPicture(image, exception)
     if severity >= WarningException.rawValue {
       // A picture was read all the same.
-      picture.complaint = Self.reason(exception)
+      // Libtiff warns of tags that it does not know.
+      let isHarmless = kind == .tiff && severity < ErrorException.rawValue
+      picture.complaint = isHarmless ? nil : Self.reason(exception)
       if severity % 100 == ResourceLimitError.rawValue % 100 {
         throw failure(severity, exception, kind)
       }

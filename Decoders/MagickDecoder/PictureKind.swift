@@ -1,10 +1,11 @@
 /// The kinds of pictures that this library decodes: BMP and TGA itself, the others by
 /// MagickCore.
 ///
-/// People have these from scanners, games, Windows and Photoshop. Left out on purpose: what libvips
-/// reads itself; scripts, vectors and documents (MVG, MSL, SVG, PS, PDF), which draw or run; coders
-/// that take bytes without a signature as pixels (RGB, YUV, MONO); PICT, which unpacks JPEG through
-/// temporary files; XCF, whose layers MagickCore puts together unlike GIMP; and formats of science.
+/// People have these from scanners, games, Windows and Photoshop. TIFF is only for pages that libvips
+/// does not read, see `TIFFStructure`. Left out on purpose: what libvips reads itself; scripts, vectors
+/// and documents (MVG, MSL, SVG, PS, PDF), which draw or run; coders that take bytes without a signature
+/// as pixels (RGB, YUV, MONO); PICT, which unpacks JPEG through temporary files; XCF, whose layers
+/// MagickCore puts together unlike GIMP; and formats of science.
 enum PictureKind: String, CaseIterable {
   case bmp = "BMP"
   case icon = "ICO"
@@ -16,6 +17,7 @@ enum PictureKind: String, CaseIterable {
   case sunRaster = "SUN"
   case xBitmap = "XBM"
   case xPixmap = "XPM"
+  case tiff = "TIFF"
 
   init?(mediaType: String) {
     guard let kind = Self.mediaTypes[mediaType] else { return nil }
@@ -38,6 +40,7 @@ enum PictureKind: String, CaseIterable {
     case .sunRaster: "Sun raster"
     case .xBitmap: "XBM"
     case .xPixmap: "XPM"
+    case .tiff: "TIFF"
     }
   }
 
@@ -52,6 +55,7 @@ enum PictureKind: String, CaseIterable {
     "image/x-sun-raster": .sunRaster,
     "image/x-xbitmap": .xBitmap,
     "image/x-xpixmap": .xPixmap,
+    "image/tiff": .tiff,
   ]
 
   /// The policy that leaves MagickCore these coders, PNG for icons, and nothing that starts a

@@ -75,8 +75,9 @@ final class IdentifyPlugin: Plugin {
       if let refusal = entry.refusal(ofBytes: file.size) {
         facts["problem"] = .string(refusal + ".")
       } else {
+        let decoder = try file.withTags(entry.decoder(of:)) ?? entry.decoder
         let more =
-          switch entry.decoder {
+          switch decoder {
           case .libvips: try PictureFacts.read(file, embedded, &exif)
           case .library(let name):
             try DecoderFacts.read(path, type, by: name) { host.isCancelled }

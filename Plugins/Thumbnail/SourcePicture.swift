@@ -22,7 +22,9 @@ struct SourcePicture {
     let file = try PictureFile(path: path)
     let entry = DecoderTable.entry(for: type)
     if let refusal = entry?.refusal(ofBytes: file.size) { throw VipsError(.tooLarge, refusal) }
-    guard case .library(let name)? = entry?.decoder else {
+    var kind = entry?.decoder
+    if let entry { kind = try file.withTags(entry.decoder(of:)) ?? kind }
+    guard case .library(let name)? = kind else {
       opened = try OpenedPicture(file, strictness: .truncated, longest: longest)
       (isPreview, damage, other) = (false, nil, nil)
       return

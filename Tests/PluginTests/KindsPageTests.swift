@@ -37,6 +37,7 @@ struct KindsPageTests {
         }
       for type in entry.types {
         #expect(listed[type]?.contains(name) == true, "\(type) is decoded by \(name)")
+        #expect(entry.second == nil || listed[type]?.contains("MagickCore") == true)
       }
     }
   }

@@ -1,4 +1,5 @@
 import CPictureDecoder
+package import Containers
 import Glibc
 package import PipelineModel
 
@@ -13,6 +14,10 @@ package enum DecoderTable {
     /// Media types, or patterns such as `video/*`.
     package let types: [String]
     package let decoder: Decoder
+    /// What decodes those files that `decoder` does not read; `nil` if there is nothing.
+    package let second: Decoder?
+    /// Whether a file with such tags is one for `second`.
+    private let isForSecond: @Sendable (TagReader) -> Bool
     /// The most bytes of a file that is decoded; `nil` if its size does not matter, because it is not
     /// read as a whole.
     package let mostBytes: Int?
@@ -28,13 +33,24 @@ package enum DecoderTable {
         + "decoded"
     }
 
+    /// What decodes a file with such tags: `second` if it is one for it and the library is there.
+    package func decoder(of tags: TagReader) -> Decoder {
+      guard let second, case .library(let name) = second, !DecoderTable.absent.contains(name),
+        isForSecond(tags)
+      else { return decoder }
+      return second
+    }
+
     fileprivate init(
-      _ name: String, _ types: [String], _ decoder: Decoder = .libvips, mostBytes: Int? = nil,
-      mostCPU: Double? = nil
+      _ name: String, _ types: [String], _ decoder: Decoder = .libvips, second: Decoder? = nil,
+      if isForSecond: @escaping @Sendable (TagReader) -> Bool = { _ in false },
+      mostBytes: Int? = nil, mostCPU: Double? = nil
     ) {
       self.name = name
       self.types = types
       self.decoder = decoder
+      self.second = second
+      self.isForSecond = isForSecond
       self.mostBytes = mostBytes
       self.mostCPU = mostCPU
     }
@@ -53,7 +69,8 @@ package enum DecoderTable {
     Entry("PNG", ["image/png"]),
     Entry("WebP", ["image/webp"]),
     Entry("GIF", ["image/gif"]),
-    Entry("TIFF", ["image/tiff"]),
+    Entry(
+      "TIFF", ["image/tiff"], second: .library("magick"), if: TIFFStructure.isBeyondLibvips),
     Entry(
       "HEIF and AVIF",
       ["image/heic", "image/heif", "image/heic-sequence", "image/heif-sequence", "image/avif"]),
