@@ -54,7 +54,7 @@ enum MagickDecoder: PictureDecoder {
     if let targa = opened.targa {
       return facts(
         fileSize: opened.size, width: targa.width, height: targa.height, bands: targa.bands,
-        bitDepth: targa.content == .color && targa.bits <= 16 ? 5 : 8)
+        bitDepth: targa.content == .color && targa.bits <= 16 ? 5 : min(8, targa.bits))
     }
     let picture = try opened.read(headerOnly: true, isCancelled)
     let orientation = opened.orientation ?? picture.orientation

@@ -41,6 +41,8 @@ struct TargaFile {
     case (1, 8), (1, 16): content = .indexed
     case (2, 15), (2, 16), (2, 24), (2, 32): content = .color
     case (3, 8), (3, 16): content = .grey
+    // Written by Pillow.
+    case (3, 1) where type == 3: content = .grey
     default: throw Self.invalid("its type \(type) with \(bits) bits a pixel is unknown")
     }
     guard type & ~8 == type & 7, content != .indexed || hasMap,
@@ -84,7 +86,7 @@ struct TargaFile {
     let bands = bands
     var pixels = [UInt8](repeating: 0, count: width * height * bands)
     let isWhole = pixels.withUnsafeMutableBufferPointer { out in
-      fill(out, data, colors, isCancelled)
+      bits == 1 ? fillBits(out, data, isCancelled) : fill(out, data, colors, isCancelled)
     }
     if isCancelled() { throw DecoderError(.cancelled, "The job was cancelled") }
     if bands == 4, stride(from: 3, to: pixels.count, by: 4).allSatisfy({ pixels[$0] == 0 }) {
@@ -124,6 +126,26 @@ struct TargaFile {
         if isCompressed { left -= 1 }
         // A run's value stands once, behind its length.
         if !isCompressed || !isRun || left == 0 { at += size }
+      }
+    }
+    return true
+  }
+
+  /// Decodes pixels of one bit, the leftmost in the upper one; ones are white. Rows begin with a byte.
+  ///
+  /// Returns whether all pixels are there.
+  private func fillBits(
+    _ out: UnsafeMutableBufferPointer<UInt8>, _ data: UnsafeRawBufferPointer,
+    _ isCancelled: () -> Bool
+  ) -> Bool {
+    for line in 0..<height {
+      if line % 64 == 0, isCancelled() { return true }
+      let start = (isTopDown ? line : height - 1 - line) * width
+      for column in 0..<width {
+        let at = line * ((width + 7) / 8) + column / 8
+        guard at < data.count else { return false }
+        let isWhite = data[at] << (column % 8) & 0x80 != 0
+        out[start + (isRightToLeft ? width - 1 - column : column)] = isWhite ? 255 : 0
       }
     }
     return true

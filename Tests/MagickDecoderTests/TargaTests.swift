@@ -51,6 +51,27 @@ struct TargaTests {
     #expect(SeenPicture(beyond)?.first == [0, 0, 0])
   }
 
+  @Test("Pixels of one bit, in rows that begin with a byte", arguments: 0...3)
+  func oneBit(origin: Int) throws {
+    // The left pixel of the first row as stored, and all but it in the second.
+    let header =
+      [0, 0, 3] + OldPictures.zeros(9) + OldPictures.little(10, 2) + OldPictures.little(2, 2)
+      + [1, UInt8(origin << 4)]
+    let file = try OldFile(header + [0x80, 0, 0x7F, 0xC0], "image/x-tga")
+    let rows = [[255] + OldPictures.zeros(9), [0] + [UInt8](repeating: 255, count: 9)]
+    let turned = rows.map { origin & 1 != 0 ? $0.reversed() : $0 }
+    let wanted = origin & 2 != 0 ? turned : turned.reversed()
+    let picture = try file.decode()
+    let seen = try #require(SeenPicture(picture))
+    #expect(seen.bands == 1 && seen.pixels == wanted.flatMap(\.self) && picture.damage == nil)
+    #expect(try file.facts()["bitDepth"] == 1)
+    let cut = try OldFile(header + [0x80, 0, 0x7F], "image/x-tga").decode()
+    #expect(cut.damage != nil)
+    // Runs of bits are not known.
+    let runs = try OldFile([0, 0, 11] + header.dropFirst(3) + [0, 0x80, 0, 0x80], "image/x-tga")
+    #expect { try runs.decode() } throws: { ($0 as? DecoderError)?.code == .undecodable }
+  }
+
   @Test("What is no TGA is refused")
   func foreign() throws {
     for bytes in [Array("text that is long enough".utf8), OldPictures.zeros(100), []] {
