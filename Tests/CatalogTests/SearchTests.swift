@@ -179,6 +179,22 @@ struct SearchTests {
     }
   }
 
+  @Test("The values of fields are counted in SQL as in Swift")
+  func fieldValues() throws {
+    try Self.described { reader, all, _ in
+      for field in [TextField.type, .kind, .camera, .lens, .tag, .album, .source, .role] {
+        var expected: [String: Int] = [:]
+        for (_, values) in all {
+          for key in Grouping.field(.text(field)).keys(of: values) {
+            if let key { expected[key, default: 0] += 1 }
+          }
+        }
+        let counted = try reader.values(of: field)
+        #expect(counted == expected, "seed \(Self.seed): \(field)")
+      }
+    }
+  }
+
   @Test("Damage that is listed elsewhere is found, too")
   func damage() throws {
     let library = try Library()

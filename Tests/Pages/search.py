@@ -74,3 +74,15 @@ def completions(browser):
     assert page.locator("#q").input_value().strip() == "kind:image " + text
     page.keyboard.press("Escape")
     assert page.locator("#options").is_hidden()
+
+
+@test
+def a_search_ends_completions(browser):
+    page = browser.open()
+    page.route("**/api/v1/complete*", lambda route: None)  # without an answer
+    page.locator("#q").click()
+    with page.expect_request("**/api/v1/complete?q=kind*"):
+        page.keyboard.type("kind:image")
+    with page.expect_event("requestfailed", lambda request: "complete?q=kind" in request.url):
+        page.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelector('h1').textContent === 'Found'")

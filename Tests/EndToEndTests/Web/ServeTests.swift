@@ -55,6 +55,8 @@ struct ServeTests {
     #expect(try served.json("/api/v1/failures?q=name:a.jpg")["failures"]?.array == [])
     let words = try served.json("/api/v1/complete?q=kind:im")["words"]?.array ?? []
     #expect(words.first?["text"]?.string == "kind:image")
+    let states = try served.json("/api/v1/complete?q=state:f")["words"]?.array ?? []
+    #expect(states.map { $0["text"]?.string } == ["state:failed"])
     let problem = try served.get("/api/v1/assets?q=camra:x")
     #expect(problem.status == 400)
     #expect(try problem.json()["error"]?["message"]?.string?.contains("camera") == true)

@@ -16,6 +16,23 @@ extension CatalogReader {
     } ?? nil
   }
 
+  /// Counts the assets, those in the trash included, by the values that they have of a field.
+  ///
+  /// - Returns: `nil` if SQL can't answer it.
+  package func values(of field: TextField) throws(CatalogError) -> [String: Int]? {
+    let counts: [String?: Int]?
+    if field.isList {
+      counts = try searching(by: "1") { (_) throws(CatalogError) in
+        try listed(in: field.table, where: nil)
+      }
+    } else {
+      counts = try groups(.known(.text(field)), by: .field(.text(field)))
+    }
+    return counts?.reduce(into: [:]) { values, group in
+      if let value = group.key { values[value] = group.value }
+    }
+  }
+
   private func groups(
     by grouping: Grouping, where condition: SQLFragment
   ) throws(CatalogError) -> [String?: Int]? {
@@ -73,15 +90,8 @@ extension CatalogReader {
   private func groups(
     byListIn table: String, where condition: SQLFragment
   ) throws(CatalogError) -> [String?: Int] {
-    try read { (connection) throws(CatalogError) in
-      let listed = try counts(
-        """
-        SELECT term.text, count FROM (
-          SELECT term, count(*) AS count FROM \(raw: table)
-          WHERE picture IN (SELECT number FROM picture WHERE \(condition)) GROUP BY term
-        ) AS list CROSS JOIN term ON term.id = list.term
-        """
-      ) { $0.text(0) }
+    try read { (_) throws(CatalogError) in
+      let listed = try listed(in: table, where: condition)
       let unlisted = try counts(
         """
         SELECT NULL, count(*) FROM picture WHERE \(condition)
@@ -90,6 +100,23 @@ extension CatalogReader {
       ) { _ in nil }
       return listed.merging(unlisted.filter { $0.value > 0 }) { $1 }
     }
+  }
+
+  /// Counts by the values of a list, without the assets that have none.
+  ///
+  /// - Parameter condition: which assets count; `nil` for all, of whom an index tells.
+  private func listed(
+    in table: String, where condition: SQLFragment?
+  ) throws(CatalogError) -> [String?: Int] {
+    let choice: SQLFragment =
+      condition.map { "WHERE picture IN (SELECT number FROM picture WHERE \($0))" } ?? ""
+    return try counts(
+      """
+      SELECT term.text, count FROM (
+        SELECT term, count(*) AS count FROM \(raw: table) \(choice) GROUP BY term
+      ) AS list CROSS JOIN term ON term.id = list.term
+      """
+    ) { $0.text(0) }
   }
 
   private func counts(

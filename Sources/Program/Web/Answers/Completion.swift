@@ -10,14 +10,15 @@ enum Completion {
 
   /// `api/v1/complete`: words that begin, or contain, the last one of a query.
   static func words(
-    for query: String, _ disclosure: Disclosure, in library: ReadableLibrary
+    for query: String, from known: FieldValues, _ disclosure: Disclosure,
+    in library: ReadableLibrary
   ) throws -> JSONValue {
     let word = lastWord(of: query)
     let found: [(text: String, about: String)]
     if let colon = word.firstIndex(where: { $0 == ":" || $0 == "=" }) {
       let field = String(word[..<colon])
       let beginning = String(word[word.index(after: colon)...]).filter { $0 != "\"" }
-      found = try values(of: field, beginning, String(word[...colon]), in: library)
+      found = try values(of: field, beginning, String(word[...colon]), from: known, in: library)
     } else if word.hasPrefix("@") {
       let saved = try SavedSearches.read(in: library.library)
       found = saved.sorted { $0.key < $1.key }
@@ -47,27 +48,28 @@ enum Completion {
   }
 
   private static func values(
-    of name: String, _ beginning: String, _ start: String, in library: ReadableLibrary
+    of name: String, _ beginning: String, _ start: String, from known: FieldValues,
+    in library: ReadableLibrary
   ) throws -> [(text: String, about: String)] {
     let folded = TextFolding.fold(beginning)
     if name == "is" {
       return Flag.allCases.filter { $0.rawValue.hasPrefix(folded) }
         .map { ("is:\($0.rawValue)", $0.summary) }
     }
+    if name == "state" {
+      // To count them takes seconds in a large library.
+      return AssetRecord.State.allCases.filter { $0.rawValue.hasPrefix(folded) }
+        .map { (start + $0.rawValue, "\($0.rawValue) files") }
+    }
     guard case .text(let field)? = Field.named(name),
-      [.type, .kind, .state, .camera, .lens, .tag, .album, .source, .role].contains(field),
-      let counts = try library.catalog.groups(.everything, by: .field(.text(field)))
+      [.type, .kind, .camera, .lens, .tag, .album, .source, .role].contains(field)
     else { return [] }
-    var matching: [(key: String, count: Int)] = []
-    for (key, count) in counts {
-      if let key, folded.isEmpty || TextFolding.fold(key).contains(folded) {
-        matching.append((key, count))
+    return try known.values(of: field, in: library).lazy
+      .filter { folded.isEmpty || $0.folded.contains(folded) }
+      .prefix(most)
+      .map { value in
+        (start + quoted(value.text), value.count == 1 ? "1 file" : "\(value.count) files")
       }
-    }
-    matching.sort { ($1.count, $0.key) < ($0.count, $1.key) }
-    return matching.prefix(most).map { value in
-      (start + quoted(value.key), value.count == 1 ? "1 file" : "\(value.count) files")
-    }
   }
 
   /// A value as a query has it.

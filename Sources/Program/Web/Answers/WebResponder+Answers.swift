@@ -4,11 +4,11 @@ import PipelineModel
 extension WebResponder {
   /// Answers with what a question to the catalog gives.
   func asking(
-    _ request: Request, within limit: Duration = QueryPool.patience,
+    _ request: Request, within limit: Duration = QueryPool.patience, on lane: QueryLane? = nil,
     _ body: @escaping @Sendable (ReadableLibrary) throws -> Response
   ) -> Reply {
     .later { [pool, self] exchange in
-      pool.ask(within: limit, body) { result in
+      pool.ask(within: limit, on: lane, body) { result in
         switch result {
         case .success(let response): exchange.answer(response)
         case .failure(let error):
@@ -29,10 +29,10 @@ extension WebResponder {
   }
 
   func json(
-    _ request: Request, within limit: Duration = QueryPool.patience,
+    _ request: Request, within limit: Duration = QueryPool.patience, on lane: QueryLane? = nil,
     _ body: @escaping @Sendable (ReadableLibrary) throws -> JSONValue
   ) -> Reply {
-    asking(request, within: limit) { library in
+    asking(request, within: limit, on: lane) { library in
       var bytes: [UInt8] = []
       try body(library).write(to: &bytes)
       return .packed(

@@ -4,11 +4,14 @@ import Ingest
 import LibrarySession
 
 /// Answers questions to the catalog on a few threads, each with a connection of its own, so that a slow one
-/// delays no picture, questions to the whole library delay no page, and counting delays neither.
+/// delays no picture, questions to the whole library delay no page, and neither counting nor completions
+/// delay any of these.
 final class QueryPool: Sendable {
   private let pages: QueryLane
   private let outlines: QueryLane
   private let counts: QueryLane
+  /// For completions, which come with each pause of somebody who types, and may ask about all assets.
+  let completions: QueryLane
 
   /// The longest time from the arrival of a question to its answer, of one to the whole library, and of
   /// counting all.
@@ -23,21 +26,23 @@ final class QueryPool: Sendable {
     pages = try QueryLane(width: 2, open: open)
     outlines = try QueryLane(width: 1, open: open)
     counts = try QueryLane(width: 1, open: open)
+    completions = try QueryLane(width: 1, open: open)
   }
 
   /// Asks a question once it is its turn.
   ///
   /// - Parameters:
   ///   - limit: how long it may take, with its wait.
+  ///   - lane: which threads answer it; by default those for what may take so long.
   ///   - body: asks; called on a thread of the pool.
   ///   - completion: gets the result.
   func ask<Value: Sendable>(
-    within limit: Duration = patience,
+    within limit: Duration = patience, on lane: QueryLane? = nil,
     _ body: @escaping @Sendable (ReadableLibrary) throws -> Value,
     completion: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) {
     let lane =
-      limit > Self.longPatience ? counts : limit > Self.patience ? outlines : pages
+      lane ?? (limit > Self.longPatience ? counts : limit > Self.patience ? outlines : pages)
     let deadline = ContinuousClock.now + limit
     lane.submit { library in
       guard let library, ContinuousClock.now < deadline else {
@@ -59,5 +64,6 @@ final class QueryPool: Sendable {
     pages.close()
     outlines.close()
     counts.close()
+    completions.close()
   }
 }

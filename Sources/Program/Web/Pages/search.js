@@ -13,7 +13,7 @@ export function searchBox(form, find) {
   const input = form.elements.q;
   const list = h("ul.options", { id: "options", role: "listbox", "aria-label": "Completions", hidden: true });
   form.append(list);
-  let chosen, asked = 0, timer;
+  let chosen, asked, timer; // the request that is under way
 
   const choose = (n) => {
     chosen?.setAttribute("aria-selected", false);
@@ -24,7 +24,7 @@ export function searchBox(form, find) {
   };
   const close = () => {
     clearTimeout(timer);
-    asked += 1;
+    asked?.abort();
     list.hidden = true;
     choose();
   };
@@ -35,9 +35,10 @@ export function searchBox(form, find) {
     suggest();
   };
   const suggest = async () => {
-    const turn = ++asked;
-    const { words } = await get("api/v1/complete" + tail({ q: lastWord(input.value).replace(/^-/, "") })).catch(() => ({ words: [] }));
-    if (turn !== asked || document.activeElement !== input) return;
+    asked?.abort();
+    const turn = asked = new AbortController();
+    const { words } = await get("api/v1/complete" + tail({ q: lastWord(input.value).replace(/^-/, "") }), turn).catch(() => ({ words: [] }));
+    if (turn.signal.aborted || document.activeElement !== input) return;
     list.replaceChildren(...words.map(({ text, about }, n) =>
       h("li", { id: `option-${n}`, role: "option", "aria-selected": false, onpointerdown: (event) => { event.preventDefault(); take(text); } },
         h("span.word", text), h("span.about", about))));

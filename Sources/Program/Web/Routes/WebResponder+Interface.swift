@@ -28,8 +28,9 @@ extension WebResponder {
       }
     case ("complete", 1):
       let words = query["q"] ?? ""
-      return json(request) { [disclosure] in
-        try Completion.words(for: words, disclosure, in: $0)
+      return json(request, within: QueryPool.longPatience, on: pool.completions) {
+        [disclosure, values] in
+        try Completion.words(for: words, from: values, disclosure, in: $0)
       }
     case ("status", 1): return json(request) { [answers] in try answers.status(in: $0) }
     case ("failures", 1):

@@ -17,6 +17,7 @@ final class WebResponder: Responder {
   let disclosure: Disclosure
   let answers: JSONAnswers
   let outlines = OutlineCache()
+  let values = FieldValues()
   let events: EventHub
   let channel: ParentChannel
   let images: ImageService
