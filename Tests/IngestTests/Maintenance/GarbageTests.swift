@@ -316,10 +316,19 @@ struct GarbageTests {
     let library = try LibraryFolder.open(fixture.layout)
     let reader = try fixture.library().reader
     let verification = try Verification(library: library, catalog: reader)
-    func known() throws -> [AssetID: [VerificationProblem.Kind]] {
-      try DamageList.read(in: library).present(in: library, reader).mapValues { $0.map(\.kind) }
-    }
+    let kept = KeptDamageList()
     let asset = try #require(try reader.assets(with: fixture.digest("three")).first)
+    let record = try #require(try reader.asset(asset))
+    func known() throws -> [AssetID: [VerificationProblem.Kind]] {
+      let present = try DamageList.read(in: library).present(in: library, reader)
+      // A list that is kept says the same, of all assets and of one.
+      let list = kept.read(in: library)
+      let (again, ofOne) = (
+        try list.present(in: library, reader), try list.present(of: record, in: library, reader)
+      )
+      #expect(again == present && ofOne == present[asset] ?? [])
+      return present.mapValues { $0.map(\.kind) }
+    }
     #expect(try known().isEmpty)
     for _ in 1...4 {
       // Three reach the end, one begins anew.

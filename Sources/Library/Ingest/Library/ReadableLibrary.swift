@@ -6,7 +6,7 @@ import Manifest
 import Originals
 package import PipelineModel
 package import Query
-import Records
+package import Records
 
 /// A library opened for reading: without a lock, and nothing is written.
 package struct ReadableLibrary: Sendable {
@@ -17,12 +17,19 @@ package struct ReadableLibrary: Sendable {
   package let isImmutable: Bool
   /// The catalog's file as it was when it was opened.
   private let identity: FileIdentity?
+  private let keptDamage: KeptDamageList?
 
-  /// - Parameter isImmutable: whether to read the catalog without locks; by default if its folder
-  ///   can't be written. A process in a sandbox can't tell: it has to be told.
+  /// - Parameters:
+  ///   - isImmutable: whether to read the catalog without locks; by default if its folder can't be
+  ///     written. A process in a sandbox can't tell: it has to be told.
+  ///   - keptDamage: keeps the list of damage, for a process that asks often; by default each question
+  ///     reads it.
   /// - Throws: `IngestError` of code `notALibrary` if there is none or it is still empty, or a
   ///   `CatalogError`.
-  package init(_ layout: LibraryLayout, isImmutable: Bool? = nil) throws {
+  package init(
+    _ layout: LibraryLayout, isImmutable: Bool? = nil, keptDamage: KeptDamageList? = nil
+  ) throws {
+    self.keptDamage = keptDamage
     library = try LibraryFolder.open(layout)
     try CatalogFolder(of: library).check()
     self.isImmutable = isImmutable ?? Self.mustBeImmutable(library)
@@ -75,7 +82,16 @@ package struct ReadableLibrary: Sendable {
 
   /// What `verify` found missing or damaged, and nothing changed since.
   package func damage() throws -> [AssetID: [DamageList.Entry]] {
-    try DamageList.read(in: library).present(in: library, catalog)
+    try catalog.snapshot { try damageList.present(in: library, catalog) }
+  }
+
+  /// The same of one asset.
+  package func damage(of asset: AssetRecord) throws -> [DamageList.Entry] {
+    try damageList.present(of: asset, in: library, catalog)
+  }
+
+  private var damageList: DamageList {
+    keptDamage?.read(in: library) ?? DamageList.read(in: library)
   }
 
   /// The assets that `verify` found damaged, if a filter asks for them: that looks at their files.

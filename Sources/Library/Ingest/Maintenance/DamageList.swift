@@ -3,15 +3,16 @@ import Files
 import Originals
 package import PipelineModel
 package import Records
+import Synchronization
 
 /// Originals and renditions that `verify` found missing or damaged, kept in `damage.json`.
 ///
 /// A file stays listed until a verification reads it whole. An entry no longer applies once another
 /// file has replaced the one that was read.
-package struct DamageList {
+package struct DamageList: Sendable {
   /// The most files listed.
   static let most = 10_000
-  private static let name = BytePath("damage.json")
+  fileprivate static let name = BytePath("damage.json")
   /// More than the longest list takes.
   private static let longest = 64 << 20
 
@@ -139,6 +140,18 @@ package struct DamageList {
     return found
   }
 
+  /// Returns the damage of one asset that still applies.
+  package func present(
+    of asset: AssetRecord, in library: LibraryFolder, _ catalog: CatalogReader
+  ) throws(CatalogError) -> [Entry] {
+    var found: [Entry] = []
+    for subject in [.original(asset.digest)] + asset.renditions.map({ Subject.rendition($0.id) }) {
+      guard let entry = entries[subject], try isPresent(entry, library, catalog) else { continue }
+      found.append(entry)
+    }
+    return found.sorted { $0.time < $1.time }
+  }
+
   private func isPresent(
     _ entry: Entry, _ library: LibraryFolder, _ catalog: CatalogReader
   ) throws(CatalogError) -> Bool {
@@ -164,5 +177,24 @@ package struct DamageList {
   private static func file(_ path: BytePath) -> [Int64]? {
     guard let identity = try? FileSystem.status(of: path).identity else { return nil }
     return [Int64(bitPattern: identity.inode), Int64(identity.size), identity.modified]
+  }
+}
+
+/// The list of damage as it was read last, for as long as its file is the same: a long one takes a tenth of a
+/// second to read.
+package final class KeptDamageList: Sendable {
+  private let state = Mutex<(file: FileIdentity, list: DamageList)?>(nil)
+
+  package init() {}
+
+  package func read(in library: LibraryFolder) -> DamageList {
+    // Before it is read: a file that is replaced meanwhile is read again the next time.
+    guard let file = try? library.folder.statusIfThere(of: DamageList.name)?.identity else {
+      return DamageList()
+    }
+    if let (known, list) = state.withLock({ $0 }), known.isSameFile(as: file) { return list }
+    let list = DamageList.read(in: library)
+    state.withLock { $0 = (file, list) }
+    return list
   }
 }

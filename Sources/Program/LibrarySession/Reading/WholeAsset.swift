@@ -15,7 +15,7 @@ package struct WholeAsset {
 
   package init(_ asset: AssetRecord, in library: ReadableLibrary) throws {
     self.asset = asset
-    damage = try library.damage()[asset.id] ?? []
+    damage = try library.damage(of: asset)
     let catalog = library.catalog
     sightings = try catalog.sightings(of: asset.id)
     jobs = try catalog.jobs(of: asset.id)

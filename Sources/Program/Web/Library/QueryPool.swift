@@ -20,8 +20,9 @@ final class QueryPool: Sendable {
   static let countPatience = Duration.seconds(120)
 
   init(_ layout: LibraryLayout, isImmutable: Bool) throws(FileError) {
+    let damage = KeptDamageList()
     let open: @Sendable () -> ReadableLibrary? = {
-      try? ReadableLibrary(layout, isImmutable: isImmutable)
+      try? ReadableLibrary(layout, isImmutable: isImmutable, keptDamage: damage)
     }
     pages = try QueryLane(width: 2, open: open)
     outlines = try QueryLane(width: 1, open: open)
