@@ -79,10 +79,59 @@ def completions(browser):
 @test
 def a_search_ends_completions(browser):
     page = browser.open()
-    page.route("**/api/v1/complete*", lambda route: None)  # without an answer
+    held = []
+    page.route("**/api/v1/complete*", lambda route: held.append(route))
     page.locator("#q").click()
     with page.expect_request("**/api/v1/complete?q=kind*"):
         page.keyboard.type("kind:image")
     with page.expect_event("requestfailed", lambda request: "complete?q=kind" in request.url):
         page.keyboard.press("Enter")
     page.wait_for_function("() => document.querySelector('h1').textContent === 'Found'")
+    for route in held:
+        route.abort()
+
+
+@test
+def a_search_under_way_says_so(browser):
+    page = browser.open("?q=name:nothing-is-called-so", ready=".box .notice:not([hidden])")
+    held = []
+    page.route("**/api/v1/grid*", lambda route: held.append(route))
+    page.locator("#q").fill("kind:image")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".box[aria-busy=true]")
+    assert page.locator(".notice").is_hidden()
+    # A count of what was there before is not shown for long.
+    page.wait_for_function("() => getComputedStyle(document.querySelector('.count')).opacity === '0'")
+    line = page.evaluate("() => document.getAnimations().map((one) => one.animationName)")
+    assert "pass" in line, line
+    held[0].continue_()
+    page.wait_for_selector(TILE)
+    page.wait_for_selector(".box[aria-busy=false]")
+    assert page.locator(".notice").is_hidden()
+    page.wait_for_function("() => getComputedStyle(document.querySelector('.count')).opacity === '1'")
+
+
+@test
+def a_search_without_an_answer_has_not_found_nothing(browser):
+    page = browser.open(expected=("Failed to load resource",))
+    page.route("**/api/v1/grid*", lambda route: route.fulfill(status=503, body="{}"))
+    page.locator("#q").fill("kind:image")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".notice:has-text('503')")
+    assert page.locator(".count").inner_text() == ""
+
+
+@test
+def only_the_last_search_is_shown(browser):
+    page = browser.open()
+    held = []
+    page.route("**/api/v1/grid?q=name*", lambda route: held.append(route))
+    for query in ("name:nothing-is-called-so", "kind:image"):
+        page.locator("#q").fill(query)
+        page.keyboard.press("Enter")
+        page.wait_for_timeout(400)
+    page.wait_for_selector(".box[aria-busy=false]")
+    found = page.locator(".count").inner_text()
+    held[0].continue_()
+    page.wait_for_timeout(500)
+    assert page.locator(".count").inner_text() == found and page.locator(".notice").is_hidden()

@@ -1,7 +1,7 @@
 // Begins what the page needs: without scripts it works as the server made it, with them it is one
 // gallery.
 import { follow, get, hasOriginals, tail } from "./api.js";
-import { h, localTimes, number, toast } from "./dom.js";
+import { h, localTimes, number, set, toast } from "./dom.js";
 import * as grid from "./grid.js";
 import { help } from "./help.js";
 import { followView, scrubber } from "./scrubber.js";
@@ -45,7 +45,7 @@ else {
 }
 
 function gallery() {
-  let { query, asset } = placeOf(location);
+  let { query, asset } = placeOf(location), problem, isBusy;
   const title = h("h1"), count = h("p.count", { "aria-live": "polite" }), notice = h("p.notice", { role: "status" });
   const orders = { "": "Newest first", taken: "Oldest first", "-imported": "Last imported", name: "Name", "-size": "Largest first", "-rating": "Best rated" };
   const order = h("select", { "aria-label": "Order", onchange: () => go({ ...query, sort: order.value }) },
@@ -60,28 +60,32 @@ function gallery() {
   });
   viewer.begin({ went, closed });
 
-  /** Says what was found. */
-  function describe(problem) {
+  /** Says what was found, once that is known. */
+  function describe() {
+    if (isBusy) return;
     const { q, sort } = query, n = grid.count;
     form.elements.q.value = q;
     order.value = sort in orders ? sort : "";
     document.title = `${q || "Pictures"} – pipeline`;
     title.textContent = q ? "Found" : "Pictures";
-    count.replaceChildren(h("strong", number(n)), n === 1 ? " picture" : " pictures");
-    notice.textContent = problem || (n ? "" : q ? "Nothing is like that." : "There are no pictures yet. Put some into a watched folder and run pipeline run.");
+    // Without a revision there was no answer.
+    count.replaceChildren(...(grid.revision ? [h("strong", number(n)), n === 1 ? " picture" : " pictures"] : []));
+    notice.textContent = n ? "" : !grid.revision ? problem : q ? "Nothing is like that." : "There are no pictures yet. Put some into a watched folder and run pipeline run.";
     notice.hidden = !notice.textContent;
   }
 
+  /** Shows what the query finds; until that is known, what was shown before stays. */
   async function load(place = 0) {
-    let problem;
-    try { if (!(await grid.show(query))) return; } catch (error) {
-      problem = error.message;
-      grid.accept({ revision: "", days: [], aspects: "", keys: [], count: 0 });
-    }
+    set(box, { "aria-busy": isBusy = notice.hidden = true });
+    const asked = query, failed = await grid.show(asked).catch((error) => error.message);
+    if (grid.query !== asked) return;
+    set(box, { "aria-busy": isBusy = false });
+    problem = failed;
+    if (failed) grid.accept({ revision: "", days: [], aspects: "", keys: [], count: 0 });
     // What the server made gives way in one step.
     body.classList.add("app");
     made.replaceWith(box);
-    describe(problem);
+    describe();
     grid.arrange(place);
     grid.draw();
   }
@@ -160,6 +164,7 @@ function gallery() {
   history.scrollRestoration = "manual";
   let ready = load(history.state?.place);
   ready.then(() => follow(["change"], 500, async ({ revision }) => {
+    while (isBusy) await ready;
     if (revision === grid.revision) return;
     await grid.refresh();
     if (viewer.dialog.open) await viewer.renew(); else describe();

@@ -44,15 +44,14 @@ export function begin(act) {
 
 export const recordAt = (index) => records?.at(index);
 
-/** Fetches what a query finds; false if another was asked for meanwhile. */
+/** Fetches what a query finds, and takes it over unless another was asked for meanwhile. */
 export async function show(wanted) {
   query = wanted;
   const asked = assets(query).catch(() => null), grid = await get("api/v1/grid" + tail(query)), first = await asked;
-  if (query !== wanted) return false;
+  if (query !== wanted) return;
   accept(grid);
   if (first) records.put(0, first);
   active = -1; holds = false; grown = 0;
-  return true;
 }
 
 export function accept(grid) {

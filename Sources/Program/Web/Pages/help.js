@@ -11,8 +11,8 @@ const keys = {
 export function help() {
   const old = document.querySelector("dialog.help");
   if (old) return old.close();
-  const dialog = h("dialog.help", { "aria-labelledby": "help-title", onclose: () => dialog.remove(), onclick: ({ target }) => { if (target === dialog) dialog.close(); } },
-    h("div.tools", h("h2", { id: "help-title" }, "Keys"), h("span.space"), iconButton("close", "Close", () => dialog.close())),
+  const dialog = h("dialog.help", { "aria-label": "Keys", onclose: () => dialog.remove(), onclick: ({ target }) => { if (target === dialog) dialog.close(); } },
+    h("div.tools", h("h2", "Keys"), h("span.space"), iconButton("close", "Close", () => dialog.close())),
     h("dl", Object.entries(keys).map(([names, what]) =>
       h("div", h("dt", names.split(" ").flatMap((name) => [h("kbd", name), " "])), h("dd", what)))));
   document.body.append(dialog);
