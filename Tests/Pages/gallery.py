@@ -193,3 +193,21 @@ def keyboard_in_the_gallery(browser):
     page.wait_for_selector("dialog.help[open]")
     page.keyboard.press("Escape")
     page.wait_for_selector("dialog.help", state="detached")
+
+
+@test
+def a_phone_has_room_for_all(browser):
+    page = browser.open(width=380, has_touch=True, is_mobile=True)
+    box = "(e) => e.getBoundingClientRect().toJSON()"
+    order = page.locator(".sort").evaluate(box)
+    top = page.locator(".scrubber").evaluate("(e) => parseFloat(getComputedStyle(e).top)")
+    # Half of its hand is above the place that it shows.
+    assert top - 24 >= order["bottom"], (top, order)
+    assert page.locator(".years").evaluate("(e) => getComputedStyle(e).whiteSpace") == "nowrap"
+    link = page.locator("h2.day a").first
+    assert link.evaluate("(e) => getComputedStyle(e).textOverflow") == "ellipsis"
+    page.locator(TILE).first.click()
+    opened(page)
+    page.keyboard.press("i")
+    row = page.locator(".panel .facts dl div").first
+    assert row.evaluate("(e) => getComputedStyle(e).alignItems") == "baseline"
