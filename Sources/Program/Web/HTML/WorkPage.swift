@@ -199,7 +199,7 @@ struct WorkPage {
   private func paths(_ html: inout HTMLWriter) {
     html.element("section") { html in
       html.line()
-      html.element("h2", "Paths")
+      html.element("h2", "Files still in the watched folders")
       html.line()
       html.definitions(
         "totals small",
