@@ -3,7 +3,6 @@ import Files
 import Originals
 package import PipelineModel
 package import Records
-import Synchronization
 
 /// Originals and renditions that `verify` found missing or damaged, kept in `damage.json`.
 ///
@@ -12,7 +11,7 @@ import Synchronization
 package struct DamageList: Sendable {
   /// The most files listed.
   static let most = 10_000
-  fileprivate static let name = BytePath("damage.json")
+  static let name = BytePath("damage.json")
   /// More than the longest list takes.
   private static let longest = 64 << 20
 
@@ -177,24 +176,5 @@ package struct DamageList: Sendable {
   private static func file(_ path: BytePath) -> [Int64]? {
     guard let identity = try? FileSystem.status(of: path).identity else { return nil }
     return [Int64(bitPattern: identity.inode), Int64(identity.size), identity.modified]
-  }
-}
-
-/// The list of damage as it was read last, for as long as its file is the same: a long one takes a tenth of a
-/// second to read.
-package final class KeptDamageList: Sendable {
-  private let state = Mutex<(file: FileIdentity, list: DamageList)?>(nil)
-
-  package init() {}
-
-  package func read(in library: LibraryFolder) -> DamageList {
-    // Before it is read: a file that is replaced meanwhile is read again the next time.
-    guard let file = try? library.folder.statusIfThere(of: DamageList.name)?.identity else {
-      return DamageList()
-    }
-    if let (known, list) = state.withLock({ $0 }), known.isSameFile(as: file) { return list }
-    let list = DamageList.read(in: library)
-    state.withLock { $0 = (file, list) }
-    return list
   }
 }
