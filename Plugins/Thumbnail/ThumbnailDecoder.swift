@@ -159,8 +159,22 @@ struct ThumbnailDecoder {
     if opened.loader == .fits { return try picture.rendered(isCancelled: isCancelled).stretched() }
     // libvips takes them for values of sRGB from 0 to 255.
     if opened.isFloatMap { return try picture.linearLight().converted(to: .srgb) }
-    if picture.isInteger && picture.space != .other { return picture }
-    return try picture.converted(to: .srgb)
+    if picture.isFloat { return try plainFractions(picture, of: opened) }
+    let integers = picture.space == .other ? picture : try picture.unsignedIntegers()
+    if integers.isInteger && integers.space != .other { return integers }
+    return try integers.converted(to: .srgb)
+  }
+
+  private func plainFractions(
+    _ picture: Picture, of opened: OpenedPicture
+  ) throws(VipsError) -> Picture {
+    switch opened.loader {
+    // libvips takes colours for linear light, but grey for values from 0 to 255, which some are.
+    case .tiff where picture.space == .grey:
+      let isLight = try opened.reopened().greatestFraction(isCancelled: isCancelled) <= 1
+      return try (isLight ? picture.linearLight() : picture).converted(to: .srgb)
+    default: return try picture.converted(to: .srgb)
+    }
   }
 
   /// Resizes the picture, with correct handling of alpha.

@@ -178,6 +178,33 @@ extension Pictures {
     return tiff(tags, (324, 325), of: pixels, count: tiles.count)
   }
 
+  /// An uncompressed TIFF of one strip, grey or RGB.
+  ///
+  /// - Parameters:
+  ///   - format: of the values, as in the tag SampleFormat: 1 unsigned, 2 signed, 3 floating-point.
+  ///   - value: returns the bits of a value.
+  package static func valuesTIFF(
+    width: Int, height: Int, bands: Int, bits: Int, format: Int,
+    _ value: (_ x: Int, _ y: Int, _ band: Int) -> Int
+  ) -> [UInt8] {
+    var pixels: [UInt8] = []
+    for y in 0..<height {
+      for x in 0..<width {
+        for band in 0..<bands { pixels += TIFFTags.number(value(x, y, band), bits / 8) }
+      }
+    }
+    var tags = TIFFTags()
+    tags.long(256, [width])
+    tags.long(257, [height])
+    tags.short(258, [Int](repeating: bits, count: bands))
+    tags.short(259, [1])
+    tags.short(262, [bands == 3 ? 2 : 1])
+    tags.short(277, [bands])
+    tags.long(278, [height])
+    tags.short(339, [Int](repeating: format, count: bands))
+    return tiff(tags, (273, 279), of: pixels, count: 1)
+  }
+
   /// A TIFF of one page whose pixels are divided into parts of the same length.
   ///
   /// - Parameter lists: the tags of the parts' offsets and lengths.

@@ -44,18 +44,6 @@ static inline int pipeline_vips_load_heif_thumbnail(VipsSource *source, VipsImag
   return vips_heifload_source(source, out, "thumbnail", TRUE, "fail_on", fail_on, NULL);
 }
 
-// vips_bandjoin and vips_copy are variadic; a single band becomes three.
-static inline int pipeline_vips_linear_light(VipsImage *in, VipsImage **out) {
-  VipsImage *same[3] = {in, in, in};
-  VipsImage *three = NULL;
-  if (vips_image_get_bands(in) != 1)
-    return vips_copy(in, out, "interpretation", VIPS_INTERPRETATION_scRGB, NULL);
-  if (vips_bandjoin(same, &three, 3, NULL) != 0) return -1;
-  int failed = vips_copy(three, out, "interpretation", VIPS_INTERPRETATION_scRGB, NULL);
-  g_object_unref(three);
-  return failed;
-}
-
 // vips_extract_band is variadic.
 static inline int pipeline_vips_extract_bands(VipsImage *in, VipsImage **out, int first,
                                               int count) {
@@ -65,6 +53,12 @@ static inline int pipeline_vips_extract_bands(VipsImage *in, VipsImage **out, in
 // vips_bandjoin2 is variadic.
 static inline int pipeline_vips_join_bands(VipsImage *left, VipsImage *right, VipsImage **out) {
   return vips_bandjoin2(left, right, out, NULL);
+}
+
+// vips_linear1 is variadic; the result is floating-point.
+static inline int pipeline_vips_linear(VipsImage *in, VipsImage **out, double factor,
+                                       double offset) {
+  return vips_linear1(in, out, factor, offset, NULL);
 }
 
 // vips_scale is variadic; it maps the least value to 0 and the greatest to 255, evenly or by logarithms.
@@ -121,16 +115,6 @@ static inline int pipeline_vips_at_least(VipsImage *in, VipsImage **out, double 
 // vips_cast is variadic.
 static inline int pipeline_vips_cast(VipsImage *in, VipsImage **out, VipsBandFormat format) {
   return vips_cast(in, out, format, NULL);
-}
-
-// vips_linear and vips_cast are variadic; values are multiplied and rounded, and keep their format.
-static inline int pipeline_vips_scale_values(VipsImage *in, VipsImage **out, double factor) {
-  double half = 0.5;
-  VipsImage *scaled = NULL;
-  if (vips_linear(in, &scaled, &factor, &half, 1, NULL) != 0) return -1;
-  int failed = vips_cast(scaled, out, vips_image_get_format(in), NULL);
-  g_object_unref(scaled);
-  return failed;
 }
 
 // vips_copy is variadic; it makes an image whose metadata may be changed.

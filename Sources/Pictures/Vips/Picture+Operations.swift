@@ -101,20 +101,6 @@ extension Picture {
     return isDeep ? try managed.converted(to: .srgb) : managed
   }
 
-  /// Multiplies the values, which keep their format.
-  func scaled(by factor: Double) throws(VipsError) -> Picture {
-    try applying("The picture's values can't be converted") {
-      pipeline_vips_scale_values(pointer, $0, factor)
-    }
-  }
-
-  /// Labels the values of one band or three as linear light, in which 1 is white.
-  package func linearLight() throws(VipsError) -> Picture {
-    try applying("The picture's values can't be converted") {
-      pipeline_vips_linear_light(pointer, $0)
-    }
-  }
-
   /// Maps the values of the first band to 8 bits, from the least to the greatest, by logarithms.
   ///
   /// The pixels must be in memory, because they are read twice.

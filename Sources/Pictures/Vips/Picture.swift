@@ -147,6 +147,9 @@ extension Picture {
     return format == VIPS_FORMAT_UCHAR || format == VIPS_FORMAT_USHORT
   }
 
+  /// Whether values are floating-point numbers.
+  package var isFloat: Bool { vips_image_get_format(pointer) == VIPS_FORMAT_FLOAT }
+
   package var space: Space {
     switch vips_image_get_interpretation(pointer) {
     case VIPS_INTERPRETATION_sRGB, VIPS_INTERPRETATION_RGB: .srgb

@@ -100,6 +100,12 @@ enum VipsMessage {
     "TIFFFindField", "MissingRequired", "EstimateStripByteCounts", "ChopUp",
   ]
 
+  /// Messages that say less than what they mean.
+  private static let clearer = [
+    "samples out of range":
+      "libvips reads no values of more than 32 bits, nor more than 10,000 a pixel"
+  ]
+
   /// Libraries' labels for messages, which tell users nothing.
   private static let labels = ["Corrupt JPEG data: ", "Warning: ", "Error: "]
 
@@ -149,7 +155,8 @@ enum VipsMessage {
         break
       }
     }
-    return beginningSmall(rest.trimmingPrefix(while: \.isWhitespace))
+    let told = rest.trimmingPrefix(while: \.isWhitespace)
+    return clearer[String(told)] ?? beginningSmall(told)
   }
 
   /// Starts ordinary words in lower case, for use within a sentence; leaves names and

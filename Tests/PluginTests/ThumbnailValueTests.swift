@@ -1,0 +1,79 @@
+import Fixtures
+import Foundation
+import PipelineModel
+import PipelinePlugin
+import Testing
+import Vips
+
+/// Thumbnails of pictures whose values are not unsigned integers of 8 or 16 bits.
+@Suite("Thumbnails: values", .timeLimit(.minutes(2)))
+struct ThumbnailValueTests {
+  let run: PluginRun
+
+  init() throws { run = try PluginRun("thumbnail") }
+
+  /// Expects a fifth of black, of a middle grey and of white each, from left to right.
+  private func expectSteps(
+    _ bytes: [UInt8], middle: Int = 128, _ note: String,
+    at location: SourceLocation = #_sourceLocation
+  ) throws {
+    for side in [90, 45] {
+      let made = try run.thumbnail(bytes, maxPixelSize: side, options: ["format": "png"])
+      for (place, wanted) in [(0.05...0.25, 0), (0.4...0.6, middle), (0.75...0.95, 255)] {
+        let found = made.picture.color(x: place, y: 0.2...0.8)
+        #expect(
+          Pictures.distance(found, [wanted, wanted, wanted]) <= 3, "\(note), \(side): \(found)",
+          sourceLocation: location)
+      }
+    }
+  }
+
+  /// A TIFF of three columns of grey.
+  private func steps(
+    _ values: [Int], bits: Int, format: Int, bands: Int
+  ) -> [UInt8] {
+    Pictures.valuesTIFF(width: 90, height: 30, bands: bands, bits: bits, format: format) {
+      x, _, _ in values[x / 30]
+    }
+  }
+
+  @Test(
+    "Integers of a TIFF that are signed or have 32 bits fill the whole range", arguments: [1, 3])
+  func integers(bands: Int) throws {
+    for (format, bits, values) in [
+      (1, 32, [0, 1 << 31, (1 << 32) - 1]), (2, 32, [-(1 << 31), 0, (1 << 31) - 1]),
+      (2, 16, [-32768, 0, 32767]), (2, 8, [-128, 0, 127]),
+    ] {
+      try expectSteps(
+        steps(values, bits: bits, format: format, bands: bands), "format \(format), \(bits) bits")
+    }
+  }
+
+  @Test("Floating-point values of a TIFF from 0 to 1 are linear light, in grey and in colour")
+  func fractions() throws {
+    func bits(_ values: [Float]) -> [Int] { values.map { Int($0.bitPattern) } }
+    for bands in [1, 3] {
+      try expectSteps(
+        steps(bits([0, 0.2140, 1]), bits: 32, format: 3, bands: bands), "\(bands) bands")
+    }
+    let half: [Float] = [0.2140, 0.5]
+    let grey = Pictures.valuesTIFF(
+      width: 90, height: 30, bands: 2, bits: 32, format: 3
+    ) { _, _, band in Int(half[band].bitPattern) }
+    let made = try run.thumbnail(grey, maxPixelSize: 45, options: ["format": "png"])
+    // As it is read back, on white.
+    let found = made.picture.color(x: 0.2...0.8, y: 0.2...0.8)
+    #expect(Pictures.distance(found, [191, 191, 191]) <= 4, "\(found)")
+    // Not of linear light, which would be white.
+    try expectSteps(steps(bits([0, 128, 255]), bits: 32, format: 3, bands: 1), "to 255")
+  }
+
+  @Test("A TIFF of 64-bit values fails with their size")
+  func doubles() throws {
+    let bytes = steps([0, 0, 0], bits: 64, format: 3, bands: 1)
+    let failure = try run.failure(bytes)
+    #expect(
+      failure.class == .permanent && failure.reason.contains("more than 32 bits"),
+      "\(failure.reason)")
+  }
+}
