@@ -169,6 +169,8 @@ struct ThumbnailDecoder {
     _ picture: Picture, of opened: OpenedPicture
   ) throws(VipsError) -> Picture {
     switch opened.loader {
+    // Whatever libvips calls them, its values are coded as its profile says.
+    case .jxl where opened.profile != nil: return try picture.fractionsAsIntegers()
     // libvips takes colours for linear light, but grey for values from 0 to 255, which some are.
     case .tiff where picture.space == .grey:
       let isLight = try opened.reopened().greatestFraction(isCancelled: isCancelled) <= 1

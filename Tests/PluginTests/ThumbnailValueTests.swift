@@ -76,4 +76,20 @@ struct ThumbnailValueTests {
       failure.class == .permanent && failure.reason.contains("more than 32 bits"),
       "\(failure.reason)")
   }
+
+  @Test("Floating-point values of a JPEG XL are coded as its profile says", arguments: [1, 3])
+  func jpegXL(bands: Int) throws {
+    func file(_ middle: Float, profile: [UInt8]?) throws -> [UInt8] {
+      let map = Pictures.floatMap(width: 90, height: 30, bands: bands) { x, _, _ in
+        [0, middle, 1][x / 30]
+      }
+      let light = try Picture.load(PictureSource(bytes: map), as: .pnm).linearLight()
+      let labelled = try light.editingMetadata { editor in
+        if let profile { editor.set(Picture.Field.profile, profile) }
+      }
+      return try Pictures.file(labelled, ".jxl[lossless]")
+    }
+    try expectSteps(file(128.0 / 255, profile: builtInProfile("srgb")), "sRGB")
+    try expectSteps(file(0.2140, profile: nil), "linear light")
+  }
 }

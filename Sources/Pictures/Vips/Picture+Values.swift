@@ -26,6 +26,11 @@ extension Picture {
     }.cut(to: vips_image_get_format(pointer))
   }
 
+  /// Maps floating-point values from 0 to 1 to 16 bits; the embedded profile then applies to these.
+  package func fractionsAsIntegers() throws(VipsError) -> Picture {
+    try scaled(from: 0...1, to: VIPS_FORMAT_USHORT).reinterpreted(bands < 3 ? .grey16 : .srgb16)
+  }
+
   /// Labels values as linear light, in which 1 is white; grey becomes three bands of colour, and its
   /// alpha goes to 255, as libvips has it in linear light.
   package func linearLight() throws(VipsError) -> Picture {
