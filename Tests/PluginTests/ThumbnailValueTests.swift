@@ -92,4 +92,37 @@ struct ThumbnailValueTests {
     try expectSteps(file(128.0 / 255, profile: builtInProfile("srgb")), "sRGB")
     try expectSteps(file(0.2140, profile: nil), "linear light")
   }
+
+  @Test("A profile with a table for the perceptual intent only is heeded")
+  func perceptualProfile() throws {
+    let picture = try Pictures.plain([255, 0, 0], width: 90, height: 60).editingMetadata { editor in
+      editor.set(Picture.Field.profile, Self.blueProfile)
+    }
+    let made = try run.thumbnail(Pictures.file(picture, ".png"), maxPixelSize: 60)
+    let found = made.picture.color(x: 0.3...0.7, y: 0.3...0.7)
+    #expect(Pictures.distance(found, [0, 0, 255]) <= 24, "\(found)")
+  }
+
+  /// A profile by whose only table every colour of RGB is blue.
+  ///
+  /// Source: ICC.1:2022, sections 7.2, 7.3 and 10.10.
+  private static let blueProfile: [UInt8] = {
+    func big(_ value: Int, _ count: Int) -> [UInt8] { TIFFTags.number(value, count).reversed() }
+    let curve = (0...255).map { UInt8($0) }
+    // The blue of sRGB in Lab: 29.6, 68.3, -112.0.
+    let blue: [UInt8] = [75, 196, 16]
+    let one = big(0x10000, 4)
+    let nothing = big(0, 12)
+    var table = Array("mft1".utf8) + big(0, 4) + [3, 3, 2, 0]
+    table += one + nothing + one + nothing + one
+    table += curve + curve + curve + (0..<8).flatMap { _ in blue } + curve + curve + curve
+    let start = 128 + 4 + 12
+    var header = [UInt8](repeating: 0, count: 128)
+    header.replaceSubrange(0..<4, with: big(start + table.count, 4))
+    header.replaceSubrange(8..<12, with: [2, 0x40, 0, 0])
+    header.replaceSubrange(12..<24, with: "scnrRGB Lab ".utf8)
+    header.replaceSubrange(36..<40, with: "acsp".utf8)
+    header.replaceSubrange(68..<80, with: [0, 0, 0xF6, 0xD6, 0, 1, 0, 0, 0, 0, 0xD3, 0x2D])
+    return header + big(1, 4) + Array("A2B0".utf8) + big(start, 4) + big(table.count, 4) + table
+  }()
 }

@@ -136,10 +136,9 @@ static inline int pipeline_vips_colourspace(VipsImage *in, VipsImage **out,
 
 // vips_icc_transform is variadic. It uses the embedded profile if that fits, otherwise `input`.
 static inline int pipeline_vips_icc_transform(VipsImage *in, VipsImage **out, const char *output,
-                                              const char *input, int depth) {
+                                              const char *input, VipsIntent intent, int depth) {
   return vips_icc_transform(in, out, output, "embedded", TRUE, "input_profile", input, "intent",
-                            VIPS_INTENT_RELATIVE, "black_point_compensation", TRUE, "depth",
-                            depth, NULL);
+                            intent, "black_point_compensation", TRUE, "depth", depth, NULL);
 }
 
 // vips_rot and vips_flip are variadic.

@@ -17,6 +17,9 @@ package struct ColorProfile: Hashable, Sendable {
   package let name: String?
   /// The colour space, if it matches a known one within 8-bit precision.
   package let known: Known?
+  /// Whether it has a lookup table for the perceptual intent, but none for the relative colorimetric
+  /// one.
+  package let lacksRelativeTable: Bool
 
   /// Parses a profile; returns `nil` if the bytes are not one.
   package init?(_ bytes: [UInt8]) {
@@ -26,6 +29,7 @@ package struct ColorProfile: Hashable, Sendable {
     let table = Table(bytes)
     name = table.name
     known = space == "RGB " ? table.knownSpace : nil
+    lacksRelativeTable = table.lacksRelativeTable
   }
 }
 
@@ -82,6 +86,8 @@ private struct Table {
       text.unicodeScalars.filter { $0.value >= 32 }.prefix(120).map(Character.init))
     return clean.isEmpty ? nil : clean
   }
+
+  var lacksRelativeTable: Bool { tags["A2B0"] != nil && tags["A2B1"] == nil }
 
   /// Colorants of known spaces, adapted to D50, and whether their curve is sRGB's or gamma 2.2.
   private static let spaces: [(known: ColorProfile.Known, colorants: [Double], gammaIsSRGB: Bool)] =

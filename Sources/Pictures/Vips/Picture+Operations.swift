@@ -85,7 +85,7 @@ extension Picture {
   /// Converts from the embedded profile to a built-in one, in 8 bits.
   ///
   /// Uses relative colorimetric intent with black point compensation, because most printed black
-  /// reflects some light.
+  /// reflects some light; perceptual intent if the profile has a table for no other.
   ///
   /// - Parameters:
   ///   - output: `srgb`, `p3` or `cmyk`.
@@ -95,8 +95,10 @@ extension Picture {
   ) throws(VipsError) -> Picture {
     // The transform leaves alpha as it is: in 8 bits, 16-bit alpha would be cut off.
     let isDeep = hasAlpha && bitsPerValue == 16
+    let profile = blob(Field.profile).flatMap(ColorProfile.init)
+    let intent = profile?.lacksRelativeTable == true ? VIPS_INTENT_PERCEPTUAL : VIPS_INTENT_RELATIVE
     let managed = try applying("The picture's colours can't be converted by its profile") {
-      pipeline_vips_icc_transform(pointer, $0, output, fallback, isDeep ? 16 : 8)
+      pipeline_vips_icc_transform(pointer, $0, output, fallback, intent, isDeep ? 16 : 8)
     }
     return isDeep ? try managed.converted(to: .srgb) : managed
   }
