@@ -1,3 +1,4 @@
+import Containers
 import Vips
 
 /// Decodes a file to a small, upright picture in memory with the requested colours.
@@ -121,7 +122,9 @@ struct ThumbnailDecoder {
     if loader == .jpeg {
       return try source.decodeJPEG(opened.header, shrink: jpegFactor(ratio))
     }
-    let factor = shrinkFactor(loader, ratio, resolutions: opened.header.pages)
+    // Averages of a palette's indices are other colours.
+    let hasPalette = opened.jpeg2000?.palette != nil
+    let factor = hasPalette ? 1 : shrinkFactor(loader, ratio, resolutions: opened.header.pages)
     // The header's pixels can be read once; `exact` decodes for each size.
     if factor == 1 && options.scaling == .fast && isFirst { return opened.header }
     if factor == 1 { return try opened.reopened() }
@@ -160,6 +163,7 @@ struct ThumbnailDecoder {
     // libvips takes them for values of sRGB from 0 to 255.
     if opened.isFloatMap { return try picture.linearLight().converted(to: .srgb) }
     if picture.isFloat { return try plainFractions(picture, of: opened) }
+    if let structure = opened.jpeg2000 { return try plainJPEG2000(picture, structure) }
     let integers = picture.space == .other ? picture : try picture.unsignedIntegers()
     if integers.isInteger && integers.space != .other { return integers }
     return try integers.converted(to: .srgb)
@@ -177,6 +181,18 @@ struct ThumbnailDecoder {
       return try (isLight ? picture.linearLight() : picture).converted(to: .srgb)
     default: return try picture.converted(to: .srgb)
     }
+  }
+
+  private func plainJPEG2000(
+    _ picture: Picture, _ structure: JPEG2000Structure
+  ) throws(VipsError) -> Picture {
+    if let palette = structure.palette {
+      return try picture.colored(by: palette, bits: structure.bits)
+    }
+    if picture.space == .other { return try picture.converted(to: .srgb) }
+    var plain = try picture.unsignedIntegers()
+    if structure.bits < 8 { plain = try plain.stretched(fromBits: structure.bits) }
+    return structure.isBareYCC ? try plain.convertedFromYCC() : plain
   }
 
   /// Resizes the picture, with correct handling of alpha.

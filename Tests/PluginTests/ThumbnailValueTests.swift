@@ -93,6 +93,69 @@ struct ThumbnailValueTests {
     try expectSteps(file(0.2140, profile: nil), "linear light")
   }
 
+  @Test("JPEG 2000 of few bits or of signed values fills the whole range")
+  func jpeg2000() throws {
+    func codestream(_ values: [UInt8], depth: UInt8) throws -> [UInt8] {
+      let row = (0..<90).map { values[$0 / 30] }
+      let picture = try Picture.pixels(
+        (0..<30).flatMap { _ in row }, width: 90, height: 30, bands: 1)
+      return Pictures.redescribed(
+        Pictures.codestream(in: try Pictures.file(picture, ".jp2[lossless]")), depth: depth)
+    }
+    try expectSteps(codestream([0, 128, 255], depth: 0x87), "8 bits, signed")
+    // Values of the codestream are relative to the middle of the range: 128 becomes 8.
+    try expectSteps(codestream([120, 128, 135], depth: 0x03), middle: 136, "4 bits")
+    try expectSteps(codestream([120, 128, 135], depth: 0x83), middle: 136, "4 bits, signed")
+  }
+
+  @Test("JPEG 2000 without a colour space is luminance and chroma if the latter is subsampled")
+  func bareChroma() throws {
+    // Neutral chroma has no data, so that it can be given another size.
+    let grey = try Pictures.plain([200, 200, 200], width: 64, height: 64)
+    let halved = Pictures.codestream(
+      in: try Pictures.file(grey, ".jp2[Q=100,subsample-mode=on]"))
+    for codestream in [
+      halved, Pictures.redescribed(halved, sampling: [(1, 1), (2, 1), (2, 1)]),
+    ] {
+      for side in [64, 20] {
+        let made = try run.thumbnail(codestream, maxPixelSize: side, options: ["format": "png"])
+        let found = made.picture.color(x: 0...1, y: 0...1)
+        #expect(Pictures.distance(found, [200, 200, 200]) <= 2, "\(side): \(found)")
+      }
+    }
+    // Luminance and chroma of a colour; source: ITU-T T.871.
+    for (values, wanted) in [([76, 85, 255], [254, 0, 0]), ([29, 255, 107], [0, 0, 254])] {
+      let picture = try Pictures.plain(values.map { UInt8($0) }, width: 8, height: 8)
+      let pixel = try picture.convertedFromYCC().pixelBytes().prefix(3).map(Int.init)
+      #expect(Pictures.distance(pixel, wanted) <= 2, "\(pixel)")
+    }
+  }
+
+  @Test("A palette of JPEG 2000 is resolved in every size", arguments: ["fast", "exact"])
+  func palette(scaling: String) throws {
+    let bytes = try Pictures.paletteJP2(
+      width: 640, height: 480,
+      palette: [[200, 80, 40], [0, 255, 0], [20, 30, 220]]
+    ) { x, _ in x < 320 ? 0 : 2 }
+    for side in [640, 100] {
+      let made = try run.thumbnail(
+        bytes, maxPixelSize: side, options: ["format": "png", "scaling": .string(scaling)])
+      for (place, wanted) in [(0.05...0.45, [200, 80, 40]), (0.55...0.95, [20, 30, 220])] {
+        let found = made.picture.color(x: place, y: 0.1...0.9)
+        #expect(Pictures.distance(found, wanted) <= 2, "\(side): \(found)")
+      }
+    }
+    // A palette for a component that the codestream lacks, and no codestream.
+    var wrong = bytes
+    let map = try #require(bytes.indices.first { bytes[$0...].starts(with: Array("cmap".utf8)) })
+    wrong[map + 5] = 1
+    for file in [wrong, Pictures.truncated(bytes)] {
+      let failure = try run.failure(file)
+      #expect(
+        failure.class == .permanent && failure.reason.contains("palette"), "\(failure.reason)")
+    }
+  }
+
   @Test("A profile with a table for the perceptual intent only is heeded")
   func perceptualProfile() throws {
     let picture = try Pictures.plain([255, 0, 0], width: 90, height: 60).editingMetadata { editor in

@@ -21,6 +21,8 @@ package struct OpenedPicture {
   package let bitDepth: Int
   /// Whether libtiff converts the pixels to RGB, a whole strip at a time.
   package let isConverted: Bool
+  /// What a JPEG 2000 file says about its values; `nil` of any other.
+  package let jpeg2000: JPEG2000Structure?
   /// What the values of a PGM or PPM are multiplied with, if its white is none of libvips'.
   private let pixmapScale: Double?
 
@@ -45,11 +47,10 @@ package struct OpenedPicture {
     self.file = file
     let stored = try PictureSource(file)
     let loader = try stored.loader()
-    let rewritten = try Self.rewritten(file, stored, loader)
+    jpeg2000 = loader == .jp2k ? try file.withBytes { JPEG2000Structure($0) } : nil
+    let rewritten = try Self.rewritten(file, stored, loader, jpeg2000)
     let source =
-      try rewritten.map { bytes throws(VipsError) in
-        try PictureSource(bytes: bytes)
-      } ?? stored
+      try rewritten.map { bytes throws(VipsError) in try PictureSource(bytes: bytes) } ?? stored
     (self.source, self.loader) = (source, loader)
     pixmapScale = loader == .pnm ? try Self.pixmapScale(file) : nil
     isConverted = loader == .tiff ? try file.withTags(Self.needsConversion) ?? false : false
@@ -97,6 +98,7 @@ package struct OpenedPicture {
     exif = nil
     bitDepth = pixels.bitsPerValue
     isConverted = false
+    jpeg2000 = nil
     pixmapScale = nil
   }
 
@@ -120,46 +122,8 @@ package struct OpenedPicture {
     exif = own.exif
     bitDepth = own.bitDepth
     isConverted = own.isConverted
+    jpeg2000 = own.jpeg2000
     pixmapScale = own.pixmapScale
-  }
-
-  /// The most bytes of a file that is rewritten in memory.
-  private static let mostRewritten = 256 << 20
-
-  /// Returns a file in a way that libvips reads rightly; `nil` if it reads this one so.
-  private static func rewritten(
-    _ file: PictureFile, _ source: PictureSource, _ loader: PictureLoader
-  ) throws(VipsError) -> [UInt8]? {
-    switch loader {
-    case .heif:
-      let edits = try file.withBytes { HEIFContainer.ordered($0) }
-      guard !edits.isEmpty, file.size <= mostRewritten else { return nil }
-      var bytes = try file.read(at: 0, count: file.size)
-      for edit in edits where edit.offset + edit.bytes.count <= bytes.count {
-        bytes.replaceSubrange(edit.offset..<(edit.offset + edit.bytes.count), with: edit.bytes)
-      }
-      return bytes
-    case .pnm: return try PixmapHeader.withoutComments(file)
-    case .svg:
-      try DrawingStructure.refuseEndless(file)
-      return try DrawingViewport.completed(file) { () throws(VipsError) in
-        let natural = try Picture.load(source, as: .svg)
-        return (natural.width, natural.height)
-      }
-    default: return nil
-    }
-  }
-
-  private static func pixmapScale(_ file: PictureFile) throws(VipsError) -> Double? {
-    var reader = PixmapReader(file)
-    return try PixmapHeader(&reader)?.scale
-  }
-
-  private static func scaled(
-    _ picture: Picture, by factor: Double?
-  ) throws(VipsError) -> Picture {
-    guard let factor else { return picture }
-    return try picture.scaled(by: factor)
   }
 
   private static func header(

@@ -1,4 +1,5 @@
 internal import CVips
+package import Containers
 
 /// Conversions of values that are not unsigned integers of 8 or 16 bits.
 extension Picture {
@@ -29,6 +30,12 @@ extension Picture {
   /// Maps floating-point values from 0 to 1 to 16 bits; the embedded profile then applies to these.
   package func fractionsAsIntegers() throws(VipsError) -> Picture {
     try scaled(from: 0...1, to: VIPS_FORMAT_USHORT).reinterpreted(bands < 3 ? .grey16 : .srgb16)
+  }
+
+  /// Stretches values of less than 8 bits, which are the upper bits of bytes, to the whole range.
+  package func stretched(fromBits bits: Int) throws(VipsError) -> Picture {
+    let greatest = 256 - 1 << (8 - bits)
+    return try scaled(from: 0...Double(greatest), to: VIPS_FORMAT_UCHAR)
   }
 
   /// Labels values as linear light, in which 1 is white; grey becomes three bands of colour, and its
@@ -63,6 +70,32 @@ extension Picture {
       }
     }
     return greatest
+  }
+
+  /// Converts luminance and chroma to RGB, in 8 or 16 bits.
+  ///
+  /// Source: ISO/IEC 15444-1, annex G.3.
+  package func convertedFromYCC() throws(VipsError) -> Picture {
+    let weights = [1, 0, 1.402, 1, -0.344136, -0.714136, 1, 1.772, 0]
+    // Chroma is neutral in the middle; the half rounds.
+    let middle = (white + 1) / 2
+    let offsets = [-1.402 * middle + 0.5, 1.058272 * middle + 0.5, -1.772 * middle + 0.5]
+    let colors = try applying("The picture's colours can't be converted") {
+      pipeline_vips_recombine(pointer, $0, weights, offsets)
+    }
+    return try colors.cut(to: vips_image_get_format(pointer)).reinterpreted(space)
+  }
+
+  /// Replaces indices of some bits, which are the upper bits of bytes, by the colours of a palette.
+  package func colored(
+    by palette: JPEG2000Structure.Palette, bits: Int
+  ) throws(VipsError) -> Picture {
+    let last = palette.colors.count - 1
+    let row = (0..<256).flatMap { palette.colors[min($0 >> (8 - bits), last)] }
+    let table = try Picture.pixels(row, width: 256, height: 1, bands: palette.colors[0].count)
+    return try applying("The picture's palette can't be applied") {
+      pipeline_vips_look_up(pointer, $0, table.pointer)
+    }.reinterpreted(table.space)
   }
 
   private func scaled(

@@ -1,0 +1,87 @@
+/// What a JPEG 2000 file says about its values, as far as libvips doesn't tell.
+///
+/// Source: ISO/IEC 15444-1, annexes A.5.1 and I.5.3.
+package struct JPEG2000Structure {
+  /// The codestream's bytes in the file.
+  package let codestream: Range<Int>
+  /// Bits of a value of the first component.
+  package let bits: Int
+  /// Whether a codestream without a container, which would name its colour space, has three
+  /// components, of which the second and third have half the width.
+  package let isBareYCC: Bool
+  /// Whether the values of the codestream are indices of colours.
+  package let hasPalette: Bool
+  /// The palette, if it has up to 256 colours of 1 to 4 values for a single component.
+  package let palette: Palette?
+
+  package struct Palette: Sendable {
+    /// The values of each colour, in 8 bits.
+    package let colors: [[UInt8]]
+  }
+
+  /// Parses a file, or a codestream without a container; `nil` if there is no codestream or palette.
+  package init?(_ reader: ByteReader) {
+    let isBare = reader.number(at: 0, 2) == 0xFF4F
+    let boxes = isBare ? [] : reader.boxes()
+    let header = boxes.first { $0.type == "jp2h" }?.content
+    let table = header.flatMap { reader.box("pclr", in: $0) }
+    hasPalette = table != nil
+    let content = isBare ? 0..<reader.size : boxes.first { $0.type == "jp2c" }?.content
+    codestream = content ?? 0..<0
+    let components = Self.components(reader, at: codestream.lowerBound)
+    guard hasPalette || components != nil else { return nil }
+    let sizes = components ?? []
+    // The highest bit is the sign's.
+    bits = Int((sizes.first ?? 7) & 0x7F) + 1
+    // libvips converts what has half the height, too.
+    isBareYCC =
+      isBare && sizes.count == 9 && [1, 1, 2, 1, 2, 1] == [1, 2, 4, 5, 7, 8].map { sizes[$0] }
+    palette =
+      if let header, let table, sizes.count == 3, bits <= 8 {
+        Palette(reader, table.content, columns: Self.columns(reader, in: header))
+      } else {
+        nil
+      }
+  }
+
+  /// Three bytes for each component, which have the bits of its values and the distances between them.
+  private static func components(_ reader: ByteReader, at start: Int) -> [UInt8]? {
+    // The marker SIZ follows the marker SOC.
+    guard reader.number(at: start, 4) == 0xFF4F_FF51,
+      let count = reader.number(at: start + 40, 2), count > 0
+    else { return nil }
+    return reader.bytes((start + 42)..<(start + 42 + 3 * count))
+  }
+
+  /// Which columns of the palette are the channels; `nil` if another component, or none, is mapped.
+  private static func columns(_ reader: ByteReader, in header: Range<Int>) -> [Int]? {
+    guard let map = reader.box("cmap", in: header), map.content.count <= 16,
+      let bytes = reader.bytes(map.content)
+    else { return nil }
+    let entries = stride(from: 0, to: bytes.count - 3, by: 4).map { Array(bytes[$0..<($0 + 4)]) }
+    guard entries.allSatisfy({ $0.starts(with: [0, 0, 1]) }) else { return nil }
+    return entries.map { Int($0[3]) }
+  }
+}
+
+extension JPEG2000Structure.Palette {
+  fileprivate init?(_ reader: ByteReader, _ content: Range<Int>, columns: [Int]?) {
+    guard let columns, !columns.isEmpty, let bytes = reader.bytes(content), bytes.count > 3
+    else { return nil }
+    let count = bytes[..<2].number()
+    let depths = bytes[3...].prefix(Int(bytes[2])).map { Int($0) + 1 }
+    let widths = depths.map { ($0 + 7) / 8 }
+    let start = 3 + depths.count
+    let length = widths.reduce(0, +)
+    guard (1...256).contains(count), depths.allSatisfy({ $0 <= 16 }),
+      columns.allSatisfy(depths.indices.contains), bytes.count >= start + count * length
+    else { return nil }
+    colors = (0..<count).map { index in
+      columns.map { column in
+        let at = start + index * length + widths[..<column].reduce(0, +)
+        let value = bytes[at..<(at + widths[column])].number()
+        return UInt8(min(255, value * 255 / (1 << depths[column] - 1)))
+      }
+    }
+  }
+}
