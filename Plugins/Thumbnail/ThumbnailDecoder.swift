@@ -175,6 +175,8 @@ struct ThumbnailDecoder {
     switch opened.loader {
     // Whatever libvips calls them, its values are coded as its profile says.
     case .jxl where opened.profile != nil: return try picture.fractionsAsIntegers()
+    // Colours are multiplied with alpha by definition. Source: “Technical Introduction to OpenEXR”.
+    case .exr: return try picture.unassociated().converted(to: .srgb)
     // libvips takes colours for linear light, but grey for values from 0 to 255, which some are.
     case .tiff where picture.space == .grey:
       let isLight = try opened.reopened().greatestFraction(isCancelled: isCancelled) <= 1

@@ -166,8 +166,11 @@ extension Pictures {
   /// An OpenEXR picture of rows of 32-bit values that are not compressed.
   ///
   /// Source: “OpenEXR File Layout”.
+  ///
+  /// - Parameter hasAlpha: whether band 3 is alpha, with which the others are multiplied.
   package static func openEXR(
-    width: Int, height: Int, _ value: (_ x: Int, _ y: Int, _ band: Int) -> Float
+    width: Int, height: Int, hasAlpha: Bool = false,
+    _ value: (_ x: Int, _ y: Int, _ band: Int) -> Float
   ) -> [UInt8] {
     func attribute(_ name: String, _ type: String, _ value: [UInt8]) -> [UInt8] {
       Array(name.utf8) + [0] + Array(type.utf8) + [0] + little(value.count, 4) + value
@@ -175,7 +178,8 @@ extension Pictures {
     let one = little(Int(Float(1).bitPattern), 4)
     let box = little(0, 8) + little(width - 1, 4) + little(height - 1, 4)
     // In the order of the alphabet, each 32-bit floating point.
-    let channels = ["B", "G", "R"].flatMap { name -> [UInt8] in
+    let names = (hasAlpha ? ["A"] : []) + ["B", "G", "R"]
+    let channels = names.flatMap { name -> [UInt8] in
       Array(name.utf8) + [0] + little(2, 4) + little(0, 4) + little(1, 4) + little(1, 4)
     }
     var header = little(20_000_630, 4) + little(2, 4)
@@ -186,13 +190,13 @@ extension Pictures {
     header += attribute("pixelAspectRatio", "float", one)
     header += attribute("screenWindowCenter", "v2f", little(0, 8))
     header += attribute("screenWindowWidth", "float", one) + [0]
-    let row = width * 12
+    let row = width * names.count * 4
     let start = header.count + height * 8
     var bytes = header
     for y in 0..<height { bytes += little(start + y * (row + 8), 8) }
     for y in 0..<height {
       bytes += little(y, 4) + little(row, 4)
-      for band in [2, 1, 0] {
+      for band in (0..<names.count).reversed() {
         for x in 0..<width { bytes += little(Int(value(x, y, band).bitPattern), 4) }
       }
     }

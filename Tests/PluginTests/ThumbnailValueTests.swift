@@ -156,6 +156,24 @@ struct ThumbnailValueTests {
     }
   }
 
+  @Test("Colours of an OpenEXR picture are multiplied with its alpha")
+  func associatedAlpha() throws {
+    // White at half cover, and a colour at a quarter.
+    let bytes = Pictures.openEXR(width: 90, height: 60, hasAlpha: true) { x, _, band in
+      x < 45 ? 0.5 : band == 3 ? 0.25 : band == 0 ? 0.25 : 0
+    }
+    for (format, tolerance) in [("jpeg", 6), ("png", 3)] {
+      let made = try run.thumbnail(bytes, maxPixelSize: 45, options: ["format": .string(format)])
+      // As it is read back, on white.
+      let (left, right) = (
+        made.picture.color(x: 0.1...0.4, y: 0.2...0.8),
+        made.picture.color(x: 0.6...0.9, y: 0.2...0.8)
+      )
+      #expect(Pictures.distance(left, [255, 255, 255]) <= tolerance, "\(format): \(left)")
+      #expect(Pictures.distance(right, [255, 191, 191]) <= tolerance, "\(format): \(right)")
+    }
+  }
+
   @Test("A profile with a table for the perceptual intent only is heeded")
   func perceptualProfile() throws {
     let picture = try Pictures.plain([255, 0, 0], width: 90, height: 60).editingMetadata { editor in

@@ -58,6 +58,14 @@ extension Picture {
     }
   }
 
+  /// Divides linear light by its alpha, with which it is multiplied.
+  package func unassociated() throws(VipsError) -> Picture {
+    // libvips has alpha from 0 to 255 in linear light, too.
+    try applying("The picture's alpha can't be undone") {
+      pipeline_vips_unpremultiply(pointer, $0, 255)
+    }
+  }
+
   /// The greatest of floating-point values, of all bands; computes all pixels.
   ///
   /// - Parameter isCancelled: called every few rows.
