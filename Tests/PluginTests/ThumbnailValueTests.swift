@@ -206,4 +206,13 @@ struct ThumbnailValueTests {
     header.replaceSubrange(68..<80, with: [0, 0, 0xF6, 0xD6, 0, 1, 0, 0, 0, 0, 0xD3, 0x2D])
     return header + big(1, 4) + Array("A2B0".utf8) + big(start, 4) + big(table.count, 4) + table
   }()
+
+  @Test("A HEIF beyond libheif's limit of a side fails with that limit")
+  func largestSide() throws {
+    let picture = try Picture.pixels(
+      [UInt8](repeating: 200, count: 16 * 17000), width: 16, height: 17000, bands: 1)
+    let failure = try run.failure(try Pictures.file(picture, ".avif[effort=0]"))
+    #expect(failure.class == .permanent && failure.reason.contains("16384"), "\(failure.reason)")
+    #expect(!failure.reason.contains("memory"), "\(failure.reason)")
+  }
 }

@@ -44,6 +44,12 @@ package struct VipsError: Error, Hashable, Sendable, CustomStringConvertible {
     let message = "\(operation): \(told)"
     func isTold(_ text: String) -> Bool { lines.contains { $0.contains(text) } }
     let refusals = ["out of memory", "insufficient memory", "memory allocation error"]
+    // libheif reports its limits as failures of memory.
+    let limit = "Security limit exceeded: "
+    if let line = lines.first(where: { $0.contains(limit) }) {
+      let told = line.split(separator: limit).last.flatMap { VipsMessage.clause([String($0)]) }
+      return VipsError(.tooLarge, "\(operation) because of a limit of libheif: \(told ?? line)")
+    }
     if isTold(String(cString: strerror(ENOMEM)))
       || lines.contains(where: { line in refusals.contains { line.lowercased().contains($0) } })
     {
