@@ -1,4 +1,5 @@
 import Files
+import PipelineModel
 import Synchronization
 
 /// The list of damage as it was read last, for as long as its file is the same: a long one takes a tenth of a
