@@ -32,7 +32,8 @@ struct FileType {
     }
   }
 
-  /// Drawings and documents behind what libmagic takes for something else: comments, white space, junk.
+  /// The type of a drawing or a document that begins behind comments, white space or other bytes, which hide it
+  /// from libmagic.
   private static func late(
     _ head: [UInt8], _ file: PictureFile, _ sniffed: MediaType
   ) throws(VipsError) -> MediaType? {

@@ -89,6 +89,17 @@ struct ThumbnailDrawingTests {
     }
   }
 
+  @Test("A start tag that ends beyond what is looked at is left as it is")
+  func longProlog() throws {
+    let comment = "<!-- \(String(repeating: "x", count: 65_450)) -->"
+    let root =
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"10mm\" height=\"10mm\" viewBox=\"0 0 10 10\">"
+    let bytes = Array("\(comment)\(root)\(Self.red)</svg>".utf8)
+    try #require(comment.utf8.count < 65_536 && comment.utf8.count + root.utf8.count > 65_536)
+    let picture = try run.thumbnail(bytes, maxPixelSize: 64).picture
+    #expect(Pictures.distance(picture.corners[0], [255, 0, 0]) < 8)
+  }
+
   @Test("What is transparent in a drawing is white in a JPEG, and transparent elsewhere")
   func alpha() throws {
     for bytes in [

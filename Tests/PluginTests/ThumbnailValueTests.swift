@@ -68,9 +68,9 @@ struct ThumbnailValueTests {
     try expectSteps(steps(bits([0, 128, 255]), bits: 32, format: 3, bands: 1), "to 255")
   }
 
-  @Test("A TIFF of 64-bit values fails with their size")
-  func doubles() throws {
-    let bytes = steps([0, 0, 0], bits: 64, format: 3, bands: 1)
+  @Test("A TIFF of 64-bit integers fails with their size")
+  func longIntegers() throws {
+    let bytes = steps([0, 0, 0], bits: 64, format: 1, bands: 1)
     let failure = try run.failure(bytes)
     #expect(
       failure.class == .permanent && failure.reason.contains("more than 32 bits"),
@@ -149,10 +149,30 @@ struct ThumbnailValueTests {
     var wrong = bytes
     let map = try #require(bytes.indices.first { bytes[$0...].starts(with: Array("cmap".utf8)) })
     wrong[map + 5] = 1
-    for file in [wrong, Pictures.truncated(bytes)] {
-      let failure = try run.failure(file)
-      #expect(
-        failure.class == .permanent && failure.reason.contains("palette"), "\(failure.reason)")
+    #expect(try run.failure(wrong).reason.contains("palette"))
+    #expect(try run.failure(Pictures.truncated(bytes)).class == .permanent)
+  }
+
+  @Test("A palette of JPEG 2000 is found wherever a decoder would find it")
+  func hiddenPalette() throws {
+    let bytes = try Pictures.paletteJP2(
+      width: 64, height: 48, palette: [[9, 9, 9], [200, 80, 40]]
+    ) {
+      x, _ in UInt8(x / 32)
+    }
+    func place(_ name: String) throws -> Int {
+      try #require(bytes.indices.first { bytes[$0...].starts(with: Array(name.utf8)) }) - 4
+    }
+    let (header, table, data) = (try place("jp2h"), try place("pclr"), try place("jp2c"))
+    let inside = Array(bytes[(header + 8)..<table])
+    let empty = Array(repeating: Pictures.box("free", []), count: 4100).flatMap { $0 }
+    let whole = Array(bytes[header..<data])
+    for hidden in [
+      Pictures.box("jp2h", inside) + bytes[table..<data], Pictures.box("jp2h", inside) + whole,
+      empty + whole, Pictures.box("jp2h", inside + empty + bytes[table..<data]),
+    ] {
+      let failure = try run.failure(Array(bytes[..<header]) + hidden + bytes[data...])
+      #expect(failure.class == .permanent && failure.reason.contains("boxes"), "\(failure.reason)")
     }
   }
 

@@ -38,7 +38,7 @@ struct QueryPoolTests {
       } completion: { _ in
         answered.signal()
       }
-      answered.wait()
+      #expect(answered.wait(timeout: .now() + 20) == .success)
     }
     word.signal()
     for _ in 1...2 {
@@ -51,7 +51,7 @@ struct QueryPoolTests {
     } completion: { _ in
       answered.signal()
     }
-    answered.wait()
+    #expect(answered.wait(timeout: .now() + 20) == .success)
     for _ in 1...2 { page.signal() }
     pool.close()
   }

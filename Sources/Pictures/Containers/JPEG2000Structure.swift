@@ -11,6 +11,8 @@ package struct JPEG2000Structure {
   package let isBareYCC: Bool
   /// Whether the values of the codestream are indices of colours.
   package let hasPalette: Bool
+  /// Whether its boxes are so unusual that a decoder may find a palette where none is found here.
+  package let isUnclear: Bool
   /// The palette, if it has up to 256 colours of 1 to 4 values for a single component.
   package let palette: Palette?
 
@@ -19,7 +21,10 @@ package struct JPEG2000Structure {
     package let colors: [[UInt8]]
   }
 
-  /// Parses a file, or a codestream without a container; `nil` if there is no codestream or palette.
+  /// How far a codestream may begin from the start of the file.
+  private static let longestHeader = 16 << 20
+
+  /// Parses a file, or a codestream without a container; `nil` if that can't be one.
   package init?(_ reader: ByteReader) {
     let isBare = reader.number(at: 0, 2) == 0xFF4F
     let boxes = isBare ? [] : reader.boxes()
@@ -29,7 +34,10 @@ package struct JPEG2000Structure {
     let content = isBare ? 0..<reader.size : boxes.first { $0.type == "jp2c" }?.content
     codestream = content ?? 0..<0
     let components = Self.components(reader, at: codestream.lowerBound)
-    guard hasPalette || components != nil else { return nil }
+    guard !isBare || components != nil else { return nil }
+    // OpenJPEG also takes a palette that is not in the header, or in a second one.
+    let palettes = isBare ? 0 : content.flatMap { Self.palettes(reader, before: $0.lowerBound) }
+    isUnclear = palettes != (table == nil ? 0 : 1)
     let sizes = components ?? []
     // The highest bit is the sign's.
     bits = Int((sizes.first ?? 7) & 0x7F) + 1
@@ -42,6 +50,23 @@ package struct JPEG2000Structure {
       } else {
         nil
       }
+  }
+
+  /// How often the name of a palette's box stands before the codestream; `nil` if that is too far.
+  private static func palettes(_ reader: ByteReader, before end: Int) -> Int? {
+    guard end <= longestHeader else { return nil }
+    let name = Array("pclr".utf8)
+    var count = 0
+    for start in stride(from: 0, to: end, by: 1 << 16) {
+      // With the first bytes of the next part, in which a name may end.
+      guard let part = reader.bytes(start..<min(start + 1 << 16 + name.count - 1, end)) else {
+        return nil
+      }
+      for index in part.indices where part[index] == name[0] {
+        if part[index...].starts(with: name) { count += 1 }
+      }
+    }
+    return count
   }
 
   /// Three bytes for each component, which have the bits of its values and the distances between them.

@@ -1,3 +1,5 @@
+import Containers
+
 /// The start tag of an SVG's root element.
 ///
 /// Source: XML 1.0, sections 2.8 and 3.1; SVG 2, sections 8.2 and 8.6.
@@ -8,6 +10,8 @@ package struct DrawingRoot {
   private(set) var nameEnd = 0
   /// Where the values of its attributes are, without their quotes.
   private(set) var values: [String: Range<Int>] = [:]
+  /// Whether the end of the tag was found.
+  private(set) var isWhole = false
 
   /// How many bytes at the start of a file are looked at.
   static let headLength = 1 << 16
@@ -24,13 +28,7 @@ package struct DrawingRoot {
 
   /// Whether a file begins as an SVG, whatever comes before its root element.
   package static func isDrawing(_ head: [UInt8]) -> Bool {
-    let isLittle = head.starts(with: [0xFF, 0xFE])
-    guard isLittle || head.starts(with: [0xFE, 0xFF]) else { return DrawingRoot(head) != nil }
-    let units = stride(from: 2, to: head.count - 1, by: 2).map { at -> UInt16 in
-      let (first, second) = (UInt16(head[at]), UInt16(head[at + 1]))
-      return isLittle ? second << 8 | first : first << 8 | second
-    }
-    return DrawingRoot(Array(String(decoding: units, as: UTF16.self).utf8)) != nil
+    DrawingRoot(Array(EncodedText.decode(head).utf8)) != nil
   }
 
   /// The text of an attribute's value.
@@ -116,7 +114,10 @@ package struct DrawingRoot {
   private mutating func readAttributes() {
     while true {
       skipSpace()
-      guard let name = readName() else { return }
+      guard let name = readName() else {
+        isWhole = has(">") || has("/")
+        return
+      }
       skipSpace()
       guard has("=") else { return }
       at += 1

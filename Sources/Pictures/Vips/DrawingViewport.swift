@@ -1,7 +1,7 @@
 /// The size of an SVG that says too little of it for being drawn in another one.
 ///
-/// librsvg scales what is drawn only if the root element has a `viewBox`; otherwise only the canvas grows or
-/// shrinks. And libvips counts 72 pixels an inch for the canvas, where the drawing has 96.
+/// librsvg scales what is drawn only if the root element has a `viewBox`, or a size in pixels; otherwise only the
+/// canvas grows or shrinks. And libvips counts 72 pixels an inch for the canvas, where the drawing has 96.
 /// Source: CSS Values 4, section 6.2.
 enum DrawingViewport {
   /// Returns the drawing with a `viewBox`, a width and a height; `nil` if it needs none of that.
@@ -10,8 +10,8 @@ enum DrawingViewport {
   static func completed(
     _ file: PictureFile, natural: () throws(VipsError) -> (width: Int, height: Int)
   ) throws(VipsError) -> [UInt8]? {
-    guard let root = DrawingRoot(try file.read(at: 0, count: DrawingRoot.headLength)),
-      root.values["viewBox"] == nil
+    let head = try file.read(at: 0, count: DrawingRoot.headLength)
+    guard let root = DrawingRoot(head), root.isWhole, root.values["viewBox"] == nil
     else { return nil }
     let lengths = ["width", "height"].map { root.text($0).flatMap(pixels) }
     let size: (width: Double, height: Double)
@@ -23,6 +23,8 @@ enum DrawingViewport {
       size = (Double(found.width), Double(found.height))
     }
     let bytes = try file.read(at: 0, count: file.size)
+    // Another program may have cut the file meanwhile.
+    guard bytes.count >= head.count else { return nil }
     var edits = [
       (range: root.nameEnd..<root.nameEnd, text: " viewBox=\"0 0 \(size.width) \(size.height)\"")
     ]

@@ -43,7 +43,17 @@ extension OpenedPicture {
   private static func indices(
     in file: PictureFile, _ structure: JPEG2000Structure?
   ) throws(VipsError) -> [UInt8]? {
-    guard let structure, structure.hasPalette else { return nil }
+    guard let structure else { return nil }
+    if structure.isUnclear {
+      throw VipsError(
+        .undecodable, "The JPEG 2000 can't be decoded: its boxes are not in the usual order")
+    }
+    guard structure.hasPalette else { return nil }
+    guard structure.codestream.count <= mostRewritten else {
+      throw VipsError(
+        .tooLarge,
+        "The JPEG 2000 has a palette, and more than \(mostRewritten >> 20) MiB of pixels")
+    }
     guard structure.palette != nil else {
       throw VipsError(
         .undecodable, "The JPEG 2000 can't be decoded: its palette can't be applied")

@@ -73,8 +73,9 @@ package final class PictureSource {
     if present == .heif { return .heif }
     // libvips looks at less of a drawing, and wants a document to begin with its first byte.
     let longHead = longHead()
-    if DrawingRoot.isDrawing(longHead) { return .svg }
-    if Self.isDocument(longHead) { return .pdf }
+    let late: PictureLoader? =
+      DrawingRoot.isDrawing(longHead) ? .svg : Self.isDocument(longHead) ? .pdf : nil
+    if let late, VipsLibrary.loaders.contains(late) { return late }
     // Loaders take unreadable bytes for another format.
     let head = head()
     guard !head.isEmpty || size < Self.headLength, !isPlain(head) else {

@@ -109,7 +109,7 @@ enum VipsMessage {
   /// Messages that say less than what they mean.
   private static let clearer = [
     "samples out of range":
-      "libvips reads no values of more than 32 bits, nor more than 10,000 a pixel"
+      "libvips reads no values of more than 32 bits, nor more than 10,000 values a pixel"
   ]
 
   /// Libraries' labels for messages, which tell users nothing.

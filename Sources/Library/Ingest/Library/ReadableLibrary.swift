@@ -82,7 +82,8 @@ package struct ReadableLibrary: Sendable {
 
   /// What `verify` found missing or damaged, and nothing changed since.
   package func damage() throws -> [AssetID: [DamageList.Entry]] {
-    try catalog.snapshot { try damageList.present(in: library, catalog) }
+    let list = damageList
+    return try catalog.snapshot { try list.present(in: library, catalog) }
   }
 
   /// The same of one asset.

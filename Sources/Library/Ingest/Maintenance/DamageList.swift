@@ -44,11 +44,16 @@ package struct DamageList: Sendable {
 
   /// Reads the list; it is empty if there is none or it can't be read.
   package static func read(in library: LibraryFolder) -> DamageList {
-    var list = DamageList()
     // The next verification finds everything again.
+    readWhole(in: library) ?? DamageList()
+  }
+
+  /// Reads the list; `nil` if there is none or it can't be read.
+  static func readWhole(in library: LibraryFolder) -> DamageList? {
     guard let bytes = try? library.folder.readFile(name, limit: longest),
       let entries = try? JSONText.decode([Entry].self, from: bytes)
-    else { return list }
+    else { return nil }
+    var list = DamageList()
     for entry in entries.prefix(most) { list.entries[subject(entry)] = entry }
     return list
   }

@@ -57,7 +57,7 @@ enum Completion {
         .map { ("is:\($0.rawValue)", $0.summary) }
     }
     if name == "state" {
-      // To count them takes seconds in a large library.
+      // Counting them takes seconds in a large library.
       return AssetRecord.State.allCases.filter { $0.rawValue.hasPrefix(folded) }
         .map { (start + $0.rawValue, "\($0.rawValue) files") }
     }

@@ -85,7 +85,7 @@ struct JSONAnswers: Sendable {
     members["rating"] = JSONMembers.number(found?.rating.flatMap { Int(exactly: $0) })
     let place = try library.surroundings(
       of: id, in: search.search(in: library, disclosure),
-      outlines.entry(for: search, at: library.catalog.revision))
+      outlines.exactEntry(for: search, at: library.catalog.revision))
     members["index"] = JSONMembers.number(place?.index)
     members["previous"] = JSONMembers.text(place?.previous?.description)
     members["next"] = JSONMembers.text(place?.next?.description)

@@ -27,7 +27,7 @@ struct PicturePage {
     let place = try outlines.flatMap { outlines in
       try library.surroundings(
         of: id, in: search.search(in: library, disclosure),
-        outlines.entry(for: search, at: library.catalog.revision))
+        outlines.exactEntry(for: search, at: library.catalog.revision))
     }
     previous = place?.previous
     next = place?.next

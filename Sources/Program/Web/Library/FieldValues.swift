@@ -18,7 +18,7 @@ final class FieldValues: Sendable {
   private let kept = Mutex<[TextField: KeptCounts<[Value], Revision>]>([:])
 
   /// The most values of a field that are kept: the rarest are left out.
-  private static let most = 100_000
+  private static let most = 20_000
   /// The longest value, in bytes: nobody types a longer one.
   private static let longest = 200
 

@@ -48,6 +48,11 @@ final class OutlineCache: Sendable {
     }
   }
 
+  /// As above, but only what tells places exactly: without a query, nothing but the catalog counts.
+  func exactEntry(for search: GallerySearch, at revision: Revision) -> Entry? {
+    search.dependsOnTime ? nil : entry(for: search, at: revision)
+  }
+
   func keep(_ entry: Entry, for search: GallerySearch) {
     state.withLock { entries in
       entries = entries.filter { $0.value.revision == entry.revision }

@@ -16,7 +16,7 @@ final class SharedLibrary: Sendable {
 
   private struct State {
     var library: ReadableLibrary
-    /// Those that may be lent, `library` among them.
+    /// Those that are not lent now; at first `library`.
     var free: [ReadableLibrary]
     var opened: Int
 
@@ -57,17 +57,17 @@ final class SharedLibrary: Sendable {
   }
 
   /// Runs a body with a connection that hardly anybody else uses meanwhile, so that threads that answer don't
-  /// wait for each other. There are as many as bodies ran at once.
+  /// wait for each other. There are at most as many as bodies ran at once.
   func lend<Value>(_ body: (ReadableLibrary) throws -> Value) rethrows -> Value {
     let (free, opened) = state.withLock { ($0.free.popLast(), $0.opened) }
-    // If it can't be opened now, threads wait for each other.
-    let library = free ?? (try? ReadableLibrary(layout, isImmutable: isImmutable)) ?? current
+    let own = free ?? (try? ReadableLibrary(layout, isImmutable: isImmutable))
     defer {
       state.withLock { state in
         // Another catalog may have been opened meanwhile.
-        if state.opened == opened { state.free.append(library) }
+        if let own, state.opened == opened { state.free.append(own) }
       }
     }
-    return try body(library)
+    // If none can be opened now, threads wait for each other.
+    return try body(own ?? current)
   }
 }

@@ -13,7 +13,7 @@ export function searchBox(form, find) {
   const input = form.elements.q;
   const list = h("ul.options", { id: "options", role: "listbox", "aria-label": "Completions", hidden: true });
   form.append(list);
-  let chosen, asked, timer; // the request that is under way
+  let chosen, timer, asked; // asked: the request under way
 
   const choose = (n) => {
     chosen?.setAttribute("aria-selected", false);
