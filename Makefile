@@ -8,11 +8,13 @@
 # To build: headers of the C libraries, and pkg-config to find them.
 BUILD_PACKAGES = libvips-dev libjpeg-dev libtiff-dev zlib1g-dev libzimg-dev libsqlite3-dev \
 	libmagic-dev libssl-dev libseccomp-dev libgexiv2-dev libutf8proc-dev libavformat-dev \
-	libavcodec-dev libswscale-dev libraw-dev libmagickcore-dev libmicrohttpd-dev pkg-config
+	libavcodec-dev libswscale-dev libraw-dev libmagickcore-dev libmicrohttpd-dev libcurl4-openssl-dev \
+	libexpat1-dev pkg-config
 # To test: tests compile plugins in C, run plugins in Python, read the database with sqlite3 and
-# trace workers, and complete command lines and format manual pages as shells and man(1) do.
+# trace workers, complete command lines and format manual pages as shells and man(1) do, and store
+# originals on a real S3 server.
 TEST_PACKAGES = gcc libc6-dev make python3 python3-pil sqlite3 strace util-linux libjpeg-turbo-progs \
-	zsh fish groff-base ffmpeg
+	zsh fish groff-base ffmpeg curl radosgw ceph-mon ceph-osd ceph-common
 # To test pages in a browser; Playwright is not in Debian, so Tests/browser installs it below .build.
 BROWSER_PACKAGES = chromium python3-venv python3-pil ffmpeg
 # To measure: hyperfine and the programs always compared with. ImageMagick, sigal and git-annex are
@@ -50,7 +52,7 @@ SHELL = /bin/bash
 MAKEFLAGS += --no-print-directory
 # Builds share one folder, so concurrent ones would only wait for each other.
 .NOTPARALLEL:
-.PHONY: help run test unit browser build check lint format install uninstall faults fuzz corpus damaged mutated bench searches ways-in iiif kinds storage quality \
+.PHONY: help run test unit browser build check lint format install uninstall faults fuzz corpus damaged mutated bench bench-bucket searches ways-in iiif kinds storage quality \
 	sanitize clean packages test-packages browser-packages toolchain
 
 help: ## List the targets
@@ -159,6 +161,11 @@ bench: packages build ## Measure speed, memory and start-up, compared with other
 searches: packages build ## Measure searches and fetches in a library of a million assets
 	@Packaging/require-packages sqlite3 python3
 	@Benchmarks/searches '$(RELEASE)'
+
+# Needs 3 GB.
+bench-bucket: packages build ## Measure originals in a bucket of a real S3 server, beside curl and a folder
+	@Packaging/require-packages curl radosgw ceph-mon ceph-osd ceph-common python3
+	@Benchmarks/bucket '$(RELEASE)'
 
 # Installs file servers, which their packages start: for a container or a virtual machine. Needs root.
 ways-in: packages build ## Have file servers, gphoto2 and scanimage write into watched folders, and say what was seen

@@ -96,6 +96,8 @@ let package = Package(
     system("CUtf8proc", apt: "libutf8proc-dev"),
     system("CMagic", pkgConfig: "libmagic", apt: "libmagic-dev"),
     system("CSandbox", pkgConfig: "libseccomp", apt: "libseccomp-dev"),
+    system("CCurl", apt: "libcurl4-openssl-dev"),
+    system("CExpat", apt: "libexpat1-dev"),
     system("CMicroHTTPD", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
     // The C ABI of a plugin: one header, and the name of the Swift toolchain.
     .target(name: "CPipelinePlugin", path: "Sources/PluginKit/CPipelinePlugin"),
@@ -114,8 +116,11 @@ let package = Package(
     target("Files", ["CLinux", "Hashing", "PipelineModel", "Spawn"], in: "Base"),
     // What a worker gives up before it loads a plugin.
     target("Sandbox", ["CSandbox", "Files", "PipelineModel"], in: "Stages"),
-    // The content-addressed tree.
-    target("Originals", ["Files", "Hashing", "PipelineModel"], in: "Library"),
+    // Objects on a server with the S3 API: signed requests by libcurl, answers read by expat.
+    target(
+      "ObjectStorage", ["CCurl", "CExpat", "Files", "Hashing", "PipelineModel"], in: "Library"),
+    // The stores of originals: a content-addressed tree, or a bucket.
+    target("Originals", ["Files", "Hashing", "ObjectStorage", "PipelineModel"], in: "Library"),
     // Renditions as files.
     target("Renditions", ["Files", "PipelineModel"], in: "Library"),
     // The append-only journal of taking and deleting.
@@ -214,7 +219,7 @@ let package = Package(
     target(
       "Doctor",
       [
-        "Configuration", "Engine", "Files", "Hashing", "LibrarySession",
+        "Configuration", "Engine", "Files", "Hashing", "Ingest", "LibrarySession",
         "PipelineModel", "PipelinePlugin", "PluginHost", "PluginTesting", "Sandbox",
       ], in: "Program"),
     // The command line.
@@ -245,12 +250,19 @@ let package = Package(
 
     // Tests. `Fixtures` makes pictures, folders and runs of the built program.
     .target(
-      name: "Fixtures", dependencies: ["Containers", "Files", "PipelineModel", "Spawn", "Vips"],
+      name: "Fixtures",
+      dependencies: ["Containers", "Files", "ObjectStorage", "PipelineModel", "Spawn", "Vips"],
       path: "Tests/Fixtures",
       swiftSettings: swift),
     tests("PipelineModelTests", ["PipelineModel", "PipelinePlugin"]),
     tests(
-      "FilesTests", ["Files", "Fixtures", "Hashing", "Originals", "PipelineModel", "Renditions"]),
+      "FilesTests",
+      [
+        "Files", "Fixtures", "Hashing", "ObjectStorage", "Originals", "PipelineModel", "Renditions",
+      ]),
+    tests(
+      "ObjectStorageTests",
+      ["Files", "Fixtures", "Hashing", "ObjectStorage", "Originals", "PipelineModel"]),
     // A process that enters the sandbox and tries to get out; only tests start it.
     .executableTarget(
       name: "sandbox-probe", dependencies: ["CSandbox", "PipelineModel", "Sandbox"],
@@ -315,8 +327,8 @@ let package = Package(
     tests(
       "EndToEndTests",
       [
-        "Catalog", "edit-probe", "Files", "Fixtures", "Hashing", "Ingest", "pipeline-web",
-        "PipelineLibrary", "PipelineModel", "Records", "Vips",
+        "Catalog", "edit-probe", "Files", "Fixtures", "Hashing", "Ingest", "ObjectStorage",
+        "pipeline-web", "PipelineLibrary", "PipelineModel", "Records", "Vips",
       ],
       defining: hasMetadata ? "METADATA" : nil),
   ]

@@ -13,7 +13,7 @@ struct ArchitectureTests {
   private static let order = [
     "PipelineModel", "PipelinePlugin", "Hashing", "Compression", "Spawn", "Files", "Sandbox",
     "Configuration",
-    "PluginHost", "Originals", "Renditions", "Manifest", "Query", "Records", "Catalog", "Ingest",
+    "PluginHost", "ObjectStorage", "Originals", "Renditions", "Manifest", "Query", "Records", "Catalog", "Ingest",
     "LibraryControl", "PipelineLibrary", "Export", "Engine",
     "PluginTesting", "LibrarySession", "Web", "pipeline-web", "Doctor", "pipeline",
   ]
@@ -25,7 +25,7 @@ struct ArchitectureTests {
     "CMagic": "Identify", "CLinux": "Files", "CSandbox": "Sandbox", "CGexiv2": "Metadata",
     "CUtf8proc": "Query", "CSpawn": "Spawn", "CPictureLoaders": "Vips", "CZlib": "Compression",
     "CLibAV": "VideoDecoder", "CLibRaw": "RawDecoder", "CMagickCore": "MagickDecoder",
-    "CMicroHTTPD": "Web",
+    "CMicroHTTPD": "Web", "CCurl": "ObjectStorage", "CExpat": "ObjectStorage",
   ]
   /// The modules that a plugin in this package may import, as a stranger's could.
   private static let pluginModules: Set = [

@@ -26,6 +26,13 @@ package enum CurrentProcess {
     try Descriptor.open("/proc/self/oom_score_adj", flags: O_WRONLY).write(Array("1000".utf8))
   }
 
+  /// The values of some variables of the environment, those that are set. Source: getenv(3).
+  package static func environment(_ names: [String]) -> [String: String] {
+    var values: [String: String] = [:]
+    for name in names { values[name] = getenv(name).map { String(cString: $0) } }
+    return values
+  }
+
   /// Changes the working folder. Source: chdir(2).
   package static func enter(_ folder: BytePath) throws(FileError) {
     try systemCall("enter", folder) { folder.withCString { chdir($0) } }

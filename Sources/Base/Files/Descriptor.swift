@@ -65,6 +65,16 @@ package final class Descriptor: Sendable {
     try systemCall("read", path) { Glibc.read(number, buffer.baseAddress, buffer.count) }
   }
 
+  /// Reads up to the buffer's size from an offset, wherever the position is; 0 at the end. Source:
+  /// pread(2).
+  package func read(
+    into buffer: UnsafeMutableRawBufferPointer, at offset: Int
+  ) throws(FileError) -> Int {
+    try systemCall("read", path) {
+      pread(number, buffer.baseAddress, buffer.count, off_t(offset))
+    }
+  }
+
   /// Writes all bytes, repeating short writes. Source: write(2).
   package func write(_ bytes: UnsafeRawBufferPointer) throws(FileError) {
     var rest = bytes[...]

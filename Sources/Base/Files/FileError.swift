@@ -11,6 +11,8 @@ package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
     case watchLimit, watcherLimit
     /// Another user could replace what is there.
     case untrusted
+    /// What the file is on can't be used for now, whatever the file: a store that can't be reached.
+    case unavailable
   }
 
   package var code: Code

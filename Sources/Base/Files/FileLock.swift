@@ -8,18 +8,18 @@ extension Descriptor {
     try systemCall("lock", path) { flock(number, LOCK_EX) }
   }
 
-  /// Locks this folder unless another process has. Source: flock(2).
+  /// Locks this file or folder unless somebody else has. Source: flock(2).
   ///
-  /// - Parameter isShared: whether other processes may hold such a lock, too.
+  /// - Parameter isShared: whether others may hold such a lock, too.
   /// - Returns: whether it is locked, because network file systems can't lock folders; `nil` if
-  ///   another process holds the lock.
-  package func lockFolderIfFree(isShared: Bool = false) -> Bool? {
+  ///   somebody else holds the lock.
+  package func lockIfFree(isShared: Bool = false) -> Bool? {
     if flock(number, (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 { return true }
     return errno == EWOULDBLOCK ? nil : false
   }
 
   /// Releases the lock; closing does so, too.
-  package func unlockFolder() { _ = flock(number, LOCK_UN) }
+  package func unlock() { _ = flock(number, LOCK_UN) }
 }
 
 /// An exclusive lock that ends with its process, however that ends. Source: flock(2).
@@ -48,7 +48,7 @@ package final class FileLock: Sendable {
       return nil
     }
     let place = try Descriptor.openFolder(".", in: folder)
-    if place.lockFolderIfFree() == nil { return nil }
+    if place.lockIfFree() == nil { return nil }
     try systemCall("write", file.path) { ftruncate(file.number, 0) }
     try file.write(Array("\(getpid())\n".utf8))
     return FileLock(file: file, place: place)
@@ -64,7 +64,7 @@ package final class FileLock: Sendable {
     } catch let error where error.code == .notFound {
       // Nobody holds it, or somebody removed the file.
     }
-    return try Descriptor.openFolder(".", in: folder).lockFolderIfFree(isShared: true) == nil
+    return try Descriptor.openFolder(".", in: folder).lockIfFree(isShared: true) == nil
   }
 
   /// Returns the process ID in a lock file, for messages only.

@@ -184,4 +184,35 @@ extension Descriptor {
       try body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
     }
   }
+
+  /// Reads a part in chunks of at most 1 MiB, wherever the position is.
+  ///
+  /// - Throws: `FileError` of code `changed` if the file ends before.
+  package func forEachChunk(
+    from offset: Int, count: Int, _ body: (UnsafeRawBufferPointer) throws(FileError) -> Void
+  ) throws(FileError) {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: min(max(count, 1), 1 << 20), alignment: 4096)
+    defer { buffer.deallocate() }
+    var done = 0
+    while done < count {
+      let piece = UnsafeMutableRawBufferPointer(
+        rebasing: buffer[..<min(buffer.count, count - done)])
+      let got = try read(into: piece, at: offset + done)
+      guard got > 0 else {
+        throw FileError(.changed, "“\(path.printable)” is shorter than it was.", path: path)
+      }
+      try body(UnsafeRawBufferPointer(rebasing: piece[..<got]))
+      done += got
+    }
+  }
+
+  /// Makes an empty file in this folder that has no name, and is gone when it is closed.
+  package func makeUnnamedFile() throws(FileError) -> Descriptor {
+    let name = BytePath(".pipeline-\(String(UInt64.random(in: .min ... .max), radix: 16))")
+    let file = try Descriptor.open(
+      name, in: self, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+    try remove(name)
+    return file
+  }
 }

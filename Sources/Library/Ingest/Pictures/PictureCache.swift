@@ -250,7 +250,7 @@ package struct PictureCache: Sendable {
       guard
         let left = try? Descriptor.openFolder(entry.name, in: work, followsLinks: false),
         // Otherwise its owner lives, or the file system can't tell.
-        left.lockFolderIfFree() == true
+        left.lockIfFree() == true
       else { continue }
       for inner in try left.entries() { endSurvivors(inner.name, left) }
       try work.removeTree(entry)

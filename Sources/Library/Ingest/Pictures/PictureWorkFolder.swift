@@ -19,7 +19,7 @@ package final class PictureWorkFolder: Sendable {
     }
     folder = try Descriptor.openFolder(name, in: parent, followsLinks: false)
     // Where folders can't be locked, what a kill leaves stays.
-    _ = folder.lockFolderIfFree()
+    _ = folder.lockIfFree()
   }
 
   deinit {

@@ -1,0 +1,36 @@
+import Files
+import PipelineModel
+
+/// A request to a server.
+struct HTTPRequest {
+  enum Body {
+    case none
+    case bytes([UInt8])
+    /// A part of a file, or all of it.
+    case file(Descriptor, offset: Int, count: Int)
+
+    var count: Int {
+      switch self {
+      case .none: 0
+      case .bytes(let bytes): bytes.count
+      case .file(_, _, let count): count
+      }
+    }
+  }
+
+  var method: String
+  var url: String
+  var headers: [(name: String, value: String)] = []
+  var body = Body.none
+}
+
+/// A server's answer.
+struct HTTPResponse {
+  var status: Int
+  /// By name in lower case.
+  var headers: [String: String] = [:]
+  /// The body, unless it went elsewhere.
+  var body: [UInt8] = []
+
+  var isSuccess: Bool { (200..<300).contains(status) }
+}

@@ -1,0 +1,104 @@
+package import Files
+import PipelineModel
+
+/// An object in a listing.
+package struct S3Entry: Hashable, Sendable {
+  /// Its key, without the location's prefix.
+  package var key: String
+  package var size: Int
+}
+
+extension S3Client {
+  /// Calls `body` with all objects whose keys begin with a text, in the order of their keys.
+  ///
+  /// Source: ListObjectsV2.
+  package func list(
+    _ prefix: String, _ body: (S3Entry) throws(FileError) -> Void
+  ) throws(FileError) {
+    try pages(of: prefix, delimiter: nil) { document throws(FileError) in
+      for entry in document.groups("ListBucketResult/Contents") {
+        guard let name = entry["Key"].map(Self.decoded), let key = key(ofObject: name),
+          let size = entry["Size"].flatMap({ Int($0) })
+        else { throw unexpected(of: "a listing") }
+        try body(S3Entry(key: key, size: size))
+      }
+    }
+  }
+
+  /// Returns what follows a text in all keys that begin with it, up to the next slash and with it.
+  package func names(below prefix: String) throws(FileError) -> Set<String> {
+    var names: Set<String> = []
+    try pages(of: prefix, delimiter: "/") { document throws(FileError) in
+      let found =
+        document.groups("ListBucketResult/Contents").map { $0["Key"] }
+        + document.groups("ListBucketResult/CommonPrefixes").map { $0["Prefix"] }
+      for name in found {
+        guard let name = name.map(Self.decoded), let key = key(ofObject: name) else {
+          throw unexpected(of: "a listing")
+        }
+        names.insert(String(key.dropFirst(prefix.count)))
+      }
+    }
+    return names
+  }
+
+  private func pages(
+    of prefix: String, delimiter: String?, _ body: (XMLDocument) throws(FileError) -> Void
+  ) throws(FileError) {
+    var query = ["list-type": "2", "encoding-type": "url", "prefix": object(of: prefix)]
+    query["delimiter"] = delimiter
+    while true {
+      let document = try document("GET", query: query, root: "ListBucketResult")
+      try body(document)
+      guard document.text("ListBucketResult/IsTruncated") == "true" else { return }
+      let token = document.text("ListBucketResult/NextContinuationToken")
+      // A server that gives the same page again would be asked for ever.
+      guard let token, token != query["continuation-token"] else {
+        throw unexpected(of: "a listing")
+      }
+      query["continuation-token"] = token
+    }
+  }
+
+  /// Sends a request that is answered with a document.
+  func document(
+    _ method: String, key: String? = nil, query: [String: String], _ content: S3Content = .none,
+    root: String
+  ) throws(FileError) -> XMLDocument {
+    do {
+      let response = try send(method, key: key, query: query, content)
+      let document = try XMLDocument(response.body)
+      // Some requests are answered with 200 before the store knows. Source: CompleteMultipartUpload.
+      if document.text("Error/Code") != nil { throw S3Error(response) }
+      guard document.leaves.first?.path.hasPrefix(root) == true else {
+        throw unexpected(of: "a request")
+      }
+      return document
+    } catch {
+      throw fileError(error, key)
+    }
+  }
+
+  private func unexpected(of what: String) -> FileError {
+    FileError(
+      .unavailable, "The store \(server) answers \(what) with something that S3 does not have.",
+      path: nil)
+  }
+
+  /// Decodes a key of a listing with `encoding-type=url`, where a space may be a plus sign.
+  private static func decoded(_ text: String) -> String {
+    var bytes: [UInt8] = []
+    var rest = Array(text.utf8)[...]
+    while let byte = rest.popFirst() {
+      if byte == 0x25, rest.count >= 2,
+        let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+      {
+        bytes.append(value)
+        rest = rest.dropFirst(2)
+      } else {
+        bytes.append(byte == 0x2B ? 0x20 : byte)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

@@ -1,0 +1,323 @@
+package import Files
+import Glibc
+import Hashing
+package import PipelineModel
+import Synchronization
+
+/// Requests to a bucket on a server with the S3 API.
+///
+/// Only what all such servers have: signatures of version 4 with the payload's hash, conditional
+/// PUT, ranges, listings of version 2 and multipart uploads. What a request does can be done twice,
+/// so each is tried again after a lost connection, with growing and random pauses.
+package final class S3Client: Sendable {
+  package let location: BucketLocation
+  /// The server's address.
+  package let server: String
+  private let credentials: S3Credentials
+  private let region: String
+  /// The path before a key, percent-encoded, and the URL's beginning before that.
+  private let root: (host: String, base: String, path: String)
+  private let connections = HTTPConnections()
+  private let isStopped: @Sendable () -> Bool
+  /// How far this machine's clock is ahead of the store's, in seconds.
+  private let skew = Mutex<Int?>(nil)
+  private let policy: RetryPolicy
+  /// When a request was given up last, unless one was answered since.
+  private let lastGivenUp = Mutex<ContinuousClock.Instant?>(nil)
+
+  /// The variables of the environment that say how to reach a store.
+  package static let variables = S3Settings.variables
+
+  /// How often a request is tried.
+  package struct RetryPolicy: Sendable {
+    package var attempts = 6
+    /// The longest first pause; each next one may be twice as long.
+    package var firstPause = Duration.milliseconds(200)
+    package var longestPause = Duration.seconds(5)
+    /// How long after the first try there may be another.
+    package var patience = Duration.seconds(45)
+    /// How long, after a request was given up, others are tried once only: a store that is away would
+    /// otherwise cost as much time for each.
+    package var memory = Duration.seconds(10)
+
+    package init() {}
+  }
+
+  /// - Parameters:
+  ///   - environment: the values of `variables`, with credentials, or naming the files that have them.
+  ///   - isStopped: called several times a second; ends what is under way when it returns true.
+  /// - Throws: `FileError` of code `unavailable` if something is missing or wrong.
+  package init(
+    _ location: BucketLocation, environment: [String: String],
+    retrying policy: RetryPolicy = .init(), isStopped: @escaping @Sendable () -> Bool
+  ) throws(FileError) {
+    let settings = try S3Settings(environment: environment)
+    credentials = try settings.credentials()
+    region = location.region ?? settings.region ?? "us-east-1"
+    let named = location.endpoint ?? settings.endpoint
+    let endpoint: String
+    do throws(BucketLocation.Fault) {
+      endpoint = try BucketLocation.endpoint(named ?? "https://s3.\(region).amazonaws.com")
+    } catch {
+      throw FileError(.unavailable, "The environment \(error.reason).", path: nil)
+    }
+    // Names with dots are no part of Amazon's certificates.
+    let isHost =
+      location.style.map { $0 == .host } ?? (named == nil && !location.bucket.contains("."))
+    let scheme = endpoint.hasPrefix("https://") ? "https://" : "http://"
+    let name = endpoint.dropFirst(scheme.count)
+    let host = isHost ? "\(location.bucket).\(name)" : String(name)
+    self.location = location
+    server = endpoint
+    root = (host, scheme + host, isHost ? "" : "/\(location.bucket)")
+    self.policy = policy
+    self.isStopped = isStopped
+  }
+
+  // MARK: Objects
+
+  /// Stores an object under its digest; the store itself refuses other bytes.
+  ///
+  /// - Parameters:
+  ///   - isNew: whether an object that is there must stay.
+  /// - Returns: whether it was stored; `false` if an object is there and `isNew`.
+  /// - Throws: `FileError` of code `changed` if the bytes are not those of the digest.
+  package func put(
+    _ content: S3Content, as key: String, digest: Digest, isNew: Bool
+  ) throws(FileError) -> Bool {
+    let headers = isNew ? [("if-none-match", "*")] : []
+    do {
+      _ = try send("PUT", key: key, headers: headers, content, payload: digest)
+      return true
+    } catch let error as S3Error where isNew && error.isPreconditionFailed {
+      return false
+    } catch {
+      throw fileError(error, key)
+    }
+  }
+
+  /// Reads an object, or a part of it.
+  ///
+  /// - Parameter range: in bytes; by default all of them.
+  /// - Throws: `FileError` of code `notFound` if it is missing, and what `body` throws.
+  package func get(
+    _ key: String, range: Range<Int>? = nil,
+    _ body: @escaping (UnsafeRawBufferPointer) throws(FileError) -> Void
+  ) throws(FileError) {
+    var start = range?.lowerBound ?? 0
+    var left = policy.attempts
+    while true {
+      var headers: [(name: String, value: String)] = []
+      if range != nil || start > 0 {
+        headers.append(("range", "bytes=\(start)-\(range.map { "\($0.upperBound - 1)" } ?? "")"))
+      }
+      do {
+        _ = try send("GET", key: key, headers: headers, receive: body)
+        return
+      } catch HTTPTransfer.Failure.connection(_, let received) where received > 0 && left > 1 {
+        // Taken up where the connection was lost.
+        start += received
+        left -= 1
+      } catch {
+        throw fileError(error, key)
+      }
+    }
+  }
+
+  /// Returns an object's size in bytes; `nil` if it is missing.
+  package func size(of key: String) throws(FileError) -> Int? {
+    // HEAD has no body that tells a missing object from a missing bucket.
+    do {
+      let response = try send("GET", key: key, headers: [("range", "bytes=0-0")])
+      let total = response.headers["content-range"]?.split(separator: "/").last
+      guard let size = total.flatMap({ Int($0) }) else {
+        throw FileError(
+          .unavailable, "The store \(server) does not answer requests for a part of an object.",
+          path: nil)
+      }
+      return size
+    } catch let error as S3Error where error.isNoSuchKey {
+      return nil
+    } catch let error as S3Error where error.status == 416 {
+      return 0
+    } catch {
+      throw fileError(error, key)
+    }
+  }
+
+  /// Copies an object inside the store; what has the new name is replaced.
+  package func copy(_ key: String, to other: String) throws(FileError) {
+    let source = "/\(location.bucket)/\(S3Signature.encoded(full(key), keepingSlashes: true))"
+    do {
+      let response = try send("PUT", key: other, headers: [("x-amz-copy-source", source)])
+      // The status comes before the copy is made. Source: CopyObject, “Response”.
+      guard try XMLDocument(response.body).text("Error/Code") == nil else {
+        throw S3Error(response)
+      }
+    } catch {
+      throw fileError(error, key)
+    }
+  }
+
+  /// Removes an object; succeeds if it is missing.
+  package func remove(_ key: String) throws(FileError) {
+    do {
+      _ = try send("DELETE", key: key)
+    } catch let error as S3Error where error.isNoSuchKey {
+      return
+    } catch {
+      throw fileError(error, key)
+    }
+  }
+
+  // MARK: Requests
+
+  /// Sends a request, and again after a pause if that may help.
+  ///
+  /// - Throws: `S3Error`, `HTTPTransfer.Failure` or `FileError`.
+  func send(
+    _ method: String, key: String? = nil, query: [String: String] = [:],
+    headers: [(name: String, value: String)] = [], _ content: S3Content = .none,
+    payload: Digest? = nil, receive: HTTPTransfer.Receiver? = nil
+  ) throws -> HTTPResponse {
+    let payload = payload ?? SHA256.digest(of: content.bytes)
+    var attempt = 1
+    var pause = policy.firstPause
+    let start = ContinuousClock().now
+    let deadline = start + policy.patience
+    let isAway = lastGivenUp.withLock { $0.map { $0 + policy.memory > start } ?? false }
+    let attempts = isAway ? 1 : policy.attempts
+    while true {
+      do {
+        let response = try connections.perform(
+          request(method, key, query, headers, content, payload), receive: receive,
+          isStopped: isStopped)
+        note(response)
+        if response.isSuccess {
+          lastGivenUp.withLock { $0 = nil }
+          return response
+        }
+        let error = S3Error(response)
+        // Bytes that changed on the way are sent once more; bytes that are others stay so.
+        guard error.isTransient || error.isBadDigest && attempt == 1, attempt < attempts,
+          ContinuousClock().now < deadline
+        else {
+          if error.isTransient { noteGivenUp() }
+          throw error
+        }
+      } catch let failure as HTTPTransfer.Failure {
+        if isStopped() { throw FileError.stopped(BytePath(location.name)) }
+        guard case .connection(_, received: 0) = failure, attempt < attempts,
+          ContinuousClock().now < deadline
+        else {
+          noteGivenUp()
+          throw failure
+        }
+      }
+      try wait(for: pause * Double.random(in: 0.5...1))
+      pause = min(pause * 2, policy.longestPause)
+      attempt += 1
+    }
+  }
+
+  private func noteGivenUp() { lastGivenUp.withLock { $0 = ContinuousClock().now } }
+
+  private func wait(for duration: Duration) throws(FileError) {
+    let end = ContinuousClock().now + duration
+    while ContinuousClock().now < end {
+      if isStopped() { throw .stopped(BytePath(location.name)) }
+      usleep(20_000)
+    }
+  }
+
+  private func request(
+    _ method: String, _ key: String?, _ query: [String: String],
+    _ headers: [(name: String, value: String)], _ content: S3Content, _ payload: Digest
+  ) -> HTTPRequest {
+    var path = root.path
+    if let key { path += "/" + S3Signature.encoded(full(key), keepingSlashes: true) }
+    if path.isEmpty { path = "/" }
+    let signature = S3Signature(
+      credentials: credentials, region: region, time: Int(time(nil)))
+    let added = signature.headers(
+      method: method, path: path, query: query, headers: headers + [("host", root.host)],
+      payload: payload)
+    let text = S3Signature.text(of: query)
+    return HTTPRequest(
+      method: method, url: root.base + path + (text.isEmpty ? "" : "?\(text)"),
+      headers: headers + added, body: content.body)
+  }
+
+  private func full(_ key: String) -> String {
+    location.prefix.isEmpty ? key : "\(location.prefix)/\(key)"
+  }
+
+  /// The key of an object from its name in the bucket.
+  func key(ofObject name: String) -> String? {
+    guard !location.prefix.isEmpty else { return name }
+    guard name.hasPrefix(location.prefix + "/") else { return nil }
+    return String(name.dropFirst(location.prefix.count + 1))
+  }
+
+  func object(of key: String) -> String { full(key) }
+
+  private func note(_ response: HTTPResponse) {
+    guard let date = response.headers["date"],
+      // A request was answered, so the library is there.
+      let seconds = try? CurlLibrary.shared.get().seconds(date)
+    else { return }
+    skew.withLock { $0 = Int(time(nil)) - seconds }
+  }
+
+  // MARK: Errors
+
+  /// What a failed request means to who asked.
+  func fileError(_ error: any Error, _ key: String?) -> FileError {
+    let path = BytePath(key.map { "\(location.name)/\($0)" } ?? location.name)
+    switch error {
+    case let error as FileError: return error
+    case let error as S3Error:
+      if error.isNoSuchKey {
+        return FileError(.notFound, "“\(path.printable)” is missing from the store.", path: path)
+      }
+      if error.isBadDigest {
+        return FileError(
+          .changed, "The store \(server) got other bytes than were read for “\(path.printable)”.",
+          path: path)
+      }
+      let skew = skew.withLock { $0 }
+      return FileError(
+        .unavailable, error.text(of: location, server: server, skew: skew), path: path)
+    case HTTPTransfer.Failure.local(let error): return error
+    case HTTPTransfer.Failure.connection(let reason, _):
+      return FileError(
+        .unavailable,
+        "The store \(server) with “\(location.name)” can't be reached: \(reason).", path: path)
+    case HTTPTransfer.Failure.unusable(let reason):
+      return FileError(
+        .unavailable, "Requests to the store \(server) can't be made: \(reason).", path: path)
+    default: return FileError(.other, "\(error)", path: path)
+    }
+  }
+}
+
+/// What is sent with a request.
+package enum S3Content: Sendable {
+  case none
+  case bytes([UInt8])
+  /// A part of a file.
+  case file(Descriptor, offset: Int, count: Int)
+
+  var body: HTTPRequest.Body {
+    switch self {
+    case .none: .none
+    case .bytes(let bytes): .bytes(bytes)
+    case .file(let file, let offset, let count): .file(file, offset: offset, count: count)
+    }
+  }
+
+  /// What is in memory.
+  fileprivate var bytes: [UInt8] {
+    if case .bytes(let bytes) = self { bytes } else { [] }
+  }
+}
