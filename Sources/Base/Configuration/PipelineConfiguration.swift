@@ -10,6 +10,10 @@ package struct PipelineConfiguration: Sendable, Hashable {
   package var library: BytePath
   /// A folder for the catalog on a local file system, or `nil` (default) for the library itself.
   package var catalog: BytePath?
+  /// The bucket that keeps originals; by default (`nil`) the library does, or whatever it was made with.
+  package var originals: BucketLocation?
+  /// The space for local copies of originals in a bucket.
+  package var originalsCache = ByteSize(bytes: 10 << 30)
   /// The watched folders; none by default.
   package var sources: [SourceConfiguration] = []
   /// Plugin folders, searched in this order before the standard ones; none by default.

@@ -30,7 +30,7 @@ struct ExportFolder {
     do throws(FileError) {
       root = try Self.make(path)
       try exclusion.check(folder: root)
-      guard let isLocked = root.lockFolderIfFree() else {
+      guard let isLocked = root.lockIfFree() else {
         throw FileError(.busy, "Another export writes to “\(path.printable)”.", path: path)
       }
       try root.makeFolder(Self.staging)

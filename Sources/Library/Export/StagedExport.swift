@@ -28,6 +28,12 @@ struct StagedExport: Sendable {
     } else {
       let original = try library.openOriginal(asset.digest)
       if transfer == .hardlink {
+        if let bucket = library.bucket {
+          throw FileError(
+            .crossDevice,
+            "Originals in “\(bucket.name)” can't have hard links; export with --transfer auto.",
+            path: folder.path)
+        }
         file = try link(original, as: name, in: folder)
       } else {
         file = try Self.make(name, in: folder)

@@ -27,15 +27,15 @@ package struct Ingest {
   /// Imports everything complete in the sources; waits once, at most for the longest settle window,
   /// for fresh files.
   ///
-  /// - Returns: why sources were skipped; or, last and of code `noSpace`, why nothing more could be
-  ///   imported.
+  /// - Returns: why sources were skipped; or, last and of code `noSpace` or `store`, why nothing more
+  ///   could be imported.
   package func importSources(_ sources: [SourceConfiguration]) throws -> [IngestError] {
     var refused: [IngestError] = []
     do {
       try MountGuard(library: library).forget(allBut: sources)
       try importSources(sources, refused: &refused)
       try tidy()
-    } catch let error as IngestError where error.code == .noSpace {
+    } catch let error as IngestError where error.pausesImports {
       refused.append(error)
     }
     return refused
@@ -121,6 +121,8 @@ package struct IngestError: Error, Sendable, CustomStringConvertible {
     case source
     /// Less space is free than is kept in reserve.
     case noSpace
+    /// The store of originals can't be used for now.
+    case store
     /// The library can't be written.
     case file
   }
@@ -140,6 +142,9 @@ package struct IngestError: Error, Sendable, CustomStringConvertible {
   }
 
   package var description: String { message }
+
+  /// Whether imports can go on by themselves later.
+  package var pausesImports: Bool { code == .noSpace || code == .store }
 }
 
 extension Error {

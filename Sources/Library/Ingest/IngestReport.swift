@@ -77,6 +77,10 @@ package enum WatchEvent: Hashable, Sendable {
   case full(reason: String)
   /// There is room again.
   case hasRoom
+  /// The store of originals can't be used, as a sentence; nothing is imported until it can.
+  case storeAway(reason: String)
+  /// The store can be used again.
+  case storeBack
   /// The source was rescanned; `isSpecial` if not because of the interval.
   case rescanned(source: BytePath, seconds: Double, isSpecial: Bool)
 }

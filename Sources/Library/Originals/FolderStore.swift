@@ -23,6 +23,8 @@ package final class FolderStore: OriginalStore {
     flush = GroupFlush(root)
   }
 
+  package func check() throws(FileError) { _ = try root.status() }
+
   package func put(_ files: [IncomingOriginal]) throws(FileError) -> [PutOutcome] {
     var touched: [BytePath: Descriptor] = [:]
     var rootIsTouched = false
@@ -54,7 +56,16 @@ package final class FolderStore: OriginalStore {
 
   package func lease(_ digest: Digest) throws(FileError) -> LocalOriginal {
     _ = try file(of: digest)
-    return LocalOriginal(path: root.path.appending(OriginalLayout.path(of: digest)))
+    return LocalOriginal(path: path(of: digest))
+  }
+
+  package func open(_ digest: Digest) throws(FileError) -> Descriptor { try file(of: digest) }
+
+  package func ownFile(of digest: Digest) throws(FileError) -> Descriptor? { try file(of: digest) }
+
+  package func isOriginal(_ file: FileStatus, _ digest: Digest) throws(FileError) -> Bool {
+    let original = try ifThere { () throws(FileError) in try open(digest).status() }
+    return original?.isSameNode(as: file) ?? false
   }
 
   package func size(of digest: Digest) throws(FileError) -> Int? {
@@ -111,6 +122,8 @@ package final class FolderStore: OriginalStore {
     try folder.sync()
   }
 
+  package var releases: Bool { true }
+
   package func release(
     _ digest: Digest, to place: Descriptor, as name: BytePath
   ) throws(FileError) {
@@ -126,6 +139,14 @@ package final class FolderStore: OriginalStore {
       try folder.sync()
     }
   }
+
+  package func path(of digest: Digest) -> BytePath {
+    root.path.appending(OriginalLayout.path(of: digest))
+  }
+
+  package var damagedPlace: BytePath { library.path.appending(damaged) }
+
+  package func removeRemnants() -> Int { 0 }
 
   package func forEach(
     beginningWith byte: UInt8, _ body: (StoredEntry) throws(FileError) -> Void
@@ -144,7 +165,7 @@ package final class FolderStore: OriginalStore {
       if status.kind == .regular,
         let digest = OriginalLayout.digest(folder: name, name: entry.name)
       {
-        try body(.original(digest, status))
+        try body(.original(digest, size: status.identity.size, file: status.identity))
       } else {
         try body(.foreign(folder.path.appending(entry.name)))
       }

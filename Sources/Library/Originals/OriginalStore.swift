@@ -6,11 +6,15 @@ package import PipelineModel
 ///
 /// All implementations pass one conformance suite.
 package protocol OriginalStore: Sendable {
+  /// Looks whether originals can be stored now.
+  ///
+  /// - Throws: `FileError`, of code `unavailable` if they can be later.
+  func check() throws(FileError)
+
   /// Stores files that are hashed, read-only and already on disk.
   ///
-  /// One flush serves the whole group. On return, every original is durable under its name and the
-  /// given files are gone, except those whose digest was already stored: they are reported
-  /// `present` and left alone.
+  /// One flush serves the whole group. On return, every original is durable under its name, and each
+  /// given file is gone or where it was, as its outcome says.
   ///
   /// - Throws: `FileError` if the store could not be flushed; each file is then either stored or
   ///   still where it was.
@@ -31,7 +35,8 @@ package protocol OriginalStore: Sendable {
   /// name.
   ///
   /// - Parameter isStopped: whether to stop; called every 2 MiB.
-  /// - Throws: `FileError` of code `stopped` if `isStopped` returns true, and nothing else.
+  /// - Throws: `FileError` of code `stopped` if `isStopped` returns true, or `unavailable` if the store
+  ///   can't be used for now, and nothing else.
   func verify(
     _ digest: Digest, isStopped: @escaping () -> Bool
   ) throws(FileError) -> OriginalCondition
@@ -44,6 +49,24 @@ package protocol OriginalStore: Sendable {
   /// is there.
   func setAside(_ digest: Digest) throws(FileError)
 
+  /// Opens an original for reading; the bytes stay readable even if it is removed.
+  ///
+  /// - Throws: as `lease`.
+  func open(_ digest: Digest) throws(FileError) -> Descriptor
+
+  /// Opens the file that keeps an original's bytes; `nil` if they are there, but not in a file of this
+  /// machine.
+  ///
+  /// - Throws: as `lease`.
+  func ownFile(of digest: Digest) throws(FileError) -> Descriptor?
+
+  /// Whether a file is the stored original itself, seen under another name or through another mount,
+  /// or what the store reads instead of it.
+  func isOriginal(_ file: FileStatus, _ digest: Digest) throws(FileError) -> Bool
+
+  /// Whether originals can be renamed out of the store.
+  var releases: Bool { get }
+
   /// Renames an original out of the store, within its file system, never replacing anything.
   ///
   /// The caller flushes the destination folder.
@@ -55,15 +78,28 @@ package protocol OriginalStore: Sendable {
   /// Removes an original permanently; succeeds if it is missing.
   func remove(_ digest: Digest) throws(FileError)
 
+  /// Where people find an original: the path of its file, or what names its object.
+  func path(of digest: Digest) -> BytePath
+
+  /// Where damaged originals are set aside.
+  var damagedPlace: BytePath { get }
+
+  /// Ends what a killed process left half stored, such as uploads in parts; call it while nothing is
+  /// stored.
+  ///
+  /// - Returns: how many there were.
+  func removeRemnants() throws(FileError) -> Int
+
   /// Calls `body` with each original whose digest begins with a byte, in no order, and with
   /// anything else found among them.
   ///
-  /// - Throws: only what `body` throws; an entry that can't be examined is passed to `body`.
+  /// - Throws: what `body` throws, and `FileError` of code `unavailable` if the store can't be used for
+  ///   now; an entry that can't be examined is passed to `body`.
   func forEach(
     beginningWith byte: UInt8, _ body: (StoredEntry) throws(FileError) -> Void
   ) throws(FileError)
 
-  /// Calls `body` with everything outside the folders of originals.
+  /// Calls `body` with everything outside the folders of originals; throws as above.
   func forEachForeign(_ body: (StoredEntry) throws(FileError) -> Void) throws(FileError)
 }
 
@@ -76,27 +112,14 @@ extension OriginalStore {
     case .present: return false
     case .failed(let error): throw error
     case .stored, nil: return true
+    case .copied:
+      try file.folder.remove(file.name)
+      return true
     }
   }
 
   /// Whether an original is there, without reading it.
   package func isThere(_ digest: Digest) throws(FileError) -> Bool { try size(of: digest) != nil }
-
-  /// Opens an original for reading; the bytes stay readable even if it is removed.
-  ///
-  /// - Throws: as `lease`.
-  package func open(_ digest: Digest) throws(FileError) -> Descriptor {
-    let local = try lease(digest)
-    return try withExtendedLifetime(local) { () throws(FileError) in
-      try Descriptor.open(local.path, flags: O_RDONLY | O_NOFOLLOW)
-    }
-  }
-
-  /// Whether a file is the stored original itself, seen under another name or through another mount.
-  package func isOriginal(_ file: FileStatus, _ digest: Digest) throws(FileError) -> Bool {
-    let original = try ifThere { () throws(FileError) in try open(digest).status() }
-    return original?.isSameNode(as: file) ?? false
-  }
 
   /// Calls `body` with each original and everything else in the store.
   package func forEach(_ body: (StoredEntry) throws(FileError) -> Void) throws(FileError) {
@@ -139,6 +162,8 @@ package struct IncomingOriginal: Sendable {
 package enum PutOutcome: Hashable, Sendable {
   /// The file is now the original.
   case stored
+  /// Its bytes are now the original's; the file is where it was, and no longer needed.
+  case copied
   /// An original with this digest was already stored; its bytes were not read.
   case present
   /// It could not be stored and is where it was.
@@ -158,7 +183,8 @@ package enum OriginalCondition: Hashable, Sendable {
 
 /// An entry in a store.
 package enum StoredEntry: Hashable, Sendable {
-  case original(Digest, FileStatus)
+  /// An original: its size in bytes, and its file if it has one of its own.
+  case original(Digest, size: Int, file: FileIdentity?)
   /// Something that does not belong there.
   case foreign(BytePath)
   /// Something that can't be examined, such as a folder of originals.

@@ -91,11 +91,16 @@ extension Engine {
           run(waiting, stage: index, isSecondLook: true)
         }
       }
-      // Retrying helps in neither case. Importing the file again does, and its jobs are then
+      // Retrying does not help if it is lost. Importing the file again does, and its jobs are then
       // retried.
-      let isLost = [.notFound, .notRegular].contains(error.code)
-      let failure = PluginFailure(isLost ? .permanent : .transient, error.message)
-      end(waiting, stage: index, .failed(failure))
+      let failureClass: PluginFailure.Class =
+        switch error.code {
+        case .notFound, .notRegular: .permanent
+        // The stage waits until the store of originals can be used.
+        case .unavailable: .environment
+        default: .transient
+        }
+      end(waiting, stage: index, .failed(PluginFailure(failureClass, error.message)))
     }
   }
 

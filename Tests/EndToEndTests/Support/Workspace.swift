@@ -16,6 +16,8 @@ final class Workspace {
   private(set) var digests: Set<Digest> = []
   /// Where the catalog is, if it is not in the library.
   var catalogFolder: BytePath?
+  /// The bucket that has the originals, if the library has not.
+  let bucket: TestBucket?
   /// Folders besides the inbox that files were put into.
   private var places: Set<BytePath> = []
 
@@ -24,15 +26,18 @@ final class Workspace {
   /// - Parameters:
   ///   - parent: where it is made; by default in the folder for temporary files.
   ///   - disk: a disk that it is made on, whose whole content it is.
+  ///   - bucket: keeps the originals; by default the library does, unless all tests shall use buckets.
   init(
     sources: JSONValue = Workspace.inboxOnly,
     stages: JSONValue = Workspace.stages(), _ members: [String: JSONValue] = [:],
-    in parent: BytePath? = nil, on disk: MemoryDisk? = nil
+    in parent: BytePath? = nil, on disk: MemoryDisk? = nil, bucket: TestBucket? = nil
   ) throws {
+    self.bucket = try bucket ?? TestBucket.ifAsked()
     folder = try disk?.folder ?? TemporaryFolder(in: parent)
     self.disk = disk
     program = BuiltProgram(in: folder.path)
     if let disk { program.prefix = disk.prefix }
+    if let bucket = self.bucket { program.environment.merge(bucket.environment) { $1 } }
     try makeFolder(inbox)
     try configure(sources: sources, stages: stages, members)
   }
@@ -83,8 +88,17 @@ final class Workspace {
     stages: JSONValue = Workspace.stages(), _ members: [String: JSONValue] = [:]
   ) throws {
     var all: [String: JSONValue] = ["library": "library", "sources": sources, "stages": stages]
+    if let bucket { all["originals"] = .string(bucket.location) }
     all.merge(members) { $1 }
     try write(Array(JSONText.encodePretty(JSONValue.object(all)).utf8), to: "pipeline.json")
+  }
+
+  /// The part of a path after the folder of originals; `nil` for any other path.
+  private func originalsKey(_ path: BytePath) -> String? {
+    let whole = path.isAbsolute ? path : root.appending(path)
+    let folder = library.appending("originals")
+    if whole == folder { return "" }
+    return whole.relative(to: folder)?.description
   }
 
   // MARK: Files
@@ -97,6 +111,7 @@ final class Workspace {
 
   /// Writes a file, by a path relative to the root.
   func write(_ bytes: [UInt8], to path: BytePath) throws {
+    if let bucket, let key = originalsKey(path) { return try bucket.write(bytes, to: key) }
     let path = seen(path)
     // A program that another test starts now must not inherit a descriptor that can write.
     let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC
@@ -125,11 +140,13 @@ final class Workspace {
   }
 
   func read(_ path: BytePath) throws -> [UInt8] {
+    if let bucket, let key = originalsKey(path) { return try bucket.read(key) }
     let path = seen(path)
     return try Descriptor.openFolder(path.parent).readFile(path.lastComponent, limit: 1 << 30)
   }
 
   func exists(_ path: BytePath) -> Bool {
+    if let bucket, let key = originalsKey(path), key != "" { return bucket.exists(key) }
     var status = stat()
     return seen(path).withCString { lstat($0, &status) } == 0
   }
@@ -146,6 +163,7 @@ final class Workspace {
 
   /// All files below a folder, relative to it; what is no folder counts as a file.
   func files(below folder: BytePath) throws -> [BytePath] {
+    if let bucket, let key = originalsKey(folder) { return try bucket.files(below: key) }
     var found: [BytePath] = []
     guard exists(folder) else { return [] }
     func walk(_ path: BytePath, _ descriptor: Descriptor) throws {

@@ -12,6 +12,10 @@ struct StoreConformance {
     var store: any OriginalStore { get }
     /// A folder on the store's file system for files on their way in.
     var incoming: Descriptor { get }
+    /// What can have the place of an original there.
+    var obstacles: [Obstacle] { get }
+    /// Whether originals can be made unreadable.
+    var blocks: Bool { get }
     /// Replaces the bytes that the store keeps under a digest.
     func overwrite(_ digest: Digest, with bytes: [UInt8]) throws
     /// Puts something else into the place of an original; what was there goes.
@@ -43,7 +47,7 @@ struct StoreConformance {
       { try $0.checkPut() }, { try $0.checkPresent() }, { try $0.checkVerify() },
       { try $0.checkHeal() }, { try $0.checkSetAside() }, { try $0.checkRelease() },
       { try $0.checkRemove() }, { try $0.checkForEach() }, { try $0.checkObstacles() },
-      { try $0.checkBlocked() },
+      { try $0.checkBlocked() }, { try $0.checkOwnFile() },
     ]
     for check in checks {
       do {
@@ -81,8 +85,14 @@ struct StoreConformance {
   private mutating func checkPut() throws {
     let files = try (0..<20).map { try incoming(BytePath("put\($0)"), "content \($0)") }
     let outcomes = try store.put(files)
-    require(outcomes.allSatisfy { $0 == .stored }, "put does not say that new files are stored")
+    require(
+      outcomes.allSatisfy { $0 == .stored || $0 == .copied },
+      "put does not say that new files are stored")
     for (number, file) in files.enumerated() {
+      if outcomes[number] == .copied {
+        require(try isThere(file.name), "put takes a file away that it only copies")
+        try harness.incoming.removeIfThere(file.name)
+      }
       require(
         try bytes(of: file.digest) == Array("content \(number)".utf8),
         "what put stored can't be read with the same bytes")
@@ -98,7 +108,10 @@ struct StoreConformance {
     let first = try incoming("present1", "the same")
     let second = try incoming("present2", "the same")
     let outcomes = try store.put([first, second])
-    require(outcomes == [.stored, .present], "put does not notice equal files in one group")
+    require(
+      [[.stored, .present], [.copied, .present]].contains(outcomes),
+      "put does not notice equal files in one group")
+    if outcomes.first == .copied { try harness.incoming.removeIfThere("present1") }
     require(try !isThere("present1"), "put leaves a stored file where it was")
     require(try isThere("present2"), "put removes a file that was present")
     let third = try incoming("present3", "the same")
@@ -114,7 +127,7 @@ struct StoreConformance {
     var code: FileError.Code?
     do throws(FileError) { _ = try store.lease(file.digest) } catch { code = error.code }
     require(code == .notFound, "lease does not say that an original is missing")
-    _ = try store.put([file])
+    _ = try store.put(file)
     require(
       try store.verify(file.digest) == .whole(size: 14), "verify does not find a whole original")
     require(try store.size(of: file.digest) == 14, "size is not that of the bytes")
@@ -131,7 +144,7 @@ struct StoreConformance {
   private mutating func checkHeal() throws {
     for round in 1...2 {
       let file = try incoming("heal", "to be healed")
-      _ = try store.put([file])
+      _ = try store.put(file)
       try harness.overwrite(file.digest, with: Array("damage \(round)".utf8))
       try store.heal(try incoming("healthy", "to be healed"))
       require(try store.verify(file.digest) == .whole(size: 12), "heal leaves damage")
@@ -153,7 +166,7 @@ struct StoreConformance {
   private mutating func checkSetAside() throws {
     for round in 1...2 {
       let file = try incoming("aside", "to be set aside")
-      _ = try store.put([file])
+      _ = try store.put(file)
       try harness.overwrite(file.digest, with: Array("spoiled \(round)".utf8))
       try store.setAside(file.digest)
       require(try store.verify(file.digest) == .missing, "setAside leaves the original")
@@ -170,8 +183,9 @@ struct StoreConformance {
   }
 
   private mutating func checkRelease() throws {
+    guard store.releases else { return try checkNoRelease() }
     let file = try incoming("release", "to be released")
-    _ = try store.put([file])
+    _ = try store.put(file)
     try harness.incoming.writeDurably([1], as: "taken")
     var code: FileError.Code?
     do throws(FileError) {
@@ -191,9 +205,22 @@ struct StoreConformance {
     require(try store.verify(file.digest) == .missing, "release leaves the original")
   }
 
+  private mutating func checkNoRelease() throws {
+    let file = try incoming("release", "to be released")
+    _ = try store.put(file)
+    var code: FileError.Code?
+    do throws(FileError) {
+      try store.release(file.digest, to: harness.incoming, as: "released")
+    } catch {
+      code = error.code
+    }
+    require(code == .crossDevice, "release does not say that it needs a copy")
+    require(try store.size(of: file.digest) == 14, "release takes an original that it can't give")
+  }
+
   private mutating func checkRemove() throws {
     let file = try incoming("remove", "to be removed")
-    _ = try store.put([file])
+    _ = try store.put(file)
     try store.remove(file.digest)
     require(try store.verify(file.digest) == .missing, "remove leaves the original")
     do throws(FileError) {
@@ -212,9 +239,9 @@ struct StoreConformance {
     var sizes: [Digest: Int] = [:]
     try store.forEach { entry throws(FileError) in
       switch entry {
-      case .original(let digest, let status):
+      case .original(let digest, let size, _):
         seen[digest, default: 0] += 1
-        sizes[digest] = status.identity.size
+        sizes[digest] = size
       case .foreign(let path): others.append(path)
       case .unreadable(let error): others.append(error.path ?? "")
       }
@@ -229,9 +256,9 @@ struct StoreConformance {
   }
 
   private mutating func checkObstacles() throws {
-    for (number, obstacle) in Obstacle.allCases.enumerated() {
+    for (number, obstacle) in harness.obstacles.enumerated() {
       let file = try incoming("first", "behind \(obstacle)")
-      _ = try store.put([file])
+      _ = try store.put(file)
       try harness.obstruct(file.digest, with: obstacle)
       require(
         try isUnreadable(file.digest), "verify does not say that a \(obstacle) is no original")
@@ -255,9 +282,34 @@ struct StoreConformance {
     }
   }
 
+  private mutating func checkOwnFile() throws {
+    let file = try incoming("own", "a file of its own")
+    let stranger = try harness.incoming.status(of: file.name)
+    _ = try store.put([try incoming("other", "a file of its own")])
+    require(
+      try !store.isOriginal(stranger, file.digest), "isOriginal takes any file for the original")
+    if let own = try store.ownFile(of: file.digest) {
+      require(
+        try own.readToEnd() == Array("a file of its own".utf8), "ownFile opens another file")
+      require(
+        try store.isOriginal(own.status(), file.digest), "isOriginal does not know the original")
+    }
+    let local = try store.lease(file.digest)
+    let status = try FileSystem.status(of: local.path)
+    require(try store.isOriginal(status, file.digest), "isOriginal does not know what lease gives")
+    var code: FileError.Code?
+    do throws(FileError) {
+      _ = try store.ownFile(of: SHA256.digest(of: Array("never stored".utf8)))
+    } catch {
+      code = error.code
+    }
+    require(code == .notFound, "ownFile does not say that an original is missing")
+  }
+
   private mutating func checkBlocked() throws {
+    guard harness.blocks else { return }
     let file = try incoming("blocked", "to be blocked")
-    _ = try store.put([file])
+    _ = try store.put(file)
     let before = try originals()
     try harness.block(file.digest)
     require(try isUnreadable(file.digest), "verify takes what can't be looked at for missing")
@@ -290,7 +342,7 @@ struct StoreConformance {
   private func originals() throws -> Set<Digest> {
     var found: Set<Digest> = []
     try store.forEach { entry throws(FileError) in
-      if case .original(let digest, _) = entry { found.insert(digest) }
+      if case .original(let digest, _, _) = entry { found.insert(digest) }
     }
     return found
   }

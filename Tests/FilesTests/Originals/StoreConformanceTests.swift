@@ -13,6 +13,13 @@ struct StoreConformanceTests {
     #expect(try StoreConformance.faults(of: FolderHarness()).isEmpty)
   }
 
+  @Test(
+    "The bucket keeps every promise of a store",
+    .enabled(if: ObjectServer.isInstalled, Comment(rawValue: ObjectServer.absence)))
+  func bucketStore() throws {
+    #expect(try StoreConformance.faults(of: BucketHarness()).isEmpty)
+  }
+
   @Test("A store that breaks one promise is caught", arguments: WrongStore.Fault.allCases)
   func wrongStore(fault: WrongStore.Fault) throws {
     #expect(try !StoreConformance.faults(of: FolderHarness(fault: fault)).isEmpty)
@@ -92,6 +99,8 @@ struct FolderHarness: StoreConformance.Harness {
   let temporary: TemporaryFolder
   let store: any OriginalStore
   let incoming: Descriptor
+  let obstacles = StoreConformance.Obstacle.allCases
+  let blocks = true
 
   init(fault: WrongStore.Fault? = nil) throws {
     temporary = try TemporaryFolder()

@@ -9,6 +9,7 @@ struct WrongStore: OriginalStore {
     case forgetsToHeal, keepsRemoved, hidesForeign, givesTwice, failsOnSecondRemove
     case removesDamaged, keepsReleased, releasesOver, missesUnreadable, endsAtUnreadable
     case hidesUnreadable, givesNoSize, givesWrongSize, sizesObstacles
+    case saysCopied, knowsNoFile
   }
 
   private let store: FolderStore
@@ -18,6 +19,24 @@ struct WrongStore: OriginalStore {
     self.store = store
     self.fault = fault
   }
+
+  var releases: Bool { store.releases }
+
+  func check() throws(FileError) { try store.check() }
+
+  func open(_ digest: Digest) throws(FileError) -> Descriptor { try store.open(digest) }
+
+  func ownFile(of digest: Digest) throws(FileError) -> Descriptor? { try store.ownFile(of: digest) }
+
+  func isOriginal(_ file: FileStatus, _ digest: Digest) throws(FileError) -> Bool {
+    fault == .knowsNoFile ? false : try store.isOriginal(file, digest)
+  }
+
+  func path(of digest: Digest) -> BytePath { store.path(of: digest) }
+
+  var damagedPlace: BytePath { store.damagedPlace }
+
+  func removeRemnants() throws(FileError) -> Int { store.removeRemnants() }
 
   func put(_ files: [IncomingOriginal]) throws(FileError) -> [PutOutcome] {
     if fault == .replacesPresent {
@@ -29,7 +48,11 @@ struct WrongStore: OriginalStore {
         try file.folder.remove(file.name)
       }
     }
-    return fault == .saysStored ? outcomes.map { _ in .stored } : outcomes
+    switch fault {
+    case .saysStored: return outcomes.map { _ in .stored }
+    case .saysCopied: return outcomes.map { $0 == .stored ? .copied : $0 }
+    default: return outcomes
+    }
   }
 
   func lease(_ digest: Digest) throws(FileError) -> LocalOriginal {

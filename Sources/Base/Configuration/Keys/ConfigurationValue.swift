@@ -148,6 +148,21 @@ extension ConfigurationValue where Value == BytePath {
   }
 }
 
+extension ConfigurationValue where Value == BucketLocation {
+  static var bucket: Self {
+    ConfigurationValue(
+      schema: ["type": "string", "pattern": "^s3://."],
+      read: { field, _ throws(ConfigurationError) in
+        do throws(BucketLocation.Fault) {
+          return try BucketLocation(field.value.string ?? "")
+        } catch {
+          throw field.error(.badValue, error.reason)
+        }
+      },
+      write: { .string($0.description) })
+  }
+}
+
 extension ConfigurationValue where Value == Glob {
   static var glob: Self {
     ConfigurationValue(

@@ -14,6 +14,14 @@ extension PipelineConfiguration: ConfigurationObject {
       "catalog", \.catalog, .path,
       "A folder for the catalog on a local file system, if the library is not on one."),
     .init(
+      "originals", \.originals, .bucket,
+      "A bucket for originals on a server with the S3 API, as s3://bucket/prefix; after it may stand "
+        + "?endpoint=, &region= and &style=path or host. Credentials come from the environment or "
+        + "~/.aws/credentials. By default originals are in the library."),
+    .init(
+      "originalsCache", \.originalsCache, .size,
+      "The space for local copies of originals in a bucket; the least recently used make room."),
+    .init(
       "sources", \.sources, .list(of: .object(["title": "Source"])),
       "The folders whose files are imported."),
     .init(

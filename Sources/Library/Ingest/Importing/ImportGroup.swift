@@ -36,6 +36,8 @@ final class ImportGroup {
   var otherSightings: [Sighting] = []
   /// Names in `incoming/` that are obsolete once the group is committed.
   var leftovers: [BytePath] = []
+  /// Why the store could not be used for a file.
+  var absence: FileError?
   /// Whether there is something to record or report.
   var hasNews: Bool { outcomes.contains(where: \.isNews) }
 

@@ -56,7 +56,8 @@ final class Importer {
   ///
   /// - Returns: how each ended.
   /// - Throws: `IngestError` of code `noSpace` if the disk is full; files without room are
-  ///   untouched, and nothing is recorded or reported about them.
+  ///   untouched, and nothing is recorded or reported about them. Of code `store` if the store can't be
+  ///   used; files that are not stored are back in their places.
   @discardableResult
   func importFiles(_ all: [Candidate]) throws -> [ImportGroup.Outcome] {
     let candidates = try library.hasReturned ? withoutReturned(all) : all
@@ -83,6 +84,11 @@ final class Importer {
     let received = transferFiles(attempts, in: group)
     try store(received, in: group)
     try commit(group)
+    guard let absence = group.absence else { return }
+    throw IngestError(
+      .store,
+      "\(absence.message) Nothing more is imported until it can be used, and the files stay in their "
+        + "sources.", path: absence.path, cause: absence)
   }
 
   // MARK: Steps
@@ -213,7 +219,8 @@ final class Importer {
     do {
       try body()
     } catch let error as FileError {
-      let step: StepResult<IncomingFile> = transfer.withdraw(file, reason: error.message)
+      if error.code == .unavailable { group.absence = error }
+      let step: StepResult<IncomingFile> = transfer.withdraw(file, because: error)
       end(file.attempt, step, in: group)
     }
   }
@@ -230,6 +237,7 @@ final class Importer {
         if case .failed(let error) = outcome { throw error }
         // Stored before a kill, and unreferenced: ours, if it is whole.
         if outcome == .present { try ensureStored(file, in: group) }
+        if outcome == .copied { group.leftovers.append(file.name) }
         recordAsset(file, in: group)
       }
     }

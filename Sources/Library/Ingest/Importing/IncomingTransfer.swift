@@ -271,19 +271,20 @@ struct IncomingTransfer {
   }
 
   /// Withdraws a file that could not be stored from `incoming/`.
-  func withdraw(_ file: IncomingFile, reason: String) -> StepResult<IncomingFile> {
-    if file.wasRenamed { return putBack(file.attempt, state: .failed, reason: reason) }
+  func withdraw(_ file: IncomingFile, because error: FileError) -> StepResult<IncomingFile> {
+    let (state, reason) = (state(after: error), error.message)
+    if file.wasRenamed { return putBack(file.attempt, state: state, reason: reason) }
     do throws(FileError) {
       try incoming.remove(file.name)
-      return .ended(.failed, reason: reason)
+      return .ended(state, reason: reason)
     } catch {
       return .stranded(reason: "\(reason) \(error.message)")
     }
   }
 
-  /// A file left because the program is to end has not failed.
+  /// A file left because the program is to end, or the store is away, has not failed.
   private func state(after error: FileError) -> Sighting.State {
-    error.code == .stopped ? .settling : .failed
+    [.stopped, .unavailable].contains(error.code) ? .settling : .failed
   }
 
   // MARK: By reflink or copy

@@ -49,21 +49,23 @@ final class SourceRemoval {
       if lease == .refused { return .later }
       defer { file.releaseLease() }
       guard try isWhatWasHashed(file, identity, digest) else { return .gone }
-      let original = try library.originals.open(digest)
-      let check = RemovalCheck(source: file, original: original)
-      try check.requireTwoFiles(sourceName: name, digest: digest)
+      let original = try library.originals.ownFile(of: digest)
+      let check = original.map { RemovalCheck(source: file, original: $0) }
+      try check?.requireTwoFiles(sourceName: name, digest: digest)
       guard try folder.status(of: name).isSameNode(as: file.status()) else { return .gone }
       // A new writer waits for the lease, and would then write to a deleted file.
       if lease == .granted, !file.holdsLease { return .later }
       try folder.remove(name)
       noteRemoved(from: folder.path)
-      restoreIfLost(digest, from: check, path)
+      if let check { restoreIfLost(digest, from: check, path) }
       return .gone
     } catch let error where error.code == .stopped {
       return .later
     } catch let error where error.path == path && [.notFound, .link].contains(error.code) {
       return .gone
-    } catch let error where [.ioError, .busy, .tooManyOpen, .noSpace].contains(error.code) {
+    } catch let error
+      where [.ioError, .busy, .tooManyOpen, .noSpace, .unavailable].contains(error.code)
+    {
       report.warning("\(error.message) Its bytes are safe; its removal is tried again.")
       return .later
     } catch {

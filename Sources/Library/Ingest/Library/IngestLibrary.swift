@@ -57,21 +57,23 @@ package final class IngestLibrary {
     report: any IngestReport, isStopped: @escaping @Sendable () -> Bool = { false }
   ) throws {
     layout = found.layout
-    marker = found.marker
     folder = found.folder
     self.lock = lock
     self.reserve = reserve
     self.mounts = mounts
     self.isStopped = isStopped
+    let found = try found.withConfiguredBucket(lock)
+    marker = found.marker
+    self.found = found
     try found.prepareFolders()
     catalogLock = try CatalogFolder(of: found).claim()
     let layout = layout
     incoming = try found.openPart(found.layout.incoming)
     catalogFolder = try Descriptor.openFolder(layout.catalogFolder)
-    originals = try found.openOriginals()
+    originals = try found.openOriginals(isStopped: isStopped)
     renditions = found.renditions
     manifest = try found.openManifest()
-    try Self.checkDevices(found)
+    if found.bucket == nil { try Self.checkDevices(found) }
     catalog = try Self.openCatalog(found, manifest: manifest)
     reader = try CatalogReader.open(at: layout.catalog, immutable: false)
     let newest = try catalog.newestAssetID()
@@ -101,7 +103,7 @@ package final class IngestLibrary {
   }
 
   /// The library as it is found without its lock.
-  var found: LibraryFolder { LibraryFolder(layout: layout, marker: marker, folder: folder) }
+  let found: LibraryFolder
 
   /// The folders with the library's own files.
   var folders: [Descriptor] { [folder, catalogFolder] }
@@ -238,6 +240,17 @@ package final class IngestLibrary {
     } catch {
       guard error.code == .missing, manifest.lastSequence == 0 else { throw error }
       return try make(file, for: found)
+    }
+  }
+
+  /// Whether the store of originals answers.
+  func canUseStore() throws(FileError) -> Bool {
+    do throws(FileError) {
+      try originals.check()
+      return true
+    } catch {
+      guard error.code == .unavailable else { throw error }
+      return false
     }
   }
 

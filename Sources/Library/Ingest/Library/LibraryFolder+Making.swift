@@ -136,7 +136,7 @@ extension LibraryFolder {
   package static func make(_ layout: LibraryLayout, in parent: Descriptor) throws(FileError) -> Bool
   {
     try parent.lockFolder()
-    defer { parent.unlockFolder() }
+    defer { parent.unlock() }
     let name = layout.root.lastComponent
     guard try parent.statusIfThere(of: name) == nil else { return false }
     // A fixed name, so that the next attempt completes what a kill leaves.
@@ -145,11 +145,8 @@ extension LibraryFolder {
     let folder = try Descriptor.openFolder(temporary, in: parent, followsLinks: false)
     for name in LibraryLayout.folders { try folder.makeFolder(BytePath(name)) }
     let clock = AssetIDGenerator { UInt64(Timestamp.now.microseconds / 1000) }
-    let marker = LibraryMarker(library: clock.next().description)
-    guard let text = try? JSONText.encodePretty(marker) else {
-      throw FileError(.other, "library.json can't be written as JSON.", path: layout.root)
-    }
-    try folder.writeDurably(Array((text + "\n").utf8), as: LibraryLayout.marker)
+    let marker = LibraryMarker(library: clock.next().description, bucket: layout.bucket)
+    try write(marker, to: folder)
     try parent.rename(temporary, to: parent, as: name)
     try parent.sync()
     return true

@@ -11,10 +11,22 @@ package struct LibraryLayout: Hashable, Sendable {
   package let root: BytePath
   /// The folder of the catalog: the library itself unless configured elsewhere.
   package let catalogFolder: BytePath
+  /// Where the configuration has originals, if not in the library; `nil` for wherever the library says.
+  package let bucket: BucketLocation?
+  /// The most bytes of local copies of originals in a bucket.
+  package let originalsCache: Int
 
-  package init(root: BytePath, catalogFolder: BytePath? = nil) {
+  /// The default of `originalsCache`: some 2,000 photographs.
+  package static let standardOriginalsCache = 10 << 30
+
+  package init(
+    root: BytePath, catalogFolder: BytePath? = nil, bucket: BucketLocation? = nil,
+    originalsCache: Int = Self.standardOriginalsCache
+  ) {
     self.root = root
     self.catalogFolder = catalogFolder ?? root
+    self.bucket = bucket
+    self.originalsCache = originalsCache
   }
 
   /// The marker that a folder is a library.
@@ -48,12 +60,34 @@ package struct LibraryLayout: Hashable, Sendable {
 
 /// The content of `library.json`.
 package struct LibraryMarker: Codable, Hashable, Sendable {
-  /// The version of the on-disk format that this program writes, and the newest it reads.
-  package static let currentFormat = 1
+  /// The newest version of the on-disk format that this program reads.
+  package static let currentFormat = 2
 
   /// The library's identity, a UUID.
   package var library: String
-  package var format = LibraryMarker.currentFormat
+  /// The version of the on-disk format: 1, or 2 with originals in a bucket, which version 1 would miss.
+  package var format: Int
+  /// Where originals are, as `BucketLocation` writes it; absent if they are in the library.
+  package var originals: String?
+
+  package init(library: String, bucket: BucketLocation?) {
+    self.library = library
+    format = bucket == nil ? 1 : 2
+    originals = bucket?.description
+  }
+
+  /// Whether this program reads such a library.
+  package var isKnown: Bool { format < 2 || format == Self.currentFormat && originals != nil }
+
+  /// Where originals are if not in the library.
+  ///
+  /// - Throws: `BucketLocation.Fault`.
+  package var bucket: BucketLocation? {
+    get throws(BucketLocation.Fault) {
+      guard let originals else { return nil }
+      return try BucketLocation(originals)
+    }
+  }
 }
 
 /// A library that was found or made, and may not be locked yet.
@@ -61,14 +95,36 @@ package struct LibraryFolder: Sendable {
   package let layout: LibraryLayout
   package let marker: LibraryMarker
   package let folder: Descriptor
+  /// Where originals are; `nil` for the library's own folder.
+  package let bucket: BucketLocation?
+  private let store = BucketAccess()
+
+  init(
+    layout: LibraryLayout, marker: LibraryMarker, folder: Descriptor, bucket: BucketLocation? = nil
+  ) {
+    self.layout = layout
+    self.marker = marker
+    self.folder = folder
+    self.bucket = bucket
+  }
 
   /// Where the bytes of renditions are that the database does not keep.
   package var renditions: any RenditionStore { RenditionFolder(in: folder) }
 
-  /// Opens an original for reading, below the library's folder and through no link.
+  /// Opens an original for reading, below the library's folder and through no link; one in a bucket is
+  /// fetched if it is not in the cache.
   package func openOriginal(_ digest: Digest) throws(FileError) -> Descriptor {
+    if let bucket { return try store.open(bucket, for: self).open(digest) }
     let path = BytePath("originals").appending(OriginalLayout.path(of: digest))
     return try Descriptor.openRegular(path.lastComponent, in: folder.openParent(of: path))
+  }
+
+  /// Opens an original for reading in a process that can't reach a bucket.
+  ///
+  /// - Returns: `nil` if it has to be fetched to the cache first.
+  package func openLocalOriginal(_ digest: Digest) throws(FileError) -> Descriptor? {
+    guard bucket != nil else { return try openOriginal(digest) }
+    return try OriginalCache.ifPresent(in: folder)?.open(digest, isTrusted: true)
   }
 
   /// - Throws: `IngestError` of code `notALibrary` if the folder or its marker is missing,
@@ -97,14 +153,15 @@ package struct LibraryFolder: Sendable {
         "“\(layout.root.appending(LibraryLayout.marker).printable)” can't be read: \(error).",
         path: layout.root)
     }
-    guard marker.format <= LibraryMarker.currentFormat else {
+    guard marker.isKnown else {
       throw IngestError(
         .newerVersion,
         "“\(layout.root.printable)” has format \(marker.format), made by a newer version of "
           + "pipeline; this one knows format \(LibraryMarker.currentFormat). Use the newer one.",
         path: layout.root)
     }
-    return LibraryFolder(layout: layout, marker: marker, folder: folder)
+    let bucket = try bucket(of: layout, marker)
+    return LibraryFolder(layout: layout, marker: marker, folder: folder, bucket: bucket)
   }
 
   /// Takes the library's lock, retrying for up to `wait`.
@@ -157,7 +214,19 @@ package struct LibraryFolder: Sendable {
     try Descriptor.openFolder(path.lastComponent, in: folder, followsLinks: false)
   }
 
-  func openOriginals() throws(FileError) -> FolderStore {
+  /// Opens the store of originals.
+  ///
+  /// - Parameter isStopped: called several times a second while bytes come from, or go to, a bucket.
+  /// - Throws: `FileError`, of code `unavailable` if there are no credentials for a bucket.
+  func openOriginals(
+    isStopped: @escaping @Sendable () -> Bool = { false }
+  ) throws(FileError) -> any OriginalStore {
+    if let bucket { return try openBucket(bucket, isStopped: isStopped) }
+    return try openOwnOriginals()
+  }
+
+  /// Opens the library's own folder of originals, wherever they are.
+  func openOwnOriginals() throws(FileError) -> FolderStore {
     try FolderStore(
       in: folder, originals: layout.originals.lastComponent,
       damaged: layout.damaged.lastComponent)

@@ -100,6 +100,8 @@ package struct GarbageCollection {
           + "message says which. Mount its disk, or make room, and collect garbage again.")
       return garbage
     }
+    // Nothing is stored meanwhile: this process holds the library's lock, and imports wait.
+    garbage.files += try library.originals.removeRemnants()
     try removeOriginals(survey, isStopped: isStopped, garbage: &garbage)
     return garbage
   }

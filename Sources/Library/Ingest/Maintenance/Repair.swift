@@ -101,7 +101,7 @@ package struct Repair {
     try library.originals.setAside(digest)
     library.verified.remove(digest)
     report.warning(
-      "Moved the damaged original \(digest) to “\(library.layout.damaged.printable)”. Import its "
+      "Moved the damaged original \(digest) to “\(library.originals.damagedPlace.printable)”. Import its "
         + "file from a good copy to restore it.")
     return true
   }

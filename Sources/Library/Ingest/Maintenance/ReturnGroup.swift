@@ -187,7 +187,8 @@ struct ReturnGroup {
     _ original: Descriptor, of origin: AssetOrigin, to folder: Descriptor
   ) throws -> Bool {
     let status = try original.status()
-    return try library.catalog.assets(with: origin.digest) == [origin.id] && status.links == 1
+    return try library.originals.releases
+      && library.catalog.assets(with: origin.digest) == [origin.id] && status.links == 1
       && folder.status().device == status.device
   }
 

@@ -61,7 +61,7 @@ extension Verification {
   private func problem(
     with digest: Digest, _ size: Int, _ isStopped: @escaping () -> Bool
   ) throws -> VerificationProblem? {
-    let path = library.layout.originals.appending(OriginalLayout.path(of: digest))
+    let path = originals.path(of: digest)
     var problem = VerificationProblem(
       kind: .originalDamaged, digest: digest, path: path, message: "")
     switch try originals.verify(digest, isStopped: isStopped) {
@@ -98,7 +98,7 @@ extension Verification {
       var others: [StoredEntry] = []
       var found: Set<Digest> = []
       try originals.forEach(beginningWith: byte) { entry throws(FileError) in
-        if case .original(let digest, _) = entry {
+        if case .original(let digest, _, _) = entry {
           found.insert(digest)
         } else {
           others.append(entry)
@@ -146,7 +146,7 @@ extension Verification {
       guard try !catalog.isDeleted(digest), try catalog.assets(with: digest).isEmpty,
         isPresent(digest)
       else { continue }
-      let path = library.layout.originals.appending(OriginalLayout.path(of: digest))
+      let path = originals.path(of: digest)
       report(
         .init(
           kind: .originalUnrecorded, digest: digest, path: path,

@@ -11,7 +11,9 @@ import PipelineModel
 final class UnrecordedOriginals {
   private struct Entry {
     let digest: Digest
-    let identity: FileIdentity
+    let size: Int
+    /// Its file; `nil` in a store without files, where an import's own file stays until it is recorded.
+    let file: FileIdentity?
   }
 
   /// What a renamed file and a copy share with their source.
@@ -51,7 +53,7 @@ final class UnrecordedOriginals {
     for intent: ManifestFact.Intent, source: Descriptor?, except recorded: [Digest: AssetID]
   ) throws -> Digest? {
     let ofSize = try all().filter {
-      $0.identity.size == intent.identity.size && recorded[$0.digest] == nil
+      $0.size == intent.identity.size && recorded[$0.digest] == nil
     }
     guard !ofSize.isEmpty else { return nil }
     let found: Digest?
@@ -68,8 +70,8 @@ final class UnrecordedOriginals {
   }
 
   private func match(for intent: ManifestFact.Intent, among entries: [Entry]) -> Digest? {
-    let ofTime = entries.filter { $0.identity.modified == intent.identity.modified }
-    if let same = ofTime.first(where: { $0.identity.inode == intent.identity.inode }) {
+    let ofTime = entries.filter { $0.file?.modified == intent.identity.modified }
+    if let same = ofTime.first(where: { $0.file?.inode == intent.identity.inode }) {
       return same.digest
     }
     let isOnlyOne = ofTime.count == 1 && intents[Trait(intent.identity), default: 0] <= 1
@@ -86,8 +88,8 @@ final class UnrecordedOriginals {
   private func read() throws -> [Entry] {
     var found: [Entry] = []
     try library.originals.forEach { entry throws(FileError) in
-      if case .original(let digest, let status) = entry {
-        found.append(Entry(digest: digest, identity: status.identity))
+      if case .original(let digest, let size, let file) = entry {
+        found.append(Entry(digest: digest, size: size, file: file))
       }
     }
     return try found.filter { try !library.catalog.hasOriginal($0.digest) }

@@ -33,7 +33,9 @@ package final class SourceWatcher {
   private let hooks: Hooks
   private let library: IngestLibrary
   private let report: any WatchReport
-  /// When to check for free space again, while there is none.
+  /// Whether imports pause because of the store of originals, not because of the disk.
+  private var isStoreAway = false
+  /// When to look again whether imports may go on, while they may not.
   private var nextRoom: ContinuousClock.Instant?
   private static let roomInterval = Duration.seconds(5)
 
@@ -80,12 +82,13 @@ package final class SourceWatcher {
     return try workOrPause(next)
   }
 
-  /// Lets each source do what is due; pauses while the disk is full.
+  /// Lets each source do what is due; pauses while the disk is full or the store is away.
   private func workOrPause(_ next: ContinuousClock.Instant) throws -> ContinuousClock.Instant? {
     do {
       return try work(next)
-    } catch let error as IngestError where error.code == .noSpace {
-      report.watch(.full(reason: error.message))
+    } catch let error as IngestError where error.pausesImports {
+      isStoreAway = error.code == .store
+      report.watch(isStoreAway ? .storeAway(reason: error.message) : .full(reason: error.message))
       let moment = ContinuousClock().now + Self.roomInterval
       nextRoom = moment
       return min(next, moment)
@@ -105,17 +108,18 @@ package final class SourceWatcher {
     return isBusy ? nil : next
   }
 
-  /// When to check for free space; `nil` if there is some.
+  /// When to look again whether imports may go on; `nil` if they may.
   private func roomDeadline() throws -> ContinuousClock.Instant? {
     guard let moment = nextRoom else { return nil }
     let now = ContinuousClock().now
     if now < moment { return moment }
-    guard try library.hasRoom() else {
+    let mayGoOn = try isStoreAway ? library.canUseStore() : library.hasRoom()
+    guard mayGoOn else {
       nextRoom = now + Self.roomInterval
       return nextRoom
     }
     nextRoom = nil
-    report.watch(.hasRoom)
+    report.watch(isStoreAway ? .storeBack : .hasRoom)
     for source in sources { source.requestRescan() }
     return nil
   }

@@ -43,7 +43,9 @@ package struct LibrarySetup: Sendable {
           + "exists. `pipeline init` makes one.")
     }
     configuration = try PipelineConfiguration.load(file: found)
-    layout = LibraryLayout(root: configuration.library, catalogFolder: configuration.catalog)
+    layout = LibraryLayout(
+      root: configuration.library, catalogFolder: configuration.catalog,
+      bucket: configuration.originals, originalsCache: configuration.originalsCache.bytes)
   }
 
   /// The library's folder, and the catalog's if it is another one.

@@ -12,6 +12,8 @@ package struct LibraryStatus {
   /// The process that holds the library, if any.
   package let holder: Int?
   package let root: BytePath
+  /// Where originals are, if not in the library.
+  package let bucket: String?
   /// The folders of the configured sources.
   let sources: [BytePath]
 
@@ -24,6 +26,7 @@ package struct LibraryStatus {
     let disk = try LibraryDisk(of: library)
     (free, holder) = (disk.free, disk.holder)
     root = library.library.layout.root
+    bucket = library.library.bucket?.name
     self.sources = sources
   }
 
@@ -39,6 +42,7 @@ package struct LibraryStatus {
     [
       "library": .string(root.description),
       "assets": .integer(counts.assets),
+      "bucket": JSONMembers.text(bucket),
       "originals": .integer(counts.originals),
       "originalBytes": .integer(counts.originalBytes),
       "renditions": .integer(counts.renditions),

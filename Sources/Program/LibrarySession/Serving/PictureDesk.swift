@@ -4,10 +4,11 @@ import Ingest
 import PipelineModel
 import PipelinePlugin
 import PluginHost
+import Records
 import Synchronization
 
 /// Hands out pictures of any size to the process that answers HTTP: those that are there at once, others when it
-/// is their turn.
+/// is their turn. Fetches originals that it can't reach.
 ///
 /// Decoding happens in workers, as for `get`.
 final class PictureDesk: Sendable {
@@ -16,6 +17,7 @@ final class PictureDesk: Sendable {
   /// Looks for what is there, so that it does not wait behind what has to be made.
   private let finders: WorkLane
   private let makers: WorkLane
+  private let fetchers: WorkLane
   /// One for all pictures, however many are made at once.
   private let budget: WorkerMemoryBudget
   /// The library as it was opened last.
@@ -23,6 +25,10 @@ final class PictureDesk: Sendable {
 
   /// The most questions that wait to be looked up.
   private static let mostSought = 1024
+
+  /// The most originals that are fetched at once, and that wait for it.
+  private static let fetchWidth = 4
+  private static let mostFetched = 64
 
   /// - Parameter warn: receives a sentence when pictures can't be kept.
   init(
@@ -32,6 +38,7 @@ final class PictureDesk: Sendable {
     self.search = search
     self.warn = warn
     finders = try WorkLane(width: 1, mostWaiting: Self.mostSought)
+    fetchers = try WorkLane(width: Self.fetchWidth, mostWaiting: Self.mostFetched)
     let onDemand = configuration.onDemand
     makers = try WorkLane(width: onDemand.concurrency, mostWaiting: onDemand.queue)
     budget = WorkerMemoryBudget(most: configuration.memoryBudget)
@@ -60,7 +67,26 @@ final class PictureDesk: Sendable {
 
   /// Takes back what nobody has begun: it is not answered.
   func withdraw(_ number: Int) {
-    if !finders.withdraw(number) { _ = makers.withdraw(number) }
+    if !finders.withdraw(number), !makers.withdraw(number) { _ = fetchers.withdraw(number) }
+  }
+
+  /// Brings an original from a bucket to the library's cache.
+  ///
+  /// - Parameter answer: called with what went wrong, if something did.
+  func fetchOriginal(
+    _ number: Int, of id: AssetID, _ answer: @escaping @Sendable ((any Error)?) -> Void
+  ) {
+    let isAccepted = fetchers.submit(as: number) { [self] in
+      do {
+        let session = try current()
+        let asset = try session.asset(BytePath(id.description))
+        _ = try session.library.openOriginal(asset.digest)
+        answer(nil)
+      } catch {
+        answer(error)
+      }
+    }
+    if !isAccepted { answer(PictureError.busy) }
   }
 
   private func make(

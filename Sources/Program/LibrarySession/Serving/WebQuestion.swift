@@ -8,6 +8,8 @@ package struct WebQuestion: Codable, Sendable {
     case edits([AssetEdit])
     /// To hand out a picture of an asset.
     case picture(AssetID, PictureRequest)
+    /// To have an asset's original in the cache of originals, which the asker may read.
+    case original(AssetID)
     /// To forget what was asked by the same number, if there is still time.
     case withdrawn
   }
@@ -27,6 +29,7 @@ package struct WebAnswer: Codable, Sendable {
   package enum Outcome: Codable, Sendable {
     case edited(EditResult)
     case picture(WebPicture)
+    case original
     case refused(WebRefusal)
   }
 

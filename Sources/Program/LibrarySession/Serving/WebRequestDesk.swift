@@ -67,6 +67,10 @@ private final class Clerk: Sendable {
       case .edits(let asked):
         let isAccepted = edits.submit { [self] in answer(number, outcome(of: asked)) }
         if !isAccepted { answer(number, Self.busy) }
+      case .original(let id):
+        pictures.fetchOriginal(number, of: id) { [self] error in
+          answer(number, error.map { .refused(WebRefusal($0)) } ?? .original)
+        }
       case .picture(let id, let request):
         pictures.ask(number, id, request) { [self] result in
           switch result {

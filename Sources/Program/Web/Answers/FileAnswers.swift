@@ -55,7 +55,11 @@ struct FileAnswers: Sendable {
   }
 
   /// `o/ID`: an original as a download, whole or in part. Source: RFC 9110, sections 13 and 14.
-  func original(_ id: AssetID, _ request: Request, in library: ReadableLibrary) throws -> Response {
+  ///
+  /// - Returns: `nil` if it has to be fetched first.
+  func original(
+    _ id: AssetID, _ request: Request, in library: ReadableLibrary
+  ) throws -> Response? {
     try disclosure.requireOriginals()
     guard let asset = try library.catalog.asset(id) else { throw HTTPError.noAsset }
     let tag = "\"\(asset.digest.hex)\""
@@ -65,14 +69,15 @@ struct FileAnswers: Sendable {
         Header("Cache-Control", "private, no-cache"),
       ]
     if request.has(tag) { return Response(304, headers) }
-    let file: Descriptor
+    let found: Descriptor?
     do throws(FileError) {
-      file = try library.library.openOriginal(asset.digest)
+      found = try library.library.openLocalOriginal(asset.digest)
     } catch {
       guard error.code == .notFound else { throw error }
       throw HTTPError(
         404, "missing", "The original is missing from the library; `pipeline verify` says more.")
     }
+    guard let file = found else { return nil }
     let size = try file.status().identity.size
     // Opened by itself it is a download, but a page can play it.
     let type = asset.identity?["mediaType"]?.string ?? ""

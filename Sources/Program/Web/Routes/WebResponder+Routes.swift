@@ -51,7 +51,7 @@ extension WebResponder {
       }
     case ("o", 2):
       guard let id = AssetID(path[1]) else { throw HTTPError.noAsset }
-      return asking(request) { [files] in try files.original(id, request, in: $0) }
+      return original(id, request)
     case ("static", 3):
       guard let file = StaticFiles.file(path[2], version: path[1]) else { throw HTTPError.notFound }
       return .now(.file(file, request))

@@ -122,11 +122,11 @@ final class SessionPrinter: SessionOutput {
     let notice = WatchNotice(event)
     if console.isJSON { return console.event("watch", notice.members) }
     switch event {
-    case .polled, .away, .full:
+    case .polled, .away, .full, .storeAway:
       console.warning(notice.text)
     case .overflowed where !hasWarnedOfOverflow.exchange(true, ordering: .relaxed):
       console.warning(notice.text)
-    case .returned, .hasRoom, .rescanned(_, _, isSpecial: true):
+    case .returned, .hasRoom, .storeBack, .rescanned(_, _, isSpecial: true):
       console.message(notice.text)
     case .watched, .overflowed, .crowded, .rescanned:
       if console.isVerbose { console.message(notice.text) }

@@ -36,6 +36,12 @@ struct WatchNotice {
     case .hasRoom:
       text = "There is room in the library again; all sources are scanned."
       members = ["state": "hasRoom"]
+    case .storeAway(let reason):
+      text = "\(reason) It is tried again every few seconds."
+      members = ["state": "storeAway", "reason": .string(reason)]
+    case .storeBack:
+      text = "The store of originals can be used again; all sources are scanned."
+      members = ["state": "storeBack"]
     case .rescanned(let source, let seconds, let isSpecial):
       let rounded = (seconds * 1000).rounded() / 1000
       text = "“\(source.printable)” was scanned in \(rounded) s."

@@ -28,7 +28,9 @@ enum StatusVerb: Verb {
     let counts = status.counts
     console.result("library     \(status.root.printable)")
     console.result("assets      \(counts.assets)")
-    console.result("originals   \(counts.originals), \(ByteSize(bytes: counts.originalBytes))")
+    let place = status.bucket.map { " in \($0)" } ?? ""
+    console.result(
+      "originals   \(counts.originals), \(ByteSize(bytes: counts.originalBytes))\(place)")
     console.result("renditions  \(counts.renditions), \(ByteSize(bytes: counts.renditionBytes))")
     let paths = Sighting.State.allCases.compactMap { state in
       counts.sightings[state].map { "\($0) \(state.rawValue)" }

@@ -1,0 +1,84 @@
+import Files
+import Glibc
+import Manifest
+import Originals
+import PipelineModel
+import Synchronization
+
+/// The bucket of a library, opened when the first original is needed.
+final class BucketAccess: Sendable {
+  private let opened = Mutex<BucketStore?>(nil)
+
+  func open(_ bucket: BucketLocation, for library: LibraryFolder) throws(FileError) -> BucketStore {
+    if let store = opened.withLock({ $0 }) { return store }
+    let store = try library.openBucket(bucket)
+    return opened.withLock { opened in
+      // Another thread may have been faster.
+      let kept = opened ?? store
+      opened = kept
+      return kept
+    }
+  }
+}
+
+extension LibraryFolder {
+  func openBucket(
+    _ bucket: BucketLocation, isStopped: @escaping @Sendable () -> Bool = { false }
+  ) throws(FileError) -> BucketStore {
+    try BucketStore(
+      bucket, library: folder, identity: marker.library, cacheBudget: layout.originalsCache,
+      environment: CurrentProcess.environment(BucketStore.variables), isStopped: isStopped)
+  }
+
+  /// Where a library's originals are: what the library says, reached as the configuration says.
+  ///
+  /// - Throws: `IngestError` of code `notALibrary` if the two differ.
+  static func bucket(
+    of layout: LibraryLayout, _ marker: LibraryMarker
+  ) throws -> BucketLocation? {
+    let recorded: BucketLocation?
+    do throws(BucketLocation.Fault) {
+      recorded = try marker.bucket
+    } catch {
+      throw IngestError(
+        .notALibrary,
+        "“\(layout.root.appending(LibraryLayout.marker).printable)” can't be read: \"originals\" "
+          + "\(error.reason).", path: layout.root)
+    }
+    guard let configured = layout.bucket, configured.name != recorded?.name else {
+      return layout.bucket ?? recorded
+    }
+    guard recorded != nil || !isNew(layout) else { return nil }
+    let place = recorded.map { "in “\($0.name)”" } ?? "in its own folder"
+    throw IngestError(
+      .notALibrary,
+      "The originals of “\(layout.root.printable)” are \(place), and the configuration has them in "
+        + "“\(configured.name)”. Nothing was done. `pipeline move-originals` takes them there; "
+        + "otherwise correct \"originals\".", path: layout.root)
+  }
+
+  /// Whether nothing was imported yet.
+  private static func isNew(_ layout: LibraryLayout) -> Bool {
+    // What can't be read is not new.
+    (try? Manifest(folder: layout.manifest).lastSequence) == 0
+  }
+
+  /// Makes a new library one with originals in a bucket, if the configuration says so.
+  ///
+  /// - Parameter lock: held for the library.
+  /// - Returns: the library as it is now.
+  func withConfiguredBucket(_ lock: FileLock) throws -> LibraryFolder {
+    guard let configured = layout.bucket, bucket == nil else { return self }
+    let marker = LibraryMarker(library: marker.library, bucket: configured)
+    try Self.write(marker, to: folder)
+    return LibraryFolder(layout: layout, marker: marker, folder: folder, bucket: configured)
+  }
+
+  /// Writes `library.json`.
+  static func write(_ marker: LibraryMarker, to folder: Descriptor) throws(FileError) {
+    guard let text = try? JSONText.encodePretty(marker) else {
+      throw FileError(.other, "library.json can't be written as JSON.", path: folder.path)
+    }
+    try folder.writeDurably(Array((text + "\n").utf8), as: LibraryLayout.marker)
+  }
+}

@@ -1,0 +1,107 @@
+package import Files
+import Hashing
+import ObjectStorage
+import PipelineModel
+import Synchronization
+
+/// The object that says whose originals a bucket keeps: `library.json`, below the location's prefix.
+private struct BucketMarker: Codable {
+  /// The identity of the library, a UUID.
+  var library: String
+}
+
+extension BucketStore {
+  private static let marker = "library.json"
+
+  package func check() throws(FileError) {
+    _ = try owner()
+    try requireOwn()
+  }
+
+  /// Refuses a bucket that keeps another library's originals, and claims one that keeps none.
+  ///
+  /// Before the first is stored there, the store is tried: it has to refuse bytes that are not those of
+  /// their digest, and a second object of one name.
+  ///
+  /// - Throws: `FileError` of code `unavailable`.
+  func requireOwn() throws(FileError) {
+    if isOwn.withLock({ $0 }) { return }
+    if let owner = try owner() {
+      guard owner == identity else {
+        throw refusal("keeps the originals of another library (\(owner)). Set another prefix.")
+      }
+    } else {
+      try claim()
+    }
+    isOwn.withLock { $0 = true }
+  }
+
+  private func claim() throws(FileError) {
+    let names = try client.names(below: "")
+    guard names.isEmpty else {
+      let some = names.sorted().prefix(3).map { "“\($0)”" }.joined(separator: ", ")
+      throw refusal(
+        "has no library.json, and holds \(some). If it is this library's bucket, put its library.json "
+          + "back; otherwise set another prefix.")
+    }
+    try probe()
+    guard let text = try? JSONText.encodePretty(BucketMarker(library: identity)) else {
+      throw refusal("can't be claimed: library.json can't be written as JSON.")
+    }
+    let bytes = Array((text + "\n").utf8)
+    _ = try client.put(
+      .bytes(bytes), as: Self.marker, digest: SHA256.digest(of: bytes), isNew: true)
+    // Another library may have been faster.
+    guard try owner() == identity else { throw refusal("was just claimed by another library.") }
+  }
+
+  /// The identity of the library whose originals are there; `nil` if none are.
+  private func owner() throws(FileError) -> String? {
+    var bytes: [UInt8] = []
+    do throws(FileError) {
+      try client.get(Self.marker) { piece throws(FileError) in
+        guard bytes.count < 1 << 16 else { return }
+        bytes.append(contentsOf: piece)
+      }
+    } catch let error where error.code == .notFound {
+      return nil
+    }
+    guard let marker = try? JSONText.decode(BucketMarker.self, from: bytes) else {
+      throw refusal("has a library.json that can't be read.")
+    }
+    return marker.library
+  }
+
+  /// Tries what the safety of originals rests on.
+  ///
+  /// - Throws: `FileError` of code `unavailable` for a store that lacks it.
+  package func probe() throws(FileError) {
+    let key = "probe-\(identity)"
+    let (bytes, other) = (Array("some bytes".utf8), Array("other bytes".utf8))
+    let digest = SHA256.digest(of: bytes)
+    do throws(FileError) {
+      _ = try client.put(.bytes(other), as: key, digest: digest, isNew: false)
+      try client.remove(key)
+      throw refusal(
+        "is on a server that does not compare bytes with their hash (x-amz-content-sha256): damage on "
+          + "the way would stay unseen.")
+    } catch let error where error.code == .changed {
+      // As it has to be.
+    }
+    _ = try client.put(.bytes(bytes), as: key, digest: digest, isNew: false)
+    let isReplaced = try client.put(.bytes(bytes), as: key, digest: digest, isNew: true)
+    let isListed = try client.names(below: "").contains(key)
+    try client.remove(key)
+    if isReplaced {
+      throw refusal(
+        "is on a server that ignores “If-None-Match: *”: originals could be overwritten.")
+    }
+    if !isListed { throw refusal("is on a server that does not list a new object at once.") }
+  }
+
+  private func refusal(_ reason: String) -> FileError {
+    FileError(
+      .unavailable, "“\(client.location.name)” on \(client.server) \(reason)",
+      path: BytePath(client.location.name))
+  }
+}

@@ -1,0 +1,291 @@
+package import Files
+import Glibc
+import Hashing
+import ObjectStorage
+package import PipelineModel
+import Synchronization
+
+/// Originals as objects in an S3 bucket: `originals/ab/<sha256>` below the location's prefix.
+///
+/// The store itself compares each upload with the digest that is its name. Nothing is ever overwritten,
+/// apart from damage that was copied to `damaged/` first.
+package final class BucketStore: OriginalStore {
+  let client: S3Client
+  private let library: Descriptor
+  let identity: String
+  private let cacheBudget: Int
+  private let opened = Mutex<OriginalCache?>(nil)
+  /// Whether the bucket was seen to be this library's.
+  let isOwn = Mutex(false)
+
+  /// The variables of the environment that say how to reach a bucket.
+  package static let variables = S3Client.variables
+
+  /// How many files are sent at once.
+  private static let transfers = 8
+  private static let folder = "originals/"
+  private static let damaged = "damaged/"
+
+  /// - Parameters:
+  ///   - library: the library's folder, which contains `cache/`.
+  ///   - identity: of the library, its UUID.
+  ///   - cacheBudget: the most bytes of local copies.
+  ///   - environment: the values of `variables`.
+  ///   - isStopped: called several times a second; ends a transfer when it returns true.
+  /// - Throws: `FileError` of code `unavailable` without credentials.
+  package init(
+    _ location: BucketLocation, library: Descriptor, identity: String, cacheBudget: Int,
+    environment: [String: String], isStopped: @escaping @Sendable () -> Bool = { false }
+  ) throws(FileError) {
+    client = try S3Client(location, environment: environment, isStopped: isStopped)
+    self.library = library
+    self.identity = identity
+    self.cacheBudget = cacheBudget
+  }
+
+  /// The address of the server.
+  package var server: String { client.server }
+
+  package var releases: Bool { false }
+
+  // MARK: Storing
+
+  package func put(_ files: [IncomingOriginal]) throws(FileError) -> [PutOutcome] {
+    do throws(FileError) { try requireOwn() } catch {
+      return files.map { _ in .failed(error) }
+    }
+    let absence = Absence()
+    var firsts: Set<Digest> = []
+    let isRepeated = files.map { !firsts.insert($0.digest).inserted }
+    var outcomes = Array(files.indices).map(width: Self.transfers) { [self] index in
+      // Files with the same bytes come after all others.
+      isRepeated[index] ? PutOutcome.present : put(files[index], absence)
+    }
+    for index in files.indices where isRepeated[index] {
+      outcomes[index] = put(files[index], absence)
+    }
+    return outcomes
+  }
+
+  /// Why the store can't be used, once that was seen: other files then need not wait for it.
+  private final class Absence: Sendable {
+    let reason = Mutex<FileError?>(nil)
+  }
+
+  private func put(_ file: IncomingOriginal, _ absence: Absence) -> PutOutcome {
+    if let error = absence.reason.withLock({ $0 }) { return .failed(error) }
+    do throws(FileError) {
+      let size = try upload(file, isNew: true)
+      return size == nil ? .present : .copied
+    } catch {
+      if error.code == .unavailable { absence.reason.withLock { $0 = error } }
+      return .failed(error)
+    }
+  }
+
+  /// - Returns: the file's size; `nil` if an original is there already.
+  private func upload(_ file: IncomingOriginal, isNew: Bool) throws(FileError) -> Int? {
+    let descriptor = try Descriptor.openRegular(file.name, in: file.folder)
+    let size = try descriptor.status().identity.size
+    let isStored = try client.put(
+      descriptor, size: size, as: Self.key(of: file.digest), digest: file.digest, isNew: isNew)
+    guard isStored else { return nil }
+    // It only saves fetching the bytes.
+    try? cache().adopt(file, size: size)
+    return size
+  }
+
+  package func heal(_ file: IncomingOriginal) throws(FileError) {
+    try requireOwn()
+    try copyAside(file.digest)
+    _ = try upload(file, isNew: false)
+    try file.folder.remove(file.name)
+  }
+
+  package func setAside(_ digest: Digest) throws(FileError) {
+    guard try copyAside(digest) else { return }
+    try remove(digest)
+  }
+
+  /// Copies whatever has an original's name to `damaged/`, under a free number.
+  ///
+  /// - Returns: whether there was anything.
+  @discardableResult
+  private func copyAside(_ digest: Digest) throws(FileError) -> Bool {
+    try requireOwn()
+    guard try size(of: digest) != nil else { return false }
+    let taken = try client.names(below: "\(Self.damaged)\(digest.hex).")
+    let number = (1...10_000).first { !taken.contains("\($0)") }
+    guard let number else {
+      throw FileError(
+        .exists,
+        "“\(path(Self.damaged).printable)” holds 10,000 damaged copies of \(digest); clear it.",
+        path: path(Self.damaged))
+    }
+    try client.copy(Self.key(of: digest), to: "\(Self.damaged)\(digest.hex).\(number)")
+    return true
+  }
+
+  package func release(
+    _ digest: Digest, to folder: Descriptor, as name: BytePath
+  ) throws(FileError) {
+    throw FileError(
+      .crossDevice, "“\(path(of: digest).printable)” can't be renamed to a local folder.",
+      path: folder.path)
+  }
+
+  package func remove(_ digest: Digest) throws(FileError) {
+    try requireOwn()
+    try client.remove(Self.key(of: digest))
+    try cacheIfWritable()?.remove(digest)
+  }
+
+  // MARK: Reading
+
+  package func lease(_ digest: Digest) throws(FileError) -> LocalOriginal {
+    let cache = try cache()
+    if let copy = try cache.lease(digest) { return copy }
+    guard let size = try size(of: digest) else { throw missing(digest) }
+    return try cache.add(digest, size: size) { file throws(FileError) in
+      try fetch(digest, to: file)
+    }
+  }
+
+  package func open(_ digest: Digest) throws(FileError) -> Descriptor {
+    if try cacheIfWritable() != nil {
+      let copy = try lease(digest)
+      return try withExtendedLifetime(copy) { () throws(FileError) in
+        try Descriptor.open(copy.path, flags: O_RDONLY | O_NOFOLLOW)
+      }
+    }
+    // A library that can't be written, as in a backup.
+    let folder = getenv("TMPDIR").map { BytePath(cString: $0) } ?? "/tmp"
+    let file = try Descriptor.openFolder(folder).makeUnnamedFile()
+    try fetch(digest, to: file)
+    try file.seek(to: 0)
+    return file
+  }
+
+  /// Reads an original into an empty file.
+  private func fetch(_ digest: Digest, to file: Descriptor) throws(FileError) {
+    try client.get(Self.key(of: digest)) { piece throws(FileError) in try file.write(piece) }
+  }
+
+  package func size(of digest: Digest) throws(FileError) -> Int? {
+    try client.size(of: Self.key(of: digest))
+  }
+
+  package func ownFile(of digest: Digest) throws(FileError) -> Descriptor? {
+    guard try size(of: digest) != nil else { throw missing(digest) }
+    return nil
+  }
+
+  package func isOriginal(_ file: FileStatus, _ digest: Digest) throws(FileError) -> Bool {
+    try cacheIfWritable()?.isCopy(file, of: digest) ?? false
+  }
+
+  package func verify(
+    _ digest: Digest, isStopped: @escaping () -> Bool
+  ) throws(FileError) -> OriginalCondition {
+    do throws(FileError) {
+      let first = try hash(digest, isStopped)
+      if first.digest == digest { return .whole(size: first.size) }
+      // Read twice before calling bytes damaged.
+      let second = try hash(digest, isStopped)
+      if second.digest == digest { return .whole(size: second.size) }
+      return .damaged(actual: second.digest, size: second.size)
+    } catch {
+      switch error.code {
+      case .stopped, .unavailable: throw error
+      case .notFound: return .missing
+      default: return .unreadable(error)
+      }
+    }
+  }
+
+  private func hash(
+    _ digest: Digest, _ isStopped: @escaping () -> Bool
+  ) throws(FileError) -> (digest: Digest, size: Int) {
+    let hash = SHA256()
+    var size = 0
+    var asked = 0
+    let path = path(of: digest)
+    try client.get(Self.key(of: digest)) { piece throws(FileError) in
+      hash.update(piece)
+      size += piece.count
+      guard size - asked >= 2 << 20 else { return }
+      asked = size
+      if isStopped() { throw .stopped(path) }
+    }
+    if isStopped() { throw .stopped(path) }
+    return (hash.finalize(), size)
+  }
+
+  // MARK: Listing
+
+  package func removeRemnants() throws(FileError) -> Int {
+    try requireOwn()
+    return try client.abandonUploads(below: Self.folder)
+  }
+
+  package func forEach(
+    beginningWith byte: UInt8, _ body: (StoredEntry) throws(FileError) -> Void
+  ) throws(FileError) {
+    let folder = OriginalLayout.folder(of: byte)
+    let prefix = "\(Self.folder)\(folder)/"
+    try client.list(prefix) { entry throws(FileError) in
+      let name = BytePath(String(entry.key.dropFirst(prefix.count)))
+      if let digest = OriginalLayout.digest(folder: folder, name: name) {
+        try body(.original(digest, size: entry.size, file: nil))
+      } else {
+        try body(.foreign(path(entry.key)))
+      }
+    }
+  }
+
+  package func forEachForeign(_ body: (StoredEntry) throws(FileError) -> Void) throws(FileError) {
+    let folders = Set((UInt8.min...UInt8.max).map { "\(OriginalLayout.folder(of: $0))/" })
+    for name in try client.names(below: Self.folder).sorted() where !folders.contains(name) {
+      try body(.foreign(path(Self.folder + name)))
+    }
+  }
+
+  // MARK: Names
+
+  private static func key(of digest: Digest) -> String {
+    "\(folder)\(OriginalLayout.path(of: digest))"
+  }
+
+  package var damagedPlace: BytePath { path(Self.damaged) }
+
+  package func path(of digest: Digest) -> BytePath { path(Self.key(of: digest)) }
+
+  /// A key as people see it.
+  private func path(_ key: String) -> BytePath { BytePath("\(client.location.name)/\(key)") }
+
+  private func missing(_ digest: Digest) -> FileError {
+    let path = path(of: digest)
+    return FileError(.notFound, "“\(path.printable)” is missing from the store.", path: path)
+  }
+
+  // MARK: Local copies
+
+  private func cache() throws(FileError) -> OriginalCache {
+    if let cache = opened.withLock({ $0 }) { return cache }
+    let cache = try OriginalCache(in: library, budget: cacheBudget)
+    return opened.withLock { opened in
+      // Another thread may have been faster.
+      let kept = opened ?? cache
+      opened = kept
+      return kept
+    }
+  }
+
+  /// The cache; `nil` in a library that can't be written.
+  private func cacheIfWritable() throws(FileError) -> OriginalCache? {
+    do throws(FileError) { return try cache() } catch {
+      guard [.readOnly, .permission].contains(error.code) else { throw error }
+      return nil
+    }
+  }
+}

@@ -1,0 +1,273 @@
+package import Files
+import Glibc
+import Hashing
+package import PipelineModel
+import Synchronization
+
+/// Local copies of originals that a bucket keeps: `cache/ab/<sha256>` in the library.
+///
+/// Any process may fill it, with or without the library's lock. Nothing in it is needed, so nothing is
+/// flushed: each process hashes a file before it uses it the first time. Who uses a file holds a shared
+/// lock on it; the least recently used of the others make room for new ones.
+package final class OriginalCache: Sendable {
+  /// The folder in the library.
+  package static let name: BytePath = "cache"
+  /// What a file has as its name until it is complete.
+  private static let temporaryPrefix = ".new-"
+
+  private let folder: Descriptor
+  /// The most bytes of all files together.
+  private let budget: Int
+  private let state = Mutex(State())
+
+  private struct State {
+    /// The inodes of files whose bytes this process has seen to be right.
+    var checked: [Digest: UInt64] = [:]
+    /// The bytes of all files, as far as this process knows.
+    var sum: Int?
+    /// The number of files that this process has begun to fill.
+    var begun = 0
+  }
+
+  /// The most files remembered as checked.
+  private static let mostChecked = 100_000
+
+  /// Opens the cache, and makes its folder if it is missing.
+  ///
+  /// - Parameter budget: the most bytes of all files together. One that is in use stays for as long.
+  package init(in library: Descriptor, budget: Int) throws(FileError) {
+    if try library.statusIfThere(of: Self.name) == nil { try library.makeFolder(Self.name) }
+    folder = try Descriptor.openFolder(Self.name, in: library, followsLinks: false)
+    try folder.requireOwn("The library's folder")
+    self.budget = budget
+  }
+
+  private init(_ folder: Descriptor) {
+    self.folder = folder
+    budget = 0
+  }
+
+  /// Opens the cache for reading only; `nil` if there is none.
+  package static func ifPresent(in library: Descriptor) throws(FileError) -> OriginalCache? {
+    let folder = try ifThere { () throws(FileError) in
+      try Descriptor.openFolder(name, in: library, followsLinks: false)
+    }
+    return folder.map { OriginalCache($0) }
+  }
+
+  // MARK: Reading
+
+  /// Returns the copy of an original for as long as it is needed; `nil` if there is none whose bytes are
+  /// right.
+  package func lease(_ digest: Digest) throws(FileError) -> LocalOriginal? {
+    guard let file = try open(digest) else { return nil }
+    let path = folder.path.appending(OriginalLayout.path(of: digest))
+    return LocalOriginal(path: path) { [self] in
+      file.unlock()
+      trim()
+    }
+  }
+
+  /// Opens the copy of an original, with a lock that keeps it in its place; `nil` as above.
+  ///
+  /// - Parameter isTrusted: whether another process has just checked and used it.
+  package func open(
+    _ digest: Digest, isTrusted: Bool = false
+  ) throws(FileError) -> Descriptor? {
+    let name = OriginalLayout.name(of: digest)
+    let opened = try ifThere { () throws(FileError) in
+      let place = try self.place(of: digest)
+      return (place, try Descriptor.openRegular(name, in: place))
+    }
+    // A process that removes it holds the other kind of lock.
+    guard let (place, file) = opened, file.lockIfFree(isShared: true) != nil,
+      let now = try place.statusIfThere(of: name), now.isSameNode(as: try file.status())
+    else { return nil }
+    if isTrusted { return file }
+    let inode = now.identity.inode
+    if state.withLock({ $0.checked[digest] }) != inode {
+      guard try file.hash().digest == digest else {
+        try place.removeIfThere(name)
+        return nil
+      }
+      try file.seek(to: 0)
+      noteChecked(digest, inode)
+    }
+    // When it was last used. A library that can't be written forgets nothing anyway.
+    _ = futimens(file.number, nil)
+    return file
+  }
+
+  /// Whether a file is the copy of an original.
+  package func isCopy(_ file: FileStatus, of digest: Digest) throws(FileError) -> Bool {
+    let found = try ifThere { () throws(FileError) in
+      try place(of: digest).status(of: OriginalLayout.name(of: digest))
+    }
+    return found?.isSameNode(as: file) ?? false
+  }
+
+  private func place(of digest: Digest) throws(FileError) -> Descriptor {
+    try Descriptor.openFolder(OriginalLayout.folder(of: digest), in: folder, followsLinks: false)
+  }
+
+  private func noteChecked(_ digest: Digest, _ inode: UInt64) {
+    state.withLock { state in
+      if state.checked.count >= Self.mostChecked { state.checked = [:] }
+      state.checked[digest] = inode
+    }
+  }
+
+  // MARK: Writing
+
+  /// Adds the copy of an original.
+  ///
+  /// - Parameters:
+  ///   - size: its size in bytes.
+  ///   - fill: writes the bytes to an empty file.
+  /// - Returns: the copy.
+  /// - Throws: `FileError`, of code `changed` if the bytes are not the original's, and what `fill` throws.
+  package func add(
+    _ digest: Digest, size: Int, _ fill: (Descriptor) throws(FileError) -> Void
+  ) throws(FileError) -> LocalOriginal {
+    makeRoom(for: size)
+    do throws(FileError) {
+      return try addOnce(digest, fill)
+    } catch let error where error.code == .noSpace {
+      // Nothing here is needed.
+      makeRoom(for: budget)
+      return try addOnce(digest, fill)
+    }
+  }
+
+  private func addOnce(
+    _ digest: Digest, _ fill: (Descriptor) throws(FileError) -> Void
+  ) throws(FileError) -> LocalOriginal {
+    let temporary = state.withLock { state in
+      state.begun += 1
+      return BytePath("\(Self.temporaryPrefix)\(getpid())-\(state.begun)")
+    }
+    let file = try Descriptor.open(
+      temporary, in: folder, flags: O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600)
+    // So that no other process takes it for what a killed one left.
+    _ = file.lockIfFree(isShared: true)
+    do throws(FileError) {
+      try fill(file)
+      try file.seek(to: 0)
+      let (found, size) = try file.hash()
+      guard found == digest else {
+        throw FileError(
+          .changed, "What was read as the original \(digest) has other bytes.", path: nil)
+      }
+      try file.setPermissions(0o444)
+      try folder.makeFolder(OriginalLayout.folder(of: digest))
+      try folder.replace(temporary, to: place(of: digest), as: OriginalLayout.name(of: digest))
+      noteChecked(digest, try file.status().identity.inode)
+      state.withLock { state in state.sum = state.sum.map { $0 + size } }
+    } catch {
+      // Clean-up: the first error is the one to report.
+      try? folder.remove(temporary)
+      throw error
+    }
+    let path = folder.path.appending(OriginalLayout.path(of: digest))
+    return LocalOriginal(path: path) { [self] in
+      file.unlock()
+      trim()
+    }
+  }
+
+  /// Keeps a file that was just stored in the bucket: it gets a second name here.
+  ///
+  /// Without links on this file system, it is fetched when it is needed.
+  package func adopt(_ file: IncomingOriginal, size: Int) {
+    guard size <= budget / 2 else { return }
+    makeRoom(for: size)
+    do throws(FileError) {
+      try link(file)
+      state.withLock { state in state.sum = state.sum.map { $0 + size } }
+    } catch {
+      // Nothing depends on it.
+      return
+    }
+  }
+
+  /// Whoever replaced the file meanwhile is found out when the copy is first used.
+  private func link(_ file: IncomingOriginal) throws(FileError) {
+    try folder.makeFolder(OriginalLayout.folder(of: file.digest))
+    let place = try place(of: file.digest)
+    let name = OriginalLayout.name(of: file.digest)
+    try place.removeIfThere(name)
+    try place.link(file.folder.path.appending(file.name), as: name)
+  }
+
+  /// Removes the copy of an original.
+  package func remove(_ digest: Digest) throws(FileError) {
+    try ifThere { () throws(FileError) in
+      try place(of: digest).removeIfThere(OriginalLayout.name(of: digest))
+    }
+  }
+
+  // MARK: Room
+
+  private struct Entry {
+    var folder: BytePath
+    var name: BytePath
+    var size: Int
+    /// When it was last used.
+    var used: Int64
+  }
+
+  private func trim() {
+    if state.withLock({ ($0.sum ?? 0) > budget }) { makeRoom(for: 0) }
+  }
+
+  /// Removes the least recently used files until an eighth of the budget is free beside a new file, if
+  /// there is too little room for it.
+  private func makeRoom(for bytes: Int) {
+    if let sum = state.withLock({ $0.sum }), sum + bytes <= budget { return }
+    // A cache that can't be examined or emptied only takes space; the next process tries again.
+    guard var entries = try? survey() else { return }
+    var sum = entries.reduce(0) { $0 + $1.size }
+    if sum + bytes > budget {
+      entries.sort { $0.used < $1.used }
+      for entry in entries where sum > max(0, budget - bytes - budget / 8) {
+        if (try? removeIfUnused(entry)) == true { sum -= entry.size }
+      }
+    }
+    state.withLock { $0.sum = sum }
+  }
+
+  private func removeIfUnused(_ entry: Entry) throws(FileError) -> Bool {
+    let place =
+      entry.folder.bytes.isEmpty
+      ? folder : try Descriptor.openFolder(entry.folder, in: folder, followsLinks: false)
+    let file = try Descriptor.openRegular(entry.name, in: place)
+    guard file.lockIfFree() != nil else { return false }
+    try place.removeIfThere(entry.name)
+    return true
+  }
+
+  /// Lists all files; what a killed process left incomplete counts as never used.
+  private func survey() throws(FileError) -> [Entry] {
+    var entries: [Entry] = []
+    for inner in try folder.entries() {
+      if inner.name.bytes.starts(with: Array(Self.temporaryPrefix.utf8)) {
+        let size = try folder.statusIfThere(of: inner.name)?.identity.size ?? 0
+        let entry = Entry(folder: BytePath(bytes: []), name: inner.name, size: size, used: .min)
+        if (try? removeIfUnused(entry)) != true { entries.append(entry) }
+        continue
+      }
+      guard inner.name.bytes.count == 2, Hexadecimal.decode(inner.name.bytes) != nil else {
+        continue
+      }
+      let place = try Descriptor.openFolder(inner.name, in: folder, followsLinks: false)
+      for entry in try place.entries() {
+        guard let status = try place.statusIfThere(of: entry.name) else { continue }
+        entries.append(
+          Entry(
+            folder: inner.name, name: entry.name, size: status.identity.size,
+            used: status.identity.modified))
+      }
+    }
+    return entries
+  }
+}

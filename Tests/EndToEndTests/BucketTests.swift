@@ -1,0 +1,272 @@
+import Files
+import Fixtures
+import Glibc
+import PipelineModel
+import Synchronization
+import Testing
+
+/// A library whose originals are in a bucket of a real S3 server.
+@Suite(
+  "Originals in a bucket, end to end",
+  .enabled(if: ObjectServer.isInstalled, Comment(rawValue: ObjectServer.absence)),
+  .timeLimit(.minutes(10)))
+struct BucketTests {
+  private func put(_ count: Int, in workspace: Workspace, from first: Int = 0) throws {
+    for number in first..<first + count {
+      try workspace.put(
+        try Pictures.jpeg(width: 80 + number, height: 60), as: BytePath("\(number).jpg"))
+    }
+  }
+
+  @Test("Files are taken, shown, returned and deleted as with a folder")
+  func whole() throws {
+    let workspace = try Workspace(bucket: TestBucket())
+    try put(6, in: workspace)
+    #expect(try workspace.json("run").summary["imported"] == 6)
+    try workspace.expectSound()
+    let status = try #require(try workspace.json("status").first)
+    #expect(status["bucket"]?.string == workspace.bucket?.location)
+    // Read anew, without the local copies.
+    let id = BytePath(try #require(try workspace.asset(named: "2.jpg")["id"]?.string))
+    try Descriptor.openFolder(workspace.library).removeTree(
+      .init(name: "cache", kind: .folder))
+    let bytes = try Pictures.jpeg(width: 82, height: 60)
+    let got = try workspace.run("get", id, "-o", "got.jpg")
+    #expect(got.exitCode == 0, "\(got.errors)")
+    #expect(try workspace.read("got.jpg") == bytes)
+    // The same bytes again.
+    try workspace.put(bytes, as: "again.jpg")
+    #expect(try workspace.json("run").summary["duplicates"] == 1)
+    try workspace.json("rm", id)
+    try workspace.json("trash", "empty", "--yes")
+    try workspace.json("gc")
+    #expect(try workspace.files(below: "library/originals").count == 5)
+    try workspace.json("rebuild-catalog")
+    try workspace.json("run")
+    #expect(try workspace.json("verify").summary["problems"] == 0)
+    #expect(try workspace.assets().count == 5)
+  }
+
+  @Test("A run's files go back to where they came from")
+  func undo() throws {
+    let workspace = try Workspace(bucket: TestBucket())
+    try put(3, in: workspace)
+    try workspace.json("run")
+    #expect(try workspace.files(below: "inbox") == [])
+    try workspace.json("undo", "--yes")
+    #expect(try workspace.files(below: "inbox") == ["0.jpg", "1.jpg", "2.jpg"])
+    try workspace.json("gc")
+    #expect(try workspace.files(below: "library/originals") == [])
+    try workspace.expectSound()
+  }
+
+  @Test("Damage and loss in the bucket are named, and good bytes heal both")
+  func damage() throws {
+    let workspace = try Workspace(bucket: TestBucket())
+    try put(3, in: workspace)
+    try workspace.json("run")
+    let paths = try workspace.files(below: "library/originals")
+    let originals = BytePath("library/originals")
+    let first = try workspace.read(originals.appending(paths[0]))
+    let second = try workspace.read(originals.appending(paths[1]))
+    try workspace.write(Array("damage".utf8), to: originals.appending(paths[0]))
+    try workspace.bucket?.remove(paths[1].description)
+    let problems = try workspace.json("verify", exit: 3).of("problem")
+    #expect(Set(problems.map { $0["kind"] }) == ["original-damaged", "original-missing"])
+    #expect(problems.allSatisfy { $0["path"]?.string?.hasPrefix("s3://tests/") == true })
+    try workspace.json("verify", "--repair", exit: 3)
+    for (number, bytes) in [first, second].enumerated() {
+      try workspace.put(bytes, as: BytePath("copy\(number).jpg"))
+    }
+    #expect(try workspace.json("run").summary["duplicates"] == 2)
+    try workspace.expectSound()
+  }
+
+  // MARK: A store that is away
+
+  @Test("While the store is away, files stay in their sources, and a later run takes them")
+  func away() throws {
+    let isAway = Atomic(true)
+    let server = try ObjectServer.shared.get()
+    let proxy = try FaultProxy(to: server.port) { _ in
+      isAway.load(ordering: .relaxed) ? .lostRequest : .none
+    }
+    defer { proxy.end() }
+    let workspace = try Workspace(bucket: TestBucket(through: proxy.endpoint))
+    try put(4, in: workspace)
+    let events = try workspace.json("run", exit: 1)
+    let error = try #require(events.of("error").first)
+    #expect(error["code"] == "store")
+    #expect(error["message"]?.string?.contains("can't be reached") == true)
+    #expect(try workspace.files(below: "inbox").count == 4)
+    #expect(try workspace.files(below: "library/incoming") == [])
+    isAway.store(false, ordering: .relaxed)
+    #expect(try workspace.json("run").summary["imported"] == 4)
+    try workspace.expectSound()
+  }
+
+  @Test("A watch goes on by itself when the store is back")
+  func watch() throws {
+    let isAway = Atomic(true)
+    let server = try ObjectServer.shared.get()
+    let proxy = try FaultProxy(to: server.port) { _ in
+      isAway.load(ordering: .relaxed) ? .status(503) : .none
+    }
+    defer { proxy.end() }
+    let workspace = try Workspace(bucket: TestBucket(through: proxy.endpoint))
+    try put(2, in: workspace)
+    let run = try workspace.program.start(["watch", "--json"])
+    try run.wait(for: "the pause", within: 60) {
+      try run.eventsSoFar().states.contains("storeAway")
+    }
+    isAway.store(false, ordering: .relaxed)
+    try run.wait(for: "the import", within: 60) {
+      try run.eventsSoFar().filter { $0["outcome"] == "imported" }.count == 2
+    }
+    #expect(try run.eventsSoFar().states.contains("storeBack"))
+    run.signal(SIGTERM)
+    #expect(try run.wait(within: 30).exitCode == 143)
+    try workspace.expectSound()
+  }
+
+  // MARK: Kills
+
+  @Test(
+    "A kill at any request to the store loses nothing and doubles nothing",
+    arguments: [false, true])
+  func kills(afterRequest: Bool) throws {
+    let server = try ObjectServer.shared.get()
+    let target = Mutex<(process: Int32, at: Int, seen: Int)>((0, 0, 0))
+    let proxy = try FaultProxy(to: server.port) { _ in
+      let process = target.withLock { target -> Int32? in
+        target.seen += 1
+        return target.seen == target.at ? target.process : nil
+      }
+      guard let process else { return .none }
+      if !afterRequest { kill(process, SIGKILL) }
+      return afterRequest ? .lostAnswer : .lostRequest
+    }
+    defer { proxy.end() }
+    let workspace = try Workspace(
+      stages: Workspace.stages(isolation: "none"), bucket: TestBucket(through: proxy.endpoint))
+    var number = 0
+    var kills = 0
+    repeat {
+      number += 1
+      try put(Self.killed, in: workspace, from: Self.killed * number)
+      let run = try workspace.program.start(["run", "--json"])
+      target.withLock { $0 = (run.process, number, 0) }
+      if afterRequest {
+        // The request was done by the store, and its answer is lost with the program.
+        try run.wait(for: "the request, or the end", within: 60) {
+          !run.isRunning || target.withLock { $0.seen >= $0.at }
+        }
+        run.signal(SIGKILL)
+      }
+      let outcome = try run.wait(within: 60)
+      if outcome.signal == SIGKILL { kills += 1 }
+      target.withLock { $0 = (0, .max, 0) }
+      let next = try workspace.run("run")
+      #expect(next.exitCode == 0, "after request \(number): \(next.errors)")
+      try workspace.expectSound("killed at request \(number)")
+      #expect(try workspace.assets().count == Self.killed * number)
+    } while number <= Self.killed + 1
+    // The first request reads whose bucket it is; each file is one more.
+    #expect(kills == Self.killed + 1)
+  }
+
+  /// How many files a run takes that is killed.
+  private static let killed = 4
+
+  // MARK: Moving
+
+  @Test("Originals move to a bucket and back, with the same records")
+  func move() throws {
+    let bucket = try TestBucket()
+    let workspace = try Workspace()
+    guard workspace.bucket == nil else { return }
+    workspace.program.environment.merge(bucket.environment) { $1 }
+    try put(5, in: workspace)
+    try workspace.json("run")
+    let before = try workspace.assets()
+    let paths = try workspace.files(below: "library/originals")
+    try workspace.configure(["originals": .string(bucket.location)])
+    let refused = try workspace.run("run")
+    #expect(refused.exitCode == 1 && refused.errors.contains("move-originals"))
+    let moved = try #require(try workspace.json("move-originals").of("moved").first)
+    #expect(moved["copied"] == 5 && moved["removed"] == 5)
+    #expect(try workspace.files(below: "library/originals") == [])
+    #expect(try bucket.files(below: "") == paths)
+    #expect(try workspace.assets() == before)
+    #expect(try workspace.json("verify").summary["problems"] == 0)
+    #expect(try workspace.json("move-originals").of("moved").first?["copied"] == 0)
+    try workspace.json("move-originals", "library")
+    try workspace.configure()
+    #expect(try bucket.files(below: "") == [])
+    #expect(try workspace.files(below: "library/originals") == paths)
+    #expect(try workspace.assets() == before)
+    try workspace.expectSound()
+  }
+
+  @Test("A move that was interrupted is continued")
+  func interruptedMove() throws {
+    let server = try ObjectServer.shared.get()
+    let isAway = Atomic(false)
+    let puts = Atomic(0)
+    let proxy = try FaultProxy(to: server.port) { request in
+      if request.method == "PUT", request.target.contains("originals/"),
+        puts.add(1, ordering: .relaxed).newValue > 2
+      {
+        isAway.store(true, ordering: .relaxed)
+      }
+      return isAway.load(ordering: .relaxed) ? .status(403) : .none
+    }
+    defer { proxy.end() }
+    let bucket = try TestBucket(through: proxy.endpoint)
+    let workspace = try Workspace()
+    guard workspace.bucket == nil else { return }
+    workspace.program.environment.merge(bucket.environment) { $1 }
+    try put(5, in: workspace)
+    try workspace.json("run")
+    try workspace.json("move-originals", BytePath(bucket.location), exit: 1)
+    #expect(try workspace.files(below: "library/originals").count == 5)
+    try workspace.expectSound()
+    puts.store(.min, ordering: .relaxed)
+    isAway.store(false, ordering: .relaxed)
+    let moved = try workspace.json("move-originals", BytePath(bucket.location)).of("moved").first
+    #expect(moved?["copied"] == 3 && moved?["removed"] == 5)
+    #expect(try workspace.json("verify").summary["problems"] == 0)
+  }
+
+  // MARK: Serving
+
+  @Test("A browser gets originals that are only in the bucket")
+  func serve() throws {
+    let workspace = try Workspace(bucket: TestBucket())
+    try put(2, in: workspace)
+    try workspace.json("run")
+    try Descriptor.openFolder(workspace.library).removeTree(.init(name: "cache", kind: .folder))
+    let served = try ServedLibrary(workspace)
+    let id = try served.id("1.jpg")
+    for _ in 0..<2 {
+      let answer = try served.get("/o/\(id)")
+      #expect(answer.status == 200)
+      #expect(answer.body == (try Pictures.jpeg(width: 81, height: 60)))
+    }
+    #expect(try served.get("/o/\(id)", ["Range": "bytes=0-1"]).status == 206)
+    try served.stop()
+  }
+}
+
+extension BuiltProgramRun {
+  /// The complete lines so far.
+  fileprivate func eventsSoFar() throws -> [JSONValue] {
+    try outputSoFar.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+      .dropLast()
+      .map { try JSONText.decode(JSONValue.self, from: $0) }
+  }
+}
+
+extension [JSONValue] {
+  fileprivate var states: [String] { compactMap { $0["state"]?.string } }
+}

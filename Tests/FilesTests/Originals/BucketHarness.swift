@@ -1,0 +1,69 @@
+import Files
+import Fixtures
+import Hashing
+import ObjectStorage
+import Originals
+import PipelineModel
+
+/// A store in a bucket of a real server, and a library's folder for its cache.
+struct BucketHarness: StoreConformance.Harness {
+  let temporary: TemporaryFolder
+  let place: String
+  private let bucket: BucketStore
+  private let client: S3Client
+  let incoming: Descriptor
+  /// An object's name is taken by nothing else.
+  let obstacles: [StoreConformance.Obstacle] = []
+  let blocks = false
+
+  var store: any OriginalStore { bucket }
+
+  /// - Parameters:
+  ///   - endpoint: another way to the server, such as a proxy.
+  ///   - cacheBudget: the most bytes of local copies.
+  ///   - isStopped: ends requests when it returns true.
+  init(
+    through endpoint: String? = nil, cacheBudget: Int = 1 << 20,
+    isStopped: @escaping @Sendable () -> Bool = { false }
+  ) throws {
+    temporary = try TemporaryFolder()
+    let folder = try Descriptor.openFolder(temporary.path)
+    try folder.makeFolder("incoming")
+    incoming = try Descriptor.openFolder("incoming", in: folder)
+    let server = try ObjectServer.shared.get()
+    place = server.place()
+    client = try server.client(place)
+    bucket = try BucketStore(
+      BucketLocation("s3://\(place)"), library: folder, identity: "tests", cacheBudget: cacheBudget,
+      environment: server.environment(through: endpoint), isStopped: isStopped)
+  }
+
+  private func key(_ digest: Digest) -> String { "originals/\(OriginalLayout.path(of: digest))" }
+
+  func overwrite(_ digest: Digest, with bytes: [UInt8]) throws {
+    _ = try client.put(
+      .bytes(bytes), as: key(digest), digest: SHA256.digest(of: bytes), isNew: false)
+  }
+
+  func obstruct(_ digest: Digest, with obstacle: StoreConformance.Obstacle) throws {}
+  func block(_ digest: Digest) throws {}
+  func unblock(_ digest: Digest) throws {}
+
+  func addForeign() throws -> BytePath {
+    _ = try client.put(
+      .bytes([1]), as: "originals/notes.txt", digest: SHA256.digest(of: [1]), isNew: true)
+    return BytePath("s3://\(place)/originals/notes.txt")
+  }
+
+  func keptApart() throws -> [[UInt8]] {
+    var keys: [String] = []
+    try client.list("damaged/") { entry throws(FileError) in keys.append(entry.key) }
+    return try keys.map { key in
+      var bytes: [UInt8] = []
+      try client.get(key) { piece throws(FileError) in bytes.append(contentsOf: piece) }
+      return bytes
+    }
+  }
+
+  func obstaclesKeptApart() throws -> Int { 0 }
+}

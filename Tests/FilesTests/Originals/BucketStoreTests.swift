@@ -1,0 +1,167 @@
+import Files
+import Fixtures
+import Glibc
+import Hashing
+import ObjectStorage
+import Originals
+import PipelineModel
+import Testing
+
+@Suite(
+  "Originals in a bucket",
+  .enabled(if: ObjectServer.isInstalled, Comment(rawValue: ObjectServer.absence)),
+  .timeLimit(.minutes(2)))
+struct BucketStoreTests {
+  private let server: ObjectServer
+
+  init() throws { server = try ObjectServer.shared.get() }
+
+  private func file(_ text: String, in harness: BucketHarness) throws -> IncomingOriginal {
+    let bytes = Array(text.utf8)
+    let name = BytePath(SHA256.digest(of: bytes).hex)
+    try harness.incoming.writeDurably(bytes, as: name, mode: 0o444)
+    return IncomingOriginal(
+      folder: harness.incoming, name: name, digest: SHA256.digest(of: bytes))
+  }
+
+  private func message(_ body: () throws -> Void) -> String {
+    do {
+      try body()
+      return ""
+    } catch {
+      return "\(error)"
+    }
+  }
+
+  // MARK: Whose bucket it is
+
+  @Test("A bucket belongs to one library")
+  func owner() throws {
+    let harness = try BucketHarness()
+    _ = try harness.store.put(try file("first", in: harness))
+    let other = try BucketStore(
+      BucketLocation("s3://\(harness.place)"),
+      library: Descriptor.openFolder(harness.temporary.path),
+      identity: "another", cacheBudget: 0, environment: server.environment())
+    let second = try file("second", in: harness)
+    guard case .failed(let error) = try other.put([second])[0] else {
+      Issue.record("Two libraries share a bucket.")
+      return
+    }
+    #expect(error.code == .unavailable && error.message.contains("another library (tests)"))
+    #expect(message { try other.remove(SHA256.digest(of: Array("first".utf8))) } != "")
+    #expect(try harness.store.size(of: SHA256.digest(of: Array("first".utf8))) == 5)
+  }
+
+  @Test("A bucket with something else in it is refused")
+  func stranger() throws {
+    let harness = try BucketHarness()
+    _ = try server.client(harness.place).put(
+      .bytes([1]), as: "holiday.jpg", digest: SHA256.digest(of: [1]), isNew: true)
+    #expect(message { try harness.store.check() }.contains("holiday.jpg"))
+  }
+
+  @Test("A server that compares no hashes is refused")
+  func noHashes() throws {
+    let proxy = try FaultProxy(to: server.port) { request in
+      request.method == "PUT" && request.target.contains("probe-") ? .status(200) : .none
+    }
+    defer { proxy.end() }
+    let harness = try BucketHarness(through: proxy.endpoint)
+    #expect(message { try harness.store.check() }.contains("x-amz-content-sha256"))
+  }
+
+  // MARK: Faults
+
+  @Test("A file whose upload was not acknowledged is found there")
+  func lostAnswer() throws {
+    let proxy = try FaultProxy(to: server.port) { request in
+      request.method == "PUT" && request.target.contains("originals/") && request.number % 2 == 0
+        ? .lostAnswer : .none
+    }
+    defer { proxy.end() }
+    let harness = try BucketHarness(through: proxy.endpoint)
+    for number in 0..<8 {
+      let file = try file("text \(number)", in: harness)
+      #expect(try [[.copied], [.present]].contains(harness.store.put([file])))
+      #expect(try harness.store.verify(file.digest) == .whole(size: 6))
+    }
+  }
+
+  @Test("Bytes that changed on the way back reach nobody")
+  func changedAnswer() throws {
+    let proxy = try FaultProxy(to: server.port) { request in
+      request.method == "GET" && request.target.contains("originals/") ? .changedAnswer : .none
+    }
+    defer { proxy.end() }
+    // Without a cache, the bytes come from the bucket.
+    let harness = try BucketHarness(through: proxy.endpoint, cacheBudget: 0)
+    let file = try file("to be changed", in: harness)
+    _ = try harness.store.put([file])
+    #expect(message { _ = try harness.store.lease(file.digest) }.contains("other bytes"))
+    #expect(message { _ = try harness.store.open(file.digest) }.contains("other bytes"))
+    guard case .damaged = try harness.store.verify(file.digest) else {
+      Issue.record("Damage was not seen.")
+      return
+    }
+  }
+
+  @Test("Bytes that changed on one of two ways back are no damage")
+  func changedOnce() throws {
+    let proxy = try FaultProxy(to: server.port) { request in
+      request.method == "GET" && request.target.contains("originals/") && request.number == 7
+        ? .changedAnswer : .none
+    }
+    defer { proxy.end() }
+    let harness = try BucketHarness(through: proxy.endpoint)
+    let file = try file("to be read twice", in: harness)
+    _ = try harness.store.put([file])
+    for _ in 0..<8 { #expect(try harness.store.verify(file.digest) == .whole(size: 16)) }
+  }
+
+  @Test("While the store is away, nothing is damaged or missing, and nobody waits for each file")
+  func away() throws {
+    let harness = try BucketHarness()
+    let stored = try file("stored before", in: harness)
+    _ = try harness.store.put([stored])
+    let away = try BucketStore(
+      BucketLocation("s3://\(harness.place)"),
+      library: Descriptor.openFolder(harness.temporary.path),
+      identity: "tests", cacheBudget: 1 << 20,
+      environment: server.environment(through: "http://127.0.0.1:1"))
+    let files = try (0..<40).map { try file("waiting \($0)", in: harness) }
+    let start = ContinuousClock().now
+    for outcome in try away.put(files) {
+      guard case .failed(let error) = outcome else {
+        Issue.record("\(outcome)")
+        continue
+      }
+      #expect(error.code == .unavailable)
+    }
+    // One file alone is tried for some three seconds.
+    #expect(ContinuousClock().now - start < .seconds(40))
+    for file in files { #expect(try harness.incoming.statusIfThere(of: file.name) != nil) }
+    #expect(message { _ = try away.verify(stored.digest) }.contains("can't be reached"))
+    #expect(message { _ = try away.size(of: stored.digest) }.contains("can't be reached"))
+    #expect(
+      message { try away.forEach { _ throws(FileError) in } }.contains("can't be reached"))
+  }
+
+  @Test("In a library that can't be written, originals are read all the same")
+  func readOnly() throws {
+    let harness = try BucketHarness()
+    let file = try file("to be read", in: harness)
+    _ = try harness.store.put([file])
+    let library = try TemporaryFolder()
+    try #require(chmod("\(library.path)", 0o555) == 0)
+    let place = harness.place
+    let environment = server.environment()
+    let text = try Unprivileged.run {
+      let store = try BucketStore(
+        BucketLocation("s3://\(place)"), library: Descriptor.openFolder(library.path),
+        identity: "tests", cacheBudget: 1 << 20, environment: environment)
+      return try store.open(file.digest).readToEnd()
+    }
+    #expect(text == Array("to be read".utf8))
+  }
+}
