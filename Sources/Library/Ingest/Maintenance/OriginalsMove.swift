@@ -1,0 +1,167 @@
+import Catalog
+import Files
+import Glibc
+import Originals
+package import PipelineModel
+
+/// Moves the originals of a locked library between its own folder and a bucket.
+///
+/// 1. each original stored in the new place, which compares its bytes with its name; those that are
+///    there already, from a move that was interrupted, are left
+/// 2. the library says where they are, durable
+/// 3. each read again in the new place and compared, then removed from the old one
+///
+/// After a kill, the same move continues.
+package struct OriginalsMove {
+  package struct Result: Sendable {
+    /// How many were stored in the new place.
+    package var copied = 0
+    package var bytes = 0
+    /// How many were removed from the old place.
+    package var removed = 0
+  }
+
+  /// How far it is.
+  package enum Step: Sendable {
+    case copying(Int, of: Int)
+    case removing(Int, of: Int)
+  }
+
+  private let library: LibraryFolder
+  private let old: any OriginalStore
+  private let new: any OriginalStore
+  private let target: BucketLocation?
+  private let isStopped: @Sendable () -> Bool
+
+  /// - Parameters:
+  ///   - library: opened without a bucket in its layout.
+  ///   - target: the bucket; `nil` for the library's own folder.
+  /// - Throws: `IngestError` if they are there already, and were never elsewhere.
+  package init(
+    _ library: LibraryFolder, to target: BucketLocation?,
+    isStopped: @escaping @Sendable () -> Bool
+  ) throws {
+    self.library = library
+    self.target = target
+    self.isStopped = isStopped
+    try library.prepareFolders()
+    let folder = try library.openOwnOriginals()
+    switch (library.bucket, target) {
+    case (let bucket?, let target?) where bucket.name != target.name:
+      throw IngestError(
+        .notALibrary,
+        "The originals of “\(library.layout.root.printable)” are in “\(bucket.name)”. Move them to the "
+          + "library first, with `pipeline move-originals library`.", path: library.layout.root)
+    case (_, let target?):
+      old = folder
+      new = try library.openBucket(target, isStopped: isStopped)
+    case (let bucket?, nil):
+      old = try library.openBucket(bucket, isStopped: isStopped)
+      new = folder
+    case (nil, nil):
+      throw IngestError(
+        .notALibrary,
+        "The originals of “\(library.layout.root.printable)” are in the library already.",
+        path: library.layout.root)
+    }
+  }
+
+  /// Whether the library says already that they are in the new place.
+  private var isSwitched: Bool { library.bucket?.name == target?.name }
+
+  /// - Parameters:
+  ///   - keepsOld: whether to leave the originals in the old place as well.
+  ///   - progress: called now and then.
+  /// - Throws: `FileError`; what was moved stays moved, and the library says where originals are.
+  package func run(keepsOld: Bool, progress: (Step) -> Void) throws -> Result {
+    var result = Result()
+    try new.check()
+    let digests = try list()
+    if !isSwitched {
+      for (number, digest) in digests.enumerated() {
+        progress(.copying(number, of: digests.count))
+        try requireNotStopped()
+        guard let size = try old.size(of: digest), try new.size(of: digest) != size else {
+          continue
+        }
+        try copy(digest)
+        result.copied += 1
+        result.bytes += size
+      }
+      try requireWhole(digests)
+      try LibraryFolder.write(
+        LibraryMarker(library: library.marker.library, bucket: target), to: library.folder)
+    }
+    guard !keepsOld else { return result }
+    for (number, digest) in digests.enumerated() {
+      progress(.removing(number, of: digests.count))
+      try requireNotStopped()
+      guard case .whole = try new.verify(digest, isStopped: isStopped) else {
+        throw FileError(
+          .changed,
+          "“\(new.path(of: digest).printable)” is not whole; “\(old.path(of: digest).printable)” is "
+            + "kept. Run `pipeline verify`.", path: new.path(of: digest))
+      }
+      try old.remove(digest)
+      result.removed += 1
+    }
+    return result
+  }
+
+  private func requireNotStopped() throws(FileError) {
+    if isStopped() { throw .stopped(library.layout.root) }
+  }
+
+  /// The originals in the old place.
+  private func list() throws(FileError) -> [Digest] {
+    var digests: [Digest] = []
+    try old.forEach { entry throws(FileError) in
+      switch entry {
+      case .original(let digest, _, _): digests.append(digest)
+      case .unreadable(let error): throw error
+      case .foreign: break
+      }
+    }
+    return digests
+  }
+
+  private func copy(_ digest: Digest) throws(FileError) {
+    let incoming = try library.openPart(library.layout.incoming)
+    let name = BytePath("move-\(digest)")
+    let source = try old.open(digest)
+    try incoming.removeIfThere(name)
+    let file = try Descriptor.open(
+      name, in: incoming, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+    do throws(FileError) {
+      guard try file.fill(from: source, isStopped: isStopped) == digest else {
+        throw FileError(
+          .changed,
+          "“\(old.path(of: digest).printable)” is damaged, so nothing was removed and the library is as "
+            + "it was. Run `pipeline verify --repair`, then move again.", path: old.path(of: digest)
+        )
+      }
+      try file.setModified(source.status().identity.modified)
+      try file.setPermissions(0o444)
+      try file.sync()
+      let item = IncomingOriginal(folder: incoming, name: name, digest: digest)
+      // What is there has another size, so it is damaged.
+      if try !new.put(item) { try new.heal(item) }
+    } catch {
+      // Clean-up: the original is where it was.
+      try? incoming.removeIfThere(name)
+      throw error
+    }
+  }
+
+  /// Makes sure that each original is in the new place, by its list.
+  private func requireWhole(_ digests: [Digest]) throws(FileError) {
+    var missing = Set(digests)
+    try new.forEach { entry throws(FileError) in
+      if case .original(let digest, _, _) = entry { missing.remove(digest) }
+    }
+    guard let first = missing.first else { return }
+    throw FileError(
+      .other, "“\(new.path(of: first).printable)” was stored, and is not listed.",
+      path: new.path(of: first))
+  }
+}

@@ -1,0 +1,82 @@
+import Configuration
+import Ingest
+import LibrarySession
+import PipelineModel
+
+/// `pipeline move-originals`: moves all originals to a bucket, or back.
+enum MoveOriginalsVerb: Verb {
+  static let name = "move-originals"
+  static let summary = "Move all originals to a bucket, or back into the library"
+  static let operands = "[s3://BUCKET/PREFIX | library]"
+  static let keep = Option(
+    name: "--keep", help: "leave the originals in the old place as well")
+  static let options = [keep, Option.wait]
+  static let examples = [
+    ("pipeline move-originals", "to where \"originals\" in pipeline.json says"),
+    ("pipeline move-originals library", "back into the library"),
+    (
+      "pipeline move-originals --keep s3://archive/pictures", "copy them; the library uses the copy"
+    ),
+  ]
+
+  static func run(_ context: Context) throws -> ExitCode {
+    try context.expectOperands(atMost: 1)
+    let setup = try LibrarySetup(context.search)
+    let target = try target(context, setup.configuration.originals)
+    // Wherever they are now.
+    let layout = LibraryLayout(
+      root: setup.layout.root, catalogFolder: setup.layout.catalogFolder,
+      originalsCache: setup.layout.originalsCache)
+    let signals = SignalHandler.shared
+    signals.listen()
+    let found = try LibraryFolder.open(layout)
+    let lock = try found.lock(wait: context.wait()) { signals.isStopRequested }
+    let result = try withExtendedLifetime(lock) {
+      defer { context.console.wipe() }
+      // What an interrupted run left is completed first, where originals are now.
+      try IngestLibrary(
+        found, lock: lock, reserve: 0, report: RunReport(SessionPrinter(context.console))
+      )
+      .close()
+      let move = try OriginalsMove(found, to: target) { signals.isStopRequested }
+      let progress = StepProgress(context.console)
+      return try move.run(keepsOld: context.arguments.has(keep)) { step in
+        switch step {
+        case .copying(let count, let all): progress.draw("\(count) of \(all) originals stored")
+        case .removing(let count, let all): progress.draw("\(count) of \(all) originals compared")
+        }
+      }
+    }
+    let place = target?.name ?? "library"
+    context.console.summary(
+      "moved",
+      [
+        "to": .string(place), "copied": .integer(result.copied), "bytes": .integer(result.bytes),
+        "removed": .integer(result.removed),
+      ],
+      "\(counted(result.copied, "original")) (\(ByteSize(bytes: result.bytes))) stored in \(place), "
+        + "\(result.removed) removed from the old place."
+        + (setup.configuration.originals?.name == target?.name
+          ? "" : " Set \"originals\" in pipeline.json accordingly."))
+    return .success
+  }
+
+  private static func target(
+    _ context: Context, _ configured: BucketLocation?
+  ) throws -> BucketLocation? {
+    guard let text = context.arguments.operands.first?.description else {
+      guard let configured else {
+        throw UsageError("Name a bucket, or set \"originals\" in pipeline.json.", verb: name)
+      }
+      return configured
+    }
+    if text == "library" { return nil }
+    do throws(BucketLocation.Fault) {
+      let named = try BucketLocation(text)
+      // The configuration may say more about how to reach it.
+      return configured?.name == named.name ? configured : named
+    } catch {
+      throw UsageError("“\(text)” \(error.reason).", verb: name)
+    }
+  }
+}
