@@ -75,7 +75,7 @@ final class IdentifyPlugin: Plugin {
       if let refusal = entry.refusal(ofBytes: file.size) {
         facts["problem"] = .string(refusal + ".")
       } else {
-        let decoder = try file.withTags(entry.decoder(of:)) ?? entry.decoder
+        let decoder = try file.withBytes(entry.decoder(of:))
         let more =
           switch decoder {
           case .libvips: try PictureFacts.read(file, embedded, &exif)

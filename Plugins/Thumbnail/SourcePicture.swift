@@ -22,8 +22,7 @@ struct SourcePicture {
     let file = try PictureFile(path: path)
     let entry = DecoderTable.entry(for: type)
     if let refusal = entry?.refusal(ofBytes: file.size) { throw VipsError(.tooLarge, refusal) }
-    var kind = entry?.decoder
-    if let entry { kind = try file.withTags(entry.decoder(of:)) ?? kind }
+    let kind = try file.withBytes { entry?.decoder(of: $0) }
     guard case .library(let name)? = kind else {
       opened = try OpenedPicture(file, strictness: .truncated, longest: longest)
       (isPreview, damage, other) = (false, nil, nil)

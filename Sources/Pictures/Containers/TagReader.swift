@@ -49,6 +49,14 @@ package struct TagReader {
     first = offset
   }
 
+  /// Creates a reader of a file's bytes.
+  package init?(_ reader: ByteReader) {
+    self.init { offset, count in
+      guard offset >= 0, count > 0, offset < reader.size else { return [] }
+      return reader.bytes(offset..<(offset + min(count, reader.size - offset))) ?? []
+    }
+  }
+
   /// Creates a reader of an EXIF block, with or without its `Exif` prefix.
   package init?(exif: [UInt8]) {
     let start = exif.starts(with: Array("Exif\0\0".utf8)) ? 6 : 0

@@ -16,8 +16,8 @@ package enum DecoderTable {
     package let decoder: Decoder
     /// What decodes those files that `decoder` does not read; `nil` if there is nothing.
     package let second: Decoder?
-    /// Whether a file with such tags is one for `second`.
-    private let isForSecond: @Sendable (TagReader) -> Bool
+    /// Whether a file with such bytes is one for `second`.
+    private let isForSecond: @Sendable (ByteReader) -> Bool
     /// The most bytes of a file that is decoded; `nil` if its size does not matter, because it is not
     /// read as a whole.
     package let mostBytes: Int?
@@ -33,17 +33,24 @@ package enum DecoderTable {
         + "decoded"
     }
 
-    /// What decodes a file with such tags: `second` if it is one for it and the library is there.
-    package func decoder(of tags: TagReader) -> Decoder {
+    /// What decodes a file with such bytes: `second` if it is one for it and the library is there.
+    package func decoder(of reader: ByteReader) -> Decoder {
       guard let second, case .library(let name) = second, !DecoderTable.absent.contains(name),
-        isForSecond(tags)
+        isForSecond(reader)
       else { return decoder }
       return second
     }
 
+    /// The names of the libraries that decode it.
+    fileprivate var libraries: [String] {
+      [decoder, second].compactMap { decoder in
+        if case .library(let name) = decoder { name } else { nil }
+      }
+    }
+
     fileprivate init(
       _ name: String, _ types: [String], _ decoder: Decoder = .libvips, second: Decoder? = nil,
-      if isForSecond: @escaping @Sendable (TagReader) -> Bool = { _ in false },
+      if isForSecond: @escaping @Sendable (ByteReader) -> Bool = { _ in false },
       mostBytes: Int? = nil, mostCPU: Double? = nil
     ) {
       self.name = name
@@ -130,12 +137,9 @@ package enum DecoderTable {
   }
 
   /// The names of the libraries that are not there.
-  package static let absent: [String] = entries.compactMap { entry in
-    guard case .library(let name) = entry.decoder, access(path(of: name), R_OK) != 0 else {
-      return nil
-    }
-    return name
-  }
+  package static let absent: Set<String> = libraries.filter { access(path(of: $0), R_OK) != 0 }
+
+  private static let libraries = Set(entries.flatMap(\.libraries))
 
   /// What is built with each decoder in a library of its own: a name for people, and the Debian packages.
   private static let ingredients = [
@@ -163,12 +167,9 @@ package enum DecoderTable {
   /// names, because they are loaded only for a file: first those that are there, then those that
   /// are left out.
   package static func runtime(_ libvips: String) -> String {
-    let others = present.compactMap { entry in
-      if case .library(let name) = entry.decoder { name } else { nil }
-    }
     let words =
-      Set(others).sorted().map { "decoder \($0)" }
-      + Set(absent).sorted().map { "without decoder \($0)" }
+      libraries.subtracting(absent).sorted().map { "decoder \($0)" }
+      + absent.sorted().map { "without decoder \($0)" }
     return ([libvips] + words).joined(separator: ", ")
   }
 

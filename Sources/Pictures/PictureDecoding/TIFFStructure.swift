@@ -10,8 +10,10 @@ package enum TIFFStructure {
   /// These are 10, 12 and 14 bits a sample, floating-point numbers of 16 and 64 bits, and tiles in separate
   /// planes. MagickCore is wrong about 24 bits, and with most of these about grey with alpha and about grey
   /// in which 0 is white. libtiff converts tiled planes of RGB without alpha by itself.
-  package static func isBeyondLibvips(_ tags: TagReader) -> Bool {
-    guard let page = tags.directory(at: tags.first) else { return false }
+  package static func isBeyondLibvips(_ reader: ByteReader) -> Bool {
+    guard let tags = TagReader(reader), let page = tags.directory(at: tags.first) else {
+      return false
+    }
     let samples = tags.integer(0x0115, in: page) ?? 1
     switch (tags.integer(0x0106, in: page), samples) {
     case (1, 1), (2, 3), (2, 4): break
