@@ -8,8 +8,8 @@
 # To build: headers of the C libraries, and pkg-config to find them.
 BUILD_PACKAGES = libvips-dev libjpeg-dev libtiff-dev zlib1g-dev libzimg-dev libsqlite3-dev \
 	libmagic-dev libssl-dev libseccomp-dev libgexiv2-dev libutf8proc-dev libavformat-dev \
-	libavcodec-dev libswscale-dev libraw-dev libmagickcore-dev libmicrohttpd-dev libcurl4-openssl-dev \
-	libexpat1-dev pkg-config
+	libavcodec-dev libswscale-dev libraw-dev libmagickcore-dev libopenjp2-7-dev libmicrohttpd-dev \
+	libcurl4-openssl-dev libexpat1-dev pkg-config
 # To test: tests compile plugins in C, run plugins in Python, read the database with sqlite3 and
 # trace workers, complete command lines and format manual pages as shells and man(1) do, and store
 # originals on a real S3 server.
@@ -37,7 +37,7 @@ RELEASE = .build/release
 # out. SwiftPM caches the evaluation of Package.swift until this variable changes, so a library
 # installed later is noticed. It is expanded anew for each recipe, because `packages` may just
 # have installed one.
-FOUND = $(shell for name in gexiv2 libavformat libraw MagickCore; do ! pkg-config --exists $$name || printf '%s ' $$name; done)
+FOUND = $(shell for name in gexiv2 libavformat libraw libopenjp2 MagickCore; do ! pkg-config --exists $$name || printf '%s ' $$name; done)
 export PIPELINE_FOUND_LIBRARIES = $(FOUND)
 
 # Which tests `make test` runs: see Tests/some; all by default.

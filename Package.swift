@@ -365,6 +365,19 @@ if isInstalled("libraw") {
     tests("RawDecoderTests", ["Containers", "Fixtures", "PictureDecoding", "PipelineModel"]),
   ]
 }
+if isInstalled("libopenjp2") {
+  package.products.append(
+    .library(name: "picture-decoder-openjpeg", type: .dynamic, targets: ["OpenJPEGDecoder"]))
+  package.targets += [
+    system("COpenJPEG", pkgConfig: "libopenjp2", apt: "libopenjp2-7-dev"),
+    decoder(
+      "OpenJPEGDecoder",
+      ["Containers", "COpenJPEG", "CPictureDecoder", "PictureDecoding", "PipelineModel"]),
+    tests(
+      "OpenJPEGDecoderTests",
+      ["Containers", "COpenJPEG", "Fixtures", "PictureDecoding", "PipelineModel"]),
+  ]
+}
 if isInstalled("MagickCore") {
   package.products.append(
     .library(name: "picture-decoder-magick", type: .dynamic, targets: ["MagickDecoder"]))

@@ -163,7 +163,11 @@ struct ThumbnailDecoder {
     // libvips takes them for values of sRGB from 0 to 255.
     if opened.isFloatMap { return try picture.linearLight().converted(to: .srgb) }
     if picture.isFloat { return try plainFractions(picture, of: opened) }
-    if let structure = opened.jpeg2000 { return try plainJPEG2000(picture, structure) }
+    if let structure = opened.jpeg2000 {
+      let plain = try plainJPEG2000(picture, structure)
+      guard let profile = opened.boxedProfile else { return plain }
+      return try plain.editingMetadata { $0.set(Picture.Field.profile, profile) }
+    }
     let integers = picture.space == .other ? picture : try picture.unsignedIntegers()
     if integers.isInteger && integers.space != .other { return integers }
     return try integers.converted(to: .srgb)
@@ -188,13 +192,11 @@ struct ThumbnailDecoder {
   private func plainJPEG2000(
     _ picture: Picture, _ structure: JPEG2000Structure
   ) throws(VipsError) -> Picture {
-    if let palette = structure.palette {
-      return try picture.colored(by: palette, bits: structure.bits)
-    }
+    let bits = structure.components.first?.bits ?? 8
+    if let palette = structure.palette { return try picture.colored(by: palette, bits: bits) }
     if picture.space == .other { return try picture.converted(to: .srgb) }
-    var plain = try picture.unsignedIntegers()
-    if structure.bits < 8 { plain = try plain.stretched(fromBits: structure.bits) }
-    return structure.isBareYCC ? try plain.convertedFromYCC() : plain
+    let plain = try picture.unsignedIntegers()
+    return bits < 8 ? try plain.stretched(fromBits: bits) : plain
   }
 
   /// Resizes the picture, with correct handling of alpha.

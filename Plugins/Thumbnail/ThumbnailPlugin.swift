@@ -33,9 +33,14 @@ final class ThumbnailPlugin: Plugin {
     guard let identified = facts["identify"], let needs = Self.decodeBytes(identified),
       let streamed = needs["streamed"]?.integer
     else { return nil }
-    // Decoders of films and raw files say by `streamed` what a picture of common size takes.
-    let isLarge = options.longest > Self.common && !isByLibvips(identified)
-    let decoding = isLarge ? max(streamed, needs["whole"]?.integer ?? 0) : streamed
+    let decoding: Int
+    if options.longest > Self.common || options.region != nil {
+      // Decoders of films and raw files say by `streamed` what a picture of common size takes.
+      let whole = isByLibvips(identified) ? 0 : needs["whole"]?.integer ?? 0
+      decoding = max(streamed, whole)
+    } else {
+      decoding = needs["reduced"]?.integer ?? streamed
+    }
     // The picture is turned when it is small, so decoding streams whatever the orientation; for
     // formats that can't stream, the figure says so.
     let longer = max(identified["width"]?.integer ?? 0, identified["height"]?.integer ?? 0)

@@ -24,6 +24,7 @@ struct DoctorVerbTests {
   /// Formats that decoders in libraries of their own decode.
   private static let decoders = [
     "magick": ["bmp", "ico", "pcx", "tga", "psd"], "raw": ["dng"], "video": ["mp4", "webm"],
+    "openjpeg": ["jp2 ycc"],
   ]
   private static let formats =
     loaders.keys + ["heic", "avif"] + decoders.values.flatMap(\.self)
@@ -209,7 +210,7 @@ struct DoctorVerbTests {
     expectStates(found, ["orientation", "cut jpeg", "cut png"], "unknown")
     for (format, package) in [
       ("heic", "libheif1"), ("pdf", "libpoppler-glib8"), ("psd", "libmagickcore-6"),
-      ("dng", "libraw20"), ("mp4", "libavcodec59"),
+      ("dng", "libraw20"), ("jp2 ycc", "libopenjp2-7"), ("mp4", "libavcodec59"),
     ] {
       #expect(found["decode \(format)"]?["advice"]?.string?.contains(package) == true, "\(format)")
     }
@@ -238,7 +239,7 @@ struct DoctorVerbTests {
     "A decoder that the build left out is a warning that says so, and `plugins` says it in a word",
     arguments: [
       ("raw", "raw files", "libraw-dev"), ("magick", "PSD", "libmagickcore-dev"),
-      ("video", "films", "libavformat-dev"),
+      ("video", "films", "libavformat-dev"), ("openjpeg", "JPEG 2000", "libopenjp2-7-dev"),
     ])
   func leftOut(decoder: String, kinds: String, package: String) throws {
     let copy = try BuiltCopy(without: [decoder])

@@ -27,9 +27,6 @@ extension Pictures {
     width: Int, height: Int, palette: [[UInt8]], _ index: (_ x: Int, _ y: Int) -> UInt8
   ) throws -> [UInt8] {
     func big(_ value: Int, _ count: Int) -> [UInt8] { TIFFTags.number(value, count).reversed() }
-    func box(_ type: String, _ content: [UInt8]) -> [UInt8] {
-      big(content.count + 8, 4) + Array(type.utf8) + content
-    }
     let indices = (0..<height).flatMap { y in (0..<width).map { x in index(x, y) } }
     let plain = try file(
       .pixels(indices, width: width, height: height, bands: 1), ".jp2[lossless]")
@@ -44,5 +41,20 @@ extension Pictures {
       + box("cmap", (0..<columns).flatMap { [0, 0, 1, UInt8($0)] })
     return box("jP  ", [0x0D, 0x0A, 0x87, 0x0A]) + box("ftyp", Array("jp2 \0\0\0\0jp2 ".utf8))
       + box("jp2h", header) + box("jp2c", codestream(in: plain))
+  }
+
+  /// A JPEG 2000 file that says something else of its colours.
+  ///
+  /// - Parameter content: that of the box; source: ISO/IEC 15444-1, annex I.5.3.3.
+  package static func withColors(_ content: [UInt8], in file: [UInt8]) -> [UInt8] {
+    func number(_ at: Int) -> Int { file[at..<(at + 4)].reduce(0) { $0 << 8 | Int($1) } }
+    func start(_ type: String) -> Int {
+      (file.indices.first { file[$0...].starts(with: Array(type.utf8)) } ?? 4) - 4
+    }
+    let (header, colors) = (start("jp2h"), start("colr"))
+    let inside =
+      Array(file[(header + 8)..<colors]) + box("colr", content)
+      + file[(colors + number(colors))..<(header + number(header))]
+    return Array(file[..<header]) + box("jp2h", inside) + file[(header + number(header))...]
   }
 }

@@ -25,7 +25,8 @@ struct ArchitectureTests {
     "CMagic": "Identify", "CLinux": "Files", "CSandbox": "Sandbox", "CGexiv2": "Metadata",
     "CUtf8proc": "Query", "CSpawn": "Spawn", "CPictureLoaders": "Vips", "CZlib": "Compression",
     "CLibAV": "VideoDecoder", "CLibRaw": "RawDecoder", "CMagickCore": "MagickDecoder",
-    "CMicroHTTPD": "Web", "CCurl": "ObjectStorage", "CExpat": "ObjectStorage",
+    "COpenJPEG": "OpenJPEGDecoder", "CMicroHTTPD": "Web", "CCurl": "ObjectStorage",
+    "CExpat": "ObjectStorage",
   ]
   /// The modules that a plugin in this package may import, as a stranger's could.
   private static let pluginModules: Set = [

@@ -79,6 +79,34 @@ struct ThumbnailOptionsTests {
     #expect(try run.backend.makeInstance(options: [:]).estimate(facts: [:]) == nil)
   }
 
+  @Test("A decoder that can decode less takes all the memory for large sizes and for regions only")
+  func reducedEstimate() throws {
+    func estimate(_ options: JSONValue, _ memory: JSONValue, _ type: String) throws -> Int {
+      let facts: [String: JSONValue] = [
+        "identify": [
+          "mediaType": .string(type), "width": 9000, "height": 6000, "decodeBytes": memory,
+        ]
+      ]
+      return try #require(try run.backend.makeInstance(options: options).estimate(facts: facts))
+    }
+    let small: JSONValue = ["sizes": [["name": "a", "maxPixelSize": 1024]]]
+    let large: JSONValue = ["sizes": [["name": "a", "maxPixelSize": 1025]]]
+    let region: JSONValue = [
+      "sizes": [["name": "a", "maxPixelSize": 1024]], "region": [0, 0, 9, 9],
+    ]
+    // An unusual JPEG 2000, a raw file, and what libvips reads in rows.
+    for (memory, type, isReduced): (JSONValue, String, Bool) in [
+      (["streamed": 900_000_000, "whole": 900_000_000, "reduced": 9_000_000], "image/jp2", true),
+      (["streamed": 9_000_000, "whole": 900_000_000], "image/x-canon-cr2", true),
+      (["streamed": 9_000_000, "whole": 900_000_000], "image/png", false),
+    ] {
+      #expect(try estimate(small, memory, type) < 200_000_000, "\(type)")
+      for options in [large, region] {
+        #expect(try (estimate(options, memory, type) > 900_000_000) == isReduced, "\(type)")
+      }
+    }
+  }
+
   @Test("A job that was given up before it began leaves nothing")
   func cancelledAtOnce() throws {
     let job = JobControl()

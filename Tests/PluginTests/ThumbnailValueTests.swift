@@ -1,5 +1,7 @@
+import Containers
 import Fixtures
 import Foundation
+import PictureDecoding
 import PipelineModel
 import PipelinePlugin
 import Testing
@@ -108,26 +110,43 @@ struct ThumbnailValueTests {
     try expectSteps(codestream([120, 128, 135], depth: 0x83), middle: 136, "4 bits, signed")
   }
 
-  @Test("JPEG 2000 without a colour space is luminance and chroma if the latter is subsampled")
-  func bareChroma() throws {
-    // Neutral chroma has no data, so that it can be given another size.
-    let grey = try Pictures.plain([200, 200, 200], width: 64, height: 64)
-    let halved = Pictures.codestream(
-      in: try Pictures.file(grey, ".jp2[Q=100,subsample-mode=on]"))
-    for codestream in [
-      halved, Pictures.redescribed(halved, sampling: [(1, 1), (2, 1), (2, 1)]),
-    ] {
-      for side in [64, 20] {
-        let made = try run.thumbnail(codestream, maxPixelSize: side, options: ["format": "png"])
-        let found = made.picture.color(x: 0...1, y: 0...1)
-        #expect(Pictures.distance(found, [200, 200, 200]) <= 2, "\(side): \(found)")
-      }
+  @Test(
+    "The profile of a JPEG 2000 counts, and its palette is of its colours",
+    arguments: [false, true])
+  func profile(hasPalette: Bool) throws {
+    let plain =
+      hasPalette
+      ? try Pictures.paletteJP2(width: 90, height: 60, palette: [[255, 0, 0]]) { _, _ in 0 }
+      : try Pictures.file(Pictures.plain([255, 0, 0], width: 90, height: 60), ".jp2[lossless]")
+    let bytes = Pictures.withColors([2, 0, 0] + Self.blueProfile, in: plain)
+    for side in [90, 40] {
+      let made = try run.thumbnail(bytes, maxPixelSize: side)
+      let found = made.picture.color(x: 0.3...0.7, y: 0.3...0.7)
+      #expect(Pictures.distance(found, [0, 0, 255]) <= 24, "\(side): \(found)")
     }
-    // Luminance and chroma of a colour; source: ITU-T T.871.
-    for (values, wanted) in [([76, 85, 255], [254, 0, 0]), ([29, 255, 107], [0, 0, 254])] {
-      let picture = try Pictures.plain(values.map { UInt8($0) }, width: 8, height: 8)
-      let pixel = try picture.convertedFromYCC().pixelBytes().prefix(3).map(Int.init)
-      #expect(Pictures.distance(pixel, wanted) <= 2, "\(pixel)")
+    #expect(try PluginRun("identify").facts(bytes)["colorSpace"] == "unknown")
+  }
+
+  @Test("A profile of JPEG 2000 that makes no colours is none")
+  func uselessProfile() throws {
+    var flat = MatrixProfile.adobeRGB.bytes
+    // All colorants alike.
+    let tags = try ["rXYZ", "gXYZ", "bXYZ"].map { name in
+      try #require(flat.indices.first { flat[$0...].starts(with: Array(name.utf8)) }) + 4
+    }
+    for tag in tags.dropFirst() {
+      flat.replaceSubrange(tag..<(tag + 8), with: flat[tags[0]..<(tags[0] + 8)])
+    }
+    var strange = MatrixProfile.adobeRGB.bytes
+    strange.replaceSubrange(16..<20, with: "GBR ".utf8)
+    let picture = try Pictures.plain([200, 80, 40], width: 90, height: 60)
+    for profile in [flat, strange] {
+      let bytes = Pictures.withColors(
+        [2, 0, 0] + profile, in: try Pictures.file(picture, ".jp2[lossless]"))
+      let made = try run.thumbnail(bytes, maxPixelSize: 60, options: ["format": "png"])
+      let found = made.picture.color(x: 0.3...0.7, y: 0.3...0.7)
+      #expect(Pictures.distance(found, [200, 80, 40]) <= 2, "\(found)")
+      #expect(try PluginRun("identify").facts(bytes)["colorSpace"] == "srgb")
     }
   }
 
@@ -149,7 +168,8 @@ struct ThumbnailValueTests {
     var wrong = bytes
     let map = try #require(bytes.indices.first { bytes[$0...].starts(with: Array("cmap".utf8)) })
     wrong[map + 5] = 1
-    #expect(try run.failure(wrong).reason.contains("palette"))
+    #expect(try run.failure(wrong).reason.contains("by libvips"))
+    #expect(try run.failure(wrong, type: "image/jp2").class == .permanent)
     #expect(try run.failure(Pictures.truncated(bytes)).class == .permanent)
   }
 
@@ -167,12 +187,22 @@ struct ThumbnailValueTests {
     let inside = Array(bytes[(header + 8)..<table])
     let empty = Array(repeating: Pictures.box("free", []), count: 4100).flatMap { $0 }
     let whole = Array(bytes[header..<data])
+    let isDecoded = !DecoderTable.absent.contains("openjpeg")
     for hidden in [
       Pictures.box("jp2h", inside) + bytes[table..<data], Pictures.box("jp2h", inside) + whole,
       empty + whole, Pictures.box("jp2h", inside + empty + bytes[table..<data]),
     ] {
-      let failure = try run.failure(Array(bytes[..<header]) + hidden + bytes[data...])
+      let file = Array(bytes[..<header]) + hidden + bytes[data...]
+      // Without a type, which chooses the decoder, libvips would have to read it.
+      let failure = try run.failure(file)
       #expect(failure.class == .permanent && failure.reason.contains("boxes"), "\(failure.reason)")
+      guard isDecoded else { continue }
+      let picture = try run.thumbnail(
+        file, maxPixelSize: 32, options: ["format": "png"], type: "image/jp2"
+      ).picture
+      #expect(picture.width == 32 && picture.height == 24)
+      let right = picture.color(x: 0.6...0.9, y: 0.1...0.9)
+      #expect(Pictures.distance(right, [200, 80, 40]) <= 2, "\(right)")
     }
   }
 

@@ -4,17 +4,45 @@
 package struct JPEG2000Structure {
   /// The codestream's bytes in the file.
   package let codestream: Range<Int>
-  /// Bits of a value of the first component.
-  package let bits: Int
-  /// Whether a codestream without a container, which would name its colour space, has three
-  /// components, of which the second and third have half the width.
-  package let isBareYCC: Bool
+  /// The components of the codestream; empty if they can't be read.
+  package let components: [Component]
+  /// What its values are in; `nil` if nothing says so.
+  package let colors: Colors?
   /// Whether the values of the codestream are indices of colours.
   package let hasPalette: Bool
   /// Whether its boxes are so unusual that a decoder may find a palette where none is found here.
   package let isUnclear: Bool
   /// The palette, if it has up to 256 colours of 1 to 4 values for a single component.
   package let palette: Palette?
+
+  /// Whether there may be a palette anywhere before the codestream.
+  package let mayHavePalette: Bool
+
+  package struct Component: Hashable, Sendable {
+    /// Bits of a value, with the sign.
+    package let bits: Int
+    package let isSigned: Bool
+    /// The horizontal and vertical distance between values, in units of the picture's grid.
+    package let dx: Int
+    package let dy: Int
+  }
+
+  /// Source: ISO/IEC 15444-1, annex I.5.3.3; ISO/IEC 15444-2, annex M.11.7.3.
+  package enum Colors: Hashable, Sendable {
+    case enumerated(Int)
+    /// By an ICC profile.
+    case profile([UInt8])
+
+    package static let ycc709 = 1
+    package static let ycc601 = 4
+    package static let cmyk = 12
+    package static let lab = 14
+    package static let grey = 17
+    /// Luminance and chroma that use the whole range.
+    package static let ycc: Set = [3, 18, 24]
+
+    fileprivate static let foreign = ycc.union([ycc709, ycc601, cmyk, lab])
+  }
 
   package struct Palette: Sendable {
     /// The values of each colour, in 8 bits.
@@ -23,6 +51,9 @@ package struct JPEG2000Structure {
 
   /// How far a codestream may begin from the start of the file.
   private static let longestHeader = 16 << 20
+
+  /// The most bytes of a profile.
+  private static let longestProfile = 4 << 20
 
   /// Parses a file, or a codestream without a container; `nil` if that can't be one.
   package init?(_ reader: ByteReader) {
@@ -33,19 +64,15 @@ package struct JPEG2000Structure {
     hasPalette = table != nil
     let content = isBare ? 0..<reader.size : boxes.first { $0.type == "jp2c" }?.content
     codestream = content ?? 0..<0
-    let components = Self.components(reader, at: codestream.lowerBound)
-    guard !isBare || components != nil else { return nil }
+    components = Self.components(reader, at: codestream.lowerBound)
+    guard !isBare || !components.isEmpty else { return nil }
+    colors = header.flatMap { Self.colors(reader, in: $0) }
     // OpenJPEG also takes a palette that is not in the header, or in a second one.
     let palettes = isBare ? 0 : content.flatMap { Self.palettes(reader, before: $0.lowerBound) }
     isUnclear = palettes != (table == nil ? 0 : 1)
-    let sizes = components ?? []
-    // The highest bit is the sign's.
-    bits = Int((sizes.first ?? 7) & 0x7F) + 1
-    // libvips converts what has half the height, too.
-    isBareYCC =
-      isBare && sizes.count == 9 && [1, 1, 2, 1, 2, 1] == [1, 2, 4, 5, 7, 8].map { sizes[$0] }
+    mayHavePalette = palettes != 0
     palette =
-      if let header, let table, sizes.count == 3, bits <= 8 {
+      if let header, let table, components.count == 1, components[0].bits <= 8 {
         Palette(reader, table.content, columns: Self.columns(reader, in: header))
       } else {
         nil
@@ -69,13 +96,39 @@ package struct JPEG2000Structure {
     return count
   }
 
-  /// Three bytes for each component, which have the bits of its values and the distances between them.
-  private static func components(_ reader: ByteReader, at start: Int) -> [UInt8]? {
+  private static func components(_ reader: ByteReader, at start: Int) -> [Component] {
     // The marker SIZ follows the marker SOC.
     guard reader.number(at: start, 4) == 0xFF4F_FF51,
-      let count = reader.number(at: start + 40, 2), count > 0
-    else { return nil }
-    return reader.bytes((start + 42)..<(start + 42 + 3 * count))
+      let count = reader.number(at: start + 40, 2),
+      let bytes = reader.bytes((start + 42)..<(start + 42 + 3 * count))
+    else { return [] }
+    return (0..<count).map { index -> Component in
+      let (depth, dx, dy) = (bytes[3 * index], bytes[3 * index + 1], bytes[3 * index + 2])
+      return Component(
+        bits: Int(depth & 0x7F) + 1, isSigned: depth & 0x80 != 0, dx: Int(dx), dy: Int(dy))
+    }
+  }
+
+  /// What the first box says that a reader understands.
+  private static func colors(_ reader: ByteReader, in header: Range<Int>) -> Colors? {
+    for box in reader.boxes(in: header) where box.type == "colr" {
+      let start = box.content.lowerBound
+      guard box.content.count > 3, let method = reader.number(at: start, 1) else { continue }
+      let profile = (start + 3)..<box.content.upperBound
+      switch method {
+      case 1:
+        if profile.count >= 4, let number = reader.number(at: profile.lowerBound, 4) {
+          return .enumerated(number)
+        }
+      // A restricted profile, and any in JPX.
+      case 2, 3:
+        if profile.count <= longestProfile, let bytes = reader.bytes(profile) {
+          return .profile(bytes)
+        }
+      default: break
+      }
+    }
+    return nil
   }
 
   /// Which columns of the palette are the channels; `nil` if another component, or none, is mapped.
@@ -86,6 +139,33 @@ package struct JPEG2000Structure {
     let entries = stride(from: 0, to: bytes.count - 3, by: 4).map { Array(bytes[$0..<($0 + 4)]) }
     guard entries.allSatisfy({ $0.starts(with: [0, 0, 1]) }) else { return nil }
     return entries.map { Int($0[3]) }
+  }
+}
+
+extension JPEG2000Structure {
+  /// Whether libvips 8.14 does not read the file, or shows it wrongly.
+  ///
+  /// It wants components of the same precision, each with a value for each pixel: of others it shows
+  /// some, but not all sizes of each. It knows no palettes, which are read here if they are simple, and
+  /// with OpenJPEG 2.5 no colour spaces.
+  package var isBeyondLibvips: Bool {
+    if isUnclear || hasPalette && palette == nil { return true }
+    switch colors {
+    case .enumerated(let number) where Colors.foreign.contains(number): return true
+    case .profile(let profile) where profile.dropFirst(16).starts(with: "CMYK".utf8): return true
+    default: break
+    }
+    return components.contains { $0 != components[0] || $0.dx != 1 || $0.dy != 1 }
+  }
+
+  /// The ICC profile of its values.
+  package var profile: [UInt8]? {
+    if case .profile(let profile) = colors { profile } else { nil }
+  }
+
+  /// Whether bytes are of such a file.
+  package static func isBeyondLibvips(_ reader: ByteReader) -> Bool {
+    JPEG2000Structure(reader)?.isBeyondLibvips ?? false
   }
 }
 

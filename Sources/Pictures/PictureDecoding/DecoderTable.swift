@@ -81,7 +81,9 @@ package enum DecoderTable {
     Entry(
       "HEIF and AVIF",
       ["image/heic", "image/heif", "image/heic-sequence", "image/heif-sequence", "image/avif"]),
-    Entry("JPEG 2000", ["image/jp2", "image/jpx", "image/x-jp2-codestream"], mostBytes: 1 << 30),
+    Entry(
+      "JPEG 2000", ["image/jp2", "image/jpx", "image/x-jp2-codestream"],
+      second: .library("openjpeg"), if: JPEG2000Structure.isBeyondLibvips, mostBytes: 1 << 30),
     Entry("JPEG XL", ["image/jxl"], mostBytes: 1 << 30),
     Entry(
       "PNM and PFM",

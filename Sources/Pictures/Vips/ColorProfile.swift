@@ -21,6 +21,9 @@ package struct ColorProfile: Hashable, Sendable {
   /// one.
   package let lacksRelativeTable: Bool
 
+  /// Whether all of its colours lie in a plane, or nearly so, which makes pictures garbage.
+  package let isFlat: Bool
+
   /// Parses a profile; returns `nil` if the bytes are not one.
   package init?(_ bytes: [UInt8]) {
     guard bytes.count >= 132, bytes[36..<40].elementsEqual("acsp".utf8) else { return nil }
@@ -30,6 +33,16 @@ package struct ColorProfile: Hashable, Sendable {
     name = table.name
     known = space == "RGB " ? table.knownSpace : nil
     lacksRelativeTable = table.lacksRelativeTable
+    isFlat = space == "RGB " && table.isFlat
+  }
+
+  /// Whether pictures of so many channels can have it.
+  package func fits(channels: Int) -> Bool {
+    switch space {
+    case "RGB ": channels >= 3 && !isFlat
+    case "GRAY": channels <= 2
+    default: false
+    }
   }
 }
 
@@ -97,7 +110,8 @@ private struct Table {
       (.adobeRGB, [0.6097, 0.3111, 0.0195, 0.2053, 0.6257, 0.0609, 0.1492, 0.0632, 0.7446], false),
     ]
 
-  var knownSpace: ColorProfile.Known? {
+  /// The three values of each colorant; `nil` if others define the profile.
+  private var colorants: [Double]? {
     // Colorants don't define a profile that has lookup tables.
     guard tags["A2B0"] == nil else { return nil }
     var colorants: [Double] = []
@@ -108,6 +122,20 @@ private struct Table {
         colorants.append(value)
       }
     }
+    return colorants
+  }
+
+  var isFlat: Bool {
+    guard let c = colorants else { return false }
+    let volume =
+      c[0] * (c[4] * c[8] - c[5] * c[7]) - c[1] * (c[3] * c[8] - c[5] * c[6])
+      + c[2] * (c[3] * c[7] - c[4] * c[6])
+    // That of sRGB is 0.15.
+    return abs(volume) < 0.001
+  }
+
+  var knownSpace: ColorProfile.Known? {
+    guard let colorants else { return nil }
     return Self.spaces.first { space in
       zip(space.colorants, colorants).allSatisfy { abs($0 - $1) < 0.003 }
         && ["rTRC", "gTRC", "bTRC"].allSatisfy { isCurve($0, sRGB: space.gammaIsSRGB) }

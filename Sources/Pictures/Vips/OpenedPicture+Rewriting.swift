@@ -44,19 +44,17 @@ extension OpenedPicture {
     in file: PictureFile, _ structure: JPEG2000Structure?
   ) throws(VipsError) -> [UInt8]? {
     guard let structure else { return nil }
-    if structure.isUnclear {
+    if structure.isBeyondLibvips {
       throw VipsError(
-        .undecodable, "The JPEG 2000 can't be decoded: its boxes are not in the usual order")
+        .undecodable,
+        "The JPEG 2000 can't be decoded by libvips: its components, its colours or its boxes are "
+          + "unusual")
     }
     guard structure.hasPalette else { return nil }
     guard structure.codestream.count <= mostRewritten else {
       throw VipsError(
         .tooLarge,
         "The JPEG 2000 has a palette, and more than \(mostRewritten >> 20) MiB of pixels")
-    }
-    guard structure.palette != nil else {
-      throw VipsError(
-        .undecodable, "The JPEG 2000 can't be decoded: its palette can't be applied")
     }
     let range = structure.codestream
     return try file.read(at: range.lowerBound, count: range.count)

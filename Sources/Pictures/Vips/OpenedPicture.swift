@@ -23,6 +23,8 @@ package struct OpenedPicture {
   package let isConverted: Bool
   /// What a JPEG 2000 file says about its values; `nil` of any other.
   package let jpeg2000: JPEG2000Structure?
+  /// The profile of a JPEG 2000, which libvips 8.14 does not find; `nil` if it makes no sense.
+  package let boxedProfile: [UInt8]?
   /// What the values of a PGM or PPM are multiplied with, if its white is none of libvips'.
   private let pixmapScale: Double?
 
@@ -59,7 +61,11 @@ package struct OpenedPicture {
       ? try Picture.loadConvertedTIFF(source)
       : try Self.header(source, loader, strictness, longest: longest)
     self.header = try Self.scaled(header, by: pixmapScale)
-    profile = header.blob(Picture.Field.profile).flatMap(ColorProfile.init)
+    let channels = jpeg2000?.palette?.colors.first?.count ?? header.bands
+    boxedProfile = jpeg2000?.profile.flatMap { bytes in
+      ColorProfile(bytes)?.fits(channels: channels) == true ? bytes : nil
+    }
+    profile = (header.blob(Picture.Field.profile) ?? boxedProfile).flatMap(ColorProfile.init)
     let embedded =
       if let embedded { embedded } else { try file.withBytes { EmbeddedMetadata($0) } }
     self.embedded = embedded
@@ -89,6 +95,8 @@ package struct OpenedPicture {
     file = PictureFile(bytes: [])
     source = nil
     loader = nil
+    let parsed = ColorProfile(profile)
+    let profile = parsed?.isFlat == true ? [] : profile
     header =
       profile.isEmpty
       ? pixels : try pixels.editingMetadata { $0.set(Picture.Field.profile, profile) }
@@ -99,6 +107,7 @@ package struct OpenedPicture {
     bitDepth = pixels.bitsPerValue
     isConverted = false
     jpeg2000 = nil
+    boxedProfile = nil
     pixmapScale = nil
   }
 
@@ -123,6 +132,7 @@ package struct OpenedPicture {
     bitDepth = own.bitDepth
     isConverted = own.isConverted
     jpeg2000 = own.jpeg2000
+    boxedProfile = own.boxedProfile
     pixmapScale = own.pixmapScale
   }
 

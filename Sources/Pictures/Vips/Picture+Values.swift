@@ -80,20 +80,6 @@ extension Picture {
     return greatest
   }
 
-  /// Converts luminance and chroma to RGB, in 8 or 16 bits.
-  ///
-  /// Source: ISO/IEC 15444-1, annex G.3.
-  package func convertedFromYCC() throws(VipsError) -> Picture {
-    let weights = [1, 0, 1.402, 1, -0.344136, -0.714136, 1, 1.772, 0]
-    // Chroma is neutral in the middle; the half rounds.
-    let middle = (white + 1) / 2
-    let offsets = [-1.402 * middle + 0.5, 1.058272 * middle + 0.5, -1.772 * middle + 0.5]
-    let colors = try applying("The picture's colours can't be converted") {
-      pipeline_vips_recombine(pointer, $0, weights, offsets)
-    }
-    return try colors.cut(to: vips_image_get_format(pointer)).reinterpreted(space)
-  }
-
   /// Replaces indices of some bits, which are the upper bits of bytes, by the colours of a palette.
   package func colored(
     by palette: JPEG2000Structure.Palette, bits: Int

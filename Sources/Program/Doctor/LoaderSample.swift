@@ -48,6 +48,8 @@ struct LoaderSample {
 
 /// A decoder that is left out of the program if the library it is made of is not there.
 struct BuiltInDecoder {
+  /// Its name in the manifests of plugins.
+  let name: String
   /// What it decodes, in the plural.
   let kinds: String
   /// The Debian packages that it needs at run time.
@@ -56,12 +58,16 @@ struct BuiltInDecoder {
   let buildPackages: String
 
   static let raw = BuiltInDecoder(
-    kinds: "raw files", packages: "libraw20", buildPackages: "libraw-dev")
+    name: "raw", kinds: "raw files", packages: "libraw20", buildPackages: "libraw-dev")
   static let magick = BuiltInDecoder(
-    kinds: "BMP, ICO, PCX, TGA and PSD", packages: "libmagickcore-6.q16-6",
+    name: "magick", kinds: "BMP, ICO, PCX, TGA and PSD", packages: "libmagickcore-6.q16-6",
     buildPackages: "libmagickcore-dev")
+  static let openJPEG = BuiltInDecoder(
+    name: "openjpeg", kinds: "unusual JPEG 2000", packages: "libopenjp2-7",
+    buildPackages: "libopenjp2-7-dev")
   static let video = BuiltInDecoder(
-    kinds: "films and sound", packages: "libavformat59, libavcodec59 and libswscale6",
+    name: "video", kinds: "films and sound",
+    packages: "libavformat59, libavcodec59 and libswscale6",
     buildPackages: "libavformat-dev, libavcodec-dev and libswscale-dev")
 }
 
@@ -114,6 +120,7 @@ extension LoaderSample {
     LoaderSample(
       "jp2", "image/jp2", bytes: BuiltInSamples.jpeg2000,
       by: .libvips("libvips42 with libopenjp2-7")),
+    LoaderSample("jp2 ycc", "image/jp2", bytes: luminanceJP2, by: .builtIn(.openJPEG)),
     LoaderSample(
       "jxl", "image/jxl", bytes: BuiltInSamples.jpegXL,
       by: .libvips("libvips42 with libjxl0.7")),
@@ -167,6 +174,17 @@ extension LoaderSample {
     LoaderSample("mp4", "video/mp4", bytes: BuiltInSamples.mp4, by: .builtIn(.video)),
     LoaderSample("webm", "video/webm", bytes: BuiltInSamples.webm, by: .builtIn(.video)),
   ]
+
+  /// A JPEG 2000 whose colours are called luminance and chroma.
+  private static var luminanceJP2: [UInt8] {
+    var bytes = BuiltInSamples.jpeg2000
+    // By a number: 16 for RGB, 18 for these. Source: ISO/IEC 15444-1, annex I.5.3.3.
+    let mark = Array("colr".utf8) + [1, 0, 0, 0, 0, 0, 16]
+    if let start = bytes.indices.first(where: { bytes[$0...].starts(with: mark) }) {
+      bytes[start + mark.count - 1] = 18
+    }
+    return bytes
+  }
 
   /// A JPEG with a complete header that ends in the middle of its pixels.
   static var cutJPEG: [UInt8] {

@@ -59,7 +59,7 @@ struct LoaderTrial {
         name, .failed, "A file of type \(sample.types[0]) was identified as \(type).",
         advice: "Reinstall libmagic1 and libmagic-mgc of this Debian release.")
     }
-    if case .builtIn(let decoder) = sample.decoder, !thumbnail.accepts(MediaType(rawValue: type)) {
+    if case .builtIn(let decoder) = sample.decoder, thumbnail.lacks(decoder: decoder.name) {
       return Finding(
         name, .warning, "The decoder of \(decoder.kinds) was left out when the program was built.",
         advice: "Such files are kept but have no thumbnails; install \(decoder.buildPackages), "

@@ -52,9 +52,9 @@ final class PluginTrial {
     return limits
   }
 
-  /// Whether the engine would give it files of a type.
-  func accepts(_ type: MediaType) -> Bool {
-    manifest.accepts?.contains(where: type.matches) ?? true
+  /// Whether it says that a decoder of a name was left out of the build.
+  func lacks(decoder name: String) -> Bool {
+    manifest.runtime.split(separator: ", ").contains("without decoder \(name)")
   }
 
   /// Processes a file and waits for the result.
