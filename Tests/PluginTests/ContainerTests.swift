@@ -13,6 +13,22 @@ struct ContainerTests {
 
   init() throws { run = try PluginRun("identify") }
 
+  // MARK: - Tags
+
+  @Test("Of a TIFF's tag that is there twice, the first counts, even if it is invalid")
+  func doubledTags() throws {
+    func entry(_ tag: Int, _ type: Int, _ value: Int) -> [UInt8] {
+      TIFFTags.number(tag, 2) + TIFFTags.number(type, 2) + TIFFTags.number(1, 4)
+        + TIFFTags.number(value, 4)
+    }
+    let bytes =
+      Array("II*\0".utf8) + TIFFTags.number(8, 4) + TIFFTags.number(4, 2)
+      + entry(258, 3, 8) + entry(258, 3, 12) + entry(262, 99, 1) + entry(262, 3, 2) + [0, 0, 0, 0]
+    let tags = try #require(TagReader(ByteReader(bytes)))
+    let page = try #require(tags.directory(at: tags.first))
+    #expect(tags.integer(258, in: page) == 8 && tags.integer(262, in: page) == nil)
+  }
+
   // MARK: - Turning
 
   @Test("A HEIC whose meta box is behind a megabyte is turned once", arguments: [3, 6, 8])

@@ -77,8 +77,12 @@ package struct TagReader {
     }
     let bytes = read(offset + countSize, count * entrySize + field)
     var entries: [UInt16: Entry] = [:]
+    var seen: Set<UInt16> = []
     for index in 0..<count where bytes.count >= (index + 1) * entrySize {
       let at = index * entrySize
+      let tag = UInt16(number(bytes[at..<(at + 2)]))
+      // As for libtiff: of a tag that is there twice the first counts, whatever it is.
+      guard seen.insert(tag).inserted else { continue }
       let type = UInt16(number(bytes[(at + 2)..<(at + 4)]))
       guard let size = Self.size(of: type), let values = value(bytes[(at + 4)..<(at + 4 + field)]),
         let total = values.multiplying(by: size)
@@ -87,8 +91,7 @@ package struct TagReader {
       let start =
         total <= field ? offset + countSize + place : value(bytes[place..<(place + field)])
       guard let start else { continue }
-      entries[UInt16(number(bytes[at..<(at + 2)]))] = Entry(
-        type: type, count: values, offset: start)
+      entries[tag] = Entry(type: type, count: values, offset: start)
     }
     let isWhole = bytes.count == count * entrySize + field
     let next = isWhole ? value(bytes[(count * entrySize)...]) ?? 0 : 0
