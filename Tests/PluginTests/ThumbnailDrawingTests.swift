@@ -56,14 +56,19 @@ struct ThumbnailDrawingTests {
     let content =
       "<rect width=\"4\" height=\"20\" fill=\"#f00\"/>"
       + "<rect x=\"4\" width=\"16\" height=\"20\" fill=\"#00f\"/>"
-    let picture = try run.thumbnail(
-      Pictures.svg(content, size: attributes), maxPixelSize: 256, options: ["format": "png"]
-    ).picture
-    try #require(picture.width == 256 && picture.height == 256)
-    let row = picture.pixels[(100 * 256 * 3)..<(101 * 256 * 3)]
-    let red = stride(from: row.startIndex, to: row.endIndex, by: 3).count { row[$0] > 128 }
-    #expect(abs(Double(red) - 256 * 4 / width) <= 2, "\(red) of 256 columns are red")
-    #expect(Pictures.distance(picture.corners[3], [0, 0, 255]) < 6)
+    let plain = Pictures.svg(content, size: attributes)
+    let text = String(decoding: plain, as: UTF8.self)
+    let wide = "\u{FEFF}" + text.replacing("UTF-8", with: "UTF-16")
+    let little = Array(try #require(wide.data(using: .utf16LittleEndian)))
+    let big = Array(try #require(wide.data(using: .utf16BigEndian)))
+    for bytes in [plain, little, big] {
+      let picture = try run.thumbnail(bytes, maxPixelSize: 256, options: ["format": "png"]).picture
+      try #require(picture.width == 256 && picture.height == 256)
+      let row = picture.pixels[(100 * 256 * 3)..<(101 * 256 * 3)]
+      let red = stride(from: row.startIndex, to: row.endIndex, by: 3).count { row[$0] > 128 }
+      #expect(abs(Double(red) - 256 * 4 / width) <= 2, "\(red) of 256 columns are red")
+      #expect(Pictures.distance(picture.corners[3], [0, 0, 255]) < 6)
+    }
   }
 
   @Test("Drawings and documents are found behind comments, white space and other bytes")

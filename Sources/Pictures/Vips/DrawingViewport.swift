@@ -1,3 +1,5 @@
+import Containers
+
 /// The size of an SVG that says too little of it for being drawn in another one.
 ///
 /// librsvg scales what is drawn only if the root element has a `viewBox`, or a size in pixels; otherwise only the
@@ -11,6 +13,30 @@ enum DrawingViewport {
     _ file: PictureFile, natural: () throws(VipsError) -> (width: Int, height: Int)
   ) throws(VipsError) -> [UInt8]? {
     let head = try file.read(at: 0, count: DrawingRoot.headLength)
+    if head.prefix(4).contains(0) { return try completedUTF8(of: file, natural: natural) }
+    return try completed(head, natural: natural) { () throws(VipsError) in
+      try file.read(at: 0, count: file.size)
+    }
+  }
+
+  /// A drawing with two or four bytes a character, completed in UTF-8.
+  private static func completedUTF8(
+    of file: PictureFile, natural: () throws(VipsError) -> (width: Int, height: Int)
+  ) throws(VipsError) -> [UInt8]? {
+    let text = EncodedText.decode(try file.read(at: 0, count: min(file.size, mostWide)))
+    // Its declaration names the other encoding.
+    let end = text.hasPrefix("<?xml") ? text.firstRange(of: "?>")?.upperBound : nil
+    let bytes = Array(text[(end ?? text.startIndex)...].utf8)
+    return try completed(Array(bytes.prefix(DrawingRoot.headLength)), natural: natural) { bytes }
+  }
+
+  /// The most bytes of such a drawing; larger ones are not drawn, because their end is missing.
+  private static let mostWide = 64 << 20
+
+  private static func completed(
+    _ head: [UInt8], natural: () throws(VipsError) -> (width: Int, height: Int),
+    all: () throws(VipsError) -> [UInt8]
+  ) throws(VipsError) -> [UInt8]? {
     guard let root = DrawingRoot(head), root.isWhole, root.values["viewBox"] == nil
     else { return nil }
     let lengths = ["width", "height"].map { root.text($0).flatMap(pixels) }
@@ -22,7 +48,7 @@ enum DrawingViewport {
       let found = try natural()
       size = (Double(found.width), Double(found.height))
     }
-    let bytes = try file.read(at: 0, count: file.size)
+    let bytes = try all()
     // Another program may have cut the file meanwhile.
     guard bytes.count >= head.count else { return nil }
     var edits = [
