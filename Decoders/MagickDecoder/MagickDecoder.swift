@@ -142,7 +142,7 @@ private struct OpenedFile {
     if palette != nil { PhotoshopPalette.hide(in: file) }
     resources = kind == .photoshop ? PhotoshopResources(file.bytes) : nil
     orientation = kind == .tiff ? Self.orientation(file.tags) : nil
-    isInverted = kind == .pcx && MonochromePCX.isOne(file.bytes)
+    isInverted = kind == .pcx && MonochromePCX.matches(file.bytes)
     if kind == .xBitmap { XBitmapDeclaration.simplify(in: file) }
     if kind == .directDraw { try DirectDrawFormat.refuseUnknown(file.bytes) }
     let isCut =

@@ -6,7 +6,8 @@ enum MonochromePCX {
   private static let bitsOffset = 3
   private static let planesOffset = 65
 
-  static func isOne(_ bytes: UnsafeRawBufferPointer) -> Bool {
+  /// Whether a file is one.
+  static func matches(_ bytes: UnsafeRawBufferPointer) -> Bool {
     bytes.little(bitsOffset, 1) == 1 && bytes.little(planesOffset, 1) == 1
   }
 

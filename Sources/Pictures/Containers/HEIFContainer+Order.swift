@@ -11,9 +11,8 @@ extension HEIFContainer {
 
   private static let transformations = ["clap", "imir", "irot"]
 
-  /// Returns the edits that put transformations behind the other properties, of all items; none if they are
-  /// there.
-  package static func ordered(_ reader: ByteReader) -> [Edit] {
+  /// Returns what puts transformations behind the other properties, of all items; nothing if they are there.
+  package static func editsThatPutTransformationsLast(_ reader: ByteReader) -> [Edit] {
     guard let meta = reader.boxes().first(where: { $0.type == "meta" }), meta.content.count > 4
     else { return [] }
     let inner = reader.boxes(in: (meta.content.lowerBound + 4)..<meta.content.upperBound)

@@ -27,7 +27,7 @@ extension OpenedPicture {
   }
 
   private static func orderedHEIF(_ file: PictureFile) throws(VipsError) -> [UInt8]? {
-    let edits = try file.withBytes { HEIFContainer.ordered($0) }
+    let edits = try file.withBytes { HEIFContainer.editsThatPutTransformationsLast($0) }
     guard !edits.isEmpty, file.size <= mostRewritten else { return nil }
     var bytes = try file.read(at: 0, count: file.size)
     for edit in edits where edit.offset + edit.bytes.count <= bytes.count {
