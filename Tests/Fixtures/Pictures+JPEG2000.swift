@@ -45,15 +45,23 @@ extension Pictures {
 
   /// A JPEG 2000 file that says something else of its colours.
   ///
-  /// - Parameter content: that of the box; source: ISO/IEC 15444-1, annex I.5.3.3.
-  package static func withColors(_ content: [UInt8], in file: [UInt8]) -> [UInt8] {
+  /// - Parameters:
+  ///   - content: that of the box; source: ISO/IEC 15444-1, annex I.5.3.3.
+  ///   - channels: what each channel is for, and of which colour; source: annex I.5.3.6.
+  package static func withColors(
+    _ content: [UInt8], channels: [(purpose: Int, color: Int)] = [], in file: [UInt8]
+  ) -> [UInt8] {
     func number(_ at: Int) -> Int { file[at..<(at + 4)].reduce(0) { $0 << 8 | Int($1) } }
     func start(_ type: String) -> Int {
       (file.indices.first { file[$0...].starts(with: Array(type.utf8)) } ?? 4) - 4
     }
     let (header, colors) = (start("jp2h"), start("colr"))
+    let entries = channels.enumerated().flatMap { index, channel in
+      big(index, 2) + big(channel.purpose, 2) + big(channel.color, 2)
+    }
+    let definition = channels.isEmpty ? [] : box("cdef", big(channels.count, 2) + entries)
     let inside =
-      Array(file[(header + 8)..<colors]) + box("colr", content)
+      Array(file[(header + 8)..<colors]) + box("colr", content) + definition
       + file[(colors + number(colors))..<(header + number(header))]
     return Array(file[..<header]) + box("jp2h", inside) + file[(header + number(header))...]
   }

@@ -211,6 +211,33 @@ struct OpenJPEGDecoderTests {
     #expect(try facts(lab)["problem"]?.string?.contains("CIELab") == true)
   }
 
+  @Test("Channels mean what the file says")
+  func channels() throws {
+    func file(_ values: [Double], _ channels: [(purpose: Int, color: Int)]) throws -> [UInt8] {
+      Pictures.withColors(
+        [1, 0, 0] + Pictures.big(16, 4), channels: channels, in: try plain(values).file())
+    }
+    let colors = [1, 2, 3].map { (purpose: 0, color: $0) }
+    let (unknown, alpha) = ((purpose: 0xFFFF, color: 0xFFFF), (purpose: 1, color: 0))
+    let unused = try file([0.2, 0.4, 0.6, 0.8], colors + [unknown])
+    #expect(try decode(unused).center == [51, 102, 153] && !isChosen(unused))
+    let behind = try file([0.2, 0.4, 0.6, 0.8, 1], colors + [unknown, alpha])
+    #expect(try decode(behind).center == [51, 102, 153, 255])
+    let reversed = try file([0.2, 0.4, 0.6], colors.reversed())
+    #expect(isChosen(reversed))
+    #expect(try decode(reversed).center == [153, 102, 51])
+  }
+
+  @Test("Indices of a palette are never averaged")
+  func palette() throws {
+    let file = try Pictures.paletteJP2(
+      width: 640, height: 480, palette: [[255, 0, 0], [0, 255, 0], [0, 0, 255]]
+    ) { x, _ in x % 2 == 0 ? 0 : 2 }
+    let seen = try decode(file, longest: 8)
+    try #require(seen.width == 640 && seen.height == 480 && seen.bands == 3)
+    #expect(seen.color(30, 20) == [255, 0, 0] && seen.color(31, 20) == [0, 0, 255])
+  }
+
   @Test("A profile of colours is handed on, and one of something else is not")
   func profile() throws {
     let file = try plain([0.2, 0.4, 0.6], chroma: 2).file()

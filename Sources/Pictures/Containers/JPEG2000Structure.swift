@@ -8,6 +8,10 @@ package struct JPEG2000Structure {
   package let components: [Component]
   /// What its values are in; `nil` if nothing says so.
   package let colors: Colors?
+  /// Whether components are other colours than usual, or an alpha comes before a colour.
+  ///
+  /// Source: ISO/IEC 15444-1, annex I.5.3.6.
+  package let isReordered: Bool
   /// Whether the values of the codestream are indices of colours.
   package let hasPalette: Bool
   /// Whether its boxes are so unusual that a decoder may find a palette where none is found here.
@@ -62,6 +66,7 @@ package struct JPEG2000Structure {
     let header = boxes.first { $0.type == "jp2h" }?.content
     let table = header.flatMap { reader.box("pclr", in: $0) }
     hasPalette = table != nil
+    isReordered = header.map { Self.isReordered(reader, in: $0) } ?? false
     let content = isBare ? 0..<reader.size : boxes.first { $0.type == "jp2c" }?.content
     codestream = content ?? 0..<0
     components = Self.components(reader, at: codestream.lowerBound)
@@ -109,6 +114,21 @@ package struct JPEG2000Structure {
     }
   }
 
+  private static func isReordered(_ reader: ByteReader, in header: Range<Int>) -> Bool {
+    guard let box = reader.box("cdef", in: header), box.content.count <= longestDefinition,
+      let bytes = reader.bytes(box.content)
+    else { return false }
+    return stride(from: 2, to: bytes.count - 5, by: 6).contains { at in
+      let parts = [0, 2, 4].map { bytes[(at + $0)..<(at + $0 + 2)].number() }
+      let (channel, purpose, color) = (parts[0], parts[1], parts[2])
+      // For the whole picture, or for no colour.
+      return purpose == 0 && ![0, 0xFFFF].contains(color) && color != channel + 1
+    }
+  }
+
+  /// The most bytes of what all channels mean.
+  private static let longestDefinition = 2 + 6 * 1024
+
   /// What the first box says that a reader understands.
   private static func colors(_ reader: ByteReader, in header: Range<Int>) -> Colors? {
     for box in reader.boxes(in: header) where box.type == "colr" {
@@ -146,10 +166,10 @@ extension JPEG2000Structure {
   /// Whether libvips 8.14 does not read the file, or shows it wrongly.
   ///
   /// It wants components of the same precision, each with a value for each pixel: of others it shows
-  /// some, but not all sizes of each. It knows no palettes, which are read here if they are simple, and
-  /// with OpenJPEG 2.5 no colour spaces.
+  /// some, but not all sizes of each. It knows no palettes, which are read here if they are simple, with
+  /// OpenJPEG 2.5 no colour spaces, and lets OpenJPEG exchange components anew for each part that it decodes.
   package var isBeyondLibvips: Bool {
-    if isUnclear || hasPalette && palette == nil { return true }
+    if isUnclear || isReordered || hasPalette && palette == nil { return true }
     switch colors {
     case .enumerated(let number) where Colors.foreign.contains(number): return true
     case .profile(let profile) where profile.dropFirst(16).starts(with: "CMYK".utf8): return true
