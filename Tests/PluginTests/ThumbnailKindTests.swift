@@ -181,6 +181,30 @@ struct ThumbnailKindTests {
     #expect(facts["mediaType"] == "image/avif" && facts["width"] == 160 && facts["height"] == 120)
   }
 
+  @Test("Radiance HDR is shown upright, in whatever order its pixels are", arguments: 1...8)
+  func radiance(orientation: Int) throws {
+    let stored = Pictures.store(
+      Pictures.pixels(width: 200, height: 120), width: 200, height: 120, orientation: orientation)
+    let picture = try Picture.pixels(
+      stored.bytes, width: stored.width, height: stored.height, bands: 3)
+    let plain = try Pictures.file(picture, ".hdr")
+    let line = "-Y \(stored.height) +X \(stored.width)\n"
+    let start = try #require(plain.indices.first { plain[$0...].starts(with: line.utf8) })
+    let axes = ["-Y +X", "-Y -X", "+Y -X", "+Y +X", "+X -Y", "-X -Y", "-X +Y", "+X +Y"]
+    let order = axes[orientation - 1].split(separator: " ")
+    let bytes =
+      plain[..<start] + Array("\(order[0]) \(stored.height) \(order[1]) \(stored.width)\n".utf8)
+      + plain[(start + line.utf8.count)...]
+    let made = try run.thumbnail(Array(bytes), maxPixelSize: 100)
+    #expect(made.picture.width == 100 && made.picture.height == 60)
+    for (found, corner) in zip(made.picture.corners, Pictures.corners) {
+      #expect(Pictures.distance(found, corner.map(Int.init)) < 24)
+    }
+    let facts = try PluginRun("identify").facts(Array(bytes))
+    #expect(facts["width"] == 200 && facts["height"] == 120)
+    #expect(facts["orientation"] == .integer(orientation))
+  }
+
   @Test("JPEG XL is turned once, by its decoder", arguments: 1...8)
   func jpegXL(orientation: Int) throws {
     let stored = Pictures.store(

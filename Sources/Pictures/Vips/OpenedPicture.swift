@@ -79,6 +79,7 @@ package struct OpenedPicture {
       case .jxl, .svg, .pdf: 1
       // libvips leaves its rows as they are: the first one is at the bottom. Source: pfm(5).
       case .pnm: Self.isFloatMap(header) ? 4 : 1
+      case .hdr: try RadianceOrder.orientation(file)
       default: Self.valid(header.integer("orientation") ?? exif?.orientation)
       }
     bitDepth = embedded.bitDepth ?? header.integer("palette-bit-depth") ?? header.bitsPerValue
