@@ -96,8 +96,10 @@ struct DecodeMemory {
       let halves = header.text("jpeg-chroma-subsample") == "4:2:0" ? 1 : 2
       needed = header.isInterlaced ? pixels * header.bands * halves + some : some
     case .png: needed = header.isInterlaced ? all + some : some
-    // A raster of four bytes per pixel, and the strip from which it is made.
-    case .tiff: needed = opened.isConverted ? pixels * 8 : some * 2
+    // A raster of four bytes per pixel, and the strip from which it is made; or one of 24 bits a sample.
+    case .tiff where opened.isConverted:
+      needed = max(pixels * 8, header.bitsPerValue == 16 ? pixels * header.bands * 4 : 0)
+    case .tiff: needed = some * 2
     // The canvas, and the previous one for restoring.
     case .gif: needed = pixels * 8
     case .webp, .jxl: needed = pixels * 4 + all

@@ -51,6 +51,40 @@ struct ThumbnailValueTests {
     }
   }
 
+  @Test("Integers of a TIFF that have 24 bits are shown, together and in planes")
+  func oddIntegers() throws {
+    let values = [0, 1 << 23, 1 << 24 - 1]
+    for bands in [1, 3] {
+      try expectSteps(steps(values, bits: 24, format: 1, bands: bands), "\(bands) bands")
+    }
+    // In separate planes, of several strips, the upper byte first.
+    let planes = (0..<3).flatMap { plane in
+      (0..<30).flatMap { _ in
+        (0..<90).flatMap { [values[$0 / 30] >> 16, 0, plane].map { UInt8($0) } }
+      }
+    }
+    var tags = TIFFTags()
+    tags.long(256, [90])
+    tags.long(257, [30])
+    tags.short(258, [24, 24, 24])
+    tags.short(259, [1])
+    tags.short(262, [2])
+    tags.short(277, [3])
+    tags.long(278, [15])
+    tags.short(284, [2])
+    let starts = (0..<6).map { 8 + $0 * 15 * 90 * 3 }
+    tags.long(273, starts)
+    tags.long(279, [Int](repeating: 15 * 90 * 3, count: 6))
+    let file =
+      Array("II*\0".utf8) + TIFFTags.number(8 + planes.count, 4)
+      + stride(from: 0, to: planes.count, by: 3).flatMap { planes[$0..<($0 + 3)].reversed() }
+      + tags.bytes(at: 8 + planes.count)
+    try expectSteps(file, "planes")
+    let facts = try PluginRun("identify").facts(file)
+    #expect(facts["width"] == 90 && facts["problem"] == nil)
+    #expect(try run.failure(Array(file.prefix(4000)), type: "image/tiff").class == .permanent)
+  }
+
   @Test("Floating-point values of a TIFF from 0 to 1 are linear light, in grey and in colour")
   func fractions() throws {
     func bits(_ values: [Float]) -> [Int] { values.map { Int($0.bitPattern) } }

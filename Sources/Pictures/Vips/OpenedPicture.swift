@@ -177,11 +177,15 @@ package struct OpenedPicture {
   package var isAnimated: Bool { (loader == .gif || loader == .webp) && header.pages > 1 }
 
   /// Whether the first page is one that libvips does not read, and libtiff does: YCbCr without JPEG
-  /// compression, or tiles of RGB in separate planes.
+  /// compression, tiles of RGB in separate planes, or integers of 24 bits.
   ///
   /// Source: TIFF 6.0, sections 15 and 21.
   private static func needsConversion(_ tags: TagReader) -> Bool {
     guard let page = tags.directory(at: tags.first) else { return false }
+    let bits = tags.integers(0x0102, in: page)
+    let isPlain = (tags.integer(0x0153, in: page) ?? 1) == 1
+    // Of 24 bits those that the loader knows: grey and RGB, with or without alpha, in strips.
+    if bits.first == 24, isPlain, page.entries[0x0142] == nil { return true }
     switch tags.integer(0x0106, in: page) {
     case 6: return tags.integer(0x0103, in: page) != 7
     case 2:
@@ -189,7 +193,7 @@ package struct OpenedPicture {
       let hasPlanes = tags.integer(0x011C, in: page) == 2
       // libtiff multiplies colours with an alpha, and reads no floating-point values.
       let isOpaque = tags.integer(0x0115, in: page) == 3
-      let isDeep = tags.integers(0x0102, in: page).contains { ![8, 16].contains($0) }
+      let isDeep = bits.contains { ![8, 16].contains($0) }
       return isTiled && hasPlanes && isOpaque && !isDeep
     default: return false
     }

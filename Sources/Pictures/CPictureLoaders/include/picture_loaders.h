@@ -47,7 +47,8 @@ const pipeline_jpeg_faults *pipeline_jpeg_finish(pipeline_jpeg *jpeg);
 /// Releases the decoder, which lives as long as its picture.
 void pipeline_jpeg_release(pipeline_jpeg *jpeg);
 
-/// Opens the first page of a TIFF with libtiff's own conversion to RGBA.
+/// Opens the first page of a TIFF with libtiff's own conversion to RGBA, or of integers of 24 bits, which libtiff
+/// does not convert, with the upper 16 bits.
 ///
 /// It reads what libvips' loader does not: YCbCr with subsampled chroma without JPEG compression.
 /// Source: TIFFRGBAImage(3TIFF).
