@@ -74,12 +74,63 @@ struct BucketTests {
     let problems = try workspace.json("verify", exit: 3).of("problem")
     #expect(Set(problems.map { $0["kind"] }) == ["original-damaged", "original-missing"])
     #expect(problems.allSatisfy { $0["path"]?.string?.hasPrefix("s3://tests/") == true })
+    // A local copy would heal them.
+    try Descriptor.openFolder(workspace.library).removeTree(.init(name: "cache", kind: .folder))
     try workspace.json("verify", "--repair", exit: 3)
     for (number, bytes) in [first, second].enumerated() {
       try workspace.put(bytes, as: BytePath("copy\(number).jpg"))
     }
     #expect(try workspace.json("run").summary["duplicates"] == 2)
     try workspace.expectSound()
+  }
+
+  @Test("Damage in the bucket is healed by a whole local copy")
+  func healedFromCache() throws {
+    let workspace = try Workspace(bucket: TestBucket())
+    try put(2, in: workspace)
+    try workspace.json("run")
+    let path = try workspace.files(below: "library/originals")[0]
+    let original = BytePath("library/originals").appending(path)
+    let bytes = try workspace.read(original)
+    try workspace.write(Array("damage".utf8), to: original)
+    try workspace.json("verify", "--repair")
+    #expect(try workspace.read(original) == bytes)
+    try workspace.bucket?.remove(path.description)
+    try workspace.json("verify", "--repair")
+    #expect(try workspace.read(original) == bytes)
+    try workspace.expectSound()
+  }
+
+  @Test("A bucket that was emptied, or another one, is not taken for one without originals")
+  func emptied() throws {
+    let workspace = try Workspace(bucket: TestBucket())
+    try put(2, in: workspace)
+    try workspace.json("run")
+    let bucket = try #require(workspace.bucket)
+    let marker = try bucket.readMarker()
+    try bucket.removeMarker()
+    let verified = try workspace.run("verify", "--json")
+    #expect(verified.exitCode == 1 && verified.output.contains("has no library.json"))
+    try put(1, in: workspace, from: 5)
+    #expect(try workspace.json("run", exit: 1).of("error").first?["code"] == "store")
+    #expect(try workspace.files(below: "inbox") == ["5.jpg"])
+    try bucket.writeMarker(marker)
+    #expect(try workspace.json("run").summary["imported"] == 1)
+    try workspace.expectSound()
+  }
+
+  @Test("Without room for local copies, stages, pictures on demand and downloads work all the same")
+  func noCache() throws {
+    let workspace = try Workspace(["originalsCache": "0B"], bucket: TestBucket())
+    try put(2, in: workspace)
+    try workspace.json("run")
+    try workspace.expectSound()
+    let id = BytePath(try #require(try workspace.asset(named: "1.jpg")["id"]?.string))
+    let picture = try workspace.run("get", id, "--max-pixel-size", "40", "-o", "small.jpg")
+    #expect(picture.exitCode == 0, "\(picture.errors)")
+    let served = try ServedLibrary(workspace)
+    #expect(try served.get("/o/\(id)").body == Pictures.jpeg(width: 81, height: 60))
+    try served.stop()
   }
 
   // MARK: A store that is away
@@ -165,11 +216,24 @@ struct BucketTests {
       }
       let outcome = try run.wait(within: 60)
       if outcome.signal == SIGKILL { kills += 1 }
+      // The run that puts things in order is killed as well, at its first upload.
+      let second = try workspace.program.start(["run", "--json"])
+      target.withLock { $0 = (second.process, 2, 0) }
+      if afterRequest {
+        try second.wait(for: "the request, or the end", within: 60) {
+          !second.isRunning || target.withLock { $0.seen >= $0.at }
+        }
+        second.signal(SIGKILL)
+      }
+      _ = try second.wait(within: 60)
       target.withLock { $0 = (0, .max, 0) }
       let next = try workspace.run("run")
       #expect(next.exitCode == 0, "after request \(number): \(next.errors)")
       try workspace.expectSound("killed at request \(number)")
-      #expect(try workspace.assets().count == Self.killed * number)
+      let assets = try workspace.assets()
+      #expect(assets.count == Self.killed * number)
+      // None goes by its digest, as one would whose name was lost.
+      #expect(assets.allSatisfy { $0["name"]?.string?.hasSuffix(".jpg") == true })
     } while number <= Self.killed + 1
     // The first request reads whose bucket it is; each file is one more.
     #expect(kills == Self.killed + 1)

@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 package import PipelineModel
+package import Synchronization
 
 /// This process, as another one starts and ends it.
 package enum CurrentProcess {
@@ -25,6 +26,9 @@ package enum CurrentProcess {
   package static func offerToBeEnded() throws(FileError) {
     try Descriptor.open("/proc/self/oom_score_adj", flags: O_WRONLY).write(Array("1000".utf8))
   }
+
+  /// Whether somebody asked this process to end; set by whoever handles signals.
+  package static let isAskedToEnd = Atomic(false)
 
   /// The values of some variables of the environment, those that are set. Source: getenv(3).
   package static func environment(_ names: [String]) -> [String: String] {

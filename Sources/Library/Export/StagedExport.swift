@@ -51,10 +51,11 @@ struct StagedExport: Sendable {
 
   /// - Throws: `FileError` if there is no original of the right size.
   func checkOriginal(of asset: AssetRecord) throws(FileError) {
-    let original = try library.openOriginal(asset.digest)
-    guard try original.status().identity.size == asset.size else {
-      throw .damagedOriginal(original.path)
+    let path = library.pathOfOriginal(asset.digest)
+    guard let size = try library.sizeOfOriginal(asset.digest) else {
+      throw FileError(.notFound, "The original “\(path.printable)” is missing.", path: path)
     }
+    guard size == asset.size else { throw .damagedOriginal(path) }
   }
 
   static func make(

@@ -14,8 +14,14 @@ extension BucketStore {
   private static let marker = "library.json"
 
   package func check() throws(FileError) {
-    _ = try owner()
+    // Another bucket may have the name by now.
+    isOwn.withLock { $0 = false }
     try requireOwn()
+    // A server may answer, and store nothing.
+    try removingProbe { () throws(FileError) in
+      _ = try client().put(
+        .bytes(Self.probe), as: probeKey, digest: SHA256.digest(of: Self.probe), isNew: false)
+    }
   }
 
   /// Refuses a bucket that keeps another library's originals, and claims one that keeps none.
@@ -37,7 +43,14 @@ extension BucketStore {
   }
 
   private func claim() throws(FileError) {
-    let names = try client.names(below: "")
+    guard mayClaim else {
+      throw refusal(
+        "has no library.json, and this library has originals: it is another bucket, or was emptied. "
+          + "Correct \"originals\" or the server's address; if the bucket is right, put "
+          + "library.json back.")
+    }
+    // One that was killed while it tried the store left what it tried with.
+    let names = try client().names(below: "").filter { !$0.hasPrefix(Self.probePrefix) }
     guard names.isEmpty else {
       let some = names.sorted().prefix(3).map { "“\($0)”" }.joined(separator: ", ")
       throw refusal(
@@ -49,7 +62,7 @@ extension BucketStore {
       throw refusal("can't be claimed: library.json can't be written as JSON.")
     }
     let bytes = Array((text + "\n").utf8)
-    _ = try client.put(
+    _ = try client().put(
       .bytes(bytes), as: Self.marker, digest: SHA256.digest(of: bytes), isNew: true)
     // Another library may have been faster.
     guard try owner() == identity else { throw refusal("was just claimed by another library.") }
@@ -59,7 +72,7 @@ extension BucketStore {
   private func owner() throws(FileError) -> String? {
     var bytes: [UInt8] = []
     do throws(FileError) {
-      try client.get(Self.marker) { piece throws(FileError) in
+      try client().get(Self.marker) { piece throws(FileError) in
         guard bytes.count < 1 << 16 else { return }
         bytes.append(contentsOf: piece)
       }
@@ -72,36 +85,49 @@ extension BucketStore {
     return marker.library
   }
 
+  private static let probePrefix = "probe-"
+  private static let probe = Array("some bytes".utf8)
+  private var probeKey: String { "\(Self.probePrefix)\(identity)" }
+
   /// Tries what the safety of originals rests on.
   ///
   /// - Throws: `FileError` of code `unavailable` for a store that lacks it.
   package func probe() throws(FileError) {
-    let key = "probe-\(identity)"
-    let (bytes, other) = (Array("some bytes".utf8), Array("other bytes".utf8))
-    let digest = SHA256.digest(of: bytes)
-    do throws(FileError) {
-      _ = try client.put(.bytes(other), as: key, digest: digest, isNew: false)
-      try client.remove(key)
-      throw refusal(
-        "is on a server that does not compare bytes with their hash (x-amz-content-sha256): damage on "
-          + "the way would stay unseen.")
-    } catch let error where error.code == .changed {
-      // As it has to be.
+    try removingProbe { () throws(FileError) in
+      let digest = SHA256.digest(of: Self.probe)
+      do throws(FileError) {
+        _ = try client().put(
+          .bytes(Array("other bytes".utf8)), as: probeKey, digest: digest, isNew: false)
+        throw refusal(
+          "is on a server that does not compare bytes with their hash (x-amz-content-sha256): damage "
+            + "on the way would stay unseen.")
+      } catch let error where error.code == .changed {
+        // As it has to be.
+      }
+      _ = try client().put(.bytes(Self.probe), as: probeKey, digest: digest, isNew: false)
+      if try client().put(.bytes(Self.probe), as: probeKey, digest: digest, isNew: true) {
+        throw refusal(
+          "is on a server that ignores “If-None-Match: *”: originals could be overwritten.")
+      }
+      guard try client().names(below: "").contains(probeKey) else {
+        throw refusal("is on a server that does not list a new object at once.")
+      }
     }
-    _ = try client.put(.bytes(bytes), as: key, digest: digest, isNew: false)
-    let isReplaced = try client.put(.bytes(bytes), as: key, digest: digest, isNew: true)
-    let isListed = try client.names(below: "").contains(key)
-    try client.remove(key)
-    if isReplaced {
-      throw refusal(
-        "is on a server that ignores “If-None-Match: *”: originals could be overwritten.")
+  }
+
+  private func removingProbe(_ body: () throws(FileError) -> Void) throws(FileError) {
+    do throws(FileError) { try body() } catch {
+      // Clean-up: the first error is the one to report.
+      try? client().remove(probeKey)
+      throw error
     }
-    if !isListed { throw refusal("is on a server that does not list a new object at once.") }
+    try client().remove(probeKey)
   }
 
   private func refusal(_ reason: String) -> FileError {
-    FileError(
-      .unavailable, "“\(client.location.name)” on \(client.server) \(reason)",
-      path: BytePath(client.location.name))
+    let path = path("")
+    // Whoever refuses has asked the server before.
+    let server = (try? server()).map { " on \($0)" } ?? ""
+    return FileError(.unavailable, "“\(path.printable)”\(server) \(reason)", path: path)
   }
 }

@@ -10,11 +10,15 @@ import Synchronization
 /// The store itself compares each upload with the digest that is its name. Nothing is ever overwritten,
 /// apart from damage that was copied to `damaged/` first.
 package final class BucketStore: OriginalStore {
-  let client: S3Client
+  private let location: BucketLocation
   private let library: Descriptor
   let identity: String
+  let mayClaim: Bool
   private let cacheBudget: Int
+  private let environment: [String: String]
+  private let isStopped: @Sendable () -> Bool
   private let opened = Mutex<OriginalCache?>(nil)
+  private let connected = Mutex<S3Client?>(nil)
   /// Whether the bucket was seen to be this library's.
   let isOwn = Mutex(false)
 
@@ -29,24 +33,49 @@ package final class BucketStore: OriginalStore {
   /// - Parameters:
   ///   - library: the library's folder, which contains `cache/`.
   ///   - identity: of the library, its UUID.
+  ///   - mayClaim: whether the library has no original yet, so that it may take a place without any.
   ///   - cacheBudget: the most bytes of local copies.
   ///   - environment: the values of `variables`.
   ///   - isStopped: called several times a second; ends a transfer when it returns true.
-  /// - Throws: `FileError` of code `unavailable` without credentials.
   package init(
-    _ location: BucketLocation, library: Descriptor, identity: String, cacheBudget: Int,
-    environment: [String: String], isStopped: @escaping @Sendable () -> Bool = { false }
-  ) throws(FileError) {
-    client = try S3Client(location, environment: environment, isStopped: isStopped)
+    _ location: BucketLocation, library: Descriptor, identity: String, mayClaim: Bool,
+    cacheBudget: Int, environment: [String: String],
+    isStopped: @escaping @Sendable () -> Bool = { false }
+  ) {
+    self.location = location
     self.library = library
     self.identity = identity
+    self.mayClaim = mayClaim
     self.cacheBudget = cacheBudget
+    self.environment = environment
+    self.isStopped = isStopped
+  }
+
+  /// The client, made when the first request is: most verbs need none, and so no credentials.
+  ///
+  /// - Throws: `FileError` of code `unavailable` without credentials.
+  func client() throws(FileError) -> S3Client {
+    if let client = connected.withLock({ $0 }) { return client }
+    let client = try S3Client(location, environment: environment, isStopped: isStopped)
+    return connected.withLock { connected in
+      // Another thread may have been faster.
+      let kept = connected ?? client
+      connected = kept
+      return kept
+    }
   }
 
   /// The address of the server.
-  package var server: String { client.server }
+  package func server() throws(FileError) -> String { try client().server }
 
   package var releases: Bool { false }
+
+  package var leavesFiles: Bool { true }
+
+  package func makeRoom() {
+    // A cache that can't be opened has nothing to give.
+    try? cacheIfWritable()?.empty()
+  }
 
   // MARK: Storing
 
@@ -76,7 +105,7 @@ package final class BucketStore: OriginalStore {
     if let error = absence.reason.withLock({ $0 }) { return .failed(error) }
     do throws(FileError) {
       let size = try upload(file, isNew: true)
-      return size == nil ? .present : .copied
+      return size == nil ? .present : .stored
     } catch {
       if error.code == .unavailable { absence.reason.withLock { $0 = error } }
       return .failed(error)
@@ -87,7 +116,7 @@ package final class BucketStore: OriginalStore {
   private func upload(_ file: IncomingOriginal, isNew: Bool) throws(FileError) -> Int? {
     let descriptor = try Descriptor.openRegular(file.name, in: file.folder)
     let size = try descriptor.status().identity.size
-    let isStored = try client.put(
+    let isStored = try client().put(
       descriptor, size: size, as: Self.key(of: file.digest), digest: file.digest, isNew: isNew)
     guard isStored else { return nil }
     // It only saves fetching the bytes.
@@ -99,12 +128,20 @@ package final class BucketStore: OriginalStore {
     try requireOwn()
     try copyAside(file.digest)
     _ = try upload(file, isNew: false)
-    try file.folder.remove(file.name)
+  }
+
+  package func restore(_ digest: Digest) throws(FileError) -> Bool {
+    guard let copy = try cacheIfWritable()?.lease(digest) else { return false }
+    let file = try Descriptor.open(copy.path, flags: O_RDONLY | O_NOFOLLOW)
+    try copyAside(digest)
+    return try client().put(
+      file, size: file.status().identity.size, as: Self.key(of: digest), digest: digest,
+      isNew: false)
   }
 
   package func setAside(_ digest: Digest) throws(FileError) {
     guard try copyAside(digest) else { return }
-    try remove(digest)
+    try client().remove(Self.key(of: digest))
   }
 
   /// Copies whatever has an original's name to `damaged/`, under a free number.
@@ -114,7 +151,7 @@ package final class BucketStore: OriginalStore {
   private func copyAside(_ digest: Digest) throws(FileError) -> Bool {
     try requireOwn()
     guard try size(of: digest) != nil else { return false }
-    let taken = try client.names(below: "\(Self.damaged)\(digest.hex).")
+    let taken = try client().names(below: "\(Self.damaged)\(digest.hex).")
     let number = (1...10_000).first { !taken.contains("\($0)") }
     guard let number else {
       throw FileError(
@@ -122,7 +159,7 @@ package final class BucketStore: OriginalStore {
         "“\(path(Self.damaged).printable)” holds 10,000 damaged copies of \(digest); clear it.",
         path: path(Self.damaged))
     }
-    try client.copy(Self.key(of: digest), to: "\(Self.damaged)\(digest.hex).\(number)")
+    try client().copy(Self.key(of: digest), to: "\(Self.damaged)\(digest.hex).\(number)")
     return true
   }
 
@@ -136,43 +173,60 @@ package final class BucketStore: OriginalStore {
 
   package func remove(_ digest: Digest) throws(FileError) {
     try requireOwn()
-    try client.remove(Self.key(of: digest))
+    try client().remove(Self.key(of: digest))
     try cacheIfWritable()?.remove(digest)
   }
 
   // MARK: Reading
 
   package func lease(_ digest: Digest) throws(FileError) -> LocalOriginal {
-    let cache = try cache()
+    guard let cache = try cacheIfWritable() else { return try fetchToTemporaryFile(digest) }
     if let copy = try cache.lease(digest) { return copy }
     guard let size = try size(of: digest) else { throw missing(digest) }
-    return try cache.add(digest, size: size) { file throws(FileError) in
-      try fetch(digest, to: file)
+    do throws(FileError) {
+      return try cache.add(digest, size: size) { file throws(FileError) in
+        try fetch(digest, to: file)
+      }
+    } catch {
+      switch error.code {
+      case .changed: throw .damagedOriginal(path(of: digest))
+      case .readOnly, .permission: return try fetchToTemporaryFile(digest)
+      default: throw error
+      }
     }
   }
 
-  package func open(_ digest: Digest) throws(FileError) -> Descriptor {
-    if try cacheIfWritable() != nil {
-      let copy = try lease(digest)
-      return try withExtendedLifetime(copy) { () throws(FileError) in
-        try Descriptor.open(copy.path, flags: O_RDONLY | O_NOFOLLOW)
-      }
-    }
-    // A library that can't be written, as in a backup.
-    let folder = getenv("TMPDIR").map { BytePath(cString: $0) } ?? "/tmp"
-    let file = try Descriptor.openFolder(folder).makeUnnamedFile()
+  /// In a library that can't be written, as in a backup.
+  private func fetchToTemporaryFile(_ digest: Digest) throws(FileError) -> LocalOriginal {
+    try requireOwn()
+    let place = getenv("TMPDIR").map { BytePath(cString: $0) } ?? "/tmp"
+    let folder = try Descriptor.openFolder(place)
+    let name = BytePath(".pipeline-\(String(UInt64.random(in: .min ... .max), radix: 16))")
+    let file = try Descriptor.open(
+      name, in: folder, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+    // Clean-up only.
+    let copy = LocalOriginal(path: place.appending(name)) { try? folder.remove(name) }
     try fetch(digest, to: file)
     try file.seek(to: 0)
-    return file
+    guard try file.hash().digest == digest else { throw .damagedOriginal(path(of: digest)) }
+    return copy
+  }
+
+  package func open(_ digest: Digest) throws(FileError) -> Descriptor {
+    let copy = try lease(digest)
+    return try withExtendedLifetime(copy) { () throws(FileError) in
+      try Descriptor.open(copy.path, flags: O_RDONLY | O_NOFOLLOW)
+    }
   }
 
   /// Reads an original into an empty file.
   private func fetch(_ digest: Digest, to file: Descriptor) throws(FileError) {
-    try client.get(Self.key(of: digest)) { piece throws(FileError) in try file.write(piece) }
+    try client().get(Self.key(of: digest)) { piece throws(FileError) in try file.write(piece) }
   }
 
   package func size(of digest: Digest) throws(FileError) -> Int? {
-    try client.size(of: Self.key(of: digest))
+    try requireOwn()
+    return try client().size(of: Self.key(of: digest))
   }
 
   package func ownFile(of digest: Digest) throws(FileError) -> Descriptor? {
@@ -206,11 +260,12 @@ package final class BucketStore: OriginalStore {
   private func hash(
     _ digest: Digest, _ isStopped: @escaping () -> Bool
   ) throws(FileError) -> (digest: Digest, size: Int) {
+    try requireOwn()
     let hash = SHA256()
     var size = 0
     var asked = 0
     let path = path(of: digest)
-    try client.get(Self.key(of: digest)) { piece throws(FileError) in
+    try client().get(Self.key(of: digest)) { piece throws(FileError) in
       hash.update(piece)
       size += piece.count
       guard size - asked >= 2 << 20 else { return }
@@ -225,15 +280,16 @@ package final class BucketStore: OriginalStore {
 
   package func removeRemnants() throws(FileError) -> Int {
     try requireOwn()
-    return try client.abandonUploads(below: Self.folder)
+    return try client().abandonUploads(below: Self.folder)
   }
 
   package func forEach(
     beginningWith byte: UInt8, _ body: (StoredEntry) throws(FileError) -> Void
   ) throws(FileError) {
+    try requireOwn()
     let folder = OriginalLayout.folder(of: byte)
     let prefix = "\(Self.folder)\(folder)/"
-    try client.list(prefix) { entry throws(FileError) in
+    try client().list(prefix) { entry throws(FileError) in
       let name = BytePath(String(entry.key.dropFirst(prefix.count)))
       if let digest = OriginalLayout.digest(folder: folder, name: name) {
         try body(.original(digest, size: entry.size, file: nil))
@@ -244,8 +300,9 @@ package final class BucketStore: OriginalStore {
   }
 
   package func forEachForeign(_ body: (StoredEntry) throws(FileError) -> Void) throws(FileError) {
+    try requireOwn()
     let folders = Set((UInt8.min...UInt8.max).map { "\(OriginalLayout.folder(of: $0))/" })
-    for name in try client.names(below: Self.folder).sorted() where !folders.contains(name) {
+    for name in try client().names(below: Self.folder).sorted() where !folders.contains(name) {
       try body(.foreign(path(Self.folder + name)))
     }
   }
@@ -261,7 +318,9 @@ package final class BucketStore: OriginalStore {
   package func path(of digest: Digest) -> BytePath { path(Self.key(of: digest)) }
 
   /// A key as people see it.
-  private func path(_ key: String) -> BytePath { BytePath("\(client.location.name)/\(key)") }
+  func path(_ key: String) -> BytePath {
+    BytePath(key.isEmpty ? location.name : "\(location.name)/\(key)")
+  }
 
   private func missing(_ digest: Digest) -> FileError {
     let path = path(of: digest)

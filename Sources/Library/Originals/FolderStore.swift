@@ -115,6 +115,8 @@ package final class FolderStore: OriginalStore {
     try folder.sync()
   }
 
+  package func restore(_ digest: Digest) -> Bool { false }
+
   package func setAside(_ digest: Digest) throws(FileError) {
     let found = try ifThere { () throws(FileError) in try folder(of: digest) }
     guard let folder = found else { return }
@@ -123,6 +125,10 @@ package final class FolderStore: OriginalStore {
   }
 
   package var releases: Bool { true }
+
+  package var leavesFiles: Bool { false }
+
+  package func makeRoom() {}
 
   package func release(
     _ digest: Digest, to place: Descriptor, as name: BytePath

@@ -25,8 +25,6 @@ package final class OriginalCache: Sendable {
     var checked: [Digest: UInt64] = [:]
     /// The bytes of all files, as far as this process knows.
     var sum: Int?
-    /// The number of files that this process has begun to fill.
-    var begun = 0
   }
 
   /// The most files remembered as checked.
@@ -75,9 +73,16 @@ package final class OriginalCache: Sendable {
     _ digest: Digest, isTrusted: Bool = false
   ) throws(FileError) -> Descriptor? {
     let name = OriginalLayout.name(of: digest)
-    let opened = try ifThere { () throws(FileError) in
-      let place = try self.place(of: digest)
-      return (place, try Descriptor.openRegular(name, in: place))
+    let opened: (Descriptor, Descriptor)?
+    do throws(FileError) {
+      opened = try ifThere { () throws(FileError) in
+        let place = try self.place(of: digest)
+        return (place, try Descriptor.openRegular(name, in: place))
+      }
+    } catch let error where error.code == .notRegular {
+      // Somebody put something else there.
+      try place(of: digest).removeTree(FolderEntry(name: name, kind: nil))
+      return nil
     }
     // A process that removes it holds the other kind of lock.
     guard let (place, file) = opened, file.lockIfFree(isShared: true) != nil,
@@ -142,14 +147,7 @@ package final class OriginalCache: Sendable {
   private func addOnce(
     _ digest: Digest, _ fill: (Descriptor) throws(FileError) -> Void
   ) throws(FileError) -> LocalOriginal {
-    let temporary = state.withLock { state in
-      state.begun += 1
-      return BytePath("\(Self.temporaryPrefix)\(getpid())-\(state.begun)")
-    }
-    let file = try Descriptor.open(
-      temporary, in: folder, flags: O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600)
-    // So that no other process takes it for what a killed one left.
-    _ = file.lockIfFree(isShared: true)
+    let (file, temporary) = try makeTemporaryFile()
     do throws(FileError) {
       try fill(file)
       try file.seek(to: 0)
@@ -172,6 +170,20 @@ package final class OriginalCache: Sendable {
     return LocalOriginal(path: path) { [self] in
       file.unlock()
       trim()
+    }
+  }
+
+  /// Makes an empty file that no other process takes for what a killed one left.
+  private func makeTemporaryFile() throws(FileError) -> (Descriptor, BytePath) {
+    while true {
+      let name = BytePath(
+        "\(Self.temporaryPrefix)\(String(UInt64.random(in: .min ... .max), radix: 16))")
+      let file = try Descriptor.open(
+        name, in: folder, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+      // Before it was locked, it may have been taken for one and removed.
+      if file.lockIfFree(isShared: true) != nil, try folder.statusIfThere(of: name) != nil {
+        return (file, name)
+      }
     }
   }
 
@@ -208,6 +220,9 @@ package final class OriginalCache: Sendable {
 
   // MARK: Room
 
+  /// Removes all copies that nobody uses.
+  package func empty() { makeRoom(for: .max) }
+
   private struct Entry {
     var folder: BytePath
     var name: BytePath
@@ -223,13 +238,14 @@ package final class OriginalCache: Sendable {
   /// Removes the least recently used files until an eighth of the budget is free beside a new file, if
   /// there is too little room for it.
   private func makeRoom(for bytes: Int) {
-    if let sum = state.withLock({ $0.sum }), sum + bytes <= budget { return }
+    if let sum = state.withLock({ $0.sum }), sum <= budget, bytes <= budget - sum { return }
     // A cache that can't be examined or emptied only takes space; the next process tries again.
     guard var entries = try? survey() else { return }
     var sum = entries.reduce(0) { $0 + $1.size }
-    if sum + bytes > budget {
+    if sum > budget || bytes > budget - sum {
+      let goal = bytes > budget ? 0 : max(0, budget - bytes - budget / 8)
       entries.sort { $0.used < $1.used }
-      for entry in entries where sum > max(0, budget - bytes - budget / 8) {
+      for entry in entries where sum > goal {
         if (try? removeIfUnused(entry)) == true { sum -= entry.size }
       }
     }

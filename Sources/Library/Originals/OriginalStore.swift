@@ -13,8 +13,9 @@ package protocol OriginalStore: Sendable {
 
   /// Stores files that are hashed, read-only and already on disk.
   ///
-  /// One flush serves the whole group. On return, every original is durable under its name, and each
-  /// given file is gone or where it was, as its outcome says.
+  /// One flush serves the whole group. On return, every original is durable under its name, and the
+  /// given files are gone, except those whose digest was already stored: they are reported
+  /// `present` and left alone. A store that `leavesFiles` leaves all of them.
   ///
   /// - Throws: `FileError` if the store could not be flushed; each file is then either stored or
   ///   still where it was.
@@ -41,9 +42,22 @@ package protocol OriginalStore: Sendable {
     _ digest: Digest, isStopped: @escaping () -> Bool
   ) throws(FileError) -> OriginalCondition
 
+  /// Whether `put` and `heal` leave the given files where they are, for the caller to remove once the
+  /// originals are recorded.
+  var leavesFiles: Bool { get }
+
+  /// Removes local copies of originals that can be fetched again.
+  func makeRoom()
+
   /// Replaces a damaged or missing original with good bytes; sets aside whatever is in its place,
   /// never overwriting it.
   func heal(_ file: IncomingOriginal) throws(FileError)
+
+  /// Puts good bytes that the store still has elsewhere, such as a local copy, in the place of a damaged
+  /// or missing original; sets aside whatever is there.
+  ///
+  /// - Returns: whether there were any.
+  func restore(_ digest: Digest) throws(FileError) -> Bool
 
   /// Sets aside whatever is in an original's place, never replacing anything; succeeds if nothing
   /// is there.
@@ -112,9 +126,6 @@ extension OriginalStore {
     case .present: return false
     case .failed(let error): throw error
     case .stored, nil: return true
-    case .copied:
-      try file.folder.remove(file.name)
-      return true
     }
   }
 
@@ -160,10 +171,8 @@ package struct IncomingOriginal: Sendable {
 
 /// What `put` did with a file.
 package enum PutOutcome: Hashable, Sendable {
-  /// The file is now the original.
+  /// The file, or a copy of it, is now the original.
   case stored
-  /// Its bytes are now the original's; the file is where it was, and no longer needed.
-  case copied
   /// An original with this digest was already stored; its bytes were not read.
   case present
   /// It could not be stored and is where it was.

@@ -93,6 +93,7 @@ extension Engine {
       }
       // Retrying does not help if it is lost. Importing the file again does, and its jobs are then
       // retried.
+      if error.code == .stopped { return end(waiting, stage: index, .givenUp) }
       let failureClass: PluginFailure.Class =
         switch error.code {
         case .notFound, .notRegular: .permanent

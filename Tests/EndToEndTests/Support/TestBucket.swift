@@ -58,4 +58,19 @@ struct TestBucket {
   }
 
   func remove(_ path: String) throws { try client.remove(key(path)) }
+
+  // MARK: Whose place it is
+
+  func readMarker() throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    try client.get("library.json") { piece throws(FileError) in bytes.append(contentsOf: piece) }
+    return bytes
+  }
+
+  func writeMarker(_ bytes: [UInt8]) throws {
+    _ = try client.put(
+      .bytes(bytes), as: "library.json", digest: SHA256.digest(of: bytes), isNew: true)
+  }
+
+  func removeMarker() throws { try client.remove("library.json") }
 }

@@ -34,7 +34,8 @@ struct BucketHarness: StoreConformance.Harness {
     place = server.place()
     client = try server.client(place)
     bucket = try BucketStore(
-      BucketLocation("s3://\(place)"), library: folder, identity: "tests", cacheBudget: cacheBudget,
+      BucketLocation("s3://\(place)"), library: folder, identity: "tests", mayClaim: true,
+      cacheBudget: cacheBudget,
       environment: server.environment(through: endpoint), isStopped: isStopped)
   }
 

@@ -9,7 +9,7 @@ struct WrongStore: OriginalStore {
     case forgetsToHeal, keepsRemoved, hidesForeign, givesTwice, failsOnSecondRemove
     case removesDamaged, keepsReleased, releasesOver, missesUnreadable, endsAtUnreadable
     case hidesUnreadable, givesNoSize, givesWrongSize, sizesObstacles
-    case saysCopied, knowsNoFile
+    case knowsNoFile
   }
 
   private let store: FolderStore
@@ -21,6 +21,12 @@ struct WrongStore: OriginalStore {
   }
 
   var releases: Bool { store.releases }
+
+  var leavesFiles: Bool { store.leavesFiles }
+
+  func makeRoom() {}
+
+  func restore(_ digest: Digest) -> Bool { store.restore(digest) }
 
   func check() throws(FileError) { try store.check() }
 
@@ -50,7 +56,6 @@ struct WrongStore: OriginalStore {
     }
     switch fault {
     case .saysStored: return outcomes.map { _ in .stored }
-    case .saysCopied: return outcomes.map { $0 == .stored ? .copied : $0 }
     default: return outcomes
     }
   }

@@ -62,6 +62,20 @@ struct LibraryFolderTests {
     #expect(try Descriptor.openFolder("library", in: folder).entries().isEmpty)
   }
 
+  @Test("Where originals are is read again once the library is locked")
+  func readAgain() throws {
+    let found = try LibraryFolder.openOrMake(
+      layout, configuration: temporary.appending("pipeline.json"))
+    // Another process moves them meanwhile.
+    let marker = #"{"library":"\#(found.marker.library)","format":2,"originals":"s3://bucket/p"}"#
+    try found.folder.writeDurably(Array(marker.utf8), as: "library.json")
+    let now = try found.readAgain()
+    #expect(found.bucket == nil && now.bucket?.name == "s3://bucket/p")
+    let other = marker.replacing(found.marker.library, with: "another")
+    try found.folder.writeDurably(Array(other.utf8), as: "library.json")
+    #expect(try refusal { _ = try found.readAgain() }.code == .notALibrary)
+  }
+
   @Test("A marker that can't be read, or is of a later format, is refused and left")
   func markers() throws {
     try folder.makeFolder("library")

@@ -237,7 +237,7 @@ final class Importer {
         if case .failed(let error) = outcome { throw error }
         // Stored before a kill, and unreferenced: ours, if it is whole.
         if outcome == .present { try ensureStored(file, in: group) }
-        if outcome == .copied { group.leftovers.append(file.name) }
+        if outcome == .stored, library.originals.leavesFiles { group.leftovers.append(file.name) }
         recordAsset(file, in: group)
       }
     }
@@ -260,8 +260,12 @@ final class Importer {
   /// Reads the stored original; replaces it with the file's bytes if it is damaged or missing,
   /// otherwise the file in `incoming/` becomes obsolete.
   func ensureStored(_ file: IncomingFile, in group: ImportGroup) throws {
-    guard try isWhole(file.digest) else { return try heal(file, with: file.name) }
-    group.leftovers.append(file.name)
+    if try isWhole(file.digest) {
+      group.leftovers.append(file.name)
+    } else {
+      try heal(file, with: file.name)
+      if library.originals.leavesFiles { group.leftovers.append(file.name) }
+    }
   }
 
   /// Puts a file in `incoming/` in the place of a damaged or missing original.

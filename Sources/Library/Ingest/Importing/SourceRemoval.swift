@@ -122,6 +122,7 @@ final class SourceRemoval {
     try copy.sync()
     try library.originals.heal(
       IncomingOriginal(folder: library.incoming, name: names.copy, digest: digest))
+    if library.originals.leavesFiles { try library.incoming.remove(names.copy) }
     report.warning(
       "“\(path.printable)” was the stored original \(digest) itself, seen through another file "
         + "system. The bytes were stored again. Remove the source “\(source.root.printable)” from "

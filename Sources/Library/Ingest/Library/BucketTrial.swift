@@ -12,10 +12,10 @@ package struct BucketTrial {
   /// - Parameter folder: any folder that can be written.
   /// - Throws: `FileError` of code `unavailable` that says what is wrong, or missing.
   package init(_ bucket: BucketLocation, in folder: Descriptor) throws(FileError) {
-    let store = try BucketStore(
-      bucket, library: folder, identity: "doctor", cacheBudget: 0,
+    let store = BucketStore(
+      bucket, library: folder, identity: "doctor", mayClaim: false, cacheBudget: 0,
       environment: CurrentProcess.environment(BucketStore.variables))
     try store.probe()
-    server = store.server
+    server = try store.server()
   }
 }

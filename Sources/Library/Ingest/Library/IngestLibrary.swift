@@ -62,7 +62,7 @@ package final class IngestLibrary {
     self.reserve = reserve
     self.mounts = mounts
     self.isStopped = isStopped
-    let found = try found.withConfiguredBucket(lock)
+    let found = try found.readAgain().withConfiguredBucket(lock)
     marker = found.marker
     self.found = found
     try found.prepareFolders()
@@ -70,13 +70,13 @@ package final class IngestLibrary {
     let layout = layout
     incoming = try found.openPart(found.layout.incoming)
     catalogFolder = try Descriptor.openFolder(layout.catalogFolder)
-    originals = try found.openOriginals(isStopped: isStopped)
     renditions = found.renditions
     manifest = try found.openManifest()
     if found.bucket == nil { try Self.checkDevices(found) }
     catalog = try Self.openCatalog(found, manifest: manifest)
     reader = try CatalogReader.open(at: layout.catalog, immutable: false)
     let newest = try catalog.newestAssetID()
+    originals = try found.openOriginals(mayClaim: newest == nil, isStopped: isStopped)
     ids = AssetIDGenerator(after: newest) { UInt64(Timestamp.now.microseconds / 1000) }
     Self.compareClock(with: newest, report)
     let mark = HistoryMark(catalog: catalog, manifest: manifest)
@@ -274,6 +274,7 @@ package final class IngestLibrary {
   ///
   /// - Throws: `IngestError` of code `noSpace`.
   func requireRoom() throws {
+    if try shortage(below: reserve) != nil { originals.makeRoom() }
     guard let (folder, free) = try shortage(below: reserve) else {
       wantedRoom = 0
       return

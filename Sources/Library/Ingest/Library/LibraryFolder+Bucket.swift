@@ -9,25 +9,40 @@ import Synchronization
 final class BucketAccess: Sendable {
   private let opened = Mutex<BucketStore?>(nil)
 
-  func open(_ bucket: BucketLocation, for library: LibraryFolder) throws(FileError) -> BucketStore {
-    if let store = opened.withLock({ $0 }) { return store }
-    let store = try library.openBucket(bucket)
-    return opened.withLock { opened in
-      // Another thread may have been faster.
-      let kept = opened ?? store
-      opened = kept
-      return kept
+  func open(_ bucket: BucketLocation, for library: LibraryFolder) -> BucketStore {
+    opened.withLock { opened in
+      let store = opened ?? library.openBucket(bucket)
+      opened = store
+      return store
     }
   }
 }
 
 extension LibraryFolder {
+  /// - Parameter mayClaim: whether the library has no original yet.
   func openBucket(
-    _ bucket: BucketLocation, isStopped: @escaping @Sendable () -> Bool = { false }
-  ) throws(FileError) -> BucketStore {
-    try BucketStore(
-      bucket, library: folder, identity: marker.library, cacheBudget: layout.originalsCache,
-      environment: CurrentProcess.environment(BucketStore.variables), isStopped: isStopped)
+    _ bucket: BucketLocation, mayClaim: Bool = false,
+    isStopped: @escaping @Sendable () -> Bool = { false }
+  ) -> BucketStore {
+    BucketStore(
+      bucket, library: folder, identity: marker.library, mayClaim: mayClaim,
+      cacheBudget: layout.originalsCache,
+      environment: CurrentProcess.environment(BucketStore.variables)
+    ) { isStopped() || CurrentProcess.isAskedToEnd.load(ordering: .relaxed) }
+  }
+
+  /// The library as it is now that it is locked: another process may have moved its originals since
+  /// `library.json` was read.
+  package func readAgain() throws -> LibraryFolder {
+    let now = try LibraryFolder.open(layout)
+    guard now.marker.library == marker.library,
+      try now.folder.status().isSameNode(as: folder.status())
+    else {
+      throw IngestError(
+        .notALibrary, "“\(layout.root.printable)” was replaced meanwhile; nothing was done.",
+        path: layout.root)
+    }
+    return now
   }
 
   /// Where a library's originals are: what the library says, reached as the configuration says.
@@ -63,12 +78,15 @@ extension LibraryFolder {
     (try? Manifest(folder: layout.manifest).lastSequence) == 0
   }
 
-  /// Makes a new library one with originals in a bucket, if the configuration says so.
+  /// Makes a new library one with originals in a bucket, if the configuration says so, and notes
+  /// how the bucket is reached.
   ///
   /// - Parameter lock: held for the library.
   /// - Returns: the library as it is now.
   func withConfiguredBucket(_ lock: FileLock) throws -> LibraryFolder {
-    guard let configured = layout.bucket, bucket == nil else { return self }
+    guard let configured = layout.bucket, marker.originals != configured.description else {
+      return self
+    }
     let marker = LibraryMarker(library: marker.library, bucket: configured)
     try Self.write(marker, to: folder)
     return LibraryFolder(layout: layout, marker: marker, folder: folder, bucket: configured)

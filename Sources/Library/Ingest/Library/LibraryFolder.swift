@@ -1,7 +1,7 @@
 package import Files
 import Glibc
 import Manifest
-import Originals
+package import Originals
 package import PipelineModel
 package import Renditions
 
@@ -119,6 +119,28 @@ package struct LibraryFolder: Sendable {
     return try Descriptor.openRegular(path.lastComponent, in: folder.openParent(of: path))
   }
 
+  /// Returns a local file with an original's bytes, for as long as it is kept.
+  ///
+  /// - Throws: as `OriginalStore.lease`.
+  package func leaseOriginal(_ digest: Digest) throws(FileError) -> LocalOriginal {
+    if let bucket { return try store.open(bucket, for: self).lease(digest) }
+    return LocalOriginal(path: try openOriginal(digest).path)
+  }
+
+  /// Where people find an original.
+  package func pathOfOriginal(_ digest: Digest) -> BytePath {
+    if let bucket { return store.open(bucket, for: self).path(of: digest) }
+    return layout.originals.appending(OriginalLayout.path(of: digest))
+  }
+
+  /// Returns an original's size in bytes, without reading it; `nil` if it is missing.
+  package func sizeOfOriginal(_ digest: Digest) throws(FileError) -> Int? {
+    if let bucket { return try store.open(bucket, for: self).size(of: digest) }
+    return try ifThere { () throws(FileError) in
+      try openOriginal(digest).status().identity.size
+    }
+  }
+
   /// Opens an original for reading in a process that can't reach a bucket.
   ///
   /// - Returns: `nil` if it has to be fetched to the cache first.
@@ -216,12 +238,13 @@ package struct LibraryFolder: Sendable {
 
   /// Opens the store of originals.
   ///
-  /// - Parameter isStopped: called several times a second while bytes come from, or go to, a bucket.
-  /// - Throws: `FileError`, of code `unavailable` if there are no credentials for a bucket.
+  /// - Parameters:
+  ///   - mayClaim: whether the library has no original yet, so that it may take an empty bucket.
+  ///   - isStopped: called several times a second while bytes come from, or go to, a bucket.
   func openOriginals(
-    isStopped: @escaping @Sendable () -> Bool = { false }
+    mayClaim: Bool = false, isStopped: @escaping @Sendable () -> Bool = { false }
   ) throws(FileError) -> any OriginalStore {
-    if let bucket { return try openBucket(bucket, isStopped: isStopped) }
+    if let bucket { return openBucket(bucket, mayClaim: mayClaim, isStopped: isStopped) }
     return try openOwnOriginals()
   }
 

@@ -101,7 +101,11 @@ package struct GarbageCollection {
       return garbage
     }
     // Nothing is stored meanwhile: this process holds the library's lock, and imports wait.
-    garbage.files += try library.originals.removeRemnants()
+    do throws(FileError) {
+      garbage.files += try library.originals.removeRemnants()
+    } catch {
+      report.warning("\(error.message) The next garbage collection tries again.")
+    }
     try removeOriginals(survey, isStopped: isStopped, garbage: &garbage)
     return garbage
   }

@@ -1,4 +1,4 @@
-import Catalog
+package import Catalog
 import Files
 import Glibc
 import Originals
@@ -19,6 +19,8 @@ package struct OriginalsMove {
     package var bytes = 0
     /// How many were removed from the old place.
     package var removed = 0
+    /// How many recorded originals are in neither place.
+    package var missing = 0
   }
 
   /// How far it is.
@@ -27,26 +29,38 @@ package struct OriginalsMove {
     case removing(Int, of: Int)
   }
 
+  /// What the names of its files in `incoming/` begin with.
+  private static let prefix = "move-"
+
+  /// Whether a file in `incoming/` is a copy that a killed move left; the original is elsewhere.
+  static func isCopy(_ name: BytePath) -> Bool { name.bytes.starts(with: Array(prefix.utf8)) }
+
   private let library: LibraryFolder
   private let old: any OriginalStore
   private let new: any OriginalStore
   private let target: BucketLocation?
+  private let catalog: CatalogReader
   private let isStopped: @Sendable () -> Bool
 
   /// - Parameters:
   ///   - library: opened without a bucket in its layout.
   ///   - target: the bucket; `nil` for the library's own folder.
+  ///   - configured: the bucket that the configuration names, and how it is reached.
   /// - Throws: `IngestError` if they are there already, and were never elsewhere.
   package init(
-    _ library: LibraryFolder, to target: BucketLocation?,
-    isStopped: @escaping @Sendable () -> Bool
+    _ library: LibraryFolder, to target: BucketLocation?, configured: BucketLocation?,
+    catalog: CatalogReader, isStopped: @escaping @Sendable () -> Bool
   ) throws {
     self.library = library
     self.target = target
+    self.catalog = catalog
     self.isStopped = isStopped
     try library.prepareFolders()
     let folder = try library.openOwnOriginals()
-    switch (library.bucket, target) {
+    // Where they were before a move that was interrupted, if it is not where they are.
+    let recorded = library.bucket ?? (target == nil ? configured : nil)
+    let bucket = configured?.name == recorded?.name ? configured : recorded
+    switch (bucket, target) {
     case (let bucket?, let target?) where bucket.name != target.name:
       throw IngestError(
         .notALibrary,
@@ -54,9 +68,9 @@ package struct OriginalsMove {
           + "library first, with `pipeline move-originals library`.", path: library.layout.root)
     case (_, let target?):
       old = folder
-      new = try library.openBucket(target, isStopped: isStopped)
+      new = library.openBucket(target, mayClaim: library.bucket == nil, isStopped: isStopped)
     case (let bucket?, nil):
-      old = try library.openBucket(bucket, isStopped: isStopped)
+      old = library.openBucket(bucket, isStopped: isStopped)
       new = folder
     case (nil, nil):
       throw IngestError(
@@ -75,6 +89,7 @@ package struct OriginalsMove {
   /// - Throws: `FileError`; what was moved stays moved, and the library says where originals are.
   package func run(keepsOld: Bool, progress: (Step) -> Void) throws -> Result {
     var result = Result()
+    try old.check()
     try new.check()
     let digests = try list()
     if !isSwitched {
@@ -88,7 +103,7 @@ package struct OriginalsMove {
         result.copied += 1
         result.bytes += size
       }
-      try requireWhole(digests)
+      result.missing = try countMissing(besides: digests)
       try LibraryFolder.write(
         LibraryMarker(library: library.marker.library, bucket: target), to: library.folder)
     }
@@ -96,7 +111,10 @@ package struct OriginalsMove {
     for (number, digest) in digests.enumerated() {
       progress(.removing(number, of: digests.count))
       try requireNotStopped()
-      guard case .whole = try new.verify(digest, isStopped: isStopped) else {
+      let condition = try new.verify(digest, isStopped: isStopped)
+      // Deleted for good since it was copied.
+      if condition == .missing, try !catalog.hasOriginal(digest) { continue }
+      guard case .whole = condition else {
         throw FileError(
           .changed,
           "“\(new.path(of: digest).printable)” is not whole; “\(old.path(of: digest).printable)” is "
@@ -127,7 +145,7 @@ package struct OriginalsMove {
 
   private func copy(_ digest: Digest) throws(FileError) {
     let incoming = try library.openPart(library.layout.incoming)
-    let name = BytePath("move-\(digest)")
+    let name = BytePath("\(Self.prefix)\(digest)")
     let source = try old.open(digest)
     try incoming.removeIfThere(name)
     let file = try Descriptor.open(
@@ -146,6 +164,7 @@ package struct OriginalsMove {
       let item = IncomingOriginal(folder: incoming, name: name, digest: digest)
       // What is there has another size, so it is damaged.
       if try !new.put(item) { try new.heal(item) }
+      if new.leavesFiles { try incoming.remove(name) }
     } catch {
       // Clean-up: the original is where it was.
       try? incoming.removeIfThere(name)
@@ -154,14 +173,34 @@ package struct OriginalsMove {
   }
 
   /// Makes sure that each original is in the new place, by its list.
-  private func requireWhole(_ digests: [Digest]) throws(FileError) {
-    var missing = Set(digests)
+  ///
+  /// - Parameter digests: those of the old place.
+  /// - Returns: how many recorded ones are in neither.
+  private func countMissing(besides digests: [Digest]) throws -> Int {
+    var listed: Set<Digest> = []
     try new.forEach { entry throws(FileError) in
-      if case .original(let digest, _, _) = entry { missing.remove(digest) }
+      if case .original(let digest, _, _) = entry { listed.insert(digest) }
     }
-    guard let first = missing.first else { return }
-    throw FileError(
-      .other, "“\(new.path(of: first).printable)” was stored, and is not listed.",
-      path: new.path(of: first))
+    if let first = digests.first(where: { !listed.contains($0) }) {
+      throw FileError(
+        .other, "“\(new.path(of: first).printable)” was stored, and is not listed.",
+        path: new.path(of: first))
+    }
+    var missing = 0
+    var recorded = 0
+    for byte in UInt8.min...UInt8.max {
+      try catalog.originals(beginningWith: byte) { digest in
+        recorded += 1
+        if !listed.contains(digest) { missing += 1 }
+      }
+    }
+    guard missing * 2 <= recorded else {
+      throw IngestError(
+        .notALibrary,
+        "\(missing) of \(recorded) recorded originals are not in “\(old.damagedPlace.parent.printable)”, "
+          + "so nothing was switched: it is another place, or was emptied. `pipeline verify` says more.",
+        path: library.layout.root)
+    }
+    return missing
   }
 }

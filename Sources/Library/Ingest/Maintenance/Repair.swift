@@ -59,7 +59,13 @@ package struct Repair {
     case .renditionMissing, .renditionDamaged:
       if try makeAgain(problem, isStopped) { result.repaired += 1 }
     case .originalDamaged:
-      if try setAside(problem, isStopped) { result.setAside += 1 }
+      if try restore(problem, isStopped) {
+        result.repaired += 1
+      } else if try setAside(problem, isStopped) {
+        result.setAside += 1
+      }
+    case .originalMissing:
+      if try restore(problem, isStopped) { result.repaired += 1 }
     case .renditionUnrecorded:
       if try removeUnrecorded(problem) { result.repaired += 1 }
     case .incomingLeftover, .workLeftover:
@@ -69,7 +75,7 @@ package struct Repair {
       guard let digest = problem.digest else { return }
       let adoption = Adoption(library: library)
       if try adoption.adopt(digest, isStopped: isStopped) { result.repaired += 1 }
-    case .originalMissing, .foreignFile, .catalogDiffers, .unreadable:
+    case .foreignFile, .catalogDiffers, .unreadable:
       return
     }
   }
@@ -85,6 +91,15 @@ package struct Repair {
     // The file first: once the job is due, the file at this path may be the new one.
     if let path = record.path { try library.renditions.remove(path) }
     try library.catalog.invalidate(rendition: id)
+    return true
+  }
+
+  /// Heals an original from a local copy of it, if there is one.
+  private func restore(
+    _ problem: VerificationProblem, _ isStopped: @escaping () -> Bool
+  ) throws -> Bool {
+    guard let digest = problem.digest, try library.originals.restore(digest) else { return false }
+    report.warning("The original \(digest) is whole again, restored from the local copy.")
     return true
   }
 

@@ -189,9 +189,9 @@ package struct VerificationProblem: Hashable, Codable, Sendable {
     package var isRepairable: Bool {
       switch self {
       case .originalDamaged, .renditionMissing, .renditionDamaged, .incomingLeftover, .workLeftover,
-        .renditionUnrecorded, .originalUnrecorded:
+        .renditionUnrecorded, .originalUnrecorded, .originalMissing:
         true
-      case .originalMissing, .foreignFile, .catalogDiffers, .unreadable: false
+      case .foreignFile, .catalogDiffers, .unreadable: false
       }
     }
   }

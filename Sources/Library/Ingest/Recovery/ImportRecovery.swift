@@ -205,7 +205,8 @@ final class ImportRecovery {
     let item = IncomingOriginal(folder: library.incoming, name: name, digest: digest)
     if try library.originals.put(item) { return }
     switch try library.condition(of: digest) {
-    case .whole: try library.incoming.remove(name)
+    // The file goes once the import is recorded: after another kill it says whose bytes they are.
+    case .whole: return
     case .missing, .damaged, .unreadable: try library.originals.heal(item)
     }
   }

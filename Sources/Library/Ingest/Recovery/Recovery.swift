@@ -101,6 +101,7 @@ struct Recovery {
     let item = IncomingOriginal(folder: library.incoming, name: name, digest: digest)
     guard try library.originals.put(item) else { return false }
     try Adoption(library: library).record(digest)
+    if library.originals.leavesFiles { try library.incoming.remove(name) }
     report.warning(
       "“\(file.path.printable)” belongs to no import in the manifest. It was stored, with its "
         + "digest \(digest) as its name.")
@@ -128,6 +129,10 @@ struct Recovery {
   ///
   /// - Returns: whether it is gone.
   private func tidy(_ name: BytePath) throws -> Bool {
+    if OriginalsMove.isCopy(name) {
+      try library.incoming.remove(name)
+      return true
+    }
     let file = try Descriptor.open(
       name, in: library.incoming, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
     let status = try file.status()

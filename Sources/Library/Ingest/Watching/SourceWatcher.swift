@@ -38,6 +38,11 @@ package final class SourceWatcher {
   /// When to look again whether imports may go on, while they may not.
   private var nextRoom: ContinuousClock.Instant?
   private static let roomInterval = Duration.seconds(5)
+  /// How long to wait before the store is tried again: longer each time that it answers and stores nothing.
+  private var storeInterval = roomInterval
+  private static let longestStoreInterval = Duration.seconds(300)
+  /// When the store could be used again.
+  private var storeReturn: ContinuousClock.Instant?
 
   /// - Parameters:
   ///   - rescan: the interval of full scans, whatever the kernel reports.
@@ -89,7 +94,13 @@ package final class SourceWatcher {
     } catch let error as IngestError where error.pausesImports {
       isStoreAway = error.code == .store
       report.watch(isStoreAway ? .storeAway(reason: error.message) : .full(reason: error.message))
-      let moment = ContinuousClock().now + Self.roomInterval
+      let now = ContinuousClock().now
+      if isStoreAway {
+        let wasBack = storeReturn.map { now - $0 < .seconds(60) } ?? false
+        storeInterval =
+          wasBack ? min(storeInterval * 2, Self.longestStoreInterval) : Self.roomInterval
+      }
+      let moment = now + (isStoreAway ? storeInterval : Self.roomInterval)
       nextRoom = moment
       return min(next, moment)
     }
@@ -115,10 +126,11 @@ package final class SourceWatcher {
     if now < moment { return moment }
     let mayGoOn = try isStoreAway ? library.canUseStore() : library.hasRoom()
     guard mayGoOn else {
-      nextRoom = now + Self.roomInterval
+      nextRoom = now + (isStoreAway ? storeInterval : Self.roomInterval)
       return nextRoom
     }
     nextRoom = nil
+    if isStoreAway { storeReturn = now }
     report.watch(isStoreAway ? .storeBack : .hasRoom)
     for source in sources { source.requestRescan() }
     return nil

@@ -146,11 +146,7 @@ package struct PictureMaker {
       try cache.store(picture, for: key)
       // Garbage collection removes an original before its pictures. Whichever comes last, this or that,
       // sees the other.
-      if try ifThere({ () throws(FileError) in try session.library.openOriginal(key.digest) })
-        == nil
-      {
-        try cache.remove(key)
-      }
+      if try session.library.sizeOfOriginal(key.digest) == nil { try cache.remove(key) }
     } catch let error as FileError {
       report(error)
     } catch {
@@ -191,8 +187,8 @@ package struct PictureMaker {
     _ cache: PictureCache?
   ) throws -> CachedPicture {
     let work = try workFolder(cache)
-    defer { withExtendedLifetime(work) {} }
     let source = try source(for: asset, request, in: work)
+    defer { withExtendedLifetime((work, source.original)) {} }
     var options: [String: JSONValue] = [
       "format": .string(request.format.rawValue), "sizes": [Self.size(request)],
     ]
@@ -251,7 +247,9 @@ package struct PictureMaker {
   private struct Source {
     var path: BytePath
     var size: Int
-    var isOriginal: Bool
+    /// The original's file, which stays as long as this; `nil` for a rendition.
+    var original: LocalOriginal?
+    var isOriginal: Bool { original != nil }
   }
 
   /// Returns a stage's rendition if it is exactly what is asked for.
@@ -278,14 +276,15 @@ package struct PictureMaker {
       let file = try Descriptor.open(
         name, in: work.folder, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o400)
       try file.write(content)
-      return Source(path: file.path, size: content.count, isOriginal: false)
+      return Source(path: file.path, size: content.count)
     }
     do throws(FileError) {
-      let original = try session.library.openOriginal(asset.digest)
-      guard try original.hash().digest == asset.digest else {
+      let original = try session.library.leaseOriginal(asset.digest)
+      let file = try Descriptor.open(original.path, flags: O_RDONLY | O_NOFOLLOW)
+      guard try file.hash().digest == asset.digest else {
         throw FileError.damagedOriginal(original.path)
       }
-      return Source(path: original.path, size: asset.size, isOriginal: true)
+      return Source(path: original.path, size: asset.size, original: original)
     } catch {
       guard [.changed, .notFound].contains(error.code) else { throw error }
       throw PictureError(.damaged, "No picture can be made of \(asset.id). \(error.message)")

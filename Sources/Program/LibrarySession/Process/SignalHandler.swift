@@ -79,6 +79,7 @@ package final class SignalHandler: Sendable {
       expected: 0, desired: number, ordering: .sequentiallyConsistent)
     let now = ContinuousClock().now
     if isFirst { receivedAt.withLock { $0 = now } }
+    if self === Self.shared { CurrentProcess.isAskedToEnd.store(true, ordering: .relaxed) }
     let first = receivedAt.withLock { $0 } ?? now
     if !isFirst, now - first > Self.echo { endAtOnce() }
   }

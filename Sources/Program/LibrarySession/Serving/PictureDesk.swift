@@ -1,4 +1,5 @@
 import Configuration
+import Dispatch
 import Files
 import Ingest
 import PipelineModel
@@ -29,6 +30,8 @@ final class PictureDesk: Sendable {
   /// The most originals that are fetched at once, and that wait for it.
   private static let fetchWidth = 4
   private static let mostFetched = 64
+  /// How long a fetched original stays at least.
+  private static let held = DispatchTimeInterval.seconds(30)
 
   /// - Parameter warn: receives a sentence when pictures can't be kept.
   init(
@@ -80,8 +83,12 @@ final class PictureDesk: Sendable {
       do {
         let session = try current()
         let asset = try session.asset(BytePath(id.description))
-        _ = try session.library.openOriginal(asset.digest)
+        let copy = try session.library.leaseOriginal(asset.digest)
         answer(nil)
+        // Until the asker has opened it.
+        DispatchQueue.global().asyncAfter(deadline: .now() + Self.held) {
+          withExtendedLifetime(copy) {}
+        }
       } catch {
         answer(error)
       }

@@ -55,11 +55,9 @@ struct FileAnswers: Sendable {
   }
 
   /// `o/ID`: an original as a download, whole or in part. Source: RFC 9110, sections 13 and 14.
-  ///
-  /// - Returns: `nil` if it has to be fetched first.
   func original(
     _ id: AssetID, _ request: Request, in library: ReadableLibrary
-  ) throws -> Response? {
+  ) throws -> Response {
     try disclosure.requireOriginals()
     guard let asset = try library.catalog.asset(id) else { throw HTTPError.noAsset }
     let tag = "\"\(asset.digest.hex)\""
@@ -77,7 +75,8 @@ struct FileAnswers: Sendable {
       throw HTTPError(
         404, "missing", "The original is missing from the library; `pipeline verify` says more.")
     }
-    guard let file = found else { return nil }
+    // What was just fetched had to make room for others.
+    guard let file = found else { throw HTTPError.busy }
     let size = try file.status().identity.size
     // Opened by itself it is a download, but a page can play it.
     let type = asset.identity?["mediaType"]?.string ?? ""

@@ -23,22 +23,21 @@ enum MoveOriginalsVerb: Verb {
     try context.expectOperands(atMost: 1)
     let setup = try LibrarySetup(context.search)
     let target = try target(context, setup.configuration.originals)
-    // Wherever they are now.
-    let layout = LibraryLayout(
-      root: setup.layout.root, catalogFolder: setup.layout.catalogFolder,
-      originalsCache: setup.layout.originalsCache)
     let signals = SignalHandler.shared
     signals.listen()
-    let found = try LibraryFolder.open(layout)
+    let found = try library(setup)
     let lock = try found.lock(wait: context.wait()) { signals.isStopRequested }
     let result = try withExtendedLifetime(lock) {
       defer { context.console.wipe() }
       // What an interrupted run left is completed first, where originals are now.
       try IngestLibrary(
-        found, lock: lock, reserve: 0, report: RunReport(SessionPrinter(context.console))
-      )
-      .close()
-      let move = try OriginalsMove(found, to: target) { signals.isStopRequested }
+        found, lock: lock, reserve: 0, report: RunReport(SessionPrinter(context.console)),
+        isStopped: { signals.isStopRequested }
+      ).close()
+      let catalog = try ReadableLibrary(found.layout).catalog
+      let move = try OriginalsMove(
+        found.readAgain(), to: target, configured: setup.configuration.originals, catalog: catalog
+      ) { signals.isStopRequested }
       let progress = StepProgress(context.console)
       return try move.run(keepsOld: context.arguments.has(keep)) { step in
         switch step {
@@ -52,13 +51,26 @@ enum MoveOriginalsVerb: Verb {
       "moved",
       [
         "to": .string(place), "copied": .integer(result.copied), "bytes": .integer(result.bytes),
-        "removed": .integer(result.removed),
+        "removed": .integer(result.removed), "missing": .integer(result.missing),
       ],
       "\(counted(result.copied, "original")) (\(ByteSize(bytes: result.bytes))) stored in \(place), "
         + "\(result.removed) removed from the old place."
+        + (result.missing == 0
+          ? ""
+          : " \(result.missing) recorded originals were in neither; `pipeline verify` names them.")
         + (setup.configuration.originals?.name == target?.name
           ? "" : " Set \"originals\" in pipeline.json accordingly."))
-    return .success
+    return result.missing == 0 ? .success : .someFailed
+  }
+
+  /// Finds the library wherever its originals are; a bucket is reached as the configuration says.
+  private static func library(_ setup: LibrarySetup) throws -> LibraryFolder {
+    let found = try LibraryFolder.open(
+      LibraryLayout(
+        root: setup.layout.root, catalogFolder: setup.layout.catalogFolder,
+        originalsCache: setup.layout.originalsCache))
+    guard let bucket = found.bucket, bucket.name == setup.layout.bucket?.name else { return found }
+    return try LibraryFolder.open(setup.layout)
   }
 
   private static func target(
