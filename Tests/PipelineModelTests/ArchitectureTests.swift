@@ -13,7 +13,8 @@ struct ArchitectureTests {
   private static let order = [
     "PipelineModel", "PipelinePlugin", "Hashing", "Compression", "Spawn", "Files", "Sandbox",
     "Configuration",
-    "PluginHost", "ObjectStorage", "Originals", "Renditions", "Manifest", "Query", "Records", "Catalog", "Ingest",
+    "PluginHost", "ObjectStorage", "Originals", "Renditions", "Manifest", "Query", "Records",
+    "Catalog", "Ingest",
     "LibraryControl", "PipelineLibrary", "Export", "Engine",
     "PluginTesting", "LibrarySession", "Web", "pipeline-web", "Doctor", "pipeline",
   ]
