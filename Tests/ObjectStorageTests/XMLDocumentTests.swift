@@ -26,6 +26,42 @@ struct XMLDocumentTests {
     #expect(items[0]["Owner/ID"] == "x")
   }
 
+  @Test("An element that is repeated inside an item begins no other item")
+  func repeated() throws {
+    let document = try document(
+      """
+      <List>
+        <Item><Sum>A</Sum><Sum>B</Sum><Key>one</Key></Item>
+        <Item><Key>two</Key></Item>
+        <Item><Sum>C</Sum></Item>
+      </List>
+      """)
+    #expect(
+      document.groups("List/Item") == [["Sum": "A", "Key": "one"], ["Key": "two"], ["Sum": "C"]])
+  }
+
+  @Test("Spaces before the declaration are skipped")
+  func spaces() throws {
+    #expect(try document("  \n <?xml version=\"1.0\"?><a><b>c</b></a>").text("a/b") == "c")
+  }
+
+  private static func nested(_ depth: Int, _ name: String = "a") -> String {
+    String(repeating: "<\(name)>", count: depth) + String(repeating: "</\(name)>", count: depth)
+  }
+
+  @Test("Documents that are deeper, longer or wordier than those of stores are refused")
+  func bounds() throws {
+    #expect(try document(Self.nested(16)).leaves.count == 1)
+    #expect(throws: FileError.self) { try document(Self.nested(17)) }
+    #expect(throws: FileError.self) { try document(Self.nested(1_000_000)) }
+    let name = String(repeating: "n", count: 64)
+    #expect(try document("<\(name)/>").leaves.count == 1)
+    #expect(throws: FileError.self) { try document("<n\(name)/>") }
+    func list(_ count: Int) -> String { "<l>\(String(repeating: "<a/>", count: count))</l>" }
+    #expect(try document(list(99_999)).leaves.count == 99_999)
+    #expect(throws: FileError.self) { try document(list(100_000)) }
+  }
+
   @Test(
     "What is no such document is refused",
     arguments: [

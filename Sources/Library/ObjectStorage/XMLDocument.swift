@@ -16,23 +16,31 @@ struct XMLDocument: Equatable {
   }
 
   private(set) var leaves: [Leaf] = []
+  /// The elements with children, in the order of their ends.
+  private var parents: [Parent] = []
+
+  private struct Parent: Equatable {
+    var path: String
+    /// Where the elements without children inside it are.
+    var leaves: Range<Int>
+  }
+
+  // Listings have elements of depth 4, and some 10,000 of them; names have less than 40 bytes.
+  private static let greatestDepth = 16
+  private static let mostElements = 100_000
+  private static let longestName = 64
 
   /// The first element with such a path.
   func text(_ path: String) -> String? { leaves.first { $0.path == path }?.text }
 
-  /// The elements inside each element of a path, as one dictionary each.
+  /// The elements inside each element of a path, as one dictionary each; the first of each name.
   func groups(_ path: String) -> [[String: String]] {
-    var groups: [[String: String]] = []
-    for leaf in leaves where leaf.path.hasPrefix(path + "/") {
-      let name = String(leaf.path.dropFirst(path.count + 1))
-      // An element that comes again belongs to the next group: S3 repeats none inside these.
-      if groups.last?[name] == nil, !groups.isEmpty {
-        groups[groups.count - 1][name] = leaf.text
-      } else {
-        groups.append([name: leaf.text])
+    parents.filter { $0.path == path }.map { parent in
+      let inside = leaves[parent.leaves].map { leaf in
+        (String(leaf.path.dropFirst(path.count + 1)), leaf.text)
       }
+      return Dictionary(inside) { first, _ in first }
     }
-    return groups
   }
 
   /// - Throws: `FileError` of code `other` if the bytes are no such document, `unavailable` without
@@ -43,14 +51,15 @@ struct XMLDocument: Equatable {
       throw FileError(.unavailable, "expat has no memory for a document.", path: nil)
     }
     defer { expat.free(parser) }
-    let reading = Reading()
+    // Some servers send spaces while they work, even before the document's declaration.
+    let bytes = bytes.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
+    let reading = Reading { _ = expat.stop(parser, 0) }
     expat.setUserData(parser, Unmanaged.passUnretained(reading).toOpaque())
     expat.setElements(
       parser, { context, name, _ in XMLDocument.reading(context).begin(name) },
       { context, _ in XMLDocument.reading(context).end() })
     expat.setText(parser) { XMLDocument.reading($0).add($1, Int($2)) }
-    expat.setDoctype(parser) { context, _, _, _, _ in XMLDocument.reading(context).isRefused = true
-    }
+    expat.setDoctype(parser) { context, _, _, _, _ in XMLDocument.reading(context).refuse() }
     let status = withExtendedLifetime(reading) {
       bytes.withUnsafeBytes { bytes in
         expat.parse(
@@ -61,18 +70,35 @@ struct XMLDocument: Equatable {
       throw FileError(.other, "The store's answer is no XML as S3 has it.", path: nil)
     }
     leaves = reading.leaves
+    parents = reading.parents
   }
 
   /// What the parser's callbacks work on.
   private final class Reading {
-    var leaves: [Leaf] = []
-    var isRefused = false
-    private var names: [String] = []
+    private(set) var leaves: [Leaf] = []
+    private(set) var parents: [Parent] = []
+    private(set) var isRefused = false
+    /// The elements that have begun, and how many leaves came before each.
+    private var open: [(path: String, leaves: Int)] = []
+    private var count = 0
     private var text: [UInt8] = []
     private var hasChildren = false
+    private let stop: () -> Void
+
+    init(stop: @escaping () -> Void) { self.stop = stop }
+
+    func refuse() {
+      isRefused = true
+      stop()
+    }
 
     func begin(_ name: UnsafePointer<CChar>?) {
-      names.append(name.map { String(cString: $0) } ?? "")
+      count += 1
+      guard let name, strlen(name) <= longestName, open.count < greatestDepth,
+        count <= mostElements
+      else { return refuse() }
+      let path = (open.last.map { $0.path + "/" } ?? "") + String(cString: name)
+      open.append((path, leaves.count))
       text = []
       hasChildren = false
     }
@@ -82,12 +108,14 @@ struct XMLDocument: Equatable {
     }
 
     func end() {
-      if !hasChildren {
-        leaves.append(
-          Leaf(path: names.joined(separator: "/"), text: String(decoding: text, as: UTF8.self)))
+      // After a refusal, the parser may still end what it began.
+      guard !isRefused, let element = open.popLast() else { return }
+      if hasChildren {
+        parents.append(Parent(path: element.path, leaves: element.leaves..<leaves.count))
+      } else {
+        leaves.append(Leaf(path: element.path, text: String(decoding: text, as: UTF8.self)))
       }
       hasChildren = true
-      if !names.isEmpty { names.removeLast() }
     }
   }
 
@@ -114,6 +142,7 @@ private struct Expat: @unchecked Sendable {
   let free: @convention(c) (Parser?) -> Void
   let setUserData: @convention(c) (Parser?, Context?) -> Void
   let parse: @convention(c) (Parser?, Text?, Int32, Int32) -> XML_Status
+  let stop: @convention(c) (Parser?, UInt8) -> XML_Status
   private let elements: @convention(c) (Parser?, Begin?, End?) -> Void
   private let text: @convention(c) (Parser?, Characters?) -> Void
   private let doctype: @convention(c) (Parser?, Doctype?) -> Void
@@ -129,6 +158,8 @@ private struct Expat: @unchecked Sendable {
       "XML_SetUserData", (@convention(c) (Parser?, Context?) -> Void).self)
     parse = try library.function(
       "XML_Parse", (@convention(c) (Parser?, Text?, Int32, Int32) -> XML_Status).self)
+    stop = try library.function(
+      "XML_StopParser", (@convention(c) (Parser?, UInt8) -> XML_Status).self)
     elements = try library.function(
       "XML_SetElementHandler", (@convention(c) (Parser?, Begin?, End?) -> Void).self)
     text = try library.function(
