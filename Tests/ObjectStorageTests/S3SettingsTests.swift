@@ -84,4 +84,22 @@ struct S3SettingsTests {
       #expect(error.message.contains("chmod 600"))
     }
   }
+
+  @Test("A configuration that others may read is refused only with secrets")
+  func configurationPermissions() throws {
+    let path = home.appending(".aws/config")
+    try write("[default]\nregion = here\n", as: "config")
+    try #require(chmod("\(path)", 0o644) == 0)
+    #expect(try settings().region == "here")
+    try write("[default]\naws_access_key_id = i\naws_secret_access_key = s\n", as: "config")
+    try #require(chmod("\(path)", 0o600) == 0)
+    #expect(try settings().credentials() == S3Credentials(id: "i", secret: "s"))
+    try #require(chmod("\(path)", 0o644) == 0)
+    #expect {
+      try settings()
+    } throws: { error in
+      (error as? FileError).map { $0.code == .unavailable && $0.message.contains("chmod 600") }
+        ?? false
+    }
+  }
 }

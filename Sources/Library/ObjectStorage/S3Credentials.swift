@@ -82,6 +82,8 @@ struct S3Settings: Sendable {
   }
 
   /// Reads one section of a file in the INI format; empty if the file is missing.
+  ///
+  /// - Parameter isSecret: whether the file has secrets in any case; others are looked for.
   private static func section(
     _ names: [String], of path: BytePath, isRequired: Bool, isSecret: Bool
   ) throws(FileError) -> [String: String] {
@@ -91,13 +93,6 @@ struct S3Settings: Sendable {
     } catch {
       if error.code == .notFound, !isRequired { return [:] }
       throw FileError(.unavailable, error.message, path: path)
-    }
-    let status = try file.status()
-    if isSecret, status.kind == .regular, status.permissions & 0o077 != 0 {
-      throw FileError(
-        .unavailable,
-        "“\(path.printable)” holds secrets, and other users may read it: run `chmod 600 "
-          + "\(path.shellWord)`.", path: path)
     }
     let text = String(decoding: try file.readToEnd(limit: 1 << 20), as: UTF8.self)
     var values: [String: String] = [:]
@@ -111,6 +106,15 @@ struct S3Settings: Sendable {
         values[String(trimmed(line[..<equals]))] = String(
           trimmed(line[line.index(after: equals)...]))
       }
+    }
+    let status = try file.status()
+    if isSecret || values["aws_secret_access_key"] != nil, status.kind == .regular,
+      status.permissions & 0o077 != 0
+    {
+      throw FileError(
+        .unavailable,
+        "“\(path.printable)” holds secrets, and other users may read it: run `chmod 600 "
+          + "\(path.shellWord)`.", path: path)
     }
     return values
   }
