@@ -24,6 +24,30 @@ package final class FaultProxy: Sendable {
     case status(Int)
     /// The server gets the request; nothing comes back until the proxy ends.
     case stall
+    /// The answer comes after so many seconds.
+    case late(by: Int)
+    /// This is the answer.
+    case answer(Answer)
+  }
+
+  /// An answer that is not the server's.
+  package struct Answer: Sendable {
+    package var status: Int
+    package var headers: [String: String]
+    package var body: String
+    /// For how many seconds there are only spaces before the body.
+    package var spaces = 0
+    /// Whether the server gets the request.
+    package var isForwarded = false
+
+    package init(_ status: Int, _ headers: [String: String] = [:], body: String = "") {
+      (self.status, self.headers, self.body) = (status, headers, body)
+    }
+
+    /// An error as S3 has it.
+    package static func error(_ status: Int, _ code: String) -> Answer {
+      Answer(status, body: "<Error><Code>\(code)</Code><Message>As told.</Message></Error>")
+    }
   }
 
   /// A request as the proxy sees it.
@@ -117,6 +141,10 @@ package final class FaultProxy: Sendable {
     case .status(let status):
       let text = "HTTP/1.1 \(status) Fault\r\nContent-Length: 0\r\n\r\n"
       return Self.write(Array(text.utf8), to: client)
+    case .answer(let answer):
+      if answer.isForwarded, forward(request) == nil { return false }
+      tell(answer, to: client)
+      return false
     case .changedRequest:
       if let last = request.body.indices.last { request.body[last] ^= 1 }
     default: break
@@ -124,6 +152,7 @@ package final class FaultProxy: Sendable {
     guard var response = forward(request) else { return false }
     switch fault {
     case .lostAnswer: return false
+    case .late(let seconds): sleep(UInt32(seconds))
     case .stall:
       while !state.withLock({ $0.isEnded }) { usleep(20_000) }
       return false
@@ -140,6 +169,18 @@ package final class FaultProxy: Sendable {
     // The server closed its connection, so the client has to, too.
     _ = Self.write(response, to: client)
     return false
+  }
+
+  private func tell(_ answer: Answer, to client: Int32) {
+    var head = "HTTP/1.1 \(answer.status) Fault\r\nConnection: close\r\n"
+    for (name, value) in answer.headers { head += "\(name): \(value)\r\n" }
+    head += "Content-Length: \(answer.spaces + answer.body.utf8.count)\r\n\r\n"
+    guard Self.write(Array(head.utf8), to: client) else { return }
+    for _ in 0..<answer.spaces {
+      guard Self.write([0x20], to: client) else { return }
+      sleep(1)
+    }
+    _ = Self.write(Array(answer.body.utf8), to: client)
   }
 
   /// Sends a request, and returns all that comes back.

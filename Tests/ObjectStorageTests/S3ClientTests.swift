@@ -116,19 +116,6 @@ struct S3ClientTests {
 
   // MARK: Large files
 
-  /// A file that takes an upload in parts.
-  private func largeFile() throws -> (Descriptor, Int, Digest, TemporaryFolder) {
-    let folder = try TemporaryFolder()
-    let file = try Descriptor.open(
-      folder.appending("large"), flags: O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
-    var random = SeededRandom(seed: 11)
-    let piece = (0..<1 << 20).map { _ in UInt8.random(in: .min ... .max, using: &random) }
-    for number in 0..<70 { try file.write([UInt8(number)] + piece) }
-    try file.seek(to: 0)
-    let (digest, size) = try file.hash()
-    return (file, size, digest, folder)
-  }
-
   private static func digest(of key: String, _ client: S3Client) throws -> Digest {
     let hash = SHA256()
     try client.get(key) { piece throws(FileError) in hash.update(piece) }
@@ -138,7 +125,7 @@ struct S3ClientTests {
   @Test("A large file goes in parts, and none stays of one that can't be completed")
   func parts() throws {
     let client = try client()
-    let (file, size, digest, folder) = try largeFile()
+    let (file, size, digest, folder) = try LargeFile.make()
     defer { withExtendedLifetime(folder) {} }
     let wrong = SHA256.digest(of: [])
     #expect(
@@ -155,7 +142,7 @@ struct S3ClientTests {
   @Test("An upload that its process left is ended")
   func abandoned() throws {
     let client = try client()
-    let (file, size, digest, folder) = try largeFile()
+    let (file, size, digest, folder) = try LargeFile.make()
     defer { withExtendedLifetime(folder) {} }
     // What ends an upload is lost as well, as after a kill.
     let proxy = try FaultProxy(to: server.port) { request in

@@ -13,15 +13,17 @@ package final class S3Client: Sendable {
   package let location: BucketLocation
   /// The server's address.
   package let server: String
-  private let credentials: S3Credentials
+  /// As the environment and its files said last.
+  private let credentials: Mutex<S3Credentials>
+  private let environment: [String: String]
   private let region: String
   /// The path before a key, percent-encoded, and the URL's beginning before that.
   private let root: (host: String, base: String, path: String)
   private let connections = HTTPConnections()
-  private let isStopped: @Sendable () -> Bool
+  let isStopped: @Sendable () -> Bool
   /// How far this machine's clock is ahead of the store's, in seconds.
-  private let skew = Mutex<Int?>(nil)
-  private let policy: RetryPolicy
+  let skew = Mutex<Int?>(nil)
+  let policy: RetryPolicy
   /// When a request was given up last, unless one was answered since.
   private let lastGivenUp = Mutex<ContinuousClock.Instant?>(nil)
 
@@ -52,7 +54,8 @@ package final class S3Client: Sendable {
     retrying policy: RetryPolicy = .init(), isStopped: @escaping @Sendable () -> Bool
   ) throws(FileError) {
     let settings = try S3Settings(environment: environment)
-    credentials = try settings.credentials()
+    credentials = Mutex(try settings.credentials())
+    self.environment = environment
     region = location.region ?? settings.region ?? "us-east-1"
     let named = location.endpoint ?? settings.endpoint
     let endpoint: String
@@ -185,12 +188,14 @@ package final class S3Client: Sendable {
     var pause = policy.firstPause
     let start = ContinuousClock().now
     let deadline = start + policy.patience
+    var isRenewed = false
     let isAway = lastGivenUp.withLock { $0.map { $0 + policy.memory > start } ?? false }
     let attempts = isAway ? 1 : policy.attempts
     while true {
       do {
+        let credentials = credentials.withLock { $0 }
         let response = try connections.perform(
-          request(method, key, query, headers, content, payload), receive: receive,
+          request(method, key, query, headers, content, payload, credentials), receive: receive,
           isStopped: isStopped)
         note(response)
         if response.isSuccess {
@@ -198,11 +203,16 @@ package final class S3Client: Sendable {
           return response
         }
         let error = S3Error(response)
+        // Temporary credentials are replaced in their file from time to time.
+        if error.isOfCredentials, !isRenewed, renew(credentials) {
+          isRenewed = true
+          continue
+        }
         // Bytes that changed on the way are sent once more; bytes that are others stay so.
         guard error.isTransient || error.isBadDigest && attempt == 1, attempt < attempts,
           ContinuousClock().now < deadline
         else {
-          if error.isTransient { noteGivenUp() }
+          if error.isTransient, !error.isConflict { noteGivenUp() }
           throw error
         }
       } catch let failure as HTTPTransfer.Failure {
@@ -220,9 +230,20 @@ package final class S3Client: Sendable {
     }
   }
 
+  /// Reads the credentials again.
+  ///
+  /// - Returns: whether they are others than those that were refused.
+  private func renew(_ refused: S3Credentials) -> Bool {
+    // What is wrong with the files now does not matter: the store's answer is told.
+    guard let found = try? S3Settings(environment: environment).credentials(), found != refused
+    else { return false }
+    credentials.withLock { $0 = found }
+    return true
+  }
+
   private func noteGivenUp() { lastGivenUp.withLock { $0 = ContinuousClock().now } }
 
-  private func wait(for duration: Duration) throws(FileError) {
+  func wait(for duration: Duration) throws(FileError) {
     let end = ContinuousClock().now + duration
     while ContinuousClock().now < end {
       if isStopped() { throw .stopped(BytePath(location.name)) }
@@ -232,7 +253,8 @@ package final class S3Client: Sendable {
 
   private func request(
     _ method: String, _ key: String?, _ query: [String: String],
-    _ headers: [(name: String, value: String)], _ content: S3Content, _ payload: Digest
+    _ headers: [(name: String, value: String)], _ content: S3Content, _ payload: Digest,
+    _ credentials: S3Credentials
   ) -> HTTPRequest {
     var path = root.path
     if let key { path += "/" + S3Signature.encoded(full(key), keepingSlashes: true) }
@@ -267,57 +289,5 @@ package final class S3Client: Sendable {
       let seconds = try? CurlLibrary.shared.get().seconds(date)
     else { return }
     skew.withLock { $0 = Int(time(nil)) - seconds }
-  }
-
-  // MARK: Errors
-
-  /// What a failed request means to who asked.
-  func fileError(_ error: any Error, _ key: String?) -> FileError {
-    let path = BytePath(key.map { "\(location.name)/\($0)" } ?? location.name)
-    switch error {
-    case let error as FileError: return error
-    case let error as S3Error:
-      if error.isNoSuchKey {
-        return FileError(.notFound, "“\(path.printable)” is missing from the store.", path: path)
-      }
-      if error.isBadDigest {
-        return FileError(
-          .changed, "The store \(server) got other bytes than were read for “\(path.printable)”.",
-          path: path)
-      }
-      let skew = skew.withLock { $0 }
-      return FileError(
-        .unavailable, error.text(of: location, server: server, skew: skew), path: path)
-    case HTTPTransfer.Failure.local(let error): return error
-    case HTTPTransfer.Failure.connection(let reason, _):
-      return FileError(
-        .unavailable,
-        "The store \(server) with “\(location.name)” can't be reached: \(reason).", path: path)
-    case HTTPTransfer.Failure.unusable(let reason):
-      return FileError(
-        .unavailable, "Requests to the store \(server) can't be made: \(reason).", path: path)
-    default: return FileError(.other, "\(error)", path: path)
-    }
-  }
-}
-
-/// What is sent with a request.
-package enum S3Content: Sendable {
-  case none
-  case bytes([UInt8])
-  /// A part of a file.
-  case file(Descriptor, offset: Int, count: Int)
-
-  var body: HTTPRequest.Body {
-    switch self {
-    case .none: .none
-    case .bytes(let bytes): .bytes(bytes)
-    case .file(let file, let offset, let count): .file(file, offset: offset, count: count)
-    }
-  }
-
-  /// What is in memory.
-  fileprivate var bytes: [UInt8] {
-    if case .bytes(let bytes) = self { bytes } else { [] }
   }
 }

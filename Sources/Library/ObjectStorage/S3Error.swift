@@ -11,15 +11,50 @@ struct S3Error: Error, Equatable {
     status = response.status
     // A server between here and the store answers in HTML.
     let document = try? XMLDocument(response.body)
-    code = document?.text("Error/Code") ?? ""
-    message = document?.text("Error/Message") ?? ""
+    code = Self.shortened(document?.text("Error/Code") ?? "")
+    message = Self.shortened(document?.text("Error/Message") ?? "")
+  }
+
+  /// What a server says, as a line that fits into a message.
+  private static func shortened(_ text: String) -> String {
+    text.split(whereSeparator: \.isWhitespace).joined(separator: " ").printable.shortened(to: 300)
   }
 
   /// Whether the same request may succeed soon.
   var isTransient: Bool {
     status >= 500 && status != 501 || [408, 425, 429].contains(status)
-      || ["RequestTimeout", "SlowDown", "InternalError", "OperationAborted"].contains(code)
+      || ["RequestTimeout", "SlowDown", "InternalError"].contains(code) || isConflict
   }
+
+  /// Another request for the same object is under way.
+  var isConflict: Bool {
+    ["ConditionalRequestConflict", "OperationAborted"].contains(code)
+  }
+
+  /// Other credentials may be accepted.
+  var isOfCredentials: Bool {
+    [
+      "ExpiredToken", "InvalidToken", "TokenRefreshRequired", "InvalidAccessKeyId",
+      "SignatureDoesNotMatch",
+    ].contains(code)
+  }
+
+  /// Whether the answer is about the object, so that others can be read or stored all the same.
+  var isOfObject: Bool {
+    switch status {
+    // What a region, a bucket, credentials, a clock or a quota lack also has this status.
+    case 400: !isTransient && !isOfCredentials && !Self.ofStore.contains(code) && !isOfQuota
+    case 413, 416: true
+    default: isConflict || ["InvalidObjectState", "NoSuchUpload"].contains(code)
+    }
+  }
+
+  private var isOfQuota: Bool { code.contains("Quota") }
+
+  private static let ofStore: Set<String> = [
+    "", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "InvalidBucketName",
+    "InvalidLocationConstraint", "InvalidRegion", "MissingSecurityHeader", "RequestTimeTooSkewed",
+  ]
 
   /// The object is not there. A missing bucket has the same status.
   var isNoSuchKey: Bool { status == 404 && code == "NoSuchKey" }
@@ -36,8 +71,9 @@ struct S3Error: Error, Equatable {
   ///
   /// - Parameters:
   ///   - place: where the bucket is.
+  ///   - name: what the request was for.
   ///   - skew: how far this machine's clock is ahead of the store's in seconds, if known.
-  func text(of place: BucketLocation, server: String, skew: Int?) -> String {
+  func text(of place: BucketLocation, name: String, server: String, skew: Int?) -> String {
     let advice: String
     switch code {
     case "NoSuchBucket":
@@ -48,18 +84,19 @@ struct S3Error: Error, Equatable {
       advice = "The secret key, or the region, is not the store's."
     case "AccessDenied":
       advice =
-        "The access key may not do this: it needs GetObject, PutObject, DeleteObject, ListBucket and "
-        + "AbortMultipartUpload."
+        "The access key may not do this: it needs GetObject, PutObject, DeleteObject, ListBucket, "
+        + "AbortMultipartUpload and ListBucketMultipartUploads."
     case "RequestTimeTooSkewed":
       let time = skew.map { " by \(abs($0)) s" } ?? ""
       advice = "This machine's clock differs from the store's\(time): set it right."
     case "ExpiredToken", "InvalidToken": advice = "The session token is not valid any more."
+    case "InvalidObjectState": advice = "It is archived: restore it in the store first."
     case "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException":
       advice = "The bucket is in another region: set region= in \"originals\"."
     default: advice = message
     }
     let answer = code.isEmpty ? "\(status)" : "\(status) \(code)"
-    return "The store \(server) answers \(answer) for “\(place.name)”."
+    return "The store \(server) answers \(answer) for “\(name)”."
       + (advice.isEmpty ? "" : " \(advice)")
   }
 }
