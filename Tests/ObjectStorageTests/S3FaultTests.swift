@@ -16,6 +16,7 @@ import Testing
 struct S3FaultTests {
   private let server: ObjectServer
   private let place: String
+  private static let text = String(repeating: "0123456789", count: 5000)
 
   init() throws {
     server = try ObjectServer.shared.get()
@@ -35,6 +36,25 @@ struct S3FaultTests {
     return (try server.client(place, through: proxy.endpoint, retrying: policy), proxy)
   }
 
+  private func store(_ text: String, as key: String) throws {
+    let bytes = Array(text.utf8)
+    _ = try server.client(place).put(
+      .bytes(bytes), as: key, digest: SHA256.digest(of: bytes), isNew: true)
+  }
+
+  /// What a body got, and how it ended.
+  private static func read(
+    _ key: String, range: Range<Int>? = nil, limit: Int? = nil, _ client: S3Client
+  ) -> (text: String, error: FileError?) {
+    var bytes: [UInt8] = []
+    let error = error { () throws(FileError) in
+      try client.get(key, range: range, limit: limit) { piece throws(FileError) in
+        bytes.append(contentsOf: piece)
+      }
+    }
+    return (String(decoding: bytes, as: UTF8.self), error)
+  }
+
   private static func error(_ body: () throws(FileError) -> Void) -> FileError? {
     do throws(FileError) {
       try body()
@@ -42,6 +62,94 @@ struct S3FaultTests {
     } catch {
       return error
     }
+  }
+
+  // MARK: Bodies
+
+  @Test("A server that is started again while a body comes is waited for")
+  func restarted() throws {
+    try store(Self.text, as: "k")
+    let (client, proxy) = try faulty { request in
+      switch request.number {
+      case 1, 6: .cutBody(after: 9000)
+      case 2...4: .lostRequest
+      case 5, 7: .status(503)
+      default: .none
+      }
+    }
+    defer { proxy.end() }
+    #expect(Self.read("k", client) == (Self.text, nil))
+    #expect(proxy.requests == 8)
+  }
+
+  @Test("What fails here says nothing about the store")
+  func local() throws {
+    try store(Self.text, as: "k")
+    let (client, proxy) = try faulty { (2...3).contains($0.number) ? .lostRequest : .none }
+    defer { proxy.end() }
+    let error = Self.error { () throws(FileError) in
+      try client.get("k") { _ throws(FileError) in throw FileError(.noSpace, "Full.", path: nil) }
+    }
+    #expect(error?.code == .noSpace)
+    #expect(try client.size(of: "k") == 50_000)
+  }
+
+  @Test(
+    "Only the part that was asked for is taken",
+    arguments: [
+      FaultProxy.Answer(200, body: text), .init(206, body: "0123456789"),
+      .init(206, ["Content-Range": "bytes 0-9/50000"], body: "0123456789"),
+      .init(206, ["Content-Range": "bytes 10-18/50000"], body: "012345678"),
+      .init(206, ["Content-Range": "bytes 10-49999/50000"], body: text),
+      .init(206, ["Content-Range": "bytes 10-19/15"], body: "0123456789"),
+      .init(200),
+    ])
+  func wrongPart(answer: FaultProxy.Answer) throws {
+    let (client, proxy) = try faulty { _ in .answer(answer) }
+    defer { proxy.end() }
+    let (text, error) = Self.read("k", range: 10..<20, client)
+    #expect(text == "" && error?.code == .unavailable)
+    #expect(proxy.requests == 1)
+  }
+
+  @Test("The rest of a body is not taken from a server that sends all of it again")
+  func wrongRest() throws {
+    try store(Self.text, as: "k")
+    let (client, proxy) = try faulty {
+      $0.number == 1 ? .cutBody(after: 9000) : .answer(.init(200, body: Self.text))
+    }
+    defer { proxy.end() }
+    let (text, error) = Self.read("k", client)
+    #expect(text.count == 9000 && error?.code == .unavailable)
+  }
+
+  @Test("A part may be longer than the rest of its object, or empty")
+  func rest() throws {
+    try store("0123456789", as: "k")
+    let client = try server.client(place)
+    #expect(Self.read("k", range: 8..<100, client) == ("89", nil))
+    #expect(Self.read("k", range: 8..<8, client) == ("", nil))
+  }
+
+  @Test("A body has a limit")
+  func limit() throws {
+    try store(Self.text, as: "k")
+    let client = try server.client(place)
+    #expect(Self.read("k", limit: 50_000, client) == (Self.text, nil))
+    let (text, error) = Self.read("k", limit: 49_999, client)
+    #expect(text.count < 50_000 && error?.code == .unavailable)
+    #expect(error?.message.contains("sends more than 49999 bytes") == true)
+  }
+
+  @Test(
+    "Sizes that no object has are refused", arguments: ["-5", "0", "99999999999999999", "*", "x"])
+  func sizes(total: String) throws {
+    let (client, proxy) = try faulty { _ in
+      .answer(.init(206, ["Content-Range": "bytes 0-0/\(total)"], body: "0"))
+    }
+    defer { proxy.end() }
+    #expect(
+      Self.error { () throws(FileError) in _ = try client.size(of: "k") }?.code == .unavailable)
   }
 
   // MARK: Refusals

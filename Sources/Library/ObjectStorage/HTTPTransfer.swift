@@ -11,8 +11,8 @@ final class HTTPTransfer: @unchecked Sendable {
   private let curl: CurlLibrary
   private let handle: UnsafeMutableRawPointer
 
-  /// Gets the body of a successful answer, piece by piece.
-  typealias Receiver = (UnsafeRawBufferPointer) throws(FileError) -> Void
+  /// Gets the body of a successful answer, piece by piece, with the answer's status and headers.
+  typealias Receiver = (HTTPResponse, UnsafeRawBufferPointer) throws(FileError) -> Void
 
   /// How a request ended without an answer.
   enum Failure: Error {
@@ -186,9 +186,10 @@ final class HTTPTransfer: @unchecked Sendable {
   ) -> Int {
     let exchange = exchange(context)
     let piece = UnsafeRawBufferPointer(start: bytes, count: count)
+    exchange.response.status = exchange.status()
     do throws(FileError) {
-      if let receive = exchange.receive, (200..<300).contains(exchange.status()) {
-        try receive(piece)
+      if let receive = exchange.receive, exchange.response.isSuccess {
+        try receive(exchange.response, piece)
         exchange.received += count
       } else {
         guard exchange.response.body.count + count <= greatestBody else {

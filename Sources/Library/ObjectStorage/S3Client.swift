@@ -99,55 +99,6 @@ package final class S3Client: Sendable {
     }
   }
 
-  /// Reads an object, or a part of it.
-  ///
-  /// - Parameter range: in bytes; by default all of them.
-  /// - Throws: `FileError` of code `notFound` if it is missing, and what `body` throws.
-  package func get(
-    _ key: String, range: Range<Int>? = nil,
-    _ body: @escaping (UnsafeRawBufferPointer) throws(FileError) -> Void
-  ) throws(FileError) {
-    var start = range?.lowerBound ?? 0
-    var left = policy.attempts
-    while true {
-      var headers: [(name: String, value: String)] = []
-      if range != nil || start > 0 {
-        headers.append(("range", "bytes=\(start)-\(range.map { "\($0.upperBound - 1)" } ?? "")"))
-      }
-      do {
-        _ = try send("GET", key: key, headers: headers, receive: body)
-        return
-      } catch HTTPTransfer.Failure.connection(_, let received) where received > 0 && left > 1 {
-        // Taken up where the connection was lost.
-        start += received
-        left -= 1
-      } catch {
-        throw fileError(error, key)
-      }
-    }
-  }
-
-  /// Returns an object's size in bytes; `nil` if it is missing.
-  package func size(of key: String) throws(FileError) -> Int? {
-    // HEAD has no body that tells a missing object from a missing bucket.
-    do {
-      let response = try send("GET", key: key, headers: [("range", "bytes=0-0")])
-      let total = response.headers["content-range"]?.split(separator: "/").last
-      guard let size = total.flatMap({ Int($0) }) else {
-        throw FileError(
-          .unavailable, "The store \(server) does not answer requests for a part of an object.",
-          path: nil)
-      }
-      return size
-    } catch let error as S3Error where error.isNoSuchKey {
-      return nil
-    } catch let error as S3Error where error.status == 416 {
-      return 0
-    } catch {
-      throw fileError(error, key)
-    }
-  }
-
   /// Copies an object inside the store; what has the new name is replaced.
   package func copy(_ key: String, to other: String) throws(FileError) {
     let source = "/\(location.bucket)/\(S3Signature.encoded(full(key), keepingSlashes: true))"
@@ -217,9 +168,9 @@ package final class S3Client: Sendable {
         }
       } catch let failure as HTTPTransfer.Failure {
         if isStopped() { throw FileError.stopped(BytePath(location.name)) }
-        guard case .connection(_, received: 0) = failure, attempt < attempts,
-          ContinuousClock().now < deadline
-        else {
+        // Who reads a body goes on from where it was cut.
+        guard case .connection(_, received: 0) = failure else { throw failure }
+        guard attempt < attempts, ContinuousClock().now < deadline else {
           noteGivenUp()
           throw failure
         }

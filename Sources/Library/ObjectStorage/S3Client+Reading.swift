@@ -1,0 +1,104 @@
+package import Files
+import PipelineModel
+
+extension S3Client {
+  /// No object is larger, in bytes: 64 TiB, more than any store allows.
+  static let greatestObject = 1 << 46
+
+  /// Reads an object, or a part of it.
+  ///
+  /// - Parameters:
+  ///   - range: in bytes; by default all of them.
+  ///   - limit: the most bytes that are expected.
+  /// - Throws: `FileError` of code `notFound` if it is missing, `unavailable` if the store sends more
+  ///   than `limit` bytes or others than those of the range, and what `body` throws.
+  package func get(
+    _ key: String, range: Range<Int>? = nil, limit: Int? = nil,
+    _ body: @escaping (UnsafeRawBufferPointer) throws(FileError) -> Void
+  ) throws(FileError) {
+    let most = min(limit ?? .max, range?.count ?? .max)
+    var start = range?.lowerBound ?? 0
+    let end = range?.upperBound
+    var given = 0
+    var left = policy.attempts
+    var pause = policy.firstPause
+    while end.map({ start < $0 }) ?? true {
+      let begin = start
+      let isPart = range != nil || begin > 0
+      do {
+        let response = try send(
+          "GET", key: key,
+          headers: isPart ? [("range", "bytes=\(begin)-\(end.map { "\($0 - 1)" } ?? "")")] : []
+        ) { [self] head, piece throws(FileError) in
+          if isPart { try requirePart(head, of: key, from: begin, to: end) }
+          guard piece.count <= most - given else {
+            throw bad("sends more than \(most) bytes of", key)
+          }
+          try body(piece)
+          given += piece.count
+        }
+        // No piece came of an empty body.
+        if isPart { try requirePart(response, of: key, from: begin, to: end) }
+        return
+      } catch HTTPTransfer.Failure.connection(_, let received) where received > 0 && left > 1 {
+        // Taken up where the connection was lost; a server that is started again needs a moment.
+        start += received
+        left -= 1
+        try wait(for: pause * Double.random(in: 0.5...1))
+        pause = min(pause * 2, policy.longestPause)
+      } catch {
+        throw fileError(error, key)
+      }
+    }
+  }
+
+  /// Returns an object's size in bytes; `nil` if it is missing.
+  package func size(of key: String) throws(FileError) -> Int? {
+    // HEAD has no body that tells a missing object from a missing bucket.
+    do {
+      let response = try send("GET", key: key, headers: [("range", "bytes=0-0")]) {
+        [self] head, _ throws(FileError) in try requirePart(head, of: key, from: 0, to: 1)
+      }
+      guard let total = try requirePart(response, of: key, from: 0, to: 1) else {
+        throw bad("does not tell the size of", key)
+      }
+      return total
+    } catch let error as S3Error where error.isNoSuchKey {
+      return nil
+    } catch let error as S3Error where error.status == 416 {
+      return 0
+    } catch {
+      throw fileError(error, key)
+    }
+  }
+
+  /// Requires that an answer is the part of an object that was asked for.
+  ///
+  /// A server that ignores ranges answers with the whole object.
+  ///
+  /// - Returns: the object's size, if it is told.
+  @discardableResult
+  private func requirePart(
+    _ response: HTTPResponse, of key: String, from start: Int, to end: Int?
+  ) throws(FileError) -> Int? {
+    // As in “bytes 3-4/10”.
+    let words = (response.headers["content-range"] ?? "").split(
+      omittingEmptySubsequences: false
+    ) { " -/".contains($0) }
+    guard response.status == 206, words.count == 4, words[0].lowercased() == "bytes",
+      let first = Int(words[1]), let last = Int(words[2])
+    else { throw bad("does not answer requests for a part of", key) }
+    let total = Int(words[3])
+    let isTotal = total.map { last < $0 && $0 <= Self.greatestObject } ?? (words[3] == "*")
+    let isEnd = end.map { last == $0 - 1 || last < $0 && last + 1 == total } ?? (last + 1 == total)
+    guard isTotal, isEnd, first == start, first <= last else {
+      throw bad("answers with another part than was asked for of", key)
+    }
+    return total
+  }
+
+  private func bad(_ what: String, _ key: String) -> FileError {
+    let path = BytePath("\(location.name)/\(key)")
+    return FileError(.unavailable, "The store \(server) \(what) “\(path.printable)”.", path: path)
+  }
+}
