@@ -64,6 +64,91 @@ struct S3FaultTests {
     }
   }
 
+  // MARK: Time
+
+  @Test("A copy may be answered late, and with spaces before; other requests may not")
+  func late() throws {
+    try store("text", as: "k")
+    let (client, proxy) = try faulty({
+      $0.attempts = 1
+      $0.answer = .seconds(1)
+      $0.memory = .zero
+    }) { request in
+      guard request.target.contains("spaces") else { return .late(by: 4) }
+      var answer = FaultProxy.Answer(
+        200, body: "<?xml version=\"1.0\"?><CopyObjectResult><ETag>e</ETag></CopyObjectResult>")
+      answer.spaces = 3
+      answer.isForwarded = true
+      return .answer(answer)
+    }
+    defer { proxy.end() }
+    try client.copy("k", to: "late")
+    try client.copy("k", to: "spaces")
+    #expect(
+      Self.error { () throws(FileError) in _ = try client.size(of: "k") }?.code == .unavailable)
+    #expect(try server.client(place).names(below: "") == ["k", "late", "spaces"])
+  }
+
+  @Test("A body that hardly comes counts as lost")
+  func trickle() throws {
+    let proxy = try FaultProxy(to: server.port) { _ in
+      var answer = FaultProxy.Answer(200)
+      answer.spaces = 20
+      return .answer(answer)
+    }
+    defer { proxy.end() }
+    let request = HTTPRequest(
+      method: "GET", url: proxy.endpoint,
+      patience: .init(answer: .seconds(9), flow: .seconds(2)))
+    #expect {
+      try HTTPConnections().perform(request, isStopped: { false })
+    } throws: { error in
+      guard case HTTPTransfer.Failure.connection(let reason, _) = error else { return false }
+      return reason.contains("kilobyte")
+    }
+  }
+
+  @Test("An upload whose completion was lost counts as done if its object is there")
+  func completed() throws {
+    let (file, size, digest, folder) = try LargeFile.make()
+    defer { withExtendedLifetime(folder) {} }
+    let ends = Atomic(0)
+    let (client, proxy) = try faulty { request in
+      guard request.method == "POST", request.target.contains("uploadId=") else { return .none }
+      switch ends.add(1, ordering: .relaxed).newValue {
+      case 1: return .answer(.error(200, "InternalError"))
+      case 2: return .lostAnswer
+      default: return .answer(.error(404, "NoSuchUpload"))
+      }
+    }
+    defer { proxy.end() }
+    #expect(try client.put(file, size: size, as: "k", digest: digest, isNew: true))
+    #expect(ends.load(ordering: .relaxed) == 3)
+    #expect(try client.size(of: "k") == size)
+  }
+
+  @Test(
+    "An upload that is gone failed if no object, or another, is there", arguments: [false, true])
+  func gone(isThere: Bool) throws {
+    let (file, size, digest, folder) = try LargeFile.make()
+    defer { withExtendedLifetime(folder) {} }
+    let direct = try server.client(place)
+    if isThere {
+      let other = [UInt8](repeating: 0, count: size)
+      _ = try direct.put(.bytes(other), as: "k", digest: SHA256.digest(of: other), isNew: true)
+    }
+    let (client, proxy) = try faulty { request in
+      request.method == "POST" && request.target.contains("uploadId=")
+        ? .answer(.error(404, "NoSuchUpload")) : .none
+    }
+    defer { proxy.end() }
+    let error = Self.error { () throws(FileError) in
+      _ = try client.put(file, size: size, as: "k", digest: digest, isNew: false)
+    }
+    #expect(error?.code == .other && error?.message.contains("NoSuchUpload") == true)
+    #expect(try direct.abandonUploads(below: "") == 0)
+  }
+
   // MARK: Bodies
 
   @Test("A server that is started again while a body comes is waited for")

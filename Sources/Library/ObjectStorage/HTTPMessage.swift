@@ -22,6 +22,15 @@ struct HTTPRequest {
   var url: String
   var headers: [(name: String, value: String)] = []
   var body = Body.none
+  var patience = Patience()
+
+  /// When a connection counts as lost.
+  struct Patience {
+    /// How long the answer may take to begin after the request was sent.
+    var answer = Duration.seconds(60)
+    /// How long less than a kilobyte a second may come or go while a body is on its way.
+    var flow = Duration.seconds(30)
+  }
 }
 
 /// A server's answer.

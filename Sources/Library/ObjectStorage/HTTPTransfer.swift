@@ -36,13 +36,48 @@ final class HTTPTransfer: @unchecked Sendable {
     let isStopped: () -> Bool
     var status: () -> Int = { 0 }
     var failure: FileError?
+    /// Why the connection counts as lost.
+    private(set) var loss: String?
+    /// Since when the present part of the exchange is watched, and how many bytes had moved then.
+    private var watched: (part: Part, start: ContinuousClock.Instant, moved: Int)?
+    /// The bytes of bodies that came.
+    var arrived = 0
+    private let patience: HTTPRequest.Patience
+
+    private enum Part { case sending, waiting, receiving }
 
     init(
-      _ body: HTTPRequest.Body, _ receive: Receiver?, _ isStopped: @escaping () -> Bool
+      _ request: HTTPRequest, _ receive: Receiver?, _ isStopped: @escaping () -> Bool
     ) {
-      self.body = body
+      body = request.body
+      patience = request.patience
       self.receive = receive
       self.isStopped = isStopped
+    }
+
+    /// Whether the exchange has to end now.
+    ///
+    /// libcurl's own limit would also count the time in which a server only thinks.
+    func mustEnd() -> Bool {
+      if isStopped() { return true }
+      let part: Part =
+        sent < body.count ? .sending : arrived == 0 ? .waiting : .receiving
+      let (now, moved) = (ContinuousClock().now, sent + arrived)
+      guard let watched, watched.part == part else {
+        watched = (part, now, moved)
+        return false
+      }
+      let limit = part == .waiting ? patience.answer : patience.flow
+      guard now - watched.start >= limit else { return false }
+      if part != .waiting, moved - watched.moved >= 1024 * Int(limit.components.seconds) {
+        self.watched = (part, now, moved)
+        return false
+      }
+      loss =
+        part == .waiting
+        ? "nothing was answered for \(limit)"
+        : "less than a kilobyte a second was transferred for \(limit)"
+      return true
     }
   }
 
@@ -69,7 +104,7 @@ final class HTTPTransfer: @unchecked Sendable {
     receive: Receiver? = nil,
     isStopped: @escaping () -> Bool
   ) throws(Failure) -> HTTPResponse {
-    let exchange = Exchange(request.body, receive, isStopped)
+    let exchange = Exchange(request, receive, isStopped)
     curl.reset(handle)
     var list: UnsafeMutablePointer<curl_slist>?
     for header in request.headers { list = curl.append(list, "\(header.name): \(header.value)") }
@@ -90,6 +125,7 @@ final class HTTPTransfer: @unchecked Sendable {
       }
     }
     if let failure = exchange.failure { throw .local(failure) }
+    if let loss = exchange.loss { throw .connection(loss, received: exchange.received) }
     if code == CURLE_OK {
       exchange.response.status = status
       return exchange.response
@@ -121,9 +157,6 @@ final class HTTPTransfer: @unchecked Sendable {
     setLong(CURLOPT_NOSIGNAL, 1)
     setLong(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
     setLong(CURLOPT_CONNECTTIMEOUT_MS, 10_000)
-    // Less than a kilobyte a second for half a minute counts as lost.
-    setLong(CURLOPT_LOW_SPEED_LIMIT, 1024)
-    setLong(CURLOPT_LOW_SPEED_TIME, 30)
     setLong(CURLOPT_TCP_KEEPALIVE, 1)
     setLong(CURLOPT_TCP_NODELAY, 1)
     setLong(CURLOPT_BUFFERSIZE, 256 << 10)
@@ -157,7 +190,7 @@ final class HTTPTransfer: @unchecked Sendable {
     }
     _ = pipeline_curl_set_read(curl.setOption, handle) { HTTPTransfer.send($0, $1 * $2, $3) }
     _ = pipeline_curl_set_progress(curl.setOption, handle) { context, _, _, _, _ in
-      HTTPTransfer.exchange(context).isStopped() ? 1 : 0
+      HTTPTransfer.exchange(context).mustEnd() ? 1 : 0
     }
   }
 
@@ -186,6 +219,7 @@ final class HTTPTransfer: @unchecked Sendable {
   ) -> Int {
     let exchange = exchange(context)
     let piece = UnsafeRawBufferPointer(start: bytes, count: count)
+    exchange.arrived += count
     exchange.response.status = exchange.status()
     do throws(FileError) {
       if let receive = exchange.receive, exchange.response.isSuccess {

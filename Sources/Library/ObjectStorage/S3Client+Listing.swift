@@ -62,24 +62,26 @@ extension S3Client {
 
   /// Sends a request that is answered with a document.
   func document(
-    _ method: String, key: String? = nil, query: [String: String], _ content: S3Content = .none,
-    root: String
+    _ method: String, key: String? = nil, query: [String: String], root: String
   ) throws(FileError) -> XMLDocument {
     do {
-      let response = try send(method, key: key, query: query, content)
-      let document = try XMLDocument(response.body)
-      // Some requests are answered with 200 before the store knows. Source: CompleteMultipartUpload.
-      if document.text("Error/Code") != nil { throw S3Error(response) }
-      guard document.leaves.first?.path.hasPrefix(root) == true else {
-        throw unexpected(of: "a request")
-      }
-      return document
+      return try document(send(method, key: key, query: query), root: root)
     } catch {
       throw fileError(error, key)
     }
   }
 
-  private func unexpected(of what: String) -> FileError {
+  /// The document that an answer is.
+  func document(_ response: HTTPResponse, root: String) throws -> XMLDocument {
+    let document = try XMLDocument(response.body)
+    if document.text("Error/Code") != nil { throw S3Error(response) }
+    guard document.leaves.first?.path.hasPrefix(root) == true else {
+      throw unexpected(of: "a request")
+    }
+    return document
+  }
+
+  func unexpected(of what: String) -> FileError {
     FileError(
       .unavailable, "The store \(server) answers \(what) with something that S3 does not have.",
       path: nil)

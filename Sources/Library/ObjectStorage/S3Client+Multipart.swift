@@ -89,9 +89,25 @@ extension S3Client {
       "<Part><PartNumber>\(index + 1)</PartNumber><ETag>\(Self.escaped(tag))</ETag></Part>"
     }
     let list = "<CompleteMultipartUpload>\(parts.joined())</CompleteMultipartUpload>"
-    _ = try document(
-      "POST", key: key, query: ["uploadId": upload], .bytes(Array(list.utf8)),
-      root: "CompleteMultipartUploadResult")
+    do {
+      let response = try send(
+        "POST", key: key, query: ["uploadId": upload], .bytes(Array(list.utf8)), isSlow: true)
+      _ = try document(response, root: "CompleteMultipartUploadResult")
+    } catch let error as S3Error where error.code == "NoSuchUpload" {
+      // It was completed before if the answer to that was lost.
+      guard try isStored(key, size: size, digest: digest) else { throw fileError(error, key) }
+    } catch {
+      throw fileError(error, key)
+    }
+  }
+
+  /// Whether the bytes of a digest have a name. They are read, for others of the same size may have been
+  /// there before.
+  private func isStored(_ key: String, size: Int, digest: Digest) throws(FileError) -> Bool {
+    guard try self.size(of: key) == size else { return false }
+    let hash = SHA256()
+    try get(key, limit: size) { piece throws(FileError) in hash.update(piece) }
+    return hash.finalize() == digest
   }
 
   private func abort(_ key: String, _ upload: String) throws(FileError) {

@@ -7,8 +7,9 @@ import Synchronization
 /// Requests to a bucket on a server with the S3 API.
 ///
 /// Only what all such servers have: signatures of version 4 with the payload's hash, conditional
-/// PUT, ranges, listings of version 2 and multipart uploads. What a request does can be done twice,
-/// so each is tried again after a lost connection, with growing and random pauses.
+/// PUT, ranges, listings of version 2 and multipart uploads. What a request does can be done twice, so
+/// each is tried again after a lost connection, with growing and random pauses. Only the end of an
+/// upload in parts can't; there, the object that it made is looked for.
 package final class S3Client: Sendable {
   package let location: BucketLocation
   /// The server's address.
@@ -41,6 +42,11 @@ package final class S3Client: Sendable {
     /// How long, after a request was given up, others are tried once only: a store that is away would
     /// otherwise cost as much time for each.
     package var memory = Duration.seconds(10)
+    /// How long an answer may take to begin.
+    package var answer = Duration.seconds(60)
+    /// How long the end of an upload in parts, or a copy, may take with all tries: servers may say
+    /// nothing for minutes, or a space now and then.
+    package var longAnswer = Duration.seconds(600)
 
     package init() {}
   }
@@ -103,11 +109,10 @@ package final class S3Client: Sendable {
   package func copy(_ key: String, to other: String) throws(FileError) {
     let source = "/\(location.bucket)/\(S3Signature.encoded(full(key), keepingSlashes: true))"
     do {
-      let response = try send("PUT", key: other, headers: [("x-amz-copy-source", source)])
-      // The status comes before the copy is made. Source: CopyObject, “Response”.
-      guard try XMLDocument(response.body).text("Error/Code") == nil else {
-        throw S3Error(response)
-      }
+      let response = try send(
+        "PUT", key: other, headers: [("x-amz-copy-source", source)], isSlow: true)
+      // An answer that was cut is no document.
+      _ = try XMLDocument(response.body)
     } catch {
       throw fileError(error, key)
     }
@@ -128,32 +133,35 @@ package final class S3Client: Sendable {
 
   /// Sends a request, and again after a pause if that may help.
   ///
+  /// - Parameter isSlow: whether the answer may take minutes, and may say at its end that the request
+  ///   failed after its status said that it succeeded.
   /// - Throws: `S3Error`, `HTTPTransfer.Failure` or `FileError`.
   func send(
     _ method: String, key: String? = nil, query: [String: String] = [:],
     headers: [(name: String, value: String)] = [], _ content: S3Content = .none,
-    payload: Digest? = nil, receive: HTTPTransfer.Receiver? = nil
+    payload: Digest? = nil, isSlow: Bool = false, receive: HTTPTransfer.Receiver? = nil
   ) throws -> HTTPResponse {
     let payload = payload ?? SHA256.digest(of: content.bytes)
     var attempt = 1
     var pause = policy.firstPause
     let start = ContinuousClock().now
-    let deadline = start + policy.patience
+    let deadline = start + (isSlow ? policy.longAnswer : policy.patience)
     var isRenewed = false
     let isAway = lastGivenUp.withLock { $0.map { $0 + policy.memory > start } ?? false }
     let attempts = isAway ? 1 : policy.attempts
     while true {
       do {
         let credentials = credentials.withLock { $0 }
-        let response = try connections.perform(
-          request(method, key, query, headers, content, payload, credentials), receive: receive,
-          isStopped: isStopped)
+        var request = request(method, key, query, headers, content, payload, credentials)
+        let left = deadline - ContinuousClock().now
+        request.patience.answer = isSlow ? left : policy.answer
+        if isSlow { request.patience.flow = left }
+        let response = try connections.perform(request, receive: receive, isStopped: isStopped)
         note(response)
-        if response.isSuccess {
+        guard let error = S3Error.inside(response, isSlow: isSlow) else {
           lastGivenUp.withLock { $0 = nil }
           return response
         }
-        let error = S3Error(response)
         // Temporary credentials are replaced in their file from time to time.
         if error.isOfCredentials, !isRenewed, renew(credentials) {
           isRenewed = true

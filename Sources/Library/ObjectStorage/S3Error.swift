@@ -15,6 +15,16 @@ struct S3Error: Error, Equatable {
     message = Self.shortened(document?.text("Error/Message") ?? "")
   }
 
+  /// The error that an answer has, if any.
+  ///
+  /// - Parameter isSlow: whether a successful answer may have one in its body: the status comes before
+  ///   the store knows. Source: CompleteMultipartUpload and CopyObject.
+  static func inside(_ response: HTTPResponse, isSlow: Bool) -> S3Error? {
+    if response.isSuccess, !isSlow { return nil }
+    let error = S3Error(response)
+    return response.isSuccess && error.code.isEmpty ? nil : error
+  }
+
   /// What a server says, as a line that fits into a message.
   private static func shortened(_ text: String) -> String {
     text.split(whereSeparator: \.isWhitespace).joined(separator: " ").printable.shortened(to: 300)
