@@ -162,6 +162,19 @@ struct S3ClientTests {
     #expect(try client.abandonUploads(below: "") == 0)
   }
 
+  @Test("All uploads of several pages are ended")
+  func manyUploads() throws {
+    let client = try client()
+    // Some stores have at most 1,000 on a page; several uploads of an object may be on two.
+    let begun = (0..<1100).map { "k\($0 / 7)" }.map(width: 8) { key in
+      (try? client.document(
+        "POST", key: key, query: ["uploads": ""], root: "InitiateMultipartUploadResult")) != nil
+    }
+    #expect(begun.allSatisfy { $0 })
+    #expect(try client.abandonUploads(below: "") == 1100)
+    #expect(try client.abandonUploads(below: "") == 0)
+  }
+
   // MARK: Faults
 
   /// A client behind a proxy that spoils requests.

@@ -324,4 +324,69 @@ struct S3FaultTests {
     #expect(try client.names(below: "").isEmpty)
     #expect(proxy.requests == 6)
   }
+
+  // MARK: Listings
+
+  /// A page of a listing of objects.
+  private static func page(_ names: [String], next: String) -> FaultProxy.Fault {
+    let items = names.map { "<Contents><Key>\($0)</Key><Size>1</Size></Contents>" }.joined()
+    return .answer(
+      .init(
+        200,
+        body: "<ListBucketResult><IsTruncated>true</IsTruncated>\(items)"
+          + "<NextContinuationToken>\(next)</NextContinuationToken></ListBucketResult>"))
+  }
+
+  @Test("A listing that does not get on is ended", arguments: [["k"], []])
+  func endlessListing(names: [String]) throws {
+    let prefix = try server.client(place).location.prefix
+    let (client, proxy) = try faulty { request in
+      Self.page(names.map { "\(prefix)/\($0)" }, next: "\(request.number)")
+    }
+    defer { proxy.end() }
+    let codes = [
+      Self.error { () throws(FileError) in try client.list("") { _ throws(FileError) in } },
+      Self.error { () throws(FileError) in _ = try client.names(below: "") },
+    ].map { $0?.code }
+    #expect(codes == [.unavailable, .unavailable])
+    #expect(proxy.requests <= 200)
+  }
+
+  @Test("A listing of uploads gets on though nothing can be ended")
+  func uploads() throws {
+    let prefix = try server.client(place).location.prefix
+    let (client, proxy) = try faulty { request in
+      guard request.method == "GET" else { return .answer(.init(204)) }
+      let isSecond = request.target.contains("key-marker=\(prefix)%2Fa&")
+      let hasUpload = request.target.contains("upload-id-marker=1&")
+      let isLast = isSecond && hasUpload
+      let name = isLast ? "b" : "a"
+      return .answer(
+        .init(
+          200,
+          body: "<ListMultipartUploadsResult><IsTruncated>\(!isLast)</IsTruncated>"
+            + "<NextKeyMarker>\(prefix)/a</NextKeyMarker><NextUploadIdMarker>1</NextUploadIdMarker>"
+            + "<Upload><Key>\(prefix)/\(name)</Key><UploadId>1</UploadId></Upload>"
+            + "</ListMultipartUploadsResult>"))
+    }
+    defer { proxy.end() }
+    #expect(try client.abandonUploads(below: "") == 2)
+    #expect(proxy.requests == 4)
+  }
+
+  @Test("A listing of uploads that does not get on is ended")
+  func endlessUploads() throws {
+    let (client, proxy) = try faulty { request in
+      .answer(
+        .init(
+          200,
+          body: "<ListMultipartUploadsResult><IsTruncated>true</IsTruncated>"
+            + "<NextKeyMarker>\(request.number % 2)</NextKeyMarker></ListMultipartUploadsResult>"))
+    }
+    defer { proxy.end() }
+    #expect(
+      Self.error { () throws(FileError) in _ = try client.abandonUploads(below: "") }?.code
+        == .unavailable)
+    #expect(proxy.requests < 4)
+  }
 }

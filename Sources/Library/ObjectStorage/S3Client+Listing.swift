@@ -8,7 +8,15 @@ package struct S3Entry: Hashable, Sendable {
   package var size: Int
 }
 
+extension String {
+  /// Whether it comes before another in a listing: by its bytes.
+  func precedes(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
+}
+
 extension S3Client {
+  /// How many pages without names may follow each other: some stores have them after many removals.
+  private static let mostEmptyPages = 100
+
   /// Calls `body` with all objects whose keys begin with a text, in the order of their keys.
   ///
   /// Source: ListObjectsV2.
@@ -18,7 +26,7 @@ extension S3Client {
     try pages(of: prefix, delimiter: nil) { document throws(FileError) in
       for entry in document.groups("ListBucketResult/Contents") {
         guard let name = entry["Key"].map(Self.decoded), let key = key(ofObject: name),
-          let size = entry["Size"].flatMap({ Int($0) })
+          let size = entry["Size"].flatMap({ Int($0) }), 0...Self.greatestObject ~= size
         else { throw unexpected(of: "a listing") }
         try body(S3Entry(key: key, size: size))
       }
@@ -29,31 +37,47 @@ extension S3Client {
   package func names(below prefix: String) throws(FileError) -> Set<String> {
     var names: Set<String> = []
     try pages(of: prefix, delimiter: "/") { document throws(FileError) in
-      let found =
-        document.groups("ListBucketResult/Contents").map { $0["Key"] }
-        + document.groups("ListBucketResult/CommonPrefixes").map { $0["Prefix"] }
-      for name in found {
-        guard let name = name.map(Self.decoded), let key = key(ofObject: name) else {
-          throw unexpected(of: "a listing")
-        }
+      for name in Self.names(in: document) {
+        guard let key = key(ofObject: name) else { throw unexpected(of: "a listing") }
         names.insert(String(key.dropFirst(prefix.count)))
       }
     }
     return names
   }
 
+  private static func names(in page: XMLDocument) -> [String] {
+    let names =
+      page.groups("ListBucketResult/Contents").map { $0["Key"] }
+      + page.groups("ListBucketResult/CommonPrefixes").map { $0["Prefix"] }
+    return names.map { decoded($0 ?? "") }
+  }
+
+  /// Calls `body` with each page, whose names must come after those of all pages before.
   private func pages(
     of prefix: String, delimiter: String?, _ body: (XMLDocument) throws(FileError) -> Void
   ) throws(FileError) {
     var query = ["list-type": "2", "encoding-type": "url", "prefix": object(of: prefix)]
     query["delimiter"] = delimiter
+    var last = ""
+    var emptyPages = 0
     while true {
       let document = try document("GET", query: query, root: "ListBucketResult")
+      let names = Self.names(in: document)
+      if let first = names.min(by: { $0.precedes($1) }),
+        let end = names.max(by: { $0.precedes($1) })
+      {
+        // A common beginning that spans pages may be on each.
+        guard last.precedes(delimiter == nil ? first : end) else {
+          throw unexpected(of: "a listing")
+        }
+        last = end
+      }
       try body(document)
       guard document.text("ListBucketResult/IsTruncated") == "true" else { return }
       let token = document.text("ListBucketResult/NextContinuationToken")
-      // A server that gives the same page again would be asked for ever.
-      guard let token, token != query["continuation-token"] else {
+      // A server that gives the same pages again would be asked for ever.
+      emptyPages = names.isEmpty ? emptyPages + 1 : 0
+      guard let token, token != query["continuation-token"], emptyPages < Self.mostEmptyPages else {
         throw unexpected(of: "a listing")
       }
       query["continuation-token"] = token

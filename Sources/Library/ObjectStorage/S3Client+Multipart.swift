@@ -125,10 +125,11 @@ extension S3Client {
   /// - Returns: how many there were.
   package func abandonUploads(below prefix: String) throws(FileError) -> Int {
     var count = 0
+    var query = ["uploads": "", "prefix": object(of: prefix)]
+    var markers: Set<[String]> = []
     while true {
       let root = "ListMultipartUploadsResult"
-      let document = try document(
-        "GET", query: ["uploads": "", "prefix": object(of: prefix)], root: root)
+      let document = try document("GET", query: query, root: root)
       let uploads = document.groups("\(root)/Upload")
       for entry in uploads {
         guard let key = entry["Key"].flatMap(key(ofObject:)), let upload = entry["UploadId"] else {
@@ -137,7 +138,14 @@ extension S3Client {
         try abort(key, upload)
         count += 1
       }
-      guard !uploads.isEmpty, document.text("\(root)/IsTruncated") == "true" else { return count }
+      guard document.text("\(root)/IsTruncated") == "true" else { return count }
+      // A server that gives the same page again would be asked for ever.
+      guard let key = document.text("\(root)/NextKeyMarker"), !key.isEmpty,
+        !key.precedes(query["key-marker"] ?? ""),
+        markers.insert([key, document.text("\(root)/NextUploadIdMarker") ?? ""]).inserted
+      else { throw unexpected(of: "a listing of uploads") }
+      query["key-marker"] = key
+      query["upload-id-marker"] = document.text("\(root)/NextUploadIdMarker")
     }
   }
 
