@@ -216,9 +216,9 @@ struct BucketTests {
       }
       let outcome = try run.wait(within: 60)
       if outcome.signal == SIGKILL { kills += 1 }
-      // The run that puts things in order is killed as well, at its first upload.
+      // The run that puts things in order is killed as well, at another of its requests each time.
       let second = try workspace.program.start(["run", "--json"])
-      target.withLock { $0 = (second.process, 2, 0) }
+      target.withLock { $0 = (second.process, number + 2, 0) }
       if afterRequest {
         try second.wait(for: "the request, or the end", within: 60) {
           !second.isRunning || target.withLock { $0.seen >= $0.at }

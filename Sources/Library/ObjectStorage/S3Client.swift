@@ -96,13 +96,26 @@ package final class S3Client: Sendable {
   ) throws(FileError) -> Bool {
     let headers = isNew ? [("if-none-match", "*")] : []
     do {
-      _ = try send("PUT", key: key, headers: headers, content, payload: digest)
+      let response = try send("PUT", key: key, headers: headers, content, payload: digest)
+      // Whatever else answers, such as a network's login page, names no version of an object.
+      guard response.status == 200, response.headers["etag"] != nil else {
+        throw notAcknowledged(key)
+      }
       return true
+    } catch let error as S3Error where error.isNoSuchKey {
+      throw notAcknowledged(key)
     } catch let error as S3Error where isNew && error.isPreconditionFailed {
       return false
     } catch {
       throw fileError(error, key)
     }
+  }
+
+  private func notAcknowledged(_ key: String) -> FileError {
+    FileError(
+      .unavailable,
+      "What answers as the store \(server) did not acknowledge “\(location.name)/\(key)” as S3 does: "
+        + "something else may answer in its place.", path: BytePath("\(location.name)/\(key)"))
   }
 
   /// Copies an object inside the store; what has the new name is replaced.

@@ -72,8 +72,7 @@ extension BucketStore {
   private func owner() throws(FileError) -> String? {
     var bytes: [UInt8] = []
     do throws(FileError) {
-      try client().get(Self.marker) { piece throws(FileError) in
-        guard bytes.count < 1 << 16 else { return }
+      try client().get(Self.marker, limit: 1 << 16) { piece throws(FileError) in
         bytes.append(contentsOf: piece)
       }
     } catch let error where error.code == .notFound {

@@ -185,7 +185,7 @@ package final class BucketStore: OriginalStore {
     guard let size = try size(of: digest) else { throw missing(digest) }
     do throws(FileError) {
       return try cache.add(digest, size: size) { file throws(FileError) in
-        try fetch(digest, to: file)
+        try fetch(digest, size: size, to: file)
       }
     } catch {
       switch error.code {
@@ -198,7 +198,7 @@ package final class BucketStore: OriginalStore {
 
   /// In a library that can't be written, as in a backup.
   private func fetchToTemporaryFile(_ digest: Digest) throws(FileError) -> LocalOriginal {
-    try requireOwn()
+    guard let size = try size(of: digest) else { throw missing(digest) }
     let place = getenv("TMPDIR").map { BytePath(cString: $0) } ?? "/tmp"
     let folder = try Descriptor.openFolder(place)
     let name = BytePath(".pipeline-\(String(UInt64.random(in: .min ... .max), radix: 16))")
@@ -206,7 +206,7 @@ package final class BucketStore: OriginalStore {
       name, in: folder, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
     // Clean-up only.
     let copy = LocalOriginal(path: place.appending(name)) { try? folder.remove(name) }
-    try fetch(digest, to: file)
+    try fetch(digest, size: size, to: file)
     try file.seek(to: 0)
     guard try file.hash().digest == digest else { throw .damagedOriginal(path(of: digest)) }
     return copy
@@ -220,8 +220,10 @@ package final class BucketStore: OriginalStore {
   }
 
   /// Reads an original into an empty file.
-  private func fetch(_ digest: Digest, to file: Descriptor) throws(FileError) {
-    try client().get(Self.key(of: digest)) { piece throws(FileError) in try file.write(piece) }
+  private func fetch(_ digest: Digest, size: Int, to file: Descriptor) throws(FileError) {
+    try client().get(Self.key(of: digest), limit: size) { piece throws(FileError) in
+      try file.write(piece)
+    }
   }
 
   package func size(of digest: Digest) throws(FileError) -> Int? {
@@ -260,12 +262,12 @@ package final class BucketStore: OriginalStore {
   private func hash(
     _ digest: Digest, _ isStopped: @escaping () -> Bool
   ) throws(FileError) -> (digest: Digest, size: Int) {
-    try requireOwn()
+    guard let expected = try self.size(of: digest) else { throw missing(digest) }
     let hash = SHA256()
     var size = 0
     var asked = 0
     let path = path(of: digest)
-    try client().get(Self.key(of: digest)) { piece throws(FileError) in
+    try client().get(Self.key(of: digest), limit: expected) { piece throws(FileError) in
       hash.update(piece)
       size += piece.count
       guard size - asked >= 2 << 20 else { return }

@@ -64,11 +64,27 @@ struct BucketStoreTests {
   @Test("A server that compares no hashes is refused")
   func noHashes() throws {
     let proxy = try FaultProxy(to: server.port) { request in
-      request.method == "PUT" && request.target.contains("probe-") ? .status(200) : .none
+      request.method == "PUT" && request.target.contains("probe-")
+        ? .answer(.init(200, ["ETag": "\"any\""])) : .none
     }
     defer { proxy.end() }
     let harness = try BucketHarness(through: proxy.endpoint)
     #expect(message { try harness.store.check() }.contains("x-amz-content-sha256"))
+  }
+
+  @Test("An answer that is not the store's acknowledges nothing")
+  func loginPage() throws {
+    let proxy = try FaultProxy(to: server.port) { request in
+      request.method == "PUT" && request.target.contains("originals/")
+        ? .answer(.init(200, body: "<html>Please log in.</html>")) : .none
+    }
+    defer { proxy.end() }
+    let harness = try BucketHarness(through: proxy.endpoint)
+    guard case .failed(let error) = try harness.store.put([file("kept", in: harness)])[0] else {
+      Issue.record("A page was taken for an acknowledgement.")
+      return
+    }
+    #expect(error.code == .unavailable && error.message.contains("did not acknowledge"))
   }
 
   // MARK: Faults
