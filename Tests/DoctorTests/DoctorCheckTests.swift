@@ -79,7 +79,7 @@ struct DoctorCheckTests {
   @Test("Samples are small, and there is one of each kind")
   func samples() {
     let samples = LoaderSample.all
-    #expect(samples.count == 23 && Set(samples.map(\.format)).count == samples.count)
+    #expect(samples.count == 24 && Set(samples.map(\.format)).count == samples.count)
     #expect(samples.allSatisfy { !$0.bytes.isEmpty && $0.bytes.count < 10_000 })
     #expect(samples.map(\.bytes.count).reduce(0, +) < 100_000)
   }

@@ -107,6 +107,18 @@ package final class FaultProxy: Sendable {
     shutdown(listener, Int32(SHUT_RDWR))
   }
 
+  /// Whether nobody listens on a port of loopback.
+  static func isFree(port: Int) -> Bool {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
+    defer { close(descriptor) }
+    var address = address(port: port)
+    return withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+      }
+    }
+  }
+
   private static func address(port: Int) -> sockaddr_in {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)

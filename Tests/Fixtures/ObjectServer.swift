@@ -27,7 +27,7 @@ package final class ObjectServer: Sendable {
 
   private init() throws {
     folder = try TemporaryFolder()
-    port = Int.random(in: 20_000..<32_000)
+    port = Self.freePorts()
     let process = Process()
     process.executableURL = Checkout.root.appending(path: "Tests/object-server")
     process.arguments = [folder.path.description, "\(port)"]
@@ -45,6 +45,14 @@ package final class ObjectServer: Sendable {
     let words = String(decoding: text, as: UTF8.self).split(whereSeparator: \.isWhitespace)
     guard words.count == 4, words[0] == "ready" else { throw Failure() }
     (endpoint, key, secret) = (String(words[1]), String(words[2]), String(words[3]))
+  }
+
+  /// The first of three ports in a row that nobody listens on.
+  private static func freePorts() -> Int {
+    while true {
+      let first = Int.random(in: 20_000..<32_000)
+      if (first..<first + 3).allSatisfy(FaultProxy.isFree) { return first }
+    }
   }
 
   private struct Failure: Error, CustomStringConvertible {

@@ -6,7 +6,7 @@ import PipelineModel
 import Testing
 
 @Suite("JPEG 2000 that libvips does not read", .timeLimit(.minutes(2)))
-struct OpenJPEGDecoderTests {
+struct JPEG2000PictureTests {
   private typealias Component = OpenJPEGSample.Component
 
   /// The library that was built with the tests.
