@@ -206,13 +206,4 @@ extension Descriptor {
       done += got
     }
   }
-
-  /// Makes an empty file in this folder that has no name, and is gone when it is closed.
-  package func makeUnnamedFile() throws(FileError) -> Descriptor {
-    let name = BytePath(".pipeline-\(String(UInt64.random(in: .min ... .max), radix: 16))")
-    let file = try Descriptor.open(
-      name, in: self, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
-    try remove(name)
-    return file
-  }
 }

@@ -61,22 +61,6 @@ static inline int pipeline_vips_linear(VipsImage *in, VipsImage **out, double fa
   return vips_linear1(in, out, factor, offset, NULL);
 }
 
-// vips_recomb and vips_linear are variadic; each band of the result is a weighted sum of three bands,
-// plus an offset.
-static inline int pipeline_vips_recombine(VipsImage *in, VipsImage **out,
-                                          const double weights[9], const double offsets[3]) {
-  const double factors[3] = {1, 1, 1};
-  VipsImage *sums = NULL;
-  VipsImage *matrix = vips_image_new_matrix_from_array(3, 3, weights, 9);
-  if (!matrix) return -1;
-  int failed = vips_recomb(in, &sums, matrix, NULL);
-  g_object_unref(matrix);
-  if (failed) return failed;
-  failed = vips_linear(sums, out, factors, offsets, 3, NULL);
-  g_object_unref(sums);
-  return failed;
-}
-
 // vips_maplut is variadic; `table` has one row of 8-bit colours.
 static inline int pipeline_vips_look_up(VipsImage *in, VipsImage **out, VipsImage *table) {
   return vips_maplut(in, out, table, NULL);
