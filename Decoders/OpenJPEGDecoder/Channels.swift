@@ -53,6 +53,7 @@ struct Channels {
     for y in 0..<height {
       for (index, plane) in used.enumerated() { plane.read(row: y, into: &rows[index]) }
       model.convert(&rows, neutral: neutral)
+      if let alpha, purposes[alpha] == 2 { Self.divide(&rows, by: model.channels) }
       let shown = bands == 1 ? [0] : model == .grey ? [0, 0, 0] : [0, 1, 2]
       let order = shown + (alpha == nil ? [] : [model.channels])
       for x in 0..<width {
@@ -75,6 +76,13 @@ struct Channels {
     let others = colors..<planes.count
     let said = others.first { purposes[$0] == 1 || purposes[$0] == 2 }
     return said ?? (others.count == 1 && purposes[colors] == 0 ? colors : nil)
+  }
+
+  /// Makes colours what they are without their alpha, by which a premultiplied alpha has multiplied them.
+  private static func divide(_ rows: inout [[Float]], by alpha: Int) {
+    for x in rows[alpha].indices where rows[alpha][x] > 0 {
+      for index in 0..<alpha { rows[index][x] *= 255 / rows[alpha][x] }
+    }
   }
 
   /// The values of a channel.
@@ -125,6 +133,7 @@ enum ColorModel: Hashable {
   /// Luminance and chroma, with the range that video leaves at both ends or without it.
   case ycc(isNarrow: Bool, isHD: Bool)
   case cmyk
+  case lab(LabScale)
 
   init(_ layout: SampleLayout, _ colors: JPEG2000Structure.Colors?) {
     let count = layout.components.count
@@ -135,6 +144,8 @@ enum ColorModel: Hashable {
     switch colors {
     case .enumerated(JPEG2000Structure.Colors.cmyk) where count >= 4: self = .cmyk
     case .profile where count >= 4 && space.elementsEqual("CMYK".utf8): self = .cmyk
+    case .lab(let coding) where count >= 3:
+      self = .lab(LabScale(coding, bits: layout.components.prefix(3).map(\.bits)))
     case .enumerated(JPEG2000Structure.Colors.grey): self = .grey
     case .profile where space.elementsEqual("GRAY".utf8): self = .grey
     case _ where count < 3: self = .grey
@@ -160,7 +171,7 @@ enum ColorModel: Hashable {
   var channels: Int {
     switch self {
     case .grey: 1
-    case .rgb, .ycc: 3
+    case .rgb, .ycc, .lab: 3
     case .cmyk: 4
     }
   }
@@ -171,6 +182,7 @@ enum ColorModel: Hashable {
     case .grey: "grey"
     case .rgb, .ycc: "srgb"
     case .cmyk: "cmyk"
+    case .lab: "lab"
     }
   }
 
@@ -199,6 +211,10 @@ enum ColorModel: Hashable {
       for x in rows[0].indices {
         let white = (255 - rows[3][x]) / 255
         for index in 0..<3 { rows[index][x] = (255 - rows[index][x]) * white }
+      }
+    case .lab(let scale):
+      for x in rows[0].indices {
+        (rows[0][x], rows[1][x], rows[2][x]) = scale.color((rows[0][x], rows[1][x], rows[2][x]))
       }
     }
   }

@@ -76,9 +76,6 @@ enum OpenJPEGDecoder: PictureDecoder {
         .tooLarge,
         "The picture has more than \(pixelLimit / 1_000_000) megapixels and is not decoded")
     }
-    if structure?.colors == .enumerated(JPEG2000Structure.Colors.lab) {
-      throw DecoderError(.undecodable, "The JPEG 2000 has colours of CIELab, which are not decoded")
-    }
   }
 
   /// Opens a file for the time of a body, whose answer only counts if the kernel could read the file.

@@ -204,11 +204,35 @@ struct JPEG2000PictureTests {
     #expect(grey.center == [51, 51, 51, 204])
     #expect(try facts(plain([0.2, 0.8]).file(colors: 17))["colorSpace"] == "grey")
     #expect(try facts(colors.codestream())["alpha"] == true)
-    let lab = try plain([0.2, 0.4, 0.6]).file(colors: 14)
-    #expect(isChosen(lab))
-    let error = try #require(throws: DecoderError.self) { try decode(lab) }
-    #expect(error.code == .undecodable && error.message.contains("CIELab"))
-    #expect(try facts(lab)["problem"]?.string?.contains("CIELab") == true)
+  }
+
+  @Test("CIELab becomes colours, as the standard codes it or as the file does", arguments: [8, 12])
+  func lab(bits: Int) throws {
+    // sRGB in CIELab with the white of ICC.1; source: Lindbloom's calculator, by Bradford's adaptation.
+    let colors = [
+      ([100, 0, 0], [255, 255, 255]), ([54.29, 80.81, 69.89], [255, 0, 0]),
+      ([87.82, -79.29, 80.99], [0, 255, 0]), ([53.39, 0, 0], [127, 127, 127]),
+      ([3, 0, 0], [11, 11, 11]),
+    ]
+    let most = Double(1 << bits - 1)
+    for own in [nil, [100, 0, 255, 1 << (bits - 1), 255, 1 << (bits - 1)]] {
+      let coding = own ?? [100, 0, 170, 1 << (bits - 1), 200, 3 << (bits - 3)]
+      for (lab, wanted) in colors {
+        let values = (0..<3).map { index in
+          (lab[index] * most / Double(coding[2 * index]) + Double(coding[2 * index + 1])) / most
+        }
+        let content =
+          (own ?? []).flatMap { Pictures.big($0, 4) } + (own == nil ? [] : Array("\0D50".utf8))
+        let bytes = Pictures.withColors(
+          [1, 0, 0] + Pictures.big(14, 4) + content, in: try plain(values, bits: bits).file())
+        #expect(isChosen(bytes))
+        let seen = try decode(bytes)
+        #expect(
+          seen.bands == 3 && Pictures.distance(seen.center, wanted) <= (bits == 8 ? 10 : 2),
+          "\(lab): \(seen.center)")
+        #expect(try facts(bytes)["colorSpace"] == "lab")
+      }
+    }
   }
 
   @Test("Channels mean what the file says")
@@ -223,6 +247,12 @@ struct JPEG2000PictureTests {
     #expect(try decode(unused).center == [51, 102, 153] && !isChosen(unused))
     let behind = try file([0.2, 0.4, 0.6, 0.8, 1], colors + [unknown, alpha])
     #expect(try decode(behind).center == [51, 102, 153, 255])
+    // Colours that are multiplied by an alpha are divided by it.
+    let multiplied = try file([0.2, 0.4, 0.1, 0.5], colors + [(purpose: 2, color: 0)])
+    #expect(isChosen(multiplied))
+    #expect(Pictures.distance(try decode(multiplied).center, [102, 204, 51, 128]) <= 2)
+    let invisible = try file([0.2, 0.4, 0.1, 0], colors + [(purpose: 2, color: 0)])
+    #expect(try decode(invisible).center == [51, 102, 26, 0])
     let reversed = try file([0.2, 0.4, 0.6], colors.reversed())
     #expect(isChosen(reversed))
     #expect(try decode(reversed).center == [153, 102, 51])

@@ -8,10 +8,10 @@ package struct JPEG2000Structure {
   package let components: [Component]
   /// What its values are in; `nil` if nothing says so.
   package let colors: Colors?
-  /// Whether components are other colours than usual, or an alpha comes before a colour.
+  /// Whether components are other colours than usual, an alpha comes before a colour, or has multiplied them.
   ///
   /// Source: ISO/IEC 15444-1, annex I.5.3.6.
-  package let isReordered: Bool
+  package let hasUnusualChannels: Bool
   /// Whether the values of the codestream are indices of colours.
   package let hasPalette: Bool
   /// Whether its boxes are so unusual that a decoder may find a palette where none is found here.
@@ -34,18 +34,32 @@ package struct JPEG2000Structure {
   /// Source: ISO/IEC 15444-1, annex I.5.3.3; ISO/IEC 15444-2, annex M.11.7.3.
   package enum Colors: Hashable, Sendable {
     case enumerated(Int)
+    /// CIELab, coded as the standard says or as the file does.
+    case lab(LabCoding?)
     /// By an ICC profile.
     case profile([UInt8])
 
     package static let ycc709 = 1
     package static let ycc601 = 4
     package static let cmyk = 12
-    package static let lab = 14
+    fileprivate static let lab = 14
     package static let grey = 17
     /// Luminance and chroma that use the whole range.
     package static let ycc: Set = [3, 18, 24]
 
-    fileprivate static let foreign = ycc.union([ycc709, ycc601, cmyk, lab])
+    fileprivate static let foreign = ycc.union([ycc709, ycc601, cmyk])
+  }
+
+  /// For lightness and two opponent colours: how much the values differ from the least stored number to the
+  /// greatest, and the stored number of 0. Source: ISO/IEC 15444-2, annex M.11.7.4.1.
+  package struct LabCoding: Hashable, Sendable {
+    package let ranges: [Int]
+    package let zeros: [Int]
+
+    package init(ranges: [Int], zeros: [Int]) {
+      self.ranges = ranges
+      self.zeros = zeros
+    }
   }
 
   package struct Palette: Sendable {
@@ -66,7 +80,7 @@ package struct JPEG2000Structure {
     let header = boxes.first { $0.type == "jp2h" }?.content
     let table = header.flatMap { reader.box("pclr", in: $0) }
     hasPalette = table != nil
-    isReordered = header.map { Self.isReordered(reader, in: $0) } ?? false
+    hasUnusualChannels = header.map { Self.hasUnusualChannels(reader, in: $0) } ?? false
     let content = isBare ? 0..<reader.size : boxes.first { $0.type == "jp2c" }?.content
     codestream = content ?? 0..<0
     components = Self.components(reader, at: codestream.lowerBound)
@@ -114,7 +128,7 @@ package struct JPEG2000Structure {
     }
   }
 
-  private static func isReordered(_ reader: ByteReader, in header: Range<Int>) -> Bool {
+  private static func hasUnusualChannels(_ reader: ByteReader, in header: Range<Int>) -> Bool {
     guard let box = reader.box("cdef", in: header), box.content.count <= longestDefinition,
       let bytes = reader.bytes(box.content)
     else { return false }
@@ -122,7 +136,7 @@ package struct JPEG2000Structure {
       let parts = [0, 2, 4].map { bytes[(at + $0)..<(at + $0 + 2)].number() }
       let (channel, purpose, color) = (parts[0], parts[1], parts[2])
       // For the whole picture, or for no colour.
-      return purpose == 0 && ![0, 0xFFFF].contains(color) && color != channel + 1
+      return purpose == 2 || purpose == 0 && ![0, 0xFFFF].contains(color) && color != channel + 1
     }
   }
 
@@ -138,7 +152,9 @@ package struct JPEG2000Structure {
       switch method {
       case 1:
         if profile.count >= 4, let number = reader.number(at: profile.lowerBound, 4) {
-          return .enumerated(number)
+          guard number == Colors.lab else { return .enumerated(number) }
+          let coding = reader.bytes((profile.lowerBound + 4)..<(profile.lowerBound + 28))
+          return .lab(profile.count < 28 ? nil : coding.map { LabCoding($0) })
         }
       // A restricted profile, and any in JPX.
       case 2, 3:
@@ -169,9 +185,10 @@ extension JPEG2000Structure {
   /// some, but not all sizes of each. It knows no palettes, which are read here if they are simple, with
   /// OpenJPEG 2.5 no colour spaces, and lets OpenJPEG exchange components anew for each part that it decodes.
   package var isBeyondLibvips: Bool {
-    if isUnclear || isReordered || hasPalette && palette == nil { return true }
+    if isUnclear || hasUnusualChannels || hasPalette && palette == nil { return true }
     switch colors {
     case .enumerated(let number) where Colors.foreign.contains(number): return true
+    case .lab: return true
     case .profile(let profile) where profile.dropFirst(16).starts(with: "CMYK".utf8): return true
     default: break
     }
@@ -186,6 +203,14 @@ extension JPEG2000Structure {
   /// Whether bytes are of such a file.
   package static func isBeyondLibvips(_ reader: ByteReader) -> Bool {
     JPEG2000Structure(reader)?.isBeyondLibvips ?? false
+  }
+}
+
+extension JPEG2000Structure.LabCoding {
+  /// Parses pairs of a range and the number of 0.
+  fileprivate init(_ bytes: [UInt8]) {
+    let numbers = stride(from: 0, to: 24, by: 4).map { bytes[$0..<($0 + 4)].number() }
+    self.init(ranges: [0, 2, 4].map { numbers[$0] }, zeros: [1, 3, 5].map { numbers[$0] })
   }
 }
 
