@@ -169,7 +169,7 @@ extension Pictures {
   ///
   /// - Parameter hasAlpha: whether band 3 is alpha, with which the others are multiplied.
   package static func openEXR(
-    width: Int, height: Int, hasAlpha: Bool = false,
+    width: Int, height: Int, hasAlpha: Bool = false, display: [Int]? = nil,
     _ value: (_ x: Int, _ y: Int, _ band: Int) -> Float
   ) -> [UInt8] {
     func attribute(_ name: String, _ type: String, _ value: [UInt8]) -> [UInt8] {
@@ -185,7 +185,9 @@ extension Pictures {
     var header = little(20_000_630, 4) + little(2, 4)
     header += attribute("channels", "chlist", channels + [0])
     header += attribute("compression", "compression", [0])
-    header += attribute("dataWindow", "box2i", box) + attribute("displayWindow", "box2i", box)
+    header +=
+      attribute("dataWindow", "box2i", box)
+      + attribute("displayWindow", "box2i", display.map { $0.flatMap { little($0, 4) } } ?? box)
     header += attribute("lineOrder", "lineOrder", [0])
     header += attribute("pixelAspectRatio", "float", one)
     header += attribute("screenWindowCenter", "v2f", little(0, 8))

@@ -181,6 +181,50 @@ struct ThumbnailKindTests {
     #expect(facts["mediaType"] == "image/avif" && facts["width"] == 160 && facts["height"] == 120)
   }
 
+  @Test("OpenEXR shows the picture, of which its pixels are a part, or which is a part of them")
+  func openEXRWindow() throws {
+    func file(_ display: [Int]?, hasAlpha: Bool = false) -> [UInt8] {
+      Pictures.openEXR(width: 40, height: 20, hasAlpha: hasAlpha, display: display) { x, _, band in
+        band == 3 || (x < 20 ? 0 : 2) == band ? 1 : 0
+      }
+    }
+    let (red, blue, black) = ([255, 0, 0], [0, 0, 255], [0, 0, 0])
+    // Where the pixels begin in the picture, and which colours its corners have.
+    let cases: [(display: [Int]?, width: Int, height: Int, corners: [[Int]])] = [
+      (nil, 40, 20, [red, blue, red, blue]), ([0, 0, 39, 19], 40, 20, [red, blue, red, blue]),
+      // In the middle, between what is looked at.
+      ([-80, -40, 119, 59], 200, 100, [black, black, black, black]),
+      ([10, 5, 29, 14], 20, 10, [red, blue, red, blue]),
+      ([20, 0, 59, 19], 40, 20, [blue, black, blue, black]),
+      // None of the pixels is in it.
+      ([100, 100, 120, 120], 40, 20, [red, blue, red, blue]),
+    ]
+    for (display, width, height, corners) in cases {
+      for scaling in ["fast", "exact"] {
+        let made = try run.thumbnail(
+          file(display), options: ["format": "png", "scaling": .string(scaling)])
+        try #require(made.picture.width == width && made.picture.height == height)
+        for (found, corner) in zip(made.picture.corners, corners) {
+          #expect(
+            Pictures.distance(found, corner) < 6,
+            "\(scaling), \(display ?? []): \(made.picture.corners)")
+        }
+      }
+      let facts = try PluginRun("identify").facts(file(display))
+      #expect(facts["width"] == .integer(width) && facts["height"] == .integer(height))
+    }
+    let framed = try run.thumbnail(
+      file([-10, -5, 49, 34]), maxPixelSize: 60, options: ["format": "png"])
+    #expect(Pictures.distance(framed.picture.color(x: 0.2...0.45, y: 0.2...0.6), red) < 6)
+    #expect(Pictures.distance(framed.picture.color(x: 0.55...0.8, y: 0.2...0.6), blue) < 6)
+    #expect(Pictures.distance(framed.picture.color(x: 0.2...0.8, y: 0.7...0.9), black) < 6)
+    let clear = try run.thumbnail(
+      file([-80, -40, 119, 59], hasAlpha: true), options: ["format": "png"])
+    // As it is read back, on white.
+    #expect(clear.picture.bands == 4)
+    #expect(Pictures.distance(clear.picture.corners[0], [255, 255, 255]) < 6)
+  }
+
   @Test("Radiance HDR is shown upright, in whatever order its pixels are", arguments: 1...8)
   func radiance(orientation: Int) throws {
     let stored = Pictures.store(

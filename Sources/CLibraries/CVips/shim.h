@@ -154,6 +154,18 @@ static inline int pipeline_vips_flip(VipsImage *in, VipsImage **out, VipsDirecti
   return vips_flip(in, out, direction, NULL);
 }
 
+// vips_embed is variadic. What is beyond the picture is black, with a value of alpha if it has four bands; what
+// is beyond the new one is cut off.
+static inline int pipeline_vips_embed(VipsImage *in, VipsImage **out, int left, int top, int width,
+                                      int height, double alpha) {
+  const double values[4] = {0, 0, 0, alpha};
+  VipsArrayDouble *background = vips_array_double_new(values, in->Bands == 4 ? 4 : 1);
+  int failed = vips_embed(in, out, left, top, width, height, "extend", VIPS_EXTEND_BACKGROUND,
+                          "background", background, NULL);
+  vips_area_unref(VIPS_AREA(background));
+  return failed;
+}
+
 // vips_extract_area is variadic.
 static inline int pipeline_vips_extract(VipsImage *in, VipsImage **out, int left, int top,
                                         int width, int height) {

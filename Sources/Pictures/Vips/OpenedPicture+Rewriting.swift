@@ -66,6 +66,15 @@ extension OpenedPicture {
     return try PixmapHeader(&reader)?.scale
   }
 
+  /// The picture of which an OpenEXR file has pixels.
+  static func framed(_ pixels: Picture, _ window: OpenEXRWindow?) throws(VipsError) -> Picture {
+    guard let window else { return pixels }
+    // libvips has alpha from 0 to 255 in linear light, too.
+    return try pixels.placed(
+      x: window.x, y: window.y, width: window.width, height: window.height,
+      alpha: window.hasAlpha ? 0 : 255)
+  }
+
   static func scaled(_ picture: Picture, by factor: Double?) throws(VipsError) -> Picture {
     guard let factor else { return picture }
     return try picture.scaled(by: factor)

@@ -25,6 +25,8 @@ package struct OpenedPicture {
   package let jpeg2000: JPEG2000Structure?
   /// The profile of a JPEG 2000, which libvips 8.14 does not find; `nil` if it makes no sense.
   package let boxedProfile: [UInt8]?
+  /// Where the pixels of an OpenEXR picture lie in it; `nil` if they are all of it, as of other kinds.
+  private let window: OpenEXRWindow?
   /// What the values of a PGM or PPM are multiplied with, if its white is none of libvips'.
   private let pixmapScale: Double?
 
@@ -60,7 +62,9 @@ package struct OpenedPicture {
       isConverted
       ? try Picture.loadConvertedTIFF(source)
       : try Self.header(source, loader, strictness, longest: longest)
-    self.header = try Self.scaled(header, by: pixmapScale)
+    let isLarge = Self.isTooLarge(header)
+    window = loader == .exr && !isLarge ? try file.withBytes { OpenEXRWindow($0) } : nil
+    self.header = try Self.framed(Self.scaled(header, by: pixmapScale), window)
     let channels = jpeg2000?.palette?.colors.first?.count ?? header.bands
     boxedProfile = jpeg2000?.profile.flatMap { bytes in
       ColorProfile(bytes)?.fits(channels: channels) == true ? bytes : nil
@@ -109,6 +113,7 @@ package struct OpenedPicture {
     isConverted = false
     jpeg2000 = nil
     boxedProfile = nil
+    window = nil
     pixmapScale = nil
   }
 
@@ -134,6 +139,7 @@ package struct OpenedPicture {
     isConverted = own.isConverted
     jpeg2000 = own.jpeg2000
     boxedProfile = own.boxedProfile
+    window = own.window
     pixmapScale = own.pixmapScale
   }
 
@@ -214,11 +220,13 @@ package struct OpenedPicture {
     // Decoded pixels, and those of a drawing, can be read as often as needed.
     guard let source, let loader, !loader.isDrawing else { return header }
     if isConverted { return try .loadConvertedTIFF(source) }
-    return try Self.scaled(.load(source, as: loader), by: pixmapScale)
+    return try Self.framed(Self.scaled(.load(source, as: loader), by: pixmapScale), window)
   }
 
-  package var isTooLarge: Bool {
+  package var isTooLarge: Bool { Self.isTooLarge(header) }
+
+  private static func isTooLarge(_ header: Picture) -> Bool {
     let (pixels, overflow) = header.width.multipliedReportingOverflow(by: header.height)
-    return overflow || pixels > Self.pixelLimit
+    return overflow || pixels > pixelLimit
   }
 }

@@ -113,6 +113,19 @@ extension Picture {
     }.reinterpreted(.grey)
   }
 
+  /// Puts the picture into one of another size, which is black elsewhere.
+  ///
+  /// - Parameter alpha: the value of the alpha there.
+  func placed(
+    x: Int, y: Int, width: Int, height: Int, alpha: Double
+  ) throws(VipsError) -> Picture {
+    try applying("The picture can't be put into its frame") {
+      pipeline_vips_embed(
+        pointer, $0, Int32(clamping: x), Int32(clamping: y), Int32(clamping: width),
+        Int32(clamping: height), alpha)
+    }
+  }
+
   /// Returns some of the bands, whose values keep their meaning.
   package func extractingBands(_ range: Range<Int>) throws(VipsError) -> Picture {
     try applying("The picture's values can't be read") {
