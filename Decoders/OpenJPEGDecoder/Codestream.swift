@@ -10,6 +10,7 @@ final class Codestream {
   let layout: SampleLayout
   /// How many resolutions every component has, each of half the size of the one before.
   private let resolutions: Int
+  private let tiles: Int
 
   /// - Throws: `DecoderError` of code `undecodable` if OpenJPEG does not understand the header.
   init(_ source: CodestreamSource) throws(DecoderError) {
@@ -30,7 +31,7 @@ final class Codestream {
     }
     (self.source, self.stream, self.codec, self.image) = (source, stream, codec, image)
     layout = SampleLayout(image.pointee)
-    resolutions = Self.resolutions(codec)
+    (resolutions, tiles) = Self.parts(codec)
   }
 
   deinit {
@@ -44,14 +45,17 @@ final class Codestream {
       .undecodable, "The JPEG 2000 can't be decoded: \(complaint ?? "no reason given")")
   }
 
-  private static func resolutions(_ codec: UnsafeMutablePointer<opj_codec_t?>) -> Int {
+  private static func parts(
+    _ codec: UnsafeMutablePointer<opj_codec_t?>
+  ) -> (resolutions: Int, tiles: Int) {
     var info = opj_get_cstr_info(codec)
     defer { opj_destroy_cstr_info(&info) }
     guard let found = info?.pointee, let parts = found.m_default_tile_info.tccp_info else {
-      return 1
+      return (1, 1)
     }
     let components = UnsafeBufferPointer(start: parts, count: Int(found.nbcomps))
-    return max(1, components.map { Int($0.numresolutions) }.min() ?? 1)
+    let resolutions = components.map { Int($0.numresolutions) }.min() ?? 1
+    return (max(1, resolutions), Int(found.tw) * Int(found.th))
   }
 
   /// How often to halve a picture that is needed with a longer side of some pixels.
@@ -74,9 +78,12 @@ final class Codestream {
   /// The bytes that decoding takes.
   ///
   /// OpenJPEG 2.5 has values of four bytes and a tile's compressed bytes: of 24 megapixels in three components,
-  /// which are 275 MiB of values and 7 MiB of file, it takes 294 MiB. The pixels are copied on their way.
+  /// which are 275 MiB of values and 7 MiB of file, it takes 294 MiB. For each tile it keeps parameters: of 65,535
+  /// tiles in four components 530 MiB. The pixels are copied on their way.
   func memory(reduction: Int, hasPalette: Bool) -> Int {
     var bytes = 16 << 20 + source.size
+    // There are at most 65,535 tiles, and 16,384 components.
+    bytes += tiles * (6144 + 1024 * layout.components.count)
     for component in layout.components {
       let size = layout.size(of: component, reduction)
       bytes = Self.sum(bytes, size.width, size.height, 5)

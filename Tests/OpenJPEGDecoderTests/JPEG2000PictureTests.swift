@@ -164,6 +164,11 @@ struct JPEG2000PictureTests {
     try #require(some.count == 3 && all.count == 3)
     #expect(some[0] == some[1] && some[1] > 4 * 2100 * 1500 && all[2] == all[1])
     #expect(some[2] - (16 << 20) < (some[1] - (16 << 20)) / 3)
+    // OpenJPEG keeps parameters of each tile.
+    var tiled = flat
+    tiled.tile = 64
+    let tiles = 33 * 24
+    #expect(try memory(tiled)[1] - all[1] > tiles * 6000)
   }
 
   @Test("Luminance and chroma become colours, however they are said to be", arguments: [1, 2])
