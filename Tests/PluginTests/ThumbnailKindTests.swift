@@ -196,8 +196,9 @@ struct ThumbnailKindTests {
       ([-80, -40, 119, 59], 200, 100, [black, black, black, black]),
       ([10, 5, 29, 14], 20, 10, [red, blue, red, blue]),
       ([20, 0, 59, 19], 40, 20, [blue, black, blue, black]),
-      // None of the pixels is in it.
+      // None of the pixels is in it, or it is beyond all bounds.
       ([100, 100, 120, 120], 40, 20, [red, blue, red, blue]),
+      ([0, 0, 1 << 24, 19], 40, 20, [red, blue, red, blue]),
     ]
     for (display, width, height, corners) in cases {
       for scaling in ["fast", "exact"] {

@@ -14,6 +14,8 @@ struct OpenEXRWindow {
   /// Whether it has an alpha of its own; libvips adds one.
   let hasAlpha: Bool
 
+  /// The longest side of a picture that is wider or higher than its pixels, so that a row fits into memory.
+  private static let longestSide = 1 << 16
   /// The most attributes that are looked at.
   private static let attributeLimit = 256
   /// The longest name, with the byte that ends it.
@@ -48,7 +50,8 @@ struct OpenEXRWindow {
     }
     guard let pixels = boxes["dataWindow"], let picture = boxes["displayWindow"],
       pixels.count == 4, picture.count == 4, pixels != picture,
-      picture[0] <= picture[2], picture[1] <= picture[3],
+      (0..<Self.longestSide).contains(picture[2] - picture[0]),
+      (0..<Self.longestSide).contains(picture[3] - picture[1]),
       max(pixels[0], picture[0]) <= min(pixels[2], picture[2]),
       max(pixels[1], picture[1]) <= min(pixels[3], picture[3])
     else { return nil }
