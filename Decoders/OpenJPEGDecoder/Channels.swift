@@ -52,8 +52,8 @@ struct Channels {
     pixels.reserveCapacity(width * height * bands)
     for y in 0..<height {
       for (index, plane) in used.enumerated() { plane.read(row: y, into: &rows[index]) }
+      if let alpha, purposes[alpha] == 2 { Self.divide(&rows, used.map(\.zero)) }
       model.convert(&rows, neutral: neutral)
-      if let alpha, purposes[alpha] == 2 { Self.divide(&rows, by: model.channels) }
       let shown = bands == 1 ? [0] : model == .grey ? [0, 0, 0] : [0, 1, 2]
       let order = shown + (alpha == nil ? [] : [model.channels])
       for x in 0..<width {
@@ -78,10 +78,15 @@ struct Channels {
     return said ?? (others.count == 1 && purposes[colors] == 0 ? colors : nil)
   }
 
-  /// Makes colours what they are without their alpha, by which a premultiplied alpha has multiplied them.
-  private static func divide(_ rows: inout [[Float]], by alpha: Int) {
+  /// Divides channels by the last one, a premultiplied alpha, which has multiplied them.
+  ///
+  /// - Parameter zeros: where the value 0 of each channel is.
+  private static func divide(_ rows: inout [[Float]], _ zeros: [Float]) {
+    let alpha = rows.count - 1
     for x in rows[alpha].indices where rows[alpha][x] > 0 {
-      for index in 0..<alpha { rows[index][x] *= 255 / rows[alpha][x] }
+      for index in 0..<alpha {
+        rows[index][x] = zeros[index] + (rows[index][x] - zeros[index]) * 255 / rows[alpha][x]
+      }
     }
   }
 
@@ -98,6 +103,8 @@ struct Channels {
     private let shift: Int
     /// Values from 0 to 255 for those of the file.
     private let table: [Float]
+    /// Which of these is that of 0.
+    let zero: Float
 
     init(
       _ data: UnsafePointer<Int32>, _ component: opj_image_comp_t,
@@ -113,6 +120,7 @@ struct Channels {
       shift = max(0, place.bits - 16)
       let last = Float(most >> shift)
       table = (0...(most >> shift)).map { Float($0) * 255 / last }
+      zero = table[offset >> shift]
     }
 
     func read(row: Int, into target: inout [Float]) {

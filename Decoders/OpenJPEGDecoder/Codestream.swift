@@ -31,7 +31,7 @@ final class Codestream {
     }
     (self.source, self.stream, self.codec, self.image) = (source, stream, codec, image)
     layout = SampleLayout(image.pointee)
-    (resolutions, tiles) = Self.parts(codec)
+    (resolutions, tiles) = Self.structure(codec)
   }
 
   deinit {
@@ -45,7 +45,7 @@ final class Codestream {
       .undecodable, "The JPEG 2000 can't be decoded: \(complaint ?? "no reason given")")
   }
 
-  private static func parts(
+  private static func structure(
     _ codec: UnsafeMutablePointer<opj_codec_t?>
   ) -> (resolutions: Int, tiles: Int) {
     var info = opj_get_cstr_info(codec)
@@ -83,7 +83,7 @@ final class Codestream {
   func memory(reduction: Int, hasPalette: Bool) -> Int {
     var bytes = 16 << 20 + source.size
     // There are at most 65,535 tiles, and 16,384 components.
-    bytes += tiles * (6144 + 1024 * layout.components.count)
+    bytes += tiles * (6144 + 1104 * layout.components.count)
     for component in layout.components {
       let size = layout.size(of: component, reduction)
       bytes = Self.sum(bytes, size.width, size.height, 5)

@@ -25,7 +25,7 @@ struct LabScale: Hashable {
 
   /// Returns red, green and blue of sRGB, from 0 to 255 or beyond if it has no such colour.
   ///
-  /// White is white, whatever light it was seen in.
+  /// The light is taken for D50, as of ICC profiles, so white is white whatever the file says of its light.
   ///
   /// - Parameter stored: values from 0 to 255.
   func color(_ stored: (Float, Float, Float)) -> (Float, Float, Float) {

@@ -219,10 +219,12 @@ struct JPEG2000PictureTests {
       ([87.82, -79.29, 80.99], [0, 255, 0]), ([53.39, 0, 0], [127, 127, 127]),
       ([3, 0, 0], [11, 11, 11]),
     ]
+    // The standard's coding has no such blue.
+    let blue = ([29.57, 68.30, -112.03], [0, 0, 255])
     let most = Double(1 << bits - 1)
-    for own in [nil, [100, 0, 255, 1 << (bits - 1), 255, 1 << (bits - 1)]] {
+    for own in [nil, [110, 1 << (bits - 4), 170, 1 << (bits - 1), 250, 5 << (bits - 3)]] {
       let coding = own ?? [100, 0, 170, 1 << (bits - 1), 200, 3 << (bits - 3)]
-      for (lab, wanted) in colors {
+      for (lab, wanted) in colors + (own == nil ? [] : [blue]) {
         let values = (0..<3).map { index in
           (lab[index] * most / Double(coding[2 * index]) + Double(coding[2 * index + 1])) / most
         }
@@ -256,6 +258,11 @@ struct JPEG2000PictureTests {
     let multiplied = try file([0.2, 0.4, 0.1, 0.5], colors + [(purpose: 2, color: 0)])
     #expect(isChosen(multiplied))
     #expect(Pictures.distance(try decode(multiplied).center, [102, 204, 51, 128]) <= 2)
+    let ink = Pictures.withColors(
+      [1, 0, 0] + Pictures.big(12, 4),
+      channels: (1...4).map { (purpose: 0, color: $0) } + [(purpose: 2, color: 0)],
+      in: try plain([0.5, 0, 0, 0, 0.5]).file())
+    #expect(Pictures.distance(try decode(ink).center, [0, 255, 255, 128]) <= 2)
     let invisible = try file([0.2, 0.4, 0.1, 0], colors + [(purpose: 2, color: 0)])
     #expect(try decode(invisible).center == [51, 102, 26, 0])
     let reversed = try file([0.2, 0.4, 0.6], colors.reversed())
