@@ -108,7 +108,7 @@ struct DecodeMemory {
     // Wavelets of a tile, four bytes a value; most pictures are one tile.
     case .jp2k: needed = pixels * header.bands * 4 + all
     // Values of four bytes, all of them.
-    case .hdr, .exr, .fits: needed = pixels * header.bands * 4 * 2
+    case .hdr, .exr, .fits: needed = opened.decodedPixels * header.bands * 4 * 2
     case .pnm, nil: needed = some
     // Planes of the codec, pixels of libheif, then pixels of libvips.
     case .heif: needed = pixels * 4 + all

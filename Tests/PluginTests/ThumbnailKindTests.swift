@@ -189,7 +189,7 @@ struct ThumbnailKindTests {
       }
     }
     let (red, blue, black) = ([255, 0, 0], [0, 0, 255], [0, 0, 0])
-    // Where the pixels begin in the picture, and which colours its corners have.
+    // The display window from the first pixel, and which colours the picture's corners have.
     let cases: [(display: [Int]?, width: Int, height: Int, corners: [[Int]])] = [
       (nil, 40, 20, [red, blue, red, blue]), ([0, 0, 39, 19], 40, 20, [red, blue, red, blue]),
       // In the middle, between what is looked at.
@@ -199,6 +199,7 @@ struct ThumbnailKindTests {
       // None of the pixels is in it, or it is beyond all bounds.
       ([100, 100, 120, 120], 40, 20, [red, blue, red, blue]),
       ([0, 0, 1 << 24, 19], 40, 20, [red, blue, red, blue]),
+      ([0, 0, 29_999, 29_999], 40, 20, [red, blue, red, blue]),
     ]
     for (display, width, height, corners) in cases {
       for scaling in ["fast", "exact"] {
@@ -214,6 +215,10 @@ struct ThumbnailKindTests {
       let facts = try PluginRun("identify").facts(file(display))
       #expect(facts["width"] == .integer(width) && facts["height"] == .integer(height))
     }
+    // What is decoded takes the memory, not what is shown.
+    let wide = Pictures.openEXR(width: 900, height: 600, display: [0, 0, 9, 9]) { _, _, _ in 0 }
+    let needs = try PluginRun("identify").facts(wide)["decodeBytes"]
+    #expect(needs?["streamed"]?.integer ?? 0 > 900 * 600 * 32)
     let framed = try run.thumbnail(
       file([-10, -5, 49, 34]), maxPixelSize: 60, options: ["format": "png"])
     #expect(Pictures.distance(framed.picture.color(x: 0.2...0.45, y: 0.2...0.6), red) < 6)

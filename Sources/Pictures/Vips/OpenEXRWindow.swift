@@ -14,13 +14,14 @@ struct OpenEXRWindow {
   /// Whether it has an alpha of its own; libvips adds one.
   let hasAlpha: Bool
 
-  /// The longest side of a picture that is wider or higher than its pixels, so that a row fits into memory.
+  /// The longest side of the picture, so that a row fits into memory.
   private static let longestSide = 1 << 16
+  /// The most pixels of the picture, which may be black almost everywhere.
+  private static let mostPixels = 100_000_000
   /// The most attributes that are looked at.
   private static let attributeLimit = 256
   /// The longest name, with the byte that ends it.
   private static let longestName = 256
-
   /// The most bytes of the list of channels.
   private static let longestChannels = 1 << 16
   private static let alpha: [UInt8] = Array("A\0".utf8)
@@ -43,7 +44,7 @@ struct OpenEXRWindow {
         let numbers = (0..<4).compactMap { reader.number(at: at + $0 * 4, 4, littleEndian: true) }
         boxes[name] = numbers.map { Int(Int32(truncatingIfNeeded: $0)) }
       }
-      if type == "chlist", size <= Self.longestChannels {
+      if name == "channels", size <= Self.longestChannels {
         channels = reader.bytes(at..<(at + size)) ?? []
       }
       at += size
@@ -52,6 +53,7 @@ struct OpenEXRWindow {
       pixels.count == 4, picture.count == 4, pixels != picture,
       (0..<Self.longestSide).contains(picture[2] - picture[0]),
       (0..<Self.longestSide).contains(picture[3] - picture[1]),
+      (picture[2] - picture[0] + 1) * (picture[3] - picture[1] + 1) <= Self.mostPixels,
       max(pixels[0], picture[0]) <= min(pixels[2], picture[2]),
       max(pixels[1], picture[1]) <= min(pixels[3], picture[3])
     else { return nil }

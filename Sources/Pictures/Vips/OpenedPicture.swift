@@ -25,6 +25,8 @@ package struct OpenedPicture {
   package let jpeg2000: JPEG2000Structure?
   /// The profile of a JPEG 2000, which libvips 8.14 does not find; `nil` if it makes no sense.
   package let boxedProfile: [UInt8]?
+  /// How many pixels decoding makes: those of `header`, but for an OpenEXR file those that are in it.
+  package let decodedPixels: Int
   /// Where the pixels of an OpenEXR picture lie in it; `nil` if they are all of it, as of other kinds.
   private let window: OpenEXRWindow?
   /// What the values of a PGM or PPM are multiplied with, if its white is none of libvips'.
@@ -38,6 +40,9 @@ package struct OpenedPicture {
   /// That is three times the size of the largest cameras' pictures; bombs of a few kilobytes are
   /// refused by their header. Frames don't add up, because only the first is decoded.
   package static let pixelLimit = 500_000_000
+
+  /// The most columns of an OpenEXR picture, of which libvips holds several rows in memory.
+  private static let longestRow = 1 << 18
 
   /// Reads the header of an open file.
   ///
@@ -62,6 +67,11 @@ package struct OpenedPicture {
       isConverted
       ? try Picture.loadConvertedTIFF(source)
       : try Self.header(source, loader, strictness, longest: longest)
+    if loader == .exr, header.width > Self.longestRow {
+      throw VipsError(
+        .tooLarge, "The OpenEXR has more than \(Self.longestRow) columns and is not decoded")
+    }
+    decodedPixels = header.width * header.height
     let isLarge = Self.isTooLarge(header)
     window = loader == .exr && !isLarge ? try file.withBytes { OpenEXRWindow($0) } : nil
     self.header = try Self.framed(Self.scaled(header, by: pixmapScale), window)
@@ -114,6 +124,7 @@ package struct OpenedPicture {
     jpeg2000 = nil
     boxedProfile = nil
     window = nil
+    decodedPixels = header.width * header.height
     pixmapScale = nil
   }
 
@@ -140,6 +151,7 @@ package struct OpenedPicture {
     jpeg2000 = own.jpeg2000
     boxedProfile = own.boxedProfile
     window = own.window
+    decodedPixels = own.decodedPixels
     pixmapScale = own.pixmapScale
   }
 
