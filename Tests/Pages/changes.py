@@ -41,8 +41,13 @@ def wait_for_count(page, number):
 def up_to_date(page):
     """Waits until no stage has work left and the page shows what came of it: a picture is counted as soon
     as it is imported, but its shape, and with it its row, is known only once it has been identified."""
-    idle = lambda jobs: not any(jobs[state] for state in ("ready", "running", "waiting"))
-    while not all(idle(jobs) for jobs in api("api/v1/status")["jobs"].values()):
+    deadline = time.monotonic() + 30
+    while True:
+        stages = api("api/v1/status")["jobs"]
+        left = sum(jobs[state] for jobs in stages.values() for state in ("ready", "running", "waiting"))
+        if left == 0:
+            break
+        assert time.monotonic() < deadline, f"there is work left: {stages}"
         time.sleep(0.05)
     page.wait_for_function("""async () => {
         const grid = await import(new URL("grid.js", document.querySelector("script[type=module]").src));
