@@ -101,8 +101,22 @@ struct BucketTests {
     try workspace.expectSound()
   }
 
-  @Test("A bucket that was emptied, or another one, is not taken for one without originals")
+  @Test("A bucket that was emptied is not taken for one without originals")
   func emptied() throws {
+    let workspace = try Workspace(bucket: TestBucket())
+    try put(2, in: workspace)
+    try workspace.json("run")
+    let bucket = try #require(workspace.bucket)
+    try bucket.removeMarker()
+    for file in try bucket.files(below: "") { try bucket.remove("\(file)") }
+    try put(1, in: workspace, from: 5)
+    #expect(try workspace.json("run", exit: 1).of("error").first?["code"] == "store")
+    #expect(try workspace.files(below: "inbox") == ["5.jpg"])
+    #expect(try bucket.files(below: "").isEmpty)
+  }
+
+  @Test("A bucket without the library's name on it is not taken for its own")
+  func unnamed() throws {
     let workspace = try Workspace(bucket: TestBucket())
     try put(2, in: workspace)
     try workspace.json("run")
