@@ -169,14 +169,14 @@ extension Pictures {
   ///
   /// - Parameter hasAlpha: whether band 3 is alpha, with which the others are multiplied.
   package static func openEXR(
-    width: Int, height: Int, hasAlpha: Bool = false, display: [Int]? = nil,
+    width: Int, height: Int, hasAlpha: Bool = false, display: [Int]? = nil, columns: Int? = nil,
     _ value: (_ x: Int, _ y: Int, _ band: Int) -> Float
   ) -> [UInt8] {
     func attribute(_ name: String, _ type: String, _ value: [UInt8]) -> [UInt8] {
       Array(name.utf8) + [0] + Array(type.utf8) + [0] + little(value.count, 4) + value
     }
     let one = little(Int(Float(1).bitPattern), 4)
-    let box = little(0, 8) + little(width - 1, 4) + little(height - 1, 4)
+    let box = little(0, 8) + little((columns ?? width) - 1, 4) + little(height - 1, 4)
     // In the order of the alphabet, each 32-bit floating point.
     let names = (hasAlpha ? ["A"] : []) + ["B", "G", "R"]
     let channels = names.flatMap { name -> [UInt8] in

@@ -215,6 +215,11 @@ struct ThumbnailKindTests {
       let facts = try PluginRun("identify").facts(file(display))
       #expect(facts["width"] == .integer(width) && facts["height"] == .integer(height))
     }
+    // A row of too many pixels would end the worker.
+    let endless = Pictures.openEXR(width: 40, height: 20, columns: 1 << 26) { _, _, _ in 0 }
+    #expect(throws: (any Error).self) { try run.thumbnail(endless) }
+    #expect(
+      "\(try PluginRun("identify").facts(endless)["problem"]?.string ?? "")".contains("columns"))
     // What is decoded takes the memory, not what is shown.
     let wide = Pictures.openEXR(width: 900, height: 600, display: [0, 0, 9, 9]) { _, _, _ in 0 }
     let needs = try PluginRun("identify").facts(wide)["decodeBytes"]

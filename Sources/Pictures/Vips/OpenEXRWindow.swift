@@ -26,8 +26,10 @@ struct OpenEXRWindow {
   private static let longestChannels = 1 << 16
   private static let alpha: [UInt8] = Array("A\0".utf8)
 
-  /// Parses the header of a file's first part; `nil` if its pixels are the picture, or none of them is in it.
-  init?(_ reader: ByteReader) {
+  /// The windows and the channels of a file's first part; `nil` if its header can't be read.
+  private static func header(
+    _ reader: ByteReader
+  ) -> (boxes: [String: [Int]], channels: [UInt8])? {
     var boxes: [String: [Int]] = [:]
     var channels: [UInt8] = []
     // A signature and a version.
@@ -49,6 +51,18 @@ struct OpenEXRWindow {
       }
       at += size
     }
+    return (boxes, channels)
+  }
+
+  /// How many columns the pixels have, for which libvips 8.14 says 1 if there are too many for it; `nil` as above.
+  static func columns(_ reader: ByteReader) -> Int? {
+    guard let box = header(reader)?.boxes["dataWindow"], box.count == 4 else { return nil }
+    return box[2] - box[0] + 1
+  }
+
+  /// Parses the header; `nil` if its pixels are the picture, or none of them is in it.
+  init?(_ reader: ByteReader) {
+    guard let (boxes, channels) = Self.header(reader) else { return nil }
     guard let pixels = boxes["dataWindow"], let picture = boxes["displayWindow"],
       pixels.count == 4, picture.count == 4, pixels != picture,
       (0..<Self.longestSide).contains(picture[2] - picture[0]),

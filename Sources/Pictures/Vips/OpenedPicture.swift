@@ -67,7 +67,9 @@ package struct OpenedPicture {
       isConverted
       ? try Picture.loadConvertedTIFF(source)
       : try Self.header(source, loader, strictness, longest: longest)
-    if loader == .exr, header.width > Self.longestRow {
+    if loader == .exr,
+      try file.withBytes({ OpenEXRWindow.columns($0) }) ?? header.width > Self.longestRow
+    {
       throw VipsError(
         .tooLarge, "The OpenEXR has more than \(Self.longestRow) columns and is not decoded")
     }
