@@ -67,15 +67,14 @@ package struct OpenedPicture {
       isConverted
       ? try Picture.loadConvertedTIFF(source)
       : try Self.header(source, loader, strictness, longest: longest)
-    if loader == .exr,
-      try file.withBytes({ OpenEXRWindow.columns($0) }) ?? header.width > Self.longestRow
-    {
+    let openEXR = loader == .exr ? try file.withBytes { OpenEXRHeader($0) } : nil
+    if loader == .exr, openEXR?.columns ?? header.width > Self.longestRow {
       throw VipsError(
         .tooLarge, "The OpenEXR has more than \(Self.longestRow) columns and is not decoded")
     }
     decodedPixels = header.width * header.height
     let isLarge = Self.isTooLarge(header)
-    window = loader == .exr && !isLarge ? try file.withBytes { OpenEXRWindow($0) } : nil
+    window = isLarge ? nil : openEXR.flatMap { OpenEXRWindow($0) }
     self.header = try Self.framed(Self.scaled(header, by: pixmapScale), window)
     let channels = jpeg2000?.palette?.colors.first?.count ?? header.bands
     boxedProfile = jpeg2000?.profile.flatMap { bytes in
