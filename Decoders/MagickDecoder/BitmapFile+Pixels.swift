@@ -18,6 +18,7 @@ extension BitmapFile {
       }
       return DecodedPicture(.encoded(Array(data)))
     }
+    if compression == .huffman { return try decodeHuffman(data, isCancelled: isCancelled) }
     // Keeps a small file from asking for much memory: a run is of 255 pixels at most.
     let least = compression == .none ? stride * height / 8 : width * height / 128
     guard data.count >= least, !data.isEmpty else {
@@ -39,7 +40,8 @@ extension BitmapFile {
     return picture
   }
 
-  private var table: [UInt8] {
+  /// Red, green and blue of 256 values.
+  var table: [UInt8] {
     // Values beyond the palette are black.
     palette.flatMap(\.self) + [UInt8](repeating: 0, count: max(0, 256 - palette.count) * 3)
   }

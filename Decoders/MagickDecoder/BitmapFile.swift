@@ -6,7 +6,7 @@ import PictureDecoding
 /// bits a pixel, and says nothing of damaged compressed ones. Source: Microsoft's description of
 /// bitmap headers, OS/2 2.0's of BITMAPINFOHEADER2, and the BMP suite's notes.
 struct BitmapFile {
-  enum Compression { case none, run4, run8, run24, jpeg, png }
+  enum Compression { case none, run4, run8, run24, huffman, jpeg, png }
 
   /// The bits of one channel within a pixel.
   struct Channel {
@@ -96,7 +96,7 @@ struct BitmapFile {
       bits > 8 ? try Self.channels(bytes, info, size, bits, hasMasks: hasMasks) : []
     palette =
       bits > 8 || bits == 0
-      ? [] : Self.palette(bytes, info, size, bits, end: offset, hasMasks: hasMasks)
+      ? [] : Self.palette(bytes, info, size, bits, end: offset)
     profile = size >= 124 ? Self.profile(bytes, info) : []
     // Some files give the end of the header as the start of the pixels, and have a palette there.
     let first = info + size
@@ -116,6 +116,8 @@ struct BitmapFile {
     case (1, 8): return .run8
     case (2, 4): return .run4
     case (4, 24) where isOS2: return .run24
+    // With one bit a pixel there are no masks, which the same number says elsewhere.
+    case (3, 1): return .huffman
     case (4, _) where !isOS2: return .jpeg
     case (5, _) where !isOS2: return .png
     default:
@@ -143,8 +145,7 @@ struct BitmapFile {
   }
 
   private static func palette(
-    _ bytes: UnsafeRawBufferPointer, _ info: Int, _ size: Int, _ bits: Int, end: Int,
-    hasMasks: Bool
+    _ bytes: UnsafeRawBufferPointer, _ info: Int, _ size: Int, _ bits: Int, end: Int
   ) -> [[UInt8]] {
     let entry = size == 12 ? 3 : 4
     let used = size >= 36 ? bytes.little(info + 32, 4) ?? 0 : 0

@@ -48,7 +48,7 @@ enum MagickDecoder: PictureDecoder {
     if let bitmap = opened.bitmap {
       return facts(
         fileSize: opened.size, width: bitmap.width, height: bitmap.height,
-        bands: bitmap.hasAlpha ? 4 : 3,
+        bands: bitmap.hasAlpha ? 4 : 3, isByMagickCore: bitmap.compression == .huffman,
         bitDepth: bitmap.bits == 16 ? 5 : min(8, max(1, bitmap.bits)))
     }
     if let targa = opened.targa {
@@ -71,25 +71,34 @@ enum MagickDecoder: PictureDecoder {
     // Eight bytes a pixel, the result and its copy, and the file.
     let bytes = (24 << 20) + width * height * 16 + opened.size
     facts["decodeBytes"] = ["streamed": .integer(bytes), "whole": .integer(bytes)]
-    if width * height > MagickLibrary.pixelLimit {
-      facts["problem"] = .string(
-        "The picture has more than \(MagickLibrary.pixelLimit / 1_000_000) megapixels "
-          + "and is not decoded.")
-    }
+    facts["problem"] = problem(width, height)
     return facts
   }
 
   private static func facts(
-    fileSize: Int, width: Int, height: Int, bands: Int, bitDepth: Int
+    fileSize: Int, width: Int, height: Int, bands: Int, isByMagickCore: Bool = false, bitDepth: Int
   ) -> [String: JSONValue] {
-    // The result and its copy, and the file.
-    let bytes = (8 << 20) + width * height * bands * 2 + fileSize
-    return [
+    // The result and its copy, and the file; with MagickCore, eight bytes a pixel, a copy of the file
+    // and itself.
+    let bytes =
+      (8 << 20) + width * height * bands * 2 + fileSize
+      + (isByMagickCore ? (16 << 20) + width * height * 9 + fileSize : 0)
+    var facts: [String: JSONValue] = [
       "width": .integer(width), "height": .integer(height), "orientation": 1, "pages": 1,
       "alpha": .bool(bands == 4), "bitDepth": .integer(bitDepth),
       "colorSpace": .string(bands == 1 ? "grey" : "srgb"),
       "decodeBytes": ["streamed": .integer(bytes), "whole": .integer(bytes)],
     ]
+    if isByMagickCore { facts["problem"] = problem(width, height) }
+    return facts
+  }
+
+  /// Why MagickCore does not decode a picture of a size; `nil` if it does.
+  private static func problem(_ width: Int, _ height: Int) -> JSONValue? {
+    guard width * height > MagickLibrary.pixelLimit else { return nil }
+    return .string(
+      "The picture has more than \(MagickLibrary.pixelLimit / 1_000_000) megapixels "
+        + "and is not decoded.")
   }
 
   private static func isAlphaEmpty(_ pixels: [UInt8]) -> Bool {

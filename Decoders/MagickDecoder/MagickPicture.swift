@@ -58,11 +58,14 @@ final class MagickPicture {
   /// Reads the first picture by the coder of a kind, whatever the bytes look like.
   ///
   /// - Parameters:
+  ///   - source: the name of the kind of file that the bytes were made from; `nil` if they are a file's.
   ///   - headerOnly: whether pixels are left out.
   ///   - isCancelled: asked for each row or so.
   static func read(
-    _ bytes: UnsafeRawBufferPointer, as kind: PictureKind, headerOnly: Bool, isCancelled: () -> Bool
+    _ bytes: UnsafeRawBufferPointer, as kind: PictureKind, madeFrom source: String? = nil,
+    headerOnly: Bool, isCancelled: () -> Bool
   ) throws(DecoderError) -> MagickPicture {
+    let name = source ?? kind.name
     try MagickLibrary.start()
     var (image, exception) = try attempt(bytes, kind, headerOnly, isCancelled)
     if pipeline_magick_severity(exception) % 100 == ConfigureError.rawValue % 100 {
@@ -80,50 +83,50 @@ final class MagickPicture {
     let severity = pipeline_magick_severity(exception)
     guard let image else {
       defer { DestroyExceptionInfo(exception) }
-      throw failure(severity, exception, kind)
+      throw failure(severity, exception, name)
     }
     pipeline_magick_unwatch(image)
     let picture = MagickPicture(image, exception)
     if severity >= WarningException.rawValue {
       // A picture was read all the same.
-      // Libtiff warns of tags that it does not know.
-      let isHarmless = kind == .tiff && severity < ErrorException.rawValue
+      // Of a file's tags, libtiff warns if it does not know them.
+      let isHarmless = kind == .tiff && source == nil && severity < ErrorException.rawValue
       picture.complaint = isHarmless ? nil : Self.reason(exception)
       if severity % 100 == ResourceLimitError.rawValue % 100 {
-        throw failure(severity, exception, kind)
+        throw failure(severity, exception, name)
       }
     }
     // MagickCore checks sizes only where it allocates pixels. Negative numbers are huge ones to it.
     let (width, height) = (picture.width, picture.height)
     guard width != 0, height != 0 else {
-      throw DecoderError(.undecodable, "The \(kind.name) can't be decoded: it has no pixels")
+      throw DecoderError(.undecodable, "The \(name) can't be decoded: it has no pixels")
     }
     guard (1...MagickLibrary.sideLimit).contains(width),
       (1...MagickLibrary.sideLimit).contains(height)
     else {
       throw DecoderError(
         .tooLarge,
-        "The \(kind.name) picture claims to have more than \(MagickLibrary.sideLimit) pixels a side"
+        "The \(name) picture claims to have more than \(MagickLibrary.sideLimit) pixels a side"
       )
     }
     return picture
   }
 
   private static func failure(
-    _ severity: Int32, _ exception: UnsafePointer<ExceptionInfo>, _ kind: PictureKind
+    _ severity: Int32, _ exception: UnsafePointer<ExceptionInfo>, _ name: String
   ) -> DecoderError {
     // Classes of errors repeat every hundred: warnings, errors, fatal errors.
     switch severity % 100 {
     case Int32(ResourceLimitError.rawValue) % 100:
       return DecoderError(
         .tooLarge,
-        "The \(kind.name) picture needs more memory than MagickCore's limits allow, which are "
+        "The \(name) picture needs more memory than MagickCore's limits allow, which are "
           + "\(MagickLibrary.pixelLimit / 1_000_000) megapixels")
     case Int32(MissingDelegateError.rawValue) % 100, Int32(ModuleError.rawValue) % 100:
-      return DecoderError(.missing, "MagickCore has no coder for \(kind.name)")
+      return DecoderError(.missing, "MagickCore has no coder for \(name)")
     default:
       return DecoderError(
-        .undecodable, "The \(kind.name) can't be decoded: \(reason(exception) ?? "no reason given")"
+        .undecodable, "The \(name) can't be decoded: \(reason(exception) ?? "no reason given")"
       )
     }
   }

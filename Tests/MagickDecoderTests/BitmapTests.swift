@@ -36,6 +36,49 @@ struct BitmapTests {
     }
   }
 
+  /// The code words of rows as bytes, with the highest bit first or last.
+  private func faxRows(_ words: [String], isReversed: Bool = false) -> [UInt8] {
+    let bits = words.joined().map { UInt8(String($0)) ?? 0 }
+    return stride(from: 0, to: bits.count, by: 8).map { start in
+      bits[start..<min(start + 8, bits.count)].enumerated().reduce(0) { byte, bit in
+        byte | bit.element << (isReversed ? bit.offset : 7 - bit.offset)
+      }
+    }
+  }
+
+  @Test("Rows of OS/2's Huffman codes, with the highest bit first or last")
+  func huffman() throws {
+    let mark = "000000000001"
+    // Below one white pixel and one black one, above two black ones after no white one.
+    let words = [mark, "000111", "010", mark, "00110101", "11"]
+    let (white, black): ([UInt8], [UInt8]) = ([250, 240, 230], [10, 20, 30])
+    let palette: [UInt8] = white.reversed() + [0] + black.reversed() + [0]
+    for isReversed in [false, true] {
+      let bytes = OldPictures.bitmap(
+        bits: 1, compression: 3, palette: palette, faxRows(words, isReversed: isReversed))
+      #expect(try pixels(bytes) == black + black + white + black, "reversed: \(isReversed)")
+      let cut = OldPictures.bitmap(
+        bits: 1, compression: 3, palette: palette,
+        faxRows(Array(words.prefix(3)), isReversed: isReversed))
+      let picture = try OldFile(cut, "image/bmp").decode()
+      #expect(picture.damage != nil)
+      #expect(try #require(SeenPicture(picture)).pixels.suffix(6) == (white + black)[...])
+    }
+    // A row of three white pixels, which is one too many.
+    let long = OldPictures.bitmap(
+      bits: 1, compression: 3, palette: palette,
+      faxRows([mark, "1000", mark, "00110101", "11"]))
+    #expect(try OldFile(long, "image/bmp").decode().damage != nil)
+    // A small file can't ask for much memory, and one without marks is none of these.
+    for (side, data) in [(8_000, faxRows(words)), (2, [0x35, 0xFF])] {
+      let bytes = OldPictures.bitmap(
+        width: side, height: side, bits: 1, compression: 3, palette: palette, data)
+      #expect { try OldFile(bytes, "image/bmp").decode() } throws: {
+        ($0 as? DecoderError)?.code == .undecodable
+      }
+    }
+  }
+
   @Test("Sixteen and 32 bits, with and without masks")
   func masks() throws {
     let plain = OldPictures.bitmap(
