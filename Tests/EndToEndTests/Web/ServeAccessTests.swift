@@ -287,7 +287,8 @@ struct ServeAccessTests {
   }
 
   @Test(
-    "The process that answers is in the sandbox, and has nothing of the library open for writing")
+    "The process that answers is in the sandbox, has nothing of the library open for writing, and yields to imports"
+  )
   func sandbox() throws {
     let served = try ServedLibrary(ServedLibrary.made())
     let id = try served.id("a.jpg")
@@ -309,6 +310,8 @@ struct ServeAccessTests {
       if path.hasSuffix(".sqlite-shm") { databases += 1 }
     }
     #expect(databases >= 2)
+    let which = __priority_which_t(PRIO_PROCESS.rawValue)
+    #expect(getpriority(which, id_t(server)) == min(19, getpriority(which, 0) + 5))
     try served.stop()
   }
 }
