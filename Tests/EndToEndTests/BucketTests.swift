@@ -1,3 +1,4 @@
+import Dispatch
 import Files
 import Fixtures
 import Glibc
@@ -58,6 +59,74 @@ struct BucketTests {
     try workspace.json("gc")
     #expect(try workspace.files(below: "library/originals") == [])
     try workspace.expectSound()
+  }
+
+  /// Has the first of several wait for the second.
+  private final class Meeting: Sendable {
+    private let arrived = Mutex<[String]>([])
+    private let isMet = DispatchSemaphore(value: 0)
+    private let hasMet = Atomic(false)
+
+    func arrive(_ name: String) {
+      let number = arrived.withLock { names in
+        names.append(name)
+        return names.count
+      }
+      if number == 1 {
+        hasMet.store(isMet.wait(timeout: .now() + 60) == .success, ordering: .relaxed)
+      } else if number == 2 {
+        isMet.signal()
+      }
+    }
+
+    /// Who came, and whether two were there at the same time.
+    var result: (names: [String], hasMet: Bool) {
+      (arrived.withLock { $0 }, hasMet.load(ordering: .relaxed))
+    }
+  }
+
+  @Test(
+    "Originals are read several at once, each by one request, and an export makes no local copies")
+  func reading() throws {
+    let server = try ObjectServer.shared.get()
+    let current = Mutex<Meeting?>(nil)
+    let proxy = try FaultProxy(to: server.port) { request in
+      if request.method == "GET", request.target.contains("originals/") {
+        current.withLock { $0 }?.arrive(request.target)
+      }
+      return .none
+    }
+    defer { proxy.end() }
+    let workspace = try Workspace(bucket: TestBucket(through: proxy.endpoint))
+    try put(5, in: workspace)
+    try workspace.json("run")
+    let cache: BytePath = "library/cache"
+    try Descriptor.openFolder(workspace.library).removeTree(.init(name: "cache", kind: .folder))
+    func expectMeeting(_ words: [BytePath]) throws {
+      let meeting = Meeting()
+      current.withLock { $0 = meeting }
+      let run = try workspace.program.run(words, within: 120)
+      #expect(run.exitCode == 0, "\(run.errors)")
+      let (names, hasMet) = meeting.result
+      #expect(hasMet && names.count == 5 && Set(names).count == 5, "\(words): \(names)")
+    }
+    try expectMeeting(["verify"])
+    try expectMeeting(["export", "--to", "out"])
+    #expect(try workspace.files(below: "out").count { $0.description.hasSuffix(".jpg") } == 5)
+    #expect(try workspace.files(below: cache) == [])
+    current.withLock { $0 = nil }
+    // From a local copy, without the server.
+    let id = BytePath(try #require(try workspace.asset(named: "2.jpg")["id"]?.string))
+    #expect(try workspace.run("get", id, "-o", "got.jpg").exitCode == 0)
+    let before = proxy.requests
+    #expect(try workspace.run("export", "--to", "one", "name:2.jpg").exitCode == 0)
+    #expect(proxy.requests == before)
+    #expect(try workspace.read("one/2.jpg") == Pictures.jpeg(width: 82, height: 60))
+    // Back into the library, all at once.
+    current.withLock { $0 = Meeting() }
+    try Descriptor.openFolder(workspace.library).removeTree(.init(name: "cache", kind: .folder))
+    try workspace.json("move-originals", "library")
+    #expect(current.withLock { $0?.result.hasMet } == true)
   }
 
   @Test("Damage and loss in the bucket are named, and good bytes heal both")

@@ -39,6 +39,8 @@ package final class FaultProxy: Sendable {
     package var spaces = 0
     /// Whether the server gets the request.
     package var isForwarded = false
+    /// Whether it says how long its body is; otherwise that ends with the connection.
+    package var hasLength = true
 
     package init(_ status: Int, _ headers: [String: String] = [:], body: String = "") {
       (self.status, self.headers, self.body) = (status, headers, body)
@@ -186,7 +188,10 @@ package final class FaultProxy: Sendable {
   private func tell(_ answer: Answer, to client: Int32) {
     var head = "HTTP/1.1 \(answer.status) Fault\r\nConnection: close\r\n"
     for (name, value) in answer.headers { head += "\(name): \(value)\r\n" }
-    head += "Content-Length: \(answer.spaces + answer.body.utf8.count)\r\n\r\n"
+    if answer.hasLength {
+      head += "Content-Length: \(answer.spaces + answer.body.utf8.count)\r\n"
+    }
+    head += "\r\n"
     guard Self.write(Array(head.utf8), to: client) else { return }
     for _ in 0..<answer.spaces {
       guard Self.write([0x20], to: client) else { return }

@@ -7,6 +7,7 @@ import Ingest
 import Originals
 import PipelineModel
 import Records
+import Synchronization
 import Testing
 
 @Suite("Verification", .timeLimit(.minutes(1)))
@@ -175,16 +176,16 @@ struct VerificationTests {
       { $0 == .renditionFolders(0) },
     ]
     for isLast in stops {
-      var isStopped = false
+      let isStopped = Atomic(false)
       var last: VerificationStep?
       let stopped = try verification.run(
-        isStopped: { isStopped },
+        isStopped: { isStopped.load(ordering: .relaxed) },
         progress: { step in
           last = step
-          if isLast(step) { isStopped = true }
+          if isLast(step) { isStopped.store(true, ordering: .relaxed) }
         }
       ) { _ in }
-      #expect(isStopped && !stopped.isComplete && last.map(isLast) == true)
+      #expect(isStopped.load(ordering: .relaxed) && !stopped.isComplete && last.map(isLast) == true)
       let rest = try verification.run(limit: TimeSpan(milliseconds: 60_000)) { _ in }
       #expect(rest.isComplete && rest.checked == 0)
     }

@@ -216,6 +216,35 @@ struct S3FaultTests {
     #expect(Self.read("k", range: 8..<8, client) == ("", nil))
   }
 
+  @Test("The number of bytes is told once, before the first, or the body is refused")
+  func told() throws {
+    try store(Self.text, as: "k")
+    try store("", as: "empty")
+    func read(_ key: String, _ client: S3Client) -> (log: [Int], error: FileError?) {
+      var log: [Int] = []
+      let error = Self.error { () throws(FileError) in
+        try client.get(key, began: { log.append(-$0) }) { piece throws(FileError) in
+          log.append(piece.count)
+        }
+      }
+      return (log, error)
+    }
+    // Cut, and taken up where it was.
+    let (client, _) = try faulty { $0.number == 1 ? .cutBody(after: 20_000) : .none }
+    let (log, error) = read("k", client)
+    #expect(error == nil && log.first == -50_000)
+    #expect(log.count { $0 <= 0 } == 1 && log.dropFirst().reduce(0, +) == 50_000, "\(log)")
+    let (none, noError) = read("empty", client)
+    #expect(noError == nil && none == [0])
+    let (endless, _) = try faulty { _ in
+      var answer = FaultProxy.Answer(200, body: "some bytes")
+      answer.hasLength = false
+      return .answer(answer)
+    }
+    let (nothing, refusal) = read("k", endless)
+    #expect(nothing == [] && refusal?.code == .unavailable)
+  }
+
   @Test("A body has a limit")
   func limit() throws {
     try store(Self.text, as: "k")

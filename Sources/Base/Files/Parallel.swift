@@ -21,10 +21,12 @@ extension Array where Element: Sendable {
   package func map<Result: Sendable>(
     width: Int, _ transform: @escaping @Sendable (Element) -> Result
   ) -> [Result] {
+    let width = Swift.min(width, count)
+    if width < 2 { return map(transform) }
     let work = SharedWork(self, transform)
     let ended = DispatchSemaphore(value: 0)
     var threads = 0
-    for _ in 1..<Swift.max(2, Swift.min(width, count)) {
+    for _ in 1..<width {
       do throws(FileError) {
         try DedicatedThread.start {
           work.run()

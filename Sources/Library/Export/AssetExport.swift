@@ -2,6 +2,7 @@ package import Catalog
 import Files
 import Glibc
 package import Ingest
+import Originals
 package import PipelineModel
 package import Query
 package import Records
@@ -280,12 +281,17 @@ package final class AssetExport {
     _ items: [Item], _ sidecars: SidecarGroup, in staging: Descriptor
   ) -> (files: [Result<Descriptor, FileError>], sidecars: [Result<Descriptor, FileError>]) {
     let staged = staged
-    let files = items.concurrentMap { item in
+    let write: @Sendable (Item) -> Result<Descriptor, FileError> = { item in
       Result { () throws(FileError) in
         try staged.write(
           item.rendition, of: item.asset, item.content, as: item.temporary, in: staging)
       }
     }
+    // Bytes of a bucket are waited for, those of a folder are copied.
+    let isFetched = options.rendition == nil && staged.library.bucket != nil
+    let files =
+      isFetched
+      ? items.map(width: BucketStore.transfers, write) : items.concurrentMap(write)
     let written = files + sidecars.stage(in: staging)
     let count = written.count { if case .success = $0 { true } else { false } }
     var flushed = written

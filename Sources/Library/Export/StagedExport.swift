@@ -25,6 +25,11 @@ struct StagedExport: Sendable {
     if let rendition {
       file = try Self.make(name, in: folder)
       try copy(rendition, of: asset, to: file)
+    } else if library.bucket != nil, transfer == .auto {
+      file = try Self.make(name, in: folder)
+      guard try library.fetchOriginal(asset.digest, to: file) == content.digest else {
+        throw .damagedOriginal(library.pathOfOriginal(asset.digest))
+      }
     } else {
       let original = try library.openOriginal(asset.digest)
       if transfer == .hardlink {

@@ -10,13 +10,24 @@ extension S3Client {
   /// - Parameters:
   ///   - range: in bytes; by default all of them.
   ///   - limit: the most bytes that are expected.
+  ///   - began: called once before the first byte, with the number of bytes to come.
   /// - Throws: `FileError` of code `notFound` if it is missing, `unavailable` if the store sends more
-  ///   than `limit` bytes or others than those of the range, and what `body` throws.
+  ///   than `limit` bytes or others than those of the range, and what `began` and `body` throw.
   package func get(
     _ key: String, range: Range<Int>? = nil, limit: Int? = nil,
+    began: ((Int) throws(FileError) -> Void)? = nil,
     _ body: @escaping (UnsafeRawBufferPointer) throws(FileError) -> Void
   ) throws(FileError) {
     let most = min(limit ?? .max, range?.count ?? .max)
+    var isTold = began == nil
+    func tell(_ head: HTTPResponse) throws(FileError) {
+      if isTold { return }
+      isTold = true
+      guard let size = head.headers["content-length"].flatMap({ Int($0) }),
+        (0...Self.greatestObject).contains(size)
+      else { throw bad("does not tell the size of", key) }
+      try began?(size)
+    }
     var start = range?.lowerBound ?? 0
     let end = range?.upperBound
     var given = 0
@@ -31,6 +42,7 @@ extension S3Client {
           headers: isPart ? [("range", "bytes=\(begin)-\(end.map { "\($0 - 1)" } ?? "")")] : []
         ) { [self] head, piece throws(FileError) in
           if isPart { try requirePart(head, of: key, from: begin, to: end) }
+          try tell(head)
           guard piece.count <= most - given else {
             throw bad("sends more than \(most) bytes of", key)
           }
@@ -39,6 +51,7 @@ extension S3Client {
         }
         // No piece came of an empty body.
         if isPart { try requirePart(response, of: key, from: begin, to: end) }
+        try tell(response)
         return
       } catch HTTPTransfer.Failure.connection(_, let received) where received > 0 && left > 1 {
         // Taken up where the connection was lost; a server that is started again needs a moment.

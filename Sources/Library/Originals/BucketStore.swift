@@ -25,8 +25,8 @@ package final class BucketStore: OriginalStore {
   /// The variables of the environment that say how to reach a bucket.
   package static let variables = S3Client.variables
 
-  /// How many files are sent at once.
-  private static let transfers = 8
+  /// How many files are sent or read at once.
+  package static let transfers = 8
   private static let folder = "originals/"
   private static let damaged = "damaged/"
 
@@ -71,6 +71,8 @@ package final class BucketStore: OriginalStore {
   package var releases: Bool { false }
 
   package var leavesFiles: Bool { true }
+
+  package var readsAtOnce: Int { Self.transfers }
 
   package func makeRoom() {
     // A cache that can't be opened has nothing to give.
@@ -182,10 +184,9 @@ package final class BucketStore: OriginalStore {
   package func lease(_ digest: Digest) throws(FileError) -> LocalOriginal {
     guard let cache = try cacheIfWritable() else { return try fetchToTemporaryFile(digest) }
     if let copy = try cache.lease(digest) { return copy }
-    guard let size = try size(of: digest) else { throw missing(digest) }
     do throws(FileError) {
-      return try cache.add(digest, size: size) { file throws(FileError) in
-        try fetch(digest, size: size, to: file)
+      return try cache.add(digest) { file throws(FileError) in
+        try fetch(digest, to: file) { size in cache.makeRoom(for: size) }
       }
     } catch {
       switch error.code {
@@ -196,9 +197,23 @@ package final class BucketStore: OriginalStore {
     }
   }
 
+  /// Writes an original's bytes to an empty file, from its local copy if there is one; makes none.
+  ///
+  /// - Returns: the digest of the bytes.
+  package func copy(_ digest: Digest, to file: Descriptor) throws(FileError) -> Digest {
+    if let copy = try cacheIfWritable()?.lease(digest) {
+      return try file.fill(from: Descriptor.open(copy.path, flags: O_RDONLY | O_NOFOLLOW))
+    }
+    let hash = SHA256()
+    try read(digest) { piece throws(FileError) in
+      hash.update(piece)
+      try file.write(piece)
+    }
+    return hash.finalize()
+  }
+
   /// In a library that can't be written, as in a backup.
   private func fetchToTemporaryFile(_ digest: Digest) throws(FileError) -> LocalOriginal {
-    guard let size = try size(of: digest) else { throw missing(digest) }
     let place = getenv("TMPDIR").map { BytePath(cString: $0) } ?? "/tmp"
     let folder = try Descriptor.openFolder(place)
     let name = BytePath(".pipeline-\(String(UInt64.random(in: .min ... .max), radix: 16))")
@@ -206,7 +221,7 @@ package final class BucketStore: OriginalStore {
       name, in: folder, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
     // Clean-up only.
     let copy = LocalOriginal(path: place.appending(name)) { try? folder.remove(name) }
-    try fetch(digest, size: size, to: file)
+    try fetch(digest, to: file)
     try file.seek(to: 0)
     guard try file.hash().digest == digest else { throw .damagedOriginal(path(of: digest)) }
     return copy
@@ -220,9 +235,25 @@ package final class BucketStore: OriginalStore {
   }
 
   /// Reads an original into an empty file.
-  private func fetch(_ digest: Digest, size: Int, to file: Descriptor) throws(FileError) {
-    try client().get(Self.key(of: digest), limit: size) { piece throws(FileError) in
-      try file.write(piece)
+  ///
+  /// - Parameter began: called with its size in bytes before it is written.
+  private func fetch(
+    _ digest: Digest, to file: Descriptor, began: @escaping (Int) -> Void = { _ in }
+  ) throws(FileError) {
+    try read(digest, began: began) { piece throws(FileError) in try file.write(piece) }
+  }
+
+  /// Reads an original.
+  ///
+  /// - Throws: `FileError` of code `notFound` if it is missing, and what `body` throws.
+  private func read(
+    _ digest: Digest, began: @escaping (Int) -> Void = { _ in },
+    _ body: @escaping (UnsafeRawBufferPointer) throws(FileError) -> Void
+  ) throws(FileError) {
+    do throws(FileError) {
+      try client().get(Self.key(of: digest), began: began, body)
+    } catch let error where error.code == .notFound {
+      throw missing(digest)
     }
   }
 
@@ -241,7 +272,7 @@ package final class BucketStore: OriginalStore {
   }
 
   package func verify(
-    _ digest: Digest, isStopped: @escaping () -> Bool
+    _ digest: Digest, isStopped: @escaping @Sendable () -> Bool
   ) throws(FileError) -> OriginalCondition {
     do throws(FileError) {
       let first = try hash(digest, isStopped)
@@ -262,12 +293,11 @@ package final class BucketStore: OriginalStore {
   private func hash(
     _ digest: Digest, _ isStopped: @escaping () -> Bool
   ) throws(FileError) -> (digest: Digest, size: Int) {
-    guard let expected = try self.size(of: digest) else { throw missing(digest) }
     let hash = SHA256()
     var size = 0
     var asked = 0
     let path = path(of: digest)
-    try client().get(Self.key(of: digest), limit: expected) { piece throws(FileError) in
+    try read(digest) { piece throws(FileError) in
       hash.update(piece)
       size += piece.count
       guard size - asked >= 2 << 20 else { return }

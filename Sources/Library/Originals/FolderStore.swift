@@ -81,7 +81,7 @@ package final class FolderStore: OriginalStore {
   }
 
   package func verify(
-    _ digest: Digest, isStopped: @escaping () -> Bool
+    _ digest: Digest, isStopped: @escaping @Sendable () -> Bool
   ) throws(FileError) -> OriginalCondition {
     do throws(FileError) {
       return try condition(of: digest, isStopped)
@@ -127,6 +127,9 @@ package final class FolderStore: OriginalStore {
   package var releases: Bool { true }
 
   package var leavesFiles: Bool { false }
+
+  /// More make a spinning disk seek.
+  package var readsAtOnce: Int { 1 }
 
   package func makeRoom() {}
 

@@ -126,15 +126,12 @@ package final class OriginalCache: Sendable {
 
   /// Adds the copy of an original.
   ///
-  /// - Parameters:
-  ///   - size: its size in bytes.
-  ///   - fill: writes the bytes to an empty file.
+  /// - Parameter fill: makes room for the bytes, and writes them to an empty file.
   /// - Returns: the copy.
   /// - Throws: `FileError`, of code `changed` if the bytes are not the original's, and what `fill` throws.
   package func add(
-    _ digest: Digest, size: Int, _ fill: (Descriptor) throws(FileError) -> Void
+    _ digest: Digest, _ fill: (Descriptor) throws(FileError) -> Void
   ) throws(FileError) -> LocalOriginal {
-    makeRoom(for: size)
     do throws(FileError) {
       return try addOnce(digest, fill)
     } catch let error where error.code == .noSpace {
@@ -237,7 +234,7 @@ package final class OriginalCache: Sendable {
 
   /// Removes the least recently used files until an eighth of the budget is free beside a new file, if
   /// there is too little room for it.
-  private func makeRoom(for bytes: Int) {
+  package func makeRoom(for bytes: Int) {
     if let sum = state.withLock({ $0.sum }), sum <= budget, bytes <= budget - sum { return }
     // A cache that can't be examined or emptied only takes space; the next process tries again.
     guard var entries = try? survey() else { return }

@@ -39,8 +39,11 @@ package protocol OriginalStore: Sendable {
   /// - Throws: `FileError` of code `stopped` if `isStopped` returns true, or `unavailable` if the store
   ///   can't be used for now, and nothing else.
   func verify(
-    _ digest: Digest, isStopped: @escaping () -> Bool
+    _ digest: Digest, isStopped: @escaping @Sendable () -> Bool
   ) throws(FileError) -> OriginalCondition
+
+  /// How many originals are best read at the same time.
+  var readsAtOnce: Int { get }
 
   /// Whether `put` and `heal` leave the given files where they are, for the caller to remove once the
   /// originals are recorded.

@@ -23,6 +23,7 @@ struct WrongStore: OriginalStore {
   var releases: Bool { store.releases }
 
   var leavesFiles: Bool { store.leavesFiles }
+  var readsAtOnce: Int { store.readsAtOnce }
 
   func makeRoom() {}
 

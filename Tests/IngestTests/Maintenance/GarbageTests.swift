@@ -6,6 +6,7 @@ import Ingest
 import Manifest
 import PipelineModel
 import Records
+import Synchronization
 import Testing
 
 @testable import Catalog
@@ -298,11 +299,10 @@ struct GarbageTests {
     }
     #expect(problems == 1)
     // One that is stopped leaves its place as well.
-    var asked = 0
+    let asked = Atomic(0)
     let stopped = try verification.run(isStopped: {
-      asked += 1
       // Before each file, and once for each of these small ones.
-      return asked > 4
+      asked.add(1, ordering: .relaxed).newValue > 4
     }) { _ in }
     #expect(stopped.checked == 2 && !stopped.isComplete)
     let rest = try verification.run(limit: TimeSpan(milliseconds: 60_000)) { _ in }

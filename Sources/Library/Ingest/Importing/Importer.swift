@@ -341,8 +341,8 @@ final class Importer {
   func isWhole(_ digest: Digest) throws -> Bool {
     if library.verified.contains(digest) { return true }
     // Always read to its end; `isStopped` is called as a sign of life.
-    let condition = try library.originals.verify(digest) {
-      _ = self.isStopped()
+    let condition = try library.originals.verify(digest) { [isStopped] in
+      _ = isStopped()
       return false
     }
     guard case .whole = condition else { return false }

@@ -127,6 +127,16 @@ package struct LibraryFolder: Sendable {
     return LocalOriginal(path: try openOriginal(digest).path)
   }
 
+  /// Writes the bytes of an original in a bucket to an empty file.
+  ///
+  /// - Returns: their digest; `nil` if originals are in the library's own folder.
+  package func fetchOriginal(
+    _ digest: Digest, to file: Descriptor
+  ) throws(FileError) -> Digest? {
+    guard let bucket else { return nil }
+    return try store.open(bucket, for: self).copy(digest, to: file)
+  }
+
   /// Where people find an original.
   package func pathOfOriginal(_ digest: Digest) -> BytePath {
     if let bucket { return store.open(bucket, for: self).path(of: digest) }

@@ -29,6 +29,10 @@ package struct OriginalsMove {
     case removing(Int, of: Int)
   }
 
+  /// The most files and bytes that are copied together.
+  private static let mostFiles = 32
+  private static let mostBytes = 64 << 20
+
   /// What the names of its files in `incoming/` begin with.
   private static let prefix = "move-"
 
@@ -91,85 +95,139 @@ package struct OriginalsMove {
     var result = Result()
     try old.check()
     try new.check()
-    let digests = try list()
+    let originals = try list()
     if !isSwitched {
-      for (number, digest) in digests.enumerated() {
-        progress(.copying(number, of: digests.count))
-        try requireNotStopped()
-        guard let size = try old.size(of: digest), try new.size(of: digest) != size else {
-          continue
-        }
-        try copy(digest)
-        result.copied += 1
-        result.bytes += size
-      }
-      result.missing = try countMissing(besides: digests)
+      try copyAll(originals, &result, progress)
+      result.missing = try countMissing(besides: originals.map(\.digest))
       try LibraryFolder.write(
         LibraryMarker(library: library.marker.library, bucket: target), to: library.folder)
     }
-    guard !keepsOld else { return result }
-    for (number, digest) in digests.enumerated() {
-      progress(.removing(number, of: digests.count))
-      try requireNotStopped()
-      let condition = try new.verify(digest, isStopped: isStopped)
-      // Deleted for good since it was copied.
-      if condition == .missing, try !catalog.hasOriginal(digest) { continue }
-      guard case .whole = condition else {
-        throw FileError(
-          .changed,
-          "“\(new.path(of: digest).printable)” is not whole; “\(old.path(of: digest).printable)” is "
-            + "kept. Run `pipeline verify`.", path: new.path(of: digest))
-      }
-      try old.remove(digest)
-      result.removed += 1
-    }
+    if !keepsOld { try removeAll(originals.map(\.digest), &result, progress) }
     return result
+  }
+
+  private func copyAll(
+    _ originals: [Original], _ result: inout Result, _ progress: (Step) -> Void
+  ) throws {
+    var sizes: [Digest: Int] = [:]
+    try new.forEach { entry throws(FileError) in
+      if case .original(let digest, let size, _) = entry { sizes[digest] = size }
+    }
+    let rest = originals.filter { sizes[$0.digest] != $0.size }
+    var start = 0
+    while start < rest.count {
+      var end = start
+      var bytes = 0
+      while end < rest.count, end - start < Self.mostFiles, bytes < Self.mostBytes {
+        bytes += rest[end].size
+        end += 1
+      }
+      progress(.copying(originals.count - rest.count + start, of: originals.count))
+      try requireNotStopped()
+      try copy(rest[start..<end].map(\.digest))
+      result.copied += end - start
+      result.bytes += bytes
+      start = end
+    }
+  }
+
+  private func removeAll(
+    _ digests: [Digest], _ result: inout Result, _ progress: (Step) -> Void
+  ) throws {
+    for start in stride(from: 0, to: digests.count, by: Self.mostFiles) {
+      progress(.removing(start, of: digests.count))
+      try requireNotStopped()
+      let group = Array(digests[start..<min(start + Self.mostFiles, digests.count)])
+      let conditions = group.map(width: new.readsAtOnce) { [new, isStopped] digest in
+        Swift.Result { () throws(FileError) in try new.verify(digest, isStopped: isStopped) }
+      }
+      for (digest, condition) in zip(group, conditions) {
+        let condition = try condition.get()
+        // Deleted for good since it was copied.
+        if condition == .missing, try !catalog.hasOriginal(digest) { continue }
+        guard case .whole = condition else {
+          throw FileError(
+            .changed,
+            "“\(new.path(of: digest).printable)” is not whole; “\(old.path(of: digest).printable)” is "
+              + "kept. Run `pipeline verify`.", path: new.path(of: digest))
+        }
+        try old.remove(digest)
+        result.removed += 1
+      }
+    }
   }
 
   private func requireNotStopped() throws(FileError) {
     if isStopped() { throw .stopped(library.layout.root) }
   }
 
+  private typealias Original = (digest: Digest, size: Int)
+
   /// The originals in the old place.
-  private func list() throws(FileError) -> [Digest] {
-    var digests: [Digest] = []
+  private func list() throws(FileError) -> [Original] {
+    var originals: [Original] = []
     try old.forEach { entry throws(FileError) in
       switch entry {
-      case .original(let digest, _, _): digests.append(digest)
+      case .original(let digest, let size, _): originals.append((digest, size))
       case .unreadable(let error): throw error
       case .foreign: break
       }
     }
-    return digests
+    return originals
   }
 
-  private func copy(_ digest: Digest) throws(FileError) {
+  /// Copies originals to the new place.
+  ///
+  /// - Throws: `FileError`; some are then there and others not.
+  private func copy(_ digests: [Digest]) throws(FileError) {
     let incoming = try library.openPart(library.layout.incoming)
-    let name = BytePath("\(Self.prefix)\(digest)")
-    let source = try old.open(digest)
-    try incoming.removeIfThere(name)
-    let file = try Descriptor.open(
-      name, in: incoming, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
-    do throws(FileError) {
-      guard try file.fill(from: source, isStopped: isStopped) == digest else {
-        throw FileError(
-          .changed,
-          "“\(old.path(of: digest).printable)” is damaged, so nothing was removed and the library is as "
-            + "it was. Run `pipeline verify --repair`, then move again.", path: old.path(of: digest)
-        )
+    // Clean-up: the originals are where they were.
+    defer { for digest in digests { try? incoming.removeIfThere(Self.name(of: digest)) } }
+    let copies = digests.map(width: old.readsAtOnce) { [old, isStopped] digest in
+      Swift.Result { () throws(FileError) in
+        try Self.copy(digest, from: old, to: incoming, isStopped: isStopped)
       }
-      try file.setModified(source.status().identity.modified)
-      try file.setPermissions(0o444)
-      try file.sync()
-      let item = IncomingOriginal(folder: incoming, name: name, digest: digest)
-      // What is there has another size, so it is damaged.
-      if try !new.put(item) { try new.heal(item) }
-      if new.leavesFiles { try incoming.remove(name) }
-    } catch {
-      // Clean-up: the original is where it was.
-      try? incoming.removeIfThere(name)
-      throw error
     }
+    let files = try copies.map { copy throws(FileError) in try copy.get() }
+    // A bucket gets their bytes, a folder the files themselves.
+    if !new.leavesFiles, !GroupFlush(incoming).run(files: files.count) {
+      for file in files { try file.sync() }
+    }
+    let items = digests.map {
+      IncomingOriginal(folder: incoming, name: Self.name(of: $0), digest: $0)
+    }
+    for (item, outcome) in zip(items, try new.put(items)) {
+      switch outcome {
+      case .stored: break
+      // What is there has another size, so it is damaged.
+      case .present: try new.heal(item)
+      case .failed(let error): throw error
+      }
+    }
+  }
+
+  private static func name(of digest: Digest) -> BytePath { BytePath("\(prefix)\(digest)") }
+
+  /// Copies an original to `incoming/`; it is on disk once that is flushed.
+  private static func copy(
+    _ digest: Digest, from store: any OriginalStore, to incoming: Descriptor,
+    isStopped: @escaping @Sendable () -> Bool
+  ) throws(FileError) -> Descriptor {
+    let source = try store.open(digest)
+    try incoming.removeIfThere(name(of: digest))
+    let file = try Descriptor.open(
+      name(of: digest), in: incoming, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+    guard try file.fill(from: source, isStopped: isStopped) == digest else {
+      throw FileError(
+        .changed,
+        "“\(store.path(of: digest).printable)” is damaged, so nothing was removed and the library is as "
+          + "it was. Run `pipeline verify --repair`, then move again.", path: store.path(of: digest)
+      )
+    }
+    try file.setModified(source.status().identity.modified)
+    try file.setPermissions(0o444)
+    try file.writePages()
+    return file
   }
 
   /// Makes sure that each original is in the new place, by its list.

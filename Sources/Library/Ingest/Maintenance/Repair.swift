@@ -32,7 +32,7 @@ package struct Repair {
 
   /// Repairs what it can; the engine then runs the jobs that are due.
   package func repair(
-    _ problems: [VerificationProblem], isStopped: @escaping () -> Bool = { false }
+    _ problems: [VerificationProblem], isStopped: @escaping @Sendable () -> Bool = { false }
   ) throws -> RepairResult {
     var result = RepairResult()
     for problem in problems {
@@ -52,7 +52,7 @@ package struct Repair {
   }
 
   private func repair(
-    _ problem: VerificationProblem, _ isStopped: @escaping () -> Bool,
+    _ problem: VerificationProblem, _ isStopped: @escaping @Sendable () -> Bool,
     _ result: inout RepairResult
   ) throws {
     switch problem.kind {
@@ -82,7 +82,7 @@ package struct Repair {
 
   /// Discards a rendition's bytes and makes its job due again.
   private func makeAgain(
-    _ problem: VerificationProblem, _ isStopped: @escaping () -> Bool
+    _ problem: VerificationProblem, _ isStopped: @escaping @Sendable () -> Bool
   ) throws -> Bool {
     guard let id = problem.rendition else { return false }
     guard let record = try library.reader.rendition(id) else { return true }
@@ -96,7 +96,7 @@ package struct Repair {
 
   /// Heals an original from a local copy of it, if there is one.
   private func restore(
-    _ problem: VerificationProblem, _ isStopped: @escaping () -> Bool
+    _ problem: VerificationProblem, _ isStopped: @escaping @Sendable () -> Bool
   ) throws -> Bool {
     guard let digest = problem.digest, try library.originals.restore(digest) else { return false }
     report.warning("The original \(digest) is whole again, restored from the local copy.")
@@ -104,7 +104,7 @@ package struct Repair {
   }
 
   private func setAside(
-    _ problem: VerificationProblem, _ isStopped: @escaping () -> Bool
+    _ problem: VerificationProblem, _ isStopped: @escaping @Sendable () -> Bool
   ) throws -> Bool {
     guard let digest = problem.digest else { return false }
     switch try library.originals.verify(digest, isStopped: isStopped) {
@@ -150,7 +150,7 @@ struct Adoption {
   /// Records an original if it is whole, has no record, and does not await `gc`.
   ///
   /// - Returns: whether it has a record now.
-  func adopt(_ digest: Digest, isStopped: @escaping () -> Bool) throws -> Bool {
+  func adopt(_ digest: Digest, isStopped: @escaping @Sendable () -> Bool) throws -> Bool {
     if try library.catalog.hasOriginal(digest) { return true }
     // What an incomplete import stored has a name.
     guard !library.hasInterruptedWork, try !library.reader.isDeleted(digest),

@@ -18,9 +18,11 @@ extension Verification {
     while case .originals(let last) = pass.place.next {
       let page = try catalog.originals(after: last, limit: Self.pageSize)
       if page.isEmpty { pass.place.next = .renditions(after: 0) }
-      for (digest, size) in page {
+      let conditions = ConditionsAhead(
+        of: page.map(\.digest), in: originals, isStopped: pass.isStopped)
+      for (index, (digest, size)) in page.enumerated() {
         if pass.isOver { return }
-        let problem = try problem(with: digest, size, pass.isStopped)
+        let problem = try problem(with: digest, size, conditions.condition(at: index))
         // If the lock can't be tested, it is reported at once.
         if problem?.kind == .originalMissing, (try? isLocked) == true {
           pass.doubtful.append((digest, size))
@@ -49,7 +51,8 @@ extension Verification {
     _ report: (VerificationProblem) -> Void
   ) throws {
     for (digest, size) in doubtful {
-      if let problem = try problem(with: digest, size, pass.isStopped) {
+      let condition = try originals.verify(digest, isStopped: pass.isStopped)
+      if let problem = try problem(with: digest, size, condition) {
         report(problem)
       } else {
         pass.damage.forget(digest)
@@ -57,14 +60,14 @@ extension Verification {
     }
   }
 
-  /// The problem found by reading an original, if any.
+  /// The problem of an original in a condition, if any.
   private func problem(
-    with digest: Digest, _ size: Int, _ isStopped: @escaping () -> Bool
+    with digest: Digest, _ size: Int, _ condition: OriginalCondition
   ) throws -> VerificationProblem? {
     let path = originals.path(of: digest)
     var problem = VerificationProblem(
       kind: .originalDamaged, digest: digest, path: path, message: "")
-    switch try originals.verify(digest, isStopped: isStopped) {
+    switch condition {
     case .whole(let actual) where actual == size:
       return nil
     case .missing:
@@ -86,6 +89,37 @@ extension Verification {
     guard try catalog.hasOriginal(digest) else { return nil }
     problem.assets = try assets(with: digest)
     return problem
+  }
+
+  /// The conditions of originals, of which as many are read at the same time as is best for the store.
+  private final class ConditionsAhead {
+    private let digests: [Digest]
+    private let originals: any OriginalStore
+    private let isStopped: @Sendable () -> Bool
+    /// Those of the first digests.
+    private var found: [Result<OriginalCondition, FileError>] = []
+
+    init(
+      of digests: [Digest], in originals: any OriginalStore,
+      isStopped: @escaping @Sendable () -> Bool
+    ) {
+      self.digests = digests
+      self.originals = originals
+      self.isStopped = isStopped
+    }
+
+    /// Reads the next originals if this one was not read yet; ask for one after the other.
+    ///
+    /// - Throws: as `OriginalStore.verify`.
+    func condition(at index: Int) throws(FileError) -> OriginalCondition {
+      if index >= found.count {
+        let next = digests[index...].prefix(originals.readsAtOnce)
+        found += Array(next).map(width: next.count) { [originals, isStopped] digest in
+          Result { () throws(FileError) in try originals.verify(digest, isStopped: isStopped) }
+        }
+      }
+      return try found[index].get()
+    }
   }
 
   // MARK: Comparing the store

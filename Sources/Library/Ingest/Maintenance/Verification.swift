@@ -41,7 +41,7 @@ package struct Verification {
     var damage: DamageList
     var outcome = VerificationOutcome()
     let deadline: ContinuousClock.Instant?
-    let isStopped: () -> Bool
+    let isStopped: @Sendable () -> Bool
     let progress: (VerificationStep) -> Void
     var lastSave = ContinuousClock().now
     /// Originals that were missing while another process worked on the library, which may just have
@@ -50,7 +50,7 @@ package struct Verification {
 
     init(
       from place: VerificationResumePoint, damage: DamageList, deadline: ContinuousClock.Instant?,
-      isStopped: @escaping () -> Bool, progress: @escaping (VerificationStep) -> Void
+      isStopped: @escaping @Sendable () -> Bool, progress: @escaping (VerificationStep) -> Void
     ) {
       self.place = place
       self.damage = damage
@@ -88,7 +88,7 @@ package struct Verification {
   ///   - progress: called with each step.
   @discardableResult
   package func run(
-    limit: TimeSpan? = nil, isStopped: @escaping () -> Bool = { false },
+    limit: TimeSpan? = nil, isStopped: @escaping @Sendable () -> Bool = { false },
     progress: @escaping (VerificationStep) -> Void = { _ in },
     _ report: (VerificationProblem) -> Void
   ) throws -> VerificationOutcome {
