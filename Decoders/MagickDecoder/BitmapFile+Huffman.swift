@@ -8,21 +8,22 @@ import PictureDecoding
 extension BitmapFile {
   /// Decodes the rows, which each begin with a mark, into red, green and blue.
   ///
-  /// - Throws: `DecoderError` of code `undecodable` if most of the marks are missing, and as
-  ///   `MagickPicture.read` does.
+  /// - Throws: `DecoderError` of code `undecodable` if most of the rows are missing, `tooLarge` beyond
+  ///   MagickCore's limits, and as `MagickPicture.read` does.
   func decodeHuffman(
     _ data: UnsafeRawBufferPointer, isCancelled: () -> Bool
   ) throws(DecoderError) -> DecodedPicture {
-    // Some programs begin with the lowest bit of a byte.
-    let rows = Self.rowMarks(in: data, isReversed: false)
-    let reversedRows = Self.rowMarks(in: data, isReversed: true)
-    let isReversed = reversedRows > rows
-    let found = max(rows, reversedRows)
+    if let problem = MagickLibrary.problem(width: width, height: height) {
+      throw DecoderError(.tooLarge, problem)
+    }
+    let data = UnsafeRawBufferPointer(rebasing: data.prefix(mostHuffmanBytes))
+    let marks = rowMarks(in: data, isCancelled: isCancelled)
+    if isCancelled() { throw DecoderError(.cancelled, "The job was cancelled") }
     // Keeps a small file from asking for much memory.
-    guard found >= height / 8, found > 0 else {
+    guard marks.count >= max(1, height / 8), data.count >= leastHuffmanBytes / 8 else {
       throw Self.invalid("it ends before most of its pixels")
     }
-    let tiff = fax(data, isReversed: isReversed)
+    let tiff = fax(data, isReversed: marks.isReversed)
     let result = tiff.withUnsafeBytes {
       bytes -> Result<(grey: [UInt8], complaint: String?), DecoderError> in
       do throws(DecoderError) {
@@ -50,41 +51,57 @@ extension BitmapFile {
       count = grey.count * 3
     }
     var picture = DecodedPicture(.pixels(pixels, width: width, height: height, bands: 3))
-    if found < height || complaint != nil {
+    if marks.count < height || complaint != nil {
       picture.damage = "the file ends too early or its pixels are damaged"
     }
     return picture
   }
 
-  /// The number of marks of rows: eleven zeros or more, and a one.
+  /// The bytes of all rows if each is one run: a mark of 12 bits, and 12 for 2,560 pixels.
+  private var leastHuffmanBytes: Int { height * (12 + width / 2560 * 12) / 8 }
+
+  /// More bytes than rows need: a white and a black pixel take nine bits, and marks can be preceded by zeros.
+  private var mostHuffmanBytes: Int { height * (width + 32) }
+
+  /// Counts the marks of rows, which are eleven zeros or more and a one, until there are enough.
   ///
-  /// - Parameter isReversed: whether the lowest bit of a byte is the first.
-  private static func rowMarks(in data: UnsafeRawBufferPointer, isReversed: Bool) -> Int {
-    var (marks, zeros) = (0, 0)
-    for byte in data {
-      for step in 0..<8 {
-        let bit = byte >> (isReversed ? step : 7 - step) & 1
-        if bit == 1, zeros >= 11 { marks += 1 }
-        zeros = bit == 1 ? 0 : zeros + 1
+  /// Some programs begin with the lowest bit of a byte. In the wrong order hardly any mark is found.
+  private func rowMarks(
+    in data: UnsafeRawBufferPointer, isCancelled: () -> Bool
+  ) -> (count: Int, isReversed: Bool) {
+    // Marks, and zeros since the last one, by the highest and by the lowest bit first.
+    var (high, low) = ((marks: 0, zeros: 0), (marks: 0, zeros: 0))
+    for (index, byte) in data.enumerated() {
+      if index % (1 << 20) == 0, isCancelled() { break }
+      if byte == 0 {
+        high.zeros += 8
+        low.zeros += 8
+        continue
       }
+      if high.zeros + byte.leadingZeroBitCount >= 11 { high.marks += 1 }
+      if low.zeros + byte.trailingZeroBitCount >= 11 { low.marks += 1 }
+      high.zeros = byte.trailingZeroBitCount
+      low.zeros = byte.leadingZeroBitCount
+      if max(high.marks, low.marks) >= height { break }
     }
-    return marks
+    return low.marks > high.marks ? (low.marks, true) : (high.marks, false)
   }
 
   /// A TIFF of one strip with the rows.
   private func fax(_ data: UnsafeRawBufferPointer, isReversed: Bool) -> [UInt8] {
+    let start = 0x0111
     let tags = [
       (0x0100, width), (0x0101, height),
       (0x0102, 1),  // bits a sample
       (0x0103, 3),  // compression: T.4, in one dimension as no T4Options say otherwise
       (0x0106, 0),  // zero is white
       (0x010A, isReversed ? 2 : 1),  // order of the bits in a byte
-      (0x0111, 0),  // start of the strip, set below
+      (start, 0),  // of the strip; set below
       (0x0115, 1),  // samples a pixel
       (0x0116, height),  // rows in the strip
       (0x0117, data.count),
     ]
-    let start = 8 + 2 + tags.count * 12 + 4
+    let headLength = 8 + 2 + tags.count * 12 + 4
     func little(_ value: Int, _ count: Int) -> [UInt8] {
       (0..<count).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }
     }
@@ -92,10 +109,8 @@ extension BitmapFile {
     for (tag, value) in tags {
       // One number of four bytes each.
       bytes += little(tag, 2) + little(4, 2) + little(1, 4)
-      bytes += little(tag == 0x0111 ? start : value, 4)
+      bytes += little(tag == start ? headLength : value, 4)
     }
-    bytes += little(0, 4)
-    bytes += data
-    return bytes
+    return bytes + little(0, 4) + data
   }
 }

@@ -75,14 +75,18 @@ enum MagickDecoder: PictureDecoder {
     return facts
   }
 
+  private static func problem(_ width: Int, _ height: Int) -> JSONValue? {
+    MagickLibrary.problem(width: width, height: height).map { .string($0) }
+  }
+
   private static func facts(
     fileSize: Int, width: Int, height: Int, bands: Int, isByMagickCore: Bool = false, bitDepth: Int
   ) -> [String: JSONValue] {
-    // The result and its copy, and the file; with MagickCore, eight bytes a pixel, a copy of the file
-    // and itself.
+    // The result and its copy, and the file. What libtiff and MagickCore take with it was measured.
     let bytes =
-      (8 << 20) + width * height * bands * 2 + fileSize
-      + (isByMagickCore ? (16 << 20) + width * height * 9 + fileSize : 0)
+      isByMagickCore
+      ? (24 << 20) + width * height * 16 + fileSize * 2
+      : (8 << 20) + width * height * bands * 2 + fileSize
     var facts: [String: JSONValue] = [
       "width": .integer(width), "height": .integer(height), "orientation": 1, "pages": 1,
       "alpha": .bool(bands == 4), "bitDepth": .integer(bitDepth),
@@ -91,14 +95,6 @@ enum MagickDecoder: PictureDecoder {
     ]
     if isByMagickCore { facts["problem"] = problem(width, height) }
     return facts
-  }
-
-  /// Why MagickCore does not decode a picture of a size; `nil` if it does.
-  private static func problem(_ width: Int, _ height: Int) -> JSONValue? {
-    guard width * height > MagickLibrary.pixelLimit else { return nil }
-    return .string(
-      "The picture has more than \(MagickLibrary.pixelLimit / 1_000_000) megapixels "
-        + "and is not decoded.")
   }
 
   private static func isAlphaEmpty(_ pixels: [UInt8]) -> Bool {

@@ -33,6 +33,21 @@ enum MagickLibrary {
   /// The largest number of pixels that the limits leave room for.
   static var pixelLimit: Int { Int(min(GetMagickResourceLimit(MemoryResource) / 8, 500_000_000)) }
 
+  /// Why a picture of a size is not decoded; `nil` if it is.
+  static func problem(width: Int, height: Int) -> String? {
+    if width * height > pixelLimit {
+      return
+        "The picture has more than \(pixelLimit / 1_000_000) megapixels and is not decoded."
+    }
+    for (side, resource) in [(width, WidthResource), (height, HeightResource)] {
+      let limit = GetMagickResourceLimit(resource)
+      if side > limit {
+        return "The picture has more than \(limit) pixels a side and is not decoded."
+      }
+    }
+    return nil
+  }
+
   /// Starts the library, once per process.
   static func start() throws(DecoderError) {
     if let problem { throw DecoderError(.missing, "MagickCore can't be started: \(problem)") }

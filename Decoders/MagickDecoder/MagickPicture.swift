@@ -89,7 +89,7 @@ final class MagickPicture {
     let picture = MagickPicture(image, exception)
     if severity >= WarningException.rawValue {
       // A picture was read all the same.
-      // Of a file's tags, libtiff warns if it does not know them.
+      // libtiff warns of tags of a file that it does not know.
       let isHarmless = kind == .tiff && source == nil && severity < ErrorException.rawValue
       picture.complaint = isHarmless ? nil : Self.reason(exception)
       if severity % 100 == ResourceLimitError.rawValue % 100 {

@@ -55,7 +55,8 @@ struct BitmapTests {
     let palette: [UInt8] = white.reversed() + [0] + black.reversed() + [0]
     for isReversed in [false, true] {
       let bytes = OldPictures.bitmap(
-        bits: 1, compression: 3, palette: palette, faxRows(words, isReversed: isReversed))
+        bits: 1, compression: 3, palette: palette, isOS2: isReversed,
+        faxRows(words, isReversed: isReversed))
       #expect(try pixels(bytes) == black + black + white + black, "reversed: \(isReversed)")
       let cut = OldPictures.bitmap(
         bits: 1, compression: 3, palette: palette,
@@ -69,14 +70,34 @@ struct BitmapTests {
       bits: 1, compression: 3, palette: palette,
       faxRows([mark, "1000", mark, "00110101", "11"]))
     #expect(try OldFile(long, "image/bmp").decode().damage != nil)
-    // A small file can't ask for much memory, and one without marks is none of these.
-    for (side, data) in [(8_000, faxRows(words)), (2, [0x35, 0xFF])] {
+    // Few rows, none, and as many as there should be, which are too short.
+    for (width, height, data) in [
+      (2, 8_000, faxRows(words)), (2, 2, [0x35, 0xFF]),
+      (15_900, 2_000, faxRows([String](repeating: mark, count: 250))),
+    ] {
       let bytes = OldPictures.bitmap(
-        width: side, height: side, bits: 1, compression: 3, palette: palette, data)
+        width: width, height: height, bits: 1, compression: 3, palette: palette, data)
       #expect { try OldFile(bytes, "image/bmp").decode() } throws: {
-        ($0 as? DecoderError)?.code == .undecodable
+        ($0 as? DecoderError)?.message.contains("ends before most of its pixels") == true
       }
     }
+    // A white page: rows of one run, of 1,728 and of 0 pixels.
+    let row = [mark, "010011011", "00110101"]
+    let page = OldPictures.bitmap(
+      width: 1728, height: 2200, bits: 1, compression: 3, palette: palette, isOS2: true,
+      faxRows([[String]](repeating: row, count: 2200).flatMap(\.self)))
+    let file = try OldFile(page, "image/bmp")
+    #expect(try file.decode().damage == nil)
+    #expect(try file.facts()["problem"] == nil)
+    // What MagickCore would refuse is told beforehand.
+    let roll = try OldFile(
+      OldPictures.bitmap(
+        width: 1, height: 99_000, bits: 1, compression: 3, palette: palette,
+        faxRows([[String]](repeating: [mark, "000111"], count: 99_000).flatMap(\.self))),
+      "image/bmp")
+    let problem = try roll.facts()["problem"]?.string
+    let failure = #expect(throws: DecoderError.self) { try roll.decode() }
+    #expect(failure?.code == .tooLarge && failure?.message == problem)
   }
 
   @Test("Sixteen and 32 bits, with and without masks")

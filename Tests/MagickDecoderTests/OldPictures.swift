@@ -15,17 +15,18 @@ enum OldPictures {
 
   static func zeros(_ count: Int) -> [UInt8] { [UInt8](repeating: 0, count: count) }
 
-  /// A BMP with a header of 40 bytes, or more if there are masks of four channels.
+  /// A BMP with a header of 40 bytes, or more if there are masks of four channels or it is OS/2's.
   static func bitmap(
     width: Int = 2, height: Int = 2, bits: Int, compression: Int = 0, masks: [Int] = [],
-    palette: [UInt8] = [], _ pixels: [UInt8]
+    palette: [UInt8] = [], isOS2: Bool = false, _ pixels: [UInt8]
   ) -> [UInt8] {
-    let size = masks.count == 4 ? 56 : 40
-    let start = 14 + 40 + masks.count * 4 + palette.count
+    let size = isOS2 ? 64 : masks.count == 4 ? 56 : 40
+    let more = isOS2 ? zeros(24) : masks.flatMap { little($0, 4) }
+    let start = 14 + 40 + more.count + palette.count
     return Array("BM".utf8) + little(start + pixels.count, 4) + zeros(4) + little(start, 4)
       + little(size, 4) + little(width, 4) + little(height, 4) + little(1, 2) + little(bits, 2)
       + little(compression, 4) + little(pixels.count, 4) + zeros(8)
-      + little(palette.count / 4, 4) + zeros(4) + masks.flatMap { little($0, 4) } + palette + pixels
+      + little(palette.count / 4, 4) + zeros(4) + more + palette + pixels
   }
 
   /// Blue, green, red and nothing of the corners' colours.
