@@ -184,6 +184,47 @@ struct BucketTests {
     #expect(try bucket.files(below: "").isEmpty)
   }
 
+  @Test("An emptied bucket, or something else that answers, damages nothing and fails no job")
+  func notTheStore() throws {
+    let server = try ObjectServer.shared.get()
+    let isLoginPage = Atomic(false)
+    let proxy = try FaultProxy(to: server.port) { request in
+      isLoginPage.load(ordering: .relaxed)
+        ? .answer(.init(200, body: "<html>Log in</html>")) : .none
+    }
+    defer { proxy.end() }
+    let workspace = try Workspace(bucket: TestBucket(through: proxy.endpoint))
+    let bucket = try #require(workspace.bucket)
+    try put(3, in: workspace)
+    try workspace.json("run")
+    // Jobs that are due.
+    try workspace.configure(stages: [
+      ["name": "identify", "plugin": "identify"], ["name": "metadata", "plugin": "metadata"],
+    ])
+    func expectNothingNoted() throws {
+      try Descriptor.openFolder(workspace.library).removeTree(.init(name: "cache", kind: .folder))
+      for words in [["verify"], ["verify", "--time-limit", "1m"], ["export", "--to", "out"]] {
+        let run = try workspace.program.run(words.map { BytePath($0) }, within: 60)
+        #expect(run.exitCode != 0, "\(words)")
+        #expect(
+          !run.errors.contains("is missing;") && !run.errors.contains("damaged"), "\(run.errors)")
+      }
+      #expect(!workspace.exists("library/damage.json"))
+      let run = try workspace.run("run")
+      #expect(run.exitCode != 0, "\(run.errors)")
+      // The jobs wait for the store.
+      for failure in try workspace.json("failed").of("failure") {
+        #expect(failure["class"] == "environment" && failure["attempts"] == 0)
+      }
+    }
+    isLoginPage.store(true, ordering: .relaxed)
+    try expectNothingNoted()
+    isLoginPage.store(false, ordering: .relaxed)
+    for path in try bucket.files(below: "") { try bucket.remove(path.description) }
+    try bucket.removeMarker()
+    try expectNothingNoted()
+  }
+
   @Test("A bucket without the library's name on it is not taken for its own")
   func unnamed() throws {
     let workspace = try Workspace(bucket: TestBucket())
@@ -355,18 +396,54 @@ struct BucketTests {
     try workspace.expectSound()
   }
 
+  @Test(
+    "Of many originals a damaged one stops the move, and of those in the bucket a wrong one is replaced"
+  )
+  func manyMoved() throws {
+    let bucket = try TestBucket()
+    let workspace = try Workspace()
+    guard workspace.bucket == nil else { return }
+    workspace.program.environment.merge(bucket.environment) { $1 }
+    // More than are copied together.
+    try put(70, in: workspace)
+    try workspace.json("run")
+    let paths = try workspace.files(below: "library/originals")
+    let damaged = BytePath("library/originals").appending(paths[40])
+    let whole = try workspace.read(damaged)
+    #expect(chmod("\(workspace.root)/\(damaged)", 0o644) == 0)
+    try workspace.write([0] + whole.dropFirst(), to: damaged)
+    let refused = try workspace.run("move-originals", BytePath(bucket.location))
+    #expect(refused.exitCode == 1 && refused.errors.contains("is damaged"), "\(refused.errors)")
+    #expect(try workspace.files(below: "library/originals") == paths)
+    #expect(try workspace.files(below: "library/incoming") == [])
+    try workspace.write(whole, to: damaged)
+    // Of another size, under the name of one that is yet to be copied.
+    let wrong = "\(paths[69])"
+    try bucket.remove(wrong)
+    try bucket.write([1, 2, 3], to: wrong)
+    let moved = try workspace.json("move-originals", BytePath(bucket.location), "--keep").of(
+      "moved")
+    #expect(moved.first?["removed"] == 0)
+    #expect(try workspace.files(below: "library/originals") == paths)
+    #expect(try bucket.files(below: "") == paths)
+    #expect(try workspace.json("verify").summary["problems"] == 0)
+    let back = try workspace.json("move-originals", "library").of("moved").first
+    #expect(back?["copied"] == 0 && back?["removed"] == 70)
+    #expect(try workspace.files(below: "library/incoming") == [])
+    try workspace.expectSound()
+  }
+
   @Test("A move that was interrupted is continued")
   func interruptedMove() throws {
     let server = try ObjectServer.shared.get()
     let isAway = Atomic(false)
     let puts = Atomic(0)
     let proxy = try FaultProxy(to: server.port) { request in
-      if request.method == "PUT", request.target.contains("originals/"),
-        puts.add(1, ordering: .relaxed).newValue > 2
-      {
-        isAway.store(true, ordering: .relaxed)
-      }
-      return isAway.load(ordering: .relaxed) ? .status(403) : .none
+      // All come at the same time.
+      guard isAway.load(ordering: .relaxed), request.method == "PUT",
+        request.target.contains("originals/")
+      else { return .none }
+      return puts.add(1, ordering: .relaxed).newValue > 2 ? .status(403) : .none
     }
     defer { proxy.end() }
     let bucket = try TestBucket(through: proxy.endpoint)
@@ -375,10 +452,10 @@ struct BucketTests {
     workspace.program.environment.merge(bucket.environment) { $1 }
     try put(5, in: workspace)
     try workspace.json("run")
+    isAway.store(true, ordering: .relaxed)
     try workspace.json("move-originals", BytePath(bucket.location), exit: 1)
     #expect(try workspace.files(below: "library/originals").count == 5)
     try workspace.expectSound()
-    puts.store(.min, ordering: .relaxed)
     isAway.store(false, ordering: .relaxed)
     let moved = try workspace.json("move-originals", BytePath(bucket.location)).of("moved").first
     #expect(moved?["copied"] == 3 && moved?["removed"] == 5)

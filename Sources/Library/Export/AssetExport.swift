@@ -287,11 +287,9 @@ package final class AssetExport {
           item.rendition, of: item.asset, item.content, as: item.temporary, in: staging)
       }
     }
-    // Bytes of a bucket are waited for, those of a folder are copied.
-    let isFetched = options.rendition == nil && staged.library.bucket != nil
+    let originals = options.rendition == nil ? staged.library.remoteOriginals : nil
     let files =
-      isFetched
-      ? items.map(width: BucketStore.transfers, write) : items.concurrentMap(write)
+      originals.map { items.map(width: $0.readsAtOnce, write) } ?? items.concurrentMap(write)
     let written = files + sidecars.stage(in: staging)
     let count = written.count { if case .success = $0 { true } else { false } }
     var flushed = written

@@ -25,20 +25,21 @@ struct StagedExport: Sendable {
     if let rendition {
       file = try Self.make(name, in: folder)
       try copy(rendition, of: asset, to: file)
-    } else if library.bucket != nil, transfer == .auto {
+    } else if let originals = library.remoteOriginals {
+      guard [.auto, .copy].contains(transfer) else {
+        throw FileError(
+          .crossDevice,
+          "Originals in a bucket can only be copied; export with --transfer auto.",
+          path: folder.path)
+      }
       file = try Self.make(name, in: folder)
-      guard try library.fetchOriginal(asset.digest, to: file) == content.digest else {
-        throw .damagedOriginal(library.pathOfOriginal(asset.digest))
+      let digest = try originals.copy(asset.digest, to: file, isStopped: isStopped)
+      guard digest == content.digest else {
+        throw .damagedOriginal(originals.path(of: asset.digest))
       }
     } else {
       let original = try library.openOriginal(asset.digest)
       if transfer == .hardlink {
-        if let bucket = library.bucket {
-          throw FileError(
-            .crossDevice,
-            "Originals in “\(bucket.name)” can't have hard links; export with --transfer auto.",
-            path: folder.path)
-        }
         file = try link(original, as: name, in: folder)
       } else {
         file = try Self.make(name, in: folder)

@@ -18,15 +18,17 @@ extension S3Client {
     began: ((Int) throws(FileError) -> Void)? = nil,
     _ body: @escaping (UnsafeRawBufferPointer) throws(FileError) -> Void
   ) throws(FileError) {
-    let most = min(limit ?? .max, range?.count ?? .max)
-    var isTold = began == nil
-    func tell(_ head: HTTPResponse) throws(FileError) {
-      if isTold { return }
-      isTold = true
+    var most = min(limit ?? .max, range?.count ?? .max)
+    var isBegun = false
+    func begin(_ head: HTTPResponse) throws(FileError) {
+      if isBegun { return }
+      isBegun = true
+      guard let began else { return }
       guard let size = head.headers["content-length"].flatMap({ Int($0) }),
         (0...Self.greatestObject).contains(size)
       else { throw bad("does not tell the size of", key) }
-      try began?(size)
+      most = min(most, size)
+      try began(size)
     }
     var start = range?.lowerBound ?? 0
     let end = range?.upperBound
@@ -34,15 +36,15 @@ extension S3Client {
     var left = policy.attempts
     var pause = policy.firstPause
     while end.map({ start < $0 }) ?? true {
-      let begin = start
-      let isPart = range != nil || begin > 0
+      let place = start
+      let isPart = range != nil || place > 0
       do {
         let response = try send(
           "GET", key: key,
-          headers: isPart ? [("range", "bytes=\(begin)-\(end.map { "\($0 - 1)" } ?? "")")] : []
+          headers: isPart ? [("range", "bytes=\(place)-\(end.map { "\($0 - 1)" } ?? "")")] : []
         ) { [self] head, piece throws(FileError) in
-          if isPart { try requirePart(head, of: key, from: begin, to: end) }
-          try tell(head)
+          try require(head, isPart, of: key, from: place, to: end)
+          try begin(head)
           guard piece.count <= most - given else {
             throw bad("sends more than \(most) bytes of", key)
           }
@@ -50,8 +52,8 @@ extension S3Client {
           given += piece.count
         }
         // No piece came of an empty body.
-        if isPart { try requirePart(response, of: key, from: begin, to: end) }
-        try tell(response)
+        try require(response, isPart, of: key, from: place, to: end)
+        try begin(response)
         return
       } catch HTTPTransfer.Failure.connection(_, let received) where received > 0 && left > 1 {
         // Taken up where the connection was lost; a server that is started again needs a moment.
@@ -82,6 +84,18 @@ extension S3Client {
       return 0
     } catch {
       throw fileError(error, key)
+    }
+  }
+
+  /// Requires that an answer is an object, or the part of it that was asked for.
+  private func require(
+    _ response: HTTPResponse, _ isPart: Bool, of key: String, from start: Int, to end: Int?
+  ) throws(FileError) {
+    if isPart {
+      try requirePart(response, of: key, from: start, to: end)
+    } else if response.status != 200 || response.headers["etag"] == nil {
+      // Whatever else answers, such as a network's login page, names no version of an object.
+      throw bad("does not answer as S3 does to a request for", key)
     }
   }
 

@@ -26,7 +26,7 @@ package final class BucketStore: OriginalStore {
   package static let variables = S3Client.variables
 
   /// How many files are sent or read at once.
-  package static let transfers = 8
+  private static let transfers = 8
   private static let folder = "originals/"
   private static let damaged = "damaged/"
 
@@ -126,6 +126,9 @@ package final class BucketStore: OriginalStore {
     return size
   }
 
+  /// The server has stored what it acknowledged.
+  package func flushAll() {}
+
   package func heal(_ file: IncomingOriginal) throws(FileError) {
     try requireOwn()
     try copyAside(file.digest)
@@ -185,8 +188,8 @@ package final class BucketStore: OriginalStore {
     guard let cache = try cacheIfWritable() else { return try fetchToTemporaryFile(digest) }
     if let copy = try cache.lease(digest) { return copy }
     do throws(FileError) {
-      return try cache.add(digest) { file throws(FileError) in
-        try fetch(digest, to: file) { size in cache.makeRoom(for: size) }
+      return try cache.add(digest) { file, begin throws(FileError) in
+        try fetch(digest, to: file, began: begin)
       }
     } catch {
       switch error.code {
@@ -197,15 +200,19 @@ package final class BucketStore: OriginalStore {
     }
   }
 
-  /// Writes an original's bytes to an empty file, from its local copy if there is one; makes none.
-  ///
-  /// - Returns: the digest of the bytes.
-  package func copy(_ digest: Digest, to file: Descriptor) throws(FileError) -> Digest {
-    if let copy = try cacheIfWritable()?.lease(digest) {
-      return try file.fill(from: Descriptor.open(copy.path, flags: O_RDONLY | O_NOFOLLOW))
+  package func copy(
+    _ digest: Digest, to file: Descriptor, isStopped: @escaping @Sendable () -> Bool
+  ) throws(FileError) -> Digest {
+    // It only saves fetching the bytes.
+    if let local = try? OriginalCache.ifPresent(in: library)?.open(digest, isTrusted: true),
+      let found = try? local.hash(isStopped: isStopped).digest, found == digest
+    {
+      return try file.fill(from: local, isStopped: isStopped)
     }
     let hash = SHA256()
+    let path = path(of: digest)
     try read(digest) { piece throws(FileError) in
+      if isStopped() { throw .stopped(path) }
       hash.update(piece)
       try file.write(piece)
     }
@@ -250,6 +257,8 @@ package final class BucketStore: OriginalStore {
     _ digest: Digest, began: @escaping (Int) -> Void = { _ in },
     _ body: @escaping (UnsafeRawBufferPointer) throws(FileError) -> Void
   ) throws(FileError) {
+    // Another bucket may have the name, or this one may have been emptied.
+    try requireOwn()
     do throws(FileError) {
       try client().get(Self.key(of: digest), began: began, body)
     } catch let error where error.code == .notFound {

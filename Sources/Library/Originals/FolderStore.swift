@@ -54,6 +54,22 @@ package final class FolderStore: OriginalStore {
     return outcomes
   }
 
+  package func flushAll() throws(FileError) {
+    for byte in UInt8.min...UInt8.max {
+      let folder = try ifThere { () throws(FileError) in
+        try Descriptor.openFolder(OriginalLayout.folder(of: byte), in: root, followsLinks: false)
+      }
+      try folder?.sync()
+    }
+    try root.sync()
+  }
+
+  package func copy(
+    _ digest: Digest, to file: Descriptor, isStopped: @escaping @Sendable () -> Bool
+  ) throws(FileError) -> Digest {
+    try file.fill(from: open(digest), isStopped: isStopped)
+  }
+
   package func lease(_ digest: Digest) throws(FileError) -> LocalOriginal {
     _ = try file(of: digest)
     return LocalOriginal(path: path(of: digest))

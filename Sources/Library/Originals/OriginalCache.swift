@@ -126,11 +126,12 @@ package final class OriginalCache: Sendable {
 
   /// Adds the copy of an original.
   ///
-  /// - Parameter fill: makes room for the bytes, and writes them to an empty file.
+  /// - Parameter fill: writes the bytes to an empty file, after it has called a function with their number.
   /// - Returns: the copy.
   /// - Throws: `FileError`, of code `changed` if the bytes are not the original's, and what `fill` throws.
   package func add(
-    _ digest: Digest, _ fill: (Descriptor) throws(FileError) -> Void
+    _ digest: Digest,
+    _ fill: (Descriptor, @escaping (Int) -> Void) throws(FileError) -> Void
   ) throws(FileError) -> LocalOriginal {
     do throws(FileError) {
       return try addOnce(digest, fill)
@@ -142,11 +143,12 @@ package final class OriginalCache: Sendable {
   }
 
   private func addOnce(
-    _ digest: Digest, _ fill: (Descriptor) throws(FileError) -> Void
+    _ digest: Digest,
+    _ fill: (Descriptor, @escaping (Int) -> Void) throws(FileError) -> Void
   ) throws(FileError) -> LocalOriginal {
     let (file, temporary) = try makeTemporaryFile()
     do throws(FileError) {
-      try fill(file)
+      try fill(file, makeRoom)
       try file.seek(to: 0)
       let (found, size) = try file.hash()
       guard found == digest else {
@@ -234,7 +236,7 @@ package final class OriginalCache: Sendable {
 
   /// Removes the least recently used files until an eighth of the budget is free beside a new file, if
   /// there is too little room for it.
-  package func makeRoom(for bytes: Int) {
+  private func makeRoom(for bytes: Int) {
     if let sum = state.withLock({ $0.sum }), sum <= budget, bytes <= budget - sum { return }
     // A cache that can't be examined or emptied only takes space; the next process tries again.
     guard var entries = try? survey() else { return }

@@ -21,11 +21,22 @@ package protocol OriginalStore: Sendable {
   ///   still where it was.
   func put(_ files: [IncomingOriginal]) throws(FileError) -> [PutOutcome]
 
+  /// Makes durable what another process stored, which may have been killed before it could.
+  func flushAll() throws(FileError)
+
   /// Returns a local file with the bytes, for reading only.
   ///
   /// - Throws: `FileError` of code `notFound` if the original is missing, `notRegular` if something
   ///   else is in its place.
   func lease(_ digest: Digest) throws(FileError) -> LocalOriginal
+
+  /// Writes the bytes of an original to an empty file, and keeps no copy.
+  ///
+  /// - Returns: their digest, which is another one if they are damaged.
+  /// - Throws: as `lease`, and `FileError` of code `stopped` if `isStopped` returns true.
+  func copy(
+    _ digest: Digest, to file: Descriptor, isStopped: @escaping @Sendable () -> Bool
+  ) throws(FileError) -> Digest
 
   /// Returns the size of an original in bytes, without reading it; `nil` if it is missing.
   ///

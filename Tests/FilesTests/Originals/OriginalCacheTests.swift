@@ -31,8 +31,8 @@ struct OriginalCacheTests {
   ) throws -> Digest {
     let bytes = bytes(number, count: count)
     let digest = SHA256.digest(of: bytes)
-    _ = try cache.add(digest) { file throws(FileError) in
-      cache.makeRoom(for: bytes.count)
+    _ = try cache.add(digest) { file, begin throws(FileError) in
+      begin(bytes.count)
       try file.write(bytes)
     }
     return digest
@@ -58,7 +58,7 @@ struct OriginalCacheTests {
     let cache = try cache()
     let digest = SHA256.digest(of: Self.bytes(1))
     #expect(throws: FileError.self) {
-      try cache.add(digest) { file throws(FileError) in try file.write([1, 2, 3]) }
+      try cache.add(digest) { file, _ throws(FileError) in try file.write([1, 2, 3]) }
     }
     #expect(try cache.lease(digest) == nil)
     #expect(try Descriptor.openFolder(temporary.appending("cache")).entries().isEmpty)
@@ -87,8 +87,8 @@ struct OriginalCacheTests {
     let bytes = Self.bytes(5)
     let digest = SHA256.digest(of: bytes)
     do {
-      let copy = try cache.add(digest) { file throws(FileError) in
-        cache.makeRoom(for: bytes.count)
+      let copy = try cache.add(digest) { file, begin throws(FileError) in
+        begin(bytes.count)
         try file.write(bytes)
       }
       try Self.add(6, count: 50, to: cache)

@@ -24,6 +24,13 @@ struct WrongStore: OriginalStore {
 
   var leavesFiles: Bool { store.leavesFiles }
   var readsAtOnce: Int { store.readsAtOnce }
+  func flushAll() throws(FileError) { try store.flushAll() }
+
+  func copy(
+    _ digest: Digest, to file: Descriptor, isStopped: @escaping @Sendable () -> Bool
+  ) throws(FileError) -> Digest {
+    try store.copy(digest, to: file, isStopped: isStopped)
+  }
 
   func makeRoom() {}
 

@@ -127,14 +127,9 @@ package struct LibraryFolder: Sendable {
     return LocalOriginal(path: try openOriginal(digest).path)
   }
 
-  /// Writes the bytes of an original in a bucket to an empty file.
-  ///
-  /// - Returns: their digest; `nil` if originals are in the library's own folder.
-  package func fetchOriginal(
-    _ digest: Digest, to file: Descriptor
-  ) throws(FileError) -> Digest? {
-    guard let bucket else { return nil }
-    return try store.open(bucket, for: self).copy(digest, to: file)
+  /// Where originals are, if they have to be fetched: not in the library's own folder.
+  package var remoteOriginals: (any OriginalStore)? {
+    bucket.map { store.open($0, for: self) }
   }
 
   /// Where people find an original.

@@ -102,7 +102,7 @@ package struct OriginalsMove {
       try LibraryFolder.write(
         LibraryMarker(library: library.marker.library, bucket: target), to: library.folder)
     }
-    if !keepsOld { try removeAll(originals.map(\.digest), &result, progress) }
+    if !keepsOld { try removeAll(originals, &result, progress) }
     return result
   }
 
@@ -114,34 +114,35 @@ package struct OriginalsMove {
       if case .original(let digest, let size, _) = entry { sizes[digest] = size }
     }
     let rest = originals.filter { sizes[$0.digest] != $0.size }
-    var start = 0
-    while start < rest.count {
-      var end = start
-      var bytes = 0
-      while end < rest.count, end - start < Self.mostFiles, bytes < Self.mostBytes {
-        bytes += rest[end].size
-        end += 1
-      }
-      progress(.copying(originals.count - rest.count + start, of: originals.count))
+    var done = originals.count - rest.count
+    let incoming = try library.openPart(library.layout.incoming)
+    let flush = GroupFlush(incoming)
+    for group in Self.groups(of: rest) {
+      progress(.copying(done, of: originals.count))
       try requireNotStopped()
-      try copy(rest[start..<end].map(\.digest))
-      result.copied += end - start
-      result.bytes += bytes
-      start = end
+      try copy(group, by: incoming, flush)
+      done += group.count
+      result.copied += group.count
+      result.bytes += group.reduce(0) { $0 + $1.size }
     }
+    // Of those that were there.
+    try new.flushAll()
   }
 
   private func removeAll(
-    _ digests: [Digest], _ result: inout Result, _ progress: (Step) -> Void
+    _ originals: [Original], _ result: inout Result, _ progress: (Step) -> Void
   ) throws {
-    for start in stride(from: 0, to: digests.count, by: Self.mostFiles) {
-      progress(.removing(start, of: digests.count))
+    var done = 0
+    for group in Self.groups(of: originals) {
+      progress(.removing(done, of: originals.count))
       try requireNotStopped()
-      let group = Array(digests[start..<min(start + Self.mostFiles, digests.count)])
-      let conditions = group.map(width: new.readsAtOnce) { [new, isStopped] digest in
-        Swift.Result { () throws(FileError) in try new.verify(digest, isStopped: isStopped) }
+      let conditions = group.map(width: new.readsAtOnce) { [new, isStopped] original in
+        Swift.Result { () throws(FileError) in
+          try new.verify(original.digest, isStopped: isStopped)
+        }
       }
-      for (digest, condition) in zip(group, conditions) {
+      for (original, condition) in zip(group, conditions) {
+        let digest = original.digest
         let condition = try condition.get()
         // Deleted for good since it was copied.
         if condition == .missing, try !catalog.hasOriginal(digest) { continue }
@@ -154,7 +155,23 @@ package struct OriginalsMove {
         try old.remove(digest)
         result.removed += 1
       }
+      done += group.count
     }
+  }
+
+  /// Originals in groups of limited size.
+  private static func groups(of originals: [Original]) -> [[Original]] {
+    var groups: [[Original]] = []
+    var bytes = Int.max
+    for original in originals {
+      if bytes >= mostBytes || groups.last?.count == mostFiles {
+        groups.append([])
+        bytes = 0
+      }
+      groups[groups.count - 1].append(original)
+      bytes += original.size
+    }
+    return groups
   }
 
   private func requireNotStopped() throws(FileError) {
@@ -163,12 +180,14 @@ package struct OriginalsMove {
 
   private typealias Original = (digest: Digest, size: Int)
 
-  /// The originals in the old place.
+  /// The originals in the old place, each once.
   private func list() throws(FileError) -> [Original] {
     var originals: [Original] = []
+    var listed: Set<Digest> = []
     try old.forEach { entry throws(FileError) in
       switch entry {
-      case .original(let digest, let size, _): originals.append((digest, size))
+      case .original(let digest, let size, _):
+        if listed.insert(digest).inserted { originals.append((digest, size)) }
       case .unreadable(let error): throw error
       case .foreign: break
       }
@@ -179,52 +198,56 @@ package struct OriginalsMove {
   /// Copies originals to the new place.
   ///
   /// - Throws: `FileError`; some are then there and others not.
-  private func copy(_ digests: [Digest]) throws(FileError) {
-    let incoming = try library.openPart(library.layout.incoming)
+  private func copy(
+    _ originals: [Original], by incoming: Descriptor, _ flush: GroupFlush
+  ) throws(FileError) {
     // Clean-up: the originals are where they were.
-    defer { for digest in digests { try? incoming.removeIfThere(Self.name(of: digest)) } }
-    let copies = digests.map(width: old.readsAtOnce) { [old, isStopped] digest in
+    defer { for original in originals { try? incoming.removeIfThere(Self.name(of: original)) } }
+    let copies = originals.map(width: old.readsAtOnce) { [old, isStopped] original in
       Swift.Result { () throws(FileError) in
-        try Self.copy(digest, from: old, to: incoming, isStopped: isStopped)
+        try Self.copy(original, from: old, to: incoming, isStopped: isStopped)
       }
     }
     let files = try copies.map { copy throws(FileError) in try copy.get() }
     // A bucket gets their bytes, a folder the files themselves.
-    if !new.leavesFiles, !GroupFlush(incoming).run(files: files.count) {
+    if !new.leavesFiles, !flush.run(files: files.count) {
       for file in files { try file.sync() }
     }
-    let items = digests.map {
-      IncomingOriginal(folder: incoming, name: Self.name(of: $0), digest: $0)
+    let items = originals.map {
+      IncomingOriginal(folder: incoming, name: Self.name(of: $0), digest: $0.digest)
     }
-    for (item, outcome) in zip(items, try new.put(items)) {
+    for (item, (original, outcome)) in zip(items, zip(originals, try new.put(items))) {
       switch outcome {
       case .stored: break
-      // What is there has another size, so it is damaged.
-      case .present: try new.heal(item)
+      case .present:
+        // An upload whose answer was lost is sent again, and is then there.
+        if try new.size(of: item.digest) != original.size { try new.heal(item) }
       case .failed(let error): throw error
       }
     }
   }
 
-  private static func name(of digest: Digest) -> BytePath { BytePath("\(prefix)\(digest)") }
+  private static func name(of original: Original) -> BytePath {
+    BytePath("\(prefix)\(original.digest)")
+  }
 
   /// Copies an original to `incoming/`; it is on disk once that is flushed.
   private static func copy(
-    _ digest: Digest, from store: any OriginalStore, to incoming: Descriptor,
+    _ original: Original, from store: any OriginalStore, to incoming: Descriptor,
     isStopped: @escaping @Sendable () -> Bool
   ) throws(FileError) -> Descriptor {
-    let source = try store.open(digest)
-    try incoming.removeIfThere(name(of: digest))
+    let name = name(of: original)
+    try incoming.removeIfThere(name)
     let file = try Descriptor.open(
-      name(of: digest), in: incoming, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
-    guard try file.fill(from: source, isStopped: isStopped) == digest else {
+      name, in: incoming, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+    let digest = original.digest
+    guard try store.copy(digest, to: file, isStopped: isStopped) == digest else {
       throw FileError(
         .changed,
         "“\(store.path(of: digest).printable)” is damaged, so nothing was removed and the library is as "
           + "it was. Run `pipeline verify --repair`, then move again.", path: store.path(of: digest)
       )
     }
-    try file.setModified(source.status().identity.modified)
     try file.setPermissions(0o444)
     try file.writePages()
     return file

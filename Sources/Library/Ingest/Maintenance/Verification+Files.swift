@@ -18,25 +18,38 @@ extension Verification {
     while case .originals(let last) = pass.place.next {
       let page = try catalog.originals(after: last, limit: Self.pageSize)
       if page.isEmpty { pass.place.next = .renditions(after: 0) }
-      let conditions = ConditionsAhead(
-        of: page.map(\.digest), in: originals, isStopped: pass.isStopped)
-      for (index, (digest, size)) in page.enumerated() {
+      for start in stride(from: 0, to: page.count, by: originals.readsAtOnce) {
         if pass.isOver { return }
-        let problem = try problem(with: digest, size, conditions.condition(at: index))
-        // If the lock can't be tested, it is reported at once.
-        if problem?.kind == .originalMissing, (try? isLocked) == true {
-          pass.doubtful.append((digest, size))
-        } else if let problem {
-          report(problem)
-        } else {
-          pass.damage.forget(digest)
+        let group = Array(page[start..<min(start + originals.readsAtOnce, page.count)])
+        let conditions = group.map(width: group.count) { [originals, isStopped = pass.isStopped] in
+          let digest = $0.digest
+          return Result { () throws(FileError) in
+            try originals.verify(digest, isStopped: isStopped)
+          }
         }
-        if pass.doubtful.count > Self.mostDoubtful {
-          try recheck(pass.doubtful.prefix(Self.mostDoubtful / 2), pass, report)
-          pass.doubtful.removeFirst(Self.mostDoubtful / 2)
+        for ((digest, size), condition) in zip(group, conditions) {
+          try note(problem(with: digest, size, condition.get()), of: digest, size, pass, report)
+          advance(pass, to: .originals(after: digest))
         }
-        advance(pass, to: .originals(after: digest))
       }
+    }
+  }
+
+  private func note(
+    _ problem: VerificationProblem?, of digest: Digest, _ size: Int, _ pass: Pass,
+    _ report: (VerificationProblem) -> Void
+  ) throws {
+    // If the lock can't be tested, it is reported at once.
+    if problem?.kind == .originalMissing, (try? isLocked) == true {
+      pass.doubtful.append((digest, size))
+    } else if let problem {
+      report(problem)
+    } else {
+      pass.damage.forget(digest)
+    }
+    if pass.doubtful.count > Self.mostDoubtful {
+      try recheck(pass.doubtful.prefix(Self.mostDoubtful / 2), pass, report)
+      pass.doubtful.removeFirst(Self.mostDoubtful / 2)
     }
   }
 
@@ -89,37 +102,6 @@ extension Verification {
     guard try catalog.hasOriginal(digest) else { return nil }
     problem.assets = try assets(with: digest)
     return problem
-  }
-
-  /// The conditions of originals, of which as many are read at the same time as is best for the store.
-  private final class ConditionsAhead {
-    private let digests: [Digest]
-    private let originals: any OriginalStore
-    private let isStopped: @Sendable () -> Bool
-    /// Those of the first digests.
-    private var found: [Result<OriginalCondition, FileError>] = []
-
-    init(
-      of digests: [Digest], in originals: any OriginalStore,
-      isStopped: @escaping @Sendable () -> Bool
-    ) {
-      self.digests = digests
-      self.originals = originals
-      self.isStopped = isStopped
-    }
-
-    /// Reads the next originals if this one was not read yet; ask for one after the other.
-    ///
-    /// - Throws: as `OriginalStore.verify`.
-    func condition(at index: Int) throws(FileError) -> OriginalCondition {
-      if index >= found.count {
-        let next = digests[index...].prefix(originals.readsAtOnce)
-        found += Array(next).map(width: next.count) { [originals, isStopped] digest in
-          Result { () throws(FileError) in try originals.verify(digest, isStopped: isStopped) }
-        }
-      }
-      return try found[index].get()
-    }
   }
 
   // MARK: Comparing the store
