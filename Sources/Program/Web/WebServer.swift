@@ -9,8 +9,7 @@ import Sandbox
 package enum WebServer {
   /// How much lower its priority is than that of `pipeline serve`, as a niceness.
   ///
-  /// Imports beside a busy server take about a twentieth less time, and pages about 10 ms more during
-  /// one. Source: our measurements, in `docs/decisions/0031-web.md`.
+  /// What it does for imports, and to pages during one, is measured in `docs/decisions/0031-web.md`.
   private static let niceness: Int32 = 5
 
   /// Answers until the process that started this one ends it, or ends.
