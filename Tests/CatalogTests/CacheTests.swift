@@ -12,7 +12,7 @@ struct CacheTests {
     try library.catalog.read { connection in
       var now: Int32 = 0
       var most: Int32 = 0
-      sqlite3_db_status(connection.handle, SQLITE_DBSTATUS_CACHE_USED, &now, &most, 0)
+      sqlite3_db_status(connection.sqlite?.handle, SQLITE_DBSTATUS_CACHE_USED, &now, &most, 0)
       return Int(now)
     }
   }
@@ -21,7 +21,7 @@ struct CacheTests {
   func bound() throws {
     let library = try Library()
     try library.execute("CREATE TABLE filler (bytes BLOB NOT NULL)")
-    let bound = Connection.cacheKibibytes << 10
+    let bound = SQLiteDriver.cacheKibibytes << 10
     // Four times as much as fits, at once and in pieces.
     for rows in [4 * bound / 4096, 500, 500] {
       try library.execute(

@@ -44,7 +44,7 @@ struct SchemaTests {
     let file = BytePath(folder.appending(path: "catalog-tests-\(UUID().uuidString).sqlite").path)
     defer { try? FileManager.default.removeItem(atPath: file.description) }
     let old = try Connection(file, mode: .create)
-    try old.prepareWriting()
+    try old.sqlite?.prepareWriting()
     try old.transaction { () throws(CatalogError) in
       try Schema.migrate(old, from: 0, through: [Schema.version1])
       // As version 1 had it.
@@ -151,7 +151,7 @@ struct SchemaTests {
     let file = BytePath(library.folder.path).appending(BytePath(bytes: name))
     // What is left where `create` is killed before its transaction.
     let begun = try Connection(file, mode: .create)
-    try begun.prepareWriting()
+    try begun.sqlite?.prepareWriting()
     begun.close()
     let catalog = try Catalog.create(at: file, libraryID: "x")
     try catalog.apply([.asset(Samples.asset(1))], manifestPosition: 1)

@@ -33,7 +33,7 @@ package final class Catalog: Ledger, CatalogSettings, Sendable {
   package func finishDraft() throws(CatalogError) {
     try access.sync { (writer) throws(CatalogError) in
       try writer.connection.execute("PRAGMA locking_mode = NORMAL")
-      try writer.connection.prepareWriting()
+      try writer.connection.sqlite?.prepareWriting()
       try writer.transaction { () throws(CatalogError) in try writer.completeCounters() }
       writer.close()
     }
@@ -66,8 +66,7 @@ package final class Catalog: Ledger, CatalogSettings, Sendable {
     // Without a log nobody is writing, and reading with locks would leave one.
     let isLogged = CatalogReader.hasLog(file)
     let connection = try Connection(file, mode: isLogged ? .read : .readImmutable)
-    // Leave the file and its log unchanged.
-    pipeline_sqlite_configure(connection.handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    connection.sqlite?.keepLog()
     _ = try Schema.check(connection)
     return try connection.first(Setting.read, key) { $0.text(0) }
   }
@@ -102,7 +101,11 @@ package final class Catalog: Ledger, CatalogSettings, Sendable {
       throw CatalogError(
         .database, "The file “\(file)” already exists and is not empty.", path: file)
     }
-    if isDraft { try connection.prepareDraft() } else { try connection.prepareWriting() }
+    if isDraft {
+      try connection.sqlite?.prepareDraft()
+    } else {
+      try connection.sqlite?.prepareWriting()
+    }
     try connection.transaction { () throws(CatalogError) in
       try Schema.migrate(connection, from: 0)
       try connection.execute(Setting.write, Setting.library, libraryID)
@@ -130,11 +133,10 @@ package final class Catalog: Ledger, CatalogSettings, Sendable {
           path: file)
       }
     } catch {
-      // Leave a refused file and its log unchanged.
-      pipeline_sqlite_configure(connection.handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+      connection.sqlite?.keepLog()
       throw error
     }
-    try connection.prepareWriting()
+    try connection.sqlite?.prepareWriting()
     if version < Schema.version { try update(connection, from: version) }
     return connection
   }

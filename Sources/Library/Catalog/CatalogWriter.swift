@@ -60,7 +60,7 @@ final class CatalogWriter {
     try connection.executeScript(
       Self.temporaryTables + Self.pictureTriggers + Self.groupTriggers)
     if !isDraft {
-      try counterChanges.register(on: connection)
+      if let driver = connection.sqlite { try counterChanges.register(on: driver) }
       try connection.executeScript(Self.revisionTriggers + CounterChanges.triggers)
     }
     stages = try ConfiguredStage.all(connection)

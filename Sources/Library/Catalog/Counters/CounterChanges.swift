@@ -48,9 +48,9 @@ final class CounterChanges {
   /// Begins counting: registers the function, which keeps this object until the connection is closed.
   ///
   /// Source: sqlite.org/c3ref/create_function.html.
-  func register(on connection: Connection) throws(CatalogError) {
+  func register(on driver: SQLiteDriver) throws(CatalogError) {
     let code = sqlite3_create_function_v2(
-      connection.handle, Self.function, 5, SQLITE_UTF8, Unmanaged.passRetained(self).toOpaque(),
+      driver.handle, Self.function, 5, SQLITE_UTF8, Unmanaged.passRetained(self).toOpaque(),
       { context, _, values in
         guard let object = sqlite3_user_data(context), let values,
           let name = sqlite3_value_text(values[0]),
@@ -64,7 +64,7 @@ final class CounterChanges {
       { object in
         if let object { Unmanaged<CounterChanges>.fromOpaque(object).release() }
       })
-    guard code == SQLITE_OK else { throw connection.error(code, during: "creating a function") }
+    guard code == SQLITE_OK else { throw driver.error(code, during: "creating a function") }
     areCounted = true
   }
 

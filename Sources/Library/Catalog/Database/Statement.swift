@@ -1,4 +1,3 @@
-import CSQLite
 import PipelineModel
 import Records
 
@@ -6,101 +5,44 @@ import Records
 final class Statement {
   // Unowned, because the connection owns its statements.
   private unowned let connection: Connection
-  private let handle: OpaquePointer
+  private let prepared: any DatabaseStatement
   /// Whether it has been bound or stepped since the last `reset`.
   private(set) var isBusy = false
 
-  init(_ sql: String, on connection: Connection) throws(CatalogError) {
-    var statement: OpaquePointer?
-    let code = HalfWrittenIndex.passing {
-      sqlite3_prepare_v3(
-        connection.handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
-    }
-    guard code == SQLITE_OK, let statement else {
-      throw connection.error(code, during: sql)
-    }
+  init(_ prepared: any DatabaseStatement, on connection: Connection) {
+    self.prepared = prepared
     self.connection = connection
-    handle = statement
   }
 
-  func finalize() { sqlite3_finalize(handle) }
+  func finalize() { prepared.finalize() }
 
   func bind(_ values: [any SQLBindable]) throws(CatalogError) {
     isBusy = true
-    for (index, value) in values.enumerated() {
-      let code = bind(value.sqlValue, at: Int32(index + 1))
-      guard code == SQLITE_OK else { throw connection.error(code, during: sql) }
-    }
-  }
-
-  private func bind(_ value: SQLValue, at index: Int32) -> Int32 {
-    switch value {
-    case .null: sqlite3_bind_null(handle, index)
-    case .integer(let number): sqlite3_bind_int64(handle, index, number)
-    case .real(let number): sqlite3_bind_double(handle, index, number)
-    case .text(var text):
-      text.withUTF8 {
-        // An empty buffer may have no address, which would bind NULL.
-        $0.withMemoryRebound(to: CChar.self) { characters in
-          characters.baseAddress.map {
-            pipeline_sqlite_bind_text(handle, index, $0, UInt64(characters.count))
-          } ?? pipeline_sqlite_bind_text(handle, index, "", 0)
-        }
-      }
-    case .blob(let bytes):
-      bytes.isEmpty
-        ? sqlite3_bind_zeroblob(handle, index, 0)
-        : pipeline_sqlite_bind_blob(handle, index, bytes, UInt64(bytes.count))
-    }
+    try prepared.bind(values)
   }
 
   /// Advances to the next row; returns `false` at the end.
-  func step() throws(CatalogError) -> Bool {
-    let code = HalfWrittenIndex.passing {
-      sqlite3_step(handle)
-    } again: {
-      // Its parameters stay.
-      sqlite3_reset(handle)
-    }
-    switch code {
-    case SQLITE_ROW: return true
-    case SQLITE_DONE: return false
-    default: throw connection.error(code, during: sql)
-    }
-  }
+  func step() throws(CatalogError) -> Bool { try prepared.step() }
 
-  /// Prepares the statement for reuse; ignores the result code, which `step` has reported.
+  /// Prepares the statement for reuse.
   func reset() {
-    sqlite3_reset(handle)
-    sqlite3_clear_bindings(handle)
+    prepared.reset()
     isBusy = false
   }
 
-  private var sql: String { sqlite3_sql(handle).map { String(cString: $0) } ?? "" }
+  func isNull(_ column: Int) -> Bool { prepared.isNull(column) }
 
-  func isNull(_ column: Int) -> Bool {
-    sqlite3_column_type(handle, Int32(column)) == SQLITE_NULL
-  }
-
-  func int64(_ column: Int) -> Int64 { sqlite3_column_int64(handle, Int32(column)) }
+  func int64(_ column: Int) -> Int64 { prepared.int64(column) }
 
   func int(_ column: Int) -> Int { Int(int64(column)) }
 
   func bool(_ column: Int) -> Bool { int64(column) != 0 }
 
-  func double(_ column: Int) -> Double { sqlite3_column_double(handle, Int32(column)) }
+  func double(_ column: Int) -> Double { prepared.double(column) }
 
-  func text(_ column: Int) -> String {
-    guard let characters = sqlite3_column_text(handle, Int32(column)) else { return "" }
-    let count = Int(sqlite3_column_bytes(handle, Int32(column)))
-    return String(decoding: UnsafeBufferPointer(start: characters, count: count), as: UTF8.self)
-  }
+  func text(_ column: Int) -> String { prepared.text(column) }
 
-  func blob(_ column: Int) -> [UInt8] {
-    guard let bytes = sqlite3_column_blob(handle, Int32(column)) else { return [] }
-    let count = Int(sqlite3_column_bytes(handle, Int32(column)))
-    return Array(UnsafeRawBufferPointer(start: bytes, count: count))
-  }
+  func blob(_ column: Int) -> [UInt8] { prepared.blob(column) }
 
   func optional<Value>(_ column: Int, _ read: (Int) -> Value) -> Value? {
     isNull(column) ? nil : read(column)
@@ -152,69 +94,4 @@ final class Statement {
         + connection.file.advice,
       path: connection.path)
   }
-}
-
-enum SQLValue: Sendable {
-  case null
-  case integer(Int64)
-  case real(Double)
-  case text(String)
-  case blob([UInt8])
-}
-
-protocol SQLBindable {
-  var sqlValue: SQLValue { get }
-}
-
-extension SQLValue: SQLBindable {
-  var sqlValue: SQLValue { self }
-}
-
-extension Int64: SQLBindable {
-  var sqlValue: SQLValue { .integer(self) }
-}
-
-extension Int: SQLBindable {
-  var sqlValue: SQLValue { .integer(Int64(self)) }
-}
-
-extension UInt32: SQLBindable {
-  var sqlValue: SQLValue { .integer(Int64(self)) }
-}
-
-extension Bool: SQLBindable {
-  var sqlValue: SQLValue { .integer(self ? 1 : 0) }
-}
-
-extension Double: SQLBindable {
-  var sqlValue: SQLValue { .real(self) }
-}
-
-extension String: SQLBindable {
-  var sqlValue: SQLValue { .text(self) }
-}
-
-extension AssetID: SQLBindable {
-  var sqlValue: SQLValue { .blob(bytes) }
-}
-
-extension Digest: SQLBindable {
-  var sqlValue: SQLValue { .blob(bytes) }
-}
-
-extension Fingerprint: SQLBindable {
-  var sqlValue: SQLValue { .blob(digest.bytes) }
-}
-
-extension BytePath: SQLBindable {
-  var sqlValue: SQLValue { .blob(bytes) }
-}
-
-extension Timestamp: SQLBindable {
-  var sqlValue: SQLValue { .integer(microseconds) }
-}
-
-extension Optional: SQLBindable where Wrapped: SQLBindable {
-  // Not a key path, which would be looked up for each bound value.
-  var sqlValue: SQLValue { if let self { self.sqlValue } else { .null } }
 }

@@ -45,7 +45,7 @@ package final class CatalogReader: Sendable {
           "The catalog “\(file)” has the older version \(version). “pipeline run” updates it.",
           path: file)
       }
-      try NearFunction.register(on: connection)
+      if let driver = connection.sqlite { try NearFunction.register(on: driver) }
       return CatalogReader(connection, path: file, immutable: immutable)
     } catch  where isLogged && (error.code == .readOnly || error.code == .missing) {
       throw CatalogError(
@@ -93,7 +93,7 @@ package final class CatalogReader: Sendable {
   ) throws(CatalogError) -> Value {
     try access.syncReentrantly { (connection) throws(CatalogError) in
       if connection.isInTransaction { return try body(connection) }
-      return try connection.transaction("BEGIN") { () throws(CatalogError) in
+      return try connection.transaction(.reading) { () throws(CatalogError) in
         try body(connection)
       }
     }

@@ -1,4 +1,3 @@
-import CSQLite
 import Glibc
 import PipelineModel
 import Records
@@ -126,11 +125,10 @@ final class RenditionDatabase {
     do throws(CatalogError) {
       let isMade = try RenditionSchema.check(opened)
       if found != nil, !isMade { try prepareMaking() }
-      try opened.prepareWritingRenditions()
+      try opened.sqlite?.prepareWritingRenditions()
       if !isMade { try RenditionSchema.create(in: opened) }
     } catch {
-      // Leave a refused file and its log unchanged.
-      pipeline_sqlite_configure(opened.handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+      opened.sqlite?.keepLog()
       opened.close()
       throw error
     }

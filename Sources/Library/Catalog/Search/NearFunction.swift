@@ -9,9 +9,9 @@ enum NearFunction {
   static let name = "pipeline_is_near"
 
   /// Source: sqlite.org/c3ref/create_function.html.
-  static func register(on connection: Connection) throws(CatalogError) {
+  static func register(on driver: SQLiteDriver) throws(CatalogError) {
     let code = sqlite3_create_function_v2(
-      connection.handle, name, 5, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nil,
+      driver.handle, name, 5, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nil,
       { context, _, values in
         func number(_ index: Int) -> Double? {
           guard let value = values?[index], sqlite3_value_type(value) != SQLITE_NULL else {
@@ -26,6 +26,6 @@ enum NearFunction {
         }
         sqlite3_result_int(context, isNear ? 1 : 0)
       }, nil, nil, nil)
-    guard code == SQLITE_OK else { throw connection.error(code, during: "creating a function") }
+    guard code == SQLITE_OK else { throw driver.error(code, during: "creating a function") }
   }
 }
