@@ -9,7 +9,7 @@
 BUILD_PACKAGES = libvips-dev libjpeg-dev libtiff-dev zlib1g-dev libzimg-dev libsqlite3-dev \
 	libmagic-dev libssl-dev libseccomp-dev libgexiv2-dev libutf8proc-dev libavformat-dev \
 	libavcodec-dev libswscale-dev libraw-dev libmagickcore-dev libopenjp2-7-dev libmicrohttpd-dev \
-	libcurl4-openssl-dev libexpat1-dev pkg-config
+	libcurl4-openssl-dev libexpat1-dev libpq-dev pkg-config
 # To test: tests compile plugins in C, run plugins in Python, read the database with sqlite3 and
 # trace workers, complete command lines and format manual pages as shells and man(1) do, and store
 # originals on a real S3 server.

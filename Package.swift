@@ -98,6 +98,8 @@ let package = Package(
     system("CSandbox", pkgConfig: "libseccomp", apt: "libseccomp-dev"),
     system("CCurl", apt: "libcurl4-openssl-dev"),
     system("CExpat", apt: "libexpat1-dev"),
+    // Without flags of pkg-config, as it is opened at run time and not linked.
+    system("CPostgreSQL", apt: "libpq-dev"),
     system("CMicroHTTPD", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
     // The C ABI of a plugin: one header, and the name of the Swift toolchain.
     .target(name: "CPipelinePlugin", path: "Sources/PluginKit/CPipelinePlugin"),
@@ -129,8 +131,11 @@ let package = Package(
     target("Query", ["CUtf8proc", "PipelineModel"], in: "Library"),
     // Records, searches and ledger: values, errors and protocols, without a database.
     target("Records", ["PipelineModel", "Query"], in: "Library"),
-    // Records and ledger in SQLite.
-    target("Catalog", ["CSQLite", "PipelineModel", "Query", "Records"], in: "Library"),
+    // Statements to a PostgreSQL server, by libpq.
+    target("PostgreSQL", ["CPostgreSQL", "PipelineModel"], in: "Library"),
+    // Records and ledger in SQLite or PostgreSQL.
+    target(
+      "Catalog", ["CSQLite", "PipelineModel", "PostgreSQL", "Query", "Records"], in: "Library"),
     // pipeline.json.
     target("Configuration", ["Files", "PipelineModel"], in: "Base"),
     // From a source to a stored, recorded original.
@@ -219,8 +224,8 @@ let package = Package(
     target(
       "Doctor",
       [
-        "Configuration", "Engine", "Files", "Hashing", "Ingest", "LibrarySession",
-        "PipelineModel", "PipelinePlugin", "PluginHost", "PluginTesting", "Sandbox",
+        "Catalog", "Configuration", "Engine", "Files", "Hashing", "Ingest", "LibrarySession",
+        "PipelineModel", "PipelinePlugin", "PluginHost", "PluginTesting", "Records", "Sandbox",
       ], in: "Program"),
     // The command line.
     .executableTarget(
@@ -251,7 +256,9 @@ let package = Package(
     // Tests. `Fixtures` makes pictures, folders and runs of the built program.
     .target(
       name: "Fixtures",
-      dependencies: ["Containers", "Files", "ObjectStorage", "PipelineModel", "Spawn", "Vips"],
+      dependencies: [
+        "Containers", "Files", "ObjectStorage", "PipelineModel", "PostgreSQL", "Spawn", "Vips",
+      ],
       path: "Tests/Fixtures",
       swiftSettings: swift),
     tests("PipelineModelTests", ["PipelineModel", "PipelinePlugin"]),
@@ -288,10 +295,12 @@ let package = Package(
         "Configuration", "Files", "Fixtures", "PipelineModel", "PipelinePlugin", "PluginHost",
       ],
       path: "Tests/PluginFuzz", swiftSettings: swift),
+    tests("PostgreSQLTests", ["Fixtures", "PipelineModel", "PostgreSQL"]),
     tests("QueryTests", ["PipelineModel", "Query"]),
     tests("PipelineLibraryTests", ["PipelineLibrary", "PipelineModel", "Query"]),
     tests("ExportTests", ["Export", "Files", "Fixtures", "Hashing", "PipelineModel", "Query"]),
-    tests("CatalogTests", ["Catalog", "Fixtures", "PipelineModel", "Query", "Records"]),
+    tests(
+      "CatalogTests", ["Catalog", "Fixtures", "PipelineModel", "PostgreSQL", "Query", "Records"]),
     tests("ConfigurationTests", ["Configuration", "Fixtures", "PipelineModel"]),
     tests(
       "PluginTests",
@@ -328,7 +337,7 @@ let package = Package(
       "EndToEndTests",
       [
         "Catalog", "edit-probe", "Files", "Fixtures", "Hashing", "Ingest", "ObjectStorage",
-        "pipeline-web", "PipelineLibrary", "PipelineModel", "Records", "Vips",
+        "pipeline-web", "PipelineLibrary", "PipelineModel", "PostgreSQL", "Records", "Vips",
       ],
       defining: hasMetadata ? "METADATA" : nil),
   ]

@@ -14,6 +14,7 @@ struct ArchitectureTests {
     "PipelineModel", "PipelinePlugin", "Hashing", "Compression", "Spawn", "Files", "Sandbox",
     "Configuration",
     "PluginHost", "ObjectStorage", "Originals", "Renditions", "Manifest", "Query", "Records",
+    "PostgreSQL",
     "Catalog", "Ingest",
     "LibraryControl", "PipelineLibrary", "Export", "Engine",
     "PluginTesting", "LibrarySession", "Web", "pipeline-web", "Doctor", "pipeline",
@@ -27,7 +28,7 @@ struct ArchitectureTests {
     "CUtf8proc": "Query", "CSpawn": "Spawn", "CPictureLoaders": "Vips", "CZlib": "Compression",
     "CLibAV": "VideoDecoder", "CLibRaw": "RawDecoder", "CMagickCore": "MagickDecoder",
     "COpenJPEG": "OpenJPEGDecoder", "CMicroHTTPD": "Web", "CCurl": "ObjectStorage",
-    "CExpat": "ObjectStorage",
+    "CExpat": "ObjectStorage", "CPostgreSQL": "PostgreSQL",
   ]
   /// The modules that a plugin in this package may import, as a stranger's could.
   private static let pluginModules: Set = [

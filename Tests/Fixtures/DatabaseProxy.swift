@@ -1,0 +1,122 @@
+import Foundation
+import Glibc
+package import PipelineModel
+import Synchronization
+
+/// A socket between a program and a PostgreSQL server that cuts connections at a given moment.
+package final class DatabaseProxy: Sendable {
+  package enum Cut: Sendable {
+    /// Before the server gets a commit.
+    case beforeCommit
+    /// After the server has answered a commit, and before the program gets the answer.
+    case afterCommit
+  }
+
+  private let folder: TemporaryFolder
+  private let server: String
+  private let listener: Int32
+  private let next = Shared<Cut?>(nil)
+  private let cuts = Shared(0)
+  package let address: DatabaseAddress
+
+  /// - Parameter database: the address of a database of `PostgreSQLServer`.
+  package init(to database: DatabaseAddress) throws {
+    folder = try TemporaryFolder()
+    guard let part = database.uri.split(separator: "host=").last?.split(separator: "&").first else {
+      throw POSIXError(.EINVAL)
+    }
+    let other = String(part)
+    server = other.replacing("%2F", with: "/") + "/.s.PGSQL.5432"
+    let path = folder.path.description
+    address = try DatabaseAddress(
+      database.uri.replacing(other, with: path.replacing("/", with: "%2F")))
+    listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    let result = Self.withAddress("\(path)/.s.PGSQL.5432") { bind(listener, $0, $1) }
+    guard result == 0, listen(listener, 16) == 0 else { throw POSIXError(.EADDRINUSE) }
+    let thread = Thread { [listener, weak self] in
+      while case let client = accept(listener, nil, nil), client >= 0 {
+        guard let self else { break }
+        serve(client)
+      }
+    }
+    thread.start()
+  }
+
+  deinit {
+    shutdown(listener, Int32(SHUT_RDWR))
+    Glibc.close(listener)
+  }
+
+  /// Cuts a connection at its next commit.
+  package func cut(_ moment: Cut) { next.withLock { $0 = moment } }
+
+  /// How many connections were cut.
+  package var cutCount: Int { cuts.withLock { $0 } }
+
+  private func serve(_ client: Int32) {
+    let upstream = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    guard Self.withAddress(server, { connect(upstream, $0, $1) }) == 0 else {
+      Glibc.close(upstream)
+      Glibc.close(client)
+      return
+    }
+    // Whether the answer of a commit is awaited, which nobody gets.
+    let isCutting = Shared(false)
+    let (next, cuts) = (next, cuts)
+    Thread.detachNewThread {
+      Self.pump(client, upstream) { bytes in
+        guard Self.hasCommit(bytes), let cut = next.withLock({ take(&$0) }) else { return true }
+        cuts.withLock { $0 += 1 }
+        if cut == .afterCommit { isCutting.withLock { $0 = true } }
+        return cut == .afterCommit
+      }
+    }
+    Thread.detachNewThread { Self.pump(upstream, client) { _ in !isCutting.withLock { $0 } } }
+  }
+
+  /// Copies bytes until one side ends, or a closure returns that they are not to be passed on.
+  private static func pump(_ from: Int32, _ to: Int32, _ passes: ([UInt8]) -> Bool) {
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while case let count = read(from, &buffer, buffer.count), count > 0 {
+      guard passes(Array(buffer[..<count])) else { break }
+      guard send(to, buffer, count, Int32(MSG_NOSIGNAL)) == count else { break }
+    }
+    // Both threads may do so; the descriptors stay until the process ends, as nobody knows who is last.
+    shutdown(from, Int32(SHUT_RDWR))
+    shutdown(to, Int32(SHUT_RDWR))
+  }
+
+  private static func hasCommit(_ bytes: [UInt8]) -> Bool {
+    String(decoding: bytes, as: UTF8.self).contains("COMMIT\0")
+  }
+
+  private static func withAddress<Value>(
+    _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Value
+  ) -> Value {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) {
+      $0.copyBytes(from: path.utf8.prefix($0.count - 1))
+    }
+    return withUnsafePointer(to: address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+  }
+
+  /// A value that several threads use.
+  private final class Shared<Value: Sendable>: Sendable {
+    private let value: Mutex<Value>
+    init(_ value: Value) { self.value = Mutex(value) }
+    func withLock<Output: Sendable>(_ body: (inout Value) -> Output) -> Output {
+      value.withLock { value in body(&value) }
+    }
+  }
+}
+
+/// Returns a value and leaves none.
+private func take<Value>(_ value: inout Value?) -> Value? {
+  defer { value = nil }
+  return value
+}

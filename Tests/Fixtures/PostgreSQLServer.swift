@@ -1,0 +1,97 @@
+import Foundation
+import Glibc
+package import PipelineModel
+import PostgreSQL
+import Synchronization
+
+/// A PostgreSQL server of this process, which only it reaches, and which ends with it.
+///
+/// It has no TCP port, trusts everybody who reaches its socket, and flushes nothing to the disk.
+package final class PostgreSQLServer: Sendable {
+  private let folder: TemporaryFolder
+  // Its end is the end of the server's standard input.
+  private let lifeline = Pipe()
+  private let count = Mutex(0)
+
+  /// The newest installed server, as Debian installs it; `nil` if there is none.
+  package static let programs: String? = {
+    let root = "/usr/lib/postgresql"
+    let versions = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
+    let newest = versions.compactMap { Int($0) }.filter { $0 >= 14 }.max()
+    let programs = newest.map { "\(root)/\($0)/bin" }
+    return programs.flatMap {
+      FileManager.default.isExecutableFile(atPath: "\($0)/initdb") ? $0 : nil
+    }
+  }()
+
+  package static var isInstalled: Bool { programs != nil }
+
+  private static let started = Result { try PostgreSQLServer() }
+
+  /// The server, started at the first call.
+  package static var shared: PostgreSQLServer { get throws { try started.get() } }
+
+  /// Starts a server.
+  ///
+  /// - Parameter settings: of the server, such as `fsync=off`.
+  package init(settings: [String] = ["fsync=off"]) throws {
+    guard let programs = Self.programs else { throw POSIXError(.ENOENT) }
+    folder = try TemporaryFolder()
+    // PostgreSQL refuses to work as root.
+    let isRoot = geteuid() == 0
+    guard chmod(folder.path.description, 0o711) == 0,
+      !isRoot || chown(folder.path.description, Unprivileged.user, Unprivileged.user) == 0
+    else { throw POSIXError(.EPERM) }
+    let script = """
+      cd "$1" || exit 1
+      "$0/initdb" -D data -U pipeline -A trust --no-sync --locale=C -E UTF8 >log 2>&1 || exit 1
+      settings=; for setting in "${@:2}"; do settings="$settings -c $setting"; done
+      "$0/postgres" -D data -k "$1" -c listen_addresses= $settings >>log 2>&1 </dev/null &
+      cat >/dev/null
+      kill -QUIT $!; wait
+      """
+    let process = Process()
+    let prefix =
+      isRoot
+      ? [
+        "setpriv", "--reuid=\(Unprivileged.user)", "--regid=\(Unprivileged.user)", "--clear-groups",
+      ]
+      : []
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments =
+      prefix + ["bash", "-c", script, programs, folder.path.description] + settings
+    process.standardInput = lifeline
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    try lifeline.fileHandleForReading.close()
+    let end = ContinuousClock().now + .seconds(60)
+    while true {
+      let address = try address(of: "postgres")
+      do throws(PostgreSQLError) {
+        try PostgreSQLConnection(address, applicationName: "tests").close()
+        return
+      } catch {
+        guard process.isRunning, ContinuousClock().now < end else { throw error }
+      }
+      usleep(20_000)
+    }
+  }
+
+  private func address(of database: String) throws -> DatabaseAddress {
+    let socket = folder.path.description.replacing("/", with: "%2F")
+    return try DatabaseAddress("postgresql:///\(database)?host=\(socket)&user=pipeline")
+  }
+
+  /// Makes an empty database.
+  package func makeDatabase(_ options: String = "") throws -> DatabaseAddress {
+    let number = count.withLock { count in
+      count += 1
+      return count
+    }
+    let connection = try PostgreSQLConnection(try address(of: "postgres"), applicationName: "tests")
+    defer { connection.close() }
+    try connection.execute("CREATE DATABASE test\(number) \(options)")
+    return try address(of: "test\(number)")
+  }
+}
