@@ -5,7 +5,7 @@ import Testing
 
 @testable import Catalog
 
-@Suite("Changes", .timeLimit(.minutes(2)))
+@Suite("Changes", .onEachDatabase, .timeLimit(.minutes(5)))
 struct ChangeTests {
   private func sighting(
     _ path: String, _ state: Sighting.State = .imported, asset: AssetID? = nil,
@@ -74,11 +74,12 @@ struct ChangeTests {
       jobs.map {
         Completion(token: $0.token, outcome: .done(facts: [:], renditions: []), seconds: 1)
       })
+    try library.makeQuote()
     func dump() throws -> [String] {
       var lines: [String] = []
       for table in ["asset", "original", "sighting", "job", "ledger", "source"] {
         lines += try library.catalog.read { (connection) throws(CatalogError) in
-          let columns = try connection.all("PRAGMA table_info(\(table))") { $0.text(1) }
+          let columns = try connection.all(Library.columns(of: table, connection)) { $0.text(0) }
           let quoted = columns.map { "quote(\($0))" }.joined(separator: " || ',' || ")
           return try connection.all("SELECT \(quoted) FROM \(table)") { $0.text(0) }
         }
@@ -165,7 +166,7 @@ struct ChangeTests {
     #expect(try library.catalog.sightings(of: BytePath("/unknown")).next() == nil)
   }
 
-  @Test("A full disk undoes the transaction, and the catalog heals when there is room")
+  @Test("A full disk undoes the transaction, and the catalog heals when there is room", .onlySQLite)
   func noSpace() throws {
     let library = try Library()
     try library.catalog.configure(Samples.stages())

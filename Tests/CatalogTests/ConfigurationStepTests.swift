@@ -4,7 +4,7 @@ import Testing
 
 @testable import Catalog
 
-@Suite("A new stage for many assets", .timeLimit(.minutes(2)))
+@Suite("A new stage for many assets", .onEachDatabase, .timeLimit(.minutes(5)))
 struct ConfigurationStepTests {
   private static let count = 2 * CatalogWriter.configurationPage + 3
 

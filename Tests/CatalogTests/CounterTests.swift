@@ -7,7 +7,7 @@ import Testing
 @testable import Catalog
 
 /// What `status` needs not count, compared with counting everything.
-@Suite("Counters", .timeLimit(.minutes(5)))
+@Suite("Counters", .onEachDatabase, .timeLimit(.minutes(10)))
 struct CounterTests {
   /// Another one in each run; failures print it.
   private static let seed = UInt64.random(in: 1..<1_000_000)
@@ -53,7 +53,7 @@ struct CounterTests {
     #expect(try library.wrongCounters() == [])
   }
 
-  @Test("A catalog of version 8 is counted once, and meanwhile says the same")
+  @Test("A catalog of version 8 is counted once, and meanwhile says the same", .onlySQLite)
   func migration() throws {
     let library = try Library()
     try library.catalog.configure(Samples.stages())

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Catalog
 
-@Suite("Deleting and giving back in the catalog", .timeLimit(.minutes(2)))
+@Suite("Deleting and giving back in the catalog", .onEachDatabase, .timeLimit(.minutes(5)))
 struct DeletionTests {
   private static let sidecar = Samples.stage("sidecar", fingerprint: 3, isAssetScoped: true)
 

@@ -7,7 +7,7 @@ import Testing
 @testable import Catalog
 
 /// Followers that read changes only, compared with lists of everything.
-@Suite("Followed changes", .timeLimit(.minutes(5)))
+@Suite("Followed changes", .onEachDatabase, .timeLimit(.minutes(10)))
 struct FollowedChangesTests {
   /// Another one in each run; failures print it.
   private static let seed = UInt64.random(in: 1..<1_000_000)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Catalog
 
-@Suite("Pages of keys", .timeLimit(.minutes(2)))
+@Suite("Pages of keys", .onEachDatabase, .timeLimit(.minutes(5)))
 struct KeyPageTests {
   private let pageSize = CatalogReader.keysPageSize
 
@@ -25,18 +25,19 @@ struct KeyPageTests {
     try library.add([Samples.asset(1)])
     let files = """
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count)),
-        file AS (SELECT i, printf('renditions/s/%05d', i) AS path FROM n)
+        file AS (SELECT i, 'renditions/s/' || substr('' || (100000 + i), 2) AS path FROM n)
       """
+    let digest = "x'\(String(repeating: "00", count: 32))'"
     try library.execute(
       """
       INSERT INTO rendition (ledger, name, media_type, width, height, bytes, digest, path)
-      \(files) SELECT (SELECT min(id) FROM ledger), i, '', 1, 1, 1, zeroblob(32), path
+      \(files) SELECT (SELECT min(id) FROM ledger), '' || i, '', 1, 1, 1, \(digest), path
       FROM file WHERE i % 2 = 1
       """)
     try library.execute(
       """
       INSERT INTO discarded_file (path, fingerprint, digest)
-      \(files) SELECT path, (SELECT min(id) FROM fingerprint), zeroblob(32)
+      \(files) SELECT path, (SELECT min(id) FROM fingerprint), \(digest)
       FROM file WHERE i % 2 = 0
       """)
   }

@@ -6,7 +6,7 @@ import Testing
 @testable import Catalog
 
 /// What metrics count, compared with the views and lists that look at each row.
-@Suite("Counts for metrics", .timeLimit(.minutes(2)))
+@Suite("Counts for metrics", .onEachDatabase, .timeLimit(.minutes(5)))
 struct MetricCountTests {
   /// Another one in each run; failures print it.
   private static let seed = UInt64.random(in: 1..<1_000_000)
@@ -48,7 +48,7 @@ struct MetricCountTests {
     "The version of the data stays as long as nothing is committed, and changes with every commit")
   func version() throws {
     let library = try Library()
-    let reader = try CatalogReader.open(at: library.file, immutable: false)
+    let reader = try CatalogReader.open(at: library.place, immutable: false)
     var last = try reader.dataVersion
     #expect(try reader.dataVersion == last && reader.status().assets == 0)
     try library.add([Samples.asset(1)])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Catalog
 
-@Suite("Reading", .timeLimit(.minutes(2)))
+@Suite("Reading", .onEachDatabase, .timeLimit(.minutes(5)))
 struct ReaderTests {
   /// Three assets, of which the first two share their bytes; the third fails.
   private func makeLibrary() throws -> Library {
@@ -282,7 +282,7 @@ struct ReaderTests {
     }
   }
 
-  @Test("A reader in the middle of a list holds no snapshot", arguments: Walk.allCases)
+  @Test("A reader in the middle of a list holds no snapshot", .onlySQLite, arguments: Walk.allCases)
   func besideTheWriter(walk: Walk) throws {
     let library = try Library()
     try library.catalog.configure([Samples.stage("thumbnails", fingerprint: 1)])
@@ -306,7 +306,7 @@ struct ReaderTests {
               seenAt: .now)),
         ]
       }, manifestPosition: 9)
-    let reader = try CatalogReader.open(at: library.file, immutable: false)
+    let reader = try CatalogReader.open(at: library.place, immutable: false)
     var count = 0
     try walk.run(reader) {
       count += 1
@@ -366,10 +366,10 @@ struct ReaderTests {
     }
   }
 
-  @Test("A reader can't write")
+  @Test("A reader can't write", .onlySQLite)
   func readOnly() throws {
     let library = try Library()
-    let reader = try CatalogReader.open(at: library.file, immutable: false)
+    let reader = try CatalogReader.open(at: library.place, immutable: false)
     #expect(throws: CatalogError.self) {
       try reader.read { (connection) throws(CatalogError) -> Int in
         try connection.execute("DELETE FROM asset")
@@ -384,7 +384,7 @@ struct ReaderTests {
   @Test("A closed catalog says so")
   func closed() throws {
     let library = try Library()
-    let reader = try CatalogReader.open(at: library.file, immutable: false)
+    let reader = try CatalogReader.open(at: library.place, immutable: false)
     try reader.close()
     #expect(throws: CatalogError.self) { try reader.status() }
     try library.close()
@@ -393,7 +393,7 @@ struct ReaderTests {
     #expect(throws: CatalogError.self) { try library.add([Samples.asset(1)]) }
   }
 
-  @Test("A method of the writer within another one traps")
+  @Test("A method of the writer within another one traps", .onlySQLite)
   func reentrancy() async throws {
     // The folder is the parent's, so that it goes although the child traps.
     let library = try Library()

@@ -6,7 +6,7 @@ import Testing
 @testable import Catalog
 
 /// Which changes are numbered, and who may ask for them.
-@Suite("Revisions", .timeLimit(.minutes(2)))
+@Suite("Revisions", .onEachDatabase, .timeLimit(.minutes(5)))
 struct RevisionTests {
   private static let sidecar = Samples.stage("sidecar", fingerprint: 3, isAssetScoped: true)
 
@@ -225,7 +225,8 @@ struct RevisionTests {
     }
   }
 
-  @Test("A revision of another catalog, or of one that a copy has replaced, is refused")
+  @Test(
+    "A revision of another catalog, or of one that a copy has replaced, is refused", .onlySQLite)
   func histories() throws {
     let library = try makeLibrary()
     let other = try makeLibrary()
@@ -253,7 +254,7 @@ struct RevisionTests {
     #expect(known == 2)
   }
 
-  @Test("A copy in the middle of an epoch does not know what came after")
+  @Test("A copy in the middle of an epoch does not know what came after", .onlySQLite)
   func copiedEpoch() throws {
     let library = try makeLibrary()
     let copy = library.folder.appending(path: "copy")
@@ -295,7 +296,7 @@ struct RevisionTests {
     #expect(try library.count("SELECT count(*) FROM epoch") == 2)
   }
 
-  @Test("A catalog of version 6 begins with no change, and numbers those that follow")
+  @Test("A catalog of version 6 begins with no change, and numbers those that follow", .onlySQLite)
   func migration() throws {
     let library = try makeLibrary()
     let before = try revision(library)

@@ -7,7 +7,7 @@ import Testing
 @testable import Query
 
 /// What SQL finds, compared with what a filter says of each asset.
-@Suite("Searches", .timeLimit(.minutes(5)))
+@Suite("Searches", .onEachDatabase, .timeLimit(.minutes(10)))
 struct SearchTests {
   /// Another one in each run; failures print it.
   private static let seed = UInt64.random(in: 1..<1_000_000)
@@ -306,7 +306,9 @@ struct SearchTests {
     }
   }
 
-  @Test("An order by time, and a camera, are found by their indexes, however conditions are nested")
+  @Test(
+    "An order by time, and a camera, are found by their indexes, however conditions are nested",
+    .onlySQLite)
   func indexes() throws {
     let library = try Library()
     try library.add([Samples.asset(1)])

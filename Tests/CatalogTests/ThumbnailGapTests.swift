@@ -6,7 +6,7 @@ import Testing
 @testable import Catalog
 
 /// Why assets are kept without a thumbnail.
-@Suite("Assets without a thumbnail", .timeLimit(.minutes(1)))
+@Suite("Assets without a thumbnail", .onEachDatabase, .timeLimit(.minutes(5)))
 struct ThumbnailGapTests {
   private let library: Library
   private static let stages = [
@@ -185,9 +185,9 @@ struct ThumbnailGapTests {
     #expect(try found() == [2, 4, 5, 6, 7, 8].map { Samples.id($0) })
   }
 
-  @Test("A search for gaps reads no rows that wait for their first attempt")
+  @Test("A search for gaps reads no rows that wait for their first attempt", .onlySQLite)
   func plan() throws {
-    for query in [ThumbnailGapQuery.assets, ThumbnailGapQuery.counts] {
+    for query in [ThumbnailGapQuery.assets, ThumbnailGapQuery.counts(.sqlite)] {
       let plan = try library.catalog.read { (connection) throws(CatalogError) in
         try connection.all("EXPLAIN QUERY PLAN \(query)") { $0.text(3) }
       }

@@ -58,7 +58,7 @@ extension CatalogReader {
 extension AssetQuery {
   /// What a user says about an asset, as `Statement.annotations(_:)` reads it; `NULL` if nothing.
   static let annotations = """
-    (SELECT json_group_array(json_array(property, text, applies)) FROM (
+    (SELECT json_group_array(json_array(property, text, iif(applies, 1, 0))) FROM (
         SELECT property, text, applies FROM annotation WHERE asset = asset.id
         ORDER BY property, text)
       HAVING count(*) > 0)

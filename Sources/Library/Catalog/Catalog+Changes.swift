@@ -79,7 +79,7 @@ extension Catalog {
 
   /// Returns a cursor over the current sighting rows of a source, in the byte order of their paths.
   package func sightings(of source: BytePath) throws(CatalogError) -> SightingCursor {
-    try SightingCursor(catalog: path, source: source)
+    try SightingCursor(catalog: place, source: source)
   }
 }
 
@@ -133,7 +133,7 @@ extension CatalogWriter {
       """
       INSERT INTO run (id, verb, started_at, ended_at, counters) VALUES (?, ?, ?, ?, ?)
       ON CONFLICT (id) DO UPDATE SET counters = excluded.counters
-        WHERE verb = excluded.verb AND excluded.counters = '{}'
+        WHERE run.verb = excluded.verb AND excluded.counters = '{}'
       """, run.id, run.verb, run.startedAt, run.endedAt, try Catalog.json(run.counters))
   }
 
@@ -190,8 +190,7 @@ extension CatalogWriter {
     if let known = try connection.sourceID(path) {
       id = known
     } else {
-      try connection.execute("INSERT INTO source (path) VALUES (?)", path)
-      id = try connection.first("SELECT last_insert_rowid()") { $0.int64(0) } ?? 0
+      id = try connection.insert("INSERT INTO source (path) VALUES (?)", values: [path])
     }
     lastSource = (path, id)
     return id

@@ -9,7 +9,7 @@ package import Records
 enum ImpliedSighting {
   /// The columns of `Connection.sightingColumns`, from a row of `asset`.
   static let columns = """
-    asset.path, 'imported', NULL, NULL, NULL, NULL, asset.id, NULL, asset.imported_at, 0
+    asset.path, 'imported', NULL, NULL, NULL, NULL, asset.id, NULL, asset.imported_at, FALSE
     """
 
   /// Whether a row of `asset` implies the state of its path: the path has no row, and no newer asset

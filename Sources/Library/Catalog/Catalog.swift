@@ -9,10 +9,12 @@ package import Records
 /// The caller must hold the library's lock, so there is never a second writer.
 package final class Catalog: Ledger, CatalogSettings, Sendable {
   let access: SerialAccess<CatalogWriter>
-  package let path: BytePath
+  package let place: CatalogPlace
+  /// What messages call it.
+  package var path: BytePath { place.name }
 
   private init(_ connection: sending Connection, isDraft: Bool = false) throws(CatalogError) {
-    path = connection.path
+    place = connection.place
     access = SerialAccess(try CatalogWriter(connection, isDraft: isDraft))
   }
 
@@ -29,13 +31,51 @@ package final class Catalog: Ledger, CatalogSettings, Sendable {
     try Catalog(connectNew(file, libraryID: libraryID, isDraft: isDraft), isDraft: isDraft)
   }
 
+  /// The same in a file or a database.
+  package static func create(
+    at place: CatalogPlace, libraryID: String, isDraft: Bool = false
+  ) throws(CatalogError) -> Catalog {
+    switch place {
+    case .file(let file): return try create(at: file, libraryID: libraryID, isDraft: isDraft)
+    case .database(let address, _, _):
+      let connection = try connect(
+        to: place, address, libraryID: libraryID, creating: true, isDraft: isDraft)
+      return try Catalog(connection, isDraft: isDraft)
+    }
+  }
+
+  /// Opens the catalog of a library in a file or a database; migrates an older one.
+  ///
+  /// - Throws: as for a file; also `.locked` if another process has the database.
+  package static func open(
+    at place: CatalogPlace, libraryID: String
+  ) throws(CatalogError) -> Catalog {
+    switch place {
+    case .file(let file): return try open(at: file, libraryID: libraryID)
+    case .database(let address, _, _):
+      return try Catalog(
+        connect(to: place, address, libraryID: libraryID, creating: false, isDraft: false))
+    }
+  }
+
   /// Turns a draft into a catalog and closes it; the caller flushes the file.
-  package func finishDraft() throws(CatalogError) {
+  ///
+  /// - Returns: the name under which PostgreSQL keeps the former catalog, if there was one.
+  @discardableResult
+  package func finishDraft() throws(CatalogError) -> String? {
     try access.sync { (writer) throws(CatalogError) in
-      try writer.connection.execute("PRAGMA locking_mode = NORMAL")
-      try writer.connection.sqlite?.prepareWriting()
-      try writer.transaction { () throws(CatalogError) in try writer.completeCounters() }
+      if let driver = writer.connection.sqlite {
+        try writer.connection.execute("PRAGMA locking_mode = NORMAL")
+        try driver.prepareWriting()
+      }
+      let former = try writer.transaction { () throws(CatalogError) -> String? in
+        try writer.completeCounters()
+        guard writer.connection.dialect == .postgreSQL else { return nil }
+        return try PostgreSQLSchema.replace(
+          in: writer.connection, at: Timestamp.now.microseconds)
+      }
       writer.close()
+      return former
     }
   }
 
@@ -57,8 +97,13 @@ package final class Catalog: Ledger, CatalogSettings, Sendable {
   /// Returns the last configured stages, in order; does not change the file.
   ///
   /// - Throws: `.missing`, `.corrupt` and `.newerVersion`.
-  package static func stages(of file: BytePath) throws(CatalogError) -> [StageDefinition] {
-    StageDefinition.all(json: try setting(Setting.stages, of: file) ?? "[]")
+  package static func stages(of place: CatalogPlace) throws(CatalogError) -> [StageDefinition] {
+    let text =
+      switch place {
+      case .file(let file): try setting(Setting.stages, of: file)
+      case .database(let address, _, _): try setting(Setting.stages, of: place, address)
+      }
+    return StageDefinition.all(json: text ?? "[]")
   }
 
   /// Reads a setting of a catalog of any version.
@@ -108,13 +153,32 @@ package final class Catalog: Ledger, CatalogSettings, Sendable {
     }
     try connection.transaction { () throws(CatalogError) in
       try Schema.migrate(connection, from: 0)
-      try connection.execute(Setting.write, Setting.library, libraryID)
-      try connection.execute(Setting.write, Setting.manifestPosition, "0")
-      try connection.execute(Setting.write, Setting.deletions, "1")
-      try connection.execute(Setting.write, Setting.pictures, PictureProgress.complete.text)
-      if !isDraft { try Counters.setComplete(connection) }
+      try prepareNew(connection, libraryID: libraryID, isDraft: isDraft)
     }
     return connection
+  }
+
+  /// Records whose catalog a new one is, and that nothing of it is to be made anew.
+  static func prepareNew(
+    _ connection: Connection, libraryID: String, isDraft: Bool
+  ) throws(CatalogError) {
+    try connection.execute(Setting.write, Setting.library, libraryID)
+    try connection.execute(Setting.write, Setting.manifestPosition, "0")
+    try connection.execute(Setting.write, Setting.deletions, "1")
+    try connection.execute(Setting.write, Setting.pictures, PictureProgress.complete.text)
+    if !isDraft { try Counters.setComplete(connection) }
+  }
+
+  /// Refuses the catalog of another library.
+  static func requireOwner(of connection: Connection, libraryID: String) throws(CatalogError) {
+    let owner = try connection.first(Setting.read, Setting.library) { $0.text(0) }
+    guard owner == libraryID else {
+      throw CatalogError(
+        .corrupt,
+        "The catalog “\(connection.path)” belongs to "
+          + "\(owner.map { "the library \($0)" } ?? "no library"), not to \(libraryID). "
+          + CatalogError.advice, path: connection.path)
+    }
   }
 
   private static func connect(
@@ -124,14 +188,7 @@ package final class Catalog: Ledger, CatalogSettings, Sendable {
     let version: Int
     do throws(CatalogError) {
       version = try Schema.check(connection)
-      let owner = try connection.first(Setting.read, Setting.library) { $0.text(0) }
-      guard owner == libraryID else {
-        throw CatalogError(
-          .corrupt,
-          "The catalog “\(file)” belongs to \(owner.map { "the library \($0)" } ?? "no library"), "
-            + "not to \(libraryID). \(CatalogError.advice)",
-          path: file)
-      }
+      try requireOwner(of: connection, libraryID: libraryID)
     } catch {
       connection.sqlite?.keepLog()
       throw error

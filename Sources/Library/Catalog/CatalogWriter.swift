@@ -53,28 +53,48 @@ final class CatalogWriter {
   init(_ connection: Connection, isDraft: Bool) throws(CatalogError) {
     self.connection = connection
     self.isDraft = isDraft
-    renditions = RenditionDatabase(beside: connection.path) { () throws(CatalogError) in
+    renditions = RenditionDatabase(of: connection.place) { () throws(CatalogError) in
       try LostRenditions.note(in: connection)
     }
     groupPolicy = try GroupPolicy.read(connection)
-    try connection.executeScript(
-      Self.temporaryTables + Self.pictureTriggers + Self.groupTriggers)
-    if !isDraft {
-      if let driver = connection.sqlite { try counterChanges.register(on: driver) }
-      try connection.executeScript(Self.revisionTriggers + CounterChanges.triggers)
+    // PostgreSQL's schema has its triggers, and its driver makes the tables.
+    if let driver = connection.sqlite {
+      try connection.executeScript(
+        Self.temporaryTables + Self.pictureTriggers + Self.groupTriggers)
+      if !isDraft {
+        try counterChanges.register(on: driver)
+        try connection.executeScript(Self.revisionTriggers + CounterChanges.triggers)
+      }
+    } else if !isDraft {
+      counterChanges.areCounted = true
     }
     stages = try ConfiguredStage.all(connection)
     parts = try RenditionParts.read(connection)
     firstAttempt =
-      try connection.first("SELECT seq FROM sqlite_sequence WHERE name = 'attempt'") {
-        $0.int64(0) + 1
-      } ?? 1
+      try connection.first(
+        connection.text(
+          sqlite: "SELECT seq FROM sqlite_sequence WHERE name = 'attempt'",
+          postgreSQL: "SELECT max(id) FROM attempt")
+      ) { $0.int64(0) + 1 } ?? 1
   }
 
   /// Runs a body as one transaction, which also writes the rows for searches and the groups anew that it
   /// outdates, counts rows that come and go, and numbers the assets that it changes; then removes the bytes
   /// of renditions that it discarded.
+  ///
+  /// - Parameter body: called again if the connection to a server was lost, which undoes the transaction.
   func transaction<Value>(
+    _ body: () throws(CatalogError) -> Value
+  ) throws(CatalogError) -> Value {
+    do throws(CatalogError) {
+      return try runTransaction(body)
+    } catch {
+      guard let driver = connection.postgreSQL, driver.hasLostTransaction else { throw error }
+      return try runTransaction(body)
+    }
+  }
+
+  private func runTransaction<Value>(
     _ body: () throws(CatalogError) -> Value
   ) throws(CatalogError) -> Value {
     // An earlier transaction that inserted these rows may have been rolled back.
@@ -128,10 +148,41 @@ final class CatalogWriter {
   /// unchanged. There are no edges between rows: a needed row is found by the
   /// digest or asset of the row and the fingerprint of the needed stage.
   private func updateStates(_ stage: ConfiguredStage, rows: String) throws(CatalogError) {
-    // `max` takes the other columns from the row that has the maximum:
-    // sqlite.org/lang_select.html#bareagg. An alternative that failed counts only if no other is done.
+    // An alternative that failed counts only if no other is done.
+    let alternatives = stage.alternatives.sorted().map(String.init).joined(separator: ",")
     let isAlternative =
-      "ifnull(need.id IN (\(stage.alternatives.sorted().map(String.init).joined(separator: ","))), 0)"
+      alternatives.isEmpty ? "FALSE" : "ifnull(need.id IN (\(alternatives)), FALSE)"
+    let columns = """
+      row.id AS id, need.name AS name, needed.state AS cause, needed.reason AS reason
+      """
+    let grade = """
+      CASE WHEN need.id IS NULL OR needed.state = 'done' THEN 0
+        WHEN needed.state IN ('failed', 'skipped') THEN iif(\(isAlternative), 1, 3) ELSE 2 END
+      """
+    let needed = """
+      FROM \(rows)
+        LEFT JOIN stage_need ON stage_need.stage = ?2
+        LEFT JOIN stage AS need ON need.id = stage_need.needs
+        LEFT JOIN ledger AS needed INDEXED BY ledger_key
+          ON needed.digest = row.digest AND needed.fingerprint = need.fingerprint
+          AND ifnull(needed.asset, x'') = iif(need.asset_scoped, row.asset, x'')
+      WHERE row.fingerprint = ?1 AND (row.state IN ('waiting', 'ready') OR row.blocked = 1)
+      """
+    let judged = connection.text(
+      // `max` takes the other columns from the row that has the maximum:
+      // sqlite.org/lang_select.html#bareagg.
+      sqlite: """
+        SELECT \(columns), max(\(grade)) AS worst,
+          total(\(isAlternative) AND needed.state = 'done') > 0 AS chosen
+        \(needed) GROUP BY row.id
+        """,
+      postgreSQL: """
+        SELECT DISTINCT ON (id) id, name, cause, reason, worst,
+          bool_or(is_chosen) OVER (PARTITION BY id) AS chosen
+        FROM (SELECT \(columns), need.id AS need, \(grade) AS worst,
+          \(isAlternative) AND needed.state = 'done' AS is_chosen \(needed)) AS judged
+        ORDER BY id, worst DESC, need
+        """)
     try connection.execute(
       """
       UPDATE ledger SET
@@ -150,21 +201,7 @@ final class CatalogWriter {
           'The stage “' || name || '”, which this one needs, '
             || CASE cause WHEN 'failed' THEN 'failed: ' ELSE 'was skipped: ' END
             || reason AS reason
-        FROM (
-          SELECT row.id AS id, need.name AS name, needed.state AS cause, needed.reason AS reason,
-            max(CASE WHEN need.id IS NULL OR needed.state = 'done' THEN 0
-              WHEN needed.state IN ('failed', 'skipped') THEN iif(\(isAlternative), 1, 3)
-              ELSE 2 END) AS worst,
-            total(\(isAlternative) AND needed.state = 'done') > 0 AS chosen
-          FROM \(rows)
-            LEFT JOIN stage_need ON stage_need.stage = ?2
-            LEFT JOIN stage AS need ON need.id = stage_need.needs
-            LEFT JOIN ledger AS needed INDEXED BY ledger_key
-              ON needed.digest = row.digest AND needed.fingerprint = need.fingerprint
-              AND ifnull(needed.asset, x'') = iif(need.asset_scoped, row.asset, x'')
-          WHERE row.fingerprint = ?1 AND (row.state IN ('waiting', 'ready') OR row.blocked = 1)
-          GROUP BY row.id
-        )
+        FROM (\(judged))
       ) AS settled
       WHERE ledger.id = settled.id
         AND (ledger.state <> settled.state

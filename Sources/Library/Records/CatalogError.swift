@@ -11,6 +11,8 @@ package struct CatalogError: Error, Hashable, Sendable, CustomStringConvertible 
     /// A later version of the program made it.
     case newerVersion
     case noSpace
+    /// Another process, perhaps of another machine, works with the database.
+    case locked
     /// The file or folder can't be written.
     case readOnly
     /// The attempt has already ended, or the rendition was already replaced.

@@ -7,7 +7,7 @@ import Testing
 @testable import Catalog
 
 /// Groups in a catalog, whose files come, change and go in any order.
-@Suite("Groups in the catalog", .timeLimit(.minutes(5)))
+@Suite("Groups in the catalog", .onEachDatabase, .timeLimit(.minutes(10)))
 struct GroupTests {
   private static let stages = SampleFile.stages
   private typealias File = SampleFile
@@ -240,7 +240,7 @@ struct GroupTests {
     #expect(try grouped() == 2 * count)
   }
 
-  @Test("A catalog of version 9 gets its groups")
+  @Test("A catalog of version 9 gets its groups", .onlySQLite)
   func migration() throws {
     let library = try makeLibrary()
     try take([Self.raw(1, "a.cr3"), Self.jpeg(2, "a.jpg"), Self.sidecar(3, "b.xmp")], library)

@@ -6,7 +6,7 @@ import Testing
 @testable import Catalog
 
 /// Live Photos whose parts have different names.
-@Suite("Live Photos with other names", .timeLimit(.minutes(2)))
+@Suite("Live Photos with other names", .onEachDatabase, .timeLimit(.minutes(5)))
 struct LivePhotoTests {
   private static let identifier = "0A1B2C3D-4E5F-6071-8293-A4B5C6D7E8F9"
 

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// Holds the catalog to what every `Ledger` must do.
-@Suite("The ledger in SQLite", .timeLimit(.minutes(2)))
+@Suite("The ledger", .onEachDatabase, .timeLimit(.minutes(5)))
 struct LedgerConformanceTests {
   @Test("The catalog is a ledger", arguments: LedgerCheck.all)
   func conforms(check: LedgerCheck) throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import Catalog
 
 /// What renditions depend on, kept for each fingerprint.
-@Suite("Parts of fingerprints", .timeLimit(.minutes(1)))
+@Suite("Parts of fingerprints", .onEachDatabase, .timeLimit(.minutes(5)))
 struct RenditionPartsTests {
   private let library: Library
 
@@ -79,7 +79,7 @@ struct RenditionPartsTests {
     #expect(try keptNames() == nil)
   }
 
-  @Test("Parts are known as long as there are rows of their fingerprint")
+  @Test("Parts are known as long as there are rows of their fingerprint", .onlySQLite)
   func forgotten() throws {
     try library.catalog.configure([stage(1, ["a": 11])])
     try library.add([Samples.asset(1)])

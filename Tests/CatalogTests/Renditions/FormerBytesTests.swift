@@ -5,7 +5,7 @@ import Testing
 
 @testable import Catalog
 
-@Suite("Bytes of renditions in an older catalog", .timeLimit(.minutes(2)))
+@Suite("Bytes of renditions in an older catalog", .timeLimit(.minutes(5)))
 struct FormerBytesTests {
   private func hasTable(_ library: Library) throws -> Bool {
     try library.count("SELECT count(*) FROM sqlite_schema WHERE name = 'rendition_bytes'") == 1

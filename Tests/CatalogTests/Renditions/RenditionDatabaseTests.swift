@@ -6,9 +6,9 @@ import Testing
 
 @testable import Catalog
 
-@Suite("The database of renditions", .timeLimit(.minutes(2)))
+@Suite("The database of renditions", .onEachDatabase, .timeLimit(.minutes(5)))
 struct RenditionDatabaseTests {
-  @Test("It has the pragmas that its promises rest on, and the catalog's permissions")
+  @Test("It has the pragmas that its promises rest on, and the catalog's permissions", .onlySQLite)
   func pragmas() throws {
     let library = try Library()
     #expect(chmod(library.file.description, 0o600) == 0)
@@ -54,6 +54,7 @@ struct RenditionDatabaseTests {
       #expect(bytes?.count == rendition.bytes)
       #expect(bytes.map { Array($0.prefix(32)) } == rendition.digest.bytes)
     }
+    guard TestedDatabase.current == .sqlite else { return }
     #expect(
       try library.count("SELECT count(*) FROM sqlite_schema WHERE name = 'rendition_bytes'") == 0)
   }
@@ -61,7 +62,7 @@ struct RenditionDatabaseTests {
   @Test("What is looked up with its key has its bytes, also if they have another key since")
   func storedRendition() throws {
     let library = try Library.rendered(2)
-    let reader = try CatalogReader.open(at: library.file, immutable: false)
+    let reader = try CatalogReader.open(at: library.place, immutable: false)
     for record in try library.renditions() {
       let stored = try #require(try reader.storedRendition(record.id))
       let key = try #require(stored.key)
@@ -82,7 +83,7 @@ struct RenditionDatabaseTests {
     return gone
   }
 
-  @Test("Bytes are stored before the row; without it they are overwritten, or garbage")
+  @Test("Bytes are stored before the row; without it they are overwritten, or garbage", .onlySQLite)
   func order() throws {
     let library = try Library.rendered(1)
     try library.catalog.invalidate(rendition: 1)

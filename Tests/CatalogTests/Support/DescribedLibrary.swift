@@ -15,11 +15,15 @@ struct DescribedLibrary {
       "\u{1112}\u{1161}\u{11AB} 한.gif", "e\u{301}\u{327} e\u{327}\u{301}", "🏔️ 1.heic",
       "-dash- 'q\"", "a.jpg", "a.CR2", "a.xmp", "a.jpg.xmp",
     ].map { Array($0.utf8) } + [Array("b\u{e9}".utf8) + [0xFF, 0xC3], [0x80]]
-  static let texts = [
+  static var texts: [String] {
+    let hasNull = TestedDatabase.current == .sqlite && !TestedDatabase.isCompared
+    // PostgreSQL has no U+0000 in texts; `ComparisonTests` has what becomes of it.
+    return commonTexts + [hasNull ? "nul\0nul" : "nul\u{FFFD}nul"]
+  }
+  private static let commonTexts = [
     "Fuji", "FUJIFILM", "X-T5", "NIKON CORPORATION", "NIKON D850", "e\u{301}te\u{301}",
     "\u{e9}t\u{e9}",
     "ete", "\u{391}\u{3A3} \u{3B1}\u{3C2}", "harvest", "Harvest Moon", "a*b", "[a]", "?", " ", "",
-    "nul\0nul",
     "日本",
   ]
   static let types = [
@@ -64,7 +68,7 @@ struct DescribedLibrary {
   private static func annotate(
     _ library: Library, _ count: Int, using random: inout SeededRandom
   ) throws {
-    let texts = texts.filter { !$0.isEmpty && !$0.contains("\0") }
+    let texts = texts.filter { !$0.isEmpty && !$0.hasPrefix("nul") }
     for number in stride(from: 1, through: count, by: 3) {
       let changes = (0..<Int.random(in: 1...6, using: &random)).map { _ in
         let property = Annotation.Property.allCases.randomElement(using: &random) ?? .tag

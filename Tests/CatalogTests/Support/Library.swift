@@ -1,3 +1,4 @@
+import Fixtures
 import Foundation
 import PipelineModel
 import Query
@@ -9,6 +10,8 @@ import Testing
 /// A catalog in a unique temporary folder, which goes with it.
 final class Library {
   let folder: URL
+  /// Where the catalog is: by default where `TestedDatabase` says.
+  let place: CatalogPlace
   private(set) var catalog: Catalog
   private var isOpen = true
   static let id = "0190b5a4-0000-7000-8000-000000000001"
@@ -17,7 +20,16 @@ final class Library {
     folder = FileManager.default.temporaryDirectory.appending(
       path: "catalog-tests-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    catalog = try Catalog.create(at: Self.file(in: folder), libraryID: Self.id)
+    switch TestedDatabase.current {
+    case .sqlite: place = .file(Self.file(in: folder))
+    case .postgreSQL:
+      let model = folder.appending(path: "model")
+      try Data().write(to: model)
+      place = .database(
+        try PostgreSQLServer.shared.makeDatabase(), folder: BytePath(folder.path),
+        model: BytePath(model.path))
+    }
+    catalog = try Catalog.create(at: place, libraryID: Self.id)
   }
 
   deinit {
@@ -38,7 +50,7 @@ final class Library {
   /// As if the process had ended and begun again.
   func reopen() throws {
     try close()
-    catalog = try Catalog.open(at: file, libraryID: Self.id)
+    catalog = try Catalog.open(at: place, libraryID: Self.id)
     isOpen = true
   }
 
@@ -50,7 +62,7 @@ final class Library {
 
   /// Reads with a connection of its own.
   func read<Value>(_ body: (CatalogReader) throws -> Value) throws -> Value {
-    let reader = try CatalogReader.open(at: file, immutable: false)
+    let reader = try CatalogReader.open(at: place, immutable: false)
     defer { try? reader.close() }
     return try body(reader)
   }
@@ -74,8 +86,10 @@ final class Library {
   /// - Parameter isPrepared: whether there must be a row for each asset, and counters.
   func integrity(isPrepared: Bool = true) throws -> String {
     let problems = try catalog.read { (connection) throws(CatalogError) in
-      let foreign = try connection.all("PRAGMA foreign_key_check") { $0.text(0) }
-      let pages = try connection.all("PRAGMA integrity_check") { $0.text(0) }
+      // PostgreSQL checks both by itself.
+      let isSQLite = connection.dialect == .sqlite
+      let foreign = try isSQLite ? connection.all("PRAGMA foreign_key_check") { $0.text(0) } : []
+      let pages = try isSQLite ? connection.all("PRAGMA integrity_check") { $0.text(0) } : ["ok"]
       let revisions = try connection.all(
         """
         SELECT 'revision ' || number FROM revision
@@ -145,7 +159,8 @@ final class Library {
   }
 
   private func members() throws -> [String] {
-    try catalog.read { (connection) throws(CatalogError) in
+    try makeQuote()
+    return try catalog.read { (connection) throws(CatalogError) in
       try connection.all(
         """
         SELECT hex(asset) || ' ' || hex(leader) || ' ' || kinds || ' ' || role || ' '
@@ -161,12 +176,34 @@ final class Library {
     }
   }
 
+  /// SQL that finds the names of a table's columns.
+  static func columns(of table: String, _ connection: Connection) -> String {
+    connection.text(
+      sqlite: "SELECT name FROM pragma_table_info('\(table)')",
+      postgreSQL: """
+        SELECT CAST(column_name AS varchar) FROM information_schema.columns
+        WHERE table_name = '\(table)' AND table_schema = 'pipeline' ORDER BY ordinal_position
+        """)
+  }
+
+  /// Makes the function `quote`, which SQLite has.
+  func makeQuote() throws {
+    try catalog.write { (writer) throws(CatalogError) in
+      guard writer.connection.dialect == .postgreSQL else { return }
+      try writer.connection.executeScript(
+        """
+        CREATE OR REPLACE FUNCTION quote(anyelement) RETURNS text LANGUAGE sql IMMUTABLE AS
+          $$ SELECT coalesce($1::text, 'NULL') $$
+        """)
+    }
+  }
+
   /// The rows of `picture` with their terms, keywords and albums.
   private func pictures() throws -> [String] {
-    try catalog.read { (connection) throws(CatalogError) in
-      let columns = try connection.all(
-        "SELECT name FROM pragma_table_info('picture') WHERE name <> 'number'"
-      ) { $0.text(0) }
+    try makeQuote()
+    return try catalog.read { (connection) throws(CatalogError) in
+      let columns = try connection.all(Self.columns(of: "picture", connection)) { $0.text(0) }
+        .filter { $0 != "number" }
       let terms = ["source", "type", "camera", "lens"].map {
         "(SELECT text FROM term WHERE id = picture.\($0))"
       }

@@ -27,7 +27,7 @@ final class CounterChanges {
   private(set) var changes: [Key: Change] = [:]
 
   /// Whether rows are counted as they come and go; otherwise all are counted later.
-  private(set) var areCounted = false
+  var areCounted = false
 
   func removeAll() { changes.removeAll(keepingCapacity: true) }
 
@@ -109,12 +109,12 @@ final class CounterChanges {
   /// SQL that finds an asset, by key, if no other came from its path and the path has no row.
   static let onlyOrigin = "SELECT 1 FROM asset AS new WHERE id = ? AND \(isOnlyOrigin("new"))"
 
-  private static func isOrigin(_ row: String) -> String {
+  static func isOrigin(_ row: String) -> String {
     "EXISTS (SELECT 1 FROM asset WHERE asset.source = \(row).source AND asset.path = \(row).path)"
   }
 
   /// Whether no other asset came from an asset's path, and the path has no row.
-  private static func isOnlyOrigin(_ row: String) -> String {
+  static func isOnlyOrigin(_ row: String) -> String {
     """
     NOT EXISTS (SELECT 1 FROM asset
         WHERE source = \(row).source AND path = \(row).path AND id <> \(row).id)
@@ -126,17 +126,33 @@ final class CounterChanges {
 extension CatalogWriter {
   /// Adds the changes of this transaction to the counters.
   func updateCounters() throws(CatalogError) {
+    if connection.dialect == .postgreSQL { try collectCounted() }
     guard !counterChanges.changes.isEmpty else { return }
     if try Counters.areComplete(connection) {
       for (key, change) in counterChanges.changes {
         try connection.execute(
           """
           INSERT INTO counter (kind, owner, state, rows, amount) VALUES (?, ?, ?, ?, ?)
-          ON CONFLICT DO UPDATE SET rows = rows + excluded.rows, amount = amount + excluded.amount
+          ON CONFLICT (kind, owner, state) DO UPDATE
+            SET rows = counter.rows + excluded.rows, amount = counter.amount + excluded.amount
           """, key.kind.rawValue, key.owner, key.state, change.rows, change.amount)
       }
     }
     counterChanges.removeAll()
+  }
+
+  /// Adds what PostgreSQL's triggers counted.
+  private func collectCounted() throws(CatalogError) {
+    try connection.each(
+      """
+      SELECT kind, owner, state, sum(rows), sum(amount) FROM temp.counted GROUP BY kind, owner, state
+      """
+    ) { row in
+      guard let kind = Counters.Kind(rawValue: row.text(0)) else { return }
+      counterChanges.count(
+        kind, owner: row.int64(1), state: row.text(2), rows: row.int64(3), amount: row.int64(4))
+    }
+    try connection.execute("DELETE FROM temp.counted")
   }
 
   /// Counts all rows anew if they were not counted, in the caller's transaction.

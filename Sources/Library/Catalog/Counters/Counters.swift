@@ -38,7 +38,7 @@ enum Counters {
     UNION ALL SELECT 'rendition', 0, '', count(*), coalesce(sum(bytes), 0) FROM rendition
     UNION ALL SELECT 'asset', 0, '', count(*), 0 FROM asset
     UNION ALL SELECT 'job', stage, '', count(*), 0 FROM job GROUP BY stage
-    UNION ALL SELECT 'path', source, state, count(*), sum(\(expects("sighting"))) FROM sighting
+    UNION ALL SELECT 'path', source, state, count(*), count(*) FILTER (WHERE \(expects("sighting"))) FROM sighting
       GROUP BY source, state
     UNION ALL SELECT 'impliedPath', 0, '',
       (SELECT count(*) FROM (SELECT DISTINCT source, path FROM asset)) - (

@@ -11,6 +11,8 @@ final class Connection {
     case readImmutable
   }
 
+  let place: CatalogPlace
+  /// What messages call the database.
   let path: BytePath
   let file: DatabaseFile
   private let driver: any DatabaseDriver
@@ -31,13 +33,28 @@ final class Connection {
   ///
   /// - Parameter model: a file whose owner and permissions a new file gets; by default the umask
   ///   decides.
-  init(
+  convenience init(
     _ path: BytePath, mode: Mode, of file: DatabaseFile = .catalog,
     permissionsOf model: BytePath? = nil
   ) throws(CatalogError) {
-    driver = try SQLiteDriver(path, mode: mode, of: file, permissionsOf: model)
-    self.path = path
+    let driver = try SQLiteDriver(path, mode: mode, of: file, permissionsOf: model)
+    self.init(driver, .file(path), of: file)
+  }
+
+  init(_ driver: any DatabaseDriver, _ place: CatalogPlace, of file: DatabaseFile = .catalog) {
+    self.driver = driver
+    self.place = place
+    path = place.name
     self.file = file
+  }
+
+  /// Opens a catalog for reading, with locks if it is a file.
+  static func reading(_ place: CatalogPlace) throws(CatalogError) -> Connection {
+    switch place {
+    case .file(let path): try Connection(path, mode: .read)
+    case .database(let address, _, _):
+      Connection(try PostgreSQLDriver(address, role: .reading), place)
+    }
   }
 
   deinit { close() }
@@ -46,6 +63,17 @@ final class Connection {
 
   /// The driver, if the database is an SQLite file.
   var sqlite: SQLiteDriver? { driver as? SQLiteDriver }
+
+  /// The driver, if the database is one of PostgreSQL.
+  var postgreSQL: PostgreSQLDriver? { driver as? PostgreSQLDriver }
+
+  /// Chooses between two texts of a statement that the databases don't share.
+  func text(sqlite: String, postgreSQL: String) -> String {
+    switch dialect {
+    case .sqlite: sqlite
+    case .postgreSQL: postgreSQL
+    }
+  }
 
   /// Closes the database; no statement may be in use.
   func close() {
@@ -76,6 +104,19 @@ final class Connection {
     try statement.bind(values)
     while try statement.step() {}
     return driver.changedRows
+  }
+
+  /// Inserts a row into a table with the key `id`.
+  ///
+  /// - Returns: its key.
+  func insert(_ sql: String, values: [any SQLBindable]) throws(CatalogError) -> Int64 {
+    switch dialect {
+    case .sqlite:
+      // By `RETURNING`, SQLite 3.40 would read all rows that may refer to the new one.
+      try execute(sql, values: values)
+      return try first("SELECT last_insert_rowid()") { $0.int64(0) } ?? 0
+    case .postgreSQL: return try first(sql + " RETURNING id", values: values) { $0.int64(0) } ?? 0
+    }
   }
 
   func all<Value>(

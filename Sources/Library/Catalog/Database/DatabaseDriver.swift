@@ -61,5 +61,5 @@ enum TransactionKind {
 
 /// The SQL that a database understands.
 enum SQLDialect {
-  case sqlite
+  case sqlite, postgreSQL
 }

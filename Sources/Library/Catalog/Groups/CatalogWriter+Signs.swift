@@ -23,8 +23,8 @@ extension CatalogWriter {
         """
         INSERT INTO sign (asset, kind, value, movie, cover, frames, taken, camera)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-        """, asset, sign.kind.rawValue, SQLValue.blob(sign.value), sign.isMovie ? 1 : 0,
-        sign.isCover ? 1 : 0, sign.leastFrames, sign.taken, sign.camera)
+        """, asset, sign.kind.rawValue, SQLValue.blob(sign.value), sign.isMovie,
+        sign.isCover, sign.leastFrames, sign.taken, sign.camera)
     }
     try markSigns(of: asset)
   }

@@ -129,7 +129,7 @@ extension CatalogWriter {
       """
       INSERT INTO stage
         (name, plugin, fingerprint, runtime, asset_scoped, attempts, position, active)
-      VALUES (?, ?, ?, ?, ?, ?, ?, 1)
+      VALUES (?, ?, ?, ?, ?, ?, ?, TRUE)
       ON CONFLICT (name) DO UPDATE SET plugin = excluded.plugin,
         fingerprint = excluded.fingerprint, runtime = excluded.runtime,
         asset_scoped = excluded.asset_scoped, attempts = excluded.attempts,
@@ -151,8 +151,8 @@ extension CatalogWriter {
     _ select: String, _ insert: String?, _ values: [any SQLBindable]
   ) throws(CatalogError) -> Int64 {
     if let id = try connection.first(select, values: values, read: { $0.int64(0) }) { return id }
-    if let insert { try connection.execute(insert, values: values) }
-    return try connection.first("SELECT last_insert_rowid()") { $0.int64(0) } ?? 0
+    guard let insert else { return 0 }
+    return try connection.insert(insert, values: values)
   }
 
   /// Ends attempts that an earlier process left open.

@@ -13,7 +13,7 @@ extension Catalog {
       // One page per transaction, because everything may have failed.
       var place: LedgerPosition? = LedgerPosition()
       while let last = place {
-        place = try write { (writer) throws(CatalogError) in
+        let (next, retried) = try write { (writer) throws(CatalogError) in
           let next = try last.fillPage(ofFingerprint: fingerprint, writer.connection)
           try writer.connection.execute(
             """
@@ -21,9 +21,10 @@ extension Catalog {
             SELECT ledger.id FROM temp.page CROSS JOIN ledger ON ledger.id = page.ledger
             WHERE \(CatalogWriter.hasFailed)
             """)
-          count += try writer.retryRetried()
-          return next
+          return (next, try writer.retryRetried())
         }
+        place = next
+        count += retried
       }
     }
     return count

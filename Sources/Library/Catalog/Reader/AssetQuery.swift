@@ -152,7 +152,8 @@ enum AssetLine {
       FROM \(AssetQuery.tables)
       WHERE \(condition)
     )
-    SELECT id, CASE WHEN modified >= 0 AND imported_at >= 0 AND trashed_at IS NULL THEN
+    SELECT id, CASE WHEN modified >= 0 AND imported_at >= 0 AND trashed_at IS NULL
+        AND name IS NOT NULL AND source IS NOT NULL AND path IS NOT NULL THEN
       '{"annotations":[' || ifnull((
           SELECT group_concat('{"applies":' || iif(applies, 'true', 'false') || ',"property":"'
               || property || '","text":' || json_quote(text) || '}')
@@ -200,6 +201,6 @@ enum AssetLine {
   /// Formats milliseconds since 1970 as RFC 3339.
   private static func time(_ milliseconds: String) -> String {
     "strftime('%Y-%m-%dT%H:%M:%S', \(milliseconds) / 1000, 'unixepoch')"
-      + " || '.' || substr(1000 + \(milliseconds) % 1000, 2) || 'Z'"
+      + " || '.' || substr('' || (1000 + \(milliseconds) % 1000), 2) || 'Z'"
   }
 }

@@ -87,7 +87,7 @@ extension CatalogReader {
       let ending = try connection.all(
         """
         SELECT id FROM asset INDEXED BY asset_digest WHERE digest IS NOT NULL
-          AND substr(hex(id), -?1) = ?2 AND id NOT BETWEEN ?3 AND ?4 ORDER BY id LIMIT ?5
+          AND substr(hex(id), 33 - ?1) = ?2 AND id NOT BETWEEN ?3 AND ?4 ORDER BY id LIMIT ?5
         """, digits.count, suffix, SQLValue.blob(range.first), SQLValue.blob(range.last),
         limit - beginning.count
       ) { (row) throws(CatalogError) in try row.assetID(0) }

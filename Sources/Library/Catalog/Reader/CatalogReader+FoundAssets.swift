@@ -164,7 +164,7 @@ private enum FoundAssetQuery {
         CROSS JOIN ledger ON ledger.id = job.ledger
       WHERE ledger.facts ->> ?1 IS NOT NULL AND job.asset IN
       """, ids, "ORDER BY job.asset, stage.position")
-    return (found.sql, ["$.\(name)"] + found.values)
+    return (found.sql, [name] + found.values)
   }
 
   private static let columns = """

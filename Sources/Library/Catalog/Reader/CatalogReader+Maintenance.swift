@@ -38,7 +38,7 @@ extension CatalogReader {
         SELECT max(id) FROM (
           SELECT max(run) AS id FROM asset WHERE run IS NOT NULL
           UNION ALL SELECT max(id) FROM run
-          WHERE coalesce(json_extract(counters, '$.imported'), verb = ?) > 0)
+          WHERE ifnull(CAST(counters ->> 'imported' AS INTEGER), iif(verb = ?, 1, 0)) > 0)
         """, RunRecord.unknownVerb
       ) { (row) throws(CatalogError) in try row.optionalAssetID(0) } ?? nil
     }

@@ -7,7 +7,10 @@ extension CatalogReader {
   package var dataVersion: Int64 {
     get throws(CatalogError) {
       try read { (connection) throws(CatalogError) in
-        try connection.first("PRAGMA data_version") { $0.int64(0) } ?? 0
+        switch connection.dialect {
+        case .sqlite: try connection.first("PRAGMA data_version") { $0.int64(0) } ?? 0
+        case .postgreSQL: try connection.snapshotNumber()
+        }
       }
     }
   }
@@ -27,6 +30,12 @@ extension CatalogReader {
 }
 
 extension Connection {
+  /// A number of the snapshot of this transaction: which transactions it sees.
+  fileprivate func snapshotNumber() throws(CatalogError) -> Int64 {
+    try first("SELECT hashtextextended(CAST(pg_current_snapshot() AS varchar), 0)") { $0.int64(0) }
+      ?? 0
+  }
+
   /// Counts the assets with a job that is due or failed, by the state that the view `asset_state` gives them.
   fileprivate func unfinishedAssets() throws(CatalogError) -> [AssetRecord.State: Int] {
     let due = try assets(withJobsIn: "'waiting', 'ready', 'running', 'failed'")
@@ -90,6 +99,11 @@ extension Connection {
 
   /// How many rows a table with growing keys has ever had. Source: sqlite.org/autoinc.html.
   fileprivate func rowsEver(_ table: String) throws(CatalogError) -> Int {
-    try first("SELECT seq FROM sqlite_sequence WHERE name = ?", table) { $0.int(0) } ?? 0
+    // In PostgreSQL those of transactions that were undone count, too.
+    try first(
+      text(
+        sqlite: "SELECT seq FROM sqlite_sequence WHERE name = '\(table)'",
+        postgreSQL: "SELECT iif(is_called, last_value, 0) FROM \(table)_id_seq")
+    ) { $0.int(0) } ?? 0
   }
 }

@@ -4,7 +4,7 @@ package import Records
 extension CatalogReader {
   /// Returns a cursor over the current sighting rows of a source, in the byte order of their paths.
   package func sightings(of source: BytePath) throws(CatalogError) -> SightingCursor {
-    try SightingCursor(catalog: path, source: source)
+    try SightingCursor(catalog: place, source: source)
   }
 
   /// Returns the paths where an asset's bytes were seen.

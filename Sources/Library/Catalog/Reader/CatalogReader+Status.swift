@@ -122,7 +122,7 @@ extension Connection {
         count(*)
       FROM asset INDEXED BY asset_trashed CROSS JOIN job ON job.asset = asset.id
         CROSS JOIN stage ON stage.id = job.stage CROSS JOIN ledger ON ledger.id = job.ledger
-      WHERE asset.trashed_at IS NOT NULL AND stage.active = 1 GROUP BY job.stage, state
+      WHERE asset.trashed_at IS NOT NULL AND stage.active = 1 GROUP BY 1, 2
       """
     ) { (row) throws(CatalogError) in
       (row.int64(0), try row.value(1, as: LedgerState.self), row.int(2))

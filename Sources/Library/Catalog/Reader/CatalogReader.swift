@@ -11,12 +11,13 @@ package import Records
 package final class CatalogReader: Sendable {
   let access: SerialAccess<Connection>
   let renditions: SerialAccess<RenditionDatabaseReader>
-  let path: BytePath
+  let place: CatalogPlace
+  var path: BytePath { place.name }
   static let pageSize = 512
 
-  private init(_ connection: sending Connection, path: BytePath, immutable: Bool) {
-    self.path = path
-    renditions = SerialAccess(RenditionDatabaseReader(beside: path, immutable: immutable))
+  private init(_ connection: sending Connection, immutable: Bool) {
+    place = connection.place
+    renditions = SerialAccess(RenditionDatabaseReader(of: connection.place, immutable: immutable))
     access = SerialAccess(connection)
   }
 
@@ -46,7 +47,7 @@ package final class CatalogReader: Sendable {
           path: file)
       }
       if let driver = connection.sqlite { try NearFunction.register(on: driver) }
-      return CatalogReader(connection, path: file, immutable: immutable)
+      return CatalogReader(connection, immutable: immutable)
     } catch  where isLogged && (error.code == .readOnly || error.code == .missing) {
       throw CatalogError(
         .readOnly,
@@ -54,6 +55,24 @@ package final class CatalogReader: Sendable {
           + "only in a writable folder. Copy both to one.",
         path: file, databaseCode: error.databaseCode)
     }
+  }
+
+  /// Opens a catalog in a file or a database.
+  ///
+  /// - Parameter immutable: as above; without a meaning for a database.
+  package static func open(
+    at place: CatalogPlace, immutable: Bool
+  ) throws(CatalogError) -> CatalogReader {
+    if case .file(let file) = place { return try open(at: file, immutable: immutable) }
+    let connection = try Connection.reading(place)
+    guard let version = try PostgreSQLSchema.version(in: connection) else { throw .missing(place) }
+    guard version == PostgreSQLSchema.version else {
+      throw CatalogError(
+        .database,
+        "The catalog “\(place.name)” has the older version \(version). “pipeline run” updates it.",
+        path: place.name)
+    }
+    return CatalogReader(connection, immutable: false)
   }
 
   /// Closes the file; do not use the reader afterwards.

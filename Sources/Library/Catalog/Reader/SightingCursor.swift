@@ -23,9 +23,9 @@ package final class SightingCursor {
   private var last = BytePath(bytes: [])
   private var isAtEnd = false
 
-  init(catalog: BytePath, source: BytePath) throws(CatalogError) {
+  init(catalog: CatalogPlace, source: BytePath) throws(CatalogError) {
     self.source = source
-    let connection = try Connection(catalog, mode: .read)
+    let connection = try Connection.reading(catalog)
     do throws(CatalogError) {
       let statement = try connection.preparedStatement(Self.pageQuery)
       phase = .open(connection, statement)

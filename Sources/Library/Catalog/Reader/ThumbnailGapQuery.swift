@@ -113,31 +113,44 @@ enum ThumbnailGapQuery {
 
   /// Counts the assets outside the trash with a gap, by cause and by type or reason. One more row, without a
   /// cause, has how many rows of the ledger were read, at most as many as its parameter says.
-  static let counts = """
-    WITH \(ended), gap AS MATERIALIZED (
-      SELECT stage.id AS stage, stage.position AS position, ledger.id AS ledger,
-        \(cause) AS cause, \(StageHold.reason) AS reason
-      FROM ended CROSS JOIN ledger ON ledger.id = ended.id
-        CROSS JOIN stage ON stage.fingerprint = ledger.fingerprint
-          AND stage.active = 1 AND stage.plugin = '\(plugin)'
-      WHERE \(cause) IS NOT NULL
-      LIMIT ?
-    ), found AS MATERIALIZED (
-      SELECT asset.id AS asset, min(gap.position), gap.cause AS cause,
-        iif(gap.cause = 'unavailable', gap.reason, NULL) AS reason
-      FROM gap CROSS JOIN job ON job.ledger = gap.ledger AND job.stage = gap.stage
-        CROSS JOIN asset ON asset.id = job.asset
-      WHERE asset.trashed_at IS NULL AND \(isMissing(of: "asset.id"))
-      GROUP BY asset.id
-    )
-    SELECT cause, reason,
-      iif(cause IN ('unsupported', 'excluded'), (SELECT term.text FROM picture
-        CROSS JOIN term ON term.id = picture.type WHERE picture.asset = found.asset), NULL) AS type,
-      count(*) AS assets
-    FROM found GROUP BY cause, reason, type
-    UNION ALL SELECT NULL, NULL, NULL, count(*) FROM gap
-    ORDER BY assets DESC, cause, reason, type
-    """
+  static func counts(_ dialect: SQLDialect) -> String {
+    // One gap of an asset counts, of the first stage. SQLite's `min` takes the other columns from the row that
+    // has the minimum: sqlite.org/lang_select.html#bareagg.
+    let (choice, end) =
+      switch dialect {
+      case .sqlite: ("asset.id AS asset, min(gap.position)", "GROUP BY asset.id")
+      case .postgreSQL:
+        (
+          "DISTINCT ON (asset.id) asset.id AS asset, gap.position",
+          "ORDER BY asset.id, gap.position"
+        )
+      }
+    return """
+      WITH \(ended), gap AS MATERIALIZED (
+        SELECT stage.id AS stage, stage.position AS position, ledger.id AS ledger,
+          \(cause) AS cause, \(StageHold.reason) AS reason
+        FROM ended CROSS JOIN ledger ON ledger.id = ended.id
+          CROSS JOIN stage ON stage.fingerprint = ledger.fingerprint
+            AND stage.active = 1 AND stage.plugin = '\(plugin)'
+        WHERE \(cause) IS NOT NULL
+        LIMIT ?
+      ), found AS MATERIALIZED (
+        SELECT \(choice), gap.cause AS cause,
+          iif(gap.cause = 'unavailable', gap.reason, NULL) AS reason
+        FROM gap CROSS JOIN job ON job.ledger = gap.ledger AND job.stage = gap.stage
+          CROSS JOIN asset ON asset.id = job.asset
+        WHERE asset.trashed_at IS NULL AND \(isMissing(of: "asset.id"))
+        \(end)
+      )
+      SELECT cause, reason,
+        iif(cause IN ('unsupported', 'excluded'), (SELECT term.text FROM picture
+          CROSS JOIN term ON term.id = picture.type WHERE picture.asset = found.asset), NULL) AS type,
+        count(*) AS assets
+      FROM found GROUP BY cause, reason, type
+      UNION ALL SELECT NULL, NULL, NULL, count(*) FROM gap
+      ORDER BY assets DESC, cause NULLS FIRST, reason NULLS FIRST, type NULLS FIRST
+      """
+  }
 }
 
 extension Connection {
@@ -147,7 +160,7 @@ extension Connection {
   ///   time does not grow with the library.
   func thumbnailGaps(most: Int = 10_000) throws(CatalogError) -> ThumbnailGapCounts {
     var counts = ThumbnailGapCounts()
-    try each(ThumbnailGapQuery.counts, most + 1) { (row) throws(CatalogError) in
+    try each(ThumbnailGapQuery.counts(dialect), most + 1) { (row) throws(CatalogError) in
       // Also if none of those that were read is an asset with a gap.
       guard !row.isNull(0) else {
         counts.isPartial = row.int(3) > most

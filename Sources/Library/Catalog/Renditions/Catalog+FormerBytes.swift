@@ -70,7 +70,7 @@ extension CatalogWriter {
 extension Connection {
   /// Whether an older version's bytes may be left in the catalog.
   func hasFormerBytes() throws(CatalogError) -> Bool {
-    if isKnownWithoutBytes { return false }
+    if isKnownWithoutBytes || dialect != .sqlite { return false }
     let isThere = try hasRow("SELECT 1 FROM sqlite_schema WHERE name = 'rendition_bytes'")
     if !isThere { isKnownWithoutBytes = true }
     return isThere

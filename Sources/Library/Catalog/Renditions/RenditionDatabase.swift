@@ -14,7 +14,7 @@ final class RenditionDatabase {
 
   let path: BytePath
   /// Gives a new file its owner and permissions.
-  private let catalog: BytePath
+  private let model: BytePath
   private var connection: Connection?
   private var node: FileNode?
   /// The write-ahead log; `nil` also if it was removed before it was seen.
@@ -26,11 +26,10 @@ final class RenditionDatabase {
   /// Called before an empty database is made, not within a transaction of the catalog.
   private let willMake: () throws(CatalogError) -> Void
 
-  /// - Parameter catalog: the catalog's file.
-  init(beside catalog: BytePath, willMake: @escaping () throws(CatalogError) -> Void) {
-    self.catalog = catalog
+  init(of catalog: CatalogPlace, willMake: @escaping () throws(CatalogError) -> Void) {
+    model = catalog.model
     self.willMake = willMake
-    path = catalog.parent.appending(Self.name)
+    path = catalog.folder.appending(Self.name)
   }
 
   /// Runs a body as one transaction, which is durable when this returns; makes the file if need be.
@@ -121,7 +120,7 @@ final class RenditionDatabase {
     if let connection, found == node, try hasLog() { return connection }
     close()
     if found == nil { try prepareMaking() }
-    let opened = try Connection(path, mode: .create, of: .renditions, permissionsOf: catalog)
+    let opened = try Connection(path, mode: .create, of: .renditions, permissionsOf: model)
     do throws(CatalogError) {
       let isMade = try RenditionSchema.check(opened)
       if found != nil, !isMade { try prepareMaking() }

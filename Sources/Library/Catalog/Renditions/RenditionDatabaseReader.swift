@@ -12,8 +12,8 @@ final class RenditionDatabaseReader {
   private var node: FileNode?
 
   /// - Parameter catalog: the catalog's file.
-  init(beside catalog: BytePath, immutable: Bool) {
-    path = catalog.parent.appending(RenditionDatabase.name)
+  init(of catalog: CatalogPlace, immutable: Bool) {
+    path = catalog.folder.appending(RenditionDatabase.name)
     isImmutable = immutable
   }
 

@@ -45,7 +45,9 @@ extension CatalogReader {
 extension Connection {
   fileprivate func revision() throws(CatalogError) -> Revision {
     let number =
-      try first("SELECT seq FROM sqlite_sequence WHERE name = 'revision'") { $0.int64(0) } ?? 0
+      try first(
+        text(sqlite: RevisionNumber.lastInSQLite, postgreSQL: RevisionNumber.lastInPostgreSQL)
+      ) { $0.int64(0) } ?? 0
     guard let epoch = try epoch(of: number) else {
       throw CatalogError(
         .corrupt, "The catalog “\(path)” has no revisions. \(CatalogError.advice)", path: path)
@@ -59,6 +61,16 @@ extension Connection {
       $0.text(0)
     }
   }
+}
+
+/// SQL for the number of the last change, also if its row was deleted since.
+enum RevisionNumber {
+  static let lastInSQLite = "SELECT seq FROM sqlite_sequence WHERE name = 'revision'"
+  /// Not that of the sequence, which tells of transactions that are not committed. An epoch begins behind the
+  /// last number.
+  static let lastInPostgreSQL = """
+    SELECT greatest((SELECT max(number) FROM revision), (SELECT max(first) - 1 FROM epoch), 0)
+    """
 }
 
 extension CatalogError {

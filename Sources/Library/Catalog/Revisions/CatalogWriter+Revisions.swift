@@ -114,12 +114,18 @@ extension CatalogWriter {
   func recordRevisions() throws(CatalogError) -> Timestamp? {
     guard try connection.hasRow("SELECT 1 FROM temp.changed") else { return nil }
     let began = try beginEpochIfDue()
-    try connection.execute(
-      """
-      INSERT OR REPLACE INTO revision (asset, removed)
+    let changed = """
+      INTO revision (asset, removed)
       SELECT asset, NOT EXISTS (SELECT 1 FROM asset WHERE asset.id = changed.asset)
       FROM temp.changed ORDER BY asset
-      """)
+      """
+    try connection.execute(
+      connection.text(
+        sqlite: "INSERT OR REPLACE \(changed)",
+        postgreSQL: """
+          INSERT \(changed)
+          ON CONFLICT (asset) DO UPDATE SET number = excluded.number, removed = excluded.removed
+          """))
     try connection.execute("DELETE FROM temp.changed")
     return began
   }
@@ -128,12 +134,12 @@ extension CatalogWriter {
   private func beginEpochIfDue() throws(CatalogError) -> Timestamp? {
     let now = Timestamp.now
     if let epochStart, now < epochStart.adding(seconds: Self.epochLength) { return nil }
+    let last = connection.text(
+      sqlite: RevisionNumber.lastInSQLite, postgreSQL: RevisionNumber.lastInPostgreSQL)
+    let digits = String(UInt64.random(in: 0 ... .max), radix: 16)
+    let id = String(repeating: "0", count: 16 - digits.count) + digits
     try connection.execute(
-      """
-      INSERT INTO epoch (first, id, began_at) VALUES (
-        ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'revision'), 0) + 1,
-        lower(hex(randomblob(8))), ?)
-      """, now)
+      "INSERT INTO epoch (first, id, began_at) VALUES (ifnull((\(last)), 0) + 1, ?, ?)", id, now)
     try forgetRevisions(before: now.adding(seconds: -Self.retention))
     return now
   }

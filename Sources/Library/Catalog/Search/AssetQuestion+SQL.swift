@@ -122,13 +122,13 @@ extension AssetQuestion {
     for (key, value) in zip(keys, start.keys) {
       let values = values(of: value)
       if let follows = key.follows(values) {
-        alternatives.append(SQLFragment.joined(same + [follows], by: "AND", empty: "1"))
+        alternatives.append(SQLFragment.joined(same + [follows], by: "AND", empty: "TRUE"))
       }
       same += key.equals(values)
     }
     let last: SQLFragment = "picture.asset > \(start.id)"
-    alternatives.append(SQLFragment.joined(same + [last], by: "AND", empty: "1"))
-    return SQLFragment.joined(alternatives, by: "OR", empty: "0")
+    alternatives.append(SQLFragment.joined(same + [last], by: "AND", empty: "TRUE"))
+    return SQLFragment.joined(alternatives, by: "OR", empty: "FALSE")
   }
 
   /// The values of a criterion; none if it is missing.

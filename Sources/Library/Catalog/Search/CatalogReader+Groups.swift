@@ -22,7 +22,7 @@ extension CatalogReader {
   package func values(of field: TextField) throws(CatalogError) -> [String: Int]? {
     let counts: [String?: Int]?
     if field.isList {
-      counts = try searching(by: "1") { (_) throws(CatalogError) in
+      counts = try searching(by: "TRUE") { (_) throws(CatalogError) in
         try listed(in: field.table, where: nil)
       }
     } else {
@@ -39,7 +39,7 @@ extension CatalogReader {
     switch grouping {
     case .field(.time(.taken)): return nil
     case .date(_, let characters):
-      let day = "picture.taken / \(Self.day) - (picture.taken % \(Self.day) < 0)"
+      let day = "picture.taken / \(Self.day) - iif(picture.taken % \(Self.day) < 0, 1, 0)"
       return try groups(by: day, where: condition) { row in
         String(CalendarDay.text(row.int64(0)).prefix(characters))
       }

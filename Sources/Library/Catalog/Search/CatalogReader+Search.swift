@@ -37,7 +37,7 @@ extension CatalogReader {
     }
     let row: SQLFragment =
       "SELECT \(raw: columns.joined(separator: ", ")) FROM picture WHERE asset = \(asset)"
-    return try searching(by: "1") { (connection) throws(CatalogError) in
+    return try searching(by: "TRUE") { (connection) throws(CatalogError) in
       try connection.rows(of: row) { (row) throws(CatalogError) in
         order.enumerated().map { column, criterion -> SortValue in
           if row.isNull(column) { return .none }
@@ -83,8 +83,13 @@ extension CatalogReader {
       var explained: [ExplainedStatement] = []
       for statement in question.statements {
         let statement: SQLFragment =
-          "\(statement) LIMIT \(question.limit ?? -1) OFFSET \(question.offset)"
-        let plan = try connection.rows(of: "EXPLAIN QUERY PLAN \(statement)") { $0.text(3) }
+          "\(statement) LIMIT \(question.limit ?? connection.noLimit) OFFSET \(question.offset)"
+        let plan =
+          switch connection.dialect {
+          case .sqlite:
+            try connection.rows(of: "EXPLAIN QUERY PLAN \(statement)") { $0.text(3) }
+          case .postgreSQL: try connection.rows(of: "EXPLAIN \(statement)") { $0.text(0) }
+          }
         explained.append(
           ExplainedStatement(
             sql: statement.sql, values: statement.values.map(\.sqlValue.literal), plan: plan))
@@ -108,21 +113,30 @@ extension SQLValue {
 }
 
 extension Connection {
+  /// What stands for no limit: PostgreSQL takes no negative one.
+  fileprivate var noLimit: Int {
+    switch dialect {
+    case .sqlite: -1
+    case .postgreSQL: .max
+    }
+  }
+
   /// Runs the statements of a question, as far as its limit needs them.
   ///
   /// - Parameters:
   ///   - wrap: makes a statement that is run of one that finds keys and the numbers of rows.
   func rows<Value>(
-    of question: AssetQuestion, in wrap: (SQLFragment) -> SQLFragment = { $0 },
+    of question: AssetQuestion, in wrap: ((SQLFragment) -> SQLFragment)? = nil,
     read: (Statement) throws(CatalogError) -> Value
   ) throws(CatalogError) -> [Value] {
     var found: [Value] = []
     var offset = question.offset
     let statements = question.statements
     for (index, statement) in statements.enumerated() {
-      let room = question.limit.map { $0 - found.count } ?? -1
+      let room = question.limit.map { $0 - found.count } ?? noLimit
       if room == 0 { break }
-      let page = try rows(of: wrap("\(statement) LIMIT \(room) OFFSET \(offset)"), read: read)
+      let page = try rows(
+        of: wrapped("\(statement) LIMIT \(room) OFFSET \(offset)", in: wrap), read: read)
       found += page
       if offset == 0 || index == statements.count - 1 { continue }
       // The next one leaves out what is left to leave out of this one.
@@ -131,6 +145,21 @@ extension Connection {
         ? offset - (try rows(of: "SELECT count(*) FROM (\(statement))") { $0.int(0) }[0]) : 0
     }
     return found
+  }
+
+  /// A statement that selects from what another one finds, in its order.
+  private func wrapped(
+    _ found: SQLFragment, in wrap: ((SQLFragment) -> SQLFragment)?
+  ) -> SQLFragment {
+    guard let wrap else { return found }
+    switch dialect {
+    case .sqlite: return wrap(found)
+    case .postgreSQL:
+      // SQLite's outermost loop keeps the order; a join of PostgreSQL need not.
+      let numbered = wrap(
+        "SELECT asset, number, row_number() OVER () AS place FROM (\(found)) AS page")
+      return "\(numbered) ORDER BY found.place"
+    }
   }
 
   /// Runs the statement of a question.

@@ -189,9 +189,8 @@ extension CatalogWriter {
       terms[text] = known
       return known
     }
-    try connection.execute(
-      "INSERT INTO term (text, folded) VALUES (?, ?)", text, TextFolding.fold(text))
-    let id = try connection.first("SELECT last_insert_rowid()") { $0.int64(0) } ?? 0
+    let id = try connection.insert(
+      "INSERT INTO term (text, folded) VALUES (?, ?)", values: [text, TextFolding.fold(text)])
     terms[text] = id
     return id
   }

@@ -19,7 +19,7 @@ struct FilterCompiler {
       let isAll = if case .all = filter { !isNegated } else { isNegated }
       return SQLFragment.joined(
         filters.map { condition($0, isNegated: isNegated) }, by: isAll ? "AND" : "OR",
-        empty: isAll ? "1" : "0")
+        empty: isAll ? "TRUE" : "FALSE")
     default:
       let leaf = leaf(filter)
       // `NOT` of an unknown value would be unknown.
@@ -38,7 +38,7 @@ struct FilterCompiler {
     case .words(let words):
       SQLFragment.joined(
         words.map { "instr(picture.words, \(" " + $0.text + ($0.isPrefix ? "" : " "))) > 0" },
-        by: "AND", empty: "1")
+        by: "AND", empty: "TRUE")
     case .near(let area):
       """
       picture.latitude BETWEEN \(area.latitudes.lowerBound) AND \(area.latitudes.upperBound) \
@@ -52,7 +52,7 @@ struct FilterCompiler {
 
   private func known(_ field: Field) -> SQLFragment {
     switch field {
-    case .text(.id), .text(.digest), .text(.state): "1"
+    case .text(.id), .text(.digest), .text(.state): "TRUE"
     case .text(let field) where field.isList:
       "EXISTS (SELECT 1 FROM \(raw: field.table) WHERE picture = picture.number)"
     case .text(.group), .text(.role):
@@ -98,23 +98,23 @@ struct FilterCompiler {
         """
     case .kind:
       let kinds = AssetKind.allCases.map(\.rawValue).filter { match.holds(for: $0) }
-      return SQLFragment.joined(kinds.map { "picture.kind = \($0)" }, by: "OR", empty: "0")
+      return SQLFragment.joined(kinds.map { "picture.kind = \($0)" }, by: "OR", empty: "FALSE")
     case .state:
       let states = JobState.allCases.filter { match.holds(for: $0.rawValue) }
-      return SQLFragment.joined(states.map(state), by: "OR", empty: "0")
+      return SQLFragment.joined(states.map(state), by: "OR", empty: "FALSE")
     case .group, .role:
       let expressions = AssetQuestion.expressions(of: .text(field))
       return condition(match, on: expressions[1], folded: expressions[0])
     case .digest:
       if case .equals(let text) = match {
-        guard let digest = Digest(text), digest.hex == text else { return "0" }
+        guard let digest = Digest(text), digest.hex == text else { return "FALSE" }
         return "picture.asset IN (SELECT id FROM asset WHERE digest = \(digest))"
       }
       let hex = "(SELECT lower(hex(digest)) FROM asset WHERE id = picture.asset)"
       return condition(match, on: hex, folded: hex)
     case .id:
       if case .equals(let text) = match {
-        guard let id = AssetID(text), id.description == text else { return "0" }
+        guard let id = AssetID(text), id.description == text else { return "FALSE" }
         return "picture.asset = \(id)"
       }
       let uuid = Schema.uuid("picture.asset")
@@ -247,7 +247,7 @@ struct FilterCompiler {
     """
 
   private var isListedAsDamaged: SQLFragment {
-    if damaged.isEmpty { return "0" }
+    if damaged.isEmpty { return "FALSE" }
     // One parameter, however many there are.
     let list = damaged.map { "\"\(Hexadecimal.encode($0.bytes).uppercased())\"" }
     return

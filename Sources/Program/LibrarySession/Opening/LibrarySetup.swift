@@ -100,7 +100,7 @@ package struct LibrarySetup: Sendable {
   /// The stages recorded in the library; none if there is no library yet.
   private func recordedStages() throws -> [StageDefinition] {
     do throws(CatalogError) {
-      return try Catalog.stages(of: layout.catalog)
+      return try Catalog.stages(of: .file(layout.catalog))
     } catch let error where error.code == .missing {
       return []
     }

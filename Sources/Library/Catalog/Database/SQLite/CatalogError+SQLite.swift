@@ -66,7 +66,8 @@ extension CatalogError {
     databaseCode = code
   }
 
-  private static func line(_ sql: String?) -> String {
+  /// A statement on one line.
+  static func line(_ sql: String?) -> String {
     guard let sql else { return "open" }
     return sql.split { $0.isWhitespace }.joined(separator: " ")
   }

@@ -1,0 +1,76 @@
+import PipelineModel
+import Records
+
+/// Opening a catalog in PostgreSQL, whose database others may use, too: the catalog is a schema of it.
+extension Catalog {
+  /// Creates a catalog, or opens the one that is there.
+  ///
+  /// - Parameters:
+  ///   - create: whether to make one where there is none.
+  ///   - isDraft: whether to make one that replaces the catalog at `finishDraft`.
+  static func connect(
+    to place: CatalogPlace, _ address: DatabaseAddress, libraryID: String, creating create: Bool,
+    isDraft: Bool
+  ) throws(CatalogError) -> Connection {
+    let driver = try PostgreSQLDriver(address, role: .writing)
+    let connection = Connection(driver, place)
+    do throws(CatalogError) {
+      try driver.requireWritable()
+      try driver.lock()
+      let version = isDraft ? nil : try PostgreSQLSchema.version(in: connection)
+      if version == nil {
+        guard create else { throw .missing(place) }
+        try connection.transaction { () throws(CatalogError) in
+          try PostgreSQLSchema.create(in: connection, isDraft: isDraft)
+          try prepareNew(connection, libraryID: libraryID, isDraft: isDraft)
+        }
+      } else {
+        try requireOwner(of: connection, libraryID: libraryID)
+      }
+      driver.session =
+        (isDraft ? "SET search_path = \(PostgreSQLSchema.draftName); " : "")
+        + PostgreSQLSchema.session
+      driver.upkeep = PostgreSQLSchema.sessionUpkeep
+      try connection.executeScript(driver.session)
+      try driver.noteLastMark()
+    } catch {
+      connection.close()
+      throw error
+    }
+    return connection
+  }
+
+  /// Reads a setting of a catalog.
+  static func setting(
+    _ key: String, of place: CatalogPlace, _ address: DatabaseAddress
+  ) throws(CatalogError) -> String? {
+    let connection = Connection(try PostgreSQLDriver(address, role: .reading), place)
+    defer { connection.close() }
+    guard try PostgreSQLSchema.version(in: connection) != nil else { throw .missing(place) }
+    return try connection.first(Setting.read, key) { $0.text(0) }
+  }
+}
+
+extension CatalogError {
+  static func missing(_ place: CatalogPlace) -> CatalogError {
+    CatalogError(
+      .missing, "The database “\(place.name)” has no catalog yet. \(CatalogError.advice)",
+      path: place.name)
+  }
+}
+
+extension PostgreSQLDriver {
+  /// Refuses a standby, and a server or user that may only read.
+  func requireWritable() throws(CatalogError) {
+    guard try isReadOnly() else { return }
+    throw CatalogError(
+      .readOnly,
+      "The catalog “\(address)” can only be read: its server is a standby, or read-only.")
+  }
+
+  func isReadOnly() throws(CatalogError) -> Bool {
+    try first(
+      "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'"
+    ) { $0.int64(0) != 0 } ?? true
+  }
+}

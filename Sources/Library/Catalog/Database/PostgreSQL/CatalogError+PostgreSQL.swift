@@ -1,0 +1,40 @@
+package import PipelineModel
+package import PostgreSQL
+package import Records
+
+extension CatalogError {
+  /// Creates an error from PostgreSQL's, never with bound values.
+  ///
+  /// Source: PostgreSQL's documentation, Appendix A “PostgreSQL Error Codes”.
+  package init(postgreSQL error: PostgreSQLError, _ address: DatabaseAddress, sql: String?) {
+    let subject = "The catalog “\(address)”"
+    let cause = "(PostgreSQL\(error.state.map { " \($0)" } ?? ""): \(error.message))"
+    self =
+      switch (error.code, error.state) {
+      case (.noLibrary, _): CatalogError(.database, error.message)
+      case (.interrupted, _): CatalogError(.interrupted, "Reading \(subject) was stopped.")
+      case (.connection, nil) where sql == nil: CatalogError(.database, error.message)
+      case (.connection, _):
+        CatalogError(
+          .database,
+          "\(subject) can't be reached any more; what was not committed is undone. \(cause)")
+      case (_, "53100"):
+        CatalogError(.noSpace, "\(subject) can't grow. Make space on its server's disk. \(cause)")
+      case (_, "53300"):
+        CatalogError(.database, "\(subject) takes no more connections. \(cause)")
+      case (_, "25006"):
+        CatalogError(
+          .readOnly, "\(subject) can only be read: its server is a standby, or read-only. \(cause)")
+      case (_, "42501"):
+        CatalogError(
+          .readOnly,
+          "\(subject) may not be read or written by this user. Its owner can grant it. \(cause)")
+      case (_, "XX001"), (_, "XX002"):
+        CatalogError(.corrupt, "\(subject) is damaged. \(Self.advice) \(cause)")
+      default:
+        CatalogError(
+          .database,
+          "\(subject) failed at “\(sql.map { Self.line($0) } ?? "open")”. \(cause)")
+      }
+  }
+}

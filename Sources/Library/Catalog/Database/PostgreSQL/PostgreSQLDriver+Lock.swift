@@ -1,0 +1,51 @@
+import Glibc
+import Records
+
+/// Keeping all other machines away from a catalog.
+extension PostgreSQLDriver {
+  /// The first part of the advisory lock's key; the second is 1, as a database has one catalog.
+  private static let key = Schema.applicationID
+
+  /// Locks the catalog for this connection, until it ends.
+  ///
+  /// After a loss, the server may take a while to notice that the former connection has ended.
+  ///
+  /// - Throws: `.locked` if another connection has the lock all the time.
+  func lock(waiting patience: Duration = .seconds(1)) throws(CatalogError) {
+    let end = ContinuousClock().now + patience
+    while try first("SELECT pg_try_advisory_lock(\(Self.key), 1)", read: { $0.int64(0) }) != 1 {
+      guard ContinuousClock().now < end else { throw try locked() }
+      usleep(20_000)
+    }
+  }
+
+  private func locked() throws(CatalogError) -> CatalogError {
+    let holder = try first(
+      """
+      SELECT activity.application_name, host(activity.client_addr), activity.pid
+      FROM pg_locks AS held JOIN pg_stat_activity AS activity ON activity.pid = held.pid
+      WHERE held.locktype = 'advisory' AND held.classid = \(Self.key) AND held.objid = 1
+        AND held.objsubid = 2 AND held.granted
+        AND held.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+      """
+    ) { row in
+      let name = row.isNull(0) || row.text(0).isEmpty ? "a program without a name" : row.text(0)
+      let place = row.isNull(1) ? "" : " at \(row.text(1))"
+      return "“\(name)”\(place) (process \(row.int64(2)) of the server)"
+    }
+    return CatalogError(
+      .locked,
+      "The catalog “\(address)” is in use by \(holder ?? "another program"). Only one process at a time "
+        + "works on a library.")
+  }
+
+  /// Reads the first row of a statement without parameters that runs rarely.
+  func first<Value>(
+    _ sql: String, read: (any DatabaseStatement) -> Value
+  ) throws(CatalogError) -> Value? {
+    let statement = try prepare(sql)
+    defer { statement.finalize() }
+    try statement.bind([])
+    return try statement.step() ? read(statement) : nil
+  }
+}

@@ -1,0 +1,301 @@
+import Glibc
+import PipelineModel
+import PostgreSQL
+import Records
+
+/// A connection to a catalog in PostgreSQL, made anew where it is lost.
+///
+/// The server ends the transaction of a connection that is lost. What became of one that was being
+/// committed is unknown, so the last statement of each writes a number that tells.
+final class PostgreSQLDriver: DatabaseDriver {
+  enum Role {
+    case writing, reading
+  }
+
+  let address: DatabaseAddress
+  private let role: Role
+  private var connection: PostgreSQLConnection
+  /// Counts the connections made, each with prepared statements and temporary tables of its own.
+  private(set) var connectionNumber = 1
+  private var statementCount = 0
+  private(set) var changedRows = 0
+  /// The connection on which a transaction was begun; `nil` if none is open.
+  private var transactionConnection: Int?
+  /// Whether the transaction has changed something.
+  private var hasWritten = false
+  /// The mark of the last commit.
+  private var lastMark: String?
+  /// The mark of a commit whose answer was lost.
+  private var pendingMark: String?
+  /// Names of statements that the server may forget.
+  private var forgotten: [String] = []
+  private var isInterrupted: (@Sendable () -> Bool)?
+  /// Makes what belongs to a connection; for each new one.
+  var session = ""
+  /// Executed at the end of a transaction now and then.
+  var upkeep = ""
+  private var rowsSinceUpkeep = 0
+  /// Some pages of a temporary table.
+  private static let rowsUntilUpkeep = 2000
+
+  let dialect = SQLDialect.postgreSQL
+
+  /// How long to try to reach a server that was lost.
+  private static let patience = Duration.seconds(60)
+
+  init(_ address: DatabaseAddress, role: Role) throws(CatalogError) {
+    self.address = address
+    self.role = role
+    connection = try Self.connect(address, role)
+  }
+
+  /// Connects, checks what the catalog relies on, and configures the session.
+  private static func connect(
+    _ address: DatabaseAddress, _ role: Role
+  ) throws(CatalogError) -> PostgreSQLConnection {
+    do throws(PostgreSQLError) {
+      let connection = try PostgreSQLConnection(address, applicationName: "pipeline/\(machine)")
+      try connection.execute(configuration(of: role))
+      try check(connection, address)
+      return connection
+    } catch {
+      throw CatalogError(postgreSQL: error, address, sql: nil)
+    }
+  }
+
+  private static func check(
+    _ connection: PostgreSQLConnection, _ address: DatabaseAddress
+  ) throws(PostgreSQLError) {
+    guard connection.serverVersion >= 140_000 else {
+      throw PostgreSQLError(
+        .refused,
+        "the server has version \(connection.serverVersion / 10_000), and 14 is the oldest supported"
+      )
+    }
+    let encoding = connection.serverSetting("server_encoding") ?? "unknown"
+    guard encoding == "UTF8" else {
+      throw PostgreSQLError(
+        .refused,
+        "the database has the encoding \(encoding). Make one with: createdb --encoding=UTF8 --template=template0 NAME"
+      )
+    }
+  }
+
+  /// The catalog's statements say in which order to join, and which tables are small. So a writer takes
+  /// that order, and indexes wherever there are any: the plan of a statement is made once, perhaps while the
+  /// tables are empty, and must still be good when they are full.
+  private static func configuration(of role: Role) -> String {
+    let common = """
+      SET search_path = \(PostgreSQLSchema.name); SET jit = off; SET bytea_output = hex;
+      SET standard_conforming_strings = on; SET join_collapse_limit = 1; SET timezone = 'UTC';
+      SET idle_in_transaction_session_timeout = 0; SET statement_timeout = 0;
+      """
+    switch role {
+    case .reading: return common
+    case .writing:
+      return common + """
+        SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
+        SET enable_mergejoin = off; SET enable_bitmapscan = off; SET default_transaction_isolation = 'read committed';
+        SELECT set_config('synchronous_commit', 'on', false)
+          WHERE current_setting('synchronous_commit') = 'off';
+        """
+    }
+  }
+
+  /// The name of this machine.
+  static let machine: String = {
+    var name = [CChar](repeating: 0, count: 256)
+    guard gethostname(&name, name.count - 1) == 0 else { return "unknown" }
+    return name.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "unknown" }
+  }()
+
+  // MARK: Statements
+
+  func prepare(_ sql: String) throws(CatalogError) -> any DatabaseStatement {
+    try PostgreSQLStatement(sql, on: self)
+  }
+
+  /// Prepares a statement on the server; returns its name there.
+  func prepare(
+    _ translated: String, _ types: [UInt32], sql: String
+  ) throws(CatalogError) -> String {
+    statementCount += 1
+    let name = "s\(statementCount)"
+    try attempt(sql) { () throws(PostgreSQLError) in
+      try connection.prepare(translated, as: name, types: types)
+    }
+    return name
+  }
+
+  func execute(
+    _ name: String, _ parameters: PostgreSQLParameters, sql: String
+  ) throws(CatalogError) -> PostgreSQLResult {
+    let result = try attempt(sql) { () throws(PostgreSQLError) in
+      try connection.execute(prepared: name, parameters)
+    }
+    changedRows = result.changedRows
+    if changedRows > 0 { hasWritten = true }
+    rowsSinceUpkeep += changedRows
+    return result
+  }
+
+  func forget(_ names: [String]) {
+    forgotten += names
+    guard !connection.isLost, !isFailed else { return }
+    // One that stays takes some memory of the server until the connection ends.
+    for name in forgotten { _ = try? connection.execute("DEALLOCATE \(name)") }
+    forgotten = []
+  }
+
+  private var isFailed: Bool { connection.isFailed }
+
+  func executeScript(_ script: String) throws(CatalogError) {
+    try attempt("a script") { () throws(PostgreSQLError) in try connection.execute(script) }
+    hasWritten = true
+  }
+
+  @discardableResult
+  private func attempt<Value>(
+    _ sql: String, _ body: () throws(PostgreSQLError) -> Value
+  ) throws(CatalogError) -> Value {
+    do throws(PostgreSQLError) {
+      return try body()
+    } catch {
+      throw CatalogError(postgreSQL: error, address, sql: sql)
+    }
+  }
+
+  // MARK: Transactions
+
+  func begin(_ kind: TransactionKind) throws(CatalogError) {
+    hasWritten = false
+    let sql =
+      switch kind {
+      case .writing: "BEGIN"
+      case .reading: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+      }
+    do throws(PostgreSQLError) {
+      try connection.execute(sql)
+    } catch {
+      // Nothing has begun, so a new connection is as good.
+      guard connection.isLost else { throw CatalogError(postgreSQL: error, address, sql: sql) }
+      try reconnect()
+      try attempt(sql) { () throws(PostgreSQLError) in try connection.execute(sql) }
+    }
+    transactionConnection = connectionNumber
+    hasLostTransaction = false
+  }
+
+  /// Whether the last transaction was undone because its connection was lost.
+  private(set) var hasLostTransaction = false
+
+  /// Whether a statement is not a part of a transaction.
+  var isBetweenTransactions: Bool { transactionConnection == nil && !isReconnecting }
+
+  /// Commits; finds out what became of a commit whose answer was lost.
+  func commit() throws(CatalogError) {
+    try commitChanges()
+    transactionConnection = nil
+  }
+
+  private func commitChanges() throws(CatalogError) {
+    guard hasWritten, role == .writing else {
+      return try attempt("COMMIT") { () throws(PostgreSQLError) in
+        try connection.execute("COMMIT")
+      }
+    }
+    let mark = String(UInt64.random(in: 1 ... .max), radix: 36)
+    var last = "UPDATE last_commit SET mark = '\(mark)'"
+    if rowsSinceUpkeep > Self.rowsUntilUpkeep, !upkeep.isEmpty {
+      last += "; " + upkeep
+      rowsSinceUpkeep = 0
+    }
+    try attempt("COMMIT") { () throws(PostgreSQLError) in try connection.execute(last) }
+    do throws(PostgreSQLError) {
+      try connection.execute("COMMIT")
+    } catch {
+      let failure = CatalogError(postgreSQL: error, address, sql: "COMMIT")
+      guard connection.isLost else { throw failure }
+      pendingMark = mark
+      // Until the server says what became of it, it must not be repeated.
+      do throws(CatalogError) {
+        try reconnect()
+      } catch {
+        var unknown = error
+        unknown.message +=
+          " Whether the last changes were recorded is unknown; the next run finds out."
+        throw unknown
+      }
+      guard lastMark == mark else { throw failure }
+    }
+    lastMark = mark
+  }
+
+  /// Notes the mark of the last commit, by this process or before it.
+  ///
+  /// - Throws: `.locked` after a loss, if another process has changed the catalog meanwhile.
+  func noteLastMark() throws(CatalogError) {
+    let found = try first("SELECT mark FROM last_commit") { $0.text(0) }
+    guard lastMark == nil || found == lastMark || found == pendingMark else {
+      throw CatalogError(
+        .locked,
+        "Another process has changed the catalog “\(address)” while the connection to it was lost.")
+    }
+    lastMark = found
+    pendingMark = nil
+  }
+
+  var isInTransaction: Bool { transactionConnection != nil }
+
+  func rollBack() {
+    guard let begun = transactionConnection else { return }
+    transactionConnection = nil
+    let isLost = connection.isLost || begun != connectionNumber
+    hasLostTransaction = isLost && pendingMark == nil
+    // A connection that is lost has no transaction any more.
+    if !isLost { _ = try? connection.execute("ROLLBACK") }
+  }
+
+  // MARK: The connection
+
+  /// Whether a new connection is being made, whose statements are not repeated one by one.
+  private var isReconnecting = false
+
+  /// Whether the server can't be reached any more.
+  var isLost: Bool { connection.isLost }
+
+  /// Makes a new connection in the place of one that was lost, with all that belongs to it.
+  ///
+  /// - Throws: the last error, after a minute of tries.
+  func reconnect() throws(CatalogError) {
+    isReconnecting = true
+    defer { isReconnecting = false }
+    connection.close()
+    connectionNumber += 1
+    forgotten = []
+    let start = ContinuousClock().now
+    var pause: UInt32 = 10_000
+    while true {
+      do throws(CatalogError) {
+        connection = try Self.connect(address, role)
+        connection.isInterrupted = isInterrupted
+        if role == .writing { try lock(waiting: Self.patience) }
+        if !session.isEmpty { try executeScript(session) }
+        if role == .writing { try noteLastMark() }
+        return
+      } catch {
+        let isOver = ContinuousClock().now - start > Self.patience || isInterrupted?() ?? false
+        if isOver || error.code == .locked { throw error }
+      }
+      usleep(pause)
+      pause = min(pause * 2, 1_000_000)
+    }
+  }
+
+  func interrupt(when isInterrupted: (@Sendable () -> Bool)?) {
+    self.isInterrupted = isInterrupted
+    connection.isInterrupted = isInterrupted
+  }
+
+  func close() { connection.close() }
+}

@@ -1,0 +1,64 @@
+import PostgreSQL
+import Records
+
+extension PostgreSQLSchema {
+  /// Where a catalog that is made anew is made, before it gets its name.
+  static let draftName = "\(name)_new"
+
+  /// The version of a catalog; `nil` if the database has none.
+  ///
+  /// - Throws: `.corrupt` if a schema of this name is something else, and `.newerVersion`.
+  static func version(in connection: Connection) throws(CatalogError) -> Int? {
+    let isThere = try connection.hasRow(
+      "SELECT 1 FROM pg_namespace WHERE nspname = ?", name)
+    guard isThere else { return nil }
+    let isCatalog = try connection.hasRow(
+      "SELECT 1 FROM pg_tables WHERE schemaname = ? AND tablename = 'schema_version'", name)
+    guard isCatalog else {
+      throw CatalogError(
+        .corrupt,
+        "The database “\(connection.path)” has a schema “\(name)” that is not a catalog. Use another "
+          + "database.", path: connection.path)
+    }
+    let version = try connection.first("SELECT version FROM schema_version") { $0.int(0) } ?? 0
+    guard version <= Self.version else {
+      throw CatalogError(
+        .newerVersion,
+        "The catalog “\(connection.path)” has version \(version); this program knows \(Self.version). "
+          + "Use the newer program that made it.", path: connection.path)
+    }
+    return version
+  }
+
+  /// Makes an empty catalog in the caller's transaction.
+  ///
+  /// - Parameter isDraft: whether nobody reads it yet: it gets another name, and no triggers that tell of
+  ///   changes.
+  static func create(in connection: Connection, isDraft: Bool) throws(CatalogError) {
+    let schema = isDraft ? draftName : name
+    if isDraft { try connection.executeScript("DROP SCHEMA IF EXISTS \(schema) CASCADE") }
+    try connection.executeScript("CREATE SCHEMA \(schema); SET search_path = \(schema)")
+    for step in migrations { try connection.executeScript(step) }
+    try connection.executeScript(functions + views + triggers)
+    if !isDraft { try connection.executeScript(followingTriggers) }
+    try connection.executeScript("UPDATE schema_version SET version = \(Self.version)")
+  }
+
+  /// Gives a draft the name of the catalog, in the caller's transaction.
+  ///
+  /// - Returns: the name under which the former one is kept; `nil` if there was none.
+  static func replace(in connection: Connection, at microseconds: Int64) throws(CatalogError)
+    -> String?
+  {
+    try connection.executeScript(followingTriggers)
+    var former: String?
+    if try connection.hasRow("SELECT 1 FROM pg_namespace WHERE nspname = ?", name) {
+      let old = "\(name)_\(microseconds)_old"
+      try connection.executeScript("ALTER SCHEMA \(name) RENAME TO \(old)")
+      former = old
+    }
+    try connection.executeScript(
+      "ALTER SCHEMA \(draftName) RENAME TO \(name); SET search_path = \(name)")
+    return former
+  }
+}

@@ -1,0 +1,308 @@
+import Fixtures
+import Foundation
+import PipelineModel
+import Query
+import Records
+import Testing
+
+@testable import Catalog
+
+/// The same history in SQLite and in PostgreSQL, and what each then says.
+@Suite(
+  "SQLite and PostgreSQL side by side",
+  .enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"),
+  .timeLimit(.minutes(10)))
+struct ComparisonTests {
+  /// Another one in each run; failures print it.
+  private static let seed = UInt64.random(in: 1..<1_000_000)
+
+  /// Calls a body with a library in each database.
+  private func inBoth<Value>(_ body: (TestedDatabase) throws -> Value) rethrows -> (Value, Value) {
+    try TestedDatabase.$isCompared.withValue(true) {
+      (
+        try TestedDatabase.$current.withValue(.sqlite) { try body(.sqlite) },
+        try TestedDatabase.$current.withValue(.postgreSQL) { try body(.postgreSQL) }
+      )
+    }
+  }
+
+  private func described() throws -> (Library, Library) {
+    try inBoth { _ in
+      var random = SeededRandom(seed: Self.seed)
+      return try DescribedLibrary(120, using: &random).library
+    }
+  }
+
+  /// The columns of each view that are not a matter of chance, as the time of an attempt is, or a number in
+  /// whose sequence there may be gaps.
+  private static let views: [(name: String, columns: [String])] = [
+    ("asset_state", ["id", "state"]),
+    (
+      "assets",
+      [
+        "id", "digest", "size", "name", "source", "path", "modified_at", "permissions",
+        "imported_at",
+        "trashed_at", "state", "run", "supersedes", "raw_name", "raw_source", "raw_path", "raw_id",
+      ]
+    ),
+    (
+      "sightings",
+      [
+        "source", "path", "state", "reason", "asset", "inode", "size", "modified_at", "changed_at",
+        "seen_at", "awaits_removal", "raw_source", "raw_path",
+      ]
+    ),
+    (
+      "jobs",
+      [
+        "asset", "name", "stage", "state", "attempts", "class", "reason", "seconds", "fingerprint",
+        "raw_asset",
+      ]
+    ),
+    (
+      "renditions",
+      [
+        "asset", "stage", "name", "media_type", "width", "height", "bytes", "digest", "made_from",
+        "storage", "path", "stale", "raw_asset",
+      ]
+    ),
+    (
+      "attempts",
+      [
+        "asset", "stage", "id", "outcome", "class", "reason", "seconds", "suspect", "runtime",
+        "limits",
+      ]
+    ),
+    ("facts", ["asset", "stage", "key", "value", "type", "raw_asset"]),
+    (
+      "metadata", ["asset", "stage", "family", "name", "ordinal", "language", "value", "raw_asset"]
+    ),
+    ("annotations", ["asset", "property", "text", "applies", "raw_asset"]),
+    ("failures", ["asset", "name", "stage", "class", "reason", "attempts", "raw_asset"]),
+    ("runs", ["id", "verb", "started_at", "ended_at", "counters", "raw_id"]),
+  ]
+
+  @Test("Each view has the same rows, names and texts")
+  func views() throws {
+    let (sqlite, postgreSQL) = try described()
+    for library in [sqlite, postgreSQL] {
+      try library.catalog.beginRun(
+        RunRecord(id: Samples.id(900), verb: "run", startedAt: Samples.start, counters: ["a": 1]))
+      try library.catalog.apply(
+        [
+          .sighting(
+            Sighting(
+              source: Samples.source, path: "x/\u{e9}", state: .duplicate,
+              identity: FileIdentity(
+                inode: .max, size: 1, modified: -1_600_000_000_000, changed: 1),
+              asset: Samples.id(1), reason: "Why.", seenAt: Samples.start, awaitsRemoval: true))
+        ], manifestPosition: 0)
+    }
+    for (name, columns) in Self.views {
+      let (expected, found) = (
+        try rows(sqlite, name, columns), try rows(postgreSQL, name, columns)
+      )
+      #expect(expected.count == found.count, "\(name), seed \(Self.seed)")
+      #expect(!expected.isEmpty, "\(name), seed \(Self.seed)")
+      let difference = zip(expected, found).first { $0 != $1 }
+      #expect(difference?.0 == difference?.1, "\(name), seed \(Self.seed)")
+    }
+  }
+
+  /// The rows of a view as text, sorted. Numbers are written alike, and a text that is no UTF-8 is left out.
+  private func rows(
+    _ library: Library, _ view: String, _ columns: [String]
+  ) throws -> [[String]] {
+    try library.catalog.read { (connection) throws(CatalogError) in
+      try connection.all("SELECT \(columns.joined(separator: ", ")) FROM \(view)") { row in
+        columns.indices.map { column in
+          if row.isNull(column) { return "NULL" }
+          if columns[column].hasPrefix("raw_") || view == "asset_state" && column == 0 {
+            return Hexadecimal.encode(row.blob(column))
+          }
+          let text = row.text(column)
+          // Octal numbers there, U+FFFD here.
+          let isBroken = columns[column] != "value" && columns[column] != "text"
+          if isBroken, text.contains("\u{FFFD}") || text.contains("\\") { return "not UTF-8" }
+          return Double(text).map { "\($0)" } ?? text
+        }
+      }
+    }.sorted { $0.lexicographicallyPrecedes($1) }
+  }
+
+  @Test("2,000 random filters, orders and groupings find the same")
+  func searches() throws {
+    // Filters, too, have only texts that PostgreSQL can store.
+    try TestedDatabase.$isCompared.withValue(true) { try compareSearches() }
+  }
+
+  private func compareSearches() throws {
+    let (sqlite, postgreSQL) = try described()
+    var filters = RandomFilter(random: SeededRandom(seed: Self.seed))
+    var random = SeededRandom(seed: Self.seed)
+    try sqlite.read { first in
+      try postgreSQL.read { second in
+        for _ in 0..<2_000 {
+          let filter = filters.next()
+          let order = (0..<Int.random(in: 0...2, using: &random)).map { _ in
+            SortCriterion(
+              Field.all.randomElement(using: &random) ?? .time(.taken),
+              isDescending: Bool.random(using: &random), isNilFirst: Bool.random(using: &random))
+          }
+          let question = AssetQuestion(filter, order: order, limit: 50)
+          let found = (try first.find(question), try second.find(question))
+          #expect(found.0 == found.1, "seed \(Self.seed): \(filter) by \(order)")
+          let counts = (try first.count(filter), try second.count(filter))
+          #expect(counts.0 == counts.1, "seed \(Self.seed): \(filter)")
+        }
+        for grouping in [
+          Grouping.folder, .field(.text(.camera)), .field(.text(.tag)), .field(.text(.state)),
+        ] {
+          let groups = (
+            try first.groups(.everything, by: grouping),
+            try second.groups(.everything, by: grouping)
+          )
+          #expect(groups.0 == groups.1, "seed \(Self.seed): \(grouping)")
+        }
+      }
+    }
+  }
+
+  @Test(
+    "A random walk of claims, completions, retries, deletions and changes of stages ends the same")
+  func walk() throws {
+    let (first, second) = try inBoth { _ in try walked() }
+    #expect(first.steps == second.steps, "seed \(Self.seed)")
+    let (expected, found) = (
+      try Self.views.map {
+        try rows(first.library, $0.name, $0.columns)
+      },
+      try Self.views.map {
+        try rows(second.library, $0.name, $0.columns)
+      }
+    )
+    for (index, view) in Self.views.enumerated() {
+      #expect(expected[index] == found[index], "\(view.name), seed \(Self.seed)")
+    }
+    for library in [first.library, second.library] {
+      #expect(try library.integrity() == "ok", "seed \(Self.seed)")
+    }
+  }
+
+  /// Makes a library by random steps, and says what came of each.
+  private func walked() throws -> (library: Library, steps: [String]) {
+    var random = SeededRandom(seed: Self.seed)
+    let library = try Library()
+    var steps: [String] = []
+    var (claimed, next): ([ClaimedJob], Int) = ([], 1)
+    try library.catalog.configure(Samples.stages())
+    for _ in 0..<400 {
+      switch Int.random(in: 0..<12, using: &random) {
+      case 0...2:
+        let count = Int.random(in: 1...4, using: &random)
+        // Some have the bytes of others.
+        try library.add(
+          (next..<next + count).map {
+            Samples.asset($0, digest: Int.random(in: max(1, $0 - 3)...$0, using: &random))
+          })
+        next += count
+      case 3...5:
+        let stage = Bool.random(using: &random) ? "identify" : "thumbnails"
+        let jobs = try library.catalog.claim(
+          stage: stage, limit: Int.random(in: 1...5, using: &random),
+          suspects: Bool.random(using: &random))
+        claimed += jobs
+        steps.append("claimed \(stage) \(jobs.map { "\($0.asset) \($0.attempt) \($0.facts)" })")
+      case 6, 7:
+        claimed.shuffle(using: &random)
+        let some = claimed.prefix(Int.random(in: 0...4, using: &random))
+        claimed.removeFirst(some.count)
+        let completions = some.map { job -> Completion in
+          let outcome: Completion.Outcome =
+            switch Int.random(in: 0..<6, using: &random) {
+            case 0: .failed(class: "permanent", reason: "Why.", retryAt: nil)
+            case 1: .failed(class: "environment", reason: "Why.", retryAt: Samples.start)
+            case 2: .skipped(reason: "No.")
+            default:
+              .done(
+                facts: ["width": .integer(Int.random(in: 0...9, using: &random))],
+                renditions: job.stage == "thumbnails"
+                  ? [Samples.rendition("grid", path: "renditions/\(job.asset)")] : [])
+            }
+          return Completion(token: job.token, outcome: outcome, seconds: 1)
+        }
+        let discarded = try library.catalog.complete(completions)
+        steps.append("discarded \(discarded.sorted())")
+      case 8: steps.append("retried \(try library.catalog.retry(assets: nil))")
+      case 9:
+        let some = claimed.filter { _ in Bool.random(using: &random) }
+        claimed.removeAll { job in some.contains { $0.token == job.token } }
+        try library.catalog.requeue(some.map(\.token))
+      case 10:
+        guard next > 1 else { continue }
+        let asset = Samples.id(Int.random(in: 1..<next, using: &random))
+        let change: CatalogChange =
+          switch Int.random(in: 0..<3, using: &random) {
+          case 0: .trashed(asset, at: Samples.start)
+          case 1: .restored(asset)
+          default: .purged(asset, sequence: 1)
+          }
+        try library.catalog.apply([change], manifestPosition: 0)
+      default:
+        if Bool.random(using: &random) {
+          try library.catalog.configure(
+            Samples.stages(
+              identify: Int.random(in: 1...2, using: &random),
+              thumbnails: Int.random(in: 3...4, using: &random)))
+        } else {
+          try library.reopen()
+          let failed = try library.catalog.configure(Samples.stages())
+          claimed = []
+          steps.append("failed \(failed.map(\.asset))")
+        }
+      }
+      steps.append(
+        "\(try library.catalog.backlog().mapValues { $0.map { "\($0)" }.sorted() }.sorted { $0.key < $1.key })"
+      )
+    }
+    return (library, steps)
+  }
+
+  @Test(
+    "A fact keeps U+0000, and rows for searches have U+FFFD in its place; a name keeps any bytes")
+  func impossibleTexts() throws {
+    try TestedDatabase.$current.withValue(.postgreSQL) {
+      let library = try Library()
+      try library.catalog.configure(SampleFile.stages)
+      var asset = Samples.asset(1)
+      asset.name = BytePath(bytes: [0x62, 0xE9, 0xFF])
+      asset.path = asset.name
+      try library.add([asset])
+      for stage in ["identify", "metadata"] {
+        let jobs = try library.catalog.claim(stage: stage, limit: 1, suspects: false)
+        let facts: JSONValue =
+          stage == "identify" ? ["mediaType": "image/jpeg"] : ["xmp": ["dc:title": "a\0b\\u0000"]]
+        _ = try library.catalog.complete(
+          jobs.map {
+            Completion(token: $0.token, outcome: .done(facts: facts, renditions: []), seconds: 1)
+          })
+      }
+      try library.read { reader in
+        let found = try #require(try reader.asset(asset.id))
+        #expect(found.name == asset.name)
+        let values = try #require(try reader.assetValues(asset.id))
+        #expect(values.texts[.title] == ["a\0b\\u0000"])
+        let row = try reader.foundAssets([asset.id], withRenditions: false)
+        #expect(row?.first?.title == "a\u{FFFD}b\\u0000")
+        #expect(try reader.count(.text(.title, .contains("a\0b"))) == 1)
+        #expect(try reader.assetLine(of: asset.id) == nil)
+      }
+      let shown = try library.catalog.read { (connection) throws(CatalogError) in
+        try connection.first(
+          "SELECT assets.name, metadata.value FROM assets JOIN metadata ON metadata.raw_asset = assets.raw_id"
+        ) { [$0.text(0), $0.text(1)] }
+      }
+      #expect(shown == ["b\\351\\377", "a\u{FFFD}b\\u0000"])
+    }
+  }
+}

@@ -1,0 +1,146 @@
+import Fixtures
+import Foundation
+import PipelineModel
+import Records
+import Testing
+
+@testable import Catalog
+
+/// What becomes of transactions whose connection is lost.
+@Suite(
+  "A lost connection to the catalog",
+  .enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"), .timeLimit(.minutes(5))
+)
+struct LostConnectionTests {
+  /// A catalog whose connections go through a proxy.
+  private struct Setup {
+    let folder: TemporaryFolder
+    let proxy: DatabaseProxy
+    let database: DatabaseAddress
+    let direct: CatalogPlace
+    let catalog: Catalog
+
+    init() throws {
+      folder = try TemporaryFolder()
+      database = try PostgreSQLServer.shared.makeDatabase()
+      proxy = try DatabaseProxy(to: database)
+      let model = folder.path.appending("model")
+      try Data().write(to: URL(filePath: model.description))
+      direct = .database(database, folder: folder.path, model: model)
+      catalog = try Catalog.create(
+        at: .database(proxy.address, folder: folder.path, model: model), libraryID: Library.id)
+    }
+
+    /// What another connection reads.
+    func assets() throws -> Int {
+      let reader = try CatalogReader.open(at: direct, immutable: false)
+      defer { try? reader.close() }
+      return try reader.assetCount()
+    }
+  }
+
+  @Test("A commit whose answer is lost has been made, and is not made twice")
+  func afterCommit() throws {
+    let setup = try Setup()
+    try setup.catalog.configure(Samples.stages())
+    for number in 1...5 {
+      setup.proxy.cut(.afterCommit)
+      try setup.catalog.apply([.asset(Samples.asset(number))], manifestPosition: Int64(number))
+      #expect(setup.proxy.cutCount == number)
+      #expect(try setup.assets() == number)
+    }
+    setup.proxy.cut(.afterCommit)
+    let jobs = try setup.catalog.claim(stage: "identify", limit: 3, suspects: false)
+    #expect(jobs.map(\.attempt) == [1, 1, 1])
+    setup.proxy.cut(.afterCommit)
+    _ = try setup.catalog.complete(
+      jobs.map {
+        Completion(token: $0.token, outcome: .done(facts: [:], renditions: []), seconds: 1)
+      })
+    #expect(setup.proxy.cutCount == 7)
+    #expect(try setup.catalog.backlog()["identify"] == [.ready: 2, .done: 3])
+    #expect(try setup.catalog.manifestPosition == 5)
+    try setup.catalog.close()
+  }
+
+  @Test("A commit that the server did not get is done again, once")
+  func beforeCommit() throws {
+    let setup = try Setup()
+    try setup.catalog.configure(Samples.stages())
+    setup.proxy.cut(.beforeCommit)
+    try setup.catalog.apply([.asset(Samples.asset(1))], manifestPosition: 1)
+    #expect(setup.proxy.cutCount == 1)
+    #expect(try setup.assets() == 1)
+    setup.proxy.cut(.beforeCommit)
+    let jobs = try setup.catalog.claim(stage: "identify", limit: 3, suspects: false)
+    #expect(jobs.count == 1)
+    #expect(try setup.catalog.backlog()["identify"] == [.running: 1])
+    try setup.catalog.close()
+  }
+
+  @Test("A connection that the server ends between two transactions or in one is made anew")
+  func terminated() throws {
+    let setup = try Setup()
+    func terminate() throws {
+      let other = try PostgreSQLDriver(setup.database, role: .reading)
+      defer { other.close() }
+      _ = try other.first(
+        """
+        SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid()
+        """
+      ) { $0.int64(0) }
+    }
+    let reader = try CatalogReader.open(at: setup.direct, immutable: false)
+    try terminate()
+    try setup.catalog.apply([.asset(Samples.asset(1))], manifestPosition: 1)
+    #expect(try reader.assetCount() == 1)
+    var isFirst = true
+    try setup.catalog.write { (writer) throws(CatalogError) in
+      try writer.connection.execute(Setting.write, "a", "b")
+      if isFirst {
+        isFirst = false
+        guard (try? terminate()) != nil else { throw CatalogError(.database, "not terminated") }
+      }
+      try writer.connection.execute(Setting.write, "c", "d")
+    }
+    #expect(
+      try setup.catalog.read { (connection) throws(CatalogError) in
+        try connection.all("SELECT key FROM setting WHERE key IN ('a', 'c') ORDER BY key") {
+          $0.text(0)
+        }
+      } == ["a", "c"])
+    try reader.close()
+    try setup.catalog.close()
+  }
+
+  @Test(
+    "Nothing goes on as before if another process changed the catalog while the connection was lost"
+  )
+  func changedMeanwhile() throws {
+    let setup = try Setup()
+    try setup.catalog.configure(Samples.stages())
+    let driver = try PostgreSQLDriver(setup.database, role: .reading)
+    defer { driver.close() }
+    try driver.executeScript("UPDATE last_commit SET mark = 'another'")
+    setup.proxy.cut(.beforeCommit)
+    let error = #expect(throws: CatalogError.self) {
+      try setup.catalog.apply([.asset(Samples.asset(1))], manifestPosition: 1)
+    }
+    #expect(error?.code == .locked)
+    #expect(try setup.assets() == 0)
+    try setup.catalog.close()
+  }
+
+  @Test("A second process is told who has the catalog, and gets it afterwards")
+  func exclusion() throws {
+    let setup = try Setup()
+    let error = #expect(throws: CatalogError.self) {
+      _ = try Catalog.open(at: setup.direct, libraryID: Library.id)
+    }
+    #expect(error?.code == .locked)
+    #expect(error?.message.contains("pipeline/\(PostgreSQLDriver.machine)") == true)
+    try setup.catalog.close()
+    try Catalog.open(at: setup.direct, libraryID: Library.id).close()
+  }
+}
