@@ -82,7 +82,7 @@ import Testing
       }
       """#)
     #expect(configuration.library == BytePath("/srv/lib"))
-    #expect(configuration.catalog == BytePath("/home/me/db"))
+    #expect(configuration.catalog == .folder(BytePath("/home/me/db")))
     #expect(
       configuration.plugins == [BytePath("/home/me/pictures/plugins"), BytePath("/opt/plugins")])
     #expect(configuration.memoryBudget.bytes == 4 << 30 && configuration.reserve?.bytes == 0)

@@ -78,7 +78,7 @@ struct PluginPlacesTests {
     other.sources = [SourceConfiguration(path: folder.appending("inbox"))]
     #expect(places(file, other) == [file])
     other.sources = []
-    other.catalog = folder
+    other.catalog = .folder(folder)
     #expect(places(file, other) == [file])
     other.catalog = nil
     #expect(places(file, other) == [folder])

@@ -8,8 +8,9 @@ package struct PipelineConfiguration: Sendable, Hashable {
   package var folder: BytePath
   /// The library, absolute and normalized.
   package var library: BytePath
-  /// A folder for the catalog on a local file system, or `nil` (default) for the library itself.
-  package var catalog: BytePath?
+  /// A folder for the catalog on a local file system or a database, or `nil` (default) for the
+  /// library itself.
+  package var catalog: CatalogLocation?
   /// The bucket that keeps originals; by default (`nil`) the library does, or whatever it was made with.
   package var originals: BucketLocation?
   /// The space for local copies of originals in a bucket.

@@ -36,7 +36,7 @@ public final class Library: Sendable {
   ///
   /// - Parameters:
   ///   - folder: the library's folder, with `library.json` in it.
-  ///   - catalog: the catalog's folder, if the configuration names another one.
+  ///   - catalog: the catalog's folder or the URI of its database, if the configuration names one.
   ///   - program: the installed `pipeline`, which makes pictures; by default the first one in `PATH`.
   ///   - configuration: the library's `pipeline.json`, which says how large pictures may be; by default
   ///     the one that the program finds.
@@ -45,8 +45,12 @@ public final class Library: Sendable {
     at folder: String, catalog: String? = nil, program: String? = nil,
     configuration: String? = nil
   ) async throws(LibraryError) -> Library {
+    let isDatabase = catalog.map { DatabaseAddress.isMeant(by: $0) } ?? false
+    // An address that is none is taken for the folder that is not there.
+    let database = isDatabase ? catalog.flatMap { try? DatabaseAddress($0) } : nil
     let layout = LibraryLayout(
-      root: absolute(folder), catalogFolder: catalog.map { absolute($0) })
+      root: absolute(folder), catalogFolder: database == nil ? catalog.map { absolute($0) } : nil,
+      database: database)
     let pictureProgram = PictureProgram(
       path: program.map { absolute($0) }, configuration: configuration.map { absolute($0) })
     return try await run(on: DispatchQueue(label: "pipeline.library.open")) {

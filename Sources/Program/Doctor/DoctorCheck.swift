@@ -23,7 +23,8 @@ extension SingleCheck {
 /// All checks of `doctor`, prerequisites first.
 package let doctorChecks: [any DoctorCheck] = [
   KernelCheck(), SandboxCheck(), WorkerCheck(), ForkCheck(), ControlGroupCheck(),
-  InotifyCheck(), LibraryCheck(), BucketCheck(), FileSystemCheck(), SpaceCheck(), ServeCheck(),
+  InotifyCheck(), LibraryCheck(), DatabaseCheck(), BucketCheck(), FileSystemCheck(), SpaceCheck(),
+  ServeCheck(),
   PluginsCheck(),
   LoadersCheck(),
 ]

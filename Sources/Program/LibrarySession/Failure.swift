@@ -45,7 +45,7 @@ package struct Failure {
     case let error as CatalogError where error.code == .noAsset:
       self.init("usage", error.message, .usage)
     case let error as CatalogError:
-      self.init("\(error.code)", error.message, .fatal)
+      self.init("\(error.code)", error.message, error.code == .locked ? .locked : .fatal)
     case let error as ManifestError:
       let isNewer = error.code == .newerVersion
       self.init(isNewer ? "newerVersion" : "manifest", error.message, .fatal)

@@ -7,7 +7,7 @@ extension ConfigurationDecoder {
   mutating func checkFolders(of configuration: PipelineConfiguration) {
     var ours: [(what: String, path: BytePath)] = []
     if !configuration.library.isEmpty { ours.append(("the library", configuration.library)) }
-    if let catalog = configuration.catalog { ours.append(("the catalog", catalog)) }
+    if let catalog = configuration.catalog?.folder { ours.append(("the catalog", catalog)) }
 
     let sources = configuration.sources
     // A source without a path has been reported.

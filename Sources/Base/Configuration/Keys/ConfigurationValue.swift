@@ -163,6 +163,41 @@ extension ConfigurationValue where Value == BucketLocation {
   }
 }
 
+extension ConfigurationValue where Value == CatalogLocation {
+  /// A path, or the URI of a database.
+  static var catalogLocation: Self {
+    let path = ConfigurationValue<BytePath>.path
+    return ConfigurationValue(
+      schema: path.schema,
+      read: { field, decoder throws(ConfigurationError) in
+        let text = field.value.string ?? ""
+        guard DatabaseAddress.isMeant(by: text) else {
+          return .folder(try path.read(field, &decoder))
+        }
+        do throws(DatabaseAddress.Problem) {
+          return .database(try DatabaseAddress(text))
+        } catch {
+          throw field.error(.badValue, fault(of: error))
+        }
+      },
+      write: { location in
+        switch location {
+        case .folder(let folder): path.write(folder)
+        case .database(let address): .string(address.uri)
+        }
+      })
+  }
+
+  private static func fault(of problem: DatabaseAddress.Problem) -> String {
+    switch problem {
+    case .password:
+      "has a password, which does not belong here. Put it into ~/.pgpass, a file named by PGPASSFILE, or "
+        + "a service file"
+    case .scheme, .character: "is no URI: write other characters than ASCII's with %"
+    }
+  }
+}
+
 extension ConfigurationValue where Value == Glob {
   static var glob: Self {
     ConfigurationValue(

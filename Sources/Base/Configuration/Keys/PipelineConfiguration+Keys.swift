@@ -11,8 +11,9 @@ extension PipelineConfiguration: ConfigurationObject {
       "library", \.library, .path,
       "The folder that holds manifest, catalog, originals and renditions.", isRequired: true),
     .init(
-      "catalog", \.catalog, .path,
-      "A folder for the catalog on a local file system, if the library is not on one."),
+      "catalog", \.catalog, .catalogLocation,
+      "A folder for the catalog on a local file system, if the library is not on one; or a "
+        + "postgresql:// URI of a database for it, without a password."),
     .init(
       "originals", \.originals, .bucket,
       "A bucket for originals on a server with the S3 API, as s3://bucket/prefix; after it may stand "

@@ -28,8 +28,8 @@ package final class CatalogWatcher: Sendable {
   /// The longest wait between two looks after a report, in milliseconds. The log is written before it is
   /// flushed, and the commit is visible after that: on a slow disk, it takes that long.
   private static let longestPause = 320
-  /// How often to look without any report.
-  private static let interval = DispatchTimeInterval.seconds(5)
+  /// How often to look without any report: more often at a database, which sends none.
+  private let interval: DispatchTimeInterval
 
   /// Watches the catalog of a library until the watcher is released.
   ///
@@ -40,6 +40,7 @@ package final class CatalogWatcher: Sendable {
     _ layout: LibraryLayout, inotify: Inotify?, onChange: @escaping @Sendable () -> Void
   ) {
     name = layout.catalog.lastComponent
+    interval = .seconds(layout.database == nil ? 5 : 1)
     self.onChange = onChange
     self.inotify = inotify
     do throws(FileError) {
@@ -108,7 +109,7 @@ package final class CatalogWatcher: Sendable {
   }
 
   private func lookRegularly() {
-    queue.asyncAfter(deadline: .now() + Self.interval) { [weak self] in
+    queue.asyncAfter(deadline: .now() + interval) { [weak self] in
       guard let self else { return }
       onChange()
       lookRegularly()

@@ -74,7 +74,7 @@ package final class IngestLibrary {
     manifest = try found.openManifest()
     if found.bucket == nil { try Self.checkDevices(found) }
     catalog = try Self.openCatalog(found, manifest: manifest)
-    reader = try CatalogReader.open(at: layout.catalog, immutable: false)
+    reader = try CatalogReader.open(at: layout.catalogPlace, immutable: false)
     let newest = try catalog.newestAssetID()
     originals = try found.openOriginals(mayClaim: newest == nil, isStopped: isStopped)
     ids = AssetIDGenerator(after: newest) { UInt64(Timestamp.now.microseconds / 1000) }
@@ -234,12 +234,15 @@ package final class IngestLibrary {
   /// Creates the catalog of a library whose manifest is still empty; refuses any other library
   /// without its catalog.
   private static func openCatalog(_ found: LibraryFolder, manifest: Manifest) throws -> Catalog {
-    let file = found.layout.catalog
+    let place = found.layout.catalogPlace
     do throws(CatalogError) {
-      return try Catalog.open(at: file, libraryID: found.marker.library)
+      return try Catalog.open(at: place, libraryID: found.marker.library)
     } catch {
       guard error.code == .missing, manifest.lastSequence == 0 else { throw error }
-      return try make(file, for: found)
+      switch place {
+      case .file(let file): return try make(file, for: found)
+      case .database: return try Catalog.create(at: place, libraryID: found.marker.library)
+      }
     }
   }
 

@@ -1,3 +1,4 @@
+package import Catalog
 package import Files
 import Glibc
 import Manifest
@@ -16,14 +17,18 @@ package struct LibraryLayout: Hashable, Sendable {
   /// The most bytes of local copies of originals in a bucket.
   package let originalsCache: Int
 
+  /// The database of a catalog that is not a file.
+  package let database: DatabaseAddress?
+
   /// The default of `originalsCache`: some 2,000 photographs.
   package static let standardOriginalsCache = 10 << 30
 
   package init(
-    root: BytePath, catalogFolder: BytePath? = nil, bucket: BucketLocation? = nil,
-    originalsCache: Int = Self.standardOriginalsCache
+    root: BytePath, catalogFolder: BytePath? = nil, database: DatabaseAddress? = nil,
+    bucket: BucketLocation? = nil, originalsCache: Int = Self.standardOriginalsCache
   ) {
     self.root = root
+    self.database = database
     self.catalogFolder = catalogFolder ?? root
     self.bucket = bucket
     self.originalsCache = originalsCache
@@ -43,6 +48,14 @@ package struct LibraryLayout: Hashable, Sendable {
 
   package var manifest: BytePath { root.appending("manifest") }
   package var catalog: BytePath { catalogFolder.appending("catalog.sqlite") }
+  /// The catalog: its file, or the database in its place.
+  package var catalogPlace: CatalogPlace {
+    if let database {
+      .database(database, folder: catalogFolder, model: root.appending(Self.lock))
+    } else {
+      .file(catalog)
+    }
+  }
   /// The database of renditions, beside the catalog.
   package var renditionDatabase: BytePath { catalogFolder.appending("renditions.sqlite") }
   package var originals: BytePath { root.appending("originals") }

@@ -32,7 +32,8 @@ package struct ReadableLibrary: Sendable {
     self.keptDamage = keptDamage
     library = try LibraryFolder.open(layout)
     try CatalogFolder(of: library).check()
-    self.isImmutable = isImmutable ?? Self.mustBeImmutable(library)
+    self.isImmutable =
+      layout.database == nil && (isImmutable ?? Self.mustBeImmutable(library))
     identity = Self.identity(of: library)
     catalog = try Self.openCatalog(of: library, immutable: self.isImmutable)
   }
@@ -41,15 +42,15 @@ package struct ReadableLibrary: Sendable {
   private static func openCatalog(
     of library: LibraryFolder, immutable: Bool
   ) throws -> CatalogReader {
-    let file = library.layout.catalog
+    let place = library.layout.catalogPlace
     do throws(CatalogError) {
-      return try CatalogReader.open(at: file, immutable: immutable)
+      return try CatalogReader.open(at: place, immutable: immutable)
     } catch {
       guard error.code == .missing else { throw error }
       guard try Manifest(folder: library.layout.manifest).lastSequence == 0 else {
         // `rebuild-catalog` takes the old one away a moment before the new one has its name.
         usleep(100_000)
-        return try CatalogReader.open(at: file, immutable: immutable)
+        return try CatalogReader.open(at: place, immutable: immutable)
       }
       throw IngestError(
         .notALibrary,

@@ -9,7 +9,7 @@ import Records
 package struct CatalogRebuild {
   package struct Result: Sendable {
     package let assets: Int
-    /// Where the old catalog is kept, if there was one.
+    /// Where the old catalog is kept, if there was one: its file, or the name of its schema.
     package let oldCatalog: BytePath?
   }
 
@@ -23,7 +23,31 @@ package struct CatalogRebuild {
   package func run(progress: @escaping (Int64, Int64) -> Void = { _, _ in }) throws -> Result {
     try library.prepareFolders()
     let lock = try CatalogFolder(of: library).claim()
-    return try withExtendedLifetime(lock) { try rebuild(progress) }
+    return try withExtendedLifetime(lock) {
+      library.layout.database == nil ? try rebuild(progress) : try rebuildInDatabase(progress)
+    }
+  }
+
+  /// Replays the manifest into a schema of its own, which then takes the place of the old one.
+  private func rebuildInDatabase(_ progress: @escaping (Int64, Int64) -> Void) throws -> Result {
+    let place = library.layout.catalogPlace
+    let catalog = try Catalog.create(
+      at: place, libraryID: library.marker.library, isDraft: true)
+    try replay(into: catalog, progress)
+    let old = try catalog.finishDraft()
+    let reader = try CatalogReader.open(at: place, immutable: false)
+    let assets = try reader.status().assets
+    try reader.close()
+    return Result(assets: assets, oldCatalog: old.map { BytePath($0) })
+  }
+
+  private func replay(
+    into catalog: Catalog, _ progress: @escaping (Int64, Int64) -> Void
+  ) throws {
+    let manifest = try library.openManifest()
+    let facts = manifest.lastSequence
+    try Replay(catalog: catalog, manifest: manifest) { progress($0, facts) }.run()
+    try RebuiltCatalog(catalog).note(at: .now)
   }
 
   private func rebuild(_ progress: @escaping (Int64, Int64) -> Void) throws -> Result {
@@ -32,12 +56,9 @@ package struct CatalogRebuild {
     let fresh = BytePath("catalog-rebuilt.sqlite")
     let files = CatalogFiles(folder: folder, name: fresh)
     try files.makeEmpty()
-    let manifest = try library.openManifest()
     let path = library.layout.catalogFolder.appending(fresh)
     let catalog = try Catalog.create(at: path, libraryID: library.marker.library, isDraft: true)
-    let facts = manifest.lastSequence
-    try Replay(catalog: catalog, manifest: manifest) { progress($0, facts) }.run()
-    try RebuiltCatalog(catalog).note(at: .now)
+    try replay(into: catalog, progress)
     try catalog.finishDraft()
     try Descriptor.open(fresh, in: folder, flags: O_RDONLY | O_NOFOLLOW).sync()
     try files.requireWhole()

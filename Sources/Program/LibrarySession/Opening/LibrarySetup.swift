@@ -44,8 +44,9 @@ package struct LibrarySetup: Sendable {
     }
     configuration = try PipelineConfiguration.load(file: found)
     layout = LibraryLayout(
-      root: configuration.library, catalogFolder: configuration.catalog,
-      bucket: configuration.originals, originalsCache: configuration.originalsCache.bytes)
+      root: configuration.library, catalogFolder: configuration.catalog?.folder,
+      database: configuration.catalog?.database, bucket: configuration.originals,
+      originalsCache: configuration.originalsCache.bytes)
   }
 
   /// The library's folder, and the catalog's if it is another one.
@@ -66,7 +67,7 @@ package struct LibrarySetup: Sendable {
 
   /// Throws if the configured catalog folder does not exist; call it before making anything.
   func checkCatalogFolder() throws(ConfigurationErrors) {
-    guard let folder = configuration.catalog else { return }
+    guard let folder = configuration.catalog?.folder else { return }
     do throws(FileError) {
       _ = try Descriptor.openFolder(folder)
     } catch {
@@ -100,7 +101,7 @@ package struct LibrarySetup: Sendable {
   /// The stages recorded in the library; none if there is no library yet.
   private func recordedStages() throws -> [StageDefinition] {
     do throws(CatalogError) {
-      return try Catalog.stages(of: .file(layout.catalog))
+      return try Catalog.stages(of: layout.catalogPlace)
     } catch let error where error.code == .missing {
       return []
     }

@@ -205,7 +205,7 @@ final class WatchSession {
     do {
       let library = try ConfiguredLibrary(locked.library.search, makesLibrary: false)
       let (old, new) = (session.setup.layout, library.setup.layout)
-      guard old.root == new.root, old.catalogFolder == new.catalogFolder else {
+      guard old.root == new.root, old.catalogPlace == new.catalogPlace else {
         throw SessionError(
           .otherLibrary,
           "The configuration now names another library or catalog; that requires a restart.")

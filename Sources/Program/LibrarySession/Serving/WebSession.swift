@@ -41,6 +41,13 @@ package struct WebSession {
     self.wakeup = wakeup
     self.warn = Self.once(warn)
     setup = try LibrarySetup(search)
+    guard setup.layout.database == nil else {
+      // The process that answers can open no connection in its sandbox.
+      throw ServingError(
+        .usage,
+        "`pipeline serve` can't show a library yet whose catalog is in PostgreSQL. All other verbs work."
+      )
+    }
     readable = try ReadableLibrary(setup.layout)
     try readable.catalog.keepRenditionsOpen()
   }

@@ -191,7 +191,9 @@ package struct PluginSecrets: Hashable, Sendable {
 
   /// Collects the paths that a configuration names, and home folders.
   package init(_ configuration: PipelineConfiguration? = nil) {
-    let named = configuration.map { [$0.library, $0.folder] + [$0.catalog].compactMap(\.self) }
+    let named = configuration.map {
+      [$0.library, $0.folder] + [$0.catalog?.folder].compactMap(\.self)
+    }
     secrets = (named ?? []).map(Self.real)
     personal = (configuration?.sources.map(\.path) ?? []).map(Self.real) + Self.homes
   }

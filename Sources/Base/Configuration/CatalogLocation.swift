@@ -1,0 +1,14 @@
+package import PipelineModel
+
+/// Where `pipeline.json` says that the catalog is.
+package enum CatalogLocation: Hashable, Sendable {
+  /// A folder for its file.
+  case folder(BytePath)
+  /// A database of PostgreSQL.
+  case database(DatabaseAddress)
+
+  package var folder: BytePath? { if case .folder(let path) = self { path } else { nil } }
+  package var database: DatabaseAddress? {
+    if case .database(let address) = self { address } else { nil }
+  }
+}
