@@ -1,3 +1,4 @@
+import Files
 import Fixtures
 import PipelineModel
 import PostgreSQL
@@ -10,8 +11,10 @@ import Testing
   .timeLimit(.minutes(5)))
 struct DatabaseCatalogTests {
   /// A workspace whose configuration names a new database.
-  private func make() throws -> (workspace: Workspace, address: DatabaseAddress) {
-    let workspace = try Workspace()
+  private func make(
+    _ bucket: TestBucket? = nil
+  ) throws -> (workspace: Workspace, address: DatabaseLocation) {
+    let workspace = try Workspace(bucket: bucket)
     let address = try PostgreSQLServer.shared.makeDatabase()
     try name(address.uri, in: workspace)
     return (workspace, address)
@@ -62,6 +65,53 @@ struct DatabaseCatalogTests {
     try workspace.json("undo")
     #expect(try ids(workspace) == before && workspace.exists("inbox/later.txt"))
     #expect(try workspace.run("doctor").output.contains("fsync=off"))
+  }
+
+  @Test(
+    "Originals may be in a bucket, and be moved",
+    .enabled(if: ObjectServer.isInstalled, Comment(rawValue: ObjectServer.absence)))
+  func bucket() throws {
+    let (workspace, _) = try make(TestBucket())
+    for number in 0..<4 {
+      let picture = try Pictures.jpeg(width: 80 + number, height: 60)
+      try workspace.put(picture, as: BytePath("\(number).jpg"))
+    }
+    #expect(try workspace.json("run").summary["imported"] == 4)
+    let all = try ids(workspace)
+    #expect(all.count == 4)
+    #expect(try workspace.files(below: "library/originals").count == 4)
+    let id = BytePath(all[0])
+    #expect(try workspace.run("get", id, "-o", "got.jpg").exitCode == 0)
+    try workspace.json("rm", id)
+    try workspace.json("trash", "empty", "--yes")
+    try workspace.json("gc")
+    #expect(try workspace.files(below: "library/originals").count == 3)
+    try workspace.json("rebuild-catalog")
+    #expect(try ids(workspace) == Array(all[1...]))
+    let moved = try workspace.json("move-originals", "library").of("moved").first
+    #expect(moved?["copied"] == 3 && moved?["removed"] == 3)
+    #expect(try workspace.files(below: "library/originals").isEmpty)
+    #expect(!workspace.exists("library/catalog.sqlite"))
+    #expect(try workspace.json("move-originals").of("moved").first?["copied"] == 3)
+    #expect(try workspace.json("verify").summary["problems"] == 0)
+    let checks = try workspace.run("doctor").output
+    #expect(checks.contains("PostgreSQL") || checks.contains("fsync=off"))
+    #expect(checks.contains("compares hashes"))
+    #expect(try ids(workspace) == Array(all[1...]))
+  }
+
+  @Test("A library without its folders is refused if the database has its catalog")
+  func withoutFolders() throws {
+    let (workspace, _) = try make()
+    try workspace.put("a", as: "a.txt")
+    try workspace.json("run")
+    let library = try Descriptor.openFolder(workspace.library)
+    for name in ["manifest", "originals"] {
+      try library.removeTree(.init(name: BytePath(name), kind: .folder))
+    }
+    let outcome = try workspace.run("run")
+    #expect(outcome.exitCode == 1 && outcome.errors.contains("can't be made again"))
+    #expect(!workspace.exists("library/manifest"))
   }
 
   @Test("A second machine with the same library is told who has it, by exit code 11")

@@ -17,10 +17,10 @@ package final class DatabaseProxy: Sendable {
   private let listener: Int32
   private let next = Shared<Cut?>(nil)
   private let cuts = Shared(0)
-  package let address: DatabaseAddress
+  package let address: DatabaseLocation
 
   /// - Parameter database: the address of a database of `PostgreSQLServer`.
-  package init(to database: DatabaseAddress) throws {
+  package init(to database: DatabaseLocation) throws {
     folder = try TemporaryFolder()
     guard let part = database.uri.split(separator: "host=").last?.split(separator: "&").first else {
       throw POSIXError(.EINVAL)
@@ -28,7 +28,7 @@ package final class DatabaseProxy: Sendable {
     let other = String(part)
     server = other.replacing("%2F", with: "/") + "/.s.PGSQL.5432"
     let path = folder.path.description
-    address = try DatabaseAddress(
+    address = try DatabaseLocation(
       database.uri.replacing(other, with: path.replacing("/", with: "%2F")))
     listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
     let result = Self.withAddress("\(path)/.s.PGSQL.5432") { bind(listener, $0, $1) }

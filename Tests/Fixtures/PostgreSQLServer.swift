@@ -78,13 +78,13 @@ package final class PostgreSQLServer: Sendable {
     }
   }
 
-  private func address(of database: String) throws -> DatabaseAddress {
+  private func address(of database: String) throws -> DatabaseLocation {
     let socket = folder.path.description.replacing("/", with: "%2F")
-    return try DatabaseAddress("postgresql:///\(database)?host=\(socket)&user=pipeline")
+    return try DatabaseLocation("postgresql:///\(database)?host=\(socket)&user=pipeline")
   }
 
   /// Makes an empty database.
-  package func makeDatabase(_ options: String = "") throws -> DatabaseAddress {
+  package func makeDatabase(_ options: String = "") throws -> DatabaseLocation {
     let number = count.withLock { count in
       count += 1
       return count

@@ -29,12 +29,12 @@ struct BucketLocationTests {
       "s3://key:secret@bucket/prefix",
     ])
   func refused(text: String) {
-    #expect(throws: BucketLocation.Fault.self) { try BucketLocation(text) }
+    #expect(throws: LocationFault.self) { try BucketLocation(text) }
   }
 
   @Test("A secret in it is answered with where it belongs")
   func secret() throws {
-    let fault = try #require(throws: BucketLocation.Fault.self) {
+    let fault = try #require(throws: LocationFault.self) {
       try BucketLocation("s3://KEY:SECRET@bucket")
     }
     #expect(fault.reason.contains("AWS_SECRET_ACCESS_KEY") && !fault.reason.contains("SECRET@"))

@@ -121,7 +121,7 @@ struct ConnectionTests {
       (known.replacing("postgresql:///test", with: "postgresql:///none"), "none"),
     ] {
       let error = #expect(throws: PostgreSQLError.self) {
-        _ = try PostgreSQLConnection(try DatabaseAddress(address), applicationName: "tests")
+        _ = try PostgreSQLConnection(try DatabaseLocation(address), applicationName: "tests")
       }
       #expect(error?.code == .connection && error?.message.contains(part) == true, "\(address)")
     }

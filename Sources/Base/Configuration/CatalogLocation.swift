@@ -5,10 +5,10 @@ package enum CatalogLocation: Hashable, Sendable {
   /// A folder for its file.
   case folder(BytePath)
   /// A database of PostgreSQL.
-  case database(DatabaseAddress)
+  case database(DatabaseLocation)
 
   package var folder: BytePath? { if case .folder(let path) = self { path } else { nil } }
-  package var database: DatabaseAddress? {
-    if case .database(let address) = self { address } else { nil }
+  package var database: DatabaseLocation? {
+    if case .database(let location) = self { location } else { nil }
   }
 }

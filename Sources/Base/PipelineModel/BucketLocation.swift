@@ -31,35 +31,29 @@ public struct BucketLocation: Hashable, Sendable, CustomStringConvertible {
     return parameters.isEmpty ? name : "\(name)?\(parameters.joined(separator: "&"))"
   }
 
-  /// Why a text names no bucket.
-  public struct Fault: Error, Hashable, Sendable {
-    /// The end of a sentence that begins with what the text is.
-    public let reason: String
-  }
-
   /// Reads a location.
-  public init(_ text: String) throws(Fault) {
+  public init(_ text: String) throws(LocationFault) {
     guard text.hasPrefix("s3://") else {
-      throw Fault(reason: "must begin with “s3://”, as in “s3://bucket/prefix”")
+      throw LocationFault(reason: "must begin with “s3://”, as in “s3://bucket/prefix”")
     }
     let parts = text.dropFirst(5).split(
       separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     let place = parts[0].split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     if place[0].contains("@") {
-      throw Fault(
+      throw LocationFault(
         reason: "must not hold a secret: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the "
           + "environment, or a profile in ~/.aws/credentials")
     }
     bucket = String(place[0])
     guard Self.isBucket(bucket) else {
-      throw Fault(
+      throw LocationFault(
         reason: "names no bucket: a bucket's name has 3 to 63 lower-case letters, digits, dots and "
           + "hyphens")
     }
     var prefix = place.count > 1 ? place[1] : ""
     while prefix.hasSuffix("/") { prefix.removeLast() }
     guard Self.isPrefix(prefix) else {
-      throw Fault(
+      throw LocationFault(
         reason: "has a prefix that not all servers and programs take alike: use letters, digits, "
           + "“-”, “_” and “.”, with single slashes between names")
     }
@@ -67,7 +61,7 @@ public struct BucketLocation: Hashable, Sendable, CustomStringConvertible {
     if parts.count > 1 { try read(parameters: parts[1]) }
   }
 
-  private mutating func read(parameters: Substring) throws(Fault) {
+  private mutating func read(parameters: Substring) throws(LocationFault) {
     for parameter in parameters.split(separator: "&", omittingEmptySubsequences: false) {
       let pair = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       let value = pair.count > 1 ? String(pair[1]) : ""
@@ -75,29 +69,29 @@ public struct BucketLocation: Hashable, Sendable, CustomStringConvertible {
       case "endpoint": endpoint = try Self.endpoint(value)
       case "region":
         guard !value.isEmpty, value.utf8.allSatisfy(Self.isNameByte) else {
-          throw Fault(reason: "has the region “\(value)”, which is no region's name")
+          throw LocationFault(reason: "has the region “\(value)”, which is no region's name")
         }
         region = value
       case "style":
         guard let style = Style(rawValue: value) else {
-          throw Fault(reason: "has the style “\(value)”: use “path” or “host”")
+          throw LocationFault(reason: "has the style “\(value)”: use “path” or “host”")
         }
         self.style = style
       default:
-        throw Fault(
+        throw LocationFault(
           reason: "has the parameter “\(pair[0])”: there are “endpoint”, “region” and “style”")
       }
     }
   }
 
   /// Checks a server's address.
-  public static func endpoint(_ text: String) throws(Fault) -> String {
+  public static func endpoint(_ text: String) throws(LocationFault) -> String {
     let scheme = ["https://", "http://"].first { text.hasPrefix($0) }
     var host = text.dropFirst(scheme?.count ?? 0)
     if host.hasSuffix("/") { host.removeLast() }
     let allowed = host.utf8.allSatisfy { isNameByte($0) || [0x3A, 0x5B, 0x5D].contains($0) }
     guard scheme != nil, !host.isEmpty, allowed else {
-      throw Fault(
+      throw LocationFault(
         reason: "has the endpoint “\(text)”: it must be a server's address, such as "
           + "“https://s3.example.org”, without user, path or query")
     }

@@ -9,7 +9,7 @@ extension Catalog {
   ///   - create: whether to make one where there is none.
   ///   - isDraft: whether to make one that replaces the catalog at `finishDraft`.
   static func connect(
-    to place: CatalogPlace, _ address: DatabaseAddress, libraryID: String, creating create: Bool,
+    to place: CatalogPlace, _ address: DatabaseLocation, libraryID: String, creating create: Bool,
     isDraft: Bool
   ) throws(CatalogError) -> Connection {
     let driver = try PostgreSQLDriver(address, role: .writing)
@@ -42,7 +42,7 @@ extension Catalog {
 
   /// Reads a setting of a catalog.
   static func setting(
-    _ key: String, of place: CatalogPlace, _ address: DatabaseAddress
+    _ key: String, of place: CatalogPlace, _ address: DatabaseLocation
   ) throws(CatalogError) -> String? {
     let connection = Connection(try PostgreSQLDriver(address, role: .reading), place)
     defer { connection.close() }

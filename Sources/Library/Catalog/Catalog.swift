@@ -90,20 +90,24 @@ package final class Catalog: Ledger, CatalogSettings, Sendable {
   /// Returns the ID of the library that a catalog belongs to; does not change the file.
   ///
   /// - Throws: `.missing`, `.corrupt` and `.newerVersion`.
-  package static func libraryID(of file: BytePath) throws(CatalogError) -> String? {
-    try setting(Setting.library, of: file)
+  package static func libraryID(of place: CatalogPlace) throws(CatalogError) -> String? {
+    try setting(Setting.library, of: place)
   }
 
   /// Returns the last configured stages, in order; does not change the file.
   ///
   /// - Throws: `.missing`, `.corrupt` and `.newerVersion`.
   package static func stages(of place: CatalogPlace) throws(CatalogError) -> [StageDefinition] {
-    let text =
-      switch place {
-      case .file(let file): try setting(Setting.stages, of: file)
-      case .database(let address, _, _): try setting(Setting.stages, of: place, address)
-      }
-    return StageDefinition.all(json: text ?? "[]")
+    StageDefinition.all(json: try setting(Setting.stages, of: place) ?? "[]")
+  }
+
+  private static func setting(
+    _ key: String, of place: CatalogPlace
+  ) throws(CatalogError) -> String? {
+    switch place {
+    case .file(let file): try setting(key, of: file)
+    case .database(let address, _, _): try setting(key, of: place, address)
+    }
   }
 
   /// Reads a setting of a catalog of any version.

@@ -8,7 +8,7 @@ package enum CatalogPlace: Hashable, Sendable {
   ///
   /// - folder: has the bytes of renditions that are not files.
   /// - model: a file with whose owner and permissions such a database is made.
-  case database(DatabaseAddress, folder: BytePath, model: BytePath)
+  case database(DatabaseLocation, folder: BytePath, model: BytePath)
 
   /// What messages call it.
   package var name: BytePath {

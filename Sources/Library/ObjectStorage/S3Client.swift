@@ -65,7 +65,7 @@ package final class S3Client: Sendable {
     region = location.region ?? settings.region ?? "us-east-1"
     let named = location.endpoint ?? settings.endpoint
     let endpoint: String
-    do throws(BucketLocation.Fault) {
+    do throws(LocationFault) {
       endpoint = try BucketLocation.endpoint(named ?? "https://s3.\(region).amazonaws.com")
     } catch {
       throw FileError(.unavailable, "The environment \(error.reason).", path: nil)

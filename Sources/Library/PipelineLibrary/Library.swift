@@ -45,9 +45,7 @@ public final class Library: Sendable {
     at folder: String, catalog: String? = nil, program: String? = nil,
     configuration: String? = nil
   ) async throws(LibraryError) -> Library {
-    let isDatabase = catalog.map { DatabaseAddress.isMeant(by: $0) } ?? false
-    // An address that is none is taken for the folder that is not there.
-    let database = isDatabase ? catalog.flatMap { try? DatabaseAddress($0) } : nil
+    let database = try database(catalog)
     let layout = LibraryLayout(
       root: absolute(folder), catalogFolder: database == nil ? catalog.map { absolute($0) } : nil,
       database: database)
@@ -55,6 +53,18 @@ public final class Library: Sendable {
       path: program.map { absolute($0) }, configuration: configuration.map { absolute($0) })
     return try await run(on: DispatchQueue(label: "pipeline.library.open")) {
       try Library(layout, pictureProgram)
+    }
+  }
+
+  /// The database that a catalog is in; `nil` if it is in a folder.
+  private static func database(
+    _ catalog: String?
+  ) throws(LibraryError) -> DatabaseLocation? {
+    guard let catalog, DatabaseLocation.isMeant(by: catalog) else { return nil }
+    do throws(LocationFault) {
+      return try DatabaseLocation(catalog)
+    } catch {
+      throw LibraryError(.notALibrary, "The catalog's URI \(error.reason).")
     }
   }
 

@@ -20,7 +20,7 @@ package final class PostgreSQLConnection {
   ///   - applicationName: how the server lists the connection, unless the address says otherwise.
   /// - Throws: `PostgreSQLError` of code `noLibrary` or `connection`.
   package init(
-    _ address: DatabaseAddress, applicationName: String
+    _ address: DatabaseLocation, applicationName: String
   ) throws(PostgreSQLError) {
     let library = try PostgreSQLLibrary.shared()
     self.library = library
@@ -55,7 +55,7 @@ package final class PostgreSQLConnection {
     functions.PQfinish(handle)
   }
 
-  private func refusal(_ address: DatabaseAddress) -> String {
+  private func refusal(_ address: DatabaseLocation) -> String {
     let advice =
       if functions.PQconnectionUsedPassword(handle) != 0 {
         " The password comes from PGPASSFILE, ~/.pgpass, a service file or PGPASSWORD."

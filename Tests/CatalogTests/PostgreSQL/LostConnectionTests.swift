@@ -16,7 +16,7 @@ struct LostConnectionTests {
   private struct Setup {
     let folder: TemporaryFolder
     let proxy: DatabaseProxy
-    let database: DatabaseAddress
+    let database: DatabaseLocation
     let direct: CatalogPlace
     let catalog: Catalog
 

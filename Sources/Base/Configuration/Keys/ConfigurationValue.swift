@@ -153,11 +153,7 @@ extension ConfigurationValue where Value == BucketLocation {
     ConfigurationValue(
       schema: ["type": "string", "pattern": "^s3://."],
       read: { field, _ throws(ConfigurationError) in
-        do throws(BucketLocation.Fault) {
-          return try BucketLocation(field.value.string ?? "")
-        } catch {
-          throw field.error(.badValue, error.reason)
-        }
+        try field.location { text throws(LocationFault) in try BucketLocation(text) }
       },
       write: { .string($0.description) })
   }
@@ -170,30 +166,31 @@ extension ConfigurationValue where Value == CatalogLocation {
     return ConfigurationValue(
       schema: path.schema,
       read: { field, decoder throws(ConfigurationError) in
-        let text = field.value.string ?? ""
-        guard DatabaseAddress.isMeant(by: text) else {
+        guard DatabaseLocation.isMeant(by: field.value.string ?? "") else {
           return .folder(try path.read(field, &decoder))
         }
-        do throws(DatabaseAddress.Problem) {
-          return .database(try DatabaseAddress(text))
-        } catch {
-          throw field.error(.badValue, fault(of: error))
+        return try field.location { text throws(LocationFault) in
+          .database(try DatabaseLocation(text))
         }
       },
       write: { location in
         switch location {
         case .folder(let folder): path.write(folder)
-        case .database(let address): .string(address.uri)
+        case .database(let database): .string(database.description)
         }
       })
   }
+}
 
-  private static func fault(of problem: DatabaseAddress.Problem) -> String {
-    switch problem {
-    case .password:
-      "has a password, which does not belong here. Put it into ~/.pgpass, a file named by PGPASSFILE, or "
-        + "a service file"
-    case .scheme, .character: "is no URI: write other characters than ASCII's with %"
+extension Field {
+  /// Reads the location of something that is no path.
+  fileprivate func location<Location>(
+    _ read: (String) throws(LocationFault) -> Location
+  ) throws(ConfigurationError) -> Location {
+    do throws(LocationFault) {
+      return try read(value.string ?? "")
+    } catch {
+      throw self.error(.badValue, error.reason)
     }
   }
 }

@@ -95,7 +95,7 @@ package struct CatalogFolder {
   /// The library that a catalog names; `nil` if it is damaged, as `rebuild-catalog` keeps it.
   private func ownLibrary(of file: BytePath) throws(CatalogError) -> String? {
     do throws(CatalogError) {
-      return try Catalog.libraryID(of: file)
+      return try Catalog.libraryID(of: .file(file))
     } catch let error where error.code == .corrupt {
       return nil
     }

@@ -52,7 +52,7 @@ extension LibraryFolder {
     of layout: LibraryLayout, _ marker: LibraryMarker
   ) throws -> BucketLocation? {
     let recorded: BucketLocation?
-    do throws(BucketLocation.Fault) {
+    do throws(LocationFault) {
       recorded = try marker.bucket
     } catch {
       throw IngestError(

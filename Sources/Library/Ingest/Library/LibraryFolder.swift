@@ -4,6 +4,7 @@ import Glibc
 import Manifest
 package import Originals
 package import PipelineModel
+import Records
 package import Renditions
 
 /// The names in a library folder.
@@ -12,26 +13,31 @@ package struct LibraryLayout: Hashable, Sendable {
   package let root: BytePath
   /// The folder of the catalog: the library itself unless configured elsewhere.
   package let catalogFolder: BytePath
+  /// The database that has the catalog instead of a file; `nil` for a file in the catalog's folder.
+  package let database: DatabaseLocation?
   /// Where the configuration has originals, if not in the library; `nil` for wherever the library says.
   package let bucket: BucketLocation?
   /// The most bytes of local copies of originals in a bucket.
   package let originalsCache: Int
 
-  /// The database of a catalog that is not a file.
-  package let database: DatabaseAddress?
-
   /// The default of `originalsCache`: some 2,000 photographs.
   package static let standardOriginalsCache = 10 << 30
 
   package init(
-    root: BytePath, catalogFolder: BytePath? = nil, database: DatabaseAddress? = nil,
+    root: BytePath, catalogFolder: BytePath? = nil, database: DatabaseLocation? = nil,
     bucket: BucketLocation? = nil, originalsCache: Int = Self.standardOriginalsCache
   ) {
     self.root = root
-    self.database = database
     self.catalogFolder = catalogFolder ?? root
+    self.database = database
     self.bucket = bucket
     self.originalsCache = originalsCache
+  }
+
+  /// The same library with its originals wherever it says that they are.
+  package var withoutBucket: LibraryLayout {
+    LibraryLayout(
+      root: root, catalogFolder: catalogFolder, database: database, originalsCache: originalsCache)
   }
 
   /// The marker that a folder is a library.
@@ -94,9 +100,9 @@ package struct LibraryMarker: Codable, Hashable, Sendable {
 
   /// Where originals are if not in the library.
   ///
-  /// - Throws: `BucketLocation.Fault`.
+  /// - Throws: `LocationFault`.
   package var bucket: BucketLocation? {
-    get throws(BucketLocation.Fault) {
+    get throws(LocationFault) {
       guard let originals else { return nil }
       return try BucketLocation(originals)
     }
@@ -323,7 +329,7 @@ package struct LibraryFolder: Sendable {
   private func requireNew(without name: BytePath) throws {
     let isNew =
       try LibraryLayout.lastingFolders.allSatisfy { try isEmpty(BytePath($0)) }
-      && isMissing(layout.catalog)
+      && !hasCatalog
     guard !isNew else { return }
     let path = layout.root.appending(name)
     throw IngestError(
@@ -339,7 +345,19 @@ package struct LibraryFolder: Sendable {
     return try Descriptor.openFolder(name, in: folder, followsLinks: false).entries().isEmpty
   }
 
-  private func isMissing(_ path: BytePath) throws(FileError) -> Bool {
-    try Descriptor.openFolder(path.parent).statusIfThere(of: path.lastComponent) == nil
+  private var hasCatalog: Bool {
+    get throws {
+      guard layout.database != nil else {
+        let path = layout.catalog
+        return try Descriptor.openFolder(path.parent).statusIfThere(of: path.lastComponent) != nil
+      }
+      do throws(CatalogError) {
+        // One of another library is refused when it is opened.
+        return try Catalog.libraryID(of: layout.catalogPlace) == marker.library
+      } catch {
+        guard error.code == .missing else { throw error }
+        return false
+      }
+    }
   }
 }

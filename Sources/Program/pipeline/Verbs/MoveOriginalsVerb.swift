@@ -65,10 +65,7 @@ enum MoveOriginalsVerb: Verb {
 
   /// Finds the library wherever its originals are; a bucket is reached as the configuration says.
   private static func library(_ setup: LibrarySetup) throws -> LibraryFolder {
-    let found = try LibraryFolder.open(
-      LibraryLayout(
-        root: setup.layout.root, catalogFolder: setup.layout.catalogFolder,
-        originalsCache: setup.layout.originalsCache))
+    let found = try LibraryFolder.open(setup.layout.withoutBucket)
     guard let bucket = found.bucket, bucket.name == setup.layout.bucket?.name else { return found }
     return try LibraryFolder.open(setup.layout)
   }
@@ -83,7 +80,7 @@ enum MoveOriginalsVerb: Verb {
       return configured
     }
     if text == "library" { return nil }
-    do throws(BucketLocation.Fault) {
+    do throws(LocationFault) {
       let named = try BucketLocation(text)
       // The configuration may say more about how to reach it.
       return configured?.name == named.name ? configured : named

@@ -6,7 +6,7 @@ extension CatalogError {
   /// Creates an error from PostgreSQL's, never with bound values.
   ///
   /// Source: PostgreSQL's documentation, Appendix A “PostgreSQL Error Codes”.
-  package init(postgreSQL error: PostgreSQLError, _ address: DatabaseAddress, sql: String?) {
+  package init(postgreSQL error: PostgreSQLError, _ address: DatabaseLocation, sql: String?) {
     let subject = "The catalog “\(address)”"
     let cause = "(PostgreSQL\(error.state.map { " \($0)" } ?? ""): \(error.message))"
     self =

@@ -15,7 +15,7 @@ package struct CatalogServer {
   /// Connects and asks.
   ///
   /// - Throws: why the server can't be reached, or is not fit for a catalog.
-  package init(_ address: DatabaseAddress) throws(CatalogError) {
+  package init(_ address: DatabaseLocation) throws(CatalogError) {
     let driver = try PostgreSQLDriver(address, role: .reading)
     defer { driver.close() }
     var unsafe: [String] = []

@@ -12,7 +12,7 @@ final class PostgreSQLDriver: DatabaseDriver {
     case writing, reading
   }
 
-  let address: DatabaseAddress
+  let address: DatabaseLocation
   private let role: Role
   private var connection: PostgreSQLConnection
   /// Counts the connections made, each with prepared statements and temporary tables of its own.
@@ -43,7 +43,7 @@ final class PostgreSQLDriver: DatabaseDriver {
   /// How long to try to reach a server that was lost.
   private static let patience = Duration.seconds(60)
 
-  init(_ address: DatabaseAddress, role: Role) throws(CatalogError) {
+  init(_ address: DatabaseLocation, role: Role) throws(CatalogError) {
     self.address = address
     self.role = role
     connection = try Self.connect(address, role)
@@ -51,7 +51,7 @@ final class PostgreSQLDriver: DatabaseDriver {
 
   /// Connects, checks what the catalog relies on, and configures the session.
   private static func connect(
-    _ address: DatabaseAddress, _ role: Role
+    _ address: DatabaseLocation, _ role: Role
   ) throws(CatalogError) -> PostgreSQLConnection {
     do throws(PostgreSQLError) {
       let connection = try PostgreSQLConnection(address, applicationName: "pipeline/\(machine)")
@@ -64,7 +64,7 @@ final class PostgreSQLDriver: DatabaseDriver {
   }
 
   private static func check(
-    _ connection: PostgreSQLConnection, _ address: DatabaseAddress
+    _ connection: PostgreSQLConnection, _ address: DatabaseLocation
   ) throws(PostgreSQLError) {
     guard connection.serverVersion >= 140_000 else {
       throw PostgreSQLError(
