@@ -9,7 +9,7 @@ struct SQLTranslationTests {
     "What SQLite writes otherwise is translated",
     arguments: [
       ("SELECT a FROM t WHERE b = ? AND c = ?", "SELECT a FROM t WHERE b = $1 AND c = $2"),
-      ("SELECT ?2, ?1", "SELECT $2 , $1"),
+      ("SELECT ?2, ?1", "SELECT $2 , $1"), ("SELECT ?1, ?, ?1", "SELECT $1 , $2 , $1"),
       ("SELECT x'' , x'0aFF'", "SELECT '\\x'::bytea , '\\x0aFF'::bytea"),
       ("SELECT 'it''s x''?'", "SELECT 'it''s x''?'"),
       (

@@ -57,8 +57,10 @@ struct SQLTranslation {
     case .blob(let digits): output.append("'\\x\(digits)'::bytea")
     case .number(let number): output.append(number)
     case .parameter(let number):
-      if number == nil { parameters += 1 }
-      output.append("$\(number ?? parameters)")
+      // One without a number follows the greatest before it. Source: sqlite.org/lang_expr.html#varparam.
+      let place = number ?? parameters + 1
+      parameters = max(parameters, place)
+      output.append("$\(place)")
     case .sign("("):
       let isSource = ["FROM", "JOIN"].contains(output.last)
       let selects = tokens.first == .word("SELECT")
