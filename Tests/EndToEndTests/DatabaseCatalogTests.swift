@@ -145,7 +145,5 @@ struct DatabaseCatalogTests {
       #expect(!outcome.errors.contains("secret"))
       #expect(workspace.exists("inbox/a.txt"))
     }
-    try name(address.uri, in: workspace)
-    #expect(try workspace.run("serve").errors.contains("PostgreSQL"))
   }
 }

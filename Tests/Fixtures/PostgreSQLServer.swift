@@ -11,6 +11,7 @@ package final class PostgreSQLServer: Sendable {
   private let folder: TemporaryFolder
   // Its end is the end of the server's standard input.
   private let lifeline = Pipe()
+  private let process: Process
   private let count = Mutex(0)
 
   /// The newest installed server, as Debian installs it; `nil` if there is none.
@@ -46,8 +47,11 @@ package final class PostgreSQLServer: Sendable {
       cd "$1" || exit 1
       "$0/initdb" -D data -U pipeline -A trust --no-sync --locale=C -E UTF8 >log 2>&1 || exit 1
       settings=; for setting in "${@:2}"; do settings="$settings -c $setting"; done
-      "$0/postgres" -D data -k "$1" -c listen_addresses= $settings >>log 2>&1 </dev/null &
-      cat >/dev/null
+      start() { "$0/postgres" -D data -k "$1" -c listen_addresses= $settings >>log 2>&1 </dev/null & }
+      start "$1"
+      while read -r order; do
+        case $order in start) start "$1" ;; *) kill "-$order" $!; wait ;; esac
+      done
       kill -QUIT $!; wait
       """
     let process = Process()
@@ -65,14 +69,44 @@ package final class PostgreSQLServer: Sendable {
     process.standardError = FileHandle.nullDevice
     try process.run()
     try lifeline.fileHandleForReading.close()
+    self.process = process
+    try wait { $0 == nil }
+  }
+
+  /// How a server is stopped.
+  package enum Stop: String, Sendable {
+    /// Connections are ended.
+    case fast = "INT"
+    /// As by a crash: the next start recovers.
+    case immediate = "QUIT"
+  }
+
+  /// Stops the server; nobody can connect when it returns.
+  package func stop(_ manner: Stop = .fast) throws {
+    try lifeline.fileHandleForWriting.write(contentsOf: Data("\(manner.rawValue)\n".utf8))
+    try wait { $0?.code == .connection }
+  }
+
+  /// Starts the server again.
+  package func start() throws {
+    try lifeline.fileHandleForWriting.write(contentsOf: Data("start\n".utf8))
+    try wait { $0 == nil }
+  }
+
+  /// Connects until the outcome is as wanted.
+  private func wait(for isWanted: (PostgreSQLError?) -> Bool) throws {
     let end = ContinuousClock().now + .seconds(60)
     while true {
+      var failure: PostgreSQLError?
       let address = try address(of: "postgres")
       do throws(PostgreSQLError) {
         try PostgreSQLConnection(address, applicationName: "tests").close()
-        return
       } catch {
-        guard process.isRunning, ContinuousClock().now < end else { throw error }
+        failure = error
+      }
+      if isWanted(failure) { return }
+      guard process.isRunning, ContinuousClock().now < end else {
+        throw failure ?? POSIXError(.ETIMEDOUT)
       }
       usleep(20_000)
     }

@@ -21,7 +21,7 @@ struct QueryPoolTests {
     try LibraryFolder.make(layout, in: try Descriptor.openFolder(temporary.path))
     let marker = try LibraryFolder.open(layout).marker
     try Catalog.create(at: layout.catalog, libraryID: marker.library).close()
-    pool = try QueryPool(layout, isImmutable: false)
+    pool = try QueryPool(LibraryOpener(layout, isImmutable: false))
   }
 
   @Test("Completions wait for no other question, and none waits for them")

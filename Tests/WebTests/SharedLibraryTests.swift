@@ -29,7 +29,7 @@ struct SharedLibraryTests {
 
   @Test("Those who use the library at once have connections of their own, which are used again")
   func lent() throws {
-    let shared = try SharedLibrary(layout, isImmutable: false)
+    let shared = try SharedLibrary(LibraryOpener(layout, isImmutable: false))
     var used: [Set<ObjectIdentifier>] = []
     for _ in 1...2 {
       let (first, second) = shared.lend { first in
@@ -43,7 +43,7 @@ struct SharedLibraryTests {
 
   @Test("A connection to a catalog that was replaced meanwhile is not used again")
   func replaced() throws {
-    let shared = try SharedLibrary(layout, isImmutable: false)
+    let shared = try SharedLibrary(LibraryOpener(layout, isImmutable: false))
     let old = try shared.lend { library in
       for suffix in ["", "-wal", "-shm"] {
         unlink(layout.catalog.description + suffix)
@@ -61,7 +61,7 @@ struct SharedLibraryTests {
 
   @Test("Without a catalog to open, connections are shared")
   func missing() throws {
-    let shared = try SharedLibrary(layout, isImmutable: false)
+    let shared = try SharedLibrary(LibraryOpener(layout, isImmutable: false))
     shared.lend { first in
       unlink(layout.catalog.description)
       shared.lend { #expect($0.catalog === first.catalog) }

@@ -12,6 +12,8 @@ package final class PostgreSQLConnection {
   private var isOpen = true
   /// Ends statements once it says so; asked every 10 ms while the server works.
   package var isInterrupted: (@Sendable () -> Bool)?
+  /// Whether statements can be ended, which takes another connection; by default they can.
+  package var canCancel = true
 
   /// Connects to a database.
   ///
@@ -131,13 +133,13 @@ package final class PostgreSQLConnection {
   private func answer() throws(PostgreSQLError) -> PostgreSQLResult {
     var isCancelled = false
     while functions.PQisBusy(handle) != 0 {
-      if let isInterrupted, !isCancelled, isInterrupted() {
+      if let isInterrupted, canCancel, !isCancelled, isInterrupted() {
         cancel()
         isCancelled = true
       }
       var descriptor = pollfd(
         fd: functions.PQsocket(handle), events: Int16(POLLIN), revents: 0)
-      _ = poll(&descriptor, 1, isInterrupted == nil || isCancelled ? -1 : 10)
+      _ = poll(&descriptor, 1, isInterrupted == nil || !canCancel || isCancelled ? -1 : 10)
       // A lost connection is told of by the result.
       if functions.PQconsumeInput(handle) == 0 { break }
     }
@@ -146,7 +148,8 @@ package final class PostgreSQLConnection {
     while let more = functions.PQgetResult(handle) { functions.PQclear(more) }
     if let error = error(of: first) {
       functions.PQclear(first)
-      let isOwn = isCancelled && error.state == "57014"
+      // Without cancelling, a limit for statements does the same.
+      let isOwn = (isCancelled || !canCancel) && error.state == "57014"
       throw isOwn ? PostgreSQLError(.interrupted, error.message, state: error.state) : error
     }
     guard let first else { throw PostgreSQLError(.connection, message) }

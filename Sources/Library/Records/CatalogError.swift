@@ -23,6 +23,8 @@ package struct CatalogError: Error, Hashable, Sendable, CustomStringConvertible 
     case unknownRevision
     /// Nobody waits for the result any more.
     case interrupted
+    /// The server of the database can't be reached, or not any more.
+    case unreachable
     /// Any other error of the database.
     case database
   }

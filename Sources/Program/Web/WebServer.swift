@@ -34,8 +34,10 @@ package enum WebServer {
       let launch = try JSONText.decode(WebLaunch.self, from: line)
       // A lower priority is refused to nobody.
       _ = nice(niceness)
+      // Before the sandbox, in which it can't connect.
+      let connections = try LibraryConnections(launch)
       try enterSandbox(launch)
-      try serve(launch, channel, lines)
+      try serve(launch, connections, channel, lines)
     } catch let error as SandboxError {
       fail("The server can't enter its sandbox. \(error.message)", channel)
     } catch {
@@ -56,12 +58,34 @@ package enum WebServer {
     try Sandbox.enter(.serving(folders), names: folders)
   }
 
+  /// The threads that answer.
+  private static let threads = min(4, max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+
+  /// Opens the library for those who answer at once, and for questions that wait for their turn.
+  private struct LibraryConnections {
+    let forAnswers: LibraryOpener
+    let forQuestions: LibraryOpener
+
+    init(_ launch: WebLaunch) throws {
+      let layout = LibraryLayout(
+        root: launch.library, catalogFolder: launch.catalogFolder,
+        database: try launch.database.map { text throws(LocationFault) in
+          try DatabaseLocation(text)
+        })
+      // One for each thread that answers, and one for news.
+      forAnswers = try LibraryOpener(
+        layout, isImmutable: launch.isImmutable, connections: WebServer.threads + 1)
+      forQuestions = try LibraryOpener(
+        layout, isImmutable: launch.isImmutable, connections: QueryPool.connections)
+    }
+  }
+
   private static func serve(
-    _ launch: WebLaunch, _ channel: ParentChannel, _ lines: LineReader
+    _ launch: WebLaunch, _ connections: LibraryConnections, _ channel: ParentChannel,
+    _ lines: LineReader
   ) throws {
-    let layout = LibraryLayout(root: launch.library, catalogFolder: launch.catalogFolder)
-    let shared = try SharedLibrary(layout, isImmutable: launch.isImmutable)
-    let pool = try QueryPool(layout, isImmutable: launch.isImmutable)
+    let shared = try SharedLibrary(connections.forAnswers)
+    let pool = try QueryPool(connections.forQuestions)
     let events = EventHub()
     let requests = RequestMetrics()
     let counting = LibraryCounting(shared, pool)
@@ -71,13 +95,12 @@ package enum WebServer {
     let daemon = HTTPDaemon(responder, events: events, requests: requests)
     // Before requests can ask for changes by the same channel.
     try channel.report(WebReadiness())
-    let threads = min(4, max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
     guard daemon.start(listener: WebLaunch.listener, threads: threads) else {
       throw ServingError(.server, "libmicrohttpd can't be started.")
     }
     let news = LibraryNews(
       shared: shared, pool: pool, events: events, connections: daemon.connections,
-      counting: counting, answers: responder.answers)
+      channel: channel, counting: counting, answers: responder.answers)
     try news.start()
     channel.work(lines)
     daemon.quiesce()

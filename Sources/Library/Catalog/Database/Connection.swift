@@ -49,11 +49,15 @@ final class Connection {
   }
 
   /// Opens a catalog for reading, with locks if it is a file.
-  static func reading(_ place: CatalogPlace) throws(CatalogError) -> Connection {
+  ///
+  /// - Parameter isConfined: whether this process can't connect again.
+  static func reading(
+    _ place: CatalogPlace, isConfined: Bool = false
+  ) throws(CatalogError) -> Connection {
     switch place {
     case .file(let path): try Connection(path, mode: .read)
     case .database(let address, _, _):
-      Connection(try PostgreSQLDriver(address, role: .reading), place)
+      Connection(try PostgreSQLDriver(address, role: isConfined ? .confined : .reading), place)
     }
   }
 

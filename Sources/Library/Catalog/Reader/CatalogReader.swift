@@ -59,12 +59,15 @@ package final class CatalogReader: Sendable {
 
   /// Opens a catalog in a file or a database.
   ///
-  /// - Parameter immutable: as above; without a meaning for a database.
+  /// - Parameters:
+  ///   - immutable: as above; without a meaning for a database.
+  ///   - isConfined: whether a connection that is lost is not made anew, and a statement not ended from outside:
+  ///     for a process that can't connect. By default it is.
   package static func open(
-    at place: CatalogPlace, immutable: Bool
+    at place: CatalogPlace, immutable: Bool, isConfined: Bool = false
   ) throws(CatalogError) -> CatalogReader {
     if case .file(let file) = place { return try open(at: file, immutable: immutable) }
-    let connection = try Connection.reading(place)
+    let connection = try Connection.reading(place, isConfined: isConfined)
     guard let version = try PostgreSQLSchema.version(in: connection) else { throw .missing(place) }
     guard version == PostgreSQLSchema.version else {
       throw CatalogError(
@@ -79,6 +82,23 @@ package final class CatalogReader: Sendable {
   package func close() throws(CatalogError) {
     try renditions.sync { (database) throws(CatalogError) in database.close() }
     try access.sync { (connection) throws(CatalogError) in connection.close() }
+  }
+
+  /// Lets a server end statements that take longer; does nothing for a file.
+  package func limitStatements(to limit: Duration) throws(CatalogError) {
+    try access.sync { (connection) throws(CatalogError) in
+      try connection.postgreSQL?.limitStatements(to: limit)
+    }
+  }
+
+  /// The number of the catalog in its database, another one after `rebuild-catalog`; `nil` for a file.
+  package var catalogNumber: Int64? {
+    get throws(CatalogError) {
+      guard case .database = place else { return nil }
+      return try read { (connection) throws(CatalogError) in
+        try PostgreSQLSchema.number(in: connection)
+      }
+    }
   }
 
   /// Opens the database of renditions, if there is one, reads a little, and keeps it open.

@@ -17,6 +17,8 @@ package struct ReadableLibrary: Sendable {
   package let isImmutable: Bool
   /// The catalog's file as it was when it was opened.
   private let identity: FileIdentity?
+  /// The number of the catalog in its database.
+  private let number: Int64?
   private let keptDamage: KeptDamageList?
 
   /// - Parameters:
@@ -24,10 +26,12 @@ package struct ReadableLibrary: Sendable {
   ///     written. A process in a sandbox can't tell: it has to be told.
   ///   - keptDamage: keeps the list of damage, for a process that asks often; by default each question
   ///     reads it.
+  ///   - opened: the catalog, for a process that can't connect to its database any more.
   /// - Throws: `IngestError` of code `notALibrary` if there is none or it is still empty, or a
   ///   `CatalogError`.
   package init(
-    _ layout: LibraryLayout, isImmutable: Bool? = nil, keptDamage: KeptDamageList? = nil
+    _ layout: LibraryLayout, isImmutable: Bool? = nil, keptDamage: KeptDamageList? = nil,
+    opened: CatalogReader? = nil
   ) throws {
     self.keptDamage = keptDamage
     library = try LibraryFolder.open(layout)
@@ -35,7 +39,8 @@ package struct ReadableLibrary: Sendable {
     self.isImmutable =
       layout.database == nil && (isImmutable ?? Self.mustBeImmutable(library))
     identity = Self.identity(of: library)
-    catalog = try Self.openCatalog(of: library, immutable: self.isImmutable)
+    catalog = try opened ?? Self.openCatalog(of: library, immutable: self.isImmutable)
+    number = try catalog.catalogNumber
   }
 
   /// Opens the catalog; a library without imports has none.
@@ -69,6 +74,11 @@ package struct ReadableLibrary: Sendable {
   /// Whether the catalog is another file by now, as after `rebuild-catalog`; or was changed, if it was
   /// opened without locks.
   package var isOutdated: Bool {
+    guard library.layout.database == nil else {
+      // Without an answer, it is the next question that says why.
+      guard let now = try? catalog.catalogNumber else { return false }
+      return now != number
+    }
     let now = Self.identity(of: library)
     return isImmutable ? now != identity : now?.inode != identity?.inode
   }

@@ -5,6 +5,8 @@ package struct WebLaunch: Codable, Sendable {
   /// The library's folder, and that of its catalog.
   package var library: BytePath
   package var catalogFolder: BytePath
+  /// The location of the database that has the catalog instead of a file.
+  package var database: String?
   /// Whether the catalog is read without locks, because its folder can't be written.
   package var isImmutable: Bool
   /// The folders of the configured sources.

@@ -10,6 +10,8 @@ package struct WebQuestion: Codable, Sendable {
     case picture(AssetID, PictureRequest)
     /// To have an asset's original in the cache of originals, which the asker may read.
     case original(AssetID)
+    /// To start another process: this one has lost its database. There is no answer.
+    case lostDatabase
     /// To forget what was asked by the same number, if there is still time.
     case withdrawn
   }

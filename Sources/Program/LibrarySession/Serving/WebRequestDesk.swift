@@ -22,11 +22,15 @@ struct WebRequestDesk {
 
   /// Answers on a thread of its own, until the other process ends.
   ///
-  /// - Parameter onEnd: called when it has.
-  func open(onEnd: @escaping @Sendable () -> Void) throws {
+  /// - Parameters:
+  ///   - onLoss: called when it has lost its database.
+  ///   - onEnd: called when it has ended.
+  func open(
+    onLoss: @escaping @Sendable () -> Void, onEnd: @escaping @Sendable () -> Void
+  ) throws {
     let clerk = Clerk(
       channel: channel, search: search, allowed: allowed, pictures: pictures,
-      edits: try WorkLane(width: 1, mostWaiting: Self.mostWaiting))
+      edits: try WorkLane(width: 1, mostWaiting: Self.mostWaiting), onLoss: onLoss)
     try DedicatedThread.start {
       clerk.work()
       onEnd()
@@ -42,18 +46,20 @@ private final class Clerk: Sendable {
   private let pictures: PictureDesk
   /// Where changes are made, one after the other, while pictures go on.
   private let edits: WorkLane
+  private let onLoss: @Sendable () -> Void
   /// Held while an answer is written.
   private let writing = Mutex(())
 
   init(
     channel: Descriptor, search: ConfigurationSearch, allowed: [WebChange], pictures: PictureDesk,
-    edits: WorkLane
+    edits: WorkLane, onLoss: @escaping @Sendable () -> Void
   ) {
     self.channel = channel
     self.search = search
     self.allowed = allowed
     self.pictures = pictures
     self.edits = edits
+    self.onLoss = onLoss
   }
 
   /// What can't be read ends it, and with it the other process.
@@ -63,6 +69,7 @@ private final class Clerk: Sendable {
       guard let question = try? JSONText.decode(WebQuestion.self, from: line) else { break }
       let number = question.number
       switch question.subject {
+      case .lostDatabase: onLoss()
       case .withdrawn: pictures.withdraw(number)
       case .edits(let asked):
         let isAccepted = edits.submit { [self] in answer(number, outcome(of: asked)) }

@@ -22,8 +22,6 @@ package struct WebSession {
 
   /// How often to look whether the databases were replaced.
   private static let interval = Duration.seconds(1)
-  /// How long the other process may take to end.
-  private static let patience = Duration.seconds(5)
 
   /// Checks everything that can be checked before it listens.
   ///
@@ -41,14 +39,7 @@ package struct WebSession {
     self.wakeup = wakeup
     self.warn = Self.once(warn)
     setup = try LibrarySetup(search)
-    guard setup.layout.database == nil else {
-      // The process that answers can open no connection in its sandbox.
-      throw ServingError(
-        .usage,
-        "`pipeline serve` can't show a library yet whose catalog is in PostgreSQL. All other verbs work."
-      )
-    }
-    readable = try ReadableLibrary(setup.layout)
+    readable = try Self.open(setup.layout)
     try readable.catalog.keepRenditionsOpen()
   }
 
@@ -64,26 +55,32 @@ package struct WebSession {
     let name = try socketName()
     // While it is open, nothing else can have its inode.
     defer { withExtendedLifetime(listener) { name?.removeIfOwn() } }
-    let (child, own) = try start(listener)
-    defer { end(child, own) }
-    let launch = Array((try JSONText.encode(launch) + "\n").utf8)
-    // A channel that can't be used is that of a process that ended.
-    guard (try? own.write(launch)) != nil else { throw Self.ended }
-    try WebReadiness.wait(on: own)
-    let pictures = try PictureDesk(search, setup.configuration, warn: warn)
-    let desk = WebRequestDesk(
-      channel: own, search: search, allowed: options.allowed, pictures: pictures)
-    try desk.open { [wakeup] in wakeup.wake() }
+    var process = try start(listener, environment)
+    defer { process.end() }
     ready(try url(listener))
     service.ready()
     while !isStopped() {
       wakeup.sleep(until: .now + Self.interval)
       service.ping()
       if isStopped() { break }
-      if child.reap() != nil { throw Self.ended }
-      keepOpen()
+      if process.child.reap() != nil { throw Self.ended }
+      let isAnother = keepOpen()
+      guard isAnother || process.hasLostDatabase, isReachable else { continue }
+      // It can't connect by itself, so another one takes its place. If that can't, the next look tries again.
+      guard var other = try? start(listener, environment) else { continue }
+      swap(&process, &other)
+      other.end()
     }
     service.stopping()
+  }
+
+  /// Opens the library for a process that only looks.
+  private static func open(_ layout: LibraryLayout) throws -> ReadableLibrary {
+    guard layout.database != nil else { return try ReadableLibrary(layout) }
+    // A lost connection is to be told of at once.
+    let catalog = try CatalogReader.open(
+      at: layout.catalogPlace, immutable: false, isConfined: true)
+    return try ReadableLibrary(layout, opened: catalog)
   }
 
   package static let ended = ServingError(
@@ -94,17 +91,30 @@ package struct WebSession {
   ///
   /// It also reads a little, by which SQLite puts in order what a process that was killed left half
   /// done; the other process can't. What goes wrong is told to whoever asks next.
-  private mutating func keepOpen() {
+  ///
+  /// - Returns: whether there is another catalog in a database, or another connection to it.
+  private mutating func keepOpen() -> Bool {
+    let isRead = isReachable
+    let isLost = setup.layout.database != nil && !isRead
+    var isAnother = false
     // While a catalog is made anew there may be none; the next look finds it.
-    if readable.isOutdated, let other = try? ReadableLibrary(setup.layout) { readable = other }
-    _ = try? readable.catalog.lastManifestPosition
+    if isLost || readable.isOutdated, let other = try? Self.open(setup.layout) {
+      readable = other
+      isAnother = setup.layout.database != nil
+      _ = isReachable
+    }
     try? readable.catalog.keepRenditionsOpen()
+    return isAnother
   }
+
+  /// Whether the catalog can be read.
+  private var isReachable: Bool { (try? readable.catalog.lastManifestPosition) != nil }
 
   private var launch: WebLaunch {
     WebLaunch(
       library: setup.layout.root, catalogFolder: setup.layout.catalogFolder,
-      isImmutable: readable.isImmutable, sources: setup.configuration.sources.map(\.path),
+      database: setup.layout.database?.description, isImmutable: readable.isImmutable,
+      sources: setup.configuration.sources.map(\.path),
       reserve: setup.reserve(),
       hosts: options.hosts, base: options.base?.path ?? "/",
       isSecure: options.base?.isSecure ?? false, token: options.token, allowed: options.allowed,
@@ -197,29 +207,38 @@ package struct WebSession {
     return "http://\(host.contains(":") ? "[\(host)]" : host):\(port)/"
   }
 
-  /// Starts the process that answers.
-  ///
-  /// - Returns: also this end of its channel. The other end is open in that process alone, so that the
-  ///   channel ends with it.
-  private func start(_ listener: Descriptor) throws -> (ChildProcess, Descriptor) {
-    guard let program = Self.program else {
-      throw ServingError(
-        .server,
-        "The program pipeline-web is missing: this pipeline was built without libmicrohttpd.")
-    }
-    let (own, other) = try Descriptor.makeSocketPair("the channel to the server")
-    let null = try Descriptor.open("/dev/null", flags: O_RDWR)
-    let errors = try CurrentProcess.duplicate(STDERR_FILENO, path: "standard error")
-    var environment: [BytePath] = ["LANG=C.UTF-8"]
-    for name in ["LD_LIBRARY_PATH", "TZ"] {
-      if let value = getenv(name) {
-        environment.append(BytePath(cString: value).assigned(to: name))
+  /// Starts the process that answers, and waits until it is ready.
+  private func start(
+    _ listener: Descriptor, _ environment: [String: String]
+  ) throws -> WebProcess {
+    let process = try WebProcess(listener, environment: variables(environment))
+    do {
+      try process.launch(launch)
+      let pictures = try PictureDesk(search, setup.configuration, warn: warn)
+      let desk = WebRequestDesk(
+        channel: process.channel, search: search, allowed: options.allowed, pictures: pictures)
+      try desk.open {
+        process.noteLostDatabase()
+      } onEnd: { [wakeup] in
+        wakeup.wake()
       }
+    } catch {
+      process.end()
+      throw error
     }
-    let child = try ChildProcess.start(
-      program, arguments: ["pipeline-web"], environment: environment,
-      descriptors: [null, null, errors, listener, other])
-    return (child, own)
+    return process
+  }
+
+  /// The variables that the process gets: what libraries need, and how to reach a database if it has to.
+  private func variables(_ own: [String: String]) -> [BytePath] {
+    let isPassed: (String) -> Bool = { [setup] name in
+      ["LD_LIBRARY_PATH", "TZ"].contains(name)
+        || setup.layout.database != nil && (name == "HOME" || name.hasPrefix("PG"))
+    }
+    let passed = own.keys.filter(isPassed).compactMap { name in
+      getenv(name).map { BytePath(bytes: Array("\(name)=".utf8) + BytePath(cString: $0).bytes) }
+    }
+    return ["LANG=C.UTF-8"] + passed
   }
 
   /// Beside this program in the build folder; installed, in `lib/pipeline`.
@@ -227,25 +246,5 @@ package struct WebSession {
     guard let home = PluginFinder.ownExecutable?.parent else { return nil }
     return [home.appending("pipeline-web"), home.parent.appending("lib/pipeline/pipeline-web")]
       .first { (try? FileSystem.status(of: $0).kind) == .regular }
-  }
-
-  /// The end of the channel ends the process.
-  private func end(_ child: ChildProcess, _ channel: Descriptor) {
-    channel.disconnect()
-    let deadline = ContinuousClock.now + Self.patience
-    while child.reap() == nil {
-      if ContinuousClock.now >= deadline {
-        child.signalGroup(SIGKILL)
-        return
-      }
-      usleep(2000)
-    }
-  }
-}
-
-extension BytePath {
-  /// This as the value of an environment variable.
-  fileprivate func assigned(to name: String) -> BytePath {
-    BytePath(bytes: Array("\(name)=".utf8) + bytes)
   }
 }

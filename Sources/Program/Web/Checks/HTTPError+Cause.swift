@@ -10,6 +10,9 @@ extension HTTPError {
     case let error as QueryError: self = HTTPError(400, "query", error.message)
     case let error as CatalogError where error.code == .interrupted:
       self = .slow
+    case let error as CatalogError where error.code == .unreachable:
+      LostDatabase.shared.note()
+      self = .lost
     case let error as CatalogError where error.code == .noAsset:
       self = HTTPError(404, "noAsset", error.message)
     default:

@@ -21,6 +21,11 @@ struct HTTPError: Error, Hashable, Sendable {
     503, "busy", "The server is busy; try again in a moment.",
     headers: [Header("Retry-After", "2")])
 
+  static let lost = HTTPError(
+    503, "unreachable",
+    "The library's database can't be reached now; the server goes on by itself as soon as it can.",
+    headers: [Header("Retry-After", "5")])
+
   static let slow = HTTPError(
     503, "slow", "The question takes too long; ask for less.",
     headers: [Header("Retry-After", "10")])

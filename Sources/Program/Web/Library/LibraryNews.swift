@@ -4,6 +4,7 @@ import Glibc
 import Ingest
 import LibrarySession
 import PipelineModel
+import Records
 import Synchronization
 
 /// Looks once a second what changed, for all clients together, and which of them are slow or gone.
@@ -12,6 +13,7 @@ final class LibraryNews: Sendable {
   private let pool: QueryPool
   private let events: EventHub
   private let connections: Connections
+  private let channel: ParentChannel
   private let counting: LibraryCounting
   private let answers: JSONAnswers
   private let isStopped = Atomic(false)
@@ -26,12 +28,13 @@ final class LibraryNews: Sendable {
 
   init(
     shared: SharedLibrary, pool: QueryPool, events: EventHub, connections: Connections,
-    counting: LibraryCounting, answers: JSONAnswers
+    channel: ParentChannel, counting: LibraryCounting, answers: JSONAnswers
   ) {
     self.shared = shared
     self.pool = pool
     self.events = events
     self.connections = connections
+    self.channel = channel
     self.counting = counting
     self.answers = answers
   }
@@ -43,13 +46,19 @@ final class LibraryNews: Sendable {
   private func run() {
     var revision: Revision?
     var second = 0
+    var hasToldOfLoss = false
     while !isStopped.load(ordering: .relaxed) {
       shared.refresh()
       connections.endSlowOnes()
       connections.tellOfGoneOnes()
       counting.tick()
       // While a catalog is made anew there may be none; the next look finds it.
-      if let now = try? shared.current.catalog.revision, now != revision {
+      let now = currentRevision()
+      if LostDatabase.shared.isNoted, !hasToldOfLoss {
+        hasToldOfLoss = true
+        channel.tell(.lostDatabase)
+      }
+      if let now, now != revision {
         revision = now
         // Both: some may have come before there was a greeting.
         greet(revision)
@@ -59,6 +68,15 @@ final class LibraryNews: Sendable {
       if second % Self.heartbeat == 0 { events.sendHeartbeat() }
       second += 1
       sleep(1)
+    }
+  }
+
+  private func currentRevision() -> Revision? {
+    do throws(CatalogError) {
+      return try shared.current.catalog.revision
+    } catch {
+      if error.code == .unreachable { LostDatabase.shared.note() }
+      return nil
     }
   }
 

@@ -60,6 +60,12 @@ final class ParentChannel: Sendable {
     }
   }
 
+  /// Says something that has no answer.
+  func tell(_ subject: WebQuestion.Subject) {
+    // A channel that can't be written is at its end, which `work` notices.
+    try? write(WebQuestion(number: 0, subject: subject))
+  }
+
   /// Takes a question back that nobody waits for any more: its completion is not called.
   func withdraw(_ number: Int) {
     let isWaiting = state.withLock { $0.waiting.removeValue(forKey: number) != nil }

@@ -16,6 +16,8 @@ final class QueryLane: Sendable {
   }
 
   private let width: Int
+  /// Whether a library that was opened is used for good.
+  private let isConfined: Bool
   private let open: @Sendable () -> ReadableLibrary?
   private let state = Mutex(State())
   /// Counts the questions that wait, and once more for each thread that is to end.
@@ -25,9 +27,15 @@ final class QueryLane: Sendable {
   /// How many questions may wait for their turn.
   private static let mostWaiting = 100
 
-  /// - Parameter open: opens the library for a thread; `nil` where there is none at the moment.
-  init(width: Int, open: @escaping @Sendable () -> ReadableLibrary?) throws(FileError) {
+  /// - Parameters:
+  ///   - isConfined: whether a library that was opened is used for good; by default it is opened again once
+  ///     it is outdated.
+  ///   - open: opens the library for a thread; `nil` where there is none at the moment.
+  init(
+    width: Int, isConfined: Bool = false, open: @escaping @Sendable () -> ReadableLibrary?
+  ) throws(FileError) {
     self.width = width
+    self.isConfined = isConfined
     self.open = open
     for _ in 0..<width { try DedicatedThread.start { [self] in run() } }
   }
@@ -64,7 +72,7 @@ final class QueryLane: Sendable {
         (state.waiting.isEmpty ? nil : state.waiting.removeFirst(), state.isClosed)
       }
       if let work {
-        if library?.isOutdated != false { library = open() }
+        if library.map({ !isConfined && $0.isOutdated }) ?? true { library = open() }
         work(library)
       } else if isClosed {
         ends.signal()

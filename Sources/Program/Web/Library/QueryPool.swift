@@ -19,15 +19,20 @@ final class QueryPool: Sendable {
   static let longPatience = Duration.seconds(10)
   static let countPatience = Duration.seconds(120)
 
-  init(_ layout: LibraryLayout, isImmutable: Bool) throws(FileError) {
+  /// How many connections it needs.
+  static let connections = 5
+
+  init(_ opener: LibraryOpener) throws(FileError) {
     let damage = KeptDamageList()
-    let open: @Sendable () -> ReadableLibrary? = {
-      try? ReadableLibrary(layout, isImmutable: isImmutable, keptDamage: damage)
+    func lane(width: Int = 1, _ limit: Duration) throws(FileError) -> QueryLane {
+      try QueryLane(width: width, isConfined: opener.isConfined) {
+        try? opener.open(keptDamage: damage, limit: limit)
+      }
     }
-    pages = try QueryLane(width: 2, open: open)
-    outlines = try QueryLane(width: 1, open: open)
-    counts = try QueryLane(width: 1, open: open)
-    completions = try QueryLane(width: 1, open: open)
+    pages = try lane(width: 2, Self.patience)
+    outlines = try lane(Self.longPatience)
+    counts = try lane(Self.countPatience)
+    completions = try lane(Self.patience)
   }
 
   /// Asks a question once it is its turn.

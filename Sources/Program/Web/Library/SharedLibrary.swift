@@ -27,14 +27,12 @@ final class SharedLibrary: Sendable {
     }
   }
 
-  private let layout: LibraryLayout
-  private let isImmutable: Bool
+  private let opener: LibraryOpener
   private let state: Mutex<State>
 
-  init(_ layout: LibraryLayout, isImmutable: Bool) throws {
-    self.layout = layout
-    self.isImmutable = isImmutable
-    state = Mutex(State(try ReadableLibrary(layout, isImmutable: isImmutable), opened: 1))
+  init(_ opener: LibraryOpener) throws {
+    self.opener = opener
+    state = Mutex(State(try opener.open(limit: QueryPool.patience), opened: 1))
   }
 
   var current: ReadableLibrary { state.withLock { $0.library } }
@@ -48,11 +46,11 @@ final class SharedLibrary: Sendable {
 
   /// Opens the catalog again if it is another file by now; to be called every second or so.
   func refresh() {
+    // The process that started this one looks, and starts another one.
+    if opener.isConfined { return }
     let now = current
     // While a catalog is made anew there may be none; the next look finds it.
-    guard now.isOutdated, let other = try? ReadableLibrary(layout, isImmutable: isImmutable) else {
-      return
-    }
+    guard now.isOutdated, let other = try? opener.open() else { return }
     state.withLock { $0 = State(other, opened: $0.opened + 1) }
   }
 
@@ -60,7 +58,7 @@ final class SharedLibrary: Sendable {
   /// wait for each other. There are at most as many as bodies ran at once.
   func lend<Value>(_ body: (ReadableLibrary) throws -> Value) rethrows -> Value {
     let (free, opened) = state.withLock { ($0.free.popLast(), $0.opened) }
-    let own = free ?? (try? ReadableLibrary(layout, isImmutable: isImmutable))
+    let own = free ?? (try? opener.open(limit: QueryPool.patience))
     defer {
       state.withLock { state in
         // Another catalog may have been opened meanwhile.

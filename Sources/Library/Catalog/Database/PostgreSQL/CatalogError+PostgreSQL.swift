@@ -13,10 +13,10 @@ extension CatalogError {
       switch (error.code, error.state) {
       case (.noLibrary, _): CatalogError(.database, error.message)
       case (.interrupted, _): CatalogError(.interrupted, "Reading \(subject) was stopped.")
-      case (.connection, nil) where sql == nil: CatalogError(.database, error.message)
+      case (.connection, nil) where sql == nil: CatalogError(.unreachable, error.message)
       case (.connection, _):
         CatalogError(
-          .database,
+          .unreachable,
           "\(subject) can't be reached any more; what was not committed is undone. \(cause)")
       case (_, "53100"):
         CatalogError(.noSpace, "\(subject) can't grow. Make space on its server's disk. \(cause)")

@@ -10,6 +10,8 @@ import Records
 final class PostgreSQLDriver: DatabaseDriver {
   enum Role {
     case writing, reading
+    /// Reading, in a process that can open no other connection, not even to end a statement.
+    case confined
   }
 
   let address: DatabaseLocation
@@ -55,6 +57,7 @@ final class PostgreSQLDriver: DatabaseDriver {
   ) throws(CatalogError) -> PostgreSQLConnection {
     do throws(PostgreSQLError) {
       let connection = try PostgreSQLConnection(address, applicationName: "pipeline/\(machine)")
+      connection.canCancel = role != .confined
       try connection.execute(configuration(of: role))
       try check(connection, address)
       return connection
@@ -92,6 +95,7 @@ final class PostgreSQLDriver: DatabaseDriver {
       """
     switch role {
     case .reading: return common
+    case .confined: return common + "SET default_transaction_read_only = on;"
     case .writing:
       return common + """
         SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
@@ -178,7 +182,9 @@ final class PostgreSQLDriver: DatabaseDriver {
       try connection.execute(sql)
     } catch {
       // Nothing has begun, so a new connection is as good.
-      guard connection.isLost else { throw CatalogError(postgreSQL: error, address, sql: sql) }
+      guard connection.isLost, canReconnect else {
+        throw CatalogError(postgreSQL: error, address, sql: sql)
+      }
       try reconnect()
       try attempt(sql) { () throws(PostgreSQLError) in try connection.execute(sql) }
     }
@@ -263,6 +269,16 @@ final class PostgreSQLDriver: DatabaseDriver {
 
   /// Whether the server can't be reached any more.
   var isLost: Bool { connection.isLost }
+
+  var canReconnect: Bool { role != .confined }
+
+  /// Lets the server end statements that take longer.
+  func limitStatements(to limit: Duration) throws(CatalogError) {
+    let milliseconds = max(1, Int(limit / .milliseconds(1)))
+    try attempt("a limit") { () throws(PostgreSQLError) in
+      try connection.execute("SET statement_timeout = \(milliseconds)")
+    }
+  }
 
   /// Makes a new connection in the place of one that was lost, with all that belongs to it.
   ///

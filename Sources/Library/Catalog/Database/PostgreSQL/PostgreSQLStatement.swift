@@ -38,7 +38,7 @@ final class PostgreSQLStatement: DatabaseStatement {
     do throws(CatalogError) {
       return try driver.execute(try name(), parameters, sql: sql)
     } catch {
-      guard driver.isLost, driver.isBetweenTransactions else { throw error }
+      guard driver.isLost, driver.isBetweenTransactions, driver.canReconnect else { throw error }
       try driver.reconnect()
       return try driver.execute(try name(), parameters, sql: sql)
     }

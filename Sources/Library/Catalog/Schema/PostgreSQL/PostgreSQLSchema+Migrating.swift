@@ -30,6 +30,13 @@ extension PostgreSQLSchema {
     return version
   }
 
+  /// The server's number of the catalog's schema.
+  static func number(in connection: Connection) throws(CatalogError) -> Int64? {
+    try connection.first("SELECT CAST(oid AS bigint) FROM pg_namespace WHERE nspname = ?", name) {
+      $0.int64(0)
+    }
+  }
+
   /// Makes an empty catalog in the caller's transaction.
   ///
   /// - Parameter isDraft: whether nobody reads it yet: it gets another name, and no triggers that tell of

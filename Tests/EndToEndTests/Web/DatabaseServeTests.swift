@@ -1,0 +1,113 @@
+import Fixtures
+import PipelineModel
+import PostgreSQL
+import Testing
+
+/// `serve` on a library whose catalog is in PostgreSQL.
+@Suite(
+  "Serving a catalog in PostgreSQL",
+  .enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"),
+  .timeLimit(.minutes(5)))
+struct DatabaseServeTests {
+  private let server: PostgreSQLServer
+  private let address: DatabaseLocation
+  private let workspace: Workspace
+
+  init() throws {
+    server = try PostgreSQLServer()
+    address = try server.makeDatabase()
+    workspace = try Workspace(["catalog": .string(address.uri)])
+    for number in 1...3 {
+      try workspace.put(
+        try Pictures.jpeg(width: 80 + number, height: 60), as: BytePath("\(number).jpg"))
+    }
+    try workspace.json("run")
+  }
+
+  /// Whether the pages show an asset, its picture and its facts.
+  private func expectShown(
+    by served: ServedLibrary, _ name: String = "2.jpg",
+    _ location: SourceLocation = #_sourceLocation
+  ) throws {
+    let id = try served.id(name)
+    #expect(try served.get("/").text.contains(id), sourceLocation: location)
+    #expect(
+      try served.json("/api/v1/assets/\(id)", location)["name"]?.string == name,
+      sourceLocation: location)
+    #expect(try served.get("/o/\(id)").status == 200, sourceLocation: location)
+    #expect(try served.get("/a/\(id)").status == 200, sourceLocation: location)
+    #expect(try served.get("/metrics").status == 200, sourceLocation: location)
+  }
+
+  private func wait(for what: String, _ condition: () throws -> Bool) throws {
+    let end = ContinuousClock.now + .seconds(60)
+    while try !condition() {
+      try #require(ContinuousClock.now < end, "There was no \(what).")
+    }
+  }
+
+  @Test("Pages are shown and changes made, and what a run imports is seen")
+  func pages() throws {
+    let served = try ServedLibrary(workspace, "--allow", "tag")
+    try expectShown(by: served)
+    let id = try served.id("1.jpg")
+    try workspace.json("tag", BytePath(id), "+holiday")
+    #expect(try served.get("/?q=tag:holiday").text.contains(id))
+    try workspace.put(try Pictures.jpeg(width: 90, height: 60), as: "later.jpg")
+    try workspace.json("run")
+    try expectShown(by: served, "later.jpg")
+    try served.stop()
+  }
+
+  @Test(
+    "While the server is away the answer is 503, and then it goes on",
+    arguments: [
+      PostgreSQLServer.Stop.fast, .immediate,
+    ])
+  func restart(_ manner: PostgreSQLServer.Stop) throws {
+    let served = try ServedLibrary(workspace)
+    try expectShown(by: served)
+    let id = try served.id("2.jpg")
+    try server.stop(manner)
+    for target in ["/", "/healthz", "/api/v1/assets/\(id)", "/a/\(id)", "/"] {
+      let answer = try served.get(target)
+      #expect(answer.status == 503 && answer.text.contains("database"), "\(target): \(answer.text)")
+    }
+    try server.start()
+    try wait(for: "answer") { try served.get("/healthz").status == 200 }
+    try expectShown(by: served)
+    try served.stop()
+  }
+
+  @Test(
+    "If only the connections of the process that answers are lost, another process takes its place")
+  func ended() throws {
+    let served = try ServedLibrary(workspace)
+    try expectShown(by: served)
+    let before = try served.server()
+    let connection = try PostgreSQLConnection(address, applicationName: "tests")
+    defer { connection.close() }
+    // All but that of the process that was started first, which connected first.
+    try connection.execute(
+      """
+      SELECT pg_terminate_backend(pid) FROM (SELECT pid FROM pg_stat_activity
+        WHERE application_name LIKE 'pipeline/%' ORDER BY backend_start OFFSET 1) AS later
+      """)
+    try wait(for: "other process") { try served.server() != before }
+    try wait(for: "answer") { try served.get("/healthz").status == 200 }
+    try expectShown(by: served)
+    try served.stop()
+  }
+
+  @Test("A catalog that was made anew is shown")
+  func anew() throws {
+    let served = try ServedLibrary(workspace)
+    try expectShown(by: served)
+    let before = try served.server()
+    try workspace.json("rebuild-catalog")
+    try workspace.json("run")
+    try wait(for: "other process") { try served.server() != before }
+    try expectShown(by: served)
+    try served.stop()
+  }
+}
