@@ -216,9 +216,9 @@ final class PostgreSQLDriver: DatabaseDriver {
       last += "; " + upkeep
       rowsSinceUpkeep = 0
     }
-    try attempt("COMMIT") { () throws(PostgreSQLError) in try connection.execute(last) }
     do throws(PostgreSQLError) {
-      try connection.execute("COMMIT")
+      // In one message, so that there is one answer to wait for.
+      try connection.execute(last + "; COMMIT")
     } catch {
       let failure = CatalogError(postgreSQL: error, address, sql: "COMMIT")
       guard connection.isLost else { throw failure }
