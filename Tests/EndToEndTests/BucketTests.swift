@@ -484,7 +484,7 @@ struct BucketTests {
 
 extension BuiltProgramRun {
   /// The complete lines so far.
-  fileprivate func eventsSoFar() throws -> [JSONValue] {
+  func eventsSoFar() throws -> [JSONValue] {
     try outputSoFar.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
       .dropLast()
       .map { try JSONText.decode(JSONValue.self, from: $0) }

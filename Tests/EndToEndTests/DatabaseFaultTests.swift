@@ -1,0 +1,122 @@
+import Files
+import Fixtures
+import Glibc
+import PipelineModel
+import PostgreSQL
+import Testing
+
+/// What becomes of a library when the server of its catalog fails.
+@Suite(
+  "Faults of a catalog's server",
+  .enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"),
+  .timeLimit(.minutes(5)))
+struct DatabaseFaultTests {
+  private func put(_ count: Int, in workspace: Workspace, from first: Int = 0) throws {
+    for number in first..<first + count {
+      try workspace.put(
+        try Pictures.jpeg(width: 80 + number, height: 60), as: BytePath("\(number).jpg"))
+    }
+  }
+
+  @Test(
+    "A watch goes on by itself when the server was restarted; nothing is lost, or done twice",
+    arguments: [PostgreSQLServer.Stop.fast, .immediate])
+  func restart(_ manner: PostgreSQLServer.Stop) throws {
+    let server = try PostgreSQLServer()
+    let address = try server.makeDatabase()
+    let workspace = try Workspace(["catalog": .string(address.uri)])
+    try put(2, in: workspace)
+    let run = try workspace.program.start(["watch", "--json"])
+    func waitForImports(_ count: Int) throws {
+      try run.wait(for: "\(count) imports", within: 90) {
+        try run.eventsSoFar().filter { $0["outcome"] == "imported" }.count == count
+      }
+    }
+    try waitForImports(2)
+    // While it works on more of them.
+    try put(20, in: workspace, from: 2)
+    try server.stop(manner)
+    try put(2, in: workspace, from: 22)
+    try server.start()
+    try waitForImports(24)
+    let connection = try PostgreSQLConnection(address, applicationName: "tests")
+    defer { connection.close() }
+    func count(_ table: String) throws -> Int64 {
+      try connection.first("SELECT count(*) FROM pipeline.\(table)")
+    }
+    try run.wait(for: "the stages", within: 90) {
+      try count("ledger WHERE state <> 'done'") == 0
+    }
+    run.signal(SIGTERM)
+    #expect(try run.wait(within: 30).exitCode == 143)
+    #expect(try count("asset") == 24)
+    #expect(try count("attempt WHERE ended_at IS NULL") == 0)
+    let doubles = """
+      (SELECT ledger FROM pipeline.attempt WHERE outcome = 'done' GROUP BY ledger
+        HAVING count(*) > 1) AS doubles
+      """
+    #expect(
+      try connection.first("SELECT count(*) FROM \(doubles)") == 0,
+      "A job was committed twice.")
+    #expect(try workspace.files(below: "inbox").isEmpty)
+    #expect(try workspace.json("verify").summary["problems"] == 0)
+  }
+
+  @Test("A wrong password is told, with where it came from, and is not shown")
+  func wrongPassword() throws {
+    let folder = try TemporaryFolder()
+    let rules = folder.appending("rules")
+    try Descriptor.openFolder(folder.path).writeDurably(
+      Array("local all pipeline trust\nlocal all anna scram-sha-256\n".utf8), as: "rules")
+    try #require(chmod(folder.path.description, 0o711) == 0 && chmod(rules.description, 0o644) == 0)
+    let server = try PostgreSQLServer(settings: ["fsync=off", "hba_file=\(rules)"])
+    let address = try server.makeDatabase()
+    let connection = try PostgreSQLConnection(address, applicationName: "tests")
+    defer { connection.close() }
+    try connection.execute("CREATE ROLE anna LOGIN PASSWORD 'right'; GRANT pipeline TO anna")
+    let other = address.uri.replacing("user=pipeline", with: "user=anna")
+    let workspace = try Workspace(["catalog": .string(other)])
+    try workspace.put("a", as: "a.txt")
+    var outcome = try workspace.run("run")
+    #expect(outcome.exitCode == 1 && outcome.errors.contains("PGPASSFILE"), "\(outcome.errors)")
+    for (password, code) in [("wrong-one", 1), ("right", 0)] {
+      try workspace.write(Array("*:*:*:anna:\(password)\n".utf8), to: "passwords")
+      let file = workspace.root.appending("passwords").description
+      try #require(chmod(file, 0o600) == 0)
+      workspace.program.environment["PGPASSFILE"] = file
+      outcome = try workspace.run("run")
+      #expect(outcome.exitCode == Int32(code), "\(outcome.errors)")
+      #expect(!outcome.errors.contains(password))
+      #expect(code == 0 || outcome.errors.contains("PGPASSFILE"), "\(outcome.errors)")
+      #expect(workspace.exists("inbox/a.txt") == (code == 1))
+    }
+  }
+
+  @Test("At a server that may only be read, nothing is imported, and what is there is shown")
+  func readOnly() throws {
+    let server = try PostgreSQLServer(settings: [])
+    let address = try server.makeDatabase()
+    let workspace = try Workspace(["catalog": .string(address.uri)])
+    try workspace.put("a", as: "a.txt")
+    try workspace.json("run")
+    let connection = try PostgreSQLConnection(address, applicationName: "tests")
+    defer { connection.close() }
+    try connection.execute("ALTER SYSTEM SET default_transaction_read_only = on")
+    try connection.execute("SELECT pg_reload_conf()")
+    try workspace.put("b", as: "b.txt")
+    let outcome = try workspace.run("run")
+    #expect(outcome.exitCode == 1 && outcome.errors.contains("read-only"), "\(outcome.errors)")
+    #expect(workspace.exists("inbox/b.txt"))
+    #expect(try workspace.assets().count == 1)
+    #expect(try workspace.run("doctor").output.contains("read-only"))
+  }
+}
+
+extension PostgreSQLConnection {
+  /// The number that a statement without parameters returns.
+  fileprivate func first(_ sql: String) throws -> Int64 {
+    // The statement without a name is replaced by the next.
+    try prepare(sql, as: "", types: [])
+    return try execute(prepared: "", PostgreSQLParameters()).integer(0, 0)
+  }
+}
