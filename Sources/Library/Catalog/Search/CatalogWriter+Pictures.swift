@@ -184,7 +184,11 @@ extension CatalogWriter {
   private func term(_ text: String) throws(CatalogError) -> Int64 {
     // Swift takes texts for equal that differ in how characters are composed; these are composed.
     if let id = terms[text] { return id }
-    let known = try connection.first("SELECT id FROM term WHERE text = ?", text) { $0.int64(0) }
+    let known = try connection.first(
+      connection.text(
+        sqlite: "SELECT id FROM term WHERE text = ?",
+        postgreSQL: "SELECT id FROM term WHERE pipeline_digest(text) = pipeline_digest(?)"), text
+    ) { $0.int64(0) }
     if let known {
       terms[text] = known
       return known
