@@ -42,10 +42,12 @@ package struct Preview {
   ///
   /// - Throws: `FileError` if the source can't be read.
   package func look(at configuration: SourceConfiguration, _ body: (PreviewedPath) -> Void) throws {
+    // The run itself warns of each.
+    let limit = library?.layout.database.map { _ in PathLimit { _ in } }
     let source = try IngestSource(configuration)
     let scan = try SourceScan(
       source.folder, rules: SourceRules(configuration), isRecursive: configuration.recursive,
-      exclusion: LibraryExclusion(library.map { [$0.folder] } ?? []))
+      exclusion: LibraryExclusion(library.map { [$0.folder] } ?? []), limit: limit)
     var comparison = try SourceComparison(
       scan: scan, cursor: try catalog?.sightings(of: configuration.path), source: source,
       now: .now)

@@ -22,7 +22,8 @@ final class IngestFixture {
   /// Makes an empty source and a new library.
   init(
     _ mode: SourceConfiguration.Mode = .move,
-    duplicates: SourceConfiguration.Duplicates = .discard, in temporary: TemporaryFolder? = nil
+    duplicates: SourceConfiguration.Duplicates = .discard, in temporary: TemporaryFolder? = nil,
+    database: DatabaseLocation? = nil
   ) throws {
     self.temporary = try temporary ?? TemporaryFolder()
     let folder = try Descriptor.openFolder(self.temporary.path)
@@ -31,7 +32,7 @@ final class IngestFixture {
     source.mode = mode
     source.duplicates = duplicates
     source.settle = TimeSpan(milliseconds: 0)
-    layout = LibraryLayout(root: self.temporary.appending("library"))
+    layout = LibraryLayout(root: self.temporary.appending("library"), database: database)
     try LibraryFolder.make(layout, in: folder)
   }
 

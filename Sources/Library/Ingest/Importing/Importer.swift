@@ -60,7 +60,9 @@ final class Importer {
   ///   used; files that are not stored are back in their places.
   @discardableResult
   func importFiles(_ all: [Candidate]) throws -> [ImportGroup.Outcome] {
-    let candidates = try library.hasReturned ? withoutReturned(all) : all
+    // What could not be recorded must not get into the manifest.
+    let fitting = all.filter { library.pathLimit?.admits($0.path) ?? true }
+    let candidates = try library.hasReturned ? withoutReturned(fitting) : fitting
     guard !candidates.isEmpty else { return [] }
     try library.requireRoom()
     let group = ImportGroup()
@@ -360,6 +362,7 @@ final class Importer {
 
   /// Records and reports a state without an import, with the next commit.
   func note(_ sighting: Sighting) throws {
+    if let limit = library.pathLimit, !limit.admits(sighting.path) { return }
     noted.append(sighting)
     if noted.count >= Self.notedLimit { try commit(ImportGroup()) }
   }

@@ -36,6 +36,8 @@ package final class IngestLibrary {
   var verified: Set<Digest> = []
   /// Whether this process returned files: a scan that began earlier may not know.
   var hasReturned = false
+  /// Which paths are too long to be recorded; `nil` if none is.
+  let pathLimit: PathLimit?
   /// Whether an older version may have left sightings that assets imply.
   var mayHaveImpliedSightings = true
   /// What is left to do for the database of renditions.
@@ -57,6 +59,9 @@ package final class IngestLibrary {
     report: any IngestReport, isStopped: @escaping @Sendable () -> Bool = { false }
   ) throws {
     layout = found.layout
+    pathLimit = found.layout.database.map { _ in
+      PathLimit { [weak report] in report?.warning($0) }
+    }
     folder = found.folder
     self.lock = lock
     self.reserve = reserve

@@ -83,6 +83,11 @@ final class ImportVisit {
 
   private func importNamed(isStopped: () -> Bool) throws {
     let status: FileStatus
+    if let limit = library.pathLimit, !limit.admits(path) {
+      return report.file(
+        FileEvent(
+          path: source.root.appending(path), outcome: .failed, reason: PathLimit.reason(path)))
+    }
     do throws(FileError) {
       status = try source.folder.status(below: path)
     } catch {
@@ -104,12 +109,13 @@ final class ImportVisit {
     do throws(FileError) {
       scan = try SourceScan(
         folderToWalk(), rules: rules, isRecursive: true,
-        exclusion: library.exclusion(keepsOffOthers: false))
+        exclusion: library.exclusion(keepsOffOthers: false), limit: library.pathLimit)
     } catch {
       return try importer.note(failed(path, error.message))
     }
     while !isStopped(), let entry = scan.next() {
       let inner = path.appending(entry.path)
+      if let limit = library.pathLimit, !limit.admits(inner) { continue }
       switch entry {
       case .file(_, let identity): try add(inner, identity, isWalked: true)
       case .ignored(_, let rule): try importer.note(ignored(inner, rule))

@@ -47,6 +47,14 @@ package struct IngestSource: Sendable {
   static func open(
     _ configuration: SourceConfiguration, for library: IngestLibrary
   ) throws -> IngestSource {
+    guard library.pathLimit == nil || configuration.path.bytes.count <= PathLimit.longestSource
+    else {
+      throw IngestError(
+        .source,
+        "The source was skipped, because its path has \(configuration.path.bytes.count) bytes and a "
+          + "catalog in PostgreSQL has at most \(PathLimit.longestSource).",
+        path: configuration.path)
+    }
     let mounts = MountGuard(library: library)
     try mounts.checkTable(configuration.path)
     let source: IngestSource

@@ -178,7 +178,7 @@ extension SourceComparison {
     do throws(FileError) {
       scan = try SourceScan(
         source.folder, rules: SourceRules(configuration), isRecursive: configuration.recursive,
-        exclusion: library.exclusion())
+        exclusion: library.exclusion(), limit: library.pathLimit)
     } catch {
       throw IngestError(.source, error.message, path: source.root, cause: error)
     }

@@ -35,17 +35,22 @@ struct SourceScan {
   private let isRecursive: Bool
   /// Libraries are never walked into.
   private let exclusion: LibraryExclusion
+  private let limit: PathLimit?
   private var levels: [Level] = []
   /// Entries found while a folder was opened, returned first.
   private var pending: [ScannedEntry] = []
 
   /// Starts at a folder of the source.
   ///
-  /// - Parameter exclusion: what to skip.
+  /// - Parameters:
+  ///   - exclusion: what to skip.
+  ///   - limit: leaves out paths that are too long; by default all are found.
   init(
-    _ folder: Descriptor, rules: SourceRules, isRecursive: Bool, exclusion: LibraryExclusion
+    _ folder: Descriptor, rules: SourceRules, isRecursive: Bool, exclusion: LibraryExclusion,
+    limit: PathLimit? = nil
   ) throws(FileError) {
     self.exclusion = exclusion
+    self.limit = limit
     self.rules = rules
     self.isRecursive = isRecursive
     levels = [try Self.level(folder, path: BytePath(bytes: []))]
@@ -67,6 +72,7 @@ struct SourceScan {
   ) -> ScannedEntry? {
     let isFolder = kind == .folder
     let shown = isFolder ? BytePath(bytes: path.bytes + [UInt8(ascii: "/")]) : path
+    if let limit, !limit.admits(shown) { return nil }
     if case .ignored(let rule) = rules.verdict(
       for: path, isFolder: isFolder, foldersAreAccepted: true)
     {
