@@ -127,6 +127,47 @@ struct DatabaseCatalogTests {
     #expect(try ids(workspace).count == 1)
   }
 
+  @Test("A library neither reads, changes nor replaces the catalog of another one")
+  func otherLibrary() throws {
+    let (first, address) = try make()
+    try first.put("a", as: "a.txt")
+    try first.json("run")
+    let all = try ids(first)
+    let second = try Workspace()
+    try second.put("b", as: "b.txt")
+    try second.json("run")
+    try name(address.uri, in: second)
+    try second.put("c", as: "c.txt")
+    for verb: [BytePath] in [
+      ["run"], ["rebuild-catalog"], ["list"], ["status"], ["run", "--dry-run"], ["verify"],
+      ["plan"],
+    ] {
+      let outcome = try second.program.run(verb)
+      #expect(outcome.exitCode != 0, "\(verb)")
+      #expect(outcome.errors.contains("Use another database"), "\(verb): \(outcome.errors)")
+      #expect(!outcome.errors.contains("rebuild-catalog”"), "\(verb): \(outcome.errors)")
+    }
+    #expect(second.exists("inbox/c.txt"))
+    #expect(try ids(first) == all && all.count == 1)
+    try first.json("rebuild-catalog")
+    #expect(try ids(first) == all)
+  }
+
+  @Test("A library that moves to a database keeps its keys, and its former catalog is set aside")
+  func moved() throws {
+    let workspace = try Workspace()
+    try workspace.put("a", as: "a.txt")
+    try workspace.json("run")
+    let all = try ids(workspace)
+    try name(try PostgreSQLServer.shared.makeDatabase().uri, in: workspace)
+    try workspace.json("rebuild-catalog")
+    #expect(try ids(workspace) == all && all.count == 1)
+    #expect(!workspace.exists("library/catalog.sqlite"))
+    try workspace.json("run")
+    try workspace.json("gc")
+    #expect(try workspace.json("verify").summary["problems"] == 0)
+  }
+
   @Test("Each way of being wrong has its sentence")
   func wrong() throws {
     let (workspace, address) = try make()

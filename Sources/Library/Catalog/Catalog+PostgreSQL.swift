@@ -17,6 +17,7 @@ extension Catalog {
     do throws(CatalogError) {
       try driver.requireWritable()
       try driver.lock()
+      if isDraft { try requireReplaceable(connection, libraryID: libraryID) }
       let version = isDraft ? nil : try PostgreSQLSchema.version(in: connection)
       if version == nil {
         guard create else { throw .missing(place) }
@@ -42,9 +43,21 @@ extension Catalog {
 
   /// Reads a setting of a catalog.
   static func setting(
-    _ key: String, of place: CatalogPlace, _ address: DatabaseLocation
+    _ key: String, of place: CatalogPlace, _ address: DatabaseLocation, libraryID: String?
   ) throws(CatalogError) -> String? {
     let connection = Connection(try PostgreSQLDriver(address, role: .reading), place)
+  /// Refuses to replace the catalog of another library, or a schema that is something else.
+  private static func requireReplaceable(
+    _ connection: Connection, libraryID: String
+  ) throws(CatalogError) {
+    do throws(CatalogError) {
+      guard try PostgreSQLSchema.version(in: connection) != nil else { return }
+    } catch let error where error.code == .newerVersion {
+      // A newer program's catalog has its owner in the same place.
+    }
+    try requireOwner(of: connection, libraryID: libraryID)
+  }
+
     defer { connection.close() }
     guard try PostgreSQLSchema.version(in: connection) != nil else { throw .missing(place) }
     return try connection.first(Setting.read, key) { $0.text(0) }
@@ -52,6 +65,7 @@ extension Catalog {
 }
 
 extension CatalogError {
+    if let libraryID { try requireOwner(of: connection, libraryID: libraryID) }
   static func missing(_ place: CatalogPlace) -> CatalogError {
     CatalogError(
       .missing, "The database “\(place.name)” has no catalog yet. \(CatalogError.advice)",

@@ -96,17 +96,22 @@ package final class Catalog: Ledger, CatalogSettings, Sendable {
 
   /// Returns the last configured stages, in order; does not change the file.
   ///
-  /// - Throws: `.missing`, `.corrupt` and `.newerVersion`.
-  package static func stages(of place: CatalogPlace) throws(CatalogError) -> [StageDefinition] {
-    StageDefinition.all(json: try setting(Setting.stages, of: place) ?? "[]")
+  /// - Parameter libraryID: the library whose catalog it must be, if it is in a database.
+  /// - Throws: `.missing`, `.corrupt` (also if a database has another library's) and `.newerVersion`.
+  package static func stages(
+    of place: CatalogPlace, libraryID: String?
+  ) throws(CatalogError) -> [StageDefinition] {
+    StageDefinition.all(
+      json: try setting(Setting.stages, of: place, libraryID: libraryID) ?? "[]")
   }
 
   private static func setting(
-    _ key: String, of place: CatalogPlace
+    _ key: String, of place: CatalogPlace, libraryID: String? = nil
   ) throws(CatalogError) -> String? {
     switch place {
     case .file(let file): try setting(key, of: file)
-    case .database(let address, _, _): try setting(key, of: place, address)
+    case .database(let address, _, _):
+      try setting(key, of: place, address, libraryID: libraryID)
     }
   }
 
@@ -177,11 +182,14 @@ package final class Catalog: Ledger, CatalogSettings, Sendable {
   static func requireOwner(of connection: Connection, libraryID: String) throws(CatalogError) {
     let owner = try connection.first(Setting.read, Setting.library) { $0.text(0) }
     guard owner == libraryID else {
+      // Another library's database is in use, whereas a file within the library is of none.
+      let advice =
+        connection.dialect == .postgreSQL ? "Use another database." : CatalogError.advice
       throw CatalogError(
         .corrupt,
         "The catalog “\(connection.path)” belongs to "
-          + "\(owner.map { "the library \($0)" } ?? "no library"), not to \(libraryID). "
-          + CatalogError.advice, path: connection.path)
+          + "\(owner.map { "the library \($0)" } ?? "no library"), not to \(libraryID). \(advice)",
+        path: connection.path)
     }
   }
 

@@ -84,6 +84,15 @@ package final class CatalogReader: Sendable {
     try access.sync { (connection) throws(CatalogError) in connection.close() }
   }
 
+  /// Refuses the catalog of another library.
+  ///
+  /// - Throws: `.corrupt` if it is one.
+  package func requireOwner(_ libraryID: String) throws(CatalogError) {
+    try read { (connection) throws(CatalogError) in
+      try Catalog.requireOwner(of: connection, libraryID: libraryID)
+    }
+  }
+
   /// Lets a server end statements that take longer; does nothing for a file.
   package func limitStatements(to limit: Duration) throws(CatalogError) {
     try access.sync { (connection) throws(CatalogError) in

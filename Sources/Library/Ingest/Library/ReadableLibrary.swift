@@ -40,6 +40,8 @@ package struct ReadableLibrary: Sendable {
       layout.database == nil && (isImmutable ?? Self.mustBeImmutable(library))
     identity = Self.identity(of: library)
     catalog = try opened ?? Self.openCatalog(of: library, immutable: self.isImmutable)
+    // A file in the library's folder is its own; a database may be anybody's.
+    if layout.database != nil { try catalog.requireOwner(library.marker.library) }
     number = try catalog.catalogNumber
   }
 

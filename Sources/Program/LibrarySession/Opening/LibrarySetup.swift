@@ -101,14 +101,22 @@ package struct LibrarySetup: Sendable {
   /// The stages recorded in the library; none if there is no library yet.
   private func recordedStages() throws -> [StageDefinition] {
     do throws(CatalogError) {
-      return try Catalog.stages(of: layout.catalogPlace)
+      return try Catalog.stages(of: layout.catalogPlace, libraryID: library)
     } catch let error where error.code == .missing {
       return []
     }
   }
 
+  /// Whose catalog is expected in a database; `nil` for a file, and without a library.
+  private var recordedOwner: String? {
+    // Why a library can't be opened is told by what works on it.
+    layout.database == nil ? nil : (try? LibraryFolder.open(layout))?.marker.library
+  }
+
   /// Why there is no space for stages' output, as a sentence; `nil` while the reserve is free.
   func shortage() -> String? {
+    let library = recordedOwner
+    if layout.database != nil, library == nil { return [] }
     let reserve = reserve()
     for folder in folders {
       // A disk that can't be queried is queried again with the next jobs.
