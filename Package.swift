@@ -132,10 +132,11 @@ let package = Package(
     // Records, searches and ledger: values, errors and protocols, without a database.
     target("Records", ["PipelineModel", "Query"], in: "Library"),
     // Statements to a PostgreSQL server, by libpq.
-    target("PostgreSQL", ["CPostgreSQL", "PipelineModel"], in: "Library"),
+    target("PostgreSQL", ["CPostgreSQL", "Files", "PipelineModel"], in: "Library"),
     // Records and ledger in SQLite or PostgreSQL.
     target(
-      "Catalog", ["CSQLite", "PipelineModel", "PostgreSQL", "Query", "Records"], in: "Library"),
+      "Catalog", ["CSQLite", "Files", "PipelineModel", "PostgreSQL", "Query", "Records"],
+      in: "Library"),
     // pipeline.json.
     target("Configuration", ["Files", "PipelineModel"], in: "Base"),
     // From a source to a stored, recorded original.

@@ -62,6 +62,46 @@ struct DatabaseFaultTests {
     #expect(try workspace.json("verify").summary["problems"] == 0)
   }
 
+  @Test("A program whose server does not answer ends by a signal, within its ten seconds")
+  func stalled() throws {
+    let proxy = try DatabaseProxy(to: try PostgreSQLServer.shared.makeDatabase())
+    let workspace = try Workspace(["catalog": .string(proxy.address.uri)])
+    try put(2, in: workspace)
+    let run = try workspace.program.start(["watch", "--json"])
+    try run.wait(for: "imports", within: 90) {
+      try run.eventsSoFar().filter { $0["outcome"] == "imported" }.count == 2
+    }
+    proxy.stall()
+    try put(2, in: workspace, from: 2)
+    // A moment in which the program begins to wait for the server.
+    usleep(2_000_000)
+    run.signal(SIGTERM)
+    let start = ContinuousClock.now
+    _ = try run.wait(within: 30)
+    #expect(ContinuousClock.now - start < .seconds(15))
+  }
+
+  @Test("A lock that another session holds is not waited for, for ever, and not after a signal")
+  func lock() throws {
+    let address = try PostgreSQLServer.shared.makeDatabase()
+    let workspace = try Workspace(["catalog": .string(address.uri)])
+    try put(1, in: workspace)
+    try workspace.json("run")
+    let other = try PostgreSQLConnection(address, applicationName: "psql")
+    defer { other.close() }
+    try other.execute("BEGIN; LOCK TABLE pipeline.asset IN ACCESS EXCLUSIVE MODE")
+    try put(1, in: workspace, from: 1)
+    let run = try workspace.program.start(["run", "--json"])
+    usleep(2_000_000)
+    run.signal(SIGTERM)
+    let start = ContinuousClock.now
+    _ = try run.wait(within: 30)
+    #expect(ContinuousClock.now - start < .seconds(15))
+    try other.execute("ROLLBACK")
+    #expect(try workspace.json("run").summary["imported"] == 1)
+    #expect(try workspace.json("verify").summary["problems"] == 0)
+  }
+
   @Test("A wrong password is told, with where it came from, and is not shown")
   func wrongPassword() throws {
     let folder = try TemporaryFolder()

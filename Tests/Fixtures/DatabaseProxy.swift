@@ -17,6 +17,7 @@ package final class DatabaseProxy: Sendable {
   private let listener: Int32
   private let next = Shared<Cut?>(nil)
   private let cuts = Shared(0)
+  private let isStalled = Shared(false)
   package let address: DatabaseLocation
 
   /// - Parameter database: the address of a database of `PostgreSQLServer`.
@@ -50,6 +51,9 @@ package final class DatabaseProxy: Sendable {
   /// Cuts a connection at its next commit.
   package func cut(_ moment: Cut) { next.withLock { $0 = moment } }
 
+  /// Passes nothing on any longer, in no direction: as if the network had lost it all.
+  package func stall() { isStalled.withLock { $0 = true } }
+
   /// How many connections were cut.
   package var cutCount: Int { cuts.withLock { $0 } }
 
@@ -62,16 +66,23 @@ package final class DatabaseProxy: Sendable {
     }
     // Whether the answer of a commit is awaited, which nobody gets.
     let isCutting = Shared(false)
-    let (next, cuts) = (next, cuts)
+    let (next, cuts, isStalled) = (next, cuts, isStalled)
+    let awaitEnd: @Sendable () -> Void = { while isStalled.withLock({ $0 }) { usleep(10_000) } }
     Thread.detachNewThread {
       Self.pump(client, upstream) { bytes in
+        awaitEnd()
         guard Self.hasCommit(bytes), let cut = next.withLock({ take(&$0) }) else { return true }
         cuts.withLock { $0 += 1 }
         if cut == .afterCommit { isCutting.withLock { $0 = true } }
         return cut == .afterCommit
       }
     }
-    Thread.detachNewThread { Self.pump(upstream, client) { _ in !isCutting.withLock { $0 } } }
+    Thread.detachNewThread {
+      Self.pump(upstream, client) { _ in
+        awaitEnd()
+        return !isCutting.withLock { $0 }
+      }
+    }
   }
 
   /// Copies bytes until one side ends, or a closure returns that they are not to be passed on.

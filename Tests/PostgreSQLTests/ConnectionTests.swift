@@ -111,6 +111,40 @@ struct ConnectionTests {
     #expect(try result("SELECT 1", on: connection).integer(0, 0) == 1)
   }
 
+  @Test("A server that does not answer is given up, while connecting and at a statement")
+  func stalled() throws {
+    let proxy = try DatabaseProxy(to: try PostgreSQLServer.shared.makeDatabase())
+    let connection = try PostgreSQLConnection(proxy.address, applicationName: "tests")
+    connection.canCancel = false
+    connection.isInterrupted = { true }
+    proxy.stall()
+    let clock = ContinuousClock()
+    let duration = clock.measure {
+      let error = #expect(throws: PostgreSQLError.self) { try connection.execute("SELECT 1") }
+      #expect(error?.code == .connection && connection.isLost)
+    }
+    #expect(duration < .seconds(20))
+    let address = try DatabaseLocation("\(proxy.address.uri)&connect_timeout=1")
+    let wait = clock.measure {
+      let error = #expect(throws: PostgreSQLError.self) {
+        _ = try PostgreSQLConnection(address, applicationName: "tests")
+      }
+      #expect(error?.message.contains("does not answer") == true)
+    }
+    #expect(wait < .seconds(10))
+  }
+
+  @Test("Statements and texts larger than what a socket holds are sent and read")
+  func large() throws {
+    let connection = try Self.connect()
+    var parameters = PostgreSQLParameters()
+    let text = String(repeating: "0123456789abcdef", count: 1 << 20)
+    parameters.append(text)
+    #expect(try result("SELECT $1::text", parameters, on: connection).text(0, 0) == text)
+    try connection.execute("SELECT '\(text)'; SELECT 1")
+    #expect(try result("SELECT 1", on: connection).integer(0, 0) == 1)
+  }
+
   @Test(
     "A server that is not there, a user or a database that it does not know: each has a sentence")
   func refused() throws {

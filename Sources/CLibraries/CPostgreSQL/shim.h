@@ -10,12 +10,14 @@
 
 // The functions that the program calls, for a list that is written once.
 #define PIPELINE_POSTGRESQL_FUNCTIONS(F) \
-  F(PQconnectdbParams) F(PQfinish) F(PQstatus) F(PQerrorMessage) \
+  F(PQconnectStartParams) F(PQconnectPoll) F(PQfinish) F(PQstatus) F(PQerrorMessage) \
+  F(PQhost) F(PQhostaddr) F(PQport) F(PQconninfo) F(PQconninfoFree) \
   F(PQsocket) F(PQtransactionStatus) F(PQserverVersion) F(PQparameterStatus) \
-  F(PQsetNoticeReceiver) F(PQexec) F(PQsendPrepare) F(PQsendQueryPrepared) \
+  F(PQsetNoticeReceiver) F(PQsetnonblocking) F(PQflush) \
+  F(PQsendQuery) F(PQsendPrepare) F(PQsendQueryPrepared) \
   F(PQconsumeInput) F(PQisBusy) F(PQgetResult) \
   F(PQgetCancel) F(PQcancel) F(PQfreeCancel) \
-  F(PQresultStatus) F(PQresultErrorField) F(PQresultErrorMessage) F(PQclear) F(PQcmdTuples) F(PQcmdStatus) \
+  F(PQresultStatus) F(PQresultErrorField) F(PQclear) F(PQcmdTuples) F(PQcmdStatus) \
   F(PQntuples) F(PQnfields) F(PQftype) F(PQgetisnull) F(PQgetlength) F(PQgetvalue) \
   F(PQconnectionNeedsPassword) F(PQconnectionUsedPassword)
 

@@ -1,10 +1,12 @@
 import CPostgreSQL
+import Files
 import Glibc
 package import PipelineModel
 
 /// A connection to a PostgreSQL server.
 ///
-/// Not thread-safe: one thread at a time uses it.
+/// Not thread-safe: one thread at a time uses it. Nothing waits in libpq, which has no limit: all waits are in
+/// `PostgreSQLWait`.
 package final class PostgreSQLConnection {
   private let library: PostgreSQLLibrary
   private let functions: pipeline_postgresql
@@ -29,24 +31,44 @@ package final class PostgreSQLConnection {
     functions = library.functions
     // What follows the address overrides it. Source: PQconnectdbParams.
     let parameters: [(String, String)] = [
-      ("connect_timeout", "15"), ("tcp_user_timeout", "15000"),
+      ("tcp_user_timeout", "15000"), ("keepalives_idle", "10"), ("keepalives_interval", "5"),
+      ("keepalives_count", "3"),
       ("fallback_application_name", applicationName), ("dbname", address.uri),
       ("client_encoding", "UTF8"),
     ]
-    let opened = Self.withPointers(parameters.map(\.0)) { keys in
-      Self.withPointers(parameters.map(\.1)) { values in
-        library.functions.PQconnectdbParams(keys, values, 1)
-      }
-    }
-    guard let opened else {
-      throw PostgreSQLError(.connection, "There is no memory for a connection.")
+    var opened = try Self.start(parameters, library)
+    // Nothing has been sent yet. A mode in the address is one that was chosen, whatever it is.
+    let isChosen = address.uri.contains("sslmode=")
+    let added =
+      isChosen ? [] : PostgreSQLSecurity.parameters { Self.parameter($0, of: opened, library) }
+    if !added.isEmpty {
+      library.functions.PQfinish(opened)
+      opened = try Self.start(added + parameters, library)
     }
     handle = opened
+    try connect(address)
     guard functions.PQstatus(handle) == CONNECTION_OK else {
       throw PostgreSQLError(.connection, refusal(address))
     }
     // By default, libpq writes notices to the standard error.
     _ = functions.PQsetNoticeReceiver(handle, { _, _ in }, nil)
+    // Sending must not wait, either.
+    _ = functions.PQsetnonblocking(handle, 1)
+  }
+
+  /// Begins to connect. Source: PQconnectStartParams.
+  private static func start(
+    _ parameters: [(String, String)], _ library: PostgreSQLLibrary
+  ) throws(PostgreSQLError) -> OpaquePointer {
+    let opened = withPointers(parameters.map(\.0)) { keys in
+      withPointers(parameters.map(\.1)) { values in
+        library.functions.PQconnectStartParams(keys, values, 1)
+      }
+    }
+    guard let opened else {
+      throw PostgreSQLError(.connection, "There is no memory for a connection.")
+    }
+    return opened
   }
 
   deinit { close() }
@@ -55,6 +77,58 @@ package final class PostgreSQLConnection {
     guard isOpen else { return }
     isOpen = false
     functions.PQfinish(handle)
+  }
+
+  /// Connects, to one host after another if there are several. Source: PQconnectPoll.
+  private func connect(_ address: DatabaseLocation) throws(PostgreSQLError) {
+    let patience = connectionPatience
+    var host = place
+    var wait = PostgreSQLWait(limit: patience)
+    var events = Int16(POLLOUT)
+    while functions.PQstatus(handle) != CONNECTION_BAD {
+      while !wait.poll(functions.PQsocket(handle), events, step: 100) {
+        guard wait.isOver else { continue }
+        throw PostgreSQLError(
+          .connection, "The database “\(address)” can't be opened: its server does not answer.")
+      }
+      switch functions.PQconnectPoll(handle) {
+      case PGRES_POLLING_READING: events = Int16(POLLIN)
+      case PGRES_POLLING_WRITING: events = Int16(POLLOUT)
+      default: return
+      }
+      if place != host {
+        host = place
+        wait = PostgreSQLWait(limit: patience)
+      }
+    }
+  }
+
+  /// The host that is being tried.
+  private var place: [String] {
+    [functions.PQhost, functions.PQhostaddr, functions.PQport].map { function in
+      function(handle).map { String(cString: $0) } ?? ""
+    }
+  }
+
+  /// How long to wait for each host: what the address says, or 15 s.
+  private var connectionPatience: Duration {
+    let value = Self.parameter("connect_timeout", of: handle, library)
+    guard let seconds = value.flatMap({ Int($0) }), seconds > 0 else { return .seconds(15) }
+    return .seconds(seconds)
+  }
+
+  /// A parameter as libpq has it from the address, the environment, a service file, or by default.
+  private static func parameter(
+    _ name: String, of handle: OpaquePointer, _ library: PostgreSQLLibrary
+  ) -> String? {
+    guard let options = library.functions.PQconninfo(handle) else { return nil }
+    defer { library.functions.PQconninfoFree(options) }
+    var option = options
+    while let keyword = option.pointee.keyword {
+      if strcmp(keyword, name) == 0 { return option.pointee.val.map { String(cString: $0) } }
+      option += 1
+    }
+    return nil
   }
 
   private func refusal(_ address: DatabaseLocation) -> String {
@@ -89,29 +163,25 @@ package final class PostgreSQLConnection {
   }
 
   /// The server's version, such as 150018.
-  package var serverVersion: Int { Int(functions.PQserverVersion(handle)) }
+  package var serverVersion: Int { isOpen ? Int(functions.PQserverVersion(handle)) : 0 }
 
   /// A setting that the server reports by itself, such as `server_encoding`.
   package func serverSetting(_ name: String) -> String? {
-    functions.PQparameterStatus(handle, name).map { String(cString: $0) }
+    guard isOpen else { return nil }
+    return functions.PQparameterStatus(handle, name).map { String(cString: $0) }
   }
 
   /// Executes statements without parameters, separated by semicolons, all or none of them.
   package func execute(_ script: String) throws(PostgreSQLError) {
-    guard isOpen else { throw Self.closed }
-    let result = functions.PQexec(handle, script)
-    defer { functions.PQclear(result) }
-    if let error = error(of: result) { throw error }
+    try send { functions.PQsendQuery(handle, script) }
+    _ = try answer()
   }
 
   /// Prepares a statement under a name.
   package func prepare(
     _ sql: String, as name: String, types: [UInt32]
   ) throws(PostgreSQLError) {
-    guard isOpen else { throw Self.closed }
-    guard functions.PQsendPrepare(handle, name, sql, Int32(types.count), types) == 1 else {
-      throw PostgreSQLError(.connection, message)
-    }
+    try send { functions.PQsendPrepare(handle, name, sql, Int32(types.count), types) }
     _ = try answer()
   }
 
@@ -119,41 +189,89 @@ package final class PostgreSQLConnection {
   package func execute(
     prepared name: String, _ parameters: PostgreSQLParameters
   ) throws(PostgreSQLError) -> PostgreSQLResult {
-    guard isOpen else { throw Self.closed }
-    let isSent = parameters.withPointers { values, lengths, formats in
-      functions.PQsendQueryPrepared(handle, name, Int32(values.count), values, lengths, formats, 1)
+    try send {
+      parameters.withPointers { values, lengths, formats in
+        functions.PQsendQueryPrepared(
+          handle, name, Int32(values.count), values, lengths, formats, 1)
+      }
     }
-    guard isSent == 1 else { throw PostgreSQLError(.connection, message) }
     return try answer()
   }
 
   private static let closed = PostgreSQLError(.connection, "The connection is closed.")
 
-  /// Waits for the result of what was sent.
+  /// Queues a message and sends it. Source: PQflush.
+  private func send(_ queue: () -> Int32) throws(PostgreSQLError) {
+    guard isOpen else { throw Self.closed }
+    guard queue() == 1 else { throw PostgreSQLError(.connection, message) }
+    let wait = PostgreSQLWait()
+    while case let rest = functions.PQflush(handle), rest != 0 {
+      // A lost connection is told of by the result.
+      guard rest == 1 else { return }
+      if wait.poll(functions.PQsocket(handle), Int16(POLLIN | POLLOUT), step: 250) {
+        if functions.PQconsumeInput(handle) == 0 { return }
+      } else if wait.isOver {
+        throw giveUp()
+      }
+    }
+  }
+
+  /// Waits for the results of what was sent; returns the last, or throws the first error.
   private func answer() throws(PostgreSQLError) -> PostgreSQLResult {
     var isCancelled = false
-    while functions.PQisBusy(handle) != 0 {
-      if let isInterrupted, canCancel, !isCancelled, isInterrupted() {
-        cancel()
-        isCancelled = true
+    var last: OpaquePointer?
+    var failed: OpaquePointer?
+    defer { functions.PQclear(failed) }
+    do throws(PostgreSQLError) {
+      while let result = try nextResult(&isCancelled) {
+        if failed == nil, !isSuccess(result) {
+          failed = result
+        } else {
+          functions.PQclear(last)
+          last = result
+        }
       }
-      var descriptor = pollfd(
-        fd: functions.PQsocket(handle), events: Int16(POLLIN), revents: 0)
-      _ = poll(&descriptor, 1, isInterrupted == nil || !canCancel || isCancelled ? -1 : 10)
-      // A lost connection is told of by the result.
-      if functions.PQconsumeInput(handle) == 0 { break }
+    } catch {
+      functions.PQclear(last)
+      throw error
     }
-    let first = functions.PQgetResult(handle)
-    // One statement has one result; libpq wants to be asked until there is no more.
-    while let more = functions.PQgetResult(handle) { functions.PQclear(more) }
-    if let error = error(of: first) {
-      functions.PQclear(first)
+    // Only at the end it is known whether the connection is lost, too.
+    if let failed {
+      functions.PQclear(last)
+      let failure = error(of: failed)
       // Without cancelling, a limit for statements does the same.
-      let isOwn = (isCancelled || !canCancel) && error.state == "57014"
-      throw isOwn ? PostgreSQLError(.interrupted, error.message, state: error.state) : error
+      let isOwn = (isCancelled || !canCancel) && failure.state == "57014"
+      throw isOwn ? PostgreSQLError(.interrupted, failure.message, state: failure.state) : failure
     }
-    guard let first else { throw PostgreSQLError(.connection, message) }
-    return PostgreSQLResult(first, library)
+    guard let last else { throw PostgreSQLError(.connection, message) }
+    return PostgreSQLResult(last, library)
+  }
+
+  private func nextResult(_ isCancelled: inout Bool) throws(PostgreSQLError) -> OpaquePointer? {
+    var wait = PostgreSQLWait()
+    while functions.PQisBusy(handle) != 0, functions.PQsocket(handle) >= 0 {
+      if let isInterrupted, !isCancelled, isInterrupted() {
+        if canCancel { cancel() }
+        isCancelled = true
+        // The server ends the statement by itself, or does not answer any more.
+        wait = PostgreSQLWait(limit: .seconds(5))
+      }
+      let step: Int32 = isInterrupted == nil || isCancelled ? 250 : 10
+      if wait.poll(functions.PQsocket(handle), Int16(POLLIN), step: step) {
+        // A lost connection is told of by the result.
+        if functions.PQconsumeInput(handle) == 0 { break }
+      } else if wait.isOver {
+        throw giveUp()
+      }
+    }
+    return functions.PQgetResult(handle)
+  }
+
+  /// Closes the connection, because nobody waits for the server any longer.
+  private func giveUp() -> PostgreSQLError {
+    close()
+    return PostgreSQLError(
+      .connection, "the server did not answer, and this program could not wait any longer")
   }
 
   /// Asks the server to end the statement; too late is no harm, as nothing is sent before its answer came.
@@ -164,11 +282,13 @@ package final class PostgreSQLConnection {
     _ = functions.PQcancel(request, &reason, Int32(reason.count))
   }
 
-  /// The error of a result; `nil` if it has none.
-  private func error(of result: OpaquePointer?) -> PostgreSQLError? {
-    guard let result else { return PostgreSQLError(.connection, message) }
+  private func isSuccess(_ result: OpaquePointer) -> Bool {
     let status = functions.PQresultStatus(result)
-    if [PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY].contains(status) { return nil }
+    return [PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY].contains(status)
+  }
+
+  /// The error of a result that is none.
+  private func error(of result: OpaquePointer) -> PostgreSQLError {
     func field(_ code: Character) -> String? {
       code.asciiValue.flatMap { functions.PQresultErrorField(result, Int32($0)) }
         .map { String(cString: $0) }

@@ -20,8 +20,10 @@ extension CatalogError {
           "\(subject) can't be reached any more; what was not committed is undone. \(cause)")
       case (_, "53100"):
         CatalogError(.noSpace, "\(subject) can't grow. Make space on its server's disk. \(cause)")
-      case (_, "53300"):
-        CatalogError(.database, "\(subject) takes no more connections. \(cause)")
+      case (_, "55P03"):
+        CatalogError(
+          .database,
+          "\(subject) was locked by another session for a minute: end its transaction. \(cause)")
       case (_, "25006"):
         CatalogError(
           .readOnly, "\(subject) can only be read: its server is a standby, or read-only. \(cause)")

@@ -1,5 +1,7 @@
+import Files
 import Glibc
 import Records
+import Synchronization
 
 /// Keeping all other machines away from a catalog.
 extension PostgreSQLDriver {
@@ -11,10 +13,12 @@ extension PostgreSQLDriver {
   /// After a loss, the server may take a while to notice that the former connection has ended.
   ///
   /// - Throws: `.locked` if another connection has the lock all the time.
-  func lock(waiting patience: Duration = .seconds(1)) throws(CatalogError) {
-    let end = ContinuousClock().now + patience
+  func lock(
+    until end: ContinuousClock.Instant = .now + .seconds(1)
+  ) throws(CatalogError) {
     while try first("SELECT pg_try_advisory_lock(\(Self.key), 1)", read: { $0.int64(0) }) != 1 {
-      guard ContinuousClock().now < end else { throw try locked() }
+      let isEnding = CurrentProcess.isAskedToEnd.load(ordering: .relaxed)
+      guard ContinuousClock().now < end, !isEnding else { throw try locked() }
       usleep(20_000)
     }
   }

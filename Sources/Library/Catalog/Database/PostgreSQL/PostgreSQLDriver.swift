@@ -1,7 +1,9 @@
+import Files
 import Glibc
 import PipelineModel
 import PostgreSQL
 import Records
+import Synchronization
 
 /// A connection to a catalog in PostgreSQL, made anew where it is lost.
 ///
@@ -91,7 +93,9 @@ final class PostgreSQLDriver: DatabaseDriver {
     let common = """
       SET search_path = \(PostgreSQLSchema.name); SET jit = off; SET bytea_output = hex;
       SET standard_conforming_strings = on; SET join_collapse_limit = 1; SET timezone = 'UTC';
-      SET idle_in_transaction_session_timeout = 0; SET statement_timeout = 0;
+      SET idle_in_transaction_session_timeout = 0; SET statement_timeout = 0; SET lock_timeout = '60s';
+      SET idle_session_timeout = 0; SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5;
+      SET tcp_keepalives_count = 3; SET tcp_user_timeout = 15000;
       """
     switch role {
     case .reading: return common
@@ -173,6 +177,7 @@ final class PostgreSQLDriver: DatabaseDriver {
 
   func begin(_ kind: TransactionKind) throws(CatalogError) {
     hasWritten = false
+    hasLostTransaction = false
     let sql =
       switch kind {
       case .writing: "BEGIN"
@@ -189,7 +194,6 @@ final class PostgreSQLDriver: DatabaseDriver {
       try attempt(sql) { () throws(PostgreSQLError) in try connection.execute(sql) }
     }
     transactionConnection = connectionNumber
-    hasLostTransaction = false
   }
 
   /// Whether the last transaction was undone because its connection was lost.
@@ -268,6 +272,9 @@ final class PostgreSQLDriver: DatabaseDriver {
   private var isReconnecting = false
 
   /// Whether the server can't be reached any more.
+  /// Why the last try to connect again failed.
+  private var lastFailure: CatalogError?
+
   var isLost: Bool { connection.isLost }
 
   var canReconnect: Bool { role != .confined }
@@ -282,26 +289,32 @@ final class PostgreSQLDriver: DatabaseDriver {
 
   /// Makes a new connection in the place of one that was lost, with all that belongs to it.
   ///
-  /// - Throws: the last error, after a minute of tries.
+  /// - Throws: the last error, after a minute of tries, or after one if this process is asked to end.
   func reconnect() throws(CatalogError) {
     isReconnecting = true
     defer { isReconnecting = false }
     connection.close()
     connectionNumber += 1
+    let isEnding = CurrentProcess.isAskedToEnd.load(ordering: .relaxed)
+    if isEnding, let lastFailure { throw lastFailure }
     forgotten = []
-    let start = ContinuousClock().now
+    let end = ContinuousClock().now + Self.patience
     var pause: UInt32 = 10_000
     while true {
       do throws(CatalogError) {
         connection = try Self.connect(address, role)
         connection.isInterrupted = isInterrupted
-        if role == .writing { try lock(waiting: Self.patience) }
+        if role == .writing { try lock(until: end) }
         if !session.isEmpty { try executeScript(session) }
         if role == .writing { try noteLastMark() }
         return
       } catch {
-        let isOver = ContinuousClock().now - start > Self.patience || isInterrupted?() ?? false
+        lastFailure = error
+        let isOver =
+          ContinuousClock().now > end || isInterrupted?() ?? false
+          || CurrentProcess.isAskedToEnd.load(ordering: .relaxed)
         if isOver || error.code == .locked { throw error }
+        lastFailure = nil
       }
       usleep(pause)
       pause = min(pause * 2, 1_000_000)
