@@ -1,4 +1,5 @@
 import Fixtures
+import Glibc
 import PipelineModel
 import PostgreSQL
 import Testing
@@ -95,6 +96,35 @@ struct DatabaseServeTests {
       """)
     try wait(for: "other process") { try served.server() != before }
     try wait(for: "answer") { try served.get("/healthz").status == 200 }
+    try expectShown(by: served)
+    try served.stop()
+  }
+
+  @Test(
+    "While another process can't start, a catalog that was made anew is not shown by the old one")
+  func anewLater() throws {
+    let server = try PostgreSQLServer(settings: ["fsync=off", "max_connections=40"])
+    let address = try server.makeDatabase()
+    try workspace.configure(["catalog": .string(address.uri)])
+    try workspace.json("rebuild-catalog")
+    try workspace.json("run")
+    let served = try ServedLibrary(workspace)
+    try expectShown(by: served)
+    let before = try served.server()
+    // All but three, which `rebuild-catalog` needs.
+    var others: [PostgreSQLConnection] = []
+    while let other = try? PostgreSQLConnection(address, applicationName: "tests") {
+      others.append(other)
+    }
+    try #require(others.count > 10)
+    for _ in 0..<3 { others.removeLast().close() }
+    try workspace.json("rebuild-catalog")
+    try wait(for: "refusal") { try served.get("/").status == 503 }
+    usleep(3_000_000)
+    #expect(try served.get("/").status == 503)
+    for other in others { other.close() }
+    try wait(for: "other process") { try served.server() != before }
+    try workspace.json("run")
     try expectShown(by: served)
     try served.stop()
   }

@@ -22,6 +22,8 @@ package struct WebSession {
 
   /// How often to look whether the databases were replaced.
   private static let interval = Duration.seconds(1)
+  /// How long to wait for an answer of the catalog.
+  private static let patience = Duration.seconds(3)
 
   /// Checks everything that can be checked before it listens.
   ///
@@ -59,17 +61,20 @@ package struct WebSession {
     defer { process.end() }
     ready(try url(listener))
     service.ready()
+    // Kept until another process has started: what made it needed is found only once.
+    var needsAnother = false
     while !isStopped() {
       wakeup.sleep(until: .now + Self.interval)
       service.ping()
       if isStopped() { break }
       if process.child.reap() != nil { throw Self.ended }
-      let isAnother = keepOpen()
-      guard isAnother || process.hasLostDatabase, isReachable else { continue }
+      if keepOpen() { needsAnother = true }
+      guard needsAnother || process.hasLostDatabase, isReachable else { continue }
       // It can't connect by itself, so another one takes its place. If that can't, the next look tries again.
       guard var other = try? start(listener, environment) else { continue }
       swap(&process, &other)
       other.end()
+      needsAnother = false
     }
     service.stopping()
   }
@@ -98,7 +103,8 @@ package struct WebSession {
     let isLost = setup.layout.database != nil && !isRead
     var isAnother = false
     // While a catalog is made anew there may be none; the next look finds it.
-    if isLost || readable.isOutdated, let other = try? Self.open(setup.layout) {
+    let isOutdated = within(Self.patience) { readable.isOutdated } ?? false
+    if isLost || isOutdated, let other = try? Self.open(setup.layout) {
       readable = other
       isAnother = setup.layout.database != nil
       _ = isReachable
@@ -107,8 +113,17 @@ package struct WebSession {
     return isAnother
   }
 
-  /// Whether the catalog can be read.
-  private var isReachable: Bool { (try? readable.catalog.lastManifestPosition) != nil }
+  /// Whether the catalog can be read, within some seconds.
+  private var isReachable: Bool {
+    within(Self.patience) { try readable.catalog.lastManifestPosition } != nil
+  }
+
+  /// Reads with a limit, because signals and the service manager are served by the same thread.
+  private func within<Value>(_ patience: Duration, _ body: () throws -> Value) -> Value? {
+    let end = ContinuousClock.now + patience
+    // What goes wrong is told to whoever asks next.
+    return try? readable.catalog.interruptible(when: { ContinuousClock.now > end }, body)
+  }
 
   private var launch: WebLaunch {
     WebLaunch(

@@ -1,3 +1,4 @@
+import Records
 import Synchronization
 
 /// Whether any answer has found that the database can't be reached any more.
@@ -5,6 +6,16 @@ final class LostDatabase: Sendable {
   static let shared = LostDatabase()
 
   private let isLost = Atomic(false)
+
+  /// Runs a body that may find that the database is lost; `nil` if it fails.
+  func noting<Value>(_ body: () throws -> Value) -> Value? {
+    do {
+      return try body()
+    } catch {
+      if (error as? CatalogError)?.code == .unreachable { note() }
+      return nil
+    }
+  }
 
   func note() { isLost.store(true, ordering: .relaxed) }
 

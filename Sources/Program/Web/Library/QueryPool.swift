@@ -12,6 +12,7 @@ final class QueryPool: Sendable {
   private let counts: QueryLane
   /// For completions, which come with each pause of somebody who types, and may ask about all assets.
   let completions: QueryLane
+  private let isConfined: Bool
 
   /// The longest time from the arrival of a question to its answer, of one to the whole library, and of
   /// counting all.
@@ -24,9 +25,10 @@ final class QueryPool: Sendable {
 
   init(_ opener: LibraryOpener) throws(FileError) {
     let damage = KeptDamageList()
+    isConfined = opener.isConfined
     func lane(width: Int = 1, _ limit: Duration) throws(FileError) -> QueryLane {
       try QueryLane(width: width, isConfined: opener.isConfined) {
-        try? opener.open(keptDamage: damage, limit: limit)
+        LostDatabase.shared.noting { try opener.open(keptDamage: damage, limit: limit) }
       }
     }
     pages = try lane(width: 2, Self.patience)
@@ -50,9 +52,14 @@ final class QueryPool: Sendable {
     let lane =
       lane ?? (limit > Self.longPatience ? counts : limit > Self.patience ? outlines : pages)
     let deadline = ContinuousClock.now + limit
-    lane.submit { library in
+    lane.submit { [isConfined] library in
       guard let library, ContinuousClock.now < deadline else {
         return completion(.failure(HTTPError.busy))
+      }
+      // The process that started this one finds that, too, and starts another one.
+      if isConfined, library.isOutdated {
+        LostDatabase.shared.note()
+        return completion(.failure(HTTPError.lost))
       }
       completion(
         Result {

@@ -46,9 +46,12 @@ final class SharedLibrary: Sendable {
 
   /// Opens the catalog again if it is another file by now; to be called every second or so.
   func refresh() {
-    // The process that started this one looks, and starts another one.
-    if opener.isConfined { return }
     let now = current
+    if opener.isConfined {
+      // The process that started this one looks as well, and starts another one.
+      if now.isOutdated { LostDatabase.shared.note() }
+      return
+    }
     // While a catalog is made anew there may be none; the next look finds it.
     guard now.isOutdated, let other = try? opener.open() else { return }
     state.withLock { $0 = State(other, opened: $0.opened + 1) }
@@ -58,7 +61,7 @@ final class SharedLibrary: Sendable {
   /// wait for each other. There are at most as many as bodies ran at once.
   func lend<Value>(_ body: (ReadableLibrary) throws -> Value) rethrows -> Value {
     let (free, opened) = state.withLock { ($0.free.popLast(), $0.opened) }
-    let own = free ?? (try? opener.open(limit: QueryPool.patience))
+    let own = free ?? LostDatabase.shared.noting { try opener.open(limit: QueryPool.patience) }
     defer {
       state.withLock { state in
         // Another catalog may have been opened meanwhile.
