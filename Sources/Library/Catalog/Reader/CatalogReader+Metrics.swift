@@ -9,7 +9,7 @@ extension CatalogReader {
       try read { (connection) throws(CatalogError) in
         switch connection.dialect {
         case .sqlite: try connection.first("PRAGMA data_version") { $0.int64(0) } ?? 0
-        case .postgreSQL: try connection.snapshotNumber()
+        case .postgreSQL: try connection.lastCommitNumber()
         }
       }
     }
@@ -30,10 +30,9 @@ extension CatalogReader {
 }
 
 extension Connection {
-  /// A number of the snapshot of this transaction: which transactions it sees.
-  fileprivate func snapshotNumber() throws(CatalogError) -> Int64 {
-    try first("SELECT hashtextextended(CAST(pg_current_snapshot() AS varchar), 0)") { $0.int64(0) }
-      ?? 0
+  /// A number of the last commit that this transaction sees; other programs' in the cluster don't count.
+  fileprivate func lastCommitNumber() throws(CatalogError) -> Int64 {
+    try first("SELECT hashtextextended(mark, 0) FROM last_commit") { $0.int64(0) } ?? 0
   }
 
   /// Counts the assets with a job that is due or failed, by the state that the view `asset_state` gives them.
