@@ -19,6 +19,13 @@ extension Catalog {
       try driver.lock()
       if isDraft { try requireReplaceable(connection, libraryID: libraryID) }
       let version = isDraft ? nil : try PostgreSQLSchema.version(in: connection)
+      // Before anything is changed: a commit whose answer is lost needs it to find out what became of it. The
+      // draft takes the catalog's name with the last commit.
+      driver.session =
+        (isDraft
+          ? "SET search_path = \(PostgreSQLSchema.draftName), \(PostgreSQLSchema.name); " : "")
+        + PostgreSQLSchema.session
+      let connected = driver.connectionNumber
       if version == nil {
         guard create else { throw .missing(place) }
         try connection.transaction { () throws(CatalogError) in
@@ -28,11 +35,9 @@ extension Catalog {
       } else {
         try requireOwner(of: connection, libraryID: libraryID)
       }
-      driver.session =
-        (isDraft ? "SET search_path = \(PostgreSQLSchema.draftName); " : "")
-        + PostgreSQLSchema.session
       driver.upkeep = PostgreSQLSchema.sessionUpkeep
-      try connection.executeScript(driver.session)
+      // A new connection has it already.
+      if driver.connectionNumber == connected { try connection.executeScript(driver.session) }
       try driver.noteLastMark()
     } catch {
       connection.close()
@@ -41,11 +46,6 @@ extension Catalog {
     return connection
   }
 
-  /// Reads a setting of a catalog.
-  static func setting(
-    _ key: String, of place: CatalogPlace, _ address: DatabaseLocation, libraryID: String?
-  ) throws(CatalogError) -> String? {
-    let connection = Connection(try PostgreSQLDriver(address, role: .reading), place)
   /// Refuses to replace the catalog of another library, or a schema that is something else.
   private static func requireReplaceable(
     _ connection: Connection, libraryID: String
@@ -58,14 +58,19 @@ extension Catalog {
     try requireOwner(of: connection, libraryID: libraryID)
   }
 
+  /// Reads a setting of a catalog.
+  static func setting(
+    _ key: String, of place: CatalogPlace, _ address: DatabaseLocation, libraryID: String?
+  ) throws(CatalogError) -> String? {
+    let connection = Connection(try PostgreSQLDriver(address, role: .reading), place)
     defer { connection.close() }
     guard try PostgreSQLSchema.version(in: connection) != nil else { throw .missing(place) }
+    if let libraryID { try requireOwner(of: connection, libraryID: libraryID) }
     return try connection.first(Setting.read, key) { $0.text(0) }
   }
 }
 
 extension CatalogError {
-    if let libraryID { try requireOwner(of: connection, libraryID: libraryID) }
   static func missing(_ place: CatalogPlace) -> CatalogError {
     CatalogError(
       .missing, "The database “\(place.name)” has no catalog yet. \(CatalogError.advice)",

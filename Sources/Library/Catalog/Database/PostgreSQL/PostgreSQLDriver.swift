@@ -245,11 +245,15 @@ final class PostgreSQLDriver: DatabaseDriver {
   ///
   /// - Throws: `.locked` after a loss, if another process has changed the catalog meanwhile.
   func noteLastMark() throws(CatalogError) {
-    let found = try first("SELECT mark FROM last_commit") { $0.text(0) }
+    // A catalog that was being made may not be there.
+    let isThere = try first("SELECT to_regclass('last_commit') IS NOT NULL") { $0.int64(0) } == 1
+    let found = try isThere ? first("SELECT mark FROM last_commit") { $0.text(0) } : nil
     guard lastMark == nil || found == lastMark || found == pendingMark else {
       throw CatalogError(
         .locked,
-        "Another process has changed the catalog “\(address)” while the connection to it was lost.")
+        "While the connection to the catalog “\(address)” was lost, another process has changed it, or its "
+          + "server has lost the last changes, as after a failover. The next run replays what is missing."
+      )
     }
     lastMark = found
     pendingMark = nil
@@ -268,13 +272,13 @@ final class PostgreSQLDriver: DatabaseDriver {
 
   // MARK: The connection
 
+  /// Why the last try to connect again failed.
+  private var lastFailure: CatalogError?
+
   /// Whether a new connection is being made, whose statements are not repeated one by one.
   private var isReconnecting = false
 
   /// Whether the server can't be reached any more.
-  /// Why the last try to connect again failed.
-  private var lastFailure: CatalogError?
-
   var isLost: Bool { connection.isLost }
 
   var canReconnect: Bool { role != .confined }
@@ -291,12 +295,12 @@ final class PostgreSQLDriver: DatabaseDriver {
   ///
   /// - Throws: the last error, after a minute of tries, or after one if this process is asked to end.
   func reconnect() throws(CatalogError) {
+    let isEnding = CurrentProcess.isAskedToEnd.load(ordering: .relaxed)
+    if isEnding, let lastFailure { throw lastFailure }
     isReconnecting = true
     defer { isReconnecting = false }
     connection.close()
     connectionNumber += 1
-    let isEnding = CurrentProcess.isAskedToEnd.load(ordering: .relaxed)
-    if isEnding, let lastFailure { throw lastFailure }
     forgotten = []
     let end = ContinuousClock().now + Self.patience
     var pause: UInt32 = 10_000
@@ -307,6 +311,7 @@ final class PostgreSQLDriver: DatabaseDriver {
         if role == .writing { try lock(until: end) }
         if !session.isEmpty { try executeScript(session) }
         if role == .writing { try noteLastMark() }
+        lastFailure = nil
         return
       } catch {
         lastFailure = error
@@ -314,7 +319,6 @@ final class PostgreSQLDriver: DatabaseDriver {
           ContinuousClock().now > end || isInterrupted?() ?? false
           || CurrentProcess.isAskedToEnd.load(ordering: .relaxed)
         if isOver || error.code == .locked { throw error }
-        lastFailure = nil
       }
       usleep(pause)
       pause = min(pause * 2, 1_000_000)

@@ -12,14 +12,7 @@ extension PostgreSQLSchema {
     let isThere = try connection.hasRow(
       "SELECT 1 FROM pg_namespace WHERE nspname = ?", name)
     guard isThere else { return nil }
-    let isCatalog = try connection.hasRow(
-      "SELECT 1 FROM pg_tables WHERE schemaname = ? AND tablename = 'schema_version'", name)
-    guard isCatalog else {
-      throw CatalogError(
-        .corrupt,
-        "The database “\(connection.path)” has a schema “\(name)” that is not a catalog. Use another "
-          + "database.", path: connection.path)
-    }
+    try requireCatalog(name, in: connection)
     let version = try connection.first("SELECT version FROM schema_version") { $0.int(0) } ?? 0
     guard version <= Self.version else {
       throw CatalogError(
@@ -28,6 +21,22 @@ extension PostgreSQLSchema {
           + "Use the newer program that made it.", path: connection.path)
     }
     return version
+  }
+
+  /// Refuses a schema of a name that is something else than a catalog; one that is not there is none.
+  private static func requireCatalog(
+    _ schema: String, in connection: Connection
+  ) throws(CatalogError) {
+    let isOther = try connection.hasRow(
+      """
+      SELECT 1 FROM pg_namespace WHERE nspname = ? AND NOT EXISTS (SELECT 1 FROM pg_tables
+        WHERE schemaname = nspname AND tablename = 'schema_version')
+      """, schema)
+    guard isOther else { return }
+    throw CatalogError(
+      .corrupt,
+      "The database “\(connection.path)” has a schema “\(schema)” that is not a catalog. Use another "
+        + "database.", path: connection.path)
   }
 
   /// The server's number of the catalog's schema.
@@ -43,7 +52,10 @@ extension PostgreSQLSchema {
   ///   changes.
   static func create(in connection: Connection, isDraft: Bool) throws(CatalogError) {
     let schema = isDraft ? draftName : name
-    if isDraft { try connection.executeScript("DROP SCHEMA IF EXISTS \(schema) CASCADE") }
+    if isDraft {
+      try requireCatalog(schema, in: connection)
+      try connection.executeScript("DROP SCHEMA IF EXISTS \(schema) CASCADE")
+    }
     try connection.executeScript("CREATE SCHEMA \(schema); SET search_path = \(schema)")
     for step in migrations { try connection.executeScript(step) }
     try connection.executeScript(functions + views + triggers)
