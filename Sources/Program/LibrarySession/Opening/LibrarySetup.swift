@@ -84,9 +84,18 @@ package struct LibrarySetup: Sendable {
   func checkFileSystem() throws {
     let folder = try Descriptor.openFolder(layout.catalogFolder)
     guard let network = try folder.fileSystem().networkName else { return }
+    let place = "“\(layout.catalogFolder.printable)” is on \(network), where "
+    guard layout.database == nil else {
+      throw IngestError(
+        .notALibrary,
+        place
+          + "the locks of “renditions.sqlite”, and of the library itself, can't be trusted: put the "
+          + "library on a local disk; its originals may be in a bucket.", path: layout.catalogFolder
+      )
+    }
     throw IngestError(
       .notALibrary,
-      "“\(layout.catalogFolder.printable)” is on \(network), where SQLite's locks can't be "
+      place + "SQLite's locks can't be "
         + "trusted: set \"catalog\" in \(configuration.file.printable) to a folder on a local disk.",
       path: layout.catalogFolder)
   }
@@ -98,8 +107,16 @@ package struct LibrarySetup: Sendable {
       recorded: recordedStages)
   }
 
+  /// Whose catalog is expected in a database; `nil` for a file, and without a library.
+  private var recordedOwner: String? {
+    // Why a library can't be opened is told by what works on it.
+    layout.database == nil ? nil : (try? LibraryFolder.open(layout))?.marker.library
+  }
+
   /// The stages recorded in the library; none if there is no library yet.
   private func recordedStages() throws -> [StageDefinition] {
+    let library = recordedOwner
+    if layout.database != nil, library == nil { return [] }
     do throws(CatalogError) {
       return try Catalog.stages(of: layout.catalogPlace, libraryID: library)
     } catch let error where error.code == .missing {
@@ -107,16 +124,8 @@ package struct LibrarySetup: Sendable {
     }
   }
 
-  /// Whose catalog is expected in a database; `nil` for a file, and without a library.
-  private var recordedOwner: String? {
-    // Why a library can't be opened is told by what works on it.
-    layout.database == nil ? nil : (try? LibraryFolder.open(layout))?.marker.library
-  }
-
   /// Why there is no space for stages' output, as a sentence; `nil` while the reserve is free.
   func shortage() -> String? {
-    let library = recordedOwner
-    if layout.database != nil, library == nil { return [] }
     let reserve = reserve()
     for folder in folders {
       // A disk that can't be queried is queried again with the next jobs.
