@@ -35,10 +35,16 @@ package struct CatalogRebuild {
       at: place, libraryID: library.marker.library, isDraft: true)
     try replay(into: catalog, progress)
     let old = try catalog.finishDraft()
+    // A file of before the library moved to the database would still be a catalog for a configuration without
+    // one, whose `gc` would remove renditions of this one.
+    let folder = try Descriptor.openFolder(library.layout.catalogFolder)
+    let file = try CatalogFiles(folder: folder, name: library.layout.catalog.lastComponent)
+      .setAside()
+    try folder.sync()
     let reader = try CatalogReader.open(at: place, immutable: false)
     let assets = try reader.status().assets
     try reader.close()
-    return Result(assets: assets, oldCatalog: old.map { BytePath($0) })
+    return Result(assets: assets, oldCatalog: old.map { BytePath($0) } ?? file)
   }
 
   private func replay(
