@@ -8,6 +8,7 @@ struct DatabaseLocationTests {
     arguments: [
       "postgresql:///photos", "postgres://anna@db.example:5433/photos?sslmode=verify-full",
       "postgresql://a,b/photos?target_session_attrs=read-write", "postgresql:///?service=photos",
+      "postgresql://db:5433/photos?application_name=a%40b", "postgresql:///photos?options=a:b@c",
       "postgresql://anna@/photos?host=%2Frun%2Fpostgresql",
     ])
   func valid(text: String) throws {
@@ -20,6 +21,8 @@ struct DatabaseLocationTests {
     arguments: [
       ("postgresql://anna:secret@db/photos", "password"),
       ("postgresql://anna:@db/photos", "password"),
+      ("postgresql://anna:secret/x@db/photos", "password"),
+      ("postgresql://anna:secret?x@db/photos", "password"),
       ("postgresql:///photos?user=anna&password=secret", "password"),
       ("postgresql:///photos?p%61ssword=secret", "password"),
       ("postgresql:///photos?sslpassword=secret", "password"),

@@ -19,8 +19,13 @@ package struct DatabaseLocation: Hashable, Sendable, CustomStringConvertible {
       throw LocationFault(reason: "is no URI: write other characters than ASCII's with %")
     }
     let rest = text.dropFirst(scheme.count)
-    let authority = rest.prefix { $0 != "/" && $0 != "?" }
-    if let at = authority.lastIndex(of: "@"), authority[..<at].contains(":") { throw Self.secret }
+    // A password may have a slash or question mark where it should have %2F or %3F, so what seems to be
+    // behind the authority counts as well.
+    if let at = rest.lastIndex(of: "@"), let colon = rest[..<at].firstIndex(of: ":"),
+      !rest[..<colon].contains(where: { $0 == "/" || $0 == "?" })
+    {
+      throw Self.secret
+    }
     let query = rest.drop { $0 != "?" }.dropFirst()
     let keys = query.split(separator: "&").map { $0.prefix { $0 != "=" } }
     // A key may be written with percent signs; none of libpq's needs any.
@@ -31,7 +36,7 @@ package struct DatabaseLocation: Hashable, Sendable, CustomStringConvertible {
 
   private static let secret = LocationFault(
     reason: "must not hold a password: put it into ~/.pgpass, a file named by PGPASSFILE, or a "
-      + "service file")
+      + "service file; elsewhere, write @ as %40")
 
   package var description: String { uri }
 }
