@@ -10,12 +10,18 @@ enum TestedDatabase: String, CaseIterable {
   /// Whether both are to get the same texts, so none that PostgreSQL can't store.
   @TaskLocal static var isCompared = false
 
-  /// Those that tests run on: PostgreSQL only where it is installed. `PIPELINE_TEST_DATABASE` names one.
+  /// Those that tests run on: PostgreSQL only where it is installed. `PIPELINE_TEST_DATABASE` names one, which
+  /// must be known and installed.
   static let available: [TestedDatabase] = {
-    let wanted = ProcessInfo.processInfo.environment["PIPELINE_TEST_DATABASE"]
-    return allCases.filter {
-      ($0 == .sqlite || PostgreSQLServer.isInstalled) && (wanted ?? $0.rawValue) == $0.rawValue
+    let isInstalled = PostgreSQLServer.isInstalled
+    if let name = ProcessInfo.processInfo.environment["PIPELINE_TEST_DATABASE"] {
+      guard let wanted = TestedDatabase(rawValue: name), wanted == .sqlite || isInstalled else {
+        fatalError("PIPELINE_TEST_DATABASE is “\(name)”: unknown, or not installed.")
+      }
+      return [wanted]
     }
+    if !isInstalled { print("PostgreSQL is not installed: suites run on SQLite alone.") }
+    return isInstalled ? allCases : [.sqlite]
   }()
 }
 
