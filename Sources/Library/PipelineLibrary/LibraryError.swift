@@ -68,7 +68,7 @@ public struct LibraryError: Error, Hashable, Sendable, CustomStringConvertible {
     case let error as CatalogError:
       let codes: [CatalogError.Code: Code] = [
         .noAsset: .noAsset, .newerVersion: .newerVersion, .unknownRevision: .unknownRevision,
-        .noSpace: .notWritten, .interrupted: .cancelled,
+        .noSpace: .notWritten, .interrupted: .cancelled, .locked: .locked,
       ]
       self.init(codes[error.code] ?? .unreadable, error.message)
     case let error as FileError:
