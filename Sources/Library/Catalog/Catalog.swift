@@ -2,7 +2,7 @@ import CSQLite
 package import PipelineModel
 package import Records
 
-/// The records and the ledger in SQLite, on the only writing connection.
+/// The records and the ledger in SQLite or PostgreSQL, on the only writing connection.
 ///
 /// One thread at a time uses it. Each method is one transaction that is
 /// durable when it returns. Calling a method from within another traps.

@@ -66,7 +66,7 @@ final class CatalogWriter {
         try connection.executeScript(Self.revisionTriggers + CounterChanges.triggers)
       }
     } else if !isDraft {
-      counterChanges.areCounted = true
+      counterChanges.begin()
     }
     stages = try ConfiguredStage.all(connection)
     parts = try RenditionParts.read(connection)

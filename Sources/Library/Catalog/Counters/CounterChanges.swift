@@ -27,7 +27,10 @@ final class CounterChanges {
   private(set) var changes: [Key: Change] = [:]
 
   /// Whether rows are counted as they come and go; otherwise all are counted later.
-  var areCounted = false
+  private(set) var areCounted = false
+
+  /// Begins counting what statements of the writer tell, where the schema has the triggers.
+  func begin() { areCounted = true }
 
   func removeAll() { changes.removeAll(keepingCapacity: true) }
 

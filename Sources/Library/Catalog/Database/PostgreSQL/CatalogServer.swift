@@ -19,7 +19,8 @@ package struct CatalogServer {
     let driver = try PostgreSQLDriver(address, role: .reading)
     defer { driver.close() }
     var unsafe: [String] = []
-    for name in ["fsync", "full_page_writes", "synchronous_commit"] {
+    // Not `synchronous_commit`, which the program sets for its sessions.
+    for name in ["fsync", "full_page_writes"] {
       let value = try driver.first("SELECT current_setting('\(name)')") { $0.text(0) }
       if value == "off" { unsafe.append("\(name)=off") }
     }

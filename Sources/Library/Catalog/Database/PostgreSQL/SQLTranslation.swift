@@ -152,6 +152,7 @@ struct SQLTranslation {
   // MARK: Functions
 
   private mutating func translate(function name: String) {
+    let bracket = tokens
     tokens = tokens.dropFirst()
     switch name {
     case "iif":
@@ -177,7 +178,7 @@ struct SQLTranslation {
     default:
       // A keyword before a bracket is followed by it, too.
       output.append(Self.renamed[name] ?? name)
-      tokens = [.sign("(")] + tokens
+      tokens = bracket
     }
   }
 

@@ -13,6 +13,7 @@ extension CatalogError {
     CatalogError(.interrupted, "Reading the catalog “\(path)” was stopped.", path: path)
   }
 
+  /// What helps against a catalog that is missing or damaged, in SQLite or PostgreSQL.
   static let advice = "Run “pipeline rebuild-catalog” to rebuild it from manifest and originals."
 
   /// Errors of `write` for lack of space: ENOSPC, EDQUOT, EFBIG.
