@@ -56,17 +56,17 @@ final class QueryPool: Sendable {
       guard let library, ContinuousClock.now < deadline else {
         return completion(.failure(HTTPError.busy))
       }
-      // The process that started this one finds that, too, and starts another one.
-      if isConfined, library.isOutdated {
-        LostDatabase.shared.note()
-        return completion(.failure(HTTPError.lost))
-      }
       completion(
         Result {
           try library.catalog.interruptible {
             ContinuousClock.now > deadline || lane.isClosed
           } _: {
-            try body(library)
+            if isConfined, library.isOutdated {
+              // The process that started this one finds that, too, and starts another one.
+              LostDatabase.shared.note()
+              throw HTTPError.lost
+            }
+            return try body(library)
           }
         })
     }

@@ -49,7 +49,11 @@ final class SharedLibrary: Sendable {
     let now = current
     if opener.isConfined {
       // The process that started this one looks as well, and starts another one.
-      if now.isOutdated { LostDatabase.shared.note() }
+      let end = ContinuousClock.now + QueryPool.patience
+      let isOutdated = try? now.catalog.interruptible(when: { ContinuousClock.now > end }) {
+        now.isOutdated
+      }
+      if isOutdated ?? false { LostDatabase.shared.note() }
       return
     }
     // While a catalog is made anew there may be none; the next look finds it.
