@@ -1,5 +1,6 @@
 import Files
 import Fixtures
+import Foundation
 import PipelineModel
 import PostgreSQL
 import Testing
@@ -165,6 +166,32 @@ struct DatabaseCatalogTests {
     #expect(!workspace.exists("library/catalog.sqlite"))
     try workspace.json("run")
     try workspace.json("gc")
+    #expect(try workspace.json("verify").summary["problems"] == 0)
+  }
+
+  @Test("A catalog that is restored from a dump of its schema goes on")
+  func dump() throws {
+    let (workspace, address) = try make()
+    try workspace.put(try Pictures.jpeg(width: 64, height: 48), as: "picture.jpg")
+    try workspace.json("run")
+    let all = try ids(workspace)
+    let other = try PostgreSQLServer.shared.makeDatabase()
+    let process = Process()
+    process.executableURL = URL(filePath: "/bin/bash")
+    process.arguments = [
+      "-c",
+      #"set -o pipefail; "$0/pg_dump" --schema=pipeline "$1" | "$0/psql" -qv ON_ERROR_STOP=1 "$2""#,
+      try #require(PostgreSQLServer.programs), address.uri, other.uri,
+    ]
+    process.standardOutput = FileHandle.nullDevice
+    try process.run()
+    process.waitUntilExit()
+    try #require(process.terminationStatus == 0)
+    try name(other.uri, in: workspace)
+    #expect(try ids(workspace) == all && all.count == 1)
+    try workspace.put(try Pictures.jpeg(width: 65, height: 48), as: "later.jpg")
+    #expect(try workspace.json("run").summary["imported"] == 1)
+    #expect(try ids(workspace, "kind:image").count == 2)
     #expect(try workspace.json("verify").summary["problems"] == 0)
   }
 
