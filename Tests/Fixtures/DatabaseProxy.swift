@@ -18,6 +18,9 @@ package final class DatabaseProxy: Sendable {
   private let next = Shared<Cut?>(nil)
   private let cuts = Shared(0)
   private let isStalled = Shared(false)
+  private let stallsNewOnes = Shared(false)
+  private let connections = Shared(0)
+  private let withheld = Shared(0)
   package let address: DatabaseLocation
 
   /// - Parameter database: the address of a database of `PostgreSQLServer`.
@@ -44,6 +47,8 @@ package final class DatabaseProxy: Sendable {
   }
 
   deinit {
+    // Threads that wait for it end.
+    for stall in [isStalled, stallsNewOnes] { stall.withLock { $0 = false } }
     shutdown(listener, Int32(SHUT_RDWR))
     Glibc.close(listener)
   }
@@ -53,6 +58,15 @@ package final class DatabaseProxy: Sendable {
 
   /// Passes nothing on any longer, in no direction: as if the network had lost it all.
   package func stall() { isStalled.withLock { $0 = true } }
+
+  /// Passes nothing on of connections that are made from now on.
+  package func stallNewConnections() { stallsNewOnes.withLock { $0 = true } }
+
+  /// How many times bytes were withheld since the proxy was stalled.
+  package var withheldCount: Int { withheld.withLock { $0 } }
+
+  /// How many connections were made.
+  package var connectionCount: Int { connections.withLock { $0 } }
 
   /// How many connections were cut.
   package var cutCount: Int { cuts.withLock { $0 } }
@@ -66,8 +80,14 @@ package final class DatabaseProxy: Sendable {
     }
     // Whether the answer of a commit is awaited, which nobody gets.
     let isCutting = Shared(false)
-    let (next, cuts, isStalled) = (next, cuts, isStalled)
-    let awaitEnd: @Sendable () -> Void = { while isStalled.withLock({ $0 }) { usleep(10_000) } }
+    let (next, cuts, withheld) = (next, cuts, withheld)
+    connections.withLock { $0 += 1 }
+    let stall = stallsNewOnes.withLock { $0 } ? stallsNewOnes : isStalled
+    let awaitEnd: @Sendable () -> Void = {
+      guard stall.withLock({ $0 }) else { return }
+      withheld.withLock { $0 += 1 }
+      while stall.withLock({ $0 }) { usleep(10_000) }
+    }
     Thread.detachNewThread {
       Self.pump(client, upstream) { bytes in
         awaitEnd()

@@ -111,11 +111,13 @@ struct ConnectionTests {
     #expect(try result("SELECT 1", on: connection).integer(0, 0) == 1)
   }
 
-  @Test("A server that does not answer is given up, while connecting and at a statement")
-  func stalled() throws {
+  @Test(
+    "A server that does not answer is given up: while connecting, at a statement, and when asked to end it",
+    arguments: [false, true])
+  func stalled(canCancel: Bool) throws {
     let proxy = try DatabaseProxy(to: try PostgreSQLServer.shared.makeDatabase())
     let connection = try PostgreSQLConnection(proxy.address, applicationName: "tests")
-    connection.canCancel = false
+    connection.canCancel = canCancel
     connection.isInterrupted = { true }
     proxy.stall()
     let clock = ContinuousClock()
@@ -132,6 +134,20 @@ struct ConnectionTests {
       #expect(error?.message.contains("does not answer") == true)
     }
     #expect(wait < .seconds(10))
+  }
+
+  @Test(
+    "Nothing is sent while a request to end the last statement is under way: the connection is closed"
+  )
+  func late() throws {
+    let proxy = try DatabaseProxy(to: try PostgreSQLServer.shared.makeDatabase())
+    let connection = try PostgreSQLConnection(proxy.address, applicationName: "tests")
+    connection.isInterrupted = { true }
+    proxy.stallNewConnections()
+    let error = #expect(throws: PostgreSQLError.self) {
+      try connection.execute("SELECT pg_sleep(0.5)")
+    }
+    #expect(error?.code == .connection && connection.isLost)
   }
 
   @Test("Statements and texts larger than what a socket holds are sent and read")

@@ -5,8 +5,8 @@ package import PipelineModel
 
 /// A connection to a PostgreSQL server.
 ///
-/// Not thread-safe: one thread at a time uses it. Nothing waits in libpq, which has no limit: all waits are in
-/// `PostgreSQLWait`.
+/// Not thread-safe: one thread at a time uses it. Nothing but the resolution of names waits in libpq, which has no
+/// limit: all other waits are in `PostgreSQLWait`.
 package final class PostgreSQLConnection {
   private let library: PostgreSQLLibrary
   private let functions: pipeline_postgresql
@@ -218,18 +218,22 @@ package final class PostgreSQLConnection {
 
   /// Waits for the results of what was sent; returns the last, or throws the first error.
   private func answer() throws(PostgreSQLError) -> PostgreSQLResult {
-    var isCancelled = false
+    var ending: Ending?
     var last: OpaquePointer?
     var failed: OpaquePointer?
     defer { functions.PQclear(failed) }
     do throws(PostgreSQLError) {
-      while let result = try nextResult(&isCancelled) {
+      while let result = try nextResult(&ending) {
         if failed == nil, !isSuccess(result) {
           failed = result
         } else {
           functions.PQclear(last)
           last = result
         }
+      }
+      // A request that arrives later would end what is sent next.
+      if let ending, let request = ending.request, !request.hasArrived(within: ending.wait) {
+        throw giveUp()
       }
     } catch {
       functions.PQclear(last)
@@ -240,27 +244,32 @@ package final class PostgreSQLConnection {
       functions.PQclear(last)
       let failure = error(of: failed)
       // Without cancelling, a limit for statements does the same.
-      let isOwn = (isCancelled || !canCancel) && failure.state == "57014"
+      let isOwn = (ending != nil || !canCancel) && failure.state == "57014"
       throw isOwn ? PostgreSQLError(.interrupted, failure.message, state: failure.state) : failure
     }
     guard let last else { throw PostgreSQLError(.connection, message) }
     return PostgreSQLResult(last, library)
   }
 
-  private func nextResult(_ isCancelled: inout Bool) throws(PostgreSQLError) -> OpaquePointer? {
-    var wait = PostgreSQLWait()
+  /// The end of statements that nobody waits for any more.
+  private struct Ending {
+    /// What was sent to the server, if it could be.
+    let request: PostgreSQLCancellation?
+    /// The server ends the statement by itself, or does not answer any more.
+    let wait = PostgreSQLWait(limit: .seconds(5))
+  }
+
+  private func nextResult(_ ending: inout Ending?) throws(PostgreSQLError) -> OpaquePointer? {
+    let wait = PostgreSQLWait()
     while functions.PQisBusy(handle) != 0, functions.PQsocket(handle) >= 0 {
-      if let isInterrupted, !isCancelled, isInterrupted() {
-        if canCancel { cancel() }
-        isCancelled = true
-        // The server ends the statement by itself, or does not answer any more.
-        wait = PostgreSQLWait(limit: .seconds(5))
+      if let isInterrupted, ending == nil, isInterrupted() {
+        ending = Ending(request: canCancel ? PostgreSQLCancellation(handle, library) : nil)
       }
-      let step: Int32 = isInterrupted == nil || isCancelled ? 250 : 10
+      let step: Int32 = isInterrupted == nil || ending != nil ? 250 : 10
       if wait.poll(functions.PQsocket(handle), Int16(POLLIN), step: step) {
         // A lost connection is told of by the result.
         if functions.PQconsumeInput(handle) == 0 { break }
-      } else if wait.isOver {
+      } else if (ending?.wait ?? wait).isOver {
         throw giveUp()
       }
     }
@@ -272,14 +281,6 @@ package final class PostgreSQLConnection {
     close()
     return PostgreSQLError(
       .connection, "the server did not answer, and this program could not wait any longer")
-  }
-
-  /// Asks the server to end the statement; too late is no harm, as nothing is sent before its answer came.
-  private func cancel() {
-    guard let request = functions.PQgetCancel(handle) else { return }
-    defer { functions.PQfreeCancel(request) }
-    var reason = [CChar](repeating: 0, count: 256)
-    _ = functions.PQcancel(request, &reason, Int32(reason.count))
   }
 
   private func isSuccess(_ result: OpaquePointer) -> Bool {
