@@ -73,15 +73,14 @@ struct DatabaseFaultTests {
     }
     proxy.stall()
     try put(2, in: workspace, from: 2)
-    // A moment in which the program begins to wait for the server.
-    usleep(2_000_000)
+    try run.wait(for: "a statement without an answer", within: 90) { proxy.withheldCount > 0 }
     run.signal(SIGTERM)
     let start = ContinuousClock.now
     _ = try run.wait(within: 30)
     #expect(ContinuousClock.now - start < .seconds(15))
   }
 
-  @Test("A lock that another session holds is not waited for, for ever, and not after a signal")
+  @Test("A lock that another session holds is not waited for after a signal")
   func lock() throws {
     let address = try PostgreSQLServer.shared.makeDatabase()
     let workspace = try Workspace(["catalog": .string(address.uri)])
@@ -92,7 +91,9 @@ struct DatabaseFaultTests {
     try other.execute("BEGIN; LOCK TABLE pipeline.asset IN ACCESS EXCLUSIVE MODE")
     try put(1, in: workspace, from: 1)
     let run = try workspace.program.start(["run", "--json"])
-    usleep(2_000_000)
+    try run.wait(for: "a wait for the lock", within: 90) {
+      try other.first("SELECT count(*) FROM pg_locks WHERE NOT granted") > 0
+    }
     run.signal(SIGTERM)
     let start = ContinuousClock.now
     _ = try run.wait(within: 30)

@@ -44,6 +44,7 @@ struct DatabaseServeTests {
     let end = ContinuousClock.now + .seconds(60)
     while try !condition() {
       try #require(ContinuousClock.now < end, "There was no \(what).")
+      usleep(20_000)
     }
   }
 
@@ -108,6 +109,8 @@ struct DatabaseServeTests {
     try workspace.configure(["catalog": .string(address.uri)])
     try workspace.json("rebuild-catalog")
     try workspace.json("run")
+    let proxy = try DatabaseProxy(to: address)
+    try workspace.configure(["catalog": .string(proxy.address.uri)])
     let served = try ServedLibrary(workspace)
     try expectShown(by: served)
     let before = try served.server()
@@ -120,7 +123,9 @@ struct DatabaseServeTests {
     for _ in 0..<3 { others.removeLast().close() }
     try workspace.json("rebuild-catalog")
     try wait(for: "refusal") { try served.get("/").status == 503 }
-    usleep(3_000_000)
+    // Until others were started in vain, again and again.
+    let tries = proxy.connectionCount
+    try wait(for: "tries") { proxy.connectionCount > tries + 2 }
     #expect(try served.get("/").status == 503)
     for other in others { other.close() }
     try wait(for: "other process") { try served.server() != before }
