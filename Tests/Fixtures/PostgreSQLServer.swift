@@ -14,16 +14,24 @@ package final class PostgreSQLServer: Sendable {
   private let process: Process
   private let count = Mutex(0)
 
-  /// The newest installed server, as Debian installs it; `nil` if there is none.
-  package static let programs: String? = {
-    let root = "/usr/lib/postgresql"
+  private static let root = "/usr/lib/postgresql"
+
+  /// The version of the newest installed server, as Debian installs it; `nil` if there is none.
+  private static let version: Int? = {
     let versions = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
-    let newest = versions.compactMap { Int($0) }.filter { $0 >= 14 }.max()
-    let programs = newest.map { "\(root)/\($0)/bin" }
-    return programs.flatMap {
-      FileManager.default.isExecutableFile(atPath: "\($0)/initdb") ? $0 : nil
-    }
+    return versions.compactMap { Int($0) }.filter { version in
+      version >= 14
+        && FileManager.default.isExecutableFile(atPath: "\(root)/\(version)/bin/initdb")
+    }.max()
   }()
+
+  /// The folder of that server's programs.
+  package static let programs = version.map { "\(root)/\($0)/bin" }
+
+  /// Options of a database that sorts texts as people do where a column does not say otherwise. Before version
+  /// 15 databases had only the locales of the machine, which may have none.
+  package static let alphabetical =
+    version ?? 0 < 15 ? "" : "TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en'"
 
   package static var isInstalled: Bool { programs != nil }
 

@@ -26,7 +26,8 @@ final class Library {
       let model = folder.appending(path: "model")
       try Data().write(to: model)
       place = .database(
-        try PostgreSQLServer.shared.makeDatabase(), folder: BytePath(folder.path),
+        try PostgreSQLServer.shared.makeDatabase(PostgreSQLServer.alphabetical),
+        folder: BytePath(folder.path),
         model: BytePath(model.path))
     }
     catalog = try Catalog.create(at: place, libraryID: Self.id)
