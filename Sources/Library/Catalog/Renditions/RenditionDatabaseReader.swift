@@ -11,7 +11,7 @@ final class RenditionDatabaseReader {
   private var connection: Connection?
   private var node: FileNode?
 
-  /// - Parameter catalog: the catalog's file.
+  /// - Parameter catalog: where the catalog is.
   init(of catalog: CatalogPlace, immutable: Bool) {
     path = catalog.folder.appending(RenditionDatabase.name)
     isImmutable = immutable

@@ -8,7 +8,7 @@ import Synchronization
 /// A connection to a catalog in PostgreSQL, made anew where it is lost.
 ///
 /// The server ends the transaction of a connection that is lost. What became of one that was being
-/// committed is unknown, so the last statement of each writes a number that tells.
+/// committed is unknown, so the last statement of each writes a random mark that tells.
 final class PostgreSQLDriver: DatabaseDriver {
   enum Role {
     case writing, reading

@@ -4,7 +4,7 @@ import Records
 ///
 /// The catalog's statements are written once, in what the two have in common and in what is listed here.
 /// Anything else is not translated, and PostgreSQL refuses it; what differs more has two texts
-/// (`Connection.text`). Functions that PostgreSQL lacks are in the schema, see `Schema+Functions`.
+/// (`Connection.text`). Functions that PostgreSQL lacks are in the schema, see `PostgreSQLSchema.functions`.
 ///
 /// - `?` and `?1` become `$1`, and `x'00'` a `bytea`.
 /// - `INDEXED BY` goes, and `CROSS JOIN … ON` becomes `JOIN … ON`: connections keep the order of joins.
