@@ -17,9 +17,11 @@ package final class DatabaseProxy: Sendable {
   private let listener: Int32
   private let next = Shared<Cut?>(nil)
   private let cuts = Shared(0)
-  private let isStalled = Shared(false)
-  private let stallsNewOnes = Shared(false)
+  /// Whether the first connections, and those that are made later, are stalled.
+  private let (first, later) = (Shared(false), Shared(false))
+  private let isLater = Shared(false)
   private let connections = Shared(0)
+  private let ends = Shared(0)
   private let withheld = Shared(0)
   package let address: DatabaseLocation
 
@@ -48,7 +50,7 @@ package final class DatabaseProxy: Sendable {
 
   deinit {
     // Threads that wait for it end.
-    for stall in [isStalled, stallsNewOnes] { stall.withLock { $0 = false } }
+    goOn()
     shutdown(listener, Int32(SHUT_RDWR))
     Glibc.close(listener)
   }
@@ -56,17 +58,33 @@ package final class DatabaseProxy: Sendable {
   /// Cuts a connection at its next commit.
   package func cut(_ moment: Cut) { next.withLock { $0 = moment } }
 
-  /// Passes nothing on any longer, in no direction: as if the network had lost it all.
-  package func stall() { isStalled.withLock { $0 = true } }
+  /// Which connections are stalled.
+  package enum Part: Sendable {
+    case all
+    /// Those that were made before.
+    case former
+    /// Those that are made later.
+    case later
+  }
 
-  /// Passes nothing on of connections that are made from now on.
-  package func stallNewConnections() { stallsNewOnes.withLock { $0 = true } }
+  /// Passes nothing on any longer, in no direction: as if the network had lost it all.
+  package func stall(_ part: Part = .all) {
+    isLater.withLock { $0 = true }
+    first.withLock { $0 = part != .later }
+    later.withLock { $0 = part != .former }
+  }
+
+  /// Passes on what was withheld.
+  package func goOn() { for stall in [first, later] { stall.withLock { $0 = false } } }
 
   /// How many times bytes were withheld since the proxy was stalled.
   package var withheldCount: Int { withheld.withLock { $0 } }
 
   /// How many connections were made.
   package var connectionCount: Int { connections.withLock { $0 } }
+
+  /// How many connections have ended.
+  package var endCount: Int { ends.withLock { $0 } }
 
   /// How many connections were cut.
   package var cutCount: Int { cuts.withLock { $0 } }
@@ -80,9 +98,9 @@ package final class DatabaseProxy: Sendable {
     }
     // Whether the answer of a commit is awaited, which nobody gets.
     let isCutting = Shared(false)
-    let (next, cuts, withheld) = (next, cuts, withheld)
+    let (next, cuts, withheld, ends) = (next, cuts, withheld, ends)
     connections.withLock { $0 += 1 }
-    let stall = stallsNewOnes.withLock { $0 } ? stallsNewOnes : isStalled
+    let stall = isLater.withLock { $0 } ? later : first
     let awaitEnd: @Sendable () -> Void = {
       guard stall.withLock({ $0 }) else { return }
       withheld.withLock { $0 += 1 }
@@ -102,6 +120,7 @@ package final class DatabaseProxy: Sendable {
         awaitEnd()
         return !isCutting.withLock { $0 }
       }
+      ends.withLock { $0 += 1 }
     }
   }
 

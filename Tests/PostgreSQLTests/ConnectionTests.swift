@@ -1,4 +1,6 @@
 import Fixtures
+import Foundation
+import Glibc
 import PipelineModel
 import Synchronization
 import Testing
@@ -111,6 +113,22 @@ struct ConnectionTests {
     #expect(try result("SELECT 1", on: connection).integer(0, 0) == 1)
   }
 
+  @Test("A request to end a statement that comes before the statement is made again")
+  func early() throws {
+    let proxy = try DatabaseProxy(to: try PostgreSQLServer.shared.makeDatabase())
+    let connection = try PostgreSQLConnection(proxy.address, applicationName: "tests")
+    connection.isInterrupted = { true }
+    proxy.stall(.former)
+    Thread.detachNewThread {
+      while proxy.endCount == 0 { usleep(1_000) }
+      proxy.goOn()
+    }
+    let error = #expect(throws: PostgreSQLError.self) {
+      try connection.execute("SELECT pg_sleep(60)")
+    }
+    #expect(error?.code == .interrupted && !connection.isLost)
+  }
+
   @Test(
     "A server that does not answer is given up: while connecting, at a statement, and when asked to end it",
     arguments: [false, true])
@@ -143,7 +161,7 @@ struct ConnectionTests {
     let proxy = try DatabaseProxy(to: try PostgreSQLServer.shared.makeDatabase())
     let connection = try PostgreSQLConnection(proxy.address, applicationName: "tests")
     connection.isInterrupted = { true }
-    proxy.stallNewConnections()
+    proxy.stall(.later)
     let error = #expect(throws: PostgreSQLError.self) {
       try connection.execute("SELECT pg_sleep(0.5)")
     }

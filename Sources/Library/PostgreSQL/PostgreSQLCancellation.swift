@@ -43,7 +43,10 @@ struct PostgreSQLCancellation {
     end = reading
   }
 
-  /// Waits until the request has arrived.
+  /// Whether it has arrived, or can't.
+  var hasArrived: Bool { PostgreSQLWait().poll(end.number, Int16(POLLIN), step: 0) }
+
+  /// Waits until the request has arrived, or can't.
   ///
   /// - Returns: `false` if the wait is over before.
   func hasArrived(within wait: PostgreSQLWait) -> Bool {

@@ -254,7 +254,7 @@ package final class PostgreSQLConnection {
   /// The end of statements that nobody waits for any more.
   private struct Ending {
     /// What was sent to the server, if it could be.
-    let request: PostgreSQLCancellation?
+    var request: PostgreSQLCancellation?
     /// The server ends the statement by itself, or does not answer any more.
     let wait = PostgreSQLWait(limit: .seconds(5))
   }
@@ -271,6 +271,9 @@ package final class PostgreSQLConnection {
         if functions.PQconsumeInput(handle) == 0 { break }
       } else if (ending?.wait ?? wait).isOver {
         throw giveUp()
+      } else if ending?.request?.hasArrived == true {
+        // It may have come before the statement, and a server that reads one forgets it. Source: ProcessInterrupts.
+        ending?.request = PostgreSQLCancellation(handle, library)
       }
     }
     return functions.PQgetResult(handle)
