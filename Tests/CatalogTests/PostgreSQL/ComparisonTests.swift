@@ -82,12 +82,48 @@ struct ComparisonTests {
     ("runs", ["id", "verb", "started_at", "ended_at", "counters", "raw_id"]),
   ]
 
+  /// A value of each type, with and without names for its parts.
+  private static let facts: [(stage: String, facts: JSONValue)] = [
+    (
+      "identify",
+      [
+        "yes": true, "no": false, "nothing": .null, "whole": 7, "real": 1.5, "text": "1",
+        "list": [1, "a", true], "object": ["a": [.null]],
+      ]
+    ),
+    (
+      "metadata",
+      [
+        "xmp": [
+          "dc:title": ["x-default": "a", "de": "\u{e4}"], "dc:subject": ["a", true, .null, 1.5],
+          "empty": [], "whole": 7, "yes": true,
+        ], "width": 1,
+      ]
+    ),
+  ]
+
+  private func addFacts(to library: Library) throws {
+    let asset = Samples.asset(901)
+    try library.add([asset])
+    for (stage, facts) in Self.facts {
+      let jobs = try library.catalog.claim(stage: stage, limit: 1_000, suspects: false)
+      let own = jobs.filter { $0.asset == asset.id }
+      try #require(own.count == 1)
+      _ = try library.catalog.complete(
+        own.map {
+          Completion(token: $0.token, outcome: .done(facts: facts, renditions: []), seconds: 1)
+        })
+      try library.catalog.requeue(jobs.filter { $0.asset != asset.id }.map(\.token))
+    }
+  }
+
   @Test("Each view has the same rows, names and texts")
   func views() throws {
     let (sqlite, postgreSQL) = try described()
     for library in [sqlite, postgreSQL] {
       try library.catalog.beginRun(
         RunRecord(id: Samples.id(900), verb: "run", startedAt: Samples.start, counters: ["a": 1]))
+      try addFacts(to: library)
       try library.catalog.apply(
         [
           .sighting(
