@@ -270,6 +270,11 @@ package final class PostgreSQLConnection {
         // A lost connection is told of by the result.
         if functions.PQconsumeInput(handle) == 0 { break }
       } else if (ending?.wait ?? wait).isOver {
+        if ending == nil, canCancel {
+          // A server that waits for a lock notices the end of a connection only when it has the lock.
+          let request = PostgreSQLCancellation(handle, library)
+          _ = request?.hasArrived(within: PostgreSQLWait(limit: .seconds(1)))
+        }
         throw giveUp()
       } else if ending?.request?.hasArrived == true {
         // It may have come before the statement, and a server that reads one forgets it. Source: ProcessInterrupts.
