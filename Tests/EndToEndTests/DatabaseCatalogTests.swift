@@ -202,7 +202,7 @@ struct DatabaseCatalogTests {
     let latin = try PostgreSQLServer.shared.makeDatabase("ENCODING LATIN1 TEMPLATE template0")
     for (catalog, code, part) in [
       ("postgresql://anna:secret@db/x", 2, "password"),
-      ("postgresql:///x?host=%2Fnowhere", 1, "nowhere"),
+      ("postgresql:///x?host=%2Fnowhere", 1, "No such file or directory"),
       (address.uri.replacing("///test", with: "///none"), 1, "does not exist"),
       (latin.uri, 1, "LATIN1"),
     ] {

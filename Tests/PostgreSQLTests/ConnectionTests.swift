@@ -184,9 +184,15 @@ struct ConnectionTests {
   func refused() throws {
     let known = try PostgreSQLServer.shared.makeDatabase().uri
     for (address, part) in [
-      ("postgresql:///x?host=%2Fnowhere", "nowhere"),
-      (known.replacing("user=pipeline", with: "user=nobody-known"), "nobody-known"),
-      (known.replacing("postgresql:///test", with: "postgresql:///none"), "none"),
+      ("postgresql:///x?host=%2Fnowhere", "No such file or directory"),
+      (
+        known.replacing("user=pipeline", with: "user=nobody-known"),
+        "role \"nobody-known\" does not exist"
+      ),
+      (
+        known.replacing("postgresql:///test", with: "postgresql:///none"),
+        "database \"none"
+      ),
     ] {
       let error = #expect(throws: PostgreSQLError.self) {
         _ = try PostgreSQLConnection(try DatabaseLocation(address), applicationName: "tests")
