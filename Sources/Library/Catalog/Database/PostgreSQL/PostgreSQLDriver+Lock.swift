@@ -10,15 +10,17 @@ extension PostgreSQLDriver {
 
   /// Locks the catalog for this connection, until it ends.
   ///
-  /// After a loss, the server may take a while to notice that the former connection has ended.
+  /// After a loss, the server may take a while to notice that the former connection has ended. A process that is
+  /// asked to end waits for a second at most: so long a server needs to end a statement that was given up.
   ///
   /// - Throws: `.locked` if another connection has the lock all the time.
   func lock(
     until end: ContinuousClock.Instant = .now + .seconds(1)
   ) throws(CatalogError) {
+    let soon = ContinuousClock.now + .seconds(1)
     while try first("SELECT pg_try_advisory_lock(\(Self.key), 1)", read: { $0.int64(0) }) != 1 {
       let isEnding = CurrentProcess.isAskedToEnd.load(ordering: .relaxed)
-      guard ContinuousClock().now < end, !isEnding else { throw try locked() }
+      guard ContinuousClock.now < (isEnding ? min(soon, end) : end) else { throw try locked() }
       usleep(20_000)
     }
   }
