@@ -93,6 +93,7 @@ final class PostgreSQLDriver: DatabaseDriver {
     let common = """
       SET search_path = \(PostgreSQLSchema.name); SET jit = off; SET bytea_output = hex;
       SET standard_conforming_strings = on; SET join_collapse_limit = 1; SET timezone = 'UTC';
+      SET row_security = off;
       SET idle_in_transaction_session_timeout = 0; SET statement_timeout = 0; SET lock_timeout = '60s';
       SET idle_session_timeout = 0; SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5;
       SET tcp_keepalives_count = 3; SET tcp_user_timeout = 15000;
@@ -314,6 +315,8 @@ final class PostgreSQLDriver: DatabaseDriver {
         lastFailure = nil
         return
       } catch {
+        // Without the lock and all that belongs to a session, nothing may use it.
+        connection.close()
         lastFailure = error
         let isOver =
           ContinuousClock().now > end || isInterrupted?() ?? false
