@@ -106,6 +106,23 @@ struct MaintenanceTests {
     #expect(try state(workspace, "a.jpg") == "done")
   }
 
+  @Test("Thumbnails of an asset in the trash are no problem after a rebuild, and go with it")
+  func trashedThenRebuilt() throws {
+    let workspace = try Workspace(stages: Workspace.stages(thumbnails: ["storage": "file"]))
+    try workspace.put(try Pictures.jpeg(width: 90, height: 60), as: "a.jpg")
+    try workspace.json("run")
+    try workspace.json("rm", id(try workspace.asset(named: "a.jpg")))
+    try workspace.json("rebuild-catalog")
+    try workspace.json("run")
+    #expect(try workspace.files(below: "library/renditions").count == 2)
+    #expect(try workspace.json("verify").summary["problems"] == 0)
+    #expect(try workspace.json("gc").first?["bytes"] == 0)
+    try workspace.json("trash", "empty")
+    try workspace.json("gc")
+    #expect(try workspace.files(below: "library/renditions") == [])
+    #expect(try workspace.json("verify").summary["problems"] == 0)
+  }
+
   @Test("undo gives files back with name, mode, time and bytes, also after a rebuild")
   func undo() throws {
     for rebuilds in [false, true] {

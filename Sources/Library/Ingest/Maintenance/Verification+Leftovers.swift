@@ -51,6 +51,8 @@ extension Verification {
       guard try !isLocked else { return }
       switch found {
       case .success(let path):
+        // A job that is due makes it anew, or goes with its asset in the trash.
+        guard try files.isUnnamed(path) else { return }
         let path = library.layout.root.appending(path)
         report(
           .init(
