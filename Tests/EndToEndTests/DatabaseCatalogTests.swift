@@ -101,6 +101,32 @@ struct DatabaseCatalogTests {
     #expect(try ids(workspace) == Array(all[1...]))
   }
 
+  @Test("doctor names the rights that are lacking")
+  func rights() throws {
+    let (workspace, address) = try make()
+    let connection = try PostgreSQLConnection(address, applicationName: "tests")
+    defer { connection.close() }
+    let role = "poor\(UInt32.random(in: .min ... .max))"
+    let database = try #require(address.uri.firstMatch(of: /\/(test[0-9]+)\?/)?.output.1)
+    try connection.execute("CREATE ROLE \(role) LOGIN")
+    try connection.execute("REVOKE ALL ON DATABASE \(database) FROM PUBLIC")
+    try connection.execute("GRANT CONNECT ON DATABASE \(database) TO \(role)")
+    try name(address.uri.replacing("user=pipeline", with: "user=\(role)"), in: workspace)
+    func expect(_ rights: String) throws {
+      let output = try workspace.run("doctor").output
+      #expect(output.contains("lacks \(rights): "), "\(output)")
+    }
+    try expect("TEMPORARY on the database, CREATE on the database")
+    try name(address.uri, in: workspace)
+    try workspace.put("a", as: "a.txt")
+    try workspace.json("run")
+    try connection.execute("GRANT TEMPORARY ON DATABASE \(database) TO \(role)")
+    try connection.execute("GRANT USAGE ON SCHEMA pipeline TO \(role)")
+    try connection.execute("GRANT SELECT ON ALL TABLES IN SCHEMA pipeline TO \(role)")
+    try name(address.uri.replacing("user=pipeline", with: "user=\(role)"), in: workspace)
+    try expect("INSERT on the tables, UPDATE on the tables, DELETE on the tables")
+  }
+
   @Test("A library without its folders is refused if the database has its catalog")
   func withoutFolders() throws {
     let (workspace, _) = try make()
@@ -148,6 +174,7 @@ struct DatabaseCatalogTests {
       #expect(outcome.errors.contains("Use another database"), "\(verb): \(outcome.errors)")
       #expect(!outcome.errors.contains("rebuild-catalog”"), "\(verb): \(outcome.errors)")
     }
+    #expect(try second.run("doctor").output.contains("belongs to the library"))
     #expect(second.exists("inbox/c.txt"))
     #expect(try ids(first) == all && all.count == 1)
     try first.json("rebuild-catalog")

@@ -9,13 +9,18 @@ package struct CatalogServer {
   package let unsafeSettings: [String]
   /// Whether it is a standby, or may only be read.
   package let isReadOnly: Bool
+  /// The rights that the user needs and lacks, such as `TEMPORARY on the database`.
+  package let missingRights: [String]
+  /// Why the catalog that is there is not the library's; `nil` if it is, or if there is none.
+  package let refusal: CatalogError?
   /// The least time of some statements that ask for nothing.
   package let roundTrip: Duration
 
   /// Connects and asks.
   ///
+  /// - Parameter libraryID: the library's identity; `nil` if there is no library yet.
   /// - Throws: why the server can't be reached, or is not fit for a catalog.
-  package init(_ address: DatabaseLocation) throws(CatalogError) {
+  package init(_ address: DatabaseLocation, libraryID: String?) throws(CatalogError) {
     let driver = try PostgreSQLDriver(address, role: .reading)
     defer { driver.close() }
     var unsafe: [String] = []
@@ -27,6 +32,10 @@ package struct CatalogServer {
     unsafeSettings = unsafe
     version = try driver.first("SELECT current_setting('server_version')") { $0.text(0) } ?? ""
     isReadOnly = try driver.isReadOnly()
+    let connection = Connection(driver, .database(address, folder: "", model: ""))
+    let state = Self.state(of: connection, libraryID: libraryID)
+    refusal = state.refusal
+    missingRights = try Self.missingRights(connection, isThere: state.isThere)
     var times: [Duration] = []
     for _ in 0..<5 {
       let start = ContinuousClock.now
@@ -34,5 +43,36 @@ package struct CatalogServer {
       times.append(ContinuousClock.now - start)
     }
     roundTrip = times.min() ?? .zero
+  }
+
+  private static func state(
+    of connection: Connection, libraryID: String?
+  ) -> (isThere: Bool, refusal: CatalogError?) {
+    do throws(CatalogError) {
+      guard try PostgreSQLSchema.version(in: connection) != nil else { return (false, nil) }
+      if let libraryID { try Catalog.requireOwner(of: connection, libraryID: libraryID) }
+      return (true, nil)
+    } catch {
+      return (true, error)
+    }
+  }
+
+  /// - Parameter isThere: whether there is a catalog, so that none has to be made.
+  private static func missingRights(
+    _ connection: Connection, isThere: Bool
+  ) throws(CatalogError) -> [String] {
+    var missing: [String] = []
+    for right in ["TEMPORARY"] + (isThere ? [] : ["CREATE"]) {
+      let sql = "SELECT 1 WHERE has_database_privilege(current_database(), '\(right)')"
+      if try !connection.hasRow(sql) { missing.append("\(right) on the database") }
+    }
+    if isThere {
+      let table = "to_regclass('\(PostgreSQLSchema.name).ledger')"
+      for right in ["SELECT", "INSERT", "UPDATE", "DELETE"] {
+        let sql = "SELECT 1 WHERE has_table_privilege(\(table), '\(right)') IS NOT FALSE"
+        if try !connection.hasRow(sql) { missing.append("\(right) on the tables") }
+      }
+    }
+    return missing
   }
 }
