@@ -120,6 +120,11 @@ package final class PostgreSQLServer: Sendable {
     }
   }
 
+  /// The variables by which libpq finds it where an address does not say it.
+  package var variables: [String: String] {
+    ["PGHOST": folder.path.description, "PGUSER": "pipeline"]
+  }
+
   private func address(of database: String) throws -> DatabaseLocation {
     let socket = folder.path.description.replacing("/", with: "%2F")
     return try DatabaseLocation("postgresql:///\(database)?host=\(socket)&user=pipeline")

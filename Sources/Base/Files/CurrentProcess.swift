@@ -37,6 +37,13 @@ package enum CurrentProcess {
     return values
   }
 
+  /// All variables of the environment, as `NAME=VALUE`. Source: environ(7).
+  package static var variables: [BytePath] {
+    guard let first = pipeline_environment() else { return [] }
+    return sequence(first: first) { $0 + 1 }.lazy.map(\.pointee)
+      .prefix { $0 != nil }.compactMap { $0.map { BytePath(cString: $0) } }
+  }
+
   /// Changes the working folder. Source: chdir(2).
   package static func enter(_ folder: BytePath) throws(FileError) {
     try systemCall("enter", folder) { folder.withCString { chdir($0) } }

@@ -141,6 +141,9 @@ static inline int pipeline_epoll_wait(int epoll, unsigned long long *names, int 
   return found;
 }
 
+// environ(7), which in Swift is a variable that anybody could change.
+static inline char **pipeline_environment(void) { return environ; }
+
 // prctl(2) is variadic.
 static inline int pipeline_end_with_parent(int signal) {
   return prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0);

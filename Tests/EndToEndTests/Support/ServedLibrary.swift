@@ -69,11 +69,26 @@ final class ServedLibrary {
     return try #require(children.split(separator: " ").compactMap { Int32($0) }.first)
   }
 
-  /// Ends it, and expects that it ends well.
+  /// The names of the variables that the process that answers has got.
+  func serverVariables() throws -> [String] {
+    try String(contentsOfFile: "/proc/\(server())/environ", encoding: .utf8)
+      .split(separator: "\0").compactMap { $0.split(separator: "=").first.map(String.init) }
+      .sorted()
+  }
+
+  /// Ends it, and expects that it ends well, and has said nothing.
   func stop(_ location: SourceLocation = #_sourceLocation) throws {
+    let said = try said(location)
+    #expect(said.isEmpty, sourceLocation: location)
+  }
+
+  /// Ends it, and expects that it ends well.
+  ///
+  /// - Returns: the lines that it has said.
+  func said(_ location: SourceLocation = #_sourceLocation) throws -> [String] {
     run.signal(SIGTERM)
     let outcome = try run.wait(within: 20)
     #expect(outcome.exitCode == 143, "\(outcome.errors)", sourceLocation: location)
-    #expect(outcome.errors.isEmpty, sourceLocation: location)
+    return outcome.errors.split(separator: "\n").map(String.init)
   }
 }

@@ -61,6 +61,18 @@ struct DatabaseServeTests {
     try served.stop()
   }
 
+  @Test("A server that only variables of the environment name is reached")
+  func variables() throws {
+    let name = try #require(address.uri.split(separator: "/").last?.split(separator: "?").first)
+    try workspace.configure(["catalog": .string("postgresql:///\(name)")])
+    workspace.program.environment.merge(server.variables) { $1 }
+    let served = try ServedLibrary(workspace)
+    try expectShown(by: served)
+    let names = try served.serverVariables()
+    #expect(names == ["LANG", "PGHOST", "PGUSER"])
+    try served.stop()
+  }
+
   @Test(
     "While the server is away the answer is 503, and then it goes on",
     arguments: [

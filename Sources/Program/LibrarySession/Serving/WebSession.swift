@@ -57,7 +57,7 @@ package struct WebSession {
     let name = try socketName()
     // While it is open, nothing else can have its inode.
     defer { withExtendedLifetime(listener) { name?.removeIfOwn() } }
-    var process = try start(listener, environment)
+    var process = try start(listener)
     defer { process.end() }
     ready(try url(listener))
     service.ready()
@@ -71,7 +71,7 @@ package struct WebSession {
       if keepOpen() { needsAnother = true }
       guard needsAnother || process.hasLostDatabase, isReachable else { continue }
       // It can't connect by itself, so another one takes its place. If that can't, the next look tries again.
-      guard var other = try? start(listener, environment) else { continue }
+      guard var other = try? start(listener) else { continue }
       swap(&process, &other)
       other.end()
       needsAnother = false
@@ -223,10 +223,8 @@ package struct WebSession {
   }
 
   /// Starts the process that answers, and waits until it is ready.
-  private func start(
-    _ listener: Descriptor, _ environment: [String: String]
-  ) throws -> WebProcess {
-    let process = try WebProcess(listener, environment: variables(environment))
+  private mutating func start(_ listener: Descriptor) throws -> WebProcess {
+    let process = try WebProcess(listener, environment: variables)
     do {
       try process.launch(launch)
       let pictures = try PictureDesk(search, setup.configuration, warn: warn)
@@ -244,16 +242,13 @@ package struct WebSession {
     return process
   }
 
-  /// The variables that the process gets: what libraries need, and how to reach a database if it has to.
-  private func variables(_ own: [String: String]) -> [BytePath] {
-    let isPassed: (String) -> Bool = { [setup] name in
-      ["LD_LIBRARY_PATH", "TZ"].contains(name)
-        || setup.layout.database != nil && (name == "HOME" || name.hasPrefix("PG"))
-    }
-    let passed = own.keys.filter(isPassed).compactMap { name in
-      getenv(name).map { BytePath(bytes: Array("\(name)=".utf8) + BytePath(cString: $0).bytes) }
-    }
-    return ["LANG=C.UTF-8"] + passed
+  /// The variables that the process gets: those by which a database is reached, if the catalog is in one.
+  private var variables: [BytePath] {
+    guard setup.layout.database != nil else { return ["LANG=C.UTF-8"] }
+    return ["LANG=C.UTF-8"]
+      + CurrentProcess.variables.filter { variable in
+        variable.bytes.starts(with: "HOME=".utf8) || variable.bytes.starts(with: "PG".utf8)
+      }
   }
 
   /// Beside this program in the build folder; installed, in `lib/pipeline`.
