@@ -108,6 +108,19 @@ struct DatabaseFaultTests {
     #expect(try workspace.json("verify").summary["problems"] == 0)
   }
 
+  @Test("What the server remarks while connecting is not said")
+  func notices() throws {
+    let address = try PostgreSQLServer.shared.makeDatabase()
+    let connection = try PostgreSQLConnection(address, applicationName: "tests")
+    defer { connection.close() }
+    let name = try #require(address.uri.split(separator: "/").last?.split(separator: "?").first)
+    try connection.execute("ALTER DATABASE \(name) SET default_tablespace = 'nosuch'")
+    let workspace = try Workspace(["catalog": .string(address.uri)])
+    try put(1, in: workspace)
+    let outcome = try workspace.run("run", "-q")
+    #expect(outcome.exitCode == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
+  }
+
   @Test("A wrong password is told, with where it came from, and is not shown")
   func wrongPassword() throws {
     let folder = try TemporaryFolder()

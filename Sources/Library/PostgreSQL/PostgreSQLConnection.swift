@@ -50,8 +50,6 @@ package final class PostgreSQLConnection {
     guard functions.PQstatus(handle) == CONNECTION_OK else {
       throw PostgreSQLError(.connection, refusal(address))
     }
-    // By default, libpq writes notices to the standard error.
-    _ = functions.PQsetNoticeReceiver(handle, { _, _ in }, nil)
     // Sending must not wait, either.
     _ = functions.PQsetnonblocking(handle, 1)
   }
@@ -68,6 +66,8 @@ package final class PostgreSQLConnection {
     guard let opened else {
       throw PostgreSQLError(.connection, "There is no memory for a connection.")
     }
+    // By default, libpq writes notices to the standard error; a server may have some for each connection.
+    _ = library.functions.PQsetNoticeReceiver(opened, { _, _ in }, nil)
     return opened
   }
 
