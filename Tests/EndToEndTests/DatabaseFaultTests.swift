@@ -135,6 +135,9 @@ struct DatabaseFaultTests {
     try connection.execute("CREATE ROLE anna LOGIN PASSWORD 'right'; GRANT pipeline TO anna")
     let other = address.uri.replacing("user=pipeline", with: "user=anna")
     let workspace = try Workspace(["catalog": .string(other)])
+    let elsewhere = try Workspace([
+      "catalog": .string(other.replacing("postgresql:///test", with: "postgresql:///none"))
+    ])
     try workspace.put("a", as: "a.txt")
     var outcome = try workspace.run("run")
     #expect(outcome.exitCode == 1 && outcome.errors.contains("PGPASSFILE"), "\(outcome.errors)")
@@ -148,6 +151,10 @@ struct DatabaseFaultTests {
       #expect(!outcome.errors.contains(password))
       #expect(code == 0 || outcome.errors.contains("PGPASSFILE"), "\(outcome.errors)")
       #expect(workspace.exists("inbox/a.txt") == (code == 1))
+      // With the right one, it is the database that is missing.
+      elsewhere.program.environment["PGPASSFILE"] = file
+      outcome = try elsewhere.run("run")
+      #expect(outcome.errors.contains("PGPASSFILE") == (code == 1), "\(outcome.errors)")
     }
   }
 

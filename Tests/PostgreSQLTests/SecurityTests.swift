@@ -59,6 +59,14 @@ struct SecurityTests {
     }
     // Where all names of the system's authorities are missing, that is told instead.
     let isTold = ["SSL", "certificate"].contains { error?.message.contains($0) == true }
+    let isRefusal = error?.message.contains("SSL was required") == true
+    #expect(!isRefusal || error?.message.contains("?sslmode=prefer") == true)
+    let chosen = #expect(throws: PostgreSQLError.self) {
+      _ = try PostgreSQLConnection(
+        try DatabaseLocation(uri + "&sslmode=require"), applicationName: "tests")
+    }
+    #expect(chosen?.message.contains("SSL was required") == true)
+    #expect(chosen?.message.contains("sslmode=prefer") == false)
     #expect(isTold && !received.text.contains("anna"))
     #expect(throws: PostgreSQLError.self) {
       _ = try PostgreSQLConnection(

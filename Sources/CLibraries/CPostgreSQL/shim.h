@@ -13,7 +13,7 @@
   F(PQconnectStartParams) F(PQconnectPoll) F(PQfinish) F(PQstatus) F(PQerrorMessage) \
   F(PQhost) F(PQhostaddr) F(PQport) F(PQconninfo) F(PQconninfoFree) \
   F(PQsocket) F(PQtransactionStatus) F(PQserverVersion) F(PQparameterStatus) \
-  F(PQsetNoticeReceiver) F(PQsetnonblocking) F(PQflush) \
+  F(PQsetNoticeReceiver) F(PQsetErrorVerbosity) F(PQdb) F(PQsetnonblocking) F(PQflush) \
   F(PQsendQuery) F(PQsendPrepare) F(PQsendQueryPrepared) \
   F(PQconsumeInput) F(PQisBusy) F(PQgetResult) \
   F(PQgetCancel) F(PQcancel) F(PQfreeCancel) \

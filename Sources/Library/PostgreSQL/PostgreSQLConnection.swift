@@ -48,8 +48,9 @@ package final class PostgreSQLConnection {
     handle = opened
     try connect(address)
     guard functions.PQstatus(handle) == CONNECTION_OK else {
-      throw PostgreSQLError(.connection, refusal(address))
+      throw PostgreSQLError(.connection, refusal(address, isEncryptionOurs: !added.isEmpty))
     }
+    _ = functions.PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
     // Sending must not wait, either.
     _ = functions.PQsetnonblocking(handle, 1)
   }
@@ -68,6 +69,8 @@ package final class PostgreSQLConnection {
     }
     // By default, libpq writes notices to the standard error; a server may have some for each connection.
     _ = library.functions.PQsetNoticeReceiver(opened, { _, _ in }, nil)
+    // Only so is there a code of why the server refuses a connection; the rest may be in any language.
+    _ = library.functions.PQsetErrorVerbosity(opened, PQERRORS_VERBOSE)
     return opened
   }
 
@@ -131,26 +134,42 @@ package final class PostgreSQLConnection {
     return nil
   }
 
-  private func refusal(_ address: DatabaseLocation) -> String {
+  /// Why there is no connection, with what helps.
+  ///
+  /// - Parameter isEncryptionOurs: whether it is this program that demands it.
+  private func refusal(_ address: DatabaseLocation, isEncryptionOurs: Bool) -> String {
+    let refusal = ConnectionRefusal(errorMessage)
+    let isAboutPassword =
+      refusal.state == "28P01" || refusal.text.contains("authentication failed")
     let advice =
-      if functions.PQconnectionUsedPassword(handle) != 0 {
+      if refusal.state == "3D000" {
+        " Make it with: createdb --encoding=UTF8 --template=template0 \(database)"
+      } else if isEncryptionOurs, refusal.text.contains("SSL was required") {
+        " Over a network, connections are encrypted unless the address says otherwise: to trust the network, add ?sslmode=prefer."
+      } else if functions.PQconnectionUsedPassword(handle) != 0, isAboutPassword {
         " The password comes from PGPASSFILE, ~/.pgpass, a service file or PGPASSWORD."
       } else if functions.PQconnectionNeedsPassword(handle) != 0 {
         " Put the password into ~/.pgpass, a file named by PGPASSFILE, or a service file."
       } else {
         ""
       }
-    return "The database “\(address)” can't be opened: \(message).\(advice)"
+    let text = Self.line(refusal.text)
+    let end = text.last.map { ".?!".contains($0) } == true ? "" : "."
+    return "The database “\(address)” can't be opened: \(text)\(end)\(advice)"
   }
 
-  /// libpq's last message without the end of its line.
-  private var message: String {
-    let text = functions.PQerrorMessage(handle).map { String(cString: $0) } ?? ""
-    return Self.line(text)
+  private var database: String { functions.PQdb(handle).map { String(cString: $0) } ?? "NAME" }
+
+  private var errorMessage: String {
+    functions.PQerrorMessage(handle).map { String(cString: $0) } ?? ""
   }
 
-  private static func line(_ text: String) -> String {
-    let line = text.split(separator: "\n").joined(separator: " ")
+  /// libpq's last message on one line.
+  private var message: String { Self.line(errorMessage) }
+
+  /// A message of libpq on one line.
+  static func line(_ text: String) -> String {
+    let line = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     return line.isEmpty ? "no reason given" : line
   }
 
