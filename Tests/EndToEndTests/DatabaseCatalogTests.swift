@@ -229,6 +229,7 @@ struct DatabaseCatalogTests {
     let latin = try PostgreSQLServer.shared.makeDatabase("ENCODING LATIN1 TEMPLATE template0")
     for (catalog, code, part) in [
       ("postgresql://anna:secret@db/x", 2, "password"),
+      ("postgresql:///photos?foo=bar", 2, "foo"), ("postgresql://%zz/photos", 2, "%zz"),
       ("postgresql:///x?host=%2Fnowhere", 1, "No such file or directory"),
       (address.uri.replacing("///test", with: "///none"), 1, "does not exist"),
       (latin.uri, 1, "LATIN1"),
@@ -239,6 +240,8 @@ struct DatabaseCatalogTests {
       #expect(outcome.errors.contains(part), "\(outcome.errors)")
       #expect(!outcome.errors.contains("secret"))
       #expect(workspace.exists("inbox/a.txt"))
+      let check = try workspace.run("config", "check")
+      #expect(check.exitCode == (code == 2 ? 2 : 0), "\(catalog): \(check.errors)")
     }
   }
 }

@@ -47,6 +47,7 @@ package struct LibrarySetup: Sendable {
       root: configuration.library, catalogFolder: configuration.catalog?.folder,
       database: configuration.catalog?.database, bucket: configuration.originals,
       originalsCache: configuration.originalsCache.bytes)
+    try checkDatabase()
   }
 
   /// The library's folder, and the catalog's if it is another one.
@@ -63,6 +64,17 @@ package struct LibrarySetup: Sendable {
     } catch let error as SessionError where error.code == .noConfiguration {
       return nil
     }
+  }
+
+  /// Throws if libpq is there and can't read where the database is.
+  private func checkDatabase() throws(ConfigurationErrors) {
+    guard let fault = layout.database.flatMap({ CatalogServer.fault(in: $0) }) else { return }
+    throw ConfigurationErrors(
+      ConfigurationError(
+        code: .badValue,
+        message: "“catalog” is no address that PostgreSQL's library can read: \(fault)",
+        pointer: "/catalog",
+        file: configuration.file))
   }
 
   /// Throws if the configured catalog folder does not exist; call it before making anything.

@@ -1,4 +1,5 @@
 package import PipelineModel
+import PostgreSQL
 package import Records
 
 /// What `doctor` asks a server of PostgreSQL.
@@ -15,6 +16,9 @@ package struct CatalogServer {
   package let refusal: CatalogError?
   /// The least time of some statements that ask for nothing.
   package let roundTrip: Duration
+
+  /// Why an address can't be read; `nil` if it can, or nothing is there that could tell.
+  package static func fault(in address: DatabaseLocation) -> String? { address.fault }
 
   /// Connects and asks.
   ///
