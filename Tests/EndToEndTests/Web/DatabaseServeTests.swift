@@ -66,10 +66,14 @@ struct DatabaseServeTests {
     let name = try #require(address.uri.split(separator: "/").last?.split(separator: "?").first)
     try workspace.configure(["catalog": .string("postgresql:///\(name)")])
     workspace.program.environment.merge(server.variables) { $1 }
+    workspace.program.environment.merge(["TZ": "UTC", "SECRET": "x"]) { $1 }
     let served = try ServedLibrary(workspace)
     try expectShown(by: served)
     let names = try served.serverVariables()
-    #expect(names == ["LANG", "PGHOST", "PGUSER"])
+    #expect(
+      names.filter { $0 != "LD_LIBRARY_PATH" && $0 != "HOME" } == [
+        "LANG", "PGHOST", "PGUSER", "TZ",
+      ])
     try served.stop()
   }
 

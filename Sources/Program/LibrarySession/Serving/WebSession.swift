@@ -242,12 +242,14 @@ package struct WebSession {
     return process
   }
 
-  /// The variables that the process gets: those by which a database is reached, if the catalog is in one.
+  /// The variables that the process gets: what libraries and times need, and those by which a database is
+  /// reached, if the catalog is in one.
   private var variables: [BytePath] {
-    guard setup.layout.database != nil else { return ["LANG=C.UTF-8"] }
+    let beginnings =
+      ["LD_LIBRARY_PATH=", "TZ="] + (setup.layout.database == nil ? [] : ["HOME=", "PG"])
     return ["LANG=C.UTF-8"]
       + CurrentProcess.variables.filter { variable in
-        variable.bytes.starts(with: "HOME=".utf8) || variable.bytes.starts(with: "PG".utf8)
+        beginnings.contains { variable.bytes.starts(with: $0.utf8) }
       }
   }
 
