@@ -84,17 +84,28 @@ struct DatabaseServeTests {
     ])
   func restart(_ manner: PostgreSQLServer.Stop) throws {
     let served = try ServedLibrary(workspace)
-    try expectShown(by: served)
+    // Also where nothing has been asked before, so that most connections are lost before they are used.
+    if manner == .fast { try expectShown(by: served) }
     let id = try served.id("2.jpg")
     try server.stop(manner)
-    for target in ["/", "/healthz", "/api/v1/assets/\(id)", "/a/\(id)", "/"] {
-      let answer = try served.get(target)
-      #expect(answer.status == 503 && answer.text.contains("database"), "\(target): \(answer.text)")
+    // Often enough that each thread has tried all that it can.
+    for _ in 0..<20 {
+      for target in [
+        "/", "/healthz", "/metrics", "/api/v1/assets/\(id)", "/a/\(id)", "/api/v1/assets",
+      ] {
+        let answer = try served.get(target)
+        #expect(
+          answer.status == 503 && answer.text.contains("database"), "\(target): \(answer.text)")
+      }
+      usleep(200_000)
     }
     try server.start()
     try wait(for: "answer") { try served.get("/healthz").status == 200 }
     try expectShown(by: served)
-    try served.stop()
+    let said = try served.said()
+    #expect(said.count == 2, "\(said)")
+    #expect(said.first?.contains("can't be opened") == true, "\(said)")
+    #expect(said.last?.contains("can be read again") == true, "\(said)")
   }
 
   @Test(
@@ -147,7 +158,8 @@ struct DatabaseServeTests {
     try wait(for: "other process") { try served.server() != before }
     try workspace.json("run")
     try expectShown(by: served)
-    try served.stop()
+    // While others had nearly all connections, it may have got none.
+    _ = try served.said()
   }
 
   @Test("A catalog that was made anew is shown")
@@ -160,5 +172,43 @@ struct DatabaseServeTests {
     try wait(for: "other process") { try served.server() != before }
     try expectShown(by: served)
     try served.stop()
+  }
+
+  @Test("A role that lacks rights on a catalog that was made anew is told so, until it has them")
+  func rights() throws {
+    let connection = try PostgreSQLConnection(address, applicationName: "tests")
+    defer { connection.close() }
+    let rights = """
+      GRANT USAGE ON SCHEMA pipeline TO gallery;
+      GRANT SELECT ON ALL TABLES IN SCHEMA pipeline TO gallery;
+      GRANT SELECT ON ALL SEQUENCES IN SCHEMA pipeline TO gallery;
+      """
+    try connection.execute("CREATE ROLE gallery LOGIN; \(rights)")
+    let uri = address.uri.replacing("user=pipeline", with: "user=gallery")
+    try workspace.configure(["catalog": .string(uri)])
+    let served = try ServedLibrary(workspace)
+    try expectShown(by: served)
+    let before = try served.server()
+    try workspace.configure(["catalog": .string(address.uri)])
+    try workspace.json("rebuild-catalog")
+    try workspace.json("run")
+    try wait(for: "refusal") { try served.get("/").text.contains("rights are missing") }
+    for _ in 0..<20 {
+      for target in ["/", "/healthz", "/metrics", "/api/v1/assets"] {
+        let answer = try served.get(target)
+        #expect(
+          answer.status == 503 && answer.text.contains("rights are missing"),
+          "\(target): \(answer.text)")
+      }
+      usleep(200_000)
+    }
+    try connection.execute(rights)
+    try wait(for: "other process") { try served.server() != before }
+    try wait(for: "answer") { try served.get("/healthz").status == 200 }
+    try expectShown(by: served)
+    let said = try served.said()
+    #expect(said.count == 2, "\(said)")
+    #expect(said.first?.contains("may not be read") == true, "\(said)")
+    #expect(said.last?.contains("can be read again") == true, "\(said)")
   }
 }

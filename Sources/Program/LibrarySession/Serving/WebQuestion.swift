@@ -33,6 +33,8 @@ package struct WebAnswer: Codable, Sendable {
     case picture(WebPicture)
     case original
     case refused(WebRefusal)
+    /// Said without a question: whether the database refuses to be read, because rights are missing.
+    case database(isDenied: Bool)
   }
 
   package var number: Int

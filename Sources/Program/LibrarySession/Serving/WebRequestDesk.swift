@@ -25,9 +25,10 @@ struct WebRequestDesk {
   /// - Parameters:
   ///   - onLoss: called when it has lost its database.
   ///   - onEnd: called when it has ended.
+  /// - Returns: says something that the other process did not ask for; it may wait until that one reads.
   func open(
     onLoss: @escaping @Sendable () -> Void, onEnd: @escaping @Sendable () -> Void
-  ) throws {
+  ) throws -> @Sendable (WebAnswer.Outcome) -> Void {
     let clerk = Clerk(
       channel: channel, search: search, allowed: allowed, pictures: pictures,
       edits: try WorkLane(width: 1, mostWaiting: Self.mostWaiting), onLoss: onLoss)
@@ -35,6 +36,7 @@ struct WebRequestDesk {
       clerk.work()
       onEnd()
     }
+    return { clerk.answer(0, $0) }
   }
 }
 
@@ -98,7 +100,7 @@ private final class Clerk: Sendable {
       reason: "The library is busy with something that can't be interrupted; try again later."))
 
   /// Where nobody reads it any more, there is nobody to tell.
-  private func answer(_ number: Int, _ outcome: WebAnswer.Outcome, _ bytes: [UInt8] = []) {
+  fileprivate func answer(_ number: Int, _ outcome: WebAnswer.Outcome, _ bytes: [UInt8] = []) {
     let answer = WebAnswer(number: number, outcome: outcome)
     let isWritten = writing.withLock { _ in
       guard let line = try? JSONText.encode(answer) else { return false }

@@ -5,6 +5,7 @@ import Glibc
 package import Ingest
 package import PipelineModel
 import PluginHost
+import Records
 import Synchronization
 
 /// `serve`: listens, and starts the process that answers, in a sandbox of its own.
@@ -19,6 +20,16 @@ package struct WebSession {
   private let service: ServiceManager
   private let warn: @Sendable (String) -> Void
   private var readable: ReadableLibrary
+  private var state = DatabaseState.there
+  /// Tells the process that answers.
+  private var tell: @Sendable (WebAnswer.Outcome) -> Void = { _ in }
+
+  /// What the last look at the database has found.
+  private enum DatabaseState {
+    case there, away
+    /// It refuses to be read, because rights are missing.
+    case denied
+  }
 
   /// How often to look whether the databases were replaced.
   private static let interval = Duration.seconds(1)
@@ -29,7 +40,8 @@ package struct WebSession {
   ///
   /// - Parameters:
   ///   - wakeup: woken by signals.
-  ///   - warn: receives a sentence when pictures can't be kept; called on any thread.
+  ///   - warn: receives a sentence when pictures can't be kept, or the database can't be read; called on any
+  ///     thread.
   package init(
     _ search: ConfigurationSearch, _ options: WebOptions, service: ServiceManager, wakeup: Wakeup,
     warn: @escaping @Sendable (String) -> Void
@@ -99,30 +111,59 @@ package struct WebSession {
   ///
   /// - Returns: whether there is another catalog in a database, or another connection to it.
   private mutating func keepOpen() -> Bool {
-    let isRead = isReachable
-    let isLost = setup.layout.database != nil && !isRead
+    var failure = failure
+    let isLost = setup.layout.database != nil && failure != nil
     var isAnother = false
     // While a catalog is made anew there may be none; the next look finds it.
-    let isOutdated = within(Self.patience) { readable.isOutdated } ?? false
-    if isLost || isOutdated, let other = try? Self.open(setup.layout) {
-      readable = other
-      isAnother = setup.layout.database != nil
-      _ = isReachable
+    let isOutdated = (try? within(Self.patience) { readable.isOutdated }) ?? false
+    if isLost || isOutdated {
+      do {
+        readable = try Self.open(setup.layout)
+        isAnother = setup.layout.database != nil
+        failure = self.failure
+      } catch {
+        failure = error
+      }
     }
+    if setup.layout.database != nil { note(failure) }
     try? readable.catalog.keepRenditionsOpen()
     return isAnother
   }
 
-  /// Whether the catalog can be read, within some seconds.
-  private var isReachable: Bool {
-    within(Self.patience) { try readable.catalog.lastManifestPosition } != nil
+  /// Says it when the state of the database changes.
+  private mutating func note(_ failure: (any Error)?) {
+    let before = state
+    switch (failure as? CatalogError)?.code {
+    case .unreachable: state = .away
+    case .readOnly: state = .denied
+    // What else goes wrong, such as a limit of time, says nothing of it.
+    default: if failure == nil { state = .there }
+    }
+    guard state != before else { return }
+    let reason = failure.map { Failure($0).text }
+    warn(
+      reason.map { "\($0) The server goes on by itself as soon as it can." }
+        ?? "The library's database can be read again.")
+    // On a thread of its own: it may wait for the other process. Without one, the old sentence is said.
+    try? DedicatedThread.start { [tell, state] in tell(.database(isDenied: state == .denied)) }
+  }
+
+  private var isReachable: Bool { failure == nil }
+
+  /// Why the catalog can't be read within some seconds.
+  private var failure: (any Error)? {
+    do {
+      _ = try within(Self.patience) { try readable.catalog.lastManifestPosition }
+      return nil
+    } catch {
+      return error
+    }
   }
 
   /// Reads with a limit, because signals and the service manager are served by the same thread.
-  private func within<Value>(_ patience: Duration, _ body: () throws -> Value) -> Value? {
+  private func within<Value>(_ patience: Duration, _ body: () throws -> Value) throws -> Value {
     let end = ContinuousClock.now + patience
-    // What goes wrong is told to whoever asks next.
-    return try? readable.catalog.interruptible(when: { ContinuousClock.now > end }, body)
+    return try readable.catalog.interruptible(when: { ContinuousClock.now > end }, body)
   }
 
   private var launch: WebLaunch {
@@ -230,7 +271,7 @@ package struct WebSession {
       let pictures = try PictureDesk(search, setup.configuration, warn: warn)
       let desk = WebRequestDesk(
         channel: process.channel, search: search, allowed: options.allowed, pictures: pictures)
-      try desk.open {
+      tell = try desk.open {
         process.noteLostDatabase()
       } onEnd: { [wakeup] in
         wakeup.wake()

@@ -26,6 +26,11 @@ struct HTTPError: Error, Hashable, Sendable {
     "The library's database can't be reached now; the server goes on by itself as soon as it can.",
     headers: [Header("Retry-After", "5")])
 
+  static let denied = HTTPError(
+    503, "denied",
+    "The library's database refuses to be read, because rights are missing; the server's log says which.",
+    headers: [Header("Retry-After", "5")])
+
   static let slow = HTTPError(
     503, "slow", "The question takes too long; ask for less.",
     headers: [Header("Retry-After", "10")])

@@ -6,6 +6,7 @@ final class LostDatabase: Sendable {
   static let shared = LostDatabase()
 
   private let isLost = Atomic(false)
+  private let isRefused = Atomic(false)
 
   /// Runs a body that may find that the database is lost; `nil` if it fails.
   func noting<Value>(_ body: () throws -> Value) -> Value? {
@@ -20,4 +21,9 @@ final class LostDatabase: Sendable {
   func note() { isLost.store(true, ordering: .relaxed) }
 
   var isNoted: Bool { isLost.load(ordering: .relaxed) }
+
+  /// Whether the process that started this one was refused, too, because rights are missing.
+  var isDenied: Bool { isRefused.load(ordering: .relaxed) }
+
+  func note(isDenied: Bool) { isRefused.store(isDenied, ordering: .relaxed) }
 }

@@ -84,6 +84,10 @@ final class ParentChannel: Sendable {
         guard let whole = try? lines.bytes(picture.bytes) else { break }
         bytes = whole
       }
+      if case .database(let isDenied) = answer.outcome {
+        LostDatabase.shared.note(isDenied: isDenied)
+        continue
+      }
       answered(answer.number, answer.outcome, bytes)
     }
     let waiting = state.withLock { state in

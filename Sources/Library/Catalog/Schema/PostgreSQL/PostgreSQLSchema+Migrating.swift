@@ -13,7 +13,8 @@ extension PostgreSQLSchema {
       "SELECT 1 FROM pg_namespace WHERE nspname = ?", name)
     guard isThere else { return nil }
     try requireCatalog(name, in: connection)
-    let version = try connection.first("SELECT version FROM schema_version") { $0.int(0) } ?? 0
+    let version =
+      try connection.first("SELECT version FROM \(name).schema_version") { $0.int(0) } ?? 0
     guard version <= Self.version else {
       throw CatalogError(
         .newerVersion,
