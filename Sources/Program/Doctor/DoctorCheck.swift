@@ -60,6 +60,7 @@ package struct Finding: Sendable {
 
 /// What `doctor` checks: this machine and the location of a library.
 package struct DoctorSite {
+  let search: ConfigurationSearch
   /// `nil` without a configuration.
   let setup: LibrarySetup?
   /// The library; without a configuration, where `init` would make it.
@@ -74,6 +75,7 @@ package struct DoctorSite {
   ///
   /// - Throws: `ConfigurationErrors` if it is invalid, `FileError` if no folder can be made.
   package init(_ search: ConfigurationSearch) throws {
+    self.search = search
     setup = try LibrarySetup.ifPresent(search)
     let configuration = setup?.configuration
     library = configuration?.library ?? search.workingFolder.appending("library")

@@ -1,8 +1,10 @@
+import Configuration
 import LibrarySession
 import PipelineModel
 import PluginTesting
 
-/// Checks whether the process that `serve` starts enters its sandbox, and answers a request.
+/// Checks whether the process that `serve` starts enters its sandbox, and answers a request; and whether it can
+/// open the library's database, if there is one.
 struct ServeCheck: SingleCheck {
   func finding(_ site: DoctorSite) -> Finding {
     guard WebSession.program != nil else {
@@ -17,6 +19,9 @@ struct ServeCheck: SingleCheck {
       let start = ContinuousClock.now
       try WebTrial.run(in: folder.path)
       let time = ContinuousClock.now - start
+      if site.configuration?.catalog?.database != nil {
+        try WebTrial.connect(site.search, in: try CheckFolder().path)
+      }
       return Finding(
         "serve", .ok, "A server started, entered its sandbox and answered in \(time.rounded).")
     } catch let error as ServingError where error == WebSession.ended {

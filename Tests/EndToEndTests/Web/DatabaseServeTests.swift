@@ -77,6 +77,17 @@ struct DatabaseServeTests {
     try served.stop()
   }
 
+  @Test("`doctor` finds that rights are missing for what `serve` reads")
+  func doctor() throws {
+    let connection = try PostgreSQLConnection(address, applicationName: "tests")
+    defer { connection.close() }
+    try connection.execute("CREATE ROLE stranger LOGIN")
+    #expect(try !workspace.run("doctor").output.contains("may not be read"))
+    let uri = address.uri.replacing("user=pipeline", with: "user=stranger")
+    try workspace.configure(["catalog": .string(uri)])
+    #expect(try workspace.run("doctor").output.contains("may not be read"))
+  }
+
   @Test(
     "While the server is away the answer is 503, and then it goes on",
     arguments: [

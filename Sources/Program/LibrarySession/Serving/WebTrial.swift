@@ -2,6 +2,7 @@ import Files
 import Glibc
 import Ingest
 package import PipelineModel
+import Records
 
 /// Serves an empty library of its own on a socket beside it, and asks for one answer.
 package enum WebTrial {
@@ -33,6 +34,23 @@ package enum WebTrial {
       let line = text.prefix { $0 != "\r\n" && $0 != "\n" }
       throw ServingError(
         .server, line.isEmpty ? "The server did not answer." : "The server answered “\(line)”.")
+    }
+  }
+
+  /// Starts the server of a library whose catalog is in a database, which connects to that, and asks nothing.
+  ///
+  /// - Parameter folder: an empty folder that only this user may write.
+  /// - Throws: errors with a sentence on what does not work; none if there is no library yet.
+  package static func connect(_ search: ConfigurationSearch, in folder: BytePath) throws {
+    do {
+      var session = try WebSession(
+        search, WebOptions(place: .socket(folder.appending("web"))),
+        service: ServiceManager(environment: [:]), wakeup: Wakeup(), warn: { _ in })
+      try session.run(environment: [:], isStopped: { true }) { _ in }
+    } catch let error as IngestError where error.code == .notALibrary {
+      return
+    } catch let error as CatalogError where error.code == .missing {
+      return
     }
   }
 
