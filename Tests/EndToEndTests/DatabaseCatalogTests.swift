@@ -46,6 +46,13 @@ struct DatabaseCatalogTests {
     #expect(try ids(workspace, "tag:holiday") == [picture.description])
     #expect(try workspace.run("show", picture).exitCode == 0)
     #expect(try workspace.run("explain", "inbox/a.txt").exitCode == 0)
+    let part = String(repeating: "a", count: 250)
+    let long = Array(repeating: part, count: 11).joined(separator: "/")
+    try FileManager.default.createDirectory(
+      atPath: "\(workspace.inbox)/\(long)", withIntermediateDirectories: true)
+    let explained = try workspace.run("explain", BytePath("inbox/\(long)"))
+    #expect(explained.output.contains("at most 2600"))
+    try FileManager.default.removeItem(atPath: "\(workspace.inbox)/\(part)")
     #expect(try workspace.run("status").exitCode == 0)
     #expect(try workspace.run("failed").exitCode == 0)
     try workspace.json("retry", "--all")

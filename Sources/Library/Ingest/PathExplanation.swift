@@ -212,8 +212,10 @@ package enum PathOnDisk {
   ///   - path: an absolute path.
   ///   - home: the source and the path relative to it; `nil` outside all sources.
   ///   - library: the library's own folders, which no run imports.
+  ///   - longest: the most bytes of a path relative to its source that the catalog can record, if limited.
   package init(
-    _ path: BytePath, home: (source: SourceConfiguration, path: BytePath)?, library: [BytePath]
+    _ path: BytePath, home: (source: SourceConfiguration, path: BytePath)?, library: [BytePath],
+    longest: Int? = nil
   ) {
     let status: FileStatus
     do throws(FileError) {
@@ -224,6 +226,9 @@ package enum PathOnDisk {
     }
     if library.contains(where: { path == $0 || path.relative(to: $0) != nil }) {
       self = .ignored(rule: "the library itself")
+    } else if let longest, let count = home?.path.bytes.count, count > longest {
+      self = .ignored(
+        rule: "a path of \(count) bytes, and a catalog in PostgreSQL has at most \(longest)")
     } else if let home, let rule = Self.rule(home.source, home.path, status) {
       self = .ignored(rule: rule)
     } else if status.kind == .folder {

@@ -44,6 +44,20 @@ struct PathLimitTests {
     #expect(try fixture.assets().count == 3)
   }
 
+  @Test("What is too long is explained by its length")
+  func explained() throws {
+    let fixture = try IngestFixture()
+    for (path, state) in [(path(12), "ignored"), (path(10), "unseen")] {
+      try fixture.write("bytes", to: path)
+      let found = PathOnDisk(
+        fixture.path(path), home: (fixture.source, path), library: [],
+        longest: PathLimit.longestPath)
+      let explanation = PathExplanation(known: nil, found: found, source: fixture.source)
+      #expect(explanation.state == state)
+      #expect(explanation.reason?.contains("2999 bytes") == (state == "ignored"))
+    }
+  }
+
   @Test("Whoever finds it, what is too long does not get into the manifest")
   func guarded() throws {
     let fixture = try IngestFixture(database: try PostgreSQLServer.shared.makeDatabase())

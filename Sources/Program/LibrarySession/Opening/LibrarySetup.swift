@@ -180,7 +180,7 @@ extension LibrarySetup {
     let found = PathOnDisk(
       home.map { $0.source.path.appending($0.path) } ?? path, home: home,
       // The configured catalog folder may contain other files, but no run scans them.
-      library: folders)
+      library: folders, longest: layout.database.map { _ in PathLimit.longestPath })
     return PathExplanation(known: known, found: found, source: home?.source)
   }
 
