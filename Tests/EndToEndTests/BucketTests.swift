@@ -122,6 +122,12 @@ struct BucketTests {
     #expect(try workspace.run("export", "--to", "one", "name:2.jpg").exitCode == 0)
     #expect(proxy.requests == before)
     #expect(try workspace.read("one/2.jpg") == Pictures.jpeg(width: 82, height: 60))
+    // One that somebody altered is not used.
+    let copy = try #require(try workspace.files(below: cache).first)
+    try workspace.write(Array(repeating: 7, count: 100_000), to: cache.appending(copy))
+    #expect(try workspace.run("export", "--to", "two", "name:2.jpg").exitCode == 0)
+    #expect(proxy.requests > before)
+    #expect(try workspace.read("two/2.jpg") == Pictures.jpeg(width: 82, height: 60))
     // Back into the library, all at once.
     current.withLock { $0 = Meeting() }
     try Descriptor.openFolder(workspace.library).removeTree(.init(name: "cache", kind: .folder))

@@ -137,7 +137,7 @@ package final class BucketStore: OriginalStore {
 
   package func restore(_ digest: Digest) throws(FileError) -> Bool {
     guard let copy = try cacheIfWritable()?.lease(digest) else { return false }
-    let file = try Descriptor.open(copy.path, flags: O_RDONLY | O_NOFOLLOW)
+    let file = try copy.open()
     try copyAside(digest)
     return try client().put(
       file, size: file.status().identity.size, as: Self.key(of: digest), digest: digest,
@@ -204,10 +204,10 @@ package final class BucketStore: OriginalStore {
     _ digest: Digest, to file: Descriptor, isStopped: @escaping @Sendable () -> Bool
   ) throws(FileError) -> Digest {
     // It only saves fetching the bytes.
-    if let local = try? OriginalCache.ifPresent(in: library)?.open(digest, isTrusted: true),
-      let found = try? local.hash(isStopped: isStopped).digest, found == digest
-    {
-      return try file.fill(from: local, isStopped: isStopped)
+    if let local = try? OriginalCache.ifPresent(in: library)?.open(digest, isTrusted: true) {
+      if (try? file.fill(from: local, isStopped: isStopped)) == digest { return digest }
+      try file.truncate(to: 0)
+      try file.seek(to: 0)
     }
     let hash = SHA256()
     let path = path(of: digest)
@@ -235,10 +235,7 @@ package final class BucketStore: OriginalStore {
   }
 
   package func open(_ digest: Digest) throws(FileError) -> Descriptor {
-    let copy = try lease(digest)
-    return try withExtendedLifetime(copy) { () throws(FileError) in
-      try Descriptor.open(copy.path, flags: O_RDONLY | O_NOFOLLOW)
-    }
+    try lease(digest).open()
   }
 
   /// Reads an original into an empty file.

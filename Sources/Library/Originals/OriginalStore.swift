@@ -166,6 +166,13 @@ package final class LocalOriginal: Sendable {
     self.end = end
   }
 
+  /// Opens the file, whose bytes then stay readable.
+  package func open() throws(FileError) -> Descriptor {
+    try withExtendedLifetime(self) { () throws(FileError) in
+      try Descriptor.open(path, flags: O_RDONLY | O_NOFOLLOW)
+    }
+  }
+
   deinit { end() }
 }
 
