@@ -21,7 +21,8 @@ struct QueryPoolTests {
     try LibraryFolder.make(layout, in: try Descriptor.openFolder(temporary.path))
     let marker = try LibraryFolder.open(layout).marker
     try Catalog.create(at: layout.catalog, libraryID: marker.library).close()
-    pool = try QueryPool(LibraryOpener(layout, isImmutable: false))
+    pool = try QueryPool(
+      LibraryOpener(layout, isImmutable: false), pace: ImportPacing().questions)
   }
 
   @Test("Completions wait for no other question, and none waits for them")

@@ -18,7 +18,7 @@ struct RequestMetricsTests {
 
   @Test("Buckets are cumulative, and their last is the count")
   func histogram() {
-    let metrics = RequestMetrics()
+    let metrics = RequestMetrics(ImportPacing())
     for milliseconds in [0, 1, 2, 30, 20_000] {
       metrics.count(["o", "x"], code: 200, taken: .milliseconds(milliseconds))
     }

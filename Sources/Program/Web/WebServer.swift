@@ -7,11 +7,6 @@ import Sandbox
 
 /// The process that answers HTTP: reads what strangers send, and may only read the library.
 package enum WebServer {
-  /// How much lower its priority is than that of `pipeline serve`, as a niceness.
-  ///
-  /// What it does for imports, and to pages during one, is measured in `docs/decisions/0031-web.md`.
-  private static let niceness: Int32 = 5
-
   /// Answers until the process that started this one ends it, or ends.
   ///
   /// Call it before this process has a second thread, because the sandbox does not confine existing
@@ -32,8 +27,6 @@ package enum WebServer {
     do {
       guard let line = try lines.next() else { _exit(1) }
       let launch = try JSONText.decode(WebLaunch.self, from: line)
-      // A lower priority is refused to nobody.
-      _ = nice(niceness)
       // Before the sandbox, in which it can't connect.
       let connections = try LibraryConnections(launch)
       try enterSandbox(launch)
@@ -85,14 +78,15 @@ package enum WebServer {
     _ lines: LineReader
   ) throws {
     let shared = try SharedLibrary(connections.forAnswers)
-    let pool = try QueryPool(connections.forQuestions)
+    let pacing = ImportPacing()
+    let pool = try QueryPool(connections.forQuestions, pace: pacing.questions)
     let events = EventHub()
-    let requests = RequestMetrics()
+    let requests = RequestMetrics(pacing)
     let counting = LibraryCounting(shared, pool)
     let responder = WebResponder(
       launch, shared: shared, pool: pool, events: events, channel: channel, requests: requests,
       counting: counting)
-    let daemon = HTTPDaemon(responder, events: events, requests: requests)
+    let daemon = HTTPDaemon(responder, events: events, requests: requests, pace: pacing.answers)
     // Before requests can ask for changes by the same channel.
     try channel.report(WebReadiness())
     guard daemon.start(listener: WebLaunch.listener, threads: threads) else {
@@ -100,7 +94,7 @@ package enum WebServer {
     }
     let news = LibraryNews(
       shared: shared, pool: pool, events: events, connections: daemon.connections,
-      channel: channel, counting: counting, answers: responder.answers)
+      channel: channel, counting: counting, answers: responder.answers, pacing: pacing)
     try news.start()
     channel.work(lines)
     daemon.quiesce()

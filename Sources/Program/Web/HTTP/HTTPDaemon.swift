@@ -28,6 +28,7 @@ final class HTTPDaemon: Sendable {
   let connections = Connections()
   let events: EventHub
   private let requests: RequestMetrics
+  private let pace: Pace
   // Set once by `start`, before there are threads.
   private nonisolated(unsafe) var daemon: OpaquePointer?
 
@@ -40,10 +41,13 @@ final class HTTPDaemon: Sendable {
   /// Seconds without a byte in either direction.
   private static let silence: UInt32 = 30
 
-  init(_ responder: any Responder, events: EventHub, requests: RequestMetrics) {
+  init(
+    _ responder: any Responder, events: EventHub, requests: RequestMetrics, pace: Pace
+  ) {
     self.responder = responder
     self.events = events
     self.requests = requests
+    self.pace = pace
   }
 
   /// Starts to accept connections.
@@ -165,6 +169,7 @@ final class HTTPDaemon: Sendable {
   }
 
   private func queue(_ response: Response, on exchange: Exchange) -> MHD_Result {
+    pace.wait()
     connections.requested(exchange.connection)
     requests.count(
       exchange.request?.target.path, code: response.status,

@@ -16,6 +16,7 @@ final class LibraryNews: Sendable {
   private let channel: ParentChannel
   private let counting: LibraryCounting
   private let answers: JSONAnswers
+  private let pacing: ImportPacing
   private let isStopped = Atomic(false)
   private let isCounting = Atomic(false)
   /// The last counts that were sent.
@@ -28,7 +29,7 @@ final class LibraryNews: Sendable {
 
   init(
     shared: SharedLibrary, pool: QueryPool, events: EventHub, connections: Connections,
-    channel: ParentChannel, counting: LibraryCounting, answers: JSONAnswers
+    channel: ParentChannel, counting: LibraryCounting, answers: JSONAnswers, pacing: ImportPacing
   ) {
     self.shared = shared
     self.pool = pool
@@ -37,6 +38,7 @@ final class LibraryNews: Sendable {
     self.channel = channel
     self.counting = counting
     self.answers = answers
+    self.pacing = pacing
   }
 
   func start() throws(FileError) { try DedicatedThread.start { [self] in run() } }
@@ -59,6 +61,7 @@ final class LibraryNews: Sendable {
         channel.tell(.lostDatabase)
       }
       if let now, now != revision {
+        if revision != nil { pacing.noteChange() }
         revision = now
         // Both: some may have come before there was a greeting.
         greet(revision)

@@ -18,6 +18,7 @@ final class QueryLane: Sendable {
   private let width: Int
   /// Whether a library that was opened is used for good.
   private let isConfined: Bool
+  private let pace: Pace
   private let open: @Sendable () -> ReadableLibrary?
   private let state = Mutex(State())
   /// Counts the questions that wait, and once more for each thread that is to end.
@@ -30,12 +31,15 @@ final class QueryLane: Sendable {
   /// - Parameters:
   ///   - isConfined: whether a library that was opened is used for good; by default it is opened again once
   ///     it is outdated.
+  ///   - pace: bounds the threads' processor time during imports.
   ///   - open: opens the library for a thread; `nil` where there is none at the moment.
   init(
-    width: Int, isConfined: Bool = false, open: @escaping @Sendable () -> ReadableLibrary?
+    width: Int, isConfined: Bool = false, pace: Pace,
+    open: @escaping @Sendable () -> ReadableLibrary?
   ) throws(FileError) {
     self.width = width
     self.isConfined = isConfined
+    self.pace = pace
     self.open = open
     for _ in 0..<width { try DedicatedThread.start { [self] in run() } }
   }
@@ -74,6 +78,7 @@ final class QueryLane: Sendable {
       if let work {
         if library.map({ !isConfined && $0.isOutdated }) ?? true { library = open() }
         work(library)
+        pace.wait()
       } else if isClosed {
         ends.signal()
         return

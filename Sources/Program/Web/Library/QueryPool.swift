@@ -23,11 +23,12 @@ final class QueryPool: Sendable {
   /// How many connections it needs.
   static let connections = 5
 
-  init(_ opener: LibraryOpener) throws(FileError) {
+  /// - Parameter pace: bounds the threads' processor time during imports.
+  init(_ opener: LibraryOpener, pace: Pace) throws(FileError) {
     let damage = KeptDamageList()
     isConfined = opener.isConfined
     func lane(width: Int = 1, _ limit: Duration) throws(FileError) -> QueryLane {
-      try QueryLane(width: width, isConfined: opener.isConfined) {
+      try QueryLane(width: width, isConfined: opener.isConfined, pace: pace) {
         LostDatabase.shared.noting { try opener.open(keptDamage: damage, limit: limit) }
       }
     }

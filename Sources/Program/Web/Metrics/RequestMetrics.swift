@@ -19,9 +19,12 @@ final class RequestMetrics: Sendable {
 
   private let routes = Mutex<[String: Answers]>([:])
   private let start = time(nil)
+  private let pacing: ImportPacing
 
   /// The upper bounds of a histogram's buckets, in seconds.
   private static let bounds = [0.001, 0.005, 0.025, 0.1, 0.5, 2, 10]
+
+  init(_ pacing: ImportPacing) { self.pacing = pacing }
 
   /// Counts an answer.
   ///
@@ -71,6 +74,10 @@ final class RequestMetrics: Sendable {
       "pipeline_http_request_duration_seconds", .histogram,
       "Time from the first line of a request to the beginning of its answer",
       routes.flatMap { Self.histogram($0.key, $0.value) })
+    text.add(
+      "pipeline_http_pacing_seconds_total", .counter,
+      "Time for which threads that answer waited, so that an import was not slowed down",
+      .measure(pacing.waited))
     writeProcess(to: &text)
   }
 
