@@ -44,7 +44,7 @@ struct QueryPlanTests {
     }
     try library.catalog.access.sync { (writer) throws(CatalogError) in
       scans +=
-        try writer.renditions.read { (connection) throws(CatalogError) in
+        try writer.renditions?.read { (connection) throws(CatalogError) in
           try Self.scans(connection.statements, connection)
         } ?? ["the database of renditions"]
     }

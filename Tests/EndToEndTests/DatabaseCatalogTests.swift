@@ -36,7 +36,7 @@ struct DatabaseCatalogTests {
     for name in ["a", "b", "c"] { try workspace.put("text \(name)", as: BytePath("\(name).txt")) }
     try workspace.put(try Pictures.jpeg(width: 64, height: 48), as: "picture.jpg")
     try workspace.json("run")
-    #expect(!workspace.exists("library/catalog.sqlite"))
+    #expect(try workspace.files(below: "library").allSatisfy { !$0.description.contains("sqlite") })
     let all = try ids(workspace)
     #expect(all.count == 4)
     #expect(try ids(workspace, "kind:image").count == 1)
@@ -132,6 +132,10 @@ struct DatabaseCatalogTests {
     try connection.execute("GRANT SELECT ON ALL TABLES IN SCHEMA pipeline TO \(role)")
     try name(address.uri.replacing("user=pipeline", with: "user=\(role)"), in: workspace)
     try expect("INSERT on the tables, UPDATE on the tables, DELETE on the tables")
+    // As after an update that made a table.
+    try connection.execute("GRANT ALL ON ALL TABLES IN SCHEMA pipeline TO \(role)")
+    try connection.execute("REVOKE SELECT ON pipeline.rendition_bytes FROM \(role)")
+    try expect("SELECT on the table rendition_bytes")
   }
 
   @Test("A library without its folders is refused if the database has its catalog")
@@ -193,13 +197,28 @@ struct DatabaseCatalogTests {
     let workspace = try Workspace()
     try workspace.put("a", as: "a.txt")
     try workspace.json("run")
+    try workspace.put(try Pictures.jpeg(width: 64, height: 48), as: "picture.jpg")
+    try workspace.json("run")
     let all = try ids(workspace)
     try name(try PostgreSQLServer.shared.makeDatabase().uri, in: workspace)
     try workspace.json("rebuild-catalog")
-    #expect(try ids(workspace) == all && all.count == 1)
+    #expect(try ids(workspace) == all && all.count == 2)
     #expect(!workspace.exists("library/catalog.sqlite"))
     try workspace.json("run")
-    try workspace.json("gc")
+    // Its renditions are made again, in the database, and the former ones are garbage.
+    let former = BytePath("library/renditions.sqlite")
+    let size = try workspace.read(former).count
+    for words: [BytePath] in [["gc", "--dry-run"], ["gc"]] {
+      #expect(workspace.exists(former))
+      let result = try workspace.program.run(words + ["--json"]).event("garbage")
+      #expect(result["files"] == 1 && result["fileBytes"] == .integer(size), "\(words)")
+    }
+    #expect(!workspace.exists(former))
+    // What is not the program's stays.
+    try Unprivileged.shell(
+      "sqlite3 library/renditions.sqlite 'CREATE TABLE mine (a)'", in: workspace)
+    #expect(try workspace.program.run(["gc", "--json"]).event("garbage")["files"] == 0)
+    #expect(workspace.exists(former))
     #expect(try workspace.json("verify").summary["problems"] == 0)
   }
 

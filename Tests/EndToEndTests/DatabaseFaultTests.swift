@@ -179,12 +179,3 @@ struct DatabaseFaultTests {
     #expect(try workspace.run("doctor").output.contains("read-only"))
   }
 }
-
-extension PostgreSQLConnection {
-  /// The number that a statement without parameters returns.
-  fileprivate func first(_ sql: String) throws -> Int64 {
-    // The statement without a name is replaced by the next.
-    try prepare(sql, as: "", types: [])
-    return try execute(prepared: "", PostgreSQLParameters()).integer(0, 0)
-  }
-}

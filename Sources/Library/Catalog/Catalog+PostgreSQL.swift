@@ -3,7 +3,7 @@ import Records
 
 /// Opening a catalog in PostgreSQL, whose database others may use, too: the catalog is a schema of it.
 extension Catalog {
-  /// Creates a catalog, or opens the one that is there.
+  /// Creates a catalog, or opens the one that is there and migrates an older one.
   ///
   /// - Parameters:
   ///   - create: whether to make one where there is none.
@@ -26,14 +26,20 @@ extension Catalog {
           ? "SET search_path = \(PostgreSQLSchema.draftName), \(PostgreSQLSchema.name); " : "")
         + PostgreSQLSchema.session
       let connected = driver.connectionNumber
-      if version == nil {
+      if let version {
+        try requireOwner(of: connection, libraryID: libraryID)
+        if version < PostgreSQLSchema.version {
+          try connection.transaction { () throws(CatalogError) in
+            try PostgreSQLSchema.migrate(connection, from: version)
+          }
+        }
+        try LostRenditions.noteEmptyTable(in: connection)
+      } else {
         guard create else { throw .missing(place) }
         try connection.transaction { () throws(CatalogError) in
           try PostgreSQLSchema.create(in: connection, isDraft: isDraft)
           try prepareNew(connection, libraryID: libraryID, isDraft: isDraft)
         }
-      } else {
-        try requireOwner(of: connection, libraryID: libraryID)
       }
       driver.upkeep = PostgreSQLSchema.sessionUpkeep
       // A new connection has it already.

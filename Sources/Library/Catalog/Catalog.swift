@@ -37,7 +37,7 @@ package final class Catalog: Ledger, CatalogSettings, Sendable {
   ) throws(CatalogError) -> Catalog {
     switch place {
     case .file(let file): return try create(at: file, libraryID: libraryID, isDraft: isDraft)
-    case .database(let address, _, _):
+    case .database(let address):
       let connection = try connect(
         to: place, address, libraryID: libraryID, creating: true, isDraft: isDraft)
       return try Catalog(connection, isDraft: isDraft)
@@ -52,7 +52,7 @@ package final class Catalog: Ledger, CatalogSettings, Sendable {
   ) throws(CatalogError) -> Catalog {
     switch place {
     case .file(let file): return try open(at: file, libraryID: libraryID)
-    case .database(let address, _, _):
+    case .database(let address):
       return try Catalog(
         connect(to: place, address, libraryID: libraryID, creating: false, isDraft: false))
     }
@@ -110,7 +110,7 @@ package final class Catalog: Ledger, CatalogSettings, Sendable {
   ) throws(CatalogError) -> String? {
     switch place {
     case .file(let file): try setting(key, of: file)
-    case .database(let address, _, _):
+    case .database(let address):
       try setting(key, of: place, address, libraryID: libraryID)
     }
   }

@@ -7,7 +7,8 @@ final class CatalogWriter {
   /// Whether nobody can have read the catalog, so that its changes need no revisions, and rows are
   /// counted at the end.
   let isDraft: Bool
-  let renditions: RenditionDatabase
+  /// The database that has the bytes of renditions; `nil` if the catalog itself has them.
+  let renditions: RenditionDatabase?
   /// Whether this transaction has listed keys in `temp.discarded_bytes`.
   var hasDiscardedBytes = false
   var stages: [ConfiguredStage]
@@ -53,9 +54,14 @@ final class CatalogWriter {
   init(_ connection: Connection, isDraft: Bool) throws(CatalogError) {
     self.connection = connection
     self.isDraft = isDraft
-    renditions = RenditionDatabase(of: connection.place) { () throws(CatalogError) in
-      try LostRenditions.note(in: connection)
-    }
+    renditions =
+      if case .file(let file) = connection.place {
+        RenditionDatabase(beside: file) { () throws(CatalogError) in
+          try LostRenditions.note(in: connection)
+        }
+      } else {
+        nil
+      }
     groupPolicy = try GroupPolicy.read(connection)
     // PostgreSQL's schema has its triggers, and its driver makes the tables.
     if let driver = connection.sqlite {
@@ -80,7 +86,7 @@ final class CatalogWriter {
 
   /// Runs a body as one transaction, which also writes the rows for searches and the groups anew that it
   /// outdates, counts rows that come and go, and numbers the assets that it changes; then removes the bytes
-  /// of renditions that it discarded.
+  /// that it discarded from the database of renditions.
   ///
   /// - Parameter body: called again if the connection to a server was lost, which undoes the transaction.
   func transaction<Value>(
@@ -117,7 +123,7 @@ final class CatalogWriter {
   }
 
   func close() {
-    renditions.close()
+    renditions?.close()
     connection.close()
   }
 

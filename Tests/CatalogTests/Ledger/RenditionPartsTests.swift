@@ -119,7 +119,7 @@ struct RenditionPartsTests {
       let after = try reader.asset(Samples.id(1))?.renditions ?? []
       #expect(after.map(\.id) == [old.id] && after.map(\.isStale) == [false])
       #expect(try reader.renditionBytes(old.id) == [UInt8](repeating: 7, count: 64))
-      #expect(try reader.unnamedBytes(after: nil, limit: 9)?.count == 0)
+      #expect(try (reader.unnamedBytes(after: nil, limit: 9)?.count ?? 0) == 0)
       let status = try reader.status()
       #expect(status.renditions == 1 && status.renditionBytes == 64)
     }

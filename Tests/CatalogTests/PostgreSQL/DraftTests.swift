@@ -12,18 +12,13 @@ import Testing
   .enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"), .timeLimit(.minutes(5))
 )
 struct DraftTests {
-  private let folder: TemporaryFolder
   private let database: DatabaseLocation
 
   init() throws {
-    folder = try TemporaryFolder()
     database = try PostgreSQLServer.shared.makeDatabase()
-    try Data().write(to: URL(filePath: folder.path.appending("model").description))
   }
 
-  private func place(_ address: DatabaseLocation) -> CatalogPlace {
-    .database(address, folder: folder.path, model: folder.path.appending("model"))
-  }
+  private func place(_ address: DatabaseLocation) -> CatalogPlace { .database(address) }
 
   private func first(_ sql: String) throws -> Int64? {
     let driver = try PostgreSQLDriver(database, role: .reading)

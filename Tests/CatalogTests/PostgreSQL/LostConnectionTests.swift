@@ -14,21 +14,16 @@ import Testing
 struct LostConnectionTests {
   /// A catalog whose connections go through a proxy.
   private struct Setup {
-    let folder: TemporaryFolder
     let proxy: DatabaseProxy
     let database: DatabaseLocation
     let direct: CatalogPlace
     let catalog: Catalog
 
     init() throws {
-      folder = try TemporaryFolder()
       database = try PostgreSQLServer.shared.makeDatabase()
       proxy = try DatabaseProxy(to: database)
-      let model = folder.path.appending("model")
-      try Data().write(to: URL(filePath: model.description))
-      direct = .database(database, folder: folder.path, model: model)
-      catalog = try Catalog.create(
-        at: .database(proxy.address, folder: folder.path, model: model), libraryID: Library.id)
+      direct = .database(database)
+      catalog = try Catalog.create(at: .database(proxy.address), libraryID: Library.id)
     }
 
     /// What another connection reads.

@@ -7,8 +7,12 @@ import Records
 extension Library {
   var renditionFile: BytePath { BytePath(folder.path).appending("renditions.sqlite") }
 
-  /// The keys in the database of renditions, read by a connection of its own; none without the file.
+  /// The keys in the database of renditions, read by a connection of its own; none without the file. Those
+  /// of the table, if the catalog itself has the bytes.
   func keptKeys() throws -> [RenditionKey] {
+    if case .database = place {
+      return try keys("JOIN rendition_bytes ON rendition = rendition.id")
+    }
     guard FileManager.default.fileExists(atPath: renditionFile.description) else { return [] }
     let connection = try Connection(renditionFile, mode: .read, of: .renditions)
     defer { connection.close() }
@@ -16,13 +20,14 @@ extension Library {
   }
 
   /// The keys that rows without a file name, in order.
-  func namedKeys() throws -> [RenditionKey] {
+  func namedKeys() throws -> [RenditionKey] { try keys("WHERE rendition.path IS NULL") }
+
+  private func keys(_ condition: String) throws -> [RenditionKey] {
     try catalog.read { (connection) throws(CatalogError) in
       try connection.all(
         """
         SELECT \(RenditionKey.columns) FROM rendition JOIN ledger ON ledger.id = rendition.ledger
-          JOIN fingerprint ON fingerprint.id = ledger.fingerprint
-        WHERE rendition.path IS NULL ORDER BY 1, 2, 3
+          JOIN fingerprint ON fingerprint.id = ledger.fingerprint \(condition) ORDER BY 1, 2, 3
         """
       ) { (row) throws(CatalogError) in try row.renditionKey(0) }
     }
@@ -88,7 +93,7 @@ extension Library {
         try connection.execute(
           "INSERT INTO rendition_bytes VALUES (?, ?)", rendition, SQLValue.blob(bytes))
       }
-      writer.renditions.close()
+      writer.renditions?.close()
     }
     for suffix in ["", "-wal", "-shm"] {
       try? FileManager.default.removeItem(atPath: renditionFile.description + suffix)

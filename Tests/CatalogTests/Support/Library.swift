@@ -23,12 +23,8 @@ final class Library {
     switch TestedDatabase.current {
     case .sqlite: place = .file(Self.file(in: folder))
     case .postgreSQL:
-      let model = folder.appending(path: "model")
-      try Data().write(to: model)
       place = .database(
-        try PostgreSQLServer.shared.makeDatabase(PostgreSQLServer.alphabetical),
-        folder: BytePath(folder.path),
-        model: BytePath(model.path))
+        try PostgreSQLServer.shared.makeDatabase(PostgreSQLServer.alphabetical))
     }
     catalog = try Catalog.create(at: place, libraryID: Self.id)
   }

@@ -56,7 +56,7 @@ final class Connection {
   ) throws(CatalogError) -> Connection {
     switch place {
     case .file(let path): try Connection(path, mode: .read)
-    case .database(let address, _, _):
+    case .database(let address):
       Connection(try PostgreSQLDriver(address, role: isConfined ? .confined : .reading), place)
     }
   }

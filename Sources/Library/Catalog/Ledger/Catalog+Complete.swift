@@ -4,7 +4,7 @@ package import Records
 extension Catalog {
   package func complete(_ completions: [Completion]) throws(CatalogError) -> [String] {
     try access.sync { (writer) throws(CatalogError) in
-      // The bytes first: a kill in between leaves some that no row names.
+      // Bytes for a database of their own go first: a kill in between leaves some that no row names.
       try writer.keepBytes(of: completions)
       return try writer.transaction { () throws(CatalogError) in
         try writer.record(completions)
@@ -106,20 +106,41 @@ extension CatalogWriter {
     for rendition in renditions {
       var path: String?
       if case .file(let name) = rendition.content { path = name }
-      if let former = rendition.former, try takeOver(former, to: row, path: path) { continue }
-      try connection.execute(
-        """
-        INSERT INTO rendition
-          (ledger, name, media_type, width, height, bytes, digest, made_from, path)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """, row.id, rendition.name, rendition.mediaType, rendition.width, rendition.height,
-        rendition.bytes, rendition.digest, rendition.from, path)
+      if let former = rendition.former, try takeOver(former, to: row, path: path) {
+        if case .database(let bytes) = rendition.content { try addBytes(bytes, of: former) }
+        continue
+      }
+      try insert(rendition, ledger: row.id, path: path)
     }
+  }
+
+  /// Inserts the row of a rendition, and with it the bytes that belong into the catalog.
+  private func insert(
+    _ rendition: NewRendition, ledger: Int64, path: String?
+  ) throws(CatalogError) {
+    let insertion = """
+      INSERT INTO rendition
+        (ledger, name, media_type, width, height, bytes, digest, made_from, path)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """
+    let values: [any SQLBindable] = [
+      ledger, rendition.name, rendition.mediaType, rendition.width, rendition.height,
+      rendition.bytes, rendition.digest, rendition.from, path,
+    ]
+    guard renditions == nil, case .database(let bytes) = rendition.content else {
+      try connection.execute(insertion, values: values)
+      return
+    }
+    try connection.execute(
+      """
+      WITH inserted AS (\(insertion) RETURNING id)
+      INSERT INTO rendition_bytes (rendition, content) SELECT id, ? FROM inserted
+      """, values: values + [SQLValue.blob(bytes)])
   }
 
   /// Moves the row of a stale result's rendition to the row that replaces that result.
   ///
-  /// Its bytes are in the new place already, and those in the old one are discarded.
+  /// Its bytes in the old place are discarded; a file, or a database of renditions, has them in the new one already.
   ///
   /// - Parameter path: the new file; `nil` if the bytes are in the database.
   /// - Returns: `false` if the rendition is gone, or other jobs need the result.
@@ -135,7 +156,7 @@ extension CatalogWriter {
         "SELECT 1 FROM job WHERE previous_ledger = ? AND ledger <> ?", former, row.id)
     else { return false }
     try discardBytes(where: "rendition.id = ?", rendition)
-    try connection.removeFormerBytes(of: rendition)
+    try connection.removeBytes(of: rendition)
     try connection.execute(
       """
       INSERT INTO discarded_file (path, fingerprint, digest, asset)

@@ -45,6 +45,7 @@ extension Catalog {
         if case .file(let name) = content { path = name }
         // Before the row names a file.
         if path != nil { try writer.discardBytes(where: "rendition.id = ?", rendition) }
+        try writer.connection.removeBytes(of: rendition)
         let found = try writer.connection.execute(
           "UPDATE rendition SET path = ? WHERE id = ?", path, rendition)
         guard found > 0 else {
@@ -52,7 +53,7 @@ extension Catalog {
             .staleToken, "The rendition \(rendition) was replaced before its bytes were moved.",
             path: writer.connection.path)
         }
-        try writer.connection.removeFormerBytes(of: rendition)
+        if case .database(let bytes) = content { try writer.addBytes(bytes, of: rendition) }
       }
     }
   }

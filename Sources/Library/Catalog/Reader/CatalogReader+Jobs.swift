@@ -132,22 +132,36 @@ extension CatalogReader {
     try renditions(after: id - 1, limit: 1).first { $0.id == id }
   }
 
-  /// Returns a rendition as `rendition` does, but with an empty stage and never stale, and with what
-  /// finds its bytes, by one statement. For callers that only read its bytes.
+  /// Returns a rendition as `rendition` does, but with an empty stage and never stale, and with its bytes
+  /// or what finds them, by one statement. For callers that only read its bytes.
   package func storedRendition(_ id: Int64) throws(CatalogError) -> StoredRendition? {
     // One statement sees one snapshot without a transaction.
     try access.syncReentrantly { (connection) throws(CatalogError) in
-      try connection.first(
+      let columns = """
+        rendition.id, '', rendition.name, media_type, width, height, bytes, rendition.digest, made_from,
+        path, 0
         """
-        SELECT rendition.id, '', rendition.name, media_type, width, height, bytes, rendition.digest,
-          made_from, path, 0, \(RenditionKey.columns)
+      guard renditions != nil else {
+        return try connection.first(
+          """
+          SELECT \(columns), content
+          FROM rendition LEFT JOIN rendition_bytes ON rendition_bytes.rendition = rendition.id
+          WHERE rendition.id = ?
+          """, id
+        ) { (row) throws(CatalogError) in
+          StoredRendition(try row.rendition(0), row.optional(11, row.blob).map { .bytes($0) })
+        }
+      }
+      return try connection.first(
+        """
+        SELECT \(columns), \(RenditionKey.columns)
         FROM rendition CROSS JOIN ledger ON ledger.id = rendition.ledger
           CROSS JOIN fingerprint ON fingerprint.id = ledger.fingerprint
         WHERE rendition.id = ?
         """, id
       ) { (row) throws(CatalogError) in
         let record = try row.rendition(0)
-        return StoredRendition(record, key: record.path == nil ? try row.renditionKey(11) : nil)
+        return StoredRendition(record, record.path == nil ? .key(try row.renditionKey(11)) : nil)
       }
     }
   }

@@ -10,14 +10,20 @@ package import Records
 /// write-ahead log from being emptied.
 package final class CatalogReader: Sendable {
   let access: SerialAccess<Connection>
-  let renditions: SerialAccess<RenditionDatabaseReader>
+  /// The database that has the bytes of renditions; `nil` if the catalog itself has them.
+  let renditions: SerialAccess<RenditionDatabaseReader>?
   let place: CatalogPlace
   var path: BytePath { place.name }
   static let pageSize = 512
 
   private init(_ connection: sending Connection, immutable: Bool) {
     place = connection.place
-    renditions = SerialAccess(RenditionDatabaseReader(of: connection.place, immutable: immutable))
+    renditions =
+      if case .file(let file) = connection.place {
+        SerialAccess(RenditionDatabaseReader(beside: file, immutable: immutable))
+      } else {
+        nil
+      }
     access = SerialAccess(connection)
   }
 
@@ -80,7 +86,7 @@ package final class CatalogReader: Sendable {
 
   /// Closes the file; do not use the reader afterwards.
   package func close() throws(CatalogError) {
-    try renditions.sync { (database) throws(CatalogError) in database.close() }
+    try renditions?.sync { (database) throws(CatalogError) in database.close() }
     try access.sync { (connection) throws(CatalogError) in connection.close() }
   }
 
@@ -115,7 +121,7 @@ package final class CatalogReader: Sendable {
   /// For processes that may not write: they can't make the files that SQLite shares between processes,
   /// and these exist as long as any process has the database open.
   package func keepRenditionsOpen() throws(CatalogError) {
-    try renditions.sync { (database) throws(CatalogError) in
+    try renditions?.sync { (database) throws(CatalogError) in
       _ = try database.read { (connection) throws(CatalogError) in
         try connection.hasRow("SELECT 1 FROM sqlite_schema")
       }

@@ -1,7 +1,7 @@
 import PipelineModel
 package import Records
 
-/// The bytes of renditions that an older version kept in the catalog itself, in the table `rendition_bytes`.
+/// The bytes of renditions that an older version kept in SQLite's catalog itself, in the table `rendition_bytes`.
 ///
 /// Moved to the database of renditions in many short transactions: first copied and flushed, then
 /// deleted here. Readers look in both places. The table is gone once it is empty.
@@ -14,7 +14,7 @@ extension Catalog {
   /// The most bytes that moving what an older version left may still need on the disk; 0 if nothing is left.
   package func roomForFormerBytes() throws(CatalogError) -> Int {
     try access.sync { (writer) throws(CatalogError) in
-      guard try writer.connection.hasFormerBytes() else { return 0 }
+      guard writer.renditions != nil, try writer.connection.hasBytesTable() else { return 0 }
       func number(_ pragma: String) throws(CatalogError) -> Int {
         try writer.connection.first("PRAGMA \(pragma)") { $0.int(0) } ?? 0
       }
@@ -27,18 +27,20 @@ extension Catalog {
   /// - Returns: whether there are more.
   package func moveFormerBytes() throws(CatalogError) -> Bool {
     try access.sync { (writer) throws(CatalogError) in
-      guard try writer.connection.hasFormerBytes() else { return false }
+      guard let renditions = writer.renditions, try writer.connection.hasBytesTable() else {
+        return false
+      }
       let page = try writer.formerPage(most: Self.mostBytes, rows: Self.mostRows)
       if !page.isEmpty {
-        try writer.renditions.write { (database) throws(CatalogError) in
+        try renditions.write { (database) throws(CatalogError) in
           for (rendition, key) in page {
-            guard let bytes = try writer.connection.formerBytes(of: rendition) else { continue }
+            guard let bytes = try writer.connection.bytes(of: rendition) else { continue }
             try database.keepRendition(bytes, as: key)
           }
         }
       }
       return try writer.transaction { () throws(CatalogError) in
-        for (rendition, _) in page { try writer.connection.removeFormerBytes(of: rendition) }
+        for (rendition, _) in page { try writer.connection.removeBytes(of: rendition) }
         return try !writer.connection.dropFormerBytes() && !page.isEmpty
       }
     }
@@ -68,31 +70,10 @@ extension CatalogWriter {
 }
 
 extension Connection {
-  /// Whether an older version's bytes may be left in the catalog.
-  func hasFormerBytes() throws(CatalogError) -> Bool {
-    if isKnownWithoutBytes || dialect != .sqlite { return false }
-    let isThere = try hasRow("SELECT 1 FROM sqlite_schema WHERE name = 'rendition_bytes'")
-    if !isThere { isKnownWithoutBytes = true }
-    return isThere
-  }
-
-  /// Returns the bytes of a rendition that an older version left in the catalog, or `nil`.
-  func formerBytes(of rendition: Int64) throws(CatalogError) -> [UInt8]? {
-    guard try hasFormerBytes() else { return nil }
-    return try first("SELECT content FROM rendition_bytes WHERE rendition = ?", rendition) {
-      $0.blob(0)
-    }
-  }
-
-  func removeFormerBytes(of rendition: Int64) throws(CatalogError) {
-    guard try hasFormerBytes() else { return }
-    try execute("DELETE FROM rendition_bytes WHERE rendition = ?", rendition)
-  }
-
   /// Drops the table if it is empty; returns whether it is gone.
   @discardableResult
   func dropFormerBytes() throws(CatalogError) -> Bool {
-    guard try hasFormerBytes() else { return true }
+    guard try hasBytesTable() else { return true }
     guard try !hasRow("SELECT 1 FROM rendition_bytes LIMIT 1") else { return false }
     try executeScript("DROP TABLE rendition_bytes")
     return true

@@ -4,9 +4,15 @@ extension CatalogReader {
   /// Returns the bytes of a rendition that is not a file, or `nil` if they are missing or can't be
   /// read from a damaged database.
   package func renditionBytes(_ id: Int64) throws(CatalogError) -> [UInt8]? {
+    guard renditions != nil else {
+      // One statement sees one snapshot without a transaction.
+      return try access.syncReentrantly { (connection) throws(CatalogError) in
+        try connection.bytes(of: id)
+      }
+    }
     // The catalog first: bytes on their way from it are in the database before they leave it.
     let (bytes, key) = try read { (connection) throws(CatalogError) -> ([UInt8]?, RenditionKey?) in
-      if let bytes = try connection.formerBytes(of: id) { return (bytes, nil) }
+      if let bytes = try connection.bytes(of: id) { return (bytes, nil) }
       return (nil, try connection.renditionKey(of: id))
     }
     guard let key else { return bytes }
@@ -16,12 +22,17 @@ extension CatalogReader {
   /// Returns the bytes of a rendition as `renditionBytes` does, without asking the catalog if they are
   /// where they were when it was found.
   package func bytes(of stored: StoredRendition) throws(CatalogError) -> [UInt8]? {
-    if let key = stored.key, let bytes = try keptBytes(key) { return bytes }
+    switch stored.found {
+    case .bytes(let bytes): return bytes
+    case .key(let key):
+      if let bytes = try keptBytes(key) { return bytes }
+    case nil: break
+    }
     return try renditionBytes(stored.record.id)
   }
 
   private func keptBytes(_ key: RenditionKey) throws(CatalogError) -> [UInt8]? {
-    try renditions.sync { (database) throws(CatalogError) in
+    try renditions?.sync { (database) throws(CatalogError) in
       try database.read { (connection) throws(CatalogError) in try connection.keptRendition(key) }
     }
   }
@@ -31,6 +42,7 @@ extension CatalogReader {
   package func unnamedBytes(
     after key: RenditionKey?, limit: Int
   ) throws(CatalogError) -> (last: RenditionKey, count: Int, bytes: Int)? {
+    guard let renditions else { return nil }
     let page = try renditions.sync { (database) throws(CatalogError) in
       try database.read { (connection) throws(CatalogError) in
         try connection.keptRenditions(after: key, limit: limit)
@@ -59,15 +71,16 @@ extension Catalog {
     after key: RenditionKey?, limit: Int
   ) throws(CatalogError) -> (last: RenditionKey, count: Int, bytes: Int)? {
     try access.sync { (writer) throws(CatalogError) in
-      let page = try writer.renditions.read { (database) throws(CatalogError) in
+      guard let renditions = writer.renditions else { return nil }
+      let page = try renditions.read { (database) throws(CatalogError) in
         try database.keptRenditions(after: key, limit: limit)
       }
       guard let page, let last = page.last else { return nil }
       let unnamed = try writer.unnamed(among: page)
-      let sizes = try writer.renditions.read { (database) throws(CatalogError) in
+      let sizes = try renditions.read { (database) throws(CatalogError) in
         try database.sizes(of: unnamed)
       }
-      try writer.renditions.remove(unnamed)
+      try renditions.remove(unnamed)
       return (last, unnamed.count, sizes ?? 0)
     }
   }
@@ -81,16 +94,23 @@ extension Connection {
   }
 }
 
-/// A recorded rendition with what finds its bytes.
+/// A recorded rendition with its bytes, or with what finds them.
 package struct StoredRendition: Sendable {
-  package let record: RenditionRecord
-  /// Its key in the database of renditions; `nil` if it is a file, or if that was not looked up.
-  let key: RenditionKey?
-
-  init(_ record: RenditionRecord, key: RenditionKey?) {
-    self.record = record
-    self.key = key
+  enum Found {
+    /// From the catalog itself, read with the record.
+    case bytes([UInt8])
+    /// In the database of renditions.
+    case key(RenditionKey)
   }
 
-  package init(_ record: RenditionRecord) { self.init(record, key: nil) }
+  package let record: RenditionRecord
+  /// `nil` if it is a file, or if that was not looked up.
+  let found: Found?
+
+  init(_ record: RenditionRecord, _ found: Found?) {
+    self.record = record
+    self.found = found
+  }
+
+  package init(_ record: RenditionRecord) { self.init(record, nil) }
 }

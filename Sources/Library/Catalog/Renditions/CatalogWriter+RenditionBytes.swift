@@ -1,20 +1,22 @@
 import PipelineModel
 import Records
 
-/// Bytes in the database of renditions, kept in step with the rows that name them.
+/// Bytes of renditions, kept in step with the rows that name them.
 ///
-/// Bytes are stored before the transaction that names them, and removed after the one that no longer does.
-/// A kill in between leaves bytes without a row, which the job overwrites or `gc` removes.
+/// In the database of renditions they are stored before the transaction that names them, and removed after the
+/// one that no longer does. A kill in between leaves bytes without a row, which the job overwrites or `gc` removes.
+/// In a catalog that has them itself they come in the same transaction, and go with their row.
 extension CatalogWriter {
   /// Stores the bytes of results that are about to be recorded, in one transaction of their own.
   ///
   /// - Throws: `.staleToken` if an attempt has ended; nothing was stored then.
   func keepBytes(of completions: [Completion]) throws(CatalogError) {
+    guard let renditions else { return }
     var kept: [(key: RenditionKey, bytes: [UInt8])] = []
     for completion in completions where withdrawn[completion.token] == nil {
-      guard case .done(_, let renditions) = completion.outcome else { continue }
+      guard case .done(_, let made) = completion.outcome else { continue }
       var row: (owner: [UInt8], fingerprint: Fingerprint)?
-      for rendition in renditions {
+      for rendition in made {
         guard case .database(let bytes) = rendition.content else { continue }
         let names = if let row { row } else { try namingRow(of: completion.token) }
         row = names
@@ -31,6 +33,7 @@ extension CatalogWriter {
 
   /// Stores the bytes of a rendition whose row is about to name no file any more.
   func keepBytes(_ bytes: [UInt8], of rendition: Int64) throws(CatalogError) {
+    guard let renditions else { return }
     let key = try connection.first(
       """
       SELECT \(RenditionKey.columns)
@@ -43,6 +46,14 @@ extension CatalogWriter {
     try renditions.write { (database) throws(CatalogError) in
       try database.keepRendition(bytes, as: key)
     }
+  }
+
+  /// Adds the bytes of a row that has none, if they belong into the catalog; in the row's transaction.
+  func addBytes(_ bytes: [UInt8], of rendition: Int64) throws(CatalogError) {
+    guard renditions == nil else { return }
+    try connection.execute(
+      "INSERT INTO rendition_bytes (rendition, content) VALUES (?, ?)", rendition,
+      SQLValue.blob(bytes))
   }
 
   /// What names the renditions of an attempt's row.
@@ -61,8 +72,8 @@ extension CatalogWriter {
 
   /// Returns the bytes of a rendition that is not a file, or `nil` if they are missing.
   func bytes(of rendition: Int64, _ key: RenditionKey) throws(CatalogError) -> [UInt8]? {
-    if let bytes = try connection.formerBytes(of: rendition) { return bytes }
-    return try renditions.read { (database) throws(CatalogError) in
+    if let bytes = try connection.bytes(of: rendition) { return bytes }
+    return try renditions?.read { (database) throws(CatalogError) in
       try database.keptRendition(key)
     }
   }
@@ -73,6 +84,7 @@ extension CatalogWriter {
   func discardBytes(
     where condition: String, _ values: any SQLBindable...
   ) throws(CatalogError) {
+    guard renditions != nil else { return }
     let count = try connection.execute(
       """
       INSERT INTO temp.discarded_bytes (owner, fingerprint, name)
@@ -91,7 +103,7 @@ extension CatalogWriter {
         (row) throws(CatalogError) in try row.renditionKey(0)
       }
       try connection.execute("DELETE FROM temp.discarded_bytes")
-      try renditions.remove(unnamed(among: keys))
+      try renditions?.remove(unnamed(among: keys))
     } catch {
       // The transaction is committed, so nobody must take it for failed.
       return

@@ -2,7 +2,7 @@ import Glibc
 import PipelineModel
 import Records
 
-/// The bytes of renditions that are not files, in `renditions.sqlite` beside the catalog, with the only
+/// The bytes of renditions that are not files, in `renditions.sqlite` beside SQLite's catalog, with the only
 /// connection that writes to it.
 ///
 /// Apart from the catalog, which would be ten times as large: it is copied and checked as a whole. The file
@@ -26,10 +26,10 @@ final class RenditionDatabase {
   /// Called before an empty database is made, not within a transaction of the catalog.
   private let willMake: () throws(CatalogError) -> Void
 
-  init(of catalog: CatalogPlace, willMake: @escaping () throws(CatalogError) -> Void) {
-    model = catalog.model
+  init(beside catalog: BytePath, willMake: @escaping () throws(CatalogError) -> Void) {
+    model = catalog
     self.willMake = willMake
-    path = catalog.folder.appending(Self.name)
+    path = catalog.parent.appending(Self.name)
   }
 
   /// Runs a body as one transaction, which is durable when this returns; makes the file if need be.

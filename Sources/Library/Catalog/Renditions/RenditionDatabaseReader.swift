@@ -1,7 +1,7 @@
 import PipelineModel
 import Records
 
-/// Reads the bytes of renditions that are not files, beside the process that writes them.
+/// Reads the bytes in the database of renditions, beside the process that writes them.
 ///
 /// Opens the file when first asked, and again if its name has come to another file. One thread uses it at a time.
 final class RenditionDatabaseReader {
@@ -11,9 +11,9 @@ final class RenditionDatabaseReader {
   private var connection: Connection?
   private var node: FileNode?
 
-  /// - Parameter catalog: where the catalog is.
-  init(of catalog: CatalogPlace, immutable: Bool) {
-    path = catalog.folder.appending(RenditionDatabase.name)
+  /// - Parameter catalog: the catalog's file.
+  init(beside catalog: BytePath, immutable: Bool) {
+    path = catalog.parent.appending(RenditionDatabase.name)
     isImmutable = immutable
   }
 

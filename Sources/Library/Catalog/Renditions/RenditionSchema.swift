@@ -2,7 +2,7 @@ import PipelineModel
 import Records
 
 /// The schema of the database of renditions, `renditions.sqlite`.
-enum RenditionSchema {
+package enum RenditionSchema {
   /// “Pipr” in ASCII.
   static let applicationID: Int64 = 0x5069_7072
   static let version = 1
@@ -47,6 +47,15 @@ enum RenditionSchema {
         path: path)
     }
     return true
+  }
+
+  /// How many bytes `isHeader` takes.
+  package static let headerSize = 72
+
+  /// Whether a file with these first bytes is a database of renditions. Source: sqlite.org/fileformat.html#the_database_header.
+  package static func isHeader(_ bytes: [UInt8]) -> Bool {
+    bytes.count == headerSize && bytes.starts(with: "SQLite format 3\0".utf8)
+      && bytes[68...].reduce(0) { $0 << 8 | Int64($1) } == applicationID
   }
 
   /// Makes the tables in an empty file.

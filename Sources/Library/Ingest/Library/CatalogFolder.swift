@@ -126,6 +126,17 @@ struct CatalogFiles {
 
   private static let suffixes = ["", "-wal", "-shm"]
 
+  /// The sizes of those that exist.
+  func sizes() throws(FileError) -> [Int] {
+    var sizes: [Int] = []
+    for suffix in Self.suffixes {
+      if let status = try folder.statusIfThere(of: Self.name(name, suffix)) {
+        sizes.append(status.identity.size)
+      }
+    }
+    return sizes
+  }
+
   /// Removes those that exist.
   func remove() throws(FileError) {
     for suffix in Self.suffixes { try folder.removeIfThere(Self.name(name, suffix)) }

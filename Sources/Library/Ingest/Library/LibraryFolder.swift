@@ -56,13 +56,9 @@ package struct LibraryLayout: Hashable, Sendable {
   package var catalog: BytePath { catalogFolder.appending("catalog.sqlite") }
   /// The catalog: its file, or the database in its place.
   package var catalogPlace: CatalogPlace {
-    if let database {
-      .database(database, folder: catalogFolder, model: root.appending(Self.lock))
-    } else {
-      .file(catalog)
-    }
+    if let database { .database(database) } else { .file(catalog) }
   }
-  /// The database of renditions, beside the catalog.
+  /// The database of renditions, beside a catalog that is a file.
   package var renditionDatabase: BytePath { catalogFolder.appending("renditions.sqlite") }
   package var originals: BytePath { root.appending("originals") }
   package var renditions: BytePath { root.appending("renditions") }

@@ -13,7 +13,7 @@ package struct Garbage: Hashable, Sendable {
   /// Renditions of stages that are no longer configured, and bytes in their database without a record.
   package var renditions = 0
   package var renditionBytes = 0
-  /// Files below `renditions/` without a record.
+  /// Files below `renditions/` without a record, and a database of renditions that is not used any more.
   package var files = 0
   package var fileBytes = 0
 
@@ -53,6 +53,7 @@ package struct GarbageCollection {
     let files = try survey.unnamedFiles()
     garbage.files = files.count
     garbage.fileBytes = files.reduce(0) { $0 + $1.size }
+    if let former = try FormerRenditionDatabase(library.layout) { garbage.add(former) }
     var page = try survey.deletedOriginals(after: 0)
     while let last = page.listed.last {
       garbage.originals += page.garbage.count
@@ -93,6 +94,7 @@ package struct GarbageCollection {
       folder: library.folder, catalog: library.reader, manifest: library.manifest,
       originals: library.originals)
     try removeUnnamedFiles(survey, isStopped: isStopped, garbage: &garbage)
+    removeFormerDatabase(garbage: &garbage)
     try removeEmptyFolders()
     guard !library.hasInterruptedWork else {
       report.warning(
@@ -138,6 +140,16 @@ package struct GarbageCollection {
       }
       garbage.files += 1
       garbage.fileBytes += size
+    }
+  }
+
+  private func removeFormerDatabase(garbage: inout Garbage) {
+    do throws(FileError) {
+      guard let former = try FormerRenditionDatabase(library.layout) else { return }
+      try former.remove()
+      garbage.add(former)
+    } catch {
+      report.warning("\(error.message) The next garbage collection tries again.")
     }
   }
 

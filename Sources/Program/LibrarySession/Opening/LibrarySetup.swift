@@ -101,9 +101,8 @@ package struct LibrarySetup: Sendable {
       throw IngestError(
         .notALibrary,
         place
-          + "the locks of “renditions.sqlite”, and of the library itself, can't be trusted: put the "
-          + "library on a local disk; its originals may be in a bucket.", path: layout.catalogFolder
-      )
+          + "the library's lock can't be trusted: put the library on a local disk; its originals may "
+          + "be in a bucket.", path: layout.catalogFolder)
     }
     throw IngestError(
       .notALibrary,

@@ -36,7 +36,7 @@ package struct CatalogServer {
     unsafeSettings = unsafe
     version = try driver.first("SELECT current_setting('server_version')") { $0.text(0) } ?? ""
     isReadOnly = try driver.isReadOnly()
-    let connection = Connection(driver, .database(address, folder: "", model: ""))
+    let connection = Connection(driver, .database(address))
     let state = Self.state(of: connection, libraryID: libraryID)
     refusal = state.refusal
     missingRights = try Self.missingRights(connection, isThere: state.isThere)
@@ -71,10 +71,18 @@ package struct CatalogServer {
       if try !connection.hasRow(sql) { missing.append("\(right) on the database") }
     }
     if isThere {
-      let table = "to_regclass('\(PostgreSQLSchema.name).ledger')"
       for right in ["SELECT", "INSERT", "UPDATE", "DELETE"] {
-        let sql = "SELECT 1 WHERE has_table_privilege(\(table), '\(right)') IS NOT FALSE"
-        if try !connection.hasRow(sql) { missing.append("\(right) on the tables") }
+        let tables = try connection.all(
+          """
+          SELECT relname FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+          WHERE nspname = '\(PostgreSQLSchema.name)' AND relkind = 'r'
+            AND NOT has_table_privilege(pg_class.oid, '\(right)') ORDER BY relname
+          """
+        ) { $0.text(0) }
+        if let table = tables.first {
+          // An update may have made new ones, which nobody has granted.
+          missing.append("\(right) on " + (tables.count == 1 ? "the table \(table)" : "the tables"))
+        }
       }
     }
     return missing

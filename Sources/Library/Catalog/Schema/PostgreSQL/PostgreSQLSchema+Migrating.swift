@@ -58,9 +58,26 @@ extension PostgreSQLSchema {
       try connection.executeScript("DROP SCHEMA IF EXISTS \(schema) CASCADE")
     }
     try connection.executeScript("CREATE SCHEMA \(schema); SET search_path = \(schema)")
-    for step in migrations { try connection.executeScript(step) }
+    try migrate(connection, from: 0)
     try connection.executeScript(functions + views + triggers)
     if !isDraft { try connection.executeScript(followingTriggers) }
+  }
+
+  /// Version 2: the bytes of renditions are in the catalog.
+  static let version2 = renditionBytes
+
+  /// The table of bytes. Nothing is gained by compressing pictures once more.
+  private static let renditionBytes = """
+    CREATE TABLE rendition_bytes (
+      rendition bigint PRIMARY KEY REFERENCES rendition (id) ON DELETE CASCADE,
+      content bytea NOT NULL
+    );
+    ALTER TABLE rendition_bytes ALTER COLUMN content SET STORAGE EXTERNAL;
+    """
+
+  /// Migrates an older catalog, in the caller's transaction and under its lock.
+  static func migrate(_ connection: Connection, from version: Int) throws(CatalogError) {
+    for step in migrations[version...] { try connection.executeScript(step) }
     try connection.executeScript("UPDATE schema_version SET version = \(Self.version)")
   }
 

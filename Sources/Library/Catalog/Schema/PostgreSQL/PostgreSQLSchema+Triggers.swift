@@ -4,8 +4,7 @@
 /// belongs to the schema, so a session without these tables can't change what is watched: only the program
 /// writes to a catalog.
 extension PostgreSQLSchema {
-  /// The tables that triggers and statements of one session share; empty between transactions, except
-  /// `discarded_bytes`, which is read after the commit.
+  /// The tables that triggers and statements of one session share; empty between transactions.
   ///
   /// Not `ON COMMIT DELETE ROWS`, which takes 45 ms for each commit.
   static let session = """
@@ -22,7 +21,6 @@ extension PostgreSQLSchema {
     CREATE TEMP TABLE changed (asset bytea PRIMARY KEY);
     CREATE TEMP TABLE counted (kind text COLLATE "C", owner bigint, state text COLLATE "C", rows bigint,
       amount bigint);
-    CREATE TEMP TABLE discarded_bytes (owner bytea, fingerprint bytea, name text COLLATE "C");
     """
 
   /// Gives back the space of their deleted rows, which nobody else does; only while they are empty.
