@@ -78,7 +78,7 @@ struct OddFileTests {
       var taken: CollectedRendition?
       do throws(FileError) {
         guard case .done(_, let moved) = try folder.move(result, to: job.path) else { return }
-        taken = try CollectedRendition(moved[0], from: job, storage: .file)
+        taken = try CollectedRendition(moved[0], from: job, mostInDatabase: -1)
       } catch {
         #expect(error.message.printable == error.message)
       }

@@ -86,6 +86,33 @@ struct RenditionTests {
     #expect(backend.jobs == 0)
   }
 
+  @Test(
+    "A ledger on a server keeps all sizes unless files are wanted, also those that are files now")
+  func server() throws {
+    var assets = [try fixture.add("x")]
+    try fixture.run([stage(.auto)], [both()])
+    try check(assets[0], inFiles: ["large"])
+    let ledger = ServerLedger(ledger: fixture.catalog)
+    for (policy, files) in [
+      (StageConfiguration.Storage.auto, Set<String>()), (.file, ["small", "large"]),
+    ] {
+      let backend = both()
+      let plan = try fixture.plan([stage(policy)], [backend])
+      let engine = try fixture.engine(plan, ledger: ledger)
+      try RenditionRelocation(engine: engine, plan: plan).run(settings: fixture.catalog) { false }
+      assets.append(try fixture.add("\(policy)"))
+      try engine.drain { false }
+      #expect(backend.jobs == 1)
+      for asset in assets {
+        let records = try fixture.renditions(of: asset)
+        #expect(Set(records.filter { $0.path != nil }.map(\.name)) == files)
+        for record in records { #expect(try bytes(record)?.count == record.bytes) }
+      }
+      #expect(try fixture.files("renditions").count == files.count * assets.count)
+      engine.close()
+    }
+  }
+
   @Test("Who asks it to stop waits for one rendition at most; the rest is moved the next time")
   func stoppedRelocation() throws {
     for index in 0..<3 { try fixture.add("\(index)") }
@@ -199,7 +226,7 @@ struct RenditionTests {
     let piece = [UInt8](repeating: 1, count: 2 << 20)
     try writer.write(piece)
     let error = #expect(throws: FileError.self) {
-      try CollectedRendition(rendition("a", at: "a"), from: output, storage: .file) {
+      try CollectedRendition(rendition("a", at: "a"), from: output, mostInDatabase: -1) {
         // It is asked before each mebibyte is copied. Without more it would not grow, which is
         // seen.
         try? writer.write(piece)
@@ -212,7 +239,7 @@ struct RenditionTests {
       try output.remove("a")
       let writer = try Descriptor.open("a", in: output, flags: O_WRONLY | O_CREAT, mode: 0o600)
       try writer.write(piece)
-      _ = try CollectedRendition(rendition("a", at: "a"), from: output, storage: .file) { true }
+      _ = try CollectedRendition(rendition("a", at: "a"), from: output, mostInDatabase: -1) { true }
     }
     #expect(stopped?.code == .stopped)
   }
@@ -367,4 +394,10 @@ struct RenditionTests {
     #expect(try work.entries().isEmpty)
     #expect(try root.readFile("precious") == [1])
   }
+}
+
+/// A ledger as other machines reach it, too.
+private struct ServerLedger: WrappedLedger {
+  let ledger: any Ledger
+  var isOnServer: Bool { true }
 }

@@ -6,6 +6,9 @@ package import PipelineModel
 /// through jobs. Methods may be called from any queue; each is one transaction,
 /// except as noted.
 package protocol Ledger: Sendable {
+  /// Whether other machines can reach it, which a file in the library's folder is not there for.
+  var isOnServer: Bool { get }
+
   /// Sets the configured stages, in topological order.
   ///
   /// - Gives every asset a job for each stage, sharing an existing row with the same

@@ -154,7 +154,7 @@ extension Engine {
     by job: ClaimedJob, stage: StageRunner
   ) throws(FileError) -> KeptParts? {
     do throws(CatalogError) {
-      return try keptParts(of: job, storage: stage.plan.configuration.storage)
+      return try keptParts(of: job, stage: stage.plan)
     } catch {
       throw FileError(.ioError, error.message, path: job.name)
     }
@@ -231,10 +231,10 @@ extension Engine {
       return .skipped(reason: PluginFailure.kept(reason))
     case .done(let facts, let made):
       do throws(FileError) {
+        let most = stage.plan.configuration.storage.mostInDatabase(of: ledger)
         let collected = try made.map { rendition throws(FileError) in
           try CollectedRendition(
-            rendition, from: output, storage: stage.plan.configuration.storage,
-            isStopped: isStopped)
+            rendition, from: output, mostInDatabase: most, isStopped: isStopped)
         }
         let limits = JobLimits(limits: stage.plan.configuration.limits)
         if let refusal = limits.refusal(of: collected) { return .failed(refusal) }

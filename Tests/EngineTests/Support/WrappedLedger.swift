@@ -8,6 +8,7 @@ protocol WrappedLedger: Ledger {
 }
 
 extension WrappedLedger {
+  var isOnServer: Bool { ledger.isOnServer }
   func claim(stage: String, limit: Int, suspects: Bool) throws(CatalogError) -> [ClaimedJob] {
     try ledger.claim(stage: stage, limit: limit, suspects: suspects)
   }

@@ -102,7 +102,8 @@ package struct PictureRenderer: Sendable {
         throw PluginFailure(
           .permanent, "The plugin \(Self.plugin) made \(made.count) pictures instead of one.")
       }
-      let collected = try CollectedRendition(rendition, from: output, storage: .database)
+      let collected = try CollectedRendition(
+        rendition, from: output, mostInDatabase: StorageLimit.greatestInDatabase)
       if let refusal = JobLimits(limits: limits).refusal(of: [collected]) { throw refusal }
       guard let bytes = collected.bytes else {
         throw PluginFailure(

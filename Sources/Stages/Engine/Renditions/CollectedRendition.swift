@@ -41,11 +41,12 @@ extension CollectedRendition {
   /// - Parameters:
   ///   - output: the folder that the plugin was given; files elsewhere are refused, whatever their
   ///     path says.
+  ///   - mostInDatabase: the size up to which its bytes go into the database.
   ///   - isStopped: called for each mebibyte.
   /// - Throws: `FileError`, of code `stopped` if `isStopped` returns `true`.
   init(
     _ rendition: PluginRendition, from output: Descriptor,
-    storage: StageConfiguration.Storage, isStopped: @escaping () -> Bool = { false }
+    mostInDatabase: Int, isStopped: @escaping () -> Bool = { false }
   ) throws(FileError) {
     let path = BytePath(rendition.path)
     guard !path.isAbsolute else {
@@ -59,7 +60,7 @@ extension CollectedRendition {
       throw FileError(.notRegular, "“\(path.printable)” is not a regular file.", path: path)
     }
     let size = status.identity.size
-    guard size > storage.mostInDatabase else {
+    guard size > mostInDatabase else {
       let bytes = try file.readToEnd(limit: size)
       self.init(
         rendition: rendition, size: bytes.count, digest: SHA256.digest(of: bytes), bytes: bytes,

@@ -11,12 +11,13 @@ extension Engine {
   /// Returns what a job need not make again: nothing that is missing or damaged; `nil` if that is
   /// nothing at all.
   func keptParts(
-    of job: ClaimedJob, storage: StageConfiguration.Storage
+    of job: ClaimedJob, stage: StagePlan.Stage
   ) throws(CatalogError) -> KeptParts? {
     guard let result = job.kept else { return nil }
+    let most = stage.configuration.storage.mostInDatabase(of: ledger)
     var kept = KeptParts(facts: result.facts, names: result.parts, renditions: [])
     for record in result.renditions {
-      if let content = try keptContent(of: record, storage: storage) {
+      if let content = try keptContent(of: record, mostInDatabase: most) {
         kept.renditions.append(KeptRendition(record: record, content: content))
       } else {
         kept.lose(record)
@@ -30,9 +31,9 @@ extension Engine {
   /// Of a file that stays one only the size is compared: reading all of them would take longer than
   /// making a small size of a photograph. `copies` reads those that a plugin is given.
   private func keptContent(
-    of record: RenditionRecord, storage: StageConfiguration.Storage
+    of record: RenditionRecord, mostInDatabase: Int
   ) throws(CatalogError) -> KeptRendition.Content? {
-    let isFile = record.bytes > storage.mostInDatabase
+    let isFile = record.bytes > mostInDatabase
     // Whatever is wrong with a file, it is made again.
     if let path = record.path, isFile {
       return (try? renditions.size(of: path)) == record.bytes ? .stored(path) : nil
@@ -83,7 +84,7 @@ extension Engine {
   func finishKept(_ job: ClaimedJob, stage index: Int) throws(EngineError) -> Bool {
     let plan = stages[index].plan
     guard let parts = job.kept?.parts, parts.isSuperset(of: plan.definition.parts.keys),
-      let kept = try inLedger(try keptParts(of: job, storage: plan.configuration.storage)),
+      let kept = try inLedger(try keptParts(of: job, stage: plan)),
       plan.wanted(besides: kept)?.isEmpty == true
     else { return false }
     let nothing = FinishedJob.Result.done(facts: [:], renditions: [], kept: [])

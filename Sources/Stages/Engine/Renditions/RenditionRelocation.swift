@@ -30,7 +30,7 @@ package struct RenditionRelocation {
     for stage in plan.stages {
       let key = "stage.storage.\(stage.name)"
       let policy = stage.configuration.storage
-      let threshold = policy.mostInDatabase
+      let threshold = policy.mostInDatabase(of: engine.ledger)
       let wanted = "\(policy.rawValue) \(threshold)"
       let last = try engine.inLedger(try settings.setting(key))
       if last == wanted { continue }
