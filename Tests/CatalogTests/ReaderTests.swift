@@ -372,7 +372,7 @@ struct ReaderTests {
     let reader = try CatalogReader.open(at: library.place, immutable: false)
     #expect(throws: CatalogError.self) {
       try reader.read { (connection) throws(CatalogError) -> Int in
-        try connection.execute("DELETE FROM asset")
+        try connection.changes("DELETE FROM asset")
       }
     }
     try reader.close()

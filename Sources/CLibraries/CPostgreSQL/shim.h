@@ -14,7 +14,8 @@
   F(PQhost) F(PQhostaddr) F(PQport) F(PQconninfo) F(PQconninfoParse) F(PQconninfoFree) F(PQfreemem) \
   F(PQsocket) F(PQtransactionStatus) F(PQserverVersion) F(PQparameterStatus) \
   F(PQsetNoticeReceiver) F(PQsetErrorVerbosity) F(PQdb) F(PQsetnonblocking) F(PQflush) \
-  F(PQsendQuery) F(PQsendPrepare) F(PQsendQueryPrepared) \
+  F(PQsendQuery) F(PQsendQueryParams) F(PQsendPrepare) F(PQsendQueryPrepared) \
+  F(PQenterPipelineMode) F(PQexitPipelineMode) F(PQpipelineSync) \
   F(PQconsumeInput) F(PQisBusy) F(PQgetResult) \
   F(PQgetCancel) F(PQcancel) F(PQfreeCancel) \
   F(PQresultStatus) F(PQresultErrorField) F(PQclear) F(PQcmdTuples) F(PQcmdStatus) \

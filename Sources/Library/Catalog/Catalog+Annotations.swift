@@ -18,7 +18,7 @@ extension CatalogWriter {
     }
     // No upsert: its way to solve conflicts would override that of triggers (sqlite.org/lang_createtrigger.html).
     let isUpdated =
-      try connection.execute(
+      try connection.changes(
         "UPDATE annotation SET applies = ?4 WHERE asset = ?1 AND property = ?2 AND text = ?3",
         asset,
         annotation.property.rawValue, annotation.text, annotation.applies) > 0

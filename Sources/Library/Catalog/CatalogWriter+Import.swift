@@ -9,7 +9,7 @@ extension CatalogWriter {
   /// Inserts an original, unless it is there; returns whether it was inserted.
   func insertOriginal(_ digest: Digest, size: Int) throws(CatalogError) -> Bool {
     let isNew =
-      try connection.execute(
+      try connection.changes(
         "INSERT INTO original (digest, size) VALUES (?, ?) ON CONFLICT DO NOTHING", digest, size)
       > 0
     if isNew { counterChanges.count(.original, rows: 1, amount: Int64(size)) }
@@ -19,7 +19,7 @@ extension CatalogWriter {
   /// Inserts an asset, unless it is there; returns whether it was inserted.
   func insert(_ asset: NewAsset, source: Int64) throws(CatalogError) -> Bool {
     let isNew =
-      try connection.execute(
+      try connection.changes(
         """
         INSERT INTO asset (id, digest, name, source, path, modified, permissions, imported_at, run,
           supersedes)
@@ -46,7 +46,7 @@ extension CatalogWriter {
       sighting.seenAt, sighting.awaitsRemoval,
     ]
     let isNew =
-      try connection.execute(
+      try connection.changes(
         """
         INSERT INTO sighting (source, path, state, inode, size, modified, changed, asset, reason,
           seen_at, awaits_removal)

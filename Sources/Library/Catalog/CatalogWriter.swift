@@ -108,8 +108,10 @@ final class CatalogWriter {
     terms = [:]
     hasDiscardedBytes = false
     counterChanges.removeAll()
-    let (value, epoch) = try connection.transaction { () throws(CatalogError) in
+    let (value, epoch) = try connection.transaction {
+      () throws(CatalogError) -> (Value, Timestamp?) in
       let value = try body()
+      guard try hasMarks() else { return (value, nil) }
       try updateOutdatedPictures()
       // Another sidecar changes what is known of its picture, but no group.
       if try updateMarkedGroups() { try updateOutdatedPictures() }
@@ -120,6 +122,19 @@ final class CatalogWriter {
     if let epoch { epochStart = epoch }
     if hasDiscardedBytes { removeDiscardedBytes() }
     return value
+  }
+
+  /// Whether there is anything to do at the end of a transaction.
+  private func hasMarks() throws(CatalogError) -> Bool {
+    guard let driver = connection.postgreSQL, counterChanges.changes.isEmpty else { return true }
+    // So a claim asks the server at most once, and not for each table.
+    guard driver.hasWritten else { return false }
+    return try connection.hasRow(
+      """
+      SELECT 1 WHERE EXISTS (SELECT 1 FROM temp.outdated) OR EXISTS (SELECT 1 FROM temp.regrouped)
+        OR EXISTS (SELECT 1 FROM temp.signed) OR EXISTS (SELECT 1 FROM temp.changed)
+        OR EXISTS (SELECT 1 FROM temp.counted)
+      """)
   }
 
   func close() {

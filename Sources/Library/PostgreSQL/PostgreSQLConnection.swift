@@ -8,14 +8,18 @@ package import PipelineModel
 /// Not thread-safe: one thread at a time uses it. Nothing but the resolution of names waits in libpq, which has no
 /// limit: all other waits are in `PostgreSQLWait`.
 package final class PostgreSQLConnection {
-  private let library: PostgreSQLLibrary
-  private let functions: pipeline_postgresql
-  private let handle: OpaquePointer
-  private var isOpen = true
+  let library: PostgreSQLLibrary
+  let functions: pipeline_postgresql
+  let handle: OpaquePointer
+  private(set) var isOpen = true
   /// Ends statements once it says so; asked every 10 ms while the server works.
   package var isInterrupted: (@Sendable () -> Bool)?
   /// Whether statements can be ended, which takes another connection; by default they can.
   package var canCancel = true
+  /// The texts of statements that nobody has waited for yet.
+  var queue: [String] = []
+  /// The number of rows that statements changed which nobody waited for.
+  package var queuedChanges = 0
 
   /// Connects to a database.
   ///
@@ -165,7 +169,7 @@ package final class PostgreSQLConnection {
   }
 
   /// libpq's last message on one line.
-  private var message: String { Self.line(errorMessage) }
+  var message: String { Self.line(errorMessage) }
 
   /// A message of libpq on one line.
   static func line(_ text: String) -> String {
@@ -192,6 +196,7 @@ package final class PostgreSQLConnection {
 
   /// Executes statements without parameters, separated by semicolons, all or none of them.
   package func execute(_ script: String) throws(PostgreSQLError) {
+    if !queue.isEmpty { _ = try finishQueue() }
     try send { functions.PQsendQuery(handle, script) }
     _ = try answer()
   }
@@ -200,27 +205,35 @@ package final class PostgreSQLConnection {
   package func prepare(
     _ sql: String, as name: String, types: [UInt32]
   ) throws(PostgreSQLError) {
+    if !queue.isEmpty { _ = try finishQueue() }
     try send { functions.PQsendPrepare(handle, name, sql, Int32(types.count), types) }
     _ = try answer()
   }
 
   /// Executes a prepared statement and returns all of its rows.
+  ///
+  /// - Throws: also the error of a statement that was queued before; then this one is not executed.
   package func execute(
     prepared name: String, _ parameters: PostgreSQLParameters
   ) throws(PostgreSQLError) -> PostgreSQLResult {
-    try send {
-      parameters.withPointers { values, lengths, formats in
-        functions.PQsendQueryPrepared(
-          handle, name, Int32(values.count), values, lengths, formats, 1)
-      }
+    guard queue.isEmpty else {
+      try enqueue("") { send(name, parameters) }
+      return try finishQueue()
     }
+    try send { send(name, parameters) }
     return try answer()
   }
 
-  private static let closed = PostgreSQLError(.connection, "The connection is closed.")
+  func send(_ name: String, _ parameters: PostgreSQLParameters) -> Int32 {
+    parameters.withPointers { values, lengths, formats in
+      functions.PQsendQueryPrepared(handle, name, Int32(values.count), values, lengths, formats, 1)
+    }
+  }
+
+  static let closed = PostgreSQLError(.connection, "The connection is closed.")
 
   /// Queues a message and sends it. Source: PQflush.
-  private func send(_ queue: () -> Int32) throws(PostgreSQLError) {
+  func send(_ queue: () -> Int32) throws(PostgreSQLError) {
     guard isOpen else { throw Self.closed }
     guard queue() == 1 else { throw PostgreSQLError(.connection, message) }
     let wait = PostgreSQLWait()
@@ -238,47 +251,60 @@ package final class PostgreSQLConnection {
   /// Waits for the results of what was sent; returns the last, or throws the first error.
   private func answer() throws(PostgreSQLError) -> PostgreSQLResult {
     var ending: Ending?
-    var last: OpaquePointer?
-    var failed: OpaquePointer?
-    defer { functions.PQclear(failed) }
-    do throws(PostgreSQLError) {
-      while let result = try nextResult(&ending) {
-        if failed == nil, !isSuccess(result) {
-          failed = result
-        } else {
-          functions.PQclear(last)
-          last = result
-        }
+    let answer = Answer(library)
+    while let result = try nextResult(&ending) { answer.add(result, isSuccess: isSuccess(result)) }
+    return try finish(answer, ending)
+  }
+
+  /// The results that have come of what was sent.
+  final class Answer {
+    private let library: PostgreSQLLibrary
+    fileprivate var last: PostgreSQLResult?
+    /// The first that is an error.
+    fileprivate(set) var failed: OpaquePointer?
+
+    init(_ library: PostgreSQLLibrary) { self.library = library }
+
+    deinit { library.functions.PQclear(failed) }
+
+    /// Returns what the result is, unless it is of no interest after an error.
+    @discardableResult
+    func add(_ result: OpaquePointer, isSuccess: Bool) -> PostgreSQLResult? {
+      guard failed == nil else {
+        library.functions.PQclear(result)
+        return nil
       }
-      // A request that arrives later would end what is sent next.
-      if let ending, let request = ending.request, !request.hasArrived(within: ending.wait) {
-        throw giveUp()
-      }
-    } catch {
-      functions.PQclear(last)
-      throw error
+      if isSuccess { last = PostgreSQLResult(result, library) } else { failed = result }
+      return isSuccess ? last : nil
+    }
+  }
+
+  /// Returns the last result, or throws the first error.
+  func finish(_ answer: Answer, _ ending: Ending?) throws(PostgreSQLError) -> PostgreSQLResult {
+    // A request that arrives later would end what is sent next.
+    if let ending, let request = ending.request, !request.hasArrived(within: ending.wait) {
+      throw giveUp()
     }
     // Only at the end it is known whether the connection is lost, too.
-    if let failed {
-      functions.PQclear(last)
+    if let failed = answer.failed {
       let failure = error(of: failed)
       // Without cancelling, a limit for statements does the same.
       let isOwn = (ending != nil || !canCancel) && failure.state == "57014"
       throw isOwn ? PostgreSQLError(.interrupted, failure.message, state: failure.state) : failure
     }
-    guard let last else { throw PostgreSQLError(.connection, message) }
-    return PostgreSQLResult(last, library)
+    guard let last = answer.last else { throw PostgreSQLError(.connection, message) }
+    return last
   }
 
   /// The end of statements that nobody waits for any more.
-  private struct Ending {
+  struct Ending {
     /// What was sent to the server, if it could be.
     var request: PostgreSQLCancellation?
     /// The server ends the statement by itself, or does not answer any more.
     let wait = PostgreSQLWait(limit: .seconds(5))
   }
 
-  private func nextResult(_ ending: inout Ending?) throws(PostgreSQLError) -> OpaquePointer? {
+  func nextResult(_ ending: inout Ending?) throws(PostgreSQLError) -> OpaquePointer? {
     let wait = PostgreSQLWait()
     while functions.PQisBusy(handle) != 0, functions.PQsocket(handle) >= 0 {
       if let isInterrupted, ending == nil, isInterrupted() {
@@ -310,7 +336,7 @@ package final class PostgreSQLConnection {
       .connection, "the server did not answer, and this program could not wait any longer")
   }
 
-  private func isSuccess(_ result: OpaquePointer) -> Bool {
+  func isSuccess(_ result: OpaquePointer) -> Bool {
     let status = functions.PQresultStatus(result)
     return [PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY].contains(status)
   }

@@ -15,6 +15,8 @@ package struct PostgreSQLError: Error, Hashable, Sendable {
   package var message: String
   /// The SQLSTATE of five characters, if the server gave one. Source: PostgreSQL's documentation, Appendix A.
   package var state: String?
+  /// The text of the statement that failed, if it is one that nobody waited for.
+  package var queuedStatement: String?
 
   package init(_ code: Code, _ message: String, state: String? = nil) {
     self.code = code

@@ -34,6 +34,35 @@ struct LostConnectionTests {
     }
   }
 
+  @Test("A statement that fails where nobody waits for it undoes its transaction, and is named")
+  func queuedFailure() throws {
+    let setup = try Setup()
+    func add(_ number: Int, then last: String) throws {
+      try setup.catalog.write { (writer) throws(CatalogError) in
+        try writer.connection.execute(
+          "INSERT INTO setting VALUES (?, ?)", "a\(number)", "first")
+        try writer.connection.execute("INSERT INTO setting VALUES (?, ?)", "", "refused")
+        try writer.connection.execute(last, "a\(number)")
+      }
+    }
+    for last in [
+      "DELETE FROM setting WHERE key = ?", "SELECT value FROM setting WHERE key = ?",
+    ] {
+      let error = #expect(throws: CatalogError.self) { try add(1, then: last) }
+      #expect(
+        error?.message.contains("INSERT INTO setting") == true
+          && error?.message.contains("23514") == true, "\(error?.message ?? "")")
+    }
+    #expect(
+      try setup.catalog.read { (connection) throws(CatalogError) in
+        try !connection.hasRow("SELECT 1 FROM setting WHERE key = 'a1'")
+      })
+    // The connection is as good as before.
+    try setup.catalog.apply([.asset(Samples.asset(1))], manifestPosition: 1)
+    #expect(try setup.assets() == 1)
+    #expect(setup.proxy.connectionCount == 1)
+  }
+
   @Test("A commit whose answer is lost has been made, and is not made twice")
   func afterCommit() throws {
     let setup = try Setup()

@@ -67,7 +67,7 @@ final class Library {
   /// Runs SQL on the writing connection.
   @discardableResult
   func execute(_ sql: String) throws -> Int {
-    try catalog.write { (writer) throws(CatalogError) in try writer.connection.execute(sql) }
+    try catalog.write { (writer) throws(CatalogError) in try writer.connection.changes(sql) }
   }
 
   /// Reads one number with the writing connection.

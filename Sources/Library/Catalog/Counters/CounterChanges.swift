@@ -146,16 +146,18 @@ extension CatalogWriter {
 
   /// Adds what PostgreSQL's triggers counted.
   private func collectCounted() throws(CatalogError) {
+    var isEmpty = true
     try connection.each(
       """
       SELECT kind, owner, state, sum(rows), sum(amount) FROM temp.counted GROUP BY kind, owner, state
       """
     ) { row in
+      isEmpty = false
       guard let kind = Counters.Kind(rawValue: row.text(0)) else { return }
       counterChanges.count(
         kind, owner: row.int64(1), state: row.text(2), rows: row.int64(3), amount: row.int64(4))
     }
-    try connection.execute("DELETE FROM temp.counted")
+    if !isEmpty { try connection.execute("DELETE FROM temp.counted") }
   }
 
   /// Counts all rows anew if they were not counted, in the caller's transaction.

@@ -95,14 +95,25 @@ final class Connection {
 
   /// Executes a statement.
   ///
-  /// - Returns: the number of changed rows.
-  @discardableResult
-  func execute(_ sql: String, _ values: any SQLBindable...) throws(CatalogError) -> Int {
+  /// Within a transaction a server may execute it a little later, with the next statement that is waited for: that
+  /// one, or the end of the transaction, then has its error.
+  func execute(_ sql: String, _ values: any SQLBindable...) throws(CatalogError) {
     try execute(sql, values: values)
   }
 
-  @discardableResult
-  func execute(_ sql: String, values: [any SQLBindable]) throws(CatalogError) -> Int {
+  func execute(_ sql: String, values: [any SQLBindable]) throws(CatalogError) {
+    let statement = try preparedStatement(sql)
+    defer { statement.reset() }
+    try statement.bind(values)
+    try statement.perform()
+  }
+
+  /// Executes a statement and returns the number of changed rows.
+  func changes(_ sql: String, _ values: any SQLBindable...) throws(CatalogError) -> Int {
+    try changes(sql, values: values)
+  }
+
+  func changes(_ sql: String, values: [any SQLBindable]) throws(CatalogError) -> Int {
     let statement = try preparedStatement(sql)
     defer { statement.reset() }
     try statement.bind(values)

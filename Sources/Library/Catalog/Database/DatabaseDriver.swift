@@ -36,6 +36,10 @@ protocol DatabaseStatement: AnyObject {
   /// Sets the parameters, in order.
   func bind(_ values: [any SQLBindable]) throws(CatalogError)
 
+  /// Executes the statement, whose rows and number of changes nobody asks for: perhaps later, but before all that
+  /// follows. Its error may be that of the next statement.
+  func perform() throws(CatalogError)
+
   /// Advances to the next row; returns `false` at the end.
   func step() throws(CatalogError) -> Bool
 

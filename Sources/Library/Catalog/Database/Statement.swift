@@ -21,6 +21,9 @@ final class Statement {
     try prepared.bind(values)
   }
 
+  /// Executes the statement, perhaps a little later.
+  func perform() throws(CatalogError) { try prepared.perform() }
+
   /// Advances to the next row; returns `false` at the end.
   func step() throws(CatalogError) -> Bool { try prepared.step() }
 

@@ -307,7 +307,7 @@ extension CatalogWriter {
 
   /// Outdates the rows of the files that a sidecar counts for.
   private func outdateDescribed(by sidecar: AssetID) throws(CatalogError) -> Bool {
-    try connection.execute(
+    try connection.changes(
       """
       INSERT INTO temp.outdated (asset) SELECT asset FROM member WHERE sidecar = ?
       ON CONFLICT DO NOTHING

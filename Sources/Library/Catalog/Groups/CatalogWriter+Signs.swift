@@ -55,6 +55,7 @@ extension CatalogWriter {
 
   /// Joins the files with the marked signs anew and clears the marks.
   func updateMarkedSigns() throws(CatalogError) {
+    guard try connection.hasRow("SELECT 1 FROM temp.signed") else { return }
     try updateLivePhotos()
     // Afterwards, because a burst consists of what then stands for each shot.
     try updateBursts()

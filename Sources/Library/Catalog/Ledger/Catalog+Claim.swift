@@ -11,8 +11,8 @@ extension Catalog {
       }
       var room = limit
       if suspects { room -= try writer.choose(stage, limit: room, suspects: true) }
-      try writer.choose(stage, limit: room, suspects: false)
-      return try writer.claimChosen(stage)
+      room -= try writer.choose(stage, limit: room, suspects: false)
+      return try room < limit ? writer.claimChosen(stage) : []
     }
   }
 
@@ -66,6 +66,26 @@ struct RunningRow {
 }
 
 extension CatalogWriter {
+  /// The rows of those of some attempts that have not ended.
+  func openRows(of tokens: [AttemptToken]) throws(CatalogError) -> [AttemptToken: RunningRow] {
+    let list = connection.text(
+      sqlite: "json_each(?)", postgreSQL: "json_array_elements_text(CAST(? AS json))")
+    let rows = try connection.all(
+      """
+      SELECT attempt.id, ledger.id, ledger.fingerprint, ledger.digest
+      FROM \(list) AS listed CROSS JOIN attempt ON attempt.id = CAST(listed.value AS INTEGER)
+        CROSS JOIN ledger ON ledger.id = attempt.ledger
+      WHERE attempt.ended_at IS NULL
+      """, "[\(tokens.map { String($0.rawValue) }.joined(separator: ","))]"
+    ) { (row) throws(CatalogError) in
+      (
+        AttemptToken(rawValue: row.int64(0)),
+        RunningRow(id: row.int64(1), fingerprint: row.int64(2), digest: try row.digest(3))
+      )
+    }
+    return Dictionary(rows) { $1 }
+  }
+
   /// The row of an attempt that has not ended.
   func openRow(of token: AttemptToken) throws(CatalogError) -> RunningRow {
     let row = try connection.first(
@@ -77,13 +97,15 @@ extension CatalogWriter {
     ) { (row) throws(CatalogError) in
       RunningRow(id: row.int64(0), fingerprint: row.int64(1), digest: try row.digest(2))
     }
-    guard let row else {
-      throw CatalogError(
-        .staleToken,
-        "The attempt \(token.rawValue) has already ended, so its outcome was not recorded.",
-        path: connection.path)
-    }
+    guard let row else { throw stale(token) }
     return row
+  }
+
+  func stale(_ token: AttemptToken) -> CatalogError {
+    CatalogError(
+      .staleToken,
+      "The attempt \(token.rawValue) has already ended, so its outcome was not recorded.",
+      path: connection.path)
   }
 
   /// When a row whose attempt does not count is due again: at once, but with a time if an earlier
@@ -99,11 +121,10 @@ extension CatalogWriter {
   /// Adds ready rows to the rows to claim.
   ///
   /// - Returns: the number of rows.
-  @discardableResult
   fileprivate func choose(
     _ stage: ConfiguredStage, limit: Int, suspects: Bool
   ) throws(CatalogError) -> Int {
-    try connection.execute(
+    try connection.changes(
       """
       INSERT INTO temp.claimed (ledger) SELECT id FROM ledger
         INDEXED BY \(suspects ? "ledger_interrupted" : "ledger_claim")
@@ -116,13 +137,12 @@ extension CatalogWriter {
 
   /// Records an attempt for each chosen row and reads the inputs of its job.
   fileprivate func claimChosen(_ stage: ConfiguredStage) throws(CatalogError) -> [ClaimedJob] {
-    let count = try connection.execute(
+    try connection.execute(
       """
       INSERT INTO attempt (ledger, runtime, suspect, started_at)
       SELECT ledger.id, ?1, ledger.interruptions >= ?2, ?3
       FROM temp.claimed CROSS JOIN ledger ON ledger.id = claimed.ledger ORDER BY claimed.position
       """, stage.runtime, stage.attempts, Timestamp.now)
-    guard count > 0 else { return [] }
     try connection.execute(
       """
       UPDATE ledger SET state = 'running', attempts = attempts + 1, not_before = 0, runtime = ?

@@ -32,9 +32,13 @@ extension CatalogWriter {
   fileprivate func record(_ completions: [Completion]) throws(CatalogError) {
     var fingerprints: Set<Int64> = []
     var tried: Set<Int64> = []
+    var rows = try openRows(of: completions.map(\.token))
     for completion in completions {
       if try passOver(completion.token, completion.outcome) { continue }
-      let row = try openRow(of: completion.token)
+      // Whoever ends an attempt once more is told so.
+      guard let row = rows.removeValue(forKey: completion.token) else {
+        throw stale(completion.token)
+      }
       try record(completion, of: row)
       try touch(row.digest)
       fingerprints.insert(row.fingerprint)
@@ -91,7 +95,11 @@ extension CatalogWriter {
   private func replaceRenditions(
     of row: RunningRow, with renditions: [NewRendition]
   ) throws(CatalogError) {
-    if try connection.hasRow("SELECT 1 FROM rendition WHERE ledger = ?", row.id) {
+    // To tell a server needs no round trip, to ask it would.
+    let mayHaveSome =
+      connection.dialect == .postgreSQL
+      ? true : try connection.hasRow("SELECT 1 FROM rendition WHERE ledger = ?", row.id)
+    if mayHaveSome {
       try connection.execute(
         """
         INSERT INTO discarded_file (path, fingerprint, digest, asset)
@@ -172,20 +180,18 @@ extension CatalogWriter {
 
   /// Discards the stale rows that the finished rows replace.
   private func discardReplaced() throws(CatalogError) {
-    let replaced = try connection.execute(
+    try connection.execute(
       """
       INSERT INTO temp.doomed (ledger)
       SELECT job.previous_ledger FROM temp.finished CROSS JOIN job ON job.ledger = finished.ledger
       WHERE job.previous_ledger IS NOT NULL
       ON CONFLICT DO NOTHING
       """)
-    if replaced > 0 {
-      try connection.execute(
-        """
-        UPDATE job SET previous_ledger = NULL
-        WHERE ledger IN (SELECT ledger FROM temp.finished) AND previous_ledger IS NOT NULL
-        """)
-    }
+    try connection.execute(
+      """
+      UPDATE job SET previous_ledger = NULL
+      WHERE ledger IN (SELECT ledger FROM temp.finished) AND previous_ledger IS NOT NULL
+      """)
     try connection.execute("DELETE FROM temp.finished")
     try discardDoomed()
   }

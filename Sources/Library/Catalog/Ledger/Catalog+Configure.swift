@@ -57,7 +57,7 @@ extension Catalog {
 extension CatalogWriter {
   /// Records why no job of a stage can run; `nil` if jobs can run.
   fileprivate func hold(_ stage: String, because reason: String?) throws(CatalogError) {
-    let changed = try connection.execute(
+    let changed = try connection.changes(
       "UPDATE stage SET held = ?1 WHERE name = ?2 AND held IS NOT ?1", reason, stage)
     if changed > 0 { try reviseAssets(waitingFor: stage) }
   }

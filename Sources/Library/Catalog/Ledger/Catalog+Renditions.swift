@@ -46,7 +46,7 @@ extension Catalog {
         // Before the row names a file.
         if path != nil { try writer.discardBytes(where: "rendition.id = ?", rendition) }
         try writer.connection.removeBytes(of: rendition)
-        let found = try writer.connection.execute(
+        let found = try writer.connection.changes(
           "UPDATE rendition SET path = ? WHERE id = ?", path, rendition)
         guard found > 0 else {
           throw CatalogError(

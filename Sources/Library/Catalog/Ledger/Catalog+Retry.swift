@@ -63,7 +63,7 @@ extension CatalogWriter {
       SELECT DISTINCT ledger.digest FROM temp.retried CROSS JOIN ledger ON ledger.id = retried.ledger
       WHERE true ON CONFLICT DO NOTHING
       """)
-    let count = try connection.execute(
+    let count = try connection.changes(
       """
       UPDATE ledger SET state = 'waiting', not_before = 0, attempts = 0, interruptions = 0,
         class = NULL, reason = NULL, finished_at = NULL

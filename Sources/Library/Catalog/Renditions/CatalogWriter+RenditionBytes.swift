@@ -85,7 +85,7 @@ extension CatalogWriter {
     where condition: String, _ values: any SQLBindable...
   ) throws(CatalogError) {
     guard renditions != nil else { return }
-    let count = try connection.execute(
+    let count = try connection.changes(
       """
       INSERT INTO temp.discarded_bytes (owner, fingerprint, name)
       SELECT \(RenditionKey.columns)

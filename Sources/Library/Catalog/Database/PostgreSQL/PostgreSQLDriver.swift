@@ -25,8 +25,10 @@ final class PostgreSQLDriver: DatabaseDriver {
   private(set) var changedRows = 0
   /// The connection on which a transaction was begun; `nil` if none is open.
   private var transactionConnection: Int?
+  /// How to begin the transaction, which the server is told with the first statement; `nil` once it has answered that.
+  private var beginning: String?
   /// Whether the transaction has changed something.
-  private var hasWritten = false
+  private(set) var hasWritten = false
   /// The mark of the last commit.
   private var lastMark: String?
   /// The mark of a commit whose answer was lost.
@@ -139,18 +141,42 @@ final class PostgreSQLDriver: DatabaseDriver {
   func execute(
     _ name: String, _ parameters: PostgreSQLParameters, sql: String
   ) throws(CatalogError) -> PostgreSQLResult {
+    try sendBeginning()
     let result = try attempt(sql) { () throws(PostgreSQLError) in
       try connection.execute(prepared: name, parameters)
     }
+    if !isReconnecting { beginning = nil }
     changedRows = result.changedRows
     if changedRows > 0 { hasWritten = true }
     rowsSinceUpkeep += changedRows
     return result
   }
 
+  /// Sends a statement whose answer is read with that of the next one.
+  ///
+  /// - Returns: `false` if it has to be waited for, outside of a transaction that may write.
+  func enqueue(
+    _ name: String, _ parameters: PostgreSQLParameters, sql: String
+  ) throws(CatalogError) -> Bool {
+    guard transactionConnection == connectionNumber, role == .writing else { return false }
+    try sendBeginning()
+    beginning = nil
+    try attempt(sql) { () throws(PostgreSQLError) in
+      try connection.enqueue(prepared: name, parameters, sql: sql)
+    }
+    hasWritten = true
+    return true
+  }
+
+  /// Queues the begin of the transaction, unless the server has it.
+  private func sendBeginning() throws(CatalogError) {
+    guard let beginning, !isReconnecting else { return }
+    try attempt(beginning) { () throws(PostgreSQLError) in try connection.enqueue(beginning) }
+  }
+
   func forget(_ names: [String]) {
     forgotten += names
-    guard !connection.isLost, !isFailed else { return }
+    guard !connection.isLost, transactionConnection == nil else { return }
     // One that stays takes some memory of the server until the connection ends.
     for name in forgotten { _ = try? connection.execute("DEALLOCATE \(name)") }
     forgotten = []
@@ -159,6 +185,8 @@ final class PostgreSQLDriver: DatabaseDriver {
   private var isFailed: Bool { connection.isFailed }
 
   func executeScript(_ script: String) throws(CatalogError) {
+    try sendBeginning()
+    if !isReconnecting { beginning = nil }
     try attempt("a script") { () throws(PostgreSQLError) in try connection.execute(script) }
     hasWritten = true
   }
@@ -170,7 +198,7 @@ final class PostgreSQLDriver: DatabaseDriver {
     do throws(PostgreSQLError) {
       return try body()
     } catch {
-      throw CatalogError(postgreSQL: error, address, sql: sql)
+      throw CatalogError(postgreSQL: error, address, sql: error.queuedStatement ?? sql)
     }
   }
 
@@ -179,33 +207,29 @@ final class PostgreSQLDriver: DatabaseDriver {
   func begin(_ kind: TransactionKind) throws(CatalogError) {
     hasWritten = false
     hasLostTransaction = false
-    let sql =
+    // Nothing has begun, so a new connection is as good.
+    if connection.isLost, canReconnect { try reconnect() }
+    beginning =
       switch kind {
       case .writing: "BEGIN"
       case .reading: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
       }
-    do throws(PostgreSQLError) {
-      try connection.execute(sql)
-    } catch {
-      // Nothing has begun, so a new connection is as good.
-      guard connection.isLost, canReconnect else {
-        throw CatalogError(postgreSQL: error, address, sql: sql)
-      }
-      try reconnect()
-      try attempt(sql) { () throws(PostgreSQLError) in try connection.execute(sql) }
-    }
     transactionConnection = connectionNumber
   }
 
   /// Whether the last transaction was undone because its connection was lost.
   private(set) var hasLostTransaction = false
 
-  /// Whether a statement is not a part of a transaction.
-  var isBetweenTransactions: Bool { transactionConnection == nil && !isReconnecting }
+  /// Whether a statement can be repeated on another connection: nothing before it in its transaction was answered.
+  var isFirst: Bool {
+    (transactionConnection == nil || beginning != nil) && !isReconnecting
+  }
 
   /// Commits; finds out what became of a commit whose answer was lost.
   func commit() throws(CatalogError) {
-    try commitChanges()
+    // Otherwise nothing was asked for.
+    if beginning == nil { try commitChanges() }
+    beginning = nil
     transactionConnection = nil
   }
 
@@ -216,16 +240,16 @@ final class PostgreSQLDriver: DatabaseDriver {
       }
     }
     let mark = String(UInt64.random(in: 1 ... .max), radix: 36)
-    var last = "UPDATE last_commit SET mark = '\(mark)'"
-    if rowsSinceUpkeep > Self.rowsUntilUpkeep, !upkeep.isEmpty {
-      last += "; " + upkeep
-      rowsSinceUpkeep = 0
-    }
+    let needsUpkeep =
+      rowsSinceUpkeep + connection.queuedChanges > Self.rowsUntilUpkeep && !upkeep.isEmpty
     do throws(PostgreSQLError) {
-      // In one message, so that there is one answer to wait for.
-      try connection.execute(last + "; COMMIT")
+      try connection.enqueue("UPDATE last_commit SET mark = '\(mark)'")
+      if needsUpkeep { try connection.enqueue(upkeep) }
+      try connection.enqueue("COMMIT")
+      try connection.finishQueue()
     } catch {
-      let failure = CatalogError(postgreSQL: error, address, sql: "COMMIT")
+      let failure = CatalogError(
+        postgreSQL: error, address, sql: error.queuedStatement ?? "COMMIT")
       guard connection.isLost else { throw failure }
       pendingMark = mark
       // Until the server says what became of it, it must not be repeated.
@@ -240,6 +264,7 @@ final class PostgreSQLDriver: DatabaseDriver {
       guard lastMark == mark else { throw failure }
     }
     lastMark = mark
+    if needsUpkeep { (rowsSinceUpkeep, connection.queuedChanges) = (0, 0) }
   }
 
   /// Notes the mark of the last commit, by this process or before it.
@@ -265,6 +290,8 @@ final class PostgreSQLDriver: DatabaseDriver {
   func rollBack() {
     guard let begun = transactionConnection else { return }
     transactionConnection = nil
+    beginning = nil
+    connection.abandonQueue()
     let isLost = connection.isLost || begun != connectionNumber
     hasLostTransaction = isLost && pendingMark == nil
     // A connection that is lost has no transaction any more.
@@ -302,6 +329,7 @@ final class PostgreSQLDriver: DatabaseDriver {
     defer { isReconnecting = false }
     connection.close()
     connectionNumber += 1
+    if beginning != nil { transactionConnection = connectionNumber }
     forgotten = []
     let end = ContinuousClock().now + Self.patience
     var pause: UInt32 = 10_000

@@ -33,12 +33,17 @@ final class PostgreSQLStatement: DatabaseStatement {
     return row < result?.rowCount ?? 0
   }
 
+  func perform() throws(CatalogError) {
+    if try driver.enqueue(try name(), parameters, sql: sql) { return }
+    _ = try step()
+  }
+
   /// Executes the statement: again, if the connection was lost and no transaction with it.
   private func execute() throws(CatalogError) -> PostgreSQLResult {
     do throws(CatalogError) {
       return try driver.execute(try name(), parameters, sql: sql)
     } catch {
-      guard driver.isLost, driver.isBetweenTransactions, driver.canReconnect else { throw error }
+      guard driver.isLost, driver.isFirst, driver.canReconnect else { throw error }
       try driver.reconnect()
       return try driver.execute(try name(), parameters, sql: sql)
     }

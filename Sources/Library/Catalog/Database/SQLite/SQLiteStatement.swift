@@ -51,6 +51,8 @@ final class SQLiteStatement: DatabaseStatement {
     }
   }
 
+  func perform() throws(CatalogError) { while try step() {} }
+
   /// Advances to the next row; returns `false` at the end.
   func step() throws(CatalogError) -> Bool {
     let code = HalfWrittenIndex.passing {
