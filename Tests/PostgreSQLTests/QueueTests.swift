@@ -10,11 +10,12 @@ import Testing
   .enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"),
   .timeLimit(.minutes(2)))
 struct QueueTests {
+  private let database: DatabaseLocation
   private let connection: PostgreSQLConnection
 
   init() throws {
-    connection = try PostgreSQLConnection(
-      try PostgreSQLServer.shared.makeDatabase(), applicationName: "tests")
+    database = try PostgreSQLServer.shared.makeDatabase()
+    connection = try PostgreSQLConnection(database, applicationName: "tests")
     try connection.execute("CREATE TABLE t (a bigint PRIMARY KEY, b bytea)")
     try connection.prepare("INSERT INTO t VALUES ($1, $2)", as: "insert", types: [20, 17])
     try connection.prepare("SELECT count(*) FROM t", as: "count", types: [])
@@ -87,6 +88,83 @@ struct QueueTests {
     try connection.enqueue("ROLLBACK")
     try connection.finishQueue()
     #expect(try count() == 0)
+  }
+
+  @Test("What waits to be sent and answered is bounded: a full queue is waited for")
+  func bound() throws {
+    let most = PostgreSQLConnection.mostQueued
+    let other = try PostgreSQLConnection(database, applicationName: "tests")
+    try other.prepare("SELECT count(*) FROM t", as: "count", types: [])
+    func committed() throws -> Int64 {
+      try other.execute(prepared: "count", PostgreSQLParameters()).integer(0, 0)
+    }
+    // Each queue without BEGIN is a transaction.
+    for number in 0..<10 {
+      try insert(number, size: 1 << 20)
+      #expect(connection.queuedBytes <= most.bytes && !connection.queue.isEmpty)
+    }
+    #expect(try committed() == 9)
+    // One that is larger than all is sent alone.
+    try insert(10, size: most.bytes + 1)
+    #expect(connection.queue.count == 1)
+    try insert(11)
+    #expect(try committed() == 11)
+    try connection.finishQueue()
+    for number in 12..<12 + 2 * most.statements + 1 { try insert(number) }
+    #expect(connection.queue.count == 1)
+    #expect(try committed() == 12 + 2 * Int64(most.statements))
+    // The error of one before is that of the statement that finds the queue full.
+    try insert(0)
+    for number in 0..<most.statements - 2 { try insert(10_000 + number) }
+    let error = #expect(throws: PostgreSQLError.self) { try insert(20_000) }
+    #expect(error?.state == "23505" && error?.queuedStatement == "insert 0")
+    #expect(connection.queue.isEmpty && !connection.isLost)
+  }
+
+  @Test("A statement that libpq refuses is not waited for")
+  func refused() throws {
+    var tooMany = PostgreSQLParameters()
+    for _ in 0...Int(UInt16.max) { tooMany.append(Int64(1)) }
+    for isFirst in [true, false] {
+      if !isFirst { try insert(1) }
+      let error = #expect(throws: PostgreSQLError.self) {
+        try connection.enqueue(prepared: "insert", tooMany, sql: "")
+      }
+      #expect(error?.code == .refused, "\(error?.message ?? "")")
+      #expect(try count() == (isFirst ? 0 : 1))
+      // A script needs a connection without a queue.
+      try connection.execute("SELECT 1; SELECT 2")
+    }
+  }
+
+  @Test(
+    "A statement that is ended ends those behind it, and the connection is as good as before",
+    arguments: [true, false])
+  func interrupted(canCancel: Bool) throws {
+    try connection.prepare("SELECT pg_sleep(60)::text", as: "sleep", types: [])
+    connection.canCancel = canCancel
+    if canCancel {
+      connection.isInterrupted = { true }
+    } else {
+      try connection.execute("SET statement_timeout = 50")
+    }
+    for isQueued in [true, false] {
+      try connection.enqueue("BEGIN")
+      try insert(1)
+      let error = #expect(throws: PostgreSQLError.self) {
+        if isQueued {
+          try connection.enqueue(prepared: "sleep", PostgreSQLParameters(), sql: "sleep")
+          _ = try count()
+        } else {
+          _ = try connection.execute(prepared: "sleep", PostgreSQLParameters())
+        }
+      }
+      #expect(error?.code == .interrupted && connection.isFailed)
+      connection.isInterrupted = nil
+      try connection.execute("ROLLBACK")
+      #expect(try count() == 0)
+      if canCancel { connection.isInterrupted = { true } }
+    }
   }
 
   @Test("If the connection is lost, an error says so, and nothing waits for ever")

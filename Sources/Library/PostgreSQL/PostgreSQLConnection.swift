@@ -18,6 +18,8 @@ package final class PostgreSQLConnection {
   package var canCancel = true
   /// The texts of statements that nobody has waited for yet.
   var queue: [String] = []
+  /// The number of bytes of their parameters.
+  var queuedBytes = 0
   /// The number of rows that statements changed which nobody waited for.
   package var queuedChanges = 0
 
@@ -217,7 +219,7 @@ package final class PostgreSQLConnection {
     prepared name: String, _ parameters: PostgreSQLParameters
   ) throws(PostgreSQLError) -> PostgreSQLResult {
     guard queue.isEmpty else {
-      try enqueue("") { send(name, parameters) }
+      try enqueue("", size: parameters.bytes.count) { send(name, parameters) }
       return try finishQueue()
     }
     try send { send(name, parameters) }
@@ -230,12 +232,15 @@ package final class PostgreSQLConnection {
     }
   }
 
+  /// Why libpq did not take a message.
+  func unsent() -> PostgreSQLError { PostgreSQLError(isLost ? .connection : .refused, message) }
+
   static let closed = PostgreSQLError(.connection, "The connection is closed.")
 
   /// Queues a message and sends it. Source: PQflush.
   func send(_ queue: () -> Int32) throws(PostgreSQLError) {
     guard isOpen else { throw Self.closed }
-    guard queue() == 1 else { throw PostgreSQLError(.connection, message) }
+    guard queue() == 1 else { throw unsent() }
     let wait = PostgreSQLWait()
     while case let rest = functions.PQflush(handle), rest != 0 {
       // A lost connection is told of by the result.
