@@ -63,6 +63,26 @@ struct LostConnectionTests {
     #expect(setup.proxy.connectionCount == 1)
   }
 
+  @Test("A transaction ends, too, if only its first statement failed and nobody minded")
+  func ignoredFailure() throws {
+    let setup = try Setup()
+    let reader = try CatalogReader.open(at: setup.direct, immutable: false)
+    for number in 1...3 {
+      // A reader sees what was committed since, as none of its transactions is still open.
+      let isRefused = try reader.read { (connection) throws(CatalogError) in
+        do throws(CatalogError) {
+          return try !connection.hasRow("SELECT 1 / (SELECT count(*) FROM asset WHERE FALSE)")
+        } catch {
+          return error.message.contains("22012")
+        }
+      }
+      #expect(isRefused)
+      try setup.catalog.apply([.asset(Samples.asset(number))], manifestPosition: Int64(number))
+      #expect(try reader.assetCount() == number)
+    }
+    try reader.close()
+  }
+
   @Test("A commit whose answer is lost has been made, and is not made twice")
   func afterCommit() throws {
     let setup = try Setup()

@@ -142,10 +142,11 @@ final class PostgreSQLDriver: DatabaseDriver {
     _ name: String, _ parameters: PostgreSQLParameters, sql: String
   ) throws(CatalogError) -> PostgreSQLResult {
     try sendBeginning()
+    // Also after an error: the transaction has begun, and failed.
+    defer { if !isReconnecting, !connection.isLost { beginning = nil } }
     let result = try attempt(sql) { () throws(PostgreSQLError) in
       try connection.execute(prepared: name, parameters)
     }
-    if !isReconnecting { beginning = nil }
     changedRows = result.changedRows
     if changedRows > 0 { hasWritten = true }
     rowsSinceUpkeep += changedRows
@@ -181,8 +182,6 @@ final class PostgreSQLDriver: DatabaseDriver {
     for name in forgotten { _ = try? connection.execute("DEALLOCATE \(name)") }
     forgotten = []
   }
-
-  private var isFailed: Bool { connection.isFailed }
 
   func executeScript(_ script: String) throws(CatalogError) {
     try sendBeginning()
