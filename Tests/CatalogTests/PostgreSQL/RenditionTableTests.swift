@@ -70,6 +70,20 @@ struct RenditionTableTests {
     #expect(try library.catalog.removeUnnamedBytes(after: nil, limit: 9) == nil)
   }
 
+  @Test("Only those are made again that have no bytes, however many there are")
+  func someLost() throws {
+    let library = try rendered(100, ["a", "b", "c", "d", "e", "f", "g"])
+    try library.execute("DELETE FROM rendition_bytes WHERE rendition % 3 = 0")
+    try library.catalog.relocate(3, to: .file(path: "renditions/a"))
+    let kept = try library.keptKeys()
+    try library.catalog.write { (writer) throws(CatalogError) in
+      try LostRenditions.note(in: writer.connection)
+    }
+    #expect(try remake(in: library) == 232)
+    #expect(try library.keptKeys() == kept && kept.count == 467)
+    #expect(try library.namedKeys() == kept)
+  }
+
   @Test(
     "After a dump was restored without them they are made again",
     arguments: ["TRUNCATE rendition_bytes", "DELETE FROM rendition_bytes"])

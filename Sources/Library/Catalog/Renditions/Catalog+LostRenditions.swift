@@ -56,13 +56,9 @@ extension Catalog {
       }
       let text = try writer.connection.first(Setting.read, Setting.lostRenditions) { $0.text(0) }
       guard let text else { return (0, false) }
-      let page = try writer.connection.all(
-        "SELECT id FROM rendition WHERE id > ? ORDER BY id LIMIT ?", Int64(text) ?? 0, Self.lostPage
-      ) { $0.int64(0) }
-      var lost: [Int64] = []
-      for rendition in page where try writer.isLost(rendition) { lost.append(rendition) }
+      let page = try writer.lostRenditions(after: Int64(text) ?? 0, among: Self.lostPage)
       try writer.transaction { () throws(CatalogError) in
-        for rendition in lost { try writer.invalidate(rendition: rendition) }
+        for rendition in page.lost { try writer.invalidate(rendition: rendition) }
         if let last = page.last {
           try writer.connection.execute(Setting.write, Setting.lostRenditions, String(last))
         } else {
@@ -70,19 +66,38 @@ extension Catalog {
             "DELETE FROM setting WHERE key = ?", Setting.lostRenditions)
         }
       }
-      return (lost.count, !page.isEmpty)
+      return (page.lost.count, page.last != nil)
     }
   }
 }
 
 extension CatalogWriter {
-  /// Whether a rendition that is not a file has no bytes.
-  fileprivate func isLost(_ rendition: Int64) throws(CatalogError) -> Bool {
-    guard let key = try connection.renditionKey(of: rendition) else { return false }
-    if try connection.hasBytes(of: rendition) { return false }
-    let size = try renditions?.read { (database) throws(CatalogError) in
-      try database.keptRenditionSize(key)
+  /// Returns those of the next renditions after a key that are not files and have no bytes, and the last of all;
+  /// `nil` if there are no more.
+  fileprivate func lostRenditions(
+    after id: Int64, among count: Int
+  ) throws(CatalogError) -> (lost: [Int64], last: Int64?) {
+    let hasNone =
+      try connection.hasBytesTable()
+      ? "AND NOT EXISTS (SELECT 1 FROM rendition_bytes WHERE rendition_bytes.rendition = rendition.id)"
+      : ""
+    let page = try connection.all(
+      """
+      SELECT rendition.id, rendition.path IS NULL \(hasNone), \(RenditionKey.columns)
+      FROM rendition CROSS JOIN ledger ON ledger.id = rendition.ledger
+        CROSS JOIN fingerprint ON fingerprint.id = ledger.fingerprint
+      WHERE rendition.id > ? ORDER BY rendition.id LIMIT ?
+      """, id, count
+    ) { (row) throws(CatalogError) in
+      (id: row.int64(0), mayBeLost: row.bool(1), key: try row.renditionKey(2))
     }
-    return size == nil
+    var lost: [Int64] = []
+    for row in page where row.mayBeLost {
+      let size = try renditions?.read { (database) throws(CatalogError) in
+        try database.keptRenditionSize(row.key)
+      }
+      if size == nil { lost.append(row.id) }
+    }
+    return (lost, page.last?.id)
   }
 }
