@@ -89,10 +89,12 @@ package final class PostgreSQLServer: Sendable {
     case immediate = "QUIT"
   }
 
-  /// Stops the server; nobody can connect when it returns.
+  /// Stops the server; it has written all it will, and nobody can connect, when this returns.
   package func stop(_ manner: Stop = .fast) throws {
     try lifeline.fileHandleForWriting.write(contentsOf: Data("\(manner.rawValue)\n".utf8))
-    try wait { $0?.code == .connection }
+    // The server removes it at its end.
+    let file = folder.path.appending("data/postmaster.pid").description
+    try wait { $0?.code == .connection && access(file, F_OK) != 0 }
   }
 
   /// Starts the server again.

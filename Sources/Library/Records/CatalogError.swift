@@ -6,6 +6,8 @@ package struct CatalogError: Error, Hashable, Sendable, CustomStringConvertible 
     case missing
     /// The file is damaged or not a catalog.
     case corrupt
+    /// The server can't read the bytes of a rendition, although all else may be whole.
+    case unreadableBytes
     /// Something else is in the place of the database of renditions.
     case foreign
     /// A later version of the program made it.
@@ -35,6 +37,8 @@ package struct CatalogError: Error, Hashable, Sendable, CustomStringConvertible 
   package var path: BytePath?
   /// The database's own code: of SQLite its extended result code.
   package var databaseCode: Int32?
+  /// What a server said.
+  package var cause: String?
 
   package init(_ code: Code, _ message: String, path: BytePath? = nil, databaseCode: Int32? = nil) {
     self.code = code

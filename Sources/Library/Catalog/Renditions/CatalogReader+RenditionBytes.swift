@@ -3,6 +3,8 @@ package import Records
 extension CatalogReader {
   /// Returns the bytes of a rendition that is not a file, or `nil` if they are missing or can't be
   /// read from a damaged database.
+  ///
+  /// - Throws: `.unreadableBytes` if PostgreSQL can't read them.
   package func renditionBytes(_ id: Int64) throws(CatalogError) -> [UInt8]? {
     guard renditions != nil else {
       // One statement sees one snapshot without a transaction.

@@ -48,7 +48,7 @@ extension CatalogWriter {
     }
   }
 
-  /// Adds the bytes of a row that has none, if they belong into the catalog; in the row's transaction.
+  /// Adds the bytes of a row that has none, if they belong in the catalog; in the row's transaction.
   func addBytes(_ bytes: [UInt8], of rendition: Int64) throws(CatalogError) {
     guard renditions == nil else { return }
     try connection.execute(
@@ -70,9 +70,14 @@ extension CatalogWriter {
     return names ?? (row.digest.bytes, Fingerprint(row.digest))
   }
 
-  /// Returns the bytes of a rendition that is not a file, or `nil` if they are missing.
+  /// Returns the bytes of a rendition that is not a file, or `nil` if they are missing or damaged; not within a
+  /// transaction.
   func bytes(of rendition: Int64, _ key: RenditionKey) throws(CatalogError) -> [UInt8]? {
-    if let bytes = try connection.bytes(of: rendition) { return bytes }
+    do throws(CatalogError) {
+      if let bytes = try connection.bytes(of: rendition) { return bytes }
+    } catch  where error.code == .unreadableBytes {
+      return nil
+    }
     return try renditions?.read { (database) throws(CatalogError) in
       try database.keptRendition(key)
     }

@@ -15,17 +15,17 @@ extension Connection {
   }
 
   /// Returns the bytes of a rendition in the table, or `nil`.
+  ///
+  /// - Throws: `.unreadableBytes` if a page that PostgreSQL has them on is damaged; a transaction has failed then.
   func bytes(of rendition: Int64) throws(CatalogError) -> [UInt8]? {
     guard try hasBytesTable() else { return nil }
-    return try first("SELECT content FROM rendition_bytes WHERE rendition = ?", rendition) {
-      $0.blob(0)
+    do throws(CatalogError) {
+      return try first("SELECT content FROM rendition_bytes WHERE rendition = ?", rendition) {
+        $0.blob(0)
+      }
+    } catch  where dialect == .postgreSQL && error.code == .corrupt {
+      throw .unreadableBytes(path, error)
     }
-  }
-
-  /// Whether the table has bytes of a rendition.
-  func hasBytes(of rendition: Int64) throws(CatalogError) -> Bool {
-    guard try hasBytesTable() else { return false }
-    return try hasRow("SELECT 1 FROM rendition_bytes WHERE rendition = ?", rendition)
   }
 
   func removeBytes(of rendition: Int64) throws(CatalogError) {

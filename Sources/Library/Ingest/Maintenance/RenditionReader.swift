@@ -30,7 +30,13 @@ package struct RenditionReader {
   package func content(of stored: StoredRendition) throws -> VerifiedRendition? {
     let rendition = stored.record
     guard let path = rendition.path else {
-      let bytes = try catalog.bytes(of: stored)
+      let bytes: [UInt8]?
+      do throws(CatalogError) {
+        bytes = try catalog.bytes(of: stored)
+      } catch {
+        guard error.code == .unreadableBytes else { throw error }
+        bytes = nil
+      }
       return bytes.flatMap { isWhole($0, rendition) ? .bytes($0) : nil }
     }
     guard let file = try open(path), try file.hash().digest == rendition.digest else { return nil }

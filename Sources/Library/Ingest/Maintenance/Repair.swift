@@ -90,7 +90,17 @@ package struct Repair {
     if case .whole = try reader.condition(of: record, isStopped: isStopped) { return true }
     // The file first: once the job is due, the file at this path may be the new one.
     if let path = record.path { try library.renditions.remove(path) }
-    try library.catalog.invalidate(rendition: id)
+    do throws(CatalogError) {
+      try library.catalog.invalidate(rendition: id)
+    } catch {
+      guard error.code == .corrupt, library.layout.database != nil else { throw error }
+      // PostgreSQL reads all pages of what it deletes.
+      report.warning(
+        "The damaged rendition \(record.stage)/\(record.name) can't be removed from the catalog's table "
+          + "“rendition_bytes”. “TRUNCATE pipeline.rendition_bytes” empties it, and the next run makes all "
+          + "renditions again. \(error.cause ?? error.message)")
+      return false
+    }
     return true
   }
 

@@ -38,5 +38,16 @@ extension CatalogError {
           .database,
           "\(subject) failed at “\(sql.map { Self.line($0) } ?? "open")”. \(cause)")
       }
+    self.cause = cause
+  }
+
+  /// The error that the bytes of a rendition can't be read, because of a damaged page of their table.
+  static func unreadableBytes(_ path: BytePath, _ error: CatalogError) -> CatalogError {
+    var unreadable = CatalogError(
+      .unreadableBytes,
+      "The server of the catalog “\(path)” can't read these bytes. \(error.cause ?? error.message)",
+      path: path)
+    unreadable.cause = error.cause
+    return unreadable
   }
 }

@@ -3,9 +3,10 @@ import PipelineModel
 package import Records
 
 extension CatalogError {
-  /// Whether it is about the database of renditions alone, without which the rest of a library is whole.
+  /// Whether it is about the bytes of renditions alone, without which the rest of a library is whole.
   package var concernsRenditions: Bool {
-    path?.lastComponent == RenditionDatabase.name && code != .interrupted
+    code == .unreadableBytes
+      || path?.lastComponent == RenditionDatabase.name && code != .interrupted
   }
 
   /// The error of a statement that was ended because nobody waits for its result.
