@@ -3,6 +3,7 @@ import Glibc
 import PipelineModel
 import PostgreSQL
 import Testing
+import Vips
 
 /// The bytes of renditions in a catalog in PostgreSQL, as users meet them.
 @Suite(
@@ -136,19 +137,122 @@ struct DatabaseRenditionTests {
     try expectWhole(6)
   }
 
-  @Test("A kill at any time leaves no row without its bytes, and nothing is left by it")
-  func kills() throws {
-    try put(0..<1)
+  /// Where a transaction that records renditions is held: at a trigger that waits for a lock.
+  static let places = [
+    "BEFORE INSERT ON pipeline.rendition_bytes", "AFTER INSERT ON pipeline.rendition_bytes",
+    "BEFORE DELETE ON pipeline.rendition", "AFTER DELETE ON pipeline.rendition_bytes",
+    "BEFORE UPDATE ON pipeline.last_commit",
+  ]
+
+  @Test(
+    "A kill at any time leaves no row without its bytes, and nothing is left by it",
+    arguments: places)
+  func kills(place: String) throws {
+    try put(0..<2)
     try workspace.json("run")
-    try put(1..<24)
-    for least in [3, 10, 20, 30] as [Int64] {
-      let run = try workspace.program.start(["run", "--json"])
-      try run.wait(for: "\(least) renditions") { try count("rendition") >= least }
-      run.signal(SIGKILL)
-      _ = try run.wait(within: 30)
-      #expect(try wrongRows() == 0)
+    let before = try renditions()
+    // A repaired rendition is removed and made; the third picture's are made.
+    let isRemoval = place.contains("DELETE")
+    if isRemoval {
+      try connection.execute("UPDATE pipeline.rendition_bytes SET content = 'damaged'")
+    } else {
+      try put(2..<3)
+    }
+    try connection.execute(
+      """
+      CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF TG_TABLE_NAME <> 'last_commit' OR EXISTS (SELECT 1 FROM pipeline.rendition
+            WHERE xmin = pg_current_xact_id()::xid) THEN
+          PERFORM pg_advisory_xact_lock(4711);
+        END IF;
+        RETURN coalesce(NEW, OLD);
+      END $$;
+      CREATE TRIGGER hold \(place) FOR EACH ROW EXECUTE FUNCTION hold();
+      SELECT pg_advisory_lock(4711)
+      """)
+    let run = try workspace.program.start(
+      isRemoval ? ["verify", "--repair", "--json"] : ["run", "--json"])
+    try run.wait(for: "the transaction") {
+      try connection.first(
+        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711 AND NOT granted"
+      ) == 1
+    }
+    run.signal(SIGKILL)
+    _ = try run.wait(within: 30)
+    #expect(try wrongRows() == (isRemoval ? 4 : 0))
+    try connection.execute("SELECT pg_advisory_unlock(4711)")
+    // Its session has the catalog's lock until it ends.
+    let lock = "(\(0x5069_7065), 1)"
+    try connection.execute("SELECT pg_advisory_lock\(lock), pg_advisory_unlock\(lock)")
+    // Whatever the server did with what it had got.
+    #expect(try count("rendition_bytes") == count("rendition"))
+    #expect(try wrongRows() == 0 || isRemoval)
+    try connection.execute("DROP TRIGGER hold ON \(place.split(separator: " ")[3])")
+    if isRemoval { try workspace.json("verify", "--repair") } else { try workspace.json("run") }
+    try expectWhole(isRemoval ? 4 : 6)
+    #expect(try renditions() == before || !isRemoval)
+  }
+
+  @Test("Renditions of several MiB are kept, served and moved as small ones are")
+  func large() throws {
+    func store(_ storage: JSONValue) throws {
+      try workspace.configure(
+        stages: Workspace.stages(
+          sizes: ["large": 1600, "small": 64], options: ["format": "png"],
+          thumbnails: ["storage": storage]), ["catalog": .string(address.uri)])
+    }
+    try store("auto")
+    for number in 0..<2 {
+      let picture = try Pictures.picture(width: 1600, height: 1400 + number, grain: 200)
+      try workspace.put(try picture.encoded(as: ".png"), as: BytePath("\(number).png"))
     }
     try workspace.json("run")
-    try expectWhole(48)
+    #expect(try count("rendition WHERE bytes > \(2 << 20)") == 2)
+    try expectWhole(4)
+    let before = try renditions()
+    let served = try ServedLibrary(workspace)
+    let id = try connection.first("SELECT max(id) FROM pipeline.rendition WHERE name = 'large'")
+    let digest = try connection.text(
+      "SELECT encode(digest, 'hex') FROM pipeline.rendition WHERE id = \(id)")
+    let answer = try served.get("/r/\(digest)/\(id)/large.png")
+    let size = try connection.first("SELECT bytes FROM pipeline.rendition WHERE id = \(id)")
+    #expect(answer.status == 200 && Int64(answer.body.count) == size)
+    try served.stop()
+    // To files and back.
+    try store("file")
+    try workspace.json("run")
+    #expect(try count("rendition_bytes") == 0 && count("rendition WHERE path IS NULL") == 0)
+    #expect(try workspace.files(below: "library/renditions").count == 4)
+    #expect(try workspace.json("verify").summary["problems"] == 0)
+    try store("database")
+    try workspace.json("run")
+    try expectWhole(4)
+    #expect(try renditions() == before)
+  }
+
+  @Test("A server tells who has them that they are the same, and gives none for another digest")
+  func validators() throws {
+    try put(0..<1)
+    try workspace.json("run")
+    let served = try ServedLibrary(workspace)
+    let url = try #require(
+      try served.json("/api/v1/assets/\(try served.id("0.jpg"))")["thumbnail"]?.string)
+    let answer = try served.get("/\(url)")
+    let tag = try #require(answer.headers["etag"])
+    let known = try served.get("/\(url)", ["If-None-Match": tag])
+    #expect(known.status == 304 && known.body.isEmpty)
+    #expect(try served.get("/\(url)", ["If-None-Match": "\"x\""]).body == answer.body)
+    let head = try served.client.send("HEAD", "/\(url)")
+    #expect(head.status == 200 && head.body.isEmpty)
+    #expect(head.headers["content-length"] == "\(answer.body.count)")
+    let number = url.split(separator: "/")[2]
+    let other = try served.get("/r/\(String(repeating: "0", count: 64))/\(number)/x")
+    #expect(try other.status == 404 && other.json()["error"]?["code"] == "noRendition")
+    // Who has the bytes needs no others, and whoever has none gets no wrong ones.
+    try connection.execute("UPDATE pipeline.rendition_bytes SET content = 'damaged'")
+    #expect(try served.get("/\(url)", ["If-None-Match": tag]).status == 304)
+    let damaged = try served.get("/\(url)")
+    #expect(try damaged.status == 404 && damaged.json()["error"]?["code"] == "damaged")
+    try served.stop()
   }
 }

@@ -119,10 +119,12 @@ struct RenditionPartsTests {
       let after = try reader.asset(Samples.id(1))?.renditions ?? []
       #expect(after.map(\.id) == [old.id] && after.map(\.isStale) == [false])
       #expect(try reader.renditionBytes(old.id) == [UInt8](repeating: 7, count: 64))
-      #expect(try (reader.unnamedBytes(after: nil, limit: 9)?.count ?? 0) == 0)
       let status = try reader.status()
       #expect(status.renditions == 1 && status.renditionBytes == 64)
     }
+    // Its bytes have one place, the new one.
+    #expect(try library.keptKeys() == library.namedKeys())
+    #expect(try library.keptKeys().map(\.fingerprint) == [Samples.fingerprint(2)])
     #expect(try library.count("SELECT count(*) FROM ledger") == 1)
     #expect(try library.integrity() == "ok")
   }

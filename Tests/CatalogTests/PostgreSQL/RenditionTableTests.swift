@@ -46,10 +46,20 @@ struct RenditionTableTests {
     try reader.close()
   }
 
+  /// What the table has, also without a row that names it.
+  private func marks(in library: Library) throws -> [UInt8?] {
+    try library.catalog.read { (connection) throws(CatalogError) in
+      try connection.all("SELECT content FROM rendition_bytes ORDER BY rendition") {
+        $0.blob(0).last
+      }
+    }
+  }
+
   @Test("A transaction that fails after they were stored leaves none, and none are lost by it")
   func transaction() throws {
     let library = try rendered(1)
-    try library.catalog.invalidate(rendition: 1)
+    // The former result is served until the new one takes its place.
+    try library.catalog.configure(Samples.stages(thumbnails: 3))
     try library.catalog.write { (writer) throws(CatalogError) in
       try writer.connection.executeScript(
         """
@@ -59,15 +69,31 @@ struct RenditionTableTests {
           EXECUTE FUNCTION fault();
         """)
     }
+    let former = try library.keptKeys()
     #expect(throws: CatalogError.self) { try library.render(["grid"], mark: 1) }
-    #expect(try library.keptKeys().isEmpty && library.namedKeys().isEmpty)
+    #expect(try marks(in: library) == [0])
+    #expect(try library.keptKeys() == former && library.namedKeys() == former)
     try library.execute("DROP TRIGGER fault ON ledger")
     try library.reopen()
-    try library.catalog.configure(Samples.stages())
+    try library.catalog.configure(Samples.stages(thumbnails: 3))
     try library.render(["grid"], mark: 2)
-    #expect(try library.keptKeys() == library.namedKeys() && library.keptKeys().count == 1)
-    // Nothing is ever left that `gc` would have to look for.
-    #expect(try library.catalog.removeUnnamedBytes(after: nil, limit: 9) == nil)
+    #expect(try marks(in: library) == [2])
+    #expect(try library.keptKeys() == library.namedKeys() && library.keptKeys() != former)
+  }
+
+  @Test("One of many MiB comes back as it was stored")
+  func large() throws {
+    let library = try rendered(1)
+    var random = SeededRandom(seed: 7)
+    for size in [5 << 20, 24 << 20] {
+      let bytes = (0..<size / 8).flatMap { _ in
+        withUnsafeBytes(of: random.next()) { Array($0) }
+      }
+      let id = try #require(try library.renditions().first?.id)
+      try library.catalog.relocate(id, to: .database(bytes))
+      #expect(try library.read { try $0.renditionBytes(id) } == bytes)
+      #expect(try library.catalog.bytes(ofRendition: id) == bytes)
+    }
   }
 
   @Test("Only those are made again that have no bytes, however many there are")
@@ -97,6 +123,9 @@ struct RenditionTableTests {
     // What is made before they are looked for does not hide the loss.
     try library.add([Samples.asset(4)])
     try library.render(["r"], stage: "identify")
+    // Nor does a program that ends before they are looked for.
+    try library.reopen()
+    try library.catalog.configure(Samples.stages())
     #expect(try remake(in: library) == 5)
     #expect(try library.keptKeys().map(\.name) == ["r"])
     #expect(try library.keptKeys() == library.namedKeys())
