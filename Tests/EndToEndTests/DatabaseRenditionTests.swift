@@ -255,4 +255,51 @@ struct DatabaseRenditionTests {
     #expect(try damaged.status == 404 && damaged.json()["error"]?["code"] == "damaged")
     try served.stop()
   }
+
+  @Test("A database of renditions is no garbage while a catalog that is a file lies beside it")
+  func former() throws {
+    try put(0..<1)
+    try workspace.json("run")
+    try Unprivileged.shell(
+      """
+      sqlite3 library/renditions.sqlite 'CREATE TABLE rendition (content BLOB);
+        PRAGMA application_id = \(0x5069_7072); PRAGMA user_version = 1'
+      touch library/catalog.sqlite
+      """, in: workspace)
+    func garbage(_ words: BytePath...) throws -> JSONValue {
+      try workspace.program.run(["gc"] + words + ["--json"]).event("garbage")
+    }
+    #expect(try garbage("--dry-run")["files"] == 0 && garbage()["files"] == 0)
+    #expect(workspace.exists("library/renditions.sqlite"))
+    // One of the files that can't be removed: the others are found again.
+    try Unprivileged.shell(
+      "rm library/catalog.sqlite; mkdir library/renditions.sqlite-wal", in: workspace)
+    let failed = try workspace.run("gc")
+    #expect(failed.errors.contains("renditions.sqlite-wal"), "\(failed.errors)")
+    #expect(workspace.exists("library/renditions.sqlite"))
+    try Unprivileged.shell(
+      "cd library; rmdir renditions.sqlite-wal; touch renditions.sqlite-wal", in: workspace)
+    #expect(try garbage("--dry-run")["files"] == 2 && garbage()["files"] == 2)
+    #expect(!workspace.exists("library/renditions.sqlite-wal"))
+    try expectWhole(2)
+  }
+
+  @Test(
+    "What `gc` can't read it lists nothing of, but all else",
+    .enabled(if: Unprivileged.isPossible, "The program's folder is not open to other users."))
+  func unreadableFormer() throws {
+    try put(0..<1)
+    try workspace.json("run")
+    try Unprivileged.handOver(workspace)
+    try Unprivileged.shell(
+      """
+      touch library/renditions.sqlite library/renditions/left
+      chmod 0 library/renditions.sqlite
+      """, in: workspace)
+    let preview = try workspace.program.run(["gc", "--dry-run", "--json"])
+    #expect(try preview.exitCode == 0 && preview.event("garbage")["files"] == 1)
+    let result = try workspace.run("gc")
+    #expect(result.errors.contains("renditions.sqlite"), "\(result.errors)")
+    #expect(!workspace.exists("library/renditions/left"))
+  }
 }

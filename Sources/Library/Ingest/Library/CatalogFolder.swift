@@ -137,9 +137,9 @@ struct CatalogFiles {
     return sizes
   }
 
-  /// Removes those that exist.
+  /// Removes those that exist: what a kill leaves is found by its name.
   func remove() throws(FileError) {
-    for suffix in Self.suffixes { try folder.removeIfThere(Self.name(name, suffix)) }
+    for suffix in Self.suffixes.reversed() { try folder.removeIfThere(Self.name(name, suffix)) }
   }
 
   /// Removes those that exist, and creates an empty file that only its owner may read: SQLite gives

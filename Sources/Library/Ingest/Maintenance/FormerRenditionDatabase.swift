@@ -3,7 +3,7 @@ import Files
 import PipelineModel
 
 /// A database of renditions that is left in the catalog's folder, although the catalog is in PostgreSQL and has the
-/// bytes itself.
+/// bytes itself. It belongs to a catalog that is a file beside it, as long as there is one: that may be used again.
 struct FormerRenditionDatabase {
   private let files: CatalogFiles
   /// Of each of its files.
@@ -13,6 +13,7 @@ struct FormerRenditionDatabase {
   init?(_ layout: LibraryLayout) throws(FileError) {
     guard layout.database != nil else { return nil }
     let folder = try Descriptor.openFolder(layout.catalogFolder)
+    guard try folder.statusIfThere(of: layout.catalog.lastComponent) == nil else { return nil }
     let name = layout.renditionDatabase.lastComponent
     guard try folder.statusIfThere(of: name)?.kind == .regular else { return nil }
     let file = try Descriptor.openRegular(name, in: folder)
