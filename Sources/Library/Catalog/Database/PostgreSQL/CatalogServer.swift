@@ -78,7 +78,7 @@ package struct CatalogServer {
           WHERE nspname = '\(PostgreSQLSchema.name)' AND relkind = 'r'
             AND NOT has_table_privilege(pg_class.oid, '\(right)') ORDER BY relname
           """
-        ) { $0.text(0) }
+        ) { $0.text(0) }.filter(PostgreSQLSchema.tables.contains)
         if let table = tables.first {
           // An update may have made new ones, which nobody has granted.
           missing.append("\(right) on " + (tables.count == 1 ? "the table \(table)" : "the tables"))

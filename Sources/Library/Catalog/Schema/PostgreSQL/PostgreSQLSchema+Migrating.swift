@@ -63,11 +63,8 @@ extension PostgreSQLSchema {
     if !isDraft { try connection.executeScript(followingTriggers) }
   }
 
-  /// Version 2: the bytes of renditions are in the catalog.
-  static let version2 = renditionBytes
-
-  /// The table of bytes. Nothing is gained by compressing pictures once more.
-  private static let renditionBytes = """
+  /// Version 2: the bytes of renditions are in the catalog. Nothing is gained by compressing pictures once more.
+  static let renditionBytes = """
     CREATE TABLE rendition_bytes (
       rendition bigint PRIMARY KEY REFERENCES rendition (id) ON DELETE CASCADE,
       content bytea NOT NULL

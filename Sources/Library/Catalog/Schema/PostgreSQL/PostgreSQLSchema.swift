@@ -7,10 +7,14 @@ enum PostgreSQLSchema {
   static let name = "pipeline"
 
   /// Each step migrates from the version equal to its index to the next.
-  static let migrations = [version1, version2]
+  static let migrations = [version1, renditionBytes]
 
   /// The version that this program writes.
   static var version: Int { migrations.count }
+
+  /// The names of its tables; others may be in the same schema.
+  static let tables = Set(
+    migrations.flatMap { $0.matches(of: /CREATE TABLE (\w+)/).map { String($0.output.1) } })
 
   /// Version 1. Never edited once released: later versions add a migration.
   ///
