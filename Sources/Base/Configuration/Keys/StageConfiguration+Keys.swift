@@ -32,7 +32,8 @@ extension StageConfiguration: ConfigurationObject {
         + "libraries, which then have all its permissions."),
     .init(
       "storage", \.storage, .choice,
-      "Where to store renditions: database, file, or auto to decide by size."),
+      "Where to store renditions: database, file, or auto: by size, but all in a database of PostgreSQL."
+    ),
     .init(
       "allow", \.allow, .object(["default": [:]]),
       "What a plugin in a worker process may do beyond reading its input and writing its output."),

@@ -26,13 +26,13 @@ struct RenditionUpkeep {
     isDone = !page.hasMore
     if isDone, lost > 0 {
       let damaged = try library.catalog.damagedRenditions()
-      let cause =
-        library.layout.database == nil
-        ? "“\(library.layout.renditionDatabase.printable)” was missing or damaged, and with it the bytes of "
-        : "The catalog's table “rendition_bytes” was empty. It should have had the bytes of "
       report.warning(
-        cause + "\(lost) renditions, which are made again."
-          + (damaged.map { " The damaged file is “\($0.printable)”; nothing needs it." } ?? ""))
+        library.layout.database == nil
+          ? "“\(library.layout.renditionDatabase.printable)” was missing or damaged, and with it the bytes of "
+            + "\(lost) renditions, which are made again."
+            + (damaged.map { " The damaged file is “\($0.printable)”; nothing needs it." } ?? "")
+          : "The catalog does not have the bytes of \(lost) renditions, as after an update or a dump without "
+            + "them. They are made once more; nothing else is missing.")
     }
     return !isDone
   }
