@@ -40,7 +40,7 @@ struct RenditionTableTests {
     let reader = try CatalogReader.open(at: library.place, immutable: false)
     let bytes = try reader.storedRendition(1).map { stored -> [UInt8] in
       // With the record, by the same statement.
-      if case .bytes(let bytes) = stored.found { bytes } else { [] }
+      if case .bytes(let bytes) = stored.source { bytes } else { [] }
     }
     #expect(try bytes?.isEmpty == false && bytes == reader.renditionBytes(1))
     try reader.close()

@@ -69,8 +69,8 @@ struct RenditionDatabaseTests {
       let bytes = try #require(try reader.renditionBytes(record.id))
       #expect(try reader.bytes(of: stored) == bytes)
       // It has the bytes, or leads to them, without the catalog's help.
-      #expect(try reader.bytes(of: StoredRendition(gone(record), stored.found)) == bytes)
-      guard case .key(let key) = stored.found else {
+      #expect(try reader.bytes(of: StoredRendition(gone(record), stored.source)) == bytes)
+      guard case .key(let key) = stored.source else {
         #expect(TestedDatabase.current == .postgreSQL)
         continue
       }

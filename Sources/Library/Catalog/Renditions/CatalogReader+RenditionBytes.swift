@@ -24,7 +24,7 @@ extension CatalogReader {
   /// Returns the bytes of a rendition as `renditionBytes` does, without asking the catalog if they are
   /// where they were when it was found.
   package func bytes(of stored: StoredRendition) throws(CatalogError) -> [UInt8]? {
-    switch stored.found {
+    switch stored.source {
     case .bytes(let bytes): return bytes
     case .key(let key):
       if let bytes = try keptBytes(key) { return bytes }
@@ -98,7 +98,7 @@ extension Connection {
 
 /// A recorded rendition with its bytes, or with what finds them.
 package struct StoredRendition: Sendable {
-  enum Found {
+  enum Source {
     /// From the catalog itself, read with the record.
     case bytes([UInt8])
     /// In the database of renditions.
@@ -107,11 +107,11 @@ package struct StoredRendition: Sendable {
 
   package let record: RenditionRecord
   /// `nil` if it is a file, or if that was not looked up.
-  let found: Found?
+  let source: Source?
 
-  init(_ record: RenditionRecord, _ found: Found?) {
+  init(_ record: RenditionRecord, _ source: Source?) {
     self.record = record
-    self.found = found
+    self.source = source
   }
 
   package init(_ record: RenditionRecord) { self.init(record, nil) }
