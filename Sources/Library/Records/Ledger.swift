@@ -90,6 +90,9 @@ package protocol Ledger: Sendable {
   /// Returns the bytes of a rendition in the database; `nil` if they, or the rendition, are gone.
   func bytes(ofRendition id: Int64) throws(CatalogError) -> [UInt8]?
 
+  /// Returns how many bytes of a rendition the database has; `nil` if they, or the rendition, are gone.
+  func size(ofRendition id: Int64) throws(CatalogError) -> Int?
+
   /// Deletes a rendition whose bytes are missing or damaged; its row becomes ready again.
   func invalidate(rendition: Int64) throws(CatalogError)
 

@@ -71,6 +71,8 @@ package enum RenditionContent: Hashable, Sendable {
   case database([UInt8])
   /// In a durable file at this path below the library.
   case file(path: String)
+  /// Those of the rendition that it continues, which stay in the catalog's own table.
+  case former
 }
 
 /// A rendition to be moved.
@@ -82,12 +84,12 @@ package struct MisplacedRendition: Hashable, Sendable {
   /// The original's digest or the asset's key in hexadecimal, as in the file name.
   package var owner: String
   package var fingerprint: Fingerprint
-  /// Where the bytes are; `nil` if they are missing in the database.
-  package var content: RenditionContent?
+  /// The file with the bytes; `nil` if they are in the database.
+  package var path: String?
 
   package init(
     id: Int64, name: String, mediaType: String, digest: Digest, owner: String,
-    fingerprint: Fingerprint, content: RenditionContent? = nil
+    fingerprint: Fingerprint, path: String? = nil
   ) {
     self.id = id
     self.name = name
@@ -95,6 +97,6 @@ package struct MisplacedRendition: Hashable, Sendable {
     self.digest = digest
     self.owner = owner
     self.fingerprint = fingerprint
-    self.content = content
+    self.path = path
   }
 }

@@ -185,6 +185,12 @@ struct FinishedJob: Sendable {
     if case .done(_, let renditions, _) = result { renditions } else { [] }
   }
 
+  /// How many bytes of renditions it holds.
+  var bytesInMemory: Int {
+    renditions.reduce(0) { $0 + ($1.bytes?.count ?? 0) }
+      + kept.reduce(0) { $0 + ($1.isInMemory ? $1.record.bytes : 0) }
+  }
+
   /// The renditions that it keeps; empty unless it is done.
   var kept: [KeptRendition] {
     if case .done(_, _, let kept) = result { kept } else { [] }

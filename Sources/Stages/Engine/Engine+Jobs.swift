@@ -15,7 +15,7 @@ extension Engine {
   /// Starts every admissible job; called on any queue.
   func begin() {
     let admitted = state.withLock { state in
-      state.finished.count < Self.mostUncommitted ? state.jobs.admit() : []
+      state.hasRoom ? state.jobs.admit() : []
     }
     for (index, waiting) in admitted {
       stages[index].queue.async { [self] in run(waiting, stage: index) }

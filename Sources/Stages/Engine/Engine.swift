@@ -32,6 +32,12 @@ package final class Engine: Sendable {
     var damagedInputs: Set<DamagedInput> = []
     var error: EngineError?
 
+    /// Whether more jobs may start before the finished ones are committed.
+    var hasRoom: Bool {
+      finished.count < Engine.mostUncommitted
+        && finished.reduce(0) { $0 + $1.bytesInMemory } < Engine.mostUncommittedBytes
+    }
+
     /// Whether no job of a stage is under way, and no result of one is yet to be recorded.
     func isIdle(_ stage: Int) -> Bool {
       jobs.stages[stage].isIdle && !finished.contains { $0.stage == stage }
@@ -69,6 +75,8 @@ package final class Engine: Sendable {
 
   /// The number of uncommitted results at which no more jobs start.
   static let mostUncommitted = 256
+  /// The bytes of uncommitted results on their way into the database at which no more jobs start.
+  static let mostUncommittedBytes = 64 << 20
 
   /// Creates an engine and configures the ledger's stages; `wake` starts the work.
   ///

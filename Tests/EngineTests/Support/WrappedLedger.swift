@@ -43,6 +43,9 @@ extension WrappedLedger {
   func bytes(ofRendition id: Int64) throws(CatalogError) -> [UInt8]? {
     try ledger.bytes(ofRendition: id)
   }
+  func size(ofRendition id: Int64) throws(CatalogError) -> Int? {
+    try ledger.size(ofRendition: id)
+  }
   func invalidate(rendition: Int64) throws(CatalogError) {
     try ledger.invalidate(rendition: rendition)
   }

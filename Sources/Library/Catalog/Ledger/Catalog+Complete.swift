@@ -39,10 +39,10 @@ extension CatalogWriter {
       guard let row = rows.removeValue(forKey: completion.token) else {
         throw stale(completion.token)
       }
-      try record(completion, of: row)
+      let state = try record(completion, of: row)
       try touch(row.digest)
       fingerprints.insert(row.fingerprint)
-      if case .failed = completion.outcome { tried.insert(row.fingerprint) }
+      if state == .ready || state == .failed { tried.insert(row.fingerprint) }
     }
     let dependents = stages.dependents(ofFingerprints: fingerprints).map(\.id)
     try updateTouchedRows(
@@ -51,7 +51,11 @@ extension CatalogWriter {
   }
 
   /// Ends an attempt and records the outcome in its row.
-  private func record(_ completion: Completion, of row: RunningRow) throws(CatalogError) {
+  ///
+  /// - Returns: the row's new state.
+  private func record(
+    _ completion: Completion, of row: RunningRow
+  ) throws(CatalogError) -> LedgerState {
     let now = Timestamp.now
     var (state, facts, reason, failure) =
       (LedgerState.done, String?.none, String?.none, String?.none)
@@ -60,6 +64,12 @@ extension CatalogWriter {
     // Attempts are counted when claimed, so that a crash leaves a suspect.
     var uncounted = 0
     switch completion.outcome {
+    case .done(_, let renditions) where try lacksFormerBytes(renditions):
+      // Its next attempt keeps what is left.
+      (state, outcome, failure) = (.ready, .failed, "transient")
+      notBefore = Timestamp(microseconds: 1)
+      reason = "A rendition that the job was to keep is gone, so it is made again."
+      uncounted = 1
     case .done(let value, let renditions):
       facts = try Catalog.json(value)
       try replaceRenditions(of: row, with: renditions)
@@ -90,6 +100,7 @@ extension CatalogWriter {
     // Its jobs may have been assigned another row while it was running.
     try connection.execute(
       "INSERT INTO temp.doomed (ledger) VALUES (?) ON CONFLICT DO NOTHING", row.id)
+    return state
   }
 
   private func replaceRenditions(
@@ -114,15 +125,24 @@ extension CatalogWriter {
     for rendition in renditions {
       var path: String?
       if case .file(let name) = rendition.content { path = name }
-      if let former = rendition.former, try takeOver(former, to: row, path: path) {
-        if case .database(let bytes) = rendition.content { try addBytes(bytes, of: former) }
+      if let former = rendition.former, try takeOver(former, to: row, rendition.content, path) {
         continue
       }
       try insert(rendition, ledger: row.id, path: path)
     }
   }
 
-  /// Inserts the row of a rendition, and with it the bytes that belong into the catalog.
+  /// Whether bytes that one of these is to keep are gone: they were damaged, and are made anew.
+  private func lacksFormerBytes(_ renditions: [NewRendition]) throws(CatalogError) -> Bool {
+    for rendition in renditions where rendition.content == .former {
+      guard let former = rendition.former, try connection.size(of: former) != nil else {
+        return true
+      }
+    }
+    return false
+  }
+
+  /// Inserts the row of a rendition, and with it the bytes that belong in the catalog.
   private func insert(
     _ rendition: NewRendition, ledger: Int64, path: String?
   ) throws(CatalogError) {
@@ -135,25 +155,35 @@ extension CatalogWriter {
       ledger, rendition.name, rendition.mediaType, rendition.width, rendition.height,
       rendition.bytes, rendition.digest, rendition.from, path,
     ]
-    guard renditions == nil, case .database(let bytes) = rendition.content else {
-      try connection.execute(insertion, values: values)
-      return
+    // One statement for both, so that nobody waits for the key in between.
+    let copy: (content: String, value: any SQLBindable)
+    switch rendition.content {
+    case .database(let bytes) where renditions == nil:
+      copy = ("SELECT id, ? FROM inserted", SQLValue.blob(bytes))
+    case .former:
+      copy = (
+        "SELECT id, content FROM inserted CROSS JOIN rendition_bytes WHERE rendition = ?",
+        rendition.former
+      )
+    case .database, .file:
+      return try connection.execute(insertion, values: values)
     }
     try connection.execute(
       """
       WITH inserted AS (\(insertion) RETURNING id)
-      INSERT INTO rendition_bytes (rendition, content) SELECT id, ? FROM inserted
-      """, values: values + [SQLValue.blob(bytes)])
+      INSERT INTO rendition_bytes (rendition, content) \(copy.content)
+      """, values: values + [copy.value])
   }
 
   /// Moves the row of a stale result's rendition to the row that replaces that result.
   ///
-  /// Its bytes in the old place are discarded; a file, or a database of renditions, has them in the new one already.
+  /// Its bytes in the old place are discarded, unless they stay there; a file, or a database of renditions,
+  /// has them in the new one already.
   ///
   /// - Parameter path: the new file; `nil` if the bytes are in the database.
   /// - Returns: `false` if the rendition is gone, or other jobs need the result.
   private func takeOver(
-    _ rendition: Int64, to row: RunningRow, path: String?
+    _ rendition: Int64, to row: RunningRow, _ content: RenditionContent, _ path: String?
   ) throws(CatalogError) -> Bool {
     let former = try connection.first("SELECT ledger FROM rendition WHERE id = ?", rendition) {
       $0.int64(0)
@@ -163,8 +193,10 @@ extension CatalogWriter {
       try !connection.hasRow(
         "SELECT 1 FROM job WHERE previous_ledger = ? AND ledger <> ?", former, row.id)
     else { return false }
-    try discardBytes(where: "rendition.id = ?", rendition)
-    try connection.removeBytes(of: rendition)
+    if content != .former {
+      try discardBytes(where: "rendition.id = ?", rendition)
+      try connection.removeBytes(of: rendition)
+    }
     try connection.execute(
       """
       INSERT INTO discarded_file (path, fingerprint, digest, asset)
@@ -175,6 +207,7 @@ extension CatalogWriter {
       """, rendition)
     try connection.execute(
       "UPDATE rendition SET ledger = ?, path = ? WHERE id = ?", row.id, path, rendition)
+    if case .database(let bytes) = content { try addBytes(bytes, of: rendition) }
     return true
   }
 

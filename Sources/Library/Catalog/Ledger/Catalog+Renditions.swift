@@ -24,15 +24,10 @@ extension Catalog {
         """, stage.fingerprint, threshold, limit
       ) { (row) throws(CatalogError) in
         let key = try row.renditionKey(5)
-        let content: RenditionContent? =
-          if let path = row.optional(4, row.text) {
-            .file(path: path)
-          } else {
-            try writer.bytes(of: row.int64(0), key).map { .database($0) }
-          }
         return MisplacedRendition(
           id: row.int64(0), name: row.text(1), mediaType: row.text(2), digest: try row.digest(3),
-          owner: Hexadecimal.encode(key.owner), fingerprint: key.fingerprint, content: content)
+          owner: Hexadecimal.encode(key.owner), fingerprint: key.fingerprint,
+          path: row.optional(4, row.text))
       }
     }
   }
@@ -60,16 +55,18 @@ extension Catalog {
 
   package func bytes(ofRendition id: Int64) throws(CatalogError) -> [UInt8]? {
     try access.sync { (writer) throws(CatalogError) in
-      let key = try writer.connection.first(
-        """
-        SELECT \(RenditionKey.columns)
-        FROM rendition CROSS JOIN ledger ON ledger.id = rendition.ledger
-          CROSS JOIN fingerprint ON fingerprint.id = ledger.fingerprint
-        WHERE rendition.id = ?
-        """, id
-      ) { (row) throws(CatalogError) in try row.renditionKey(0) }
-      guard let key else { return nil }
+      guard let key = try writer.connection.renditionKey(of: id) else { return nil }
       return try writer.bytes(of: id, key)
+    }
+  }
+
+  package func size(ofRendition id: Int64) throws(CatalogError) -> Int? {
+    try access.sync { (writer) throws(CatalogError) in
+      guard let key = try writer.connection.renditionKey(of: id) else { return nil }
+      if let size = try writer.connection.size(of: id) { return size }
+      return try writer.renditions?.read { (database) throws(CatalogError) in
+        try database.keptRenditionSize(key)
+      }
     }
   }
 

@@ -28,6 +28,14 @@ extension Connection {
     }
   }
 
+  /// Returns how many bytes of a rendition the table has, or `nil`.
+  func size(of rendition: Int64) throws(CatalogError) -> Int? {
+    guard try hasBytesTable() else { return nil }
+    return try first("SELECT length(content) FROM rendition_bytes WHERE rendition = ?", rendition) {
+      $0.int(0)
+    }
+  }
+
   func removeBytes(of rendition: Int64) throws(CatalogError) {
     guard try hasBytesTable() else { return }
     try execute("DELETE FROM rendition_bytes WHERE rendition = ?", rendition)

@@ -28,8 +28,8 @@ extension Engine {
 
   /// Returns what is to be done with the bytes of a rendition; `nil` if they are missing or damaged.
   ///
-  /// Of a file that stays one only the size is compared: reading all of them would take longer than
-  /// making a small size of a photograph. `copies` reads those that a plugin is given.
+  /// Of bytes that stay where they are, in a file or on a server, only the size is compared: reading all of them
+  /// would take longer than making a small size of a photograph. `copies` reads those that a plugin is given.
   private func keptContent(
     of record: RenditionRecord, mostInDatabase: Int
   ) throws(CatalogError) -> KeptRendition.Content? {
@@ -37,6 +37,9 @@ extension Engine {
     // Whatever is wrong with a file, it is made again.
     if let path = record.path, isFile {
       return (try? renditions.size(of: path)) == record.bytes ? .stored(path) : nil
+    }
+    if record.path == nil, !isFile, ledger.isOnServer {
+      return try ledger.size(ofRendition: record.id) == record.bytes ? .former : nil
     }
     let bytes =
       if let path = record.path {
@@ -59,6 +62,18 @@ extension Engine {
       let file = try work.makeInput(BytePath("kept-\(index)"), for: token)
       switch rendition.content {
       case .database(let bytes), .file(let bytes):
+        try file.write(bytes)
+      case .former:
+        let bytes: [UInt8]?
+        do throws(CatalogError) {
+          bytes = try ledger.bytes(ofRendition: rendition.record.id)
+        } catch {
+          throw FileError(.ioError, error.message, path: file.path)
+        }
+        guard let bytes, SHA256.digest(of: bytes) == rendition.record.digest else {
+          kept?.lose(rendition.record)
+          continue
+        }
         try file.write(bytes)
       case .stored(let path):
         let digest: Digest?
@@ -158,12 +173,22 @@ struct KeptRendition: Sendable {
     case file([UInt8])
     /// The path of a file, which gets another name.
     case stored(String)
+    /// Bytes on a server, which stay there.
+    case former
   }
 
   let record: RenditionRecord
   let content: Content
 
   var isPicture: Bool { record.mediaType.hasPrefix("image/") }
+
+  /// Whether it holds its bytes.
+  var isInMemory: Bool {
+    switch content {
+    case .database, .file: true
+    case .stored, .former: false
+    }
+  }
 
   /// The rendition as the result of the new job.
   func new(_ content: RenditionContent) -> NewRendition {
@@ -177,7 +202,7 @@ struct KeptRendition: Sendable {
   func incoming(of job: ClaimedJob) -> IncomingRendition? {
     let content: IncomingRendition.Content
     switch self.content {
-    case .database: return nil
+    case .database, .former: return nil
     case .file(let bytes): content = .bytes(bytes)
     case .stored(let path): content = .stored(path: path, digest: record.digest)
     }

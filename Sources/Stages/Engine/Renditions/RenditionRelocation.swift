@@ -73,32 +73,31 @@ package struct RenditionRelocation {
   private func move(
     _ rendition: MisplacedRendition, stage: String
   ) throws(EngineError) -> FileError? {
-    switch rendition.content {
-    case nil:
+    let bytes =
+      if let path = rendition.path {
+        read(path)
+      } else {
+        try engine.inLedger(try engine.ledger.bytes(ofRendition: rendition.id))
+      }
+    // Missing and damaged bytes are no error: they are made again.
+    guard let bytes, SHA256.digest(of: bytes) == rendition.digest else {
       try engine.inLedger(try engine.ledger.invalidate(rendition: rendition.id))
-    case .database(let bytes):
-      guard SHA256.digest(of: bytes) == rendition.digest else {
-        try engine.inLedger(try engine.ledger.invalidate(rendition: rendition.id))
-        return nil
-      }
-      let name = RenditionName(
-        stage: stage, owner: rendition.owner, fingerprint: rendition.fingerprint,
-        rendition: rendition.name, mediaType: rendition.mediaType)
-      let paths: [String]
-      do throws(FileError) {
-        paths = try engine.renditions.put([IncomingRendition(name: name, content: .bytes(bytes))])
-      } catch {
-        return error
-      }
-      for path in paths where try !relocate(rendition, to: .file(path: path)) { remove(path) }
-    case .file(let path):
-      // Missing and damaged bytes are no error: they are made again.
-      guard let bytes = read(path), SHA256.digest(of: bytes) == rendition.digest else {
-        try engine.inLedger(try engine.ledger.invalidate(rendition: rendition.id))
-        return nil
-      }
-      if try relocate(rendition, to: .database(bytes)) { remove(path) }
+      return nil
     }
+    if let path = rendition.path {
+      if try relocate(rendition, to: .database(bytes)) { remove(path) }
+      return nil
+    }
+    let name = RenditionName(
+      stage: stage, owner: rendition.owner, fingerprint: rendition.fingerprint,
+      rendition: rendition.name, mediaType: rendition.mediaType)
+    let paths: [String]
+    do throws(FileError) {
+      paths = try engine.renditions.put([IncomingRendition(name: name, content: .bytes(bytes))])
+    } catch {
+      return error
+    }
+    for path in paths where try !relocate(rendition, to: .file(path: path)) { remove(path) }
     return nil
   }
 

@@ -10,8 +10,11 @@ extension RenditionStore {
     var paths = try put(jobs.flatMap(\.incoming))[...]
     return jobs.map { job in
       let kept = job.kept.map { rendition in
-        if case .database(let bytes) = rendition.content { return rendition.new(.database(bytes)) }
-        return rendition.new(.file(path: paths.removeFirst()))
+        switch rendition.content {
+        case .database(let bytes): return rendition.new(.database(bytes))
+        case .former: return rendition.new(.former)
+        case .file, .stored: return rendition.new(.file(path: paths.removeFirst()))
+        }
       }
       let made = job.renditions.map { rendition in
         rendition.new(rendition.bytes.map { .database($0) } ?? .file(path: paths.removeFirst()))
