@@ -38,7 +38,7 @@ struct RenditionTableTests {
     #expect(try library.count("SELECT count(*) FROM rendition_bytes") == 2)
     #expect(try FileManager.default.contentsOfDirectory(atPath: library.folder.path).isEmpty)
     let reader = try CatalogReader.open(at: library.place, immutable: false)
-    let bytes = try reader.storedRendition(1).map { stored -> [UInt8] in
+    let bytes = try reader.storedRendition(1, most: 1 << 20).map { stored -> [UInt8] in
       // With the record, by the same statement.
       if case .bytes(let bytes) = stored.source { bytes } else { [] }
     }

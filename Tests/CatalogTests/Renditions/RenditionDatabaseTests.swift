@@ -64,7 +64,7 @@ struct RenditionDatabaseTests {
     let library = try Library.rendered(2)
     let reader = try CatalogReader.open(at: library.place, immutable: false)
     for record in try library.renditions() {
-      let stored = try #require(try reader.storedRendition(record.id))
+      let stored = try #require(try reader.storedRendition(record.id, most: 1 << 20))
       #expect(stored.record.digest == record.digest && stored.record.name == record.name)
       let bytes = try #require(try reader.renditionBytes(record.id))
       #expect(try reader.bytes(of: stored) == bytes)

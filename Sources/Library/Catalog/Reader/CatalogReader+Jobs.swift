@@ -132,22 +132,28 @@ extension CatalogReader {
     try renditions(after: id - 1, limit: 1).first { $0.id == id }
   }
 
-  /// Returns a rendition as `rendition` does, but with an empty stage and never stale, and with its bytes
-  /// or what finds them, by one statement. For callers that only read its bytes.
-  package func storedRendition(_ id: Int64) throws(CatalogError) -> StoredRendition? {
+  /// Returns a rendition as `rendition` does, but never stale, and with its bytes or what finds them, by one
+  /// statement. For callers that only read its bytes.
+  ///
+  /// - Parameters:
+  ///   - most: the most bytes to read with the record.
+  ///   - withStage: whether the stage is looked up, too; otherwise it is empty.
+  package func storedRendition(
+    _ id: Int64, most: Int, withStage: Bool = false
+  ) throws(CatalogError) -> StoredRendition? {
     // One statement sees one snapshot without a transaction.
     try access.syncReentrantly { (connection) throws(CatalogError) in
       let columns = """
-        rendition.id, '', rendition.name, media_type, width, height, bytes, rendition.digest, made_from,
-        path, 0
+        rendition.id, \(withStage ? Self.stageOfRendition : "''"), rendition.name, media_type, width,
+        height, bytes, rendition.digest, made_from, path, 0
         """
       guard renditions != nil else {
         return try connection.first(
           """
-          SELECT \(columns), content
+          SELECT \(columns), CASE WHEN rendition.bytes <= ?2 THEN content END
           FROM rendition LEFT JOIN rendition_bytes ON rendition_bytes.rendition = rendition.id
-          WHERE rendition.id = ?
-          """, id
+          WHERE rendition.id = ?1
+          """, id, most
         ) { (row) throws(CatalogError) in
           StoredRendition(try row.rendition(0), row.optional(11, row.blob).map { .bytes($0) })
         }
@@ -166,16 +172,18 @@ extension CatalogReader {
     }
   }
 
+  private static let stageOfRendition = """
+    coalesce(
+      (SELECT stage.name FROM job JOIN stage ON stage.id = job.stage
+        WHERE job.ledger = rendition.ledger ORDER BY stage.active DESC, stage.position
+        LIMIT 1),
+      (SELECT stage.name FROM job JOIN stage ON stage.id = job.stage
+        WHERE job.previous_ledger = rendition.ledger
+        ORDER BY stage.active DESC, stage.position LIMIT 1), '')
+    """
+
   private static let recordedRenditions = """
-    SELECT rendition.id,
-      coalesce(
-        (SELECT stage.name FROM job JOIN stage ON stage.id = job.stage
-          WHERE job.ledger = rendition.ledger ORDER BY stage.active DESC, stage.position
-          LIMIT 1),
-        (SELECT stage.name FROM job JOIN stage ON stage.id = job.stage
-          WHERE job.previous_ledger = rendition.ledger
-          ORDER BY stage.active DESC, stage.position LIMIT 1), ''),
-      rendition.name, rendition.media_type, rendition.width, rendition.height,
+    SELECT rendition.id, \(stageOfRendition), rendition.name, rendition.media_type, rendition.width, rendition.height,
       rendition.bytes, rendition.digest, rendition.made_from, rendition.path,
       NOT EXISTS (SELECT 1 FROM job JOIN stage ON stage.id = job.stage
         WHERE job.ledger = rendition.ledger AND stage.active = 1)

@@ -15,16 +15,17 @@ struct FileAnswers: Sendable {
 
   private static let forever = Header("Cache-Control", "private, max-age=31536000, immutable")
 
+  /// The most bytes that are read and hashed at once; others wait for it.
+  private static let mostAtOnce = 256 << 10
+
   /// The rendition of `r/DIGEST/NUMBER/NAME`.
   func stored(
-    digest: String, number: String, in library: ReadableLibrary
+    digest: String, number: String, _ request: Request, in library: ReadableLibrary
   ) throws -> StoredRendition {
     guard let digest = Digest(digest), let id = Int64(number) else { throw HTTPError.notFound }
-    // Without its stage, one statement finds it.
-    let catalog = library.catalog
-    let stored =
-      try disclosure.hidesPlaces
-      ? catalog.rendition(id).map { StoredRendition($0) } : catalog.storedRendition(id)
+    let stored = try library.catalog.storedRendition(
+      id, most: request.has(Self.tag(digest)) ? 0 : Self.mostAtOnce,
+      withStage: disclosure.hidesPlaces)
     guard let stored, stored.record.digest == digest, disclosure.allows(stored.record) else {
       throw HTTPError(
         404, "noRendition", "There is no such rendition; it may have been made anew since.")
@@ -32,12 +33,19 @@ struct FileAnswers: Sendable {
     return stored
   }
 
+  /// Whether reading a rendition and comparing it with its hash would keep others waiting.
+  func takesTime(_ stored: StoredRendition, _ request: Request) -> Bool {
+    let rendition = stored.record
+    return !request.has(Self.tag(rendition.digest))
+      && (rendition.path != nil || rendition.bytes > Self.mostAtOnce)
+  }
+
   /// The bytes of a rendition, compared with their hash.
   func answer(
     _ stored: StoredRendition, _ request: Request, in library: ReadableLibrary
   ) throws -> Response {
     let rendition = stored.record
-    let tag = "\"\(rendition.digest.hex)\""
+    let tag = Self.tag(rendition.digest)
     let validators = [Header("ETag", tag), Self.forever]
     // Before the bytes are read: whoever has them needs no others.
     if request.has(tag) { return Response(304, validators) }
@@ -60,7 +68,7 @@ struct FileAnswers: Sendable {
   ) throws -> Response {
     try disclosure.requireOriginals()
     guard let asset = try library.catalog.asset(id) else { throw HTTPError.noAsset }
-    let tag = "\"\(asset.digest.hex)\""
+    let tag = Self.tag(asset.digest)
     let headers =
       [
         Header("ETag", tag), Header("Accept-Ranges", "bytes"),
@@ -100,6 +108,8 @@ struct FileAnswers: Sendable {
         416, headers + [Header("Content-Range", "bytes */\(size)")])
     }
   }
+
+  private static func tag(_ digest: Digest) -> String { "\"\(digest.hex)\"" }
 
   /// The type that a browser is told: what it may show, or a download.
   private static func type(_ mediaType: String) -> [Header] {

@@ -42,9 +42,8 @@ extension WebResponder {
       return .now(.page(200, frame.login(next: "", isWrong: false), Protection.form))
     case ("r", 4):
       return try shared.lend { library in
-        let rendition = try files.stored(digest: path[1], number: path[2], in: library)
-        // The bytes of a file are compared with their hash first, which takes time.
-        guard rendition.record.path != nil else {
+        let rendition = try files.stored(digest: path[1], number: path[2], request, in: library)
+        guard files.takesTime(rendition, request) else {
           return .now(try files.answer(rendition, request, in: library))
         }
         return asking(request) { [files] in try files.answer(rendition, request, in: $0) }
