@@ -96,6 +96,13 @@ struct DatabaseRenditionDamageTests {
       got.allSatisfy { $0.exitCode == 0 || $0.errors.contains("missing or damaged") },
       "\(got.map(\.errors))")
     #expect(got.contains { $0.exitCode != 0 })
+    let served = try ServedLibrary(setup.workspace)
+    let answers = try served.json("/api/v1/assets")["assets"]?.array?.map { asset in
+      try served.get("/\(try #require(asset["thumbnail"]?.string))")
+    }
+    let codes = try #require(answers).map(\.status)
+    #expect(codes.contains(404) && codes.allSatisfy { [200, 404].contains($0) }, "\(codes)")
+    try served.stop()
     try setup.workspace.json("verify", "--repair")
     try setup.expectWhole()
   }

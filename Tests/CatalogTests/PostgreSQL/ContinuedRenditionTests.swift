@@ -117,7 +117,7 @@ struct ContinuedRenditionTests {
     try library.read { reader in
       for (most, isRead) in [(64, true), (63, false), (0, false)] {
         let stored = try #require(try reader.storedRendition(id, most: most))
-        if case .bytes = stored.found { #expect(isRead) } else { #expect(!isRead) }
+        if case .bytes = stored.source { #expect(isRead) } else { #expect(!isRead) }
         #expect(try reader.bytes(of: stored) == Self.content)
         #expect(stored.record.stage.isEmpty)
       }

@@ -148,14 +148,22 @@ extension CatalogReader {
         height, bytes, rendition.digest, made_from, path, 0
         """
       guard renditions != nil else {
-        return try connection.first(
-          """
-          SELECT \(columns), CASE WHEN rendition.bytes <= ?2 THEN content END
-          FROM rendition LEFT JOIN rendition_bytes ON rendition_bytes.rendition = rendition.id
-          WHERE rendition.id = ?1
-          """, id, most
-        ) { (row) throws(CatalogError) in
-          StoredRendition(try row.rendition(0), row.optional(11, row.blob).map { .bytes($0) })
+        func stored(_ most: Int) throws(CatalogError) -> StoredRendition? {
+          try connection.first(
+            """
+            SELECT \(columns), CASE WHEN rendition.bytes <= ?2 THEN content END
+            FROM rendition LEFT JOIN rendition_bytes ON rendition_bytes.rendition = rendition.id
+            WHERE rendition.id = ?1
+            """, id, most
+          ) { (row) throws(CatalogError) in
+            StoredRendition(try row.rendition(0), row.optional(11, row.blob).map { .bytes($0) })
+          }
+        }
+        do throws(CatalogError) {
+          return try stored(most)
+        } catch  where error.code == .corrupt {
+          // A damaged page of the bytes leaves the record.
+          return try stored(-1)
         }
       }
       return try connection.first(
