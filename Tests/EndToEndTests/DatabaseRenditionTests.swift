@@ -122,8 +122,7 @@ struct DatabaseRenditionTests {
     try put(0..<3)
     try workspace.json("run")
     let before = try renditions()
-    try connection.execute(
-      "DROP TABLE pipeline.rendition_bytes; UPDATE pipeline.schema_version SET version = 1")
+    try connection.execute(FormerSchema.version1)
     try Unprivileged.shell(
       """
       sqlite3 library/renditions.sqlite 'CREATE TABLE rendition (content BLOB);

@@ -52,6 +52,50 @@ extension Catalog {
     return connection
   }
 
+  /// Connects to a catalog that another process may have the lock of.
+  static func connectBeside(
+    _ place: CatalogPlace, _ address: DatabaseLocation, libraryID: String
+  ) throws(CatalogError) -> Connection {
+    let driver = try PostgreSQLDriver(address, role: .working)
+    let connection = Connection(driver, place)
+    do throws(CatalogError) {
+      try driver.requireWritable()
+      guard let version = try PostgreSQLSchema.version(in: connection) else {
+        throw .missing(place)
+      }
+      guard version == PostgreSQLSchema.version else {
+        throw CatalogError(
+          .newerVersion,
+          "The catalog “\(place.name)” has the older version \(version): `pipeline run` with the library's lock "
+            + "updates it.", path: place.name)
+      }
+      try requireOwner(of: connection, libraryID: libraryID)
+      driver.session = PostgreSQLSchema.session
+      driver.upkeep = PostgreSQLSchema.sessionUpkeep
+      try connection.executeScript(driver.session)
+    } catch {
+      connection.close()
+      throw error
+    }
+    return connection
+  }
+
+  /// Joins those who change the catalog, by another connection.
+  static func join(
+    _ connection: Connection, _ address: DatabaseLocation, isTaker: Bool,
+    timing: ParticipationTiming
+  ) throws(CatalogError) -> Participation {
+    do throws(CatalogError) {
+      let participation = try Participation(
+        connection.place, address, isTaker: isTaker, timing: timing)
+      connection.postgreSQL?.participant = participation.id
+      return participation
+    } catch {
+      connection.close()
+      throw error
+    }
+  }
+
   /// Refuses to replace the catalog of another library, or a schema that is something else.
   private static func requireReplaceable(
     _ connection: Connection, libraryID: String

@@ -103,6 +103,9 @@ enum Setting {
   /// The `ConfigurationProgress` after a change of stages.
   static let progress = "ledger.progress"
 
+  /// A random text for each change of what writers keep in memory of stages and groups; only in PostgreSQL.
+  static let generation = "ledger.generation"
+
   /// How far `sighting` was searched for rows that assets imply; removed when done.
   static let impliedSightings = "sightings.implied"
 

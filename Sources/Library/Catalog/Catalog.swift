@@ -6,17 +6,30 @@ package import Records
 ///
 /// One thread at a time uses it. Each method is one transaction that is
 /// durable when it returns. Calling a method from within another traps.
-/// The caller must hold the library's lock, so there is never a second writer.
+/// The caller must hold the library's lock, so there is never a second writer, unless it works beside the holder.
 package final class Catalog: Ledger, CatalogSettings, Sendable {
   let access: SerialAccess<CatalogWriter>
   package let place: CatalogPlace
   /// What messages call it.
   package var path: BytePath { place.name }
   package var isOnServer: Bool { if case .database = place { true } else { false } }
+  let listener = ParticipantListener()
 
-  private init(_ connection: sending Connection, isDraft: Bool = false) throws(CatalogError) {
+  private init(
+    _ connection: sending Connection, isDraft: Bool = false, participation: Participation? = nil
+  ) throws(CatalogError) {
     place = connection.place
-    access = SerialAccess(try CatalogWriter(connection, isDraft: isDraft))
+    access = SerialAccess(
+      try CatalogWriter(connection, isDraft: isDraft, participation: participation))
+    try beginAttending()
+  }
+
+  private convenience init(
+    _ address: DatabaseLocation, _ connection: sending Connection, isTaker: Bool,
+    timing: ParticipationTiming
+  ) throws(CatalogError) {
+    let participation = try Self.join(connection, address, isTaker: isTaker, timing: timing)
+    try self.init(connection, participation: participation)
   }
 
   /// Creates a catalog for a library, reusing an empty file from an interrupted `create`.
@@ -41,7 +54,9 @@ package final class Catalog: Ledger, CatalogSettings, Sendable {
     case .database(let address):
       let connection = try connect(
         to: place, address, libraryID: libraryID, creating: true, isDraft: isDraft)
-      return try Catalog(connection, isDraft: isDraft)
+      return isDraft
+        ? try Catalog(connection, isDraft: true)
+        : try Catalog(address, connection, isTaker: true, timing: .standard)
     }
   }
 
@@ -49,14 +64,31 @@ package final class Catalog: Ledger, CatalogSettings, Sendable {
   ///
   /// - Throws: as for a file; also `.locked` if another process has the database.
   package static func open(
-    at place: CatalogPlace, libraryID: String
+    at place: CatalogPlace, libraryID: String, timing: ParticipationTiming = .standard
   ) throws(CatalogError) -> Catalog {
     switch place {
     case .file(let file): return try open(at: file, libraryID: libraryID)
     case .database(let address):
       return try Catalog(
-        connect(to: place, address, libraryID: libraryID, creating: false, isDraft: false))
+        address,
+        connect(to: place, address, libraryID: libraryID, creating: false, isDraft: false),
+        isTaker: true, timing: timing)
     }
+  }
+
+  /// Opens the catalog of a library in a database to work on its jobs, beside the process that has the library's lock.
+  ///
+  /// - Throws: `.missing`, `.corrupt`, and `.newerVersion` also if it is older, as only that process may migrate it.
+  package static func openBeside(
+    _ place: CatalogPlace, libraryID: String, timing: ParticipationTiming = .standard
+  ) throws(CatalogError) -> Catalog {
+    guard case .database(let address) = place else {
+      throw CatalogError(
+        .database, "The catalog “\(place.name)” is a file, which one process at a time changes.",
+        path: place.name)
+    }
+    return try Catalog(
+      address, connectBeside(place, address, libraryID: libraryID), isTaker: false, timing: timing)
   }
 
   /// Turns a draft into a catalog and closes it; the caller flushes the file.
@@ -128,6 +160,7 @@ package final class Catalog: Ledger, CatalogSettings, Sendable {
 
   /// Closes the file; do not use the catalog afterwards.
   package func close() throws(CatalogError) {
+    listener.listen { _ in }
     try access.sync { (writer) throws(CatalogError) in writer.close() }
   }
 

@@ -23,9 +23,26 @@ final class CatalogWriter {
   let counterChanges = CounterChanges()
   /// Which assets belong together.
   var groupPolicy: GroupPolicy
+  /// This process among others; `nil` for a file, and a draft.
+  let participation: Participation?
+  /// Which change of `stages`, `parts` and `groupPolicy` they are of.
+  var generation = ""
+  /// Attempts that this process has claimed, and not ended itself; only where others may end them.
+  var claimed: Set<AttemptToken> = []
+  /// Those of them that this transaction has ended.
+  var endedNow: Set<AttemptToken> = []
+  /// Those of them that this transaction found ended by others, and all those not yet asked for.
+  var overtakenNow: Set<AttemptToken> = []
+  var overtaken: Set<AttemptToken> = []
+  /// How many results of this transaction count for nothing, because others do their jobs.
+  var droppedNow = 0
+  /// The stages that this process may work on; `nil` for all.
+  var ownStages: [String: OwnStage]?
+  /// Whether this process can remove the library's files.
+  var removesFiles = true
   /// When this process began its last epoch of revisions.
   private(set) var epochStart: Timestamp?
-  /// The first attempt of this process; older open ones were interrupted.
+  /// The first attempt of this process; older open ones were interrupted. In a file only.
   let firstAttempt: Int64
 
   /// In-memory tables of this connection, empty between transactions.
@@ -51,9 +68,12 @@ final class CatalogWriter {
     "INSERT INTO \(table) VALUES (\(asset)) ON CONFLICT DO NOTHING;"
   }
 
-  init(_ connection: Connection, isDraft: Bool) throws(CatalogError) {
+  init(
+    _ connection: Connection, isDraft: Bool, participation: Participation? = nil
+  ) throws(CatalogError) {
     self.connection = connection
     self.isDraft = isDraft
+    self.participation = participation
     renditions =
       if case .file(let file) = connection.place {
         RenditionDatabase(beside: file) { () throws(CatalogError) in
@@ -77,11 +97,10 @@ final class CatalogWriter {
     stages = try ConfiguredStage.all(connection)
     parts = try RenditionParts.read(connection)
     firstAttempt =
-      try connection.first(
-        connection.text(
-          sqlite: "SELECT seq FROM sqlite_sequence WHERE name = 'attempt'",
-          postgreSQL: "SELECT max(id) FROM attempt")
-      ) { $0.int64(0) + 1 } ?? 1
+      try connection.dialect == .sqlite
+      ? connection.first("SELECT seq FROM sqlite_sequence WHERE name = 'attempt'") {
+        $0.int64(0) + 1
+      } ?? 1 : 0
   }
 
   /// Runs a body as one transaction, which also writes the rows for searches and the groups anew that it
@@ -110,6 +129,7 @@ final class CatalogWriter {
     counterChanges.removeAll()
     let (value, epoch) = try connection.transaction {
       () throws(CatalogError) -> (Value, Timestamp?) in
+      try enter()
       let value = try body()
       guard try hasMarks() else { return (value, nil) }
       try updateOutdatedPictures()
@@ -138,6 +158,7 @@ final class CatalogWriter {
   }
 
   func close() {
+    participation?.leave()
     renditions?.close()
     connection.close()
   }

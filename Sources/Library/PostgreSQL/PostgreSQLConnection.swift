@@ -197,10 +197,13 @@ package final class PostgreSQLConnection {
   }
 
   /// Executes statements without parameters, separated by semicolons, all or none of them.
-  package func execute(_ script: String) throws(PostgreSQLError) {
+  ///
+  /// - Returns: the result of the last one, whose values are texts.
+  @discardableResult
+  package func execute(_ script: String) throws(PostgreSQLError) -> PostgreSQLResult {
     if !queue.isEmpty { _ = try finishQueue() }
     try send { functions.PQsendQuery(handle, script) }
-    _ = try answer()
+    return try answer()
   }
 
   /// Prepares a statement under a name.

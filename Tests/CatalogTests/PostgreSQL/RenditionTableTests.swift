@@ -140,8 +140,7 @@ struct RenditionTableTests {
   func migration() throws {
     let library = try rendered(3)
     try library.catalog.write { (writer) throws(CatalogError) in
-      try writer.connection.executeScript(
-        "DROP TABLE rendition_bytes; UPDATE schema_version SET version = 1")
+      try writer.connection.executeScript(FormerSchema.version1)
     }
     let older = #expect(throws: CatalogError.self) { try library.read { _ in } }
     #expect(older?.message.contains("older version 1") == true)

@@ -9,6 +9,7 @@ extension Catalog {
       try writer.transaction { () throws(CatalogError) in
         try writer.connection.execute(Setting.write, Setting.groupPolicy, policy.text)
         try writer.connection.execute(Setting.write, Setting.groupProgress, "")
+        try writer.renewGeneration()
       }
       // Only after the commit, which may fail.
       writer.groupPolicy = policy

@@ -5,34 +5,24 @@ extension Catalog {
   package func claim(
     stage name: String, limit: Int, suspects: Bool
   ) throws(CatalogError) -> [ClaimedJob] {
-    try write { (writer) throws(CatalogError) in
-      guard limit > 0, let stage = writer.stages.first(where: { $0.name == name }) else {
-        return []
+    try access.sync { (writer) throws(CatalogError) in
+      let jobs = try writer.transaction { () throws(CatalogError) -> [ClaimedJob] in
+        guard limit > 0, let stage = try writer.claimableStage(name) else { return [] }
+        var room = limit
+        if suspects { room -= try writer.choose(stage, limit: room, suspects: true) }
+        room -= try writer.choose(stage, limit: room, suspects: false)
+        return try room < limit ? writer.claimChosen(stage) : []
       }
-      var room = limit
-      if suspects { room -= try writer.choose(stage, limit: room, suspects: true) }
-      room -= try writer.choose(stage, limit: room, suspects: false)
-      return try room < limit ? writer.claimChosen(stage) : []
+      // Only after the commit, which may fail.
+      if writer.participation != nil { writer.claimed.formUnion(jobs.map(\.token)) }
+      return jobs
     }
   }
 
   package func requeue(_ tokens: [AttemptToken]) throws(CatalogError) {
-    try write { (writer) throws(CatalogError) in
-      var fingerprints: Set<Int64> = []
-      for token in tokens {
-        if try writer.passOver(token) { continue }
-        let row = try writer.openRow(of: token)
-        try writer.connection.execute("DELETE FROM attempt WHERE id = ?", token.rawValue)
-        try writer.connection.execute(
-          """
-          UPDATE ledger SET state = 'ready', attempts = max(attempts - 1, 0),
-            not_before = \(CatalogWriter.dueAgain) WHERE id = ?
-          """, row.id)
-        try writer.touch(row.digest)
-        fingerprints.insert(row.fingerprint)
-      }
-      // A needed row may have become ready again in the meantime.
-      try writer.updateTouchedRows(writer.stages.filter { fingerprints.contains($0.fingerprint) })
+    try access.sync { (writer) throws(CatalogError) in
+      try writer.transaction { () throws(CatalogError) in try writer.requeue(tokens) }
+      writer.claimed.subtract(tokens)
     }
   }
 
@@ -66,16 +56,17 @@ struct RunningRow {
 }
 
 extension CatalogWriter {
-  /// The rows of those of some attempts that have not ended.
+  /// The rows of those of some attempts of this process that have not ended.
   func openRows(of tokens: [AttemptToken]) throws(CatalogError) -> [AttemptToken: RunningRow] {
     let list = connection.text(
       sqlite: "json_each(?)", postgreSQL: "json_array_elements_text(CAST(? AS json))")
+    let isMine = participation.map { "AND attempt.participant = \($0.id)" } ?? ""
     let rows = try connection.all(
       """
       SELECT attempt.id, ledger.id, ledger.fingerprint, ledger.digest
       FROM \(list) AS listed CROSS JOIN attempt ON attempt.id = CAST(listed.value AS INTEGER)
         CROSS JOIN ledger ON ledger.id = attempt.ledger
-      WHERE attempt.ended_at IS NULL
+      WHERE attempt.ended_at IS NULL \(isMine)
       """, "[\(tokens.map { String($0.rawValue) }.joined(separator: ","))]"
     ) { (row) throws(CatalogError) in
       (
@@ -86,19 +77,40 @@ extension CatalogWriter {
     return Dictionary(rows) { $1 }
   }
 
-  /// The row of an attempt that has not ended.
-  func openRow(of token: AttemptToken) throws(CatalogError) -> RunningRow {
-    let row = try connection.first(
-      """
-      SELECT ledger.id, ledger.fingerprint, ledger.digest
-      FROM attempt JOIN ledger ON ledger.id = attempt.ledger
-      WHERE attempt.id = ? AND attempt.ended_at IS NULL
-      """, token.rawValue
-    ) { (row) throws(CatalogError) in
-      RunningRow(id: row.int64(0), fingerprint: row.int64(1), digest: try row.digest(2))
+  /// A stage, unless it is none, or not the one that this process works on.
+  fileprivate func claimableStage(_ name: String) throws(CatalogError) -> ConfiguredStage? {
+    guard var stage = stages.first(where: { $0.name == name }) else { return nil }
+    guard let ownStages else { return stage }
+    guard let own = ownStages[name],
+      try connection.hasRow(
+        "SELECT 1 FROM fingerprint WHERE id = ? AND value = ?", stage.fingerprint, own.fingerprint)
+    else { return nil }
+    stage.runtime = own.runtime
+    return stage
+  }
+
+  /// Gives attempts back, in the caller's transaction.
+  fileprivate func requeue(_ tokens: [AttemptToken]) throws(CatalogError) {
+    var fingerprints: Set<Int64> = []
+    var rows = try openRows(of: tokens)
+    for token in tokens {
+      if try passOver(token) { continue }
+      guard let row = rows.removeValue(forKey: token) else {
+        try passOverOvertaken(token, nil)
+        continue
+      }
+      endedNow.insert(token)
+      try connection.execute("DELETE FROM attempt WHERE id = ?", token.rawValue)
+      try connection.execute(
+        """
+        UPDATE ledger SET state = 'ready', attempts = max(attempts - 1, 0),
+          not_before = \(Self.dueAgain) WHERE id = ?
+        """, row.id)
+      try touch(row.digest)
+      fingerprints.insert(row.fingerprint)
     }
-    guard let row else { throw stale(token) }
-    return row
+    // A needed row may have become ready again in the meantime.
+    try updateTouchedRows(stages.filter { fingerprints.contains($0.fingerprint) })
   }
 
   func stale(_ token: AttemptToken) -> CatalogError {
@@ -113,7 +125,7 @@ extension CatalogWriter {
   static let dueAgain = "iif(ledger.class IS NULL, 0, 1)"
 
   /// Whether an asset outside the trash refers to a row of `ledger`.
-  fileprivate static let isWanted = """
+  static let isWanted = """
     EXISTS (SELECT 1 FROM job CROSS JOIN asset ON asset.id = job.asset
       WHERE job.ledger = ledger.id AND asset.trashed_at IS NULL)
     """
@@ -137,10 +149,11 @@ extension CatalogWriter {
 
   /// Records an attempt for each chosen row and reads the inputs of its job.
   fileprivate func claimChosen(_ stage: ConfiguredStage) throws(CatalogError) -> [ClaimedJob] {
+    let made = participation.map { (", participant", ", \($0.id)") } ?? ("", "")
     try connection.execute(
       """
-      INSERT INTO attempt (ledger, runtime, suspect, started_at)
-      SELECT ledger.id, ?1, ledger.interruptions >= ?2, ?3
+      INSERT INTO attempt (ledger, runtime, suspect, started_at\(made.0))
+      SELECT ledger.id, ?1, ledger.interruptions >= ?2, ?3\(made.1)
       FROM temp.claimed CROSS JOIN ledger ON ledger.id = claimed.ledger ORDER BY claimed.position
       """, stage.runtime, stage.attempts, Timestamp.now)
     try connection.execute(

@@ -3,19 +3,27 @@ package import Records
 
 extension Catalog {
   package func complete(_ completions: [Completion]) throws(CatalogError) -> [String] {
-    try access.sync { (writer) throws(CatalogError) in
+    let (unused, dropped) = try access.sync { (writer) throws(CatalogError) in
       // Bytes for a database of their own go first: a kill in between leaves some that no row names.
       try writer.keepBytes(of: completions)
-      return try writer.transaction { () throws(CatalogError) in
+      let unused = try writer.transaction { () throws(CatalogError) in
         try writer.record(completions)
         return try writer.consumeDiscardedFiles()
       }
+      // Only after the commit, which may fail.
+      writer.claimed.subtract(completions.map(\.token))
+      writer.overtaken.formUnion(writer.overtakenNow)
+      return (unused, writer.droppedNow)
     }
+    if dropped > 0 { listener.hear(.overtaken(dropped)) }
+    return unused
   }
 
   package func withdrawn(among tokens: [AttemptToken]) throws(CatalogError) -> Set<AttemptToken> {
     try access.sync { (writer) throws(CatalogError) in
-      Set(tokens.filter { writer.withdrawn[$0] != nil })
+      let overtaken = writer.overtaken.intersection(tokens)
+      writer.overtaken.subtract(overtaken)
+      return overtaken.union(tokens.filter { writer.withdrawn[$0] != nil })
     }
   }
 
@@ -35,11 +43,12 @@ extension CatalogWriter {
     var rows = try openRows(of: completions.map(\.token))
     for completion in completions {
       if try passOver(completion.token, completion.outcome) { continue }
-      // Whoever ends an attempt once more is told so.
       guard let row = rows.removeValue(forKey: completion.token) else {
-        throw stale(completion.token)
+        try passOverOvertaken(completion.token, completion.outcome)
+        continue
       }
       let state = try record(completion, of: row)
+      endedNow.insert(completion.token)
       try touch(row.digest)
       fingerprints.insert(row.fingerprint)
       if state == .ready || state == .failed { tried.insert(row.fingerprint) }
@@ -48,6 +57,7 @@ extension CatalogWriter {
     try updateTouchedRows(
       stages.filter { dependents.contains($0.id) || tried.contains($0.fingerprint) })
     try discardReplaced()
+    try countEnded(completions.count - overtakenNow.count)
   }
 
   /// Ends an attempt and records the outcome in its row.
@@ -271,6 +281,7 @@ extension CatalogWriter {
   /// Omits a file whose row exists again: a new attempt writes, or has written,
   /// to the same path.
   func consumeDiscardedFiles() throws(CatalogError) -> [String] {
+    guard removesFiles else { return [] }
     let paths = try connection.all(
       """
       SELECT path FROM discarded_file

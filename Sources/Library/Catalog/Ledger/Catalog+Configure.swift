@@ -17,10 +17,9 @@ extension Catalog {
         for stage in stages where stage.held != nil {
           try writer.hold(stage.name, because: stage.held)
         }
-        return (
-          try ConfiguredStage.all(writer.connection),
-          try writer.parts.recording(stages, writer.connection)
-        )
+        let parts = try writer.parts.recording(stages, writer.connection)
+        if known != definitions || parts != writer.parts { try writer.renewGeneration() }
+        return (try ConfiguredStage.all(writer.connection), parts)
       }
       // Only after the commit, which may fail.
       writer.stages = configured
@@ -147,7 +146,7 @@ extension CatalogWriter {
   }
 
   /// Finds a row by its values, or inserts it.
-  private func rowID(
+  func rowID(
     _ select: String, _ insert: String?, _ values: [any SQLBindable]
   ) throws(CatalogError) -> Int64 {
     if let id = try connection.first(select, values: values, read: { $0.int64(0) }) { return id }
@@ -155,14 +154,14 @@ extension CatalogWriter {
     return try connection.insert(insert, values: values)
   }
 
-  /// Ends attempts that an earlier process left open.
+  /// Ends attempts that an earlier process left open, or one that is gone.
   ///
   /// They don't count as attempts, because a kill or a reboot may have caused
   /// them. A row with as many interruptions as allowed attempts is a suspect; it
   /// fails only if it is interrupted again while it runs alone.
   ///
   /// - Returns: the jobs that failed, of configured stages and assets outside the trash.
-  fileprivate func endInterruptedAttempts(
+  func endInterruptedAttempts(
     _ stages: [ConfiguredStage]
   ) throws(CatalogError) -> [JobEvent] {
     let fingerprints = Set(
@@ -170,8 +169,8 @@ extension CatalogWriter {
         """
         SELECT DISTINCT ledger.fingerprint
         FROM attempt INDEXED BY attempt_open CROSS JOIN ledger ON ledger.id = attempt.ledger
-        WHERE attempt.ended_at IS NULL AND attempt.id < ?
-        """, firstAttempt
+        WHERE attempt.ended_at IS NULL AND \(isInterrupted("attempt"))
+        """
       ) { $0.int64(0) })
     guard !fingerprints.isEmpty else { return [] }
     let now = Timestamp.now
@@ -180,8 +179,8 @@ extension CatalogWriter {
       INSERT INTO temp.touched (digest)
       SELECT DISTINCT ledger.digest
       FROM attempt INDEXED BY attempt_open CROSS JOIN ledger ON ledger.id = attempt.ledger
-      WHERE attempt.ended_at IS NULL AND attempt.id < ?
-      """, firstAttempt)
+      WHERE attempt.ended_at IS NULL AND \(isInterrupted("attempt"))
+      """)
     try connection.execute(
       """
       UPDATE ledger SET
@@ -189,13 +188,13 @@ extension CatalogWriter {
         class = iif(open.suspect, 'permanent', ledger.class),
         reason = iif(open.suspect, 'The program ended ' || (ledger.interruptions + 1)
           || ' times while this job was running.', ledger.reason),
-        finished_at = iif(open.suspect, ?2, ledger.finished_at),
+        finished_at = iif(open.suspect, ?1, ledger.finished_at),
         interruptions = ledger.interruptions + 1,
         attempts = max(ledger.attempts - 1, 0),
         not_before = \(Self.dueAgain)
       FROM attempt AS open
-      WHERE open.ledger = ledger.id AND open.ended_at IS NULL AND open.id < ?1
-      """, firstAttempt, now)
+      WHERE open.ledger = ledger.id AND open.ended_at IS NULL AND \(isInterrupted("open"))
+      """, now)
     let failed = try connection.all(
       """
       SELECT asset.id, asset.name, stage.name, ledger.reason
@@ -203,18 +202,20 @@ extension CatalogWriter {
         CROSS JOIN job ON job.ledger = ledger.id
         CROSS JOIN stage ON stage.id = job.stage AND stage.active = 1
         CROSS JOIN asset ON asset.id = job.asset
-      WHERE attempt.ended_at IS NULL AND attempt.id < ? AND ledger.state = 'failed'
+      WHERE attempt.ended_at IS NULL AND \(isInterrupted("attempt")) AND ledger.state = 'failed'
         AND asset.trashed_at IS NULL
       ORDER BY asset.id
-      """, firstAttempt
+      """
     ) { (row) throws(CatalogError) in
       JobEvent(
         asset: try row.assetID(0), name: row.path(1), stage: row.text(2), outcome: .failed,
         failureClass: "permanent", reason: row.text(3), seconds: 0)
     }
     try connection.execute(
-      "UPDATE attempt SET ended_at = ?2, outcome = 'interrupted' WHERE ended_at IS NULL AND id < ?1",
-      firstAttempt, now)
+      """
+      UPDATE attempt SET ended_at = ?, outcome = 'interrupted'
+      WHERE ended_at IS NULL AND \(isInterrupted("attempt"))
+      """, now)
     let own = stages.filter { fingerprints.contains($0.fingerprint) }.map(\.id)
     let dependents = stages.dependents(ofFingerprints: fingerprints).map(\.id)
     let concerned = Set(own + dependents)

@@ -51,6 +51,14 @@ struct ConfiguredStage {
   }
 }
 
+/// What a process that works beside others has to do with a stage.
+struct OwnStage {
+  /// It works on the stage only while the library has this one.
+  var fingerprint: Fingerprint
+  /// The row ID of its own versions and limits.
+  var runtime: Int64
+}
+
 extension [ConfiguredStage] {
   /// The stages that depend, directly or not, on one with one of these
   /// fingerprints, in topological order.

@@ -60,7 +60,7 @@ extension CatalogWriter {
   private func namingRow(
     of token: AttemptToken
   ) throws(CatalogError) -> (owner: [UInt8], fingerprint: Fingerprint) {
-    let row = try openRow(of: token)
+    guard let row = try openRows(of: [token])[token] else { throw stale(token) }
     let names = try connection.first(
       """
       SELECT coalesce(ledger.asset, ledger.digest), fingerprint.value

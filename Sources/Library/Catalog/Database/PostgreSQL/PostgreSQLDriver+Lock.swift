@@ -3,10 +3,29 @@ import Glibc
 import Records
 import Synchronization
 
-/// Keeping all other machines away from a catalog.
+/// Who may change a catalog.
 extension PostgreSQLDriver {
-  /// The first part of the advisory lock's key; the second is 1, as a database has one catalog.
+  /// The first part of the keys of advisory locks. The second is 1 for the process that imports and maintains, which has
+  /// the lock until it ends, and 2 for whoever changes something, until the transaction ends.
   private static let key = Schema.applicationID
+
+  /// SQL by which writing transactions take turns, so that statements written for one writer suit several.
+  var turn: String { "SELECT pg_advisory_xact_lock(\(Self.key), 2)" }
+
+  /// Waits until a session of this process that was lost has no turn any more, so that its last commit was made, or never
+  /// will be.
+  func awaitFormerTurn() throws(CatalogError) { try executeScript("BEGIN; \(turn); COMMIT") }
+
+  /// SQL for what a participant has to know at the begin of a transaction, as one text: the version of the schema, the
+  /// generation of the stages, and its own state.
+  var entrance: String {
+    guard let participant else { return "SELECT ''" }
+    return """
+      SELECT concat_ws(' ', (SELECT version FROM schema_version),
+        coalesce((SELECT value FROM setting WHERE key = '\(Setting.generation)'), '-'),
+        coalesce((SELECT state FROM participant WHERE id = \(participant)), '-'))
+      """
+  }
 
   /// Locks the catalog for this connection, until it ends.
   ///

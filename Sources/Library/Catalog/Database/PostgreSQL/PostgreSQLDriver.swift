@@ -11,13 +11,19 @@ import Synchronization
 /// committed is unknown, so the last statement of each writes a random mark that tells.
 final class PostgreSQLDriver: DatabaseDriver {
   enum Role {
-    case writing, reading
+    /// Changing the catalog with the library's lock, one process at a time.
+    case writing
+    /// Changing the ledger beside that process, any number of them.
+    case working
+    case reading
     /// Reading, in a process that can open no other connection, not even to end a statement.
     case confined
+
+    var isWriter: Bool { self == .writing || self == .working }
   }
 
   let address: DatabaseLocation
-  private let role: Role
+  let role: Role
   private var connection: PostgreSQLConnection
   /// Counts the connections made, each with prepared statements and temporary tables of its own.
   private(set) var connectionNumber = 1
@@ -38,6 +44,10 @@ final class PostgreSQLDriver: DatabaseDriver {
   private var isInterrupted: (@Sendable () -> Bool)?
   /// Makes what belongs to a connection; for each new one.
   var session = ""
+  /// The participant that this connection changes the catalog for.
+  var participant: Int64?
+  /// What the last writing transaction found at its begin: the value of `entrance`.
+  private(set) var entry = ""
   /// Executed at the end of a transaction now and then.
   var upkeep = ""
   private var rowsSinceUpkeep = 0
@@ -90,7 +100,8 @@ final class PostgreSQLDriver: DatabaseDriver {
 
   /// The catalog's statements say in which order to join, and which tables are small. So a writer takes
   /// that order, and indexes wherever there are any: the plan of a statement is made once, perhaps while the
-  /// tables are empty, and must still be good when they are full.
+  /// tables are empty, and must still be good when they are full. One that stops in a transaction would keep all others
+  /// from theirs.
   private static func configuration(of role: Role) -> String {
     let common = """
       SET search_path = \(PostgreSQLSchema.name); SET jit = off; SET bytea_output = hex;
@@ -103,8 +114,9 @@ final class PostgreSQLDriver: DatabaseDriver {
     switch role {
     case .reading: return common
     case .confined: return common + "SET default_transaction_read_only = on;"
-    case .writing:
+    case .writing, .working:
       return common + """
+        SET idle_in_transaction_session_timeout = '30s';
         SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
         SET enable_mergejoin = off; SET enable_bitmapscan = off; SET default_transaction_isolation = 'read committed';
         SELECT set_config('synchronous_commit', 'on', false)
@@ -159,7 +171,7 @@ final class PostgreSQLDriver: DatabaseDriver {
   func enqueue(
     _ name: String, _ parameters: PostgreSQLParameters, sql: String
   ) throws(CatalogError) -> Bool {
-    guard transactionConnection == connectionNumber, role == .writing else { return false }
+    guard transactionConnection == connectionNumber, role.isWriter else { return false }
     try sendBeginning()
     beginning = nil
     try attempt(sql) { () throws(PostgreSQLError) in
@@ -204,16 +216,36 @@ final class PostgreSQLDriver: DatabaseDriver {
   // MARK: Transactions
 
   func begin(_ kind: TransactionKind) throws(CatalogError) {
-    hasWritten = false
     hasLostTransaction = false
     // Nothing has begun, so a new connection is as good.
     if connection.isLost, canReconnect { try reconnect() }
-    beginning =
-      switch kind {
-      case .writing: "BEGIN"
-      case .reading: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-      }
+    if role.isWriter, kind == .writing {
+      try takeTurn()
+    } else {
+      beginning = kind == .writing ? "BEGIN" : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+    }
+    hasWritten = false
     transactionConnection = connectionNumber
+  }
+
+  /// Begins a transaction, waits for its turn and reads `entry`, in one message, so that there is one answer to wait for.
+  /// No other statement of the transaction is sent before.
+  private func takeTurn() throws(CatalogError) {
+    let sql = "BEGIN; \(turn); \(entrance)"
+    for isFirst in [true, false] {
+      do throws(PostgreSQLError) {
+        let result = try connection.execute(sql)
+        entry = result.rowCount == 1 ? result.text(0, 0) : ""
+        return
+      } catch {
+        guard isFirst, connection.isLost else {
+          // The server may have begun it all the same.
+          if !connection.isLost { _ = try? connection.execute("ROLLBACK") }
+          throw CatalogError(postgreSQL: error, address, sql: "BEGIN")
+        }
+      }
+      try reconnect()
+    }
   }
 
   /// Whether the last transaction was undone because its connection was lost.
@@ -233,16 +265,17 @@ final class PostgreSQLDriver: DatabaseDriver {
   }
 
   private func commitChanges() throws(CatalogError) {
-    guard hasWritten, role == .writing else {
+    guard hasWritten, role.isWriter else {
       return try attempt("COMMIT") { () throws(PostgreSQLError) in
-        try connection.execute("COMMIT")
+        _ = try connection.execute("COMMIT")
       }
     }
     let mark = String(UInt64.random(in: 1 ... .max), radix: 36)
+    let (table, row) = markPlace
     let needsUpkeep =
       rowsSinceUpkeep + connection.queuedChanges > Self.rowsUntilUpkeep && !upkeep.isEmpty
     do throws(PostgreSQLError) {
-      try connection.enqueue("UPDATE last_commit SET mark = '\(mark)'")
+      try connection.enqueue("UPDATE \(table) SET mark = '\(mark)' WHERE \(row)")
       if needsUpkeep { try connection.enqueue(upkeep) }
       try connection.enqueue("COMMIT")
       try connection.finishQueue()
@@ -266,14 +299,24 @@ final class PostgreSQLDriver: DatabaseDriver {
     if needsUpkeep { (rowsSinceUpkeep, connection.queuedChanges) = (0, 0) }
   }
 
+  /// The row that has the mark: those who take turns at the lock share one, all others have their own.
+  private var markPlace: (table: String, row: String) {
+    role == .writing ? ("last_commit", "TRUE") : ("participant", "id = \(participant ?? 0)")
+  }
+
   /// Notes the mark of the last commit, by this process or before it.
   ///
-  /// - Throws: `.locked` after a loss, if another process has changed the catalog meanwhile.
+  /// - Throws: `.locked` after a loss, if another process that had the lock has changed the catalog meanwhile. What
+  ///   a process without the lock knows is compared at the begin of each of its transactions.
   func noteLastMark() throws(CatalogError) {
+    // Those with the lock have waited for it.
+    if role == .working { try awaitFormerTurn() }
+    let (table, row) = markPlace
     // A catalog that was being made may not be there.
-    let isThere = try first("SELECT to_regclass('last_commit') IS NOT NULL") { $0.int64(0) } == 1
-    let found = try isThere ? first("SELECT mark FROM last_commit") { $0.text(0) } : nil
-    guard lastMark == nil || found == lastMark || found == pendingMark else {
+    let isThere = try first("SELECT to_regclass('\(table)') IS NOT NULL") { $0.int64(0) } == 1
+    let found =
+      try isThere ? first("SELECT mark FROM \(table) WHERE \(row)") { $0.text(0) } : nil
+    guard role == .working || lastMark == nil || found == lastMark || found == pendingMark else {
       throw CatalogError(
         .locked,
         "While the connection to the catalog “\(address)” was lost, another process has changed it, or its "
@@ -338,7 +381,7 @@ final class PostgreSQLDriver: DatabaseDriver {
         connection.isInterrupted = isInterrupted
         if role == .writing { try lock(until: end) }
         if !session.isEmpty { try executeScript(session) }
-        if role == .writing { try noteLastMark() }
+        if role.isWriter { try noteLastMark() }
         lastFailure = nil
         return
       } catch {

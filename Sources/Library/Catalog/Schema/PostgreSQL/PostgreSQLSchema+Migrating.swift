@@ -63,13 +63,17 @@ extension PostgreSQLSchema {
     if !isDraft { try connection.executeScript(followingTriggers) }
   }
 
-  /// Version 2: the bytes of renditions are in the catalog. Nothing is gained by compressing pictures once more.
-  static let renditionBytes = """
+  /// Version 2: the bytes of renditions are in the catalog, and several processes change it.
+  static let version2 = renditionBytes + participants
+
+  /// The table of bytes. Nothing is gained by compressing pictures once more.
+  private static let renditionBytes = """
     CREATE TABLE rendition_bytes (
       rendition bigint PRIMARY KEY REFERENCES rendition (id) ON DELETE CASCADE,
       content bytea NOT NULL
     );
     ALTER TABLE rendition_bytes ALTER COLUMN content SET STORAGE EXTERNAL;
+
     """
 
   /// Migrates an older catalog, in the caller's transaction and under its lock.

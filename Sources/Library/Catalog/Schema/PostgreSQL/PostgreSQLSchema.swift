@@ -7,7 +7,7 @@ enum PostgreSQLSchema {
   static let name = "pipeline"
 
   /// Each step migrates from the version equal to its index to the next.
-  static let migrations = [version1, renditionBytes]
+  static let migrations = [version1, version2]
 
   /// The version that this program writes.
   static var version: Int { migrations.count }

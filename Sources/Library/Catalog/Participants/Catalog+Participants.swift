@@ -1,0 +1,44 @@
+package import Records
+
+/// This process among those that change the catalog.
+extension Catalog {
+  /// Sets what is called, on any thread, when something happens to participants.
+  package func listen(_ body: @escaping @Sendable (ParticipantNews) -> Void) {
+    listener.listen(body)
+  }
+
+  /// Tells others that this process claims nothing more.
+  package func drain() throws(CatalogError) {
+    try access.sync { (writer) throws(CatalogError) in writer.participation }?.drain()
+  }
+
+  /// Begins to look for participants that are gone.
+  func beginAttending() throws(CatalogError) {
+    let participation = try access.sync { (writer) throws(CatalogError) in writer.participation }
+    try participation?.begin { [weak self] finding in
+      guard let self else { return false }
+      // The next look finds what this one could not deal with.
+      if finding.isExpired { try? write { _ in } }
+      if !finding.departed.isEmpty { try? rescue(finding.departed) }
+      return true
+    }
+  }
+
+  /// Ends participants that are gone, and their attempts, whose jobs are then ready again.
+  func rescue(_ departed: [Int64]) throws(CatalogError) {
+    let (nodes, failed) = try write { (writer) throws(CatalogError) in
+      var nodes: [String] = []
+      for id in departed where id != 0 {
+        let ended = try writer.connection.first(
+          """
+          UPDATE participant SET state = 'expired'
+          WHERE id = ? AND \(PostgreSQLSchema.isLive) AND \(PostgreSQLSchema.isGone) RETURNING node
+          """, id
+        ) { $0.text(0) }
+        if let ended { nodes.append(ended) }
+      }
+      return (nodes, try writer.endInterruptedAttempts(writer.stages))
+    }
+    listener.hear(.departed(nodes, failed: failed))
+  }
+}

@@ -1,0 +1,104 @@
+package import PipelineModel
+package import Records
+
+/// What other processes do for the same library.
+extension Catalog {
+  /// The jobs that other processes run, the oldest first.
+  package func remoteJobs() throws(CatalogError) -> [RemoteJob] {
+    try access.sync { (writer) throws(CatalogError) in
+      guard let participation = writer.participation else { return [] }
+      return try writer.connection.all(
+        """
+        SELECT participant.node, stage.name, asset.name, attempt.started_at
+        FROM attempt CROSS JOIN participant ON participant.id = attempt.participant
+          CROSS JOIN ledger ON ledger.id = attempt.ledger
+          CROSS JOIN job ON job.ledger = ledger.id
+          CROSS JOIN stage ON stage.id = job.stage AND stage.active
+          CROSS JOIN asset ON asset.id = job.asset
+        WHERE attempt.ended_at IS NULL AND participant.id <> ? ORDER BY attempt.started_at
+        """, participation.id
+      ) { row in
+        RemoteJob(
+          node: row.text(0), stage: row.text(1), name: row.path(2), since: row.timestamp(3))
+      }
+    }
+  }
+
+  /// Whether nobody runs a job, and none of some stages is due.
+  package func isQuiet(dueIn names: Set<String>) throws(CatalogError) -> Bool {
+    try write { (writer) throws(CatalogError) in
+      // In one statement: what ends a job makes others due at the same moment.
+      var parts: [String] = []
+      for stage in writer.stages {
+        let row = "SELECT 1 FROM ledger WHERE fingerprint = \(stage.fingerprint)"
+        parts.append("\(row) AND state = 'running'")
+        guard names.contains(stage.name) else { continue }
+        parts.append(
+          "\(row) AND state = 'ready' AND not_before <= ?1 AND \(CatalogWriter.isWanted)")
+      }
+      guard !parts.isEmpty else { return true }
+      return try !writer.connection.hasRow(
+        "SELECT 1 WHERE ?1 > 0 AND EXISTS (\(parts.joined(separator: " UNION ALL ")))",
+        Timestamp.now)
+    }
+  }
+
+  /// The bytes of the assets that were imported last.
+  package func newestOriginals() throws(CatalogError) -> [Digest] {
+    try read { (connection) throws(CatalogError) in
+      try connection.all("SELECT digest FROM asset ORDER BY id DESC LIMIT 3") {
+        (row) throws(CatalogError) in try row.digest(0)
+      }
+    }
+  }
+
+  /// A moment in the history of attempts, for `remoteOutcomes`.
+  package func attemptMark() throws(CatalogError) -> AttemptMark {
+    try access.sync { (writer) throws(CatalogError) in
+      guard writer.participation != nil else { return AttemptMark(last: 0, open: []) }
+      return AttemptMark(
+        last: try writer.connection.first("SELECT max(id) FROM attempt") { $0.int64(0) } ?? 0,
+        open: try writer.connection.all("SELECT id FROM attempt WHERE ended_at IS NULL") {
+          $0.int64(0)
+        })
+    }
+  }
+
+  /// How many attempts of other processes have ended since, by outcome.
+  package func remoteOutcomes(
+    since mark: AttemptMark
+  ) throws(CatalogError) -> [JobEvent.Outcome: Int] {
+    try access.sync { (writer) throws(CatalogError) in
+      guard let participation = writer.participation else { return [:] }
+      let open = mark.open.map(String.init).joined(separator: ",")
+      let rows = try writer.connection.all(
+        """
+        SELECT outcome, count(*) FROM attempt
+        WHERE (id > ?1 \(open.isEmpty ? "" : "OR id IN (\(open))"))
+          AND ended_at IS NOT NULL AND participant <> ?2 AND outcome <> 'interrupted'
+        GROUP BY outcome
+        """, mark.last, participation.id
+      ) { (JobEvent.Outcome(rawValue: $0.text(0)), $0.int(1)) }
+      return rows.reduce(into: [:]) { counts, row in
+        if let outcome = row.0 { counts[outcome, default: 0] += row.1 }
+      }
+    }
+  }
+
+  /// Whether other processes are at work on the catalog.
+  package func hasCompany() throws(CatalogError) -> Bool {
+    try access.sync { (writer) throws(CatalogError) in
+      guard let participation = writer.participation else { return false }
+      return try writer.connection.hasRow(
+        "SELECT 1 FROM participant WHERE \(PostgreSQLSchema.isLive) AND id <> ?",
+        participation.id)
+    }
+  }
+}
+
+/// Which attempts there were at a moment.
+package struct AttemptMark: Sendable {
+  /// The last one, by anybody.
+  fileprivate let last: Int64
+  fileprivate let open: [Int64]
+}

@@ -1,0 +1,201 @@
+import Dispatch
+import Files
+import Glibc
+import PipelineModel
+import PostgreSQL
+import Records
+import Synchronization
+
+/// How a process shows that it is there, and looks whether others are.
+package struct ParticipationTiming: Sendable {
+  /// How often it says so.
+  package var pulse = Duration.seconds(10)
+  /// How long that is true.
+  package var validity = Duration.seconds(30)
+  /// How often it looks; one that is missed twice in a row is gone.
+  package var look = Duration.seconds(5)
+
+  package init() {}
+
+  package static let standard = ParticipationTiming()
+}
+
+/// What this process tells others of itself.
+package enum OwnProcess {
+  private static let named = Mutex("unknown")
+
+  /// The verb that it runs.
+  package static var verb: String {
+    get { named.withLock { $0 } }
+    set { named.withLock { $0 = newValue } }
+  }
+}
+
+/// This process among those that change a catalog in PostgreSQL, on a connection and a thread of its own.
+///
+/// The connection has a lock with the participant's number as its key, which goes with it: so others notice at once that
+/// a process was killed. Of one that was cut off or stopped they notice it by its pulse.
+final class Participation: Sendable {
+  /// What a look at the participants found.
+  struct Finding: Sendable {
+    /// Those that are gone; 0 stands for attempts of nobody.
+    var departed: [Int64] = []
+    /// Whether others took this process for gone.
+    var isExpired = false
+  }
+
+  private final class Seat {
+    let connection: Connection
+    let driver: PostgreSQLDriver
+    /// Those that were missed last time.
+    var missed: Set<Int64> = []
+    /// The connection of that look: after a loss of the server, all need time to come back.
+    var lookedOn = 0
+
+    init(_ driver: PostgreSQLDriver, _ place: CatalogPlace) {
+      self.driver = driver
+      connection = Connection(driver, place)
+    }
+  }
+
+  private let seat: SerialAccess<Seat>
+  private let isTaker: Bool
+  private let timing: ParticipationTiming
+  private let number: Atomic<Int64>
+  private let isOver = Atomic(false)
+  private let pause = DispatchSemaphore(value: 0)
+
+  /// The participant's number.
+  var id: Int64 { number.load(ordering: .relaxed) }
+
+  /// Joins.
+  ///
+  /// - Parameter isTaker: whether this process has the library's lock, so that others which had it are gone.
+  init(
+    _ place: CatalogPlace, _ address: DatabaseLocation, isTaker: Bool, timing: ParticipationTiming
+  ) throws(CatalogError) {
+    self.isTaker = isTaker
+    self.timing = timing
+    number = Atomic(0)
+    seat = SerialAccess(Seat(try PostgreSQLDriver(address, role: .reading), place))
+    try join()
+  }
+
+  /// Joins, under a new number.
+  func join() throws(CatalogError) {
+    let id = Int64.random(in: 1 ... .max)
+    try seat.sync { (seat) throws(CatalogError) in
+      let former = self.id
+      // Shared, because a server may take a while to notice that the connection before this one has ended.
+      seat.driver.session = "SELECT pg_advisory_lock_shared(\(id))"
+      try seat.connection.executeScript(seat.driver.session)
+      if former != 0 {
+        try seat.connection.executeScript("SELECT pg_advisory_unlock_shared(\(former))")
+      } else if isTaker {
+        try seat.connection.execute(
+          "UPDATE participant SET state = 'expired' WHERE taker AND \(PostgreSQLSchema.isLive)")
+      }
+      try seat.connection.execute(
+        """
+        INSERT INTO participant
+          (id, taker, node, process, verb, version, state, joined_at, renewed_at, expires_at)
+        VALUES (?, ?, ?, ?, ?, ?, 'active', clock_timestamp(), clock_timestamp(), \(expiry))
+        """, id, isTaker, PostgreSQLDriver.machine, Int64(getpid()), OwnProcess.verb,
+        programVersion)
+      try seat.connection.execute(
+        """
+        DELETE FROM participant
+        WHERE NOT \(PostgreSQLSchema.isLive) AND expires_at < clock_timestamp() - interval '1 day'
+        """)
+    }
+    number.store(id, ordering: .relaxed)
+  }
+
+  private var expiry: String {
+    "clock_timestamp() + \(Int(timing.validity / .milliseconds(1))) * interval '1 millisecond'"
+  }
+
+  /// Begins to renew the pulse, and to look for others.
+  ///
+  /// - Parameter attend: receives what a look found; returns whether to go on.
+  func begin(_ attend: @escaping @Sendable (Finding) -> Bool) throws(CatalogError) {
+    do throws(FileError) {
+      try DedicatedThread.start { [self] in
+        var pulseAt = ContinuousClock.now + timing.pulse
+        while !isOver.load(ordering: .relaxed) {
+          _ = pause.wait(timeout: .now() + timing.look / .seconds(1))
+          if isOver.load(ordering: .relaxed) { return }
+          let isDue = ContinuousClock.now >= pulseAt
+          if isDue { pulseAt = ContinuousClock.now + timing.pulse }
+          // Without the server there is nothing to be found; the next round tries again.
+          if let finding = try? look(renewing: isDue), !attend(finding) { return }
+        }
+      }
+    } catch {
+      throw CatalogError(.database, error.message)
+    }
+  }
+
+  private func look(renewing isDue: Bool) throws(CatalogError) -> Finding {
+    try seat.sync { (seat) throws(CatalogError) in
+      guard !isOver.load(ordering: .relaxed) else { return Finding() }
+      seat.driver.interrupt { [self] in isOver.load(ordering: .relaxed) }
+      defer { seat.driver.interrupt(when: nil) }
+      var finding = Finding()
+      if isDue {
+        let renewed = try seat.connection.changes(
+          """
+          UPDATE participant SET renewed_at = clock_timestamp(), expires_at = \(expiry)
+          WHERE id = ? AND \(PostgreSQLSchema.isLive)
+          """, id)
+        finding.isExpired = renewed == 0
+      }
+      let missed = Set(
+        try seat.connection.all(
+          """
+          SELECT id FROM participant WHERE \(PostgreSQLSchema.isLive) AND id <> ? AND \(PostgreSQLSchema.isGone)
+          UNION ALL SELECT 0 WHERE EXISTS (
+            SELECT 1 FROM attempt WHERE ended_at IS NULL AND \(Self.isOrphan("attempt")))
+          """, id
+        ) { $0.int64(0) })
+      if seat.lookedOn == seat.driver.connectionNumber {
+        finding.departed = missed.intersection(seat.missed).sorted()
+      }
+      seat.missed = missed
+      seat.lookedOn = seat.driver.connectionNumber
+      return finding
+    }
+  }
+
+  /// SQL for whether an open attempt, a row of `attempt` under some name, is nobody's any more.
+  static func isOrphan(_ row: String) -> String {
+    """
+    NOT EXISTS (SELECT 1 FROM participant
+      WHERE participant.id = \(row).participant AND \(PostgreSQLSchema.isLive))
+    """
+  }
+
+  /// Tells others that this process claims nothing more.
+  func drain() throws(CatalogError) {
+    try seat.sync { (seat) throws(CatalogError) in
+      try seat.connection.execute(
+        "UPDATE participant SET state = 'draining' WHERE id = ? AND state = 'active'", id)
+    }
+  }
+
+  /// Leaves, and ends the thread. One that did nothing is forgotten.
+  func leave() {
+    isOver.store(true, ordering: .relaxed)
+    pause.signal()
+    // Otherwise, others notice that the connection is gone.
+    try? seat.sync { (seat) throws(CatalogError) in
+      defer { seat.connection.close() }
+      guard !seat.driver.isLost else { return }
+      let forgotten = try seat.connection.changes(
+        "DELETE FROM participant WHERE id = ? AND jobs = 0", id)
+      guard forgotten == 0 else { return }
+      try seat.connection.execute(
+        "UPDATE participant SET state = 'ended' WHERE id = ? AND \(PostgreSQLSchema.isLive)", id)
+    }
+  }
+}

@@ -1,0 +1,37 @@
+/// The processes that change a catalog together.
+extension PostgreSQLSchema {
+  /// The table of processes, and which of them made an attempt.
+  ///
+  /// No foreign key: a process that did nothing of late is forgotten, its attempts are not. `mark` is what `last_commit` is
+  /// for those who have the lock.
+  static let participants = """
+    CREATE TABLE participant (
+      id bigint PRIMARY KEY CHECK (id > 0),
+      taker boolean NOT NULL,
+      node text COLLATE "C" NOT NULL,
+      process bigint NOT NULL,
+      verb text COLLATE "C" NOT NULL,
+      version text COLLATE "C" NOT NULL,
+      state text COLLATE "C" NOT NULL CHECK (state IN ('active', 'draining', 'ended', 'expired')),
+      joined_at timestamptz NOT NULL,
+      renewed_at timestamptz NOT NULL,
+      expires_at timestamptz NOT NULL,
+      jobs bigint NOT NULL DEFAULT 0,
+      mark text COLLATE "C" NOT NULL DEFAULT ''
+    ) WITH (fillfactor = 50);
+    ALTER TABLE attempt ADD COLUMN participant bigint;
+    """
+
+  /// SQL over `participant`: whether it is taken to be at work.
+  static let isLive = "participant.state IN ('active', 'draining')"
+
+  /// SQL for the participants whose connection is there.
+  static let present = """
+    SELECT CAST(classid AS bigint) * 4294967296 + CAST(objid AS bigint) FROM pg_locks
+    WHERE locktype = 'advisory' AND objsubid = 1 AND granted
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    """
+
+  /// SQL over `participant`: whether it is gone, though taken to be at work.
+  static let isGone = "(expires_at < clock_timestamp() OR participant.id NOT IN (\(present)))"
+}

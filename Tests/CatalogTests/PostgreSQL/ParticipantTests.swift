@@ -1,0 +1,419 @@
+import Dispatch
+import Fixtures
+import Glibc
+import PipelineModel
+import Records
+import Synchronization
+import Testing
+
+@testable import Catalog
+
+/// Several processes that change one catalog.
+@Suite(
+  "Participants",
+  .enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"), .timeLimit(.minutes(5))
+)
+struct ParticipantTests {
+  private static let done = Completion.Outcome.done(facts: [:], renditions: [])
+
+  /// A library in PostgreSQL.
+  private func makeLibrary(assets: ClosedRange<Int> = 1...3) throws -> Library {
+    let library = try TestedDatabase.$current.withValue(.postgreSQL) { try Library() }
+    try library.catalog.configure(Samples.stages())
+    try library.add(assets.map { Samples.asset($0) })
+    return library
+  }
+
+  /// - Parameter timing: by default, it neither looks nor renews its pulse while a test lasts.
+  private func openBeside(
+    _ library: Library, timing: ParticipationTiming = Self.silent
+  ) throws -> Catalog {
+    try Catalog.openBeside(library.place, libraryID: Library.id, timing: timing)
+  }
+
+  private static let silent: ParticipationTiming = {
+    var timing = ParticipationTiming()
+    timing.look = .seconds(3600)
+    timing.validity = .seconds(7200)
+    return timing
+  }()
+
+  /// One that misses others soon.
+  private static let hasty: ParticipationTiming = {
+    var timing = ParticipationTiming()
+    timing.look = .milliseconds(20)
+    timing.pulse = .milliseconds(20)
+    return timing
+  }()
+
+  private func wait(
+    for what: String, _ condition: () throws -> Bool, _ location: SourceLocation = #_sourceLocation
+  ) throws {
+    let end = ContinuousClock().now + .seconds(60)
+    while try !condition() {
+      try #require(ContinuousClock().now < end, "\(what) did not come", sourceLocation: location)
+      usleep(10_000)
+    }
+  }
+
+  /// Runs SQL as somebody else.
+  private func execute(_ sql: String, _ library: Library) throws {
+    guard case .database(let address) = library.place else { return }
+    let driver = try PostgreSQLDriver(address, role: .reading)
+    defer { driver.close() }
+    try driver.executeScript(sql)
+  }
+
+  @discardableResult
+  private func complete(_ jobs: [ClaimedJob], _ catalog: Catalog) throws -> [String] {
+    try catalog.complete(jobs.map { Completion(token: $0.token, outcome: Self.done, seconds: 1) })
+  }
+
+  @Test("Two processes are one ledger", arguments: LedgerCheck.all)
+  func conforms(check: LedgerCheck) throws {
+    try TestedDatabase.$current.withValue(.postgreSQL) {
+      let harness = try SharedHarness()
+      try check.run(harness)
+      #expect(try harness.library.integrity() == "ok")
+      try harness.close()
+    }
+  }
+
+  @Test("Processes that claim and complete at once never get the same row, and count right")
+  func atOnce() throws {
+    let library = try makeLibrary(assets: 1...300)
+    let all = [library.catalog] + (try (0..<2).map { _ in try openBeside(library) })
+    let claimed = Mutex<[String: [AssetID]]>([:])
+    let failures = Mutex<[String]>([])
+    DispatchQueue.concurrentPerform(iterations: all.count) { index in
+      do {
+        while claimed.withLock({ $0.values.reduce(0) { $0 + $1.count } }) < 600 {
+          for stage in ["identify", "thumbnails"] {
+            let jobs = try all[index].claim(stage: stage, limit: 7, suspects: false)
+            guard !jobs.isEmpty else { continue }
+            try complete(jobs, all[index])
+            claimed.withLock { $0[stage, default: []] += jobs.map(\.asset) }
+          }
+        }
+      } catch {
+        failures.withLock { $0.append("\(error)") }
+      }
+    }
+    #expect(failures.withLock { $0 } == [])
+    for stage in ["identify", "thumbnails"] {
+      #expect(claimed.withLock { $0[stage]?.sorted() } == (1...300).map { Samples.id($0) })
+      #expect(try library.catalog.backlog()[stage] == [.done: 300])
+    }
+    #expect(try library.integrity() == "ok")
+    let records = try library.read { try $0.participants() }
+    #expect(records.map(\.endedJobs).reduce(0, +) == 600)
+    #expect(records.filter { $0.state == .active }.count == 3)
+    for catalog in all.dropFirst() { try catalog.close() }
+    try library.close()
+  }
+
+  @Test("What one process changes of stages and groups, another has read before its next claim")
+  func generation() throws {
+    let library = try makeLibrary()
+    let other = try openBeside(library)
+    #expect(try other.claim(stage: "later", limit: 9, suspects: false).isEmpty)
+    let later = Samples.stage("later", fingerprint: 77)
+    try library.catalog.configure(Samples.stages() + [later])
+    #expect(try other.claim(stage: "later", limit: 9, suspects: false).count == 3)
+    try library.catalog.configure(Samples.stages())
+    #expect(try other.claim(stage: "later", limit: 9, suspects: false).isEmpty)
+    let policy = GroupPolicy(GroupPolicy.standardRules.filter { $0.kind != .burst })
+    try library.catalog.configureGroups(policy)
+    try other.write { (writer) throws(CatalogError) in #expect(writer.groupPolicy == policy) }
+    try other.close()
+    try library.close()
+  }
+
+  @Test("A process works on a stage only while the library has the same one, with its own versions")
+  func ownStages() throws {
+    let library = try makeLibrary()
+    let other = try openBeside(library)
+    var own = Samples.stages()
+    own[0].runtime = "identify 2; other"
+    own[1].fingerprint = Samples.fingerprint(99)
+    own.append(Samples.stage("unknown", fingerprint: 5))
+    let refusals = try other.work(on: own).map(\.refusal)
+    #expect(refusals[0] == nil)
+    #expect(refusals[1]?.contains("differ") == true)
+    #expect(refusals[2]?.contains("no stage of this name") == true)
+    let jobs = try other.claim(stage: "identify", limit: 9, suspects: false)
+    #expect(jobs.count == 3)
+    #expect(
+      try library.count(
+        """
+        SELECT count(*) FROM attempt JOIN runtime ON runtime.id = attempt.runtime
+        WHERE versions = 'identify 2; other'
+        """) == 3)
+    try complete(jobs, other)
+    #expect(try other.claim(stage: "thumbnails", limit: 9, suspects: false).isEmpty)
+    #expect(try library.catalog.claim(stage: "thumbnails", limit: 1, suspects: false).count == 1)
+    // A plugin without one of its decoders.
+    var lacking = Samples.stages()
+    lacking[0].accepts = ["image/jpeg"]
+    #expect(try other.work(on: lacking)[0].refusal?.contains("some types only") == true)
+    // The library changes its mind.
+    _ = try other.work(on: own)
+    try library.catalog.configure(own)
+    #expect(try other.refusals(of: own).allSatisfy { $0.refusal == nil })
+    #expect(try other.claim(stage: "thumbnails", limit: 9, suspects: false).count == 3)
+    try other.close()
+    try library.close()
+  }
+
+  @Test("Only one process at a time has the lock; the jobs of those beside it go on when it ends")
+  func takers() throws {
+    let library = try makeLibrary()
+    let other = try openBeside(library)
+    let error = #expect(throws: CatalogError.self) {
+      _ = try Catalog.open(at: library.place, libraryID: Library.id)
+    }
+    #expect(error?.code == .locked)
+    let kept = try other.claim(stage: "identify", limit: 1, suspects: false)
+    let lost = try library.catalog.claim(stage: "identify", limit: 1, suspects: false)
+    try library.reopen()
+    // Those of the former one are interrupted, those of the other are not.
+    #expect(try library.catalog.configure(Samples.stages()).isEmpty)
+    #expect(try library.catalog.backlog()["identify"] == [.ready: 2, .running: 1])
+    #expect(throws: CatalogError.self) { try complete(lost, library.catalog) }
+    try complete(kept, other)
+    #expect(try library.catalog.backlog()["identify"] == [.ready: 2, .done: 1])
+    try other.close()
+    try library.close()
+  }
+
+  @Test("A process whose connections end is gone, and its jobs are others'; one that looks is not")
+  func departed() throws {
+    let library = try makeLibrary()
+    let other = try openBeside(library)
+    let looking = try openBeside(library, timing: Self.hasty)
+    _ = try other.claim(stage: "identify", limit: 2, suspects: false)
+    _ = try looking.claim(stage: "identify", limit: 1, suspects: false)
+    let news = Mutex<[String]>([])
+    looking.listen { event in
+      if case .departed(let nodes, _) = event { news.withLock { $0 += nodes } }
+    }
+    let id = try #require(try other.access.sync { (writer) in writer.participation?.id })
+    // As by a kill.
+    try execute(
+      """
+      SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1
+        AND (classid::bigint << 32) | objid::bigint = \(id)
+      """, library)
+    try wait(for: "the rescue") {
+      try library.catalog.backlog()["identify"] == [.ready: 2, .running: 1]
+    }
+    let records = try library.read { try $0.participants() }
+    #expect(records.filter { $0.state == .expired }.map(\.id) == [id])
+    #expect(records.filter { $0.state == .active }.count == 2)
+    #expect(news.withLock { $0 } == [PostgreSQLDriver.machine])
+    try looking.close()
+    try other.close()
+    try library.close()
+  }
+
+  @Test("A process that was not heard of in time is refused its late results, and joins anew")
+  func fence() throws {
+    let library = try makeLibrary()
+    let other = try openBeside(library)
+    let looking = try openBeside(library, timing: Self.hasty)
+    let dropped = Mutex(0)
+    other.listen { event in
+      if case .overtaken(let count) = event { dropped.withLock { $0 += count } }
+    }
+    let jobs = try other.claim(stage: "identify", limit: 2, suspects: false)
+    let id = try #require(try other.access.sync { (writer) in writer.participation?.id })
+    try execute(
+      "UPDATE pipeline.participant SET expires_at = clock_timestamp() WHERE id = \(id)", library)
+    try wait(for: "the rescue") {
+      try library.catalog.backlog()["identify"] == [.ready: 3]
+    }
+    // Somebody else does one of them.
+    let again = try library.catalog.claim(stage: "identify", limit: 1, suspects: false)
+    #expect(again.map(\.digest) == [jobs[0].digest])
+    try complete(again, library.catalog)
+    // Its next claim is under another number, and good.
+    let more = try other.claim(stage: "identify", limit: 1, suspects: false)
+    #expect(more.map(\.digest) == [jobs[1].digest])
+    try complete(jobs + more, other)
+    #expect(dropped.withLock { $0 } == 2)
+    #expect(try other.withdrawn(among: (jobs + more).map(\.token)) == Set(jobs.map(\.token)))
+    #expect(try library.catalog.backlog()["identify"] == [.ready: 1, .done: 2])
+    #expect(
+      try library.count("SELECT count(*) FROM attempt WHERE outcome = 'done'") == 2)
+    #expect(
+      try library.count("SELECT count(*) FROM attempt WHERE outcome = 'interrupted'") == 2)
+    // A result is recorded once, whoever asks.
+    #expect(throws: CatalogError.self) { try complete(more, other) }
+    let records = try library.read { try $0.participants() }
+    #expect(records.first { $0.id == id }?.state == .expired)
+    try looking.close()
+    try other.close()
+    #expect(try library.integrity() == "ok")
+    try library.close()
+  }
+
+  @Test(
+    "A late file that replaced another's is made again, and jobs given back late are left alone")
+  func lateFiles() throws {
+    let library = try makeLibrary(assets: 1...2)
+    let other = try openBeside(library)
+    try complete(try other.claim(stage: "identify", limit: 9, suspects: false), other)
+    let jobs = try other.claim(stage: "thumbnails", limit: 9, suspects: false)
+    let id = try #require(try other.access.sync { (writer) in writer.participation?.id })
+    try execute(
+      "UPDATE pipeline.participant SET expires_at = clock_timestamp() WHERE id = \(id)", library)
+    try library.catalog.rescue([id])
+    let file = Samples.rendition("grid", path: "renditions/a")
+    let again = try library.catalog.claim(stage: "thumbnails", limit: 1, suspects: false)
+    _ = try library.catalog.complete([
+      Completion(
+        token: again[0].token, outcome: .done(facts: [:], renditions: [file]), seconds: 1)
+    ])
+    #expect(try library.catalog.backlog()["thumbnails"] == [.done: 1, .ready: 1])
+    _ = try other.complete([
+      Completion(token: jobs[0].token, outcome: .done(facts: [:], renditions: [file]), seconds: 1)
+    ])
+    try other.requeue([jobs[1].token])
+    #expect(try library.catalog.backlog()["thumbnails"] == [.ready: 2])
+    #expect(try library.integrity() == "ok")
+    try other.close()
+    try library.close()
+  }
+
+  @Test("A result for an asset that another process has deleted is ignored")
+  func deleted() throws {
+    let library = try makeLibrary(assets: 1...2)
+    let other = try openBeside(library)
+    let dropped = Mutex(0)
+    other.listen { event in
+      if case .overtaken(let count) = event { dropped.withLock { $0 += count } }
+    }
+    let jobs = try other.claim(stage: "identify", limit: 9, suspects: false)
+    try library.catalog.apply(
+      [.purged(Samples.id(1), sequence: 3)], manifestPosition: 3)
+    try complete(jobs, other)
+    #expect(try library.catalog.backlog()["identify"] == [.done: 1])
+    #expect(
+      try other.withdrawn(among: jobs.map(\.token)).count == 1 && dropped.withLock { $0 } == 0)
+    #expect(try library.integrity() == "ok")
+    try other.close()
+    try library.close()
+  }
+
+  @Test("A suspect of a process that is gone fails as one of this process would")
+  func suspects() throws {
+    let library = try makeLibrary(assets: 1...1)
+    let stages = Samples.stages()
+    let failed = Mutex<[JobEvent]>([])
+    library.catalog.listen { event in
+      if case .departed(_, let events) = event { failed.withLock { $0 += events } }
+    }
+    for turn in 1...stages[0].attempts + 1 {
+      let other = try openBeside(library)
+      let jobs = try other.claim(stage: "identify", limit: 1, suspects: true)
+      #expect(jobs.map(\.isSuspect) == [turn > stages[0].attempts], "\(turn)")
+      // It ends without giving anything back.
+      try other.close()
+      try library.catalog.rescue([0])
+    }
+    #expect(try library.catalog.backlog()["identify"] == [.failed: 1])
+    #expect(failed.withLock { $0.map(\.asset) } == [Samples.id(1)])
+    try library.close()
+  }
+
+  @Test(
+    "A catalog of version 1 gets participants, and a process beside can't be the one that does it")
+  func migration() throws {
+    let library = try makeLibrary()
+    let jobs = try library.catalog.claim(stage: "identify", limit: 1, suspects: false)
+    #expect(jobs.count == 1)
+    try library.close()
+    try execute(FormerSchema.version1, library)
+    let error = #expect(throws: CatalogError.self) { _ = try openBeside(library) }
+    #expect(error?.message.contains("older version 1") == true)
+    try library.reopen()
+    try library.catalog.configure(Samples.stages())
+    #expect(try library.catalog.backlog()["identify"] == [.ready: 3])
+    let other = try openBeside(library)
+    #expect(try other.claim(stage: "identify", limit: 9, suspects: false).count == 3)
+    try other.close()
+    try library.close()
+  }
+
+  @Test("A process beside goes on with a catalog that was made anew, as with one that it never saw")
+  func madeAnew() throws {
+    let library = try makeLibrary()
+    let other = try openBeside(library)
+    let dropped = Mutex(0)
+    other.listen { event in
+      if case .overtaken(let count) = event { dropped.withLock { $0 += count } }
+    }
+    let jobs = try other.claim(stage: "identify", limit: 2, suspects: false)
+    try library.close()
+    let draft = try Catalog.create(at: library.place, libraryID: Library.id, isDraft: true)
+    try draft.apply((1...3).map { .asset(Samples.asset($0)) }, manifestPosition: 3)
+    try draft.finishDraft()
+    try library.reopen()
+    try library.catalog.configure(Samples.stages())
+    // Attempts with the same numbers as the former ones.
+    let new = try library.catalog.claim(stage: "identify", limit: 2, suspects: false)
+    #expect(new.map(\.token) == jobs.map(\.token))
+    try complete(jobs, other)
+    #expect(try library.catalog.backlog()["identify"] == [.ready: 1, .running: 2])
+    try complete(try other.claim(stage: "identify", limit: 9, suspects: false), other)
+    try complete(new, library.catalog)
+    #expect(try library.catalog.backlog()["identify"] == [.done: 3])
+    try other.close()
+    #expect(try library.integrity() == "ok")
+    try library.close()
+  }
+
+  @Test("A process that stops in a transaction keeps the others from theirs for a while only")
+  func stoppedInTransaction() throws {
+    let library = try makeLibrary()
+    let other = try openBeside(library)
+    var turns = 0
+    try other.write { (writer) throws(CatalogError) in
+      turns += 1
+      #expect(
+        try writer.connection.first("SHOW idle_in_transaction_session_timeout") { $0.text(0) }
+          == "30s")
+      guard turns == 1 else { return }
+      try writer.connection.executeScript("SET idle_in_transaction_session_timeout = '50ms'")
+      // Its turn would not come otherwise.
+      try library.catalog.set("a", to: "b")
+    }
+    #expect(turns == 2)
+    try other.close()
+    try library.close()
+  }
+
+  @Test("A process beside goes on after its connections were lost, before and after a commit")
+  func lostConnections() throws {
+    let library = try makeLibrary(assets: 1...20)
+    guard case .database(let address) = library.place else { return }
+    let proxy = try DatabaseProxy(to: address)
+    let other = try Catalog.openBeside(
+      .database(proxy.address), libraryID: Library.id)
+    for number in 1...3 {
+      for cut in [DatabaseProxy.Cut.beforeCommit, .afterCommit] {
+        proxy.cut(cut)
+        let jobs = try other.claim(stage: "identify", limit: 3, suspects: false)
+        #expect(jobs.map(\.attempt) == [1, 1, 1])
+        proxy.cut(cut)
+        try complete(jobs, other)
+      }
+      #expect(try library.catalog.backlog()["identify"]?[.done] == 6 * number)
+    }
+    #expect(proxy.cutCount == 12)
+    #expect(try library.count("SELECT count(*) FROM attempt") == 18)
+    try other.close()
+    #expect(try library.integrity() == "ok")
+    try library.close()
+  }
+}

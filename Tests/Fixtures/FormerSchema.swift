@@ -1,0 +1,8 @@
+/// SQL that makes a catalog in PostgreSQL one of an older version.
+package enum FormerSchema {
+  package static let version1 = """
+    DROP TABLE pipeline.participant, pipeline.rendition_bytes;
+    ALTER TABLE pipeline.attempt DROP COLUMN participant;
+    UPDATE pipeline.schema_version SET version = 1
+    """
+}
