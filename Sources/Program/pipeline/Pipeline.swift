@@ -1,3 +1,4 @@
+import Catalog
 import Files
 import Glibc
 import LibraryControl
@@ -10,7 +11,8 @@ import Synchronization
 @main
 enum Pipeline {
   static let verbs: [any Verb.Type] = [
-    InitVerb.self, RunVerb.self, WatchVerb.self, ServeVerb.self, PlanVerb.self, ImportVerb.self,
+    InitVerb.self, RunVerb.self, WatchVerb.self, WorkVerb.self, NodesVerb.self,
+    ServeVerb.self, PlanVerb.self, ImportVerb.self,
     ListVerb.self,
     CountVerb.self, SearchVerb.self, ShowVerb.self, GetVerb.self, ExportVerb.self, StatusVerb.self,
     ExplainVerb.self, FailedVerb.self, RetryVerb.self, TagVerb.self, RemoveVerb.self,
@@ -78,6 +80,7 @@ enum Pipeline {
         return .usage
       }
       let verb = try find(name)
+      OwnProcess.verb = verb.name
       if arguments.has(.help) {
         console.result(lines: Help.text(verb))
         return .success

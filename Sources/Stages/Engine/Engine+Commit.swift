@@ -25,7 +25,8 @@ extension Engine {
     for (job, outcome) in zip(finished, outcomes) where !withdrawn.contains(job.job.token) {
       tell(job, outcome)
     }
-    try holdStages(after: finished.filter { !withdrawn.contains($0.job.token) })
+    try holdStages(
+      after: zip(finished, outcomes).filter { !withdrawn.contains($0.0.job.token) })
   }
 
   /// Returns cancelled jobs to the ready state, as if they had never started, and jobs whose input is
@@ -65,15 +66,17 @@ extension Engine {
   }
 
   /// Holds the stages for which the machine lacks something, and records that the others can run.
-  private func holdStages(after finished: [FinishedJob]) throws(EngineError) {
-    for job in finished {
-      guard case .failed(let failure) = job.result, failure.class == .environment,
+  private func holdStages(
+    after finished: [(job: FinishedJob, outcome: Completion.Outcome)]
+  ) throws(EngineError) {
+    for (job, outcome) in finished {
+      guard case .failed(PluginFailure.Class.environment.rawValue, let reason, _) = outcome,
         !state.withLock({ $0.jobs.stages[job.stage].isHeld })
       else { continue }
-      try hold(job.stage, [], because: failure.reason)
+      try hold(job.stage, [], because: reason)
     }
     // Only a job that reached the plugin shows that it can run.
-    for index in Set(finished.filter { $0.seconds != nil }.map(\.stage)) {
+    for index in Set(finished.filter { $0.job.seconds != nil }.map(\.job.stage)) {
       try recordRelease(of: index)
     }
   }
@@ -87,7 +90,8 @@ extension Engine {
         outcomes.append(.done(facts: facts, renditions: renditions))
       case (.done, .failure(let error)):
         try invalidateKept(of: job, after: error)
-        outcomes.append(outcome(PluginFailure(.transient, error.message), of: job))
+        let failure: PluginFailure.Class = error.code == .unavailable ? .environment : .transient
+        outcomes.append(outcome(PluginFailure(failure, error.message), of: job))
       case (.skipped(let reason, let kind), _):
         outcomes.append(.skipped(reason: reason, class: kind?.rawValue))
       case (.failed(let failure), _):

@@ -3,12 +3,21 @@ import PipelineModel
 /// A plugin of a few lines of shell, in a folder of its own.
 enum SmallPlugin {
   /// The stage that runs it.
-  static let stage: JSONValue = ["name": "mine", "plugin": "mine", "command": ["mine/mine.sh"]]
+  static let stage = stage(in: "mine")
+
+  /// The stage that runs the one of a folder.
+  static func stage(in folder: String) -> JSONValue {
+    ["name": "mine", "plugin": "mine", "command": [.string("\(folder)/mine.sh")]]
+  }
 
   /// Writes it.
   ///
-  /// - Parameter process: what it does for a job, in shell.
-  static func write(into workspace: Workspace, process: String = ":") throws {
+  /// - Parameters:
+  ///   - process: what it does for a job, in shell.
+  ///   - folder: where; those of several folders make the same of their jobs, as far as the program knows.
+  static func write(
+    into workspace: Workspace, process: String = ":", folder: String = "mine"
+  ) throws {
     let manifest =
       #"{"id":"mine","version":"1","outputVersion":1,"scope":"original","options":{"type":"object"},"facts":["n"],"#
       + #""makesRenditions":false,"estimates":false,"runtime":""}"#
@@ -26,8 +35,8 @@ enum SmallPlugin {
       done
 
       """
-    try workspace.makeFolder("mine")
-    try workspace.write(Array(source.utf8), to: "mine/mine.sh")
-    try Unprivileged.shell("chmod 755 . mine mine/mine.sh", in: workspace)
+    try workspace.makeFolder(BytePath(folder))
+    try workspace.write(Array(source.utf8), to: BytePath("\(folder)/mine.sh"))
+    try Unprivileged.shell("chmod 755 . \(folder) \(folder)/mine.sh", in: workspace)
   }
 }

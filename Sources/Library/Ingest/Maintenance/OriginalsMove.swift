@@ -3,6 +3,7 @@ import Files
 import Glibc
 import Originals
 package import PipelineModel
+import Records
 
 /// Moves the originals of a locked library between its own folder and a bucket.
 ///
@@ -59,6 +60,7 @@ package struct OriginalsMove {
     self.target = target
     self.catalog = catalog
     self.isStopped = isStopped
+    try Self.requireAlone(library, catalog)
     try library.prepareFolders()
     let folder = try library.openOwnOriginals()
     // Where they were before a move that was interrupted, if it is not where they are.
@@ -82,6 +84,18 @@ package struct OriginalsMove {
         "The originals of “\(library.layout.root.printable)” are in the library already.",
         path: library.layout.root)
     }
+  }
+
+  /// Refuses while other machines read originals: they would take those that are gone for lost.
+  private static func requireAlone(_ library: LibraryFolder, _ catalog: CatalogReader) throws {
+    guard library.layout.database != nil else { return }
+    let other = try catalog.participants().first { $0.verb == "work" && $0.isLive }
+    guard let other else { return }
+    throw IngestError(
+      .locked,
+      "`pipeline work` on \(other.node) (process \(other.process)) reads the originals of "
+        + "“\(library.layout.root.printable)”. End it first; nothing was done.",
+      path: library.layout.root)
   }
 
   /// Whether the library says already that they are in the new place.

@@ -27,7 +27,8 @@ extension Verification {
       }
       return
     }
-    for entry in entries {
+    // Others may work there, and use again what is left.
+    for entry in entries where entry.name != Workplace.places {
       let path = path.appending(entry.name)
       report(
         .init(

@@ -118,6 +118,13 @@ package struct LibrarySetup: Sendable {
       recorded: recordedStages)
   }
 
+  /// The same for work beside the process that has the library's lock, perhaps without the library's folder.
+  func planBeside() throws -> StagePlan {
+    try StagePlan(
+      configuration, finder: PluginFinder(configured: configuration.plugins)
+    ) { try Catalog.stages(of: layout.catalogPlace, libraryID: nil) }
+  }
+
   /// Whose catalog is expected in a database; `nil` for a file, and without a library.
   private var recordedOwner: String? {
     // Why a library can't be opened is told by what works on it.

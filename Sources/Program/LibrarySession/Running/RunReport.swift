@@ -85,6 +85,25 @@ package final class RunReport: IngestReport, EngineReport {
     }
   }
 
+  // MARK: Other processes
+
+  /// Counts what other processes did meanwhile.
+  func add(_ jobs: [JobEvent.Outcome: Int]) { state.withLock { $0.counts.add(jobs) } }
+
+  /// Tells of other processes that work on the library.
+  func hear(_ news: ParticipantNews) {
+    switch news {
+    case .departed(let nodes, let failed):
+      for node in nodes {
+        output.warning("A process on \(node) is gone; its jobs are ready again.")
+      }
+      for event in failed { job(event) }
+    case .overtaken(let count):
+      output.warning(
+        "\(counted(count, "result")) came after others had taken the jobs over, and were dropped.")
+    }
+  }
+
   // MARK: IngestReport
 
   package func file(_ event: FileEvent) {
@@ -136,6 +155,10 @@ package struct RunCounts: Sendable {
   mutating func add(_ event: FileEvent) {
     files[event.outcome, default: 0] += 1
     bytes += event.storedBytes
+  }
+
+  mutating func add(_ outcomes: [JobEvent.Outcome: Int]) {
+    jobs.merge(outcomes, uniquingKeysWith: +)
   }
 
   mutating func add(_ event: JobEvent) { jobs[event.outcome, default: 0] += 1 }

@@ -32,15 +32,41 @@ package struct RunSession {
   private func drain(_ engine: Engine, _ control: ControlSocket, _ handler: RequestHandler) throws {
     var failure: (any Error)?
     var silence = SilenceNotice()
-    repeat {
+    while true {
       try engine.drain {
         silence.look(session.report, engine)
         do { try control.serve(handler) } catch { failure = error }
         return failure != nil || session.signals.isStopRequested
       }
       if let failure { throw failure }
-      if control.isBusy { usleep(10_000) }
-    } while control.isBusy && !session.signals.isStopRequested
+      if session.signals.isStopRequested { return }
+      if control.isBusy {
+        usleep(10_000)
+      } else if let job = try remoteJob(engine) {
+        silence.look(session.report, job)
+        try pause(control, handler)
+      } else {
+        return
+      }
+    }
+  }
+
+  /// What other processes still do for this library; `nil` if nothing.
+  private func remoteJob(_ engine: Engine) throws -> RemoteWork? {
+    let catalog = session.library.catalog
+    guard try catalog.hasCompany() else { return nil }
+    let names = Set(session.plan.stages.map(\.name)).subtracting(engine.heldStages)
+    if try catalog.isQuiet(dueIn: names) { return nil }
+    return RemoteWork(longest: try catalog.remoteJobs().first)
+  }
+
+  /// Waits a moment for other processes.
+  private func pause(_ control: ControlSocket, _ handler: RequestHandler) throws {
+    let end = ContinuousClock.now + .milliseconds(500)
+    while ContinuousClock.now < end, !control.isBusy, !session.signals.isStopRequested {
+      try control.serve(handler)
+      usleep(20_000)
+    }
   }
 
   /// Runs `importing` while the stages run, then waits for the stages.
@@ -57,6 +83,7 @@ package struct RunSession {
     let signals = session.signals
     let run = library.ids.next()
     library.run = run
+    let mark = try library.catalog.attemptMark()
     try library.catalog.beginRun(RunRecord(id: run, verb: verb, startedAt: .now))
     let control = try ControlSocket(in: session.library.folder) {}
     defer { control.close() }
@@ -90,6 +117,7 @@ package struct RunSession {
     report.forget()
     if signals.isStopRequested { engine.stop(deadline: ContinuousClock().now + .seconds(8)) }
     engine.close()
+    report.add(try library.catalog.remoteOutcomes(since: mark))
     var counters = report.counts.counters
     counters["sourcesRefused"] = refused.count
     try library.catalog.endRun(run, counters: counters, at: .now)
@@ -98,6 +126,12 @@ package struct RunSession {
       run: run, counts: report.counts, took: ContinuousClock().now - start, refused: refused,
       isPartial: isPartial(refused))
   }
+}
+
+/// What other processes do for a library.
+struct RemoteWork {
+  /// The job that takes longest; `nil` if they are between two.
+  let longest: RemoteJob?
 }
 
 /// Says what a session waits for after a long silence.
@@ -115,6 +149,18 @@ struct SilenceNotice {
     if let text = text(at: now, lastEvent: report.lastEventAt, waitingFor: engine.longestJob) {
       report.output.waiting(text)
     }
+  }
+
+  /// Shows the notice about another process's job if it is due.
+  mutating func look(_ report: RunReport, _ work: RemoteWork) {
+    let now = ContinuousClock().now
+    guard now - max(report.lastEventAt ?? toldAt, toldAt) >= Self.patience, let job = work.longest
+    else { return }
+    toldAt = now
+    let seconds = (Timestamp.now.microseconds - job.since.microseconds) / 1_000_000
+    report.output.waiting(
+      "Waiting for the stage “\(job.stage)” on “\(job.name.printable)”, on which the machine \(job.node) has been at work for "
+        + "\(seconds) s.")
   }
 
   /// The notice; `nil` if it is not due.

@@ -157,6 +157,7 @@ final class WatchSession {
     }
     moment = min(moment, retryAt)
     if let due = try beginRetries() { moment = min(moment, now + due) }
+    if let due = try wakeForOthers() { moment = min(moment, now + due) }
     silence.look(session.report, session.engine)
     if session.engine.activity != .idle { moment = min(moment, now + SilenceNotice.patience) }
     Heartbeat.shared.beat()
@@ -175,6 +176,15 @@ final class WatchSession {
     return try catalog.nextDue(after: time).map {
       .microseconds($0.microseconds - time.microseconds)
     }
+  }
+
+  /// Looks for jobs that other processes made ready, or left.
+  ///
+  /// - Returns: how long until the next look; `nil` if there can be no other process.
+  private func wakeForOthers() throws -> Duration? {
+    guard session.library.layout.database != nil else { return nil }
+    if try session.library.catalog.hasCompany() { session.engine.wake() }
+    return .seconds(2)
   }
 
   private var retryAt = ContinuousClock().now

@@ -36,11 +36,20 @@ struct WorkingSession {
       Heartbeat.shared.beat()
       return signals.isStopRequested
     }
+    listenForOthers()
     try tellLimits()
     if let fault = WorkerControlGroups.shared.fault {
       report.warning(
         "Workers have no control groups, so only periodic checks limit their memory: "
           + fault.message)
+    }
+  }
+
+  /// Tells of other processes that work on the library, and does what those leave that are gone.
+  private func listenForOthers() {
+    library.catalog.listen { [report, engine] news in
+      report.hear(news)
+      if case .departed = news { engine.wake() }
     }
   }
 

@@ -72,6 +72,8 @@ struct Option: Hashable, Sendable {
   static let metrics = Option(
     name: "--metrics", value: "FILE",
     help: "replace this file with metrics for Prometheus at the end")
+  static let untilIdle = Option(
+    name: "--until-idle", help: "end when no job is ready or running")
   static let yes = Option(name: "--yes", short: "-y", help: "don't ask, whatever the number")
   static let acceptMissing = Option(
     name: "--accept-missing",

@@ -1,0 +1,170 @@
+package import Catalog
+package import Files
+import Glibc
+package import Originals
+import PipelineModel
+package import Renditions
+
+/// Where a process works on a library's jobs beside the one that has its lock: in the library's own folder, or in one
+/// of this machine that has nothing but what can be made again.
+package final class Workplace {
+  /// The content of `work.json`, which tells such a folder from a library.
+  private struct Marker: Codable {
+    /// The identity of the library that is worked for.
+    var library: String
+  }
+
+  private static let marker: BytePath = "work.json"
+  /// In `work/`, a folder for each process that works here at the same time.
+  static let places: BytePath = "beside"
+  private static let most = 1000
+
+  /// Whether it is the library's own folder, with its files.
+  package let isOwn: Bool
+  /// Contains `work/` for this process alone.
+  package let folder: Descriptor
+  package let originals: any OriginalStore
+  package let renditions: any RenditionStore
+  private let lock: FileLock
+  private let root: BytePath
+
+  /// Opens the folder of the configuration, and makes a missing one.
+  ///
+  /// - Parameters:
+  ///   - library: the identity of the library that the catalog belongs to.
+  ///   - isStopped: called several times a second while bytes come from a bucket.
+  /// - Throws: `IngestError` of code `notALibrary` if the folder is something else, or originals are not in reach.
+  package init(
+    _ layout: LibraryLayout, library: String, isStopped: @escaping @Sendable () -> Bool
+  ) throws {
+    let root = try Self.openRoot(layout, library)
+    self.root = layout.root
+    try LibraryFolder.requireOwn(root, "The folder")
+    isOwn = try root.statusIfThere(of: LibraryLayout.marker) != nil
+    if isOwn {
+      let found = try LibraryFolder.open(layout)
+      guard found.marker.library == library else {
+        throw Self.refusal(
+          layout, "is the library \(found.marker.library), and the catalog that of \(library)")
+      }
+      originals = try found.openOriginals(isStopped: isStopped)
+      renditions = found.renditions
+    } else {
+      guard let bucket = layout.bucket else {
+        throw Self.refusal(
+          layout,
+          "is not the library's own, so its originals have to be in a bucket: set \"originals\" as for the library"
+        )
+      }
+      let marker = LibraryMarker(library: library, bucket: bucket)
+      originals = LibraryFolder(layout: layout, marker: marker, folder: root, bucket: bucket)
+        .openBucket(bucket, isStopped: isStopped)
+      renditions = AbsentRenditions(root: layout.root)
+    }
+    (folder, lock) = try Self.openPlace(in: root)
+  }
+
+  /// Looks for what was imported last: a copy of the library, or a bucket that it has left, lacks it, and its jobs must
+  /// not fail for that.
+  ///
+  /// - Throws: `IngestError` of code `notALibrary` if none of it is there.
+  package func requireOriginals(of catalog: Catalog) throws {
+    let newest = try catalog.newestOriginals()
+    for digest in newest where try mayHave(digest) { return }
+    guard let digest = newest.first else { return }
+    throw IngestError(
+      .notALibrary,
+      "“\(originals.path(of: digest).printable)”, which was imported last, is not there. Is this the place of the "
+        + "library's originals? Nothing was done.", path: root)
+  }
+
+  /// Whether an original is there, or its stages have to wait until that is known.
+  private func mayHave(_ digest: Digest) throws(FileError) -> Bool {
+    do throws(FileError) {
+      return try originals.size(of: digest) != nil
+    } catch {
+      guard error.code == .unavailable else { throw error }
+      return true
+    }
+  }
+
+  private static func openRoot(_ layout: LibraryLayout, _ library: String) throws -> Descriptor {
+    let found = try ifThere { () throws(FileError) in try Descriptor.openFolder(layout.root) }
+    let root: Descriptor
+    if let found {
+      root = found
+    } else {
+      let parent = try Descriptor.openFolder(layout.root.parent)
+      try parent.makeFolder(layout.root.lastComponent, mode: 0o700)
+      root = try Descriptor.openFolder(layout.root)
+    }
+    guard try root.statusIfThere(of: LibraryLayout.marker) == nil else { return root }
+    if let bytes = try root.readFileIfThere(marker, limit: 1 << 16) {
+      guard let known = try? JSONText.decode(Marker.self, from: bytes) else {
+        throw refusal(layout, "has a \(marker) that can't be read")
+      }
+      guard known.library == library else {
+        throw refusal(
+          layout, "is for work on the library \(known.library), and the catalog that of \(library)")
+      }
+      return root
+    }
+    // Another process may be making it.
+    let others = Set(try root.entries().map(\.name)).subtracting(["work", "cache", "lost+found"])
+    guard others.allSatisfy({ $0.bytes.starts(with: ".".utf8) }) else {
+      throw refusal(layout, "is neither empty nor a folder for work on a library")
+    }
+    let text = try JSONText.encodePretty(Marker(library: library))
+    try root.writeDurably(Array((text + "\n").utf8), as: marker)
+    return root
+  }
+
+  /// Opens a folder in `work/` that no other process uses.
+  private static func openPlace(in root: Descriptor) throws -> (Descriptor, FileLock) {
+    var folder = root
+    for name in ["work", places] { folder = try openOrMake(name, in: folder) }
+    for number in 1...most {
+      let place = try openOrMake(BytePath("\(number)"), in: folder)
+      guard let lock = try FileLock.attempt(LibraryLayout.lock, in: place) else { continue }
+      _ = try openOrMake("work", in: place)
+      return (place, lock)
+    }
+    throw IngestError(
+      .locked, "“\(folder.path.printable)” has \(most) processes already.", path: folder.path)
+  }
+
+  private static func openOrMake(
+    _ name: BytePath, in parent: Descriptor
+  ) throws(FileError) -> Descriptor {
+    try parent.makeFolder(name, mode: 0o700)
+    return try Descriptor.openFolder(name, in: parent, followsLinks: false)
+  }
+
+  private static func refusal(_ layout: LibraryLayout, _ what: String) -> IngestError {
+    IngestError(
+      .notALibrary,
+      "“\(layout.root.printable)” \(what); nothing was done. For `pipeline work`, \"library\" names the library's "
+        + "folder, or one for the work of this machine alone, which is made if it is missing.",
+      path: layout.root)
+  }
+}
+
+/// The renditions that are files, for a process that can't reach the library's folder.
+private struct AbsentRenditions: RenditionStore {
+  let root: BytePath
+
+  private var error: FileError {
+    FileError(
+      .unavailable,
+      "“\(root.printable)” is not the library's own folder, so renditions that are files can be neither read nor "
+        + "stored here.", path: root)
+  }
+
+  func put(_ renditions: [IncomingRendition]) throws(FileError) -> [String] {
+    if renditions.isEmpty { return [] }
+    throw error
+  }
+  func open(_ path: String) throws(FileError) -> Descriptor { throw error }
+  func size(of path: String) throws(FileError) -> Int? { throw error }
+  func remove(_ path: String) throws(FileError) { throw error }
+}

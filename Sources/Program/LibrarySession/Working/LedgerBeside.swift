@@ -1,0 +1,65 @@
+import Catalog
+import PipelineModel
+import PipelinePlugin
+import Records
+
+/// The ledger for a process that works beside the one with the library's lock.
+///
+/// It changes no stages. What its machine lacks concerns this process alone: the jobs are given back, for others.
+struct LedgerBeside: Ledger {
+  let catalog: Catalog
+
+  func configure(
+    _ stages: [StageDefinition], isStopped: () -> Bool
+  ) throws(CatalogError) -> [JobEvent] { [] }
+
+  func hold(stage: String, because reason: String?) throws(CatalogError) {}
+
+  func complete(_ completions: [Completion]) throws(CatalogError) -> [String] {
+    let mine = completions.filter { $0.outcome.isOfThisMachine }
+    if !mine.isEmpty { try catalog.requeue(mine.map(\.token)) }
+    let others = completions.filter { !$0.outcome.isOfThisMachine }
+    return others.isEmpty ? [] : try catalog.complete(others)
+  }
+
+  // MARK: As it is
+
+  var isOnServer: Bool { catalog.isOnServer }
+
+  func claim(stage: String, limit: Int, suspects: Bool) throws(CatalogError) -> [ClaimedJob] {
+    try catalog.claim(stage: stage, limit: limit, suspects: suspects)
+  }
+  func withdrawn(among tokens: [AttemptToken]) throws(CatalogError) -> Set<AttemptToken> {
+    try catalog.withdrawn(among: tokens)
+  }
+  func requeue(_ tokens: [AttemptToken]) throws(CatalogError) { try catalog.requeue(tokens) }
+  func backlog() throws(CatalogError) -> [String: [LedgerState: Int]] { try catalog.backlog() }
+  func nextDue(after time: Timestamp) throws(CatalogError) -> Timestamp? {
+    try catalog.nextDue(after: time)
+  }
+  func misplacedRenditions(
+    stage: String, threshold: Int, limit: Int
+  ) throws(CatalogError) -> [MisplacedRendition] {
+    try catalog.misplacedRenditions(stage: stage, threshold: threshold, limit: limit)
+  }
+  func relocate(_ rendition: Int64, to content: RenditionContent) throws(CatalogError) {
+    try catalog.relocate(rendition, to: content)
+  }
+  func bytes(ofRendition id: Int64) throws(CatalogError) -> [UInt8]? {
+    try catalog.bytes(ofRendition: id)
+  }
+  func size(ofRendition id: Int64) throws(CatalogError) -> Int? {
+    try catalog.size(ofRendition: id)
+  }
+  func invalidate(rendition: Int64) throws(CatalogError) {
+    try catalog.invalidate(rendition: rendition)
+  }
+  func retry(assets: [AssetID]?) throws(CatalogError) -> Int { try catalog.retry(assets: assets) }
+}
+
+extension Completion.Outcome {
+  /// Whether another machine may do better.
+  fileprivate var isOfThisMachine: Bool {
+    if case .failed(PluginFailure.Class.environment.rawValue, _, _) = self { true } else { false }
+  }
+}

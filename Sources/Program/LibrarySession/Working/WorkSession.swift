@@ -1,0 +1,133 @@
+import Catalog
+import Configuration
+import Engine
+import Glibc
+import Ingest
+import PipelineModel
+import PluginHost
+import Records
+
+/// `work` while its database can be reached: runs jobs of a library beside the process that has its lock.
+final class WorkSession {
+  private let setup: LibrarySetup
+  private let plan: StagePlan
+  private let catalog: Catalog
+  private let engine: Engine
+  private let report: RunReport
+  private let signals: SignalHandler
+  // Its lock is held for as long.
+  private let workplace: Workplace
+  /// Why stages are not worked on here, as last told.
+  private var refusals: [String: String] = [:]
+
+  /// How often to look for due jobs while there are none.
+  private static let pause = Duration.seconds(1)
+  /// How often to try held stages again, and to compare all with those of the library.
+  private static let recheck = Duration.seconds(60)
+  /// How long jobs may take to finish.
+  private static let patience = Duration.seconds(8)
+
+  init(_ setup: LibrarySetup, report: RunReport, signals: SignalHandler) throws {
+    self.setup = setup
+    self.report = report
+    self.signals = signals
+    let place = setup.layout.catalogPlace
+    guard let library = try Catalog.libraryID(of: place) else {
+      throw CatalogError(.corrupt, "The catalog “\(place.name)” belongs to no library.")
+    }
+    plan = try setup.planBeside()
+    workplace = try Workplace(setup.layout, library: library) { signals.isStopRequested }
+    catalog = try Catalog.openBeside(place, libraryID: library)
+    do {
+      engine = try Engine(
+        plan, ledger: LedgerBeside(catalog: catalog), originals: workplace.originals,
+        renditions: workplace.renditions, library: workplace.folder,
+        memoryBudget: setup.configuration.memoryBudget.bytes, report: report,
+        shortage: { [setup] in setup.shortage() })
+    } catch {
+      // Why it could not be used is what counts.
+      try? catalog.close()
+      throw error
+    }
+  }
+
+  /// Works until a signal, or until no job is ready or running, or a plugin can be used that could not.
+  ///
+  /// - Returns: whether to go on with another session.
+  func run(untilIdle: Bool) throws -> Bool {
+    catalog.listen { [report, engine] news in
+      report.hear(news)
+      if case .departed = news { engine.wake() }
+    }
+    defer { stop() }
+    try workplace.requireOriginals(of: catalog)
+    try compareStages()
+    return try work(untilIdle: untilIdle)
+  }
+
+  private func work(untilIdle: Bool) throws -> Bool {
+    var recheckAt = ContinuousClock.now + Self.recheck
+    var silence = SilenceNotice()
+    while true {
+      try engine.drain {
+        silence.look(report, engine)
+        return signals.isStopRequested
+      }
+      if signals.isStopRequested { return false }
+      if untilIdle, try catalog.isQuiet(dueIn: workable) { return false }
+      if ContinuousClock.now >= recheckAt {
+        recheckAt = ContinuousClock.now + Self.recheck
+        let finder = PluginFinder(configured: setup.configuration.plugins)
+        if plan.stages.contains(where: { $0.fault != nil }),
+          plan.isMended(setup.configuration, finder: finder)
+        {
+          return true
+        }
+        try compareStages()
+        engine.releaseHeldStages()
+      }
+      try rest()
+    }
+  }
+
+  /// Waits a moment, or until a signal.
+  private func rest() throws {
+    let end = ContinuousClock.now + Self.pause
+    while ContinuousClock.now < end, !signals.isStopRequested {
+      if let failure = engine.failure { throw failure }
+      usleep(50_000)
+    }
+  }
+
+  /// The stages whose jobs this process may do now.
+  private var workable: Set<String> {
+    Set(plan.stages.map(\.name)).subtracting(refusals.keys).subtracting(engine.heldStages)
+  }
+
+  /// Finds the stages that are the library's, and tells of others.
+  private func compareStages() throws {
+    var now: [String: String] = [:]
+    for stage in plan.stages where stage.configuration.storage == .file && !workplace.isOwn {
+      now[stage.name] =
+        "Its renditions are files in the library's folder (\"storage\": \"file\"), which this one is not."
+    }
+    let others = plan.stages.map(\.definition).filter { now[$0.name] == nil }
+    for (stage, refusal) in try catalog.work(on: others, removesFiles: workplace.isOwn) {
+      now[stage.name] = refusal
+    }
+    let changed = now.filter { refusals[$0.key] != $0.value }
+    refusals = now
+    for stage in plan.stages {
+      guard let reason = changed[stage.name] else { continue }
+      report.held(stage: stage.name, plugin: stage.configuration.plugin, reason: reason)
+    }
+  }
+
+  private func stop() {
+    // Without the database, others find out by themselves.
+    if signals.isStopRequested { try? catalog.drain() }
+    engine.stop(deadline: ContinuousClock.now + Self.patience)
+    engine.close()
+    try? catalog.close()
+  }
+}
