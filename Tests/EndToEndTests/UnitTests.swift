@@ -51,7 +51,7 @@ struct UnitTests {
   func sound() throws {
     let folder = try TemporaryFolder()
     let units = try instances(in: folder.path)
-    #expect(units.count == 10)
+    #expect(units.count == 12)
     let (code, complaints) = try analyze(
       ["verify", "--man=no"] + units.map { "./\($0)" }, in: folder.path)
     // The user of the units that are not templates is the administrator's to make.
