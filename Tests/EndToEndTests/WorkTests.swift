@@ -147,6 +147,33 @@ struct WorkTests {
     try shared.expectDone(jobs: 40, attempts: 2)
   }
 
+  @Test("What a plugin lacks on one machine holds its stage there, and is no failure of a job")
+  func environment() throws {
+    let shared = try SharedWorkspace(stages: [SmallPlugin.stage])
+    let workspace = shared.workspace
+    try SmallPlugin.write(into: workspace)
+    try SmallPlugin.write(
+      into: workspace,
+      process: #"""
+        echo '{"type":"result","job":"'$job'","result":{"outcome":"failed","failure":{'\
+        '"class":"environment","reason":"No licence."}}}'
+        continue
+        """#, folder: "lacking")
+    try shared.put(0..<3)
+    try workspace.json("run")
+    try shared.database.execute(Self.again)
+    try shared.configure("lacking.json", stages: [SmallPlugin.stage(in: "lacking")])
+    let outcome = try workspace.json(
+      "work", "--until-idle", "--config", "lacking.json", exit: 3)
+    #expect(outcome.of("stage").map { $0["reason"] } == ["No licence."])
+    #expect(
+      try shared.count("ledger WHERE state = 'ready' AND class IS NULL AND attempts = 1") == 3)
+    #expect(try shared.count("stage WHERE held IS NOT NULL") == 0)
+    #expect(try workspace.json("failed").of("failure").isEmpty)
+    #expect(try workspace.json("work", "--until-idle").summary["jobsDone"] == 3)
+    try shared.expectDone(jobs: 3, attempts: 2)
+  }
+
   @Test("SIGTERM gives back what does not end in time")
   func drain() throws {
     let shared = try SharedWorkspace(stages: [SmallPlugin.stage])
@@ -224,6 +251,14 @@ struct WorkTests {
     try server.stop(.immediate)
     try server.start()
     try wait(for: 4)
+    // For longer than a connection is waited for.
+    try server.stop()
+    try worker.wait(for: "its message", within: 180) {
+      String(decoding: worker.errorsSoFar + worker.outputSoFar, as: UTF8.self)
+        .contains("goes on when the database is back")
+    }
+    try server.start()
+    try wait(for: 6)
     try server.stop()
     worker.signal(SIGTERM)
     #expect(try worker.wait(within: 30).exitCode == 143)

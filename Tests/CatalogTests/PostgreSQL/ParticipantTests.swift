@@ -175,6 +175,10 @@ struct ParticipantTests {
     #expect(error?.code == .locked)
     let kept = try other.claim(stage: "identify", limit: 1, suspects: false)
     let lost = try library.catalog.claim(stage: "identify", limit: 1, suspects: false)
+    // As if it were killed just now; one that ends is forgotten, unless it has ended a job.
+    try execute("UPDATE pipeline.participant SET jobs = 1 WHERE taker", library)
+    try library.close()
+    try execute("UPDATE pipeline.participant SET state = 'active' WHERE taker", library)
     try library.reopen()
     // Those of the former one are interrupted, those of the other are not.
     #expect(try library.catalog.configure(Samples.stages()).isEmpty)
@@ -251,6 +255,7 @@ struct ParticipantTests {
     #expect(throws: CatalogError.self) { try complete(more, other) }
     let records = try library.read { try $0.participants() }
     #expect(records.first { $0.id == id }?.state == .expired)
+    #expect(records.filter { $0.state == .active }.count == 3)
     try looking.close()
     try other.close()
     #expect(try library.integrity() == "ok")
