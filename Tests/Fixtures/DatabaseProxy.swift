@@ -8,6 +8,8 @@ package final class DatabaseProxy: Sendable {
   package enum Cut: Sendable {
     /// Before the server gets a commit.
     case beforeCommit
+    /// After the server has got a commit, whether it has made it or not.
+    case duringCommit
     /// After the server has answered a commit, and before the program gets the answer.
     case afterCommit
   }
@@ -109,27 +111,36 @@ package final class DatabaseProxy: Sendable {
     Thread.detachNewThread {
       Self.pump(client, upstream) { bytes in
         awaitEnd()
-        guard Self.hasCommit(bytes), let cut = next.withLock({ take(&$0) }) else { return true }
+        guard Self.hasCommit(bytes), let cut = next.withLock({ take(&$0) }) else { return .on }
         cuts.withLock { $0 += 1 }
-        if cut == .afterCommit { isCutting.withLock { $0 = true } }
-        return cut == .afterCommit
+        switch cut {
+        case .beforeCommit: return .nowhere
+        case .duringCommit: return .asTheLast
+        case .afterCommit:
+          isCutting.withLock { $0 = true }
+          return .on
+        }
       }
     }
     Thread.detachNewThread {
       Self.pump(upstream, client) { _ in
         awaitEnd()
-        return !isCutting.withLock { $0 }
+        return isCutting.withLock { $0 } ? .nowhere : .on
       }
       ends.withLock { $0 += 1 }
     }
   }
 
-  /// Copies bytes until one side ends, or a closure returns that they are not to be passed on.
-  private static func pump(_ from: Int32, _ to: Int32, _ passes: ([UInt8]) -> Bool) {
+  /// Where bytes are passed; a connection is cut after all but the first.
+  private enum Passage { case on, asTheLast, nowhere }
+
+  /// Copies bytes until one side ends, or a closure has the connection cut.
+  private static func pump(_ from: Int32, _ to: Int32, _ passage: ([UInt8]) -> Passage) {
     var buffer = [UInt8](repeating: 0, count: 65_536)
     while case let count = read(from, &buffer, buffer.count), count > 0 {
-      guard passes(Array(buffer[..<count])) else { break }
-      guard send(to, buffer, count, Int32(MSG_NOSIGNAL)) == count else { break }
+      let passage = passage(Array(buffer[..<count]))
+      if passage == .nowhere { break }
+      guard send(to, buffer, count, Int32(MSG_NOSIGNAL)) == count, passage == .on else { break }
     }
     // Both threads may do so; the descriptors stay until the process ends, as nobody knows who is last.
     shutdown(from, Int32(SHUT_RDWR))

@@ -27,6 +27,8 @@ final class CatalogWriter {
   let participation: Participation?
   /// Which change of `stages`, `parts` and `groupPolicy` they are of.
   var generation = ""
+  /// Whether the last transaction was given up because others took this process for gone.
+  var isExpired = false
   /// Attempts that this process has claimed, and not ended itself; only where others may end them.
   var claimed: Set<AttemptToken> = []
   /// Those of them that this transaction has ended.
@@ -38,6 +40,9 @@ final class CatalogWriter {
   var droppedNow = 0
   /// The stages that this process may work on; `nil` for all.
   var ownStages: [String: OwnStage]?
+  /// They, as it is configured with them, and the names of those that it must leave to others.
+  var ownDefinitions: [StageDefinition] = []
+  var refusedStages: Set<String> = []
   /// Whether this process can remove the library's files.
   var removesFiles = true
   /// When this process began its last epoch of revisions.
@@ -111,11 +116,16 @@ final class CatalogWriter {
   func transaction<Value>(
     _ body: () throws(CatalogError) -> Value
   ) throws(CatalogError) -> Value {
-    do throws(CatalogError) {
-      return try runTransaction(body)
-    } catch {
-      guard let driver = connection.postgreSQL, driver.hasLostTransaction else { throw error }
-      return try runTransaction(body)
+    var isRepeated = false
+    while true {
+      do throws(CatalogError) {
+        return try runTransaction(body)
+      } catch {
+        guard let driver = connection.postgreSQL else { throw error }
+        if try joinAnew() { continue }
+        guard driver.hasLostTransaction, !isRepeated else { throw error }
+        isRepeated = true
+      }
     }
   }
 

@@ -25,8 +25,7 @@ extension Engine {
     for (job, outcome) in zip(finished, outcomes) where !withdrawn.contains(job.job.token) {
       tell(job, outcome)
     }
-    try holdStages(
-      after: zip(finished, outcomes).filter { !withdrawn.contains($0.0.job.token) })
+    try holdStages(after: Array(zip(finished, outcomes)))
   }
 
   /// Returns cancelled jobs to the ready state, as if they had never started, and jobs whose input is

@@ -13,62 +13,7 @@ import Testing
   "Participants",
   .enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"), .timeLimit(.minutes(5))
 )
-struct ParticipantTests {
-  private static let done = Completion.Outcome.done(facts: [:], renditions: [])
-
-  /// A library in PostgreSQL.
-  private func makeLibrary(assets: ClosedRange<Int> = 1...3) throws -> Library {
-    let library = try TestedDatabase.$current.withValue(.postgreSQL) { try Library() }
-    try library.catalog.configure(Samples.stages())
-    try library.add(assets.map { Samples.asset($0) })
-    return library
-  }
-
-  /// - Parameter timing: by default, it neither looks nor renews its pulse while a test lasts.
-  private func openBeside(
-    _ library: Library, timing: ParticipationTiming = Self.silent
-  ) throws -> Catalog {
-    try Catalog.openBeside(library.place, libraryID: Library.id, timing: timing)
-  }
-
-  private static let silent: ParticipationTiming = {
-    var timing = ParticipationTiming()
-    timing.look = .seconds(3600)
-    timing.validity = .seconds(7200)
-    return timing
-  }()
-
-  /// One that misses others soon.
-  private static let hasty: ParticipationTiming = {
-    var timing = ParticipationTiming()
-    timing.look = .milliseconds(20)
-    timing.pulse = .milliseconds(20)
-    return timing
-  }()
-
-  private func wait(
-    for what: String, _ condition: () throws -> Bool, _ location: SourceLocation = #_sourceLocation
-  ) throws {
-    let end = ContinuousClock().now + .seconds(60)
-    while try !condition() {
-      try #require(ContinuousClock().now < end, "\(what) did not come", sourceLocation: location)
-      usleep(10_000)
-    }
-  }
-
-  /// Runs SQL as somebody else.
-  private func execute(_ sql: String, _ library: Library) throws {
-    guard case .database(let address) = library.place else { return }
-    let driver = try PostgreSQLDriver(address, role: .reading)
-    defer { driver.close() }
-    try driver.executeScript(sql)
-  }
-
-  @discardableResult
-  private func complete(_ jobs: [ClaimedJob], _ catalog: Catalog) throws -> [String] {
-    try catalog.complete(jobs.map { Completion(token: $0.token, outcome: Self.done, seconds: 1) })
-  }
-
+struct ParticipantTests: ParticipantSuite {
   @Test("Two processes are one ledger", arguments: LedgerCheck.all)
   func conforms(check: LedgerCheck) throws {
     try TestedDatabase.$current.withValue(.postgreSQL) {
@@ -87,7 +32,9 @@ struct ParticipantTests {
     let failures = Mutex<[String]>([])
     DispatchQueue.concurrentPerform(iterations: all.count) { index in
       do {
-        while claimed.withLock({ $0.values.reduce(0) { $0 + $1.count } }) < 600 {
+        while claimed.withLock({ $0.values.reduce(0) { $0 + $1.count } }) < 600,
+          failures.withLock({ $0.isEmpty })
+        {
           for stage in ["identify", "thumbnails"] {
             let jobs = try all[index].claim(stage: stage, limit: 7, suspects: false)
             guard !jobs.isEmpty else { continue }

@@ -11,7 +11,10 @@ extension Catalog {
         var room = limit
         if suspects { room -= try writer.choose(stage, limit: room, suspects: true) }
         room -= try writer.choose(stage, limit: room, suspects: false)
-        return try room < limit ? writer.claimChosen(stage) : []
+        guard room < limit else { return [] }
+        let jobs = try writer.claimChosen(stage)
+        try writer.requireNew(jobs.map(\.token))
+        return jobs
       }
       // Only after the commit, which may fail.
       if writer.participation != nil { writer.claimed.formUnion(jobs.map(\.token)) }
@@ -81,7 +84,7 @@ extension CatalogWriter {
   fileprivate func claimableStage(_ name: String) throws(CatalogError) -> ConfiguredStage? {
     guard var stage = stages.first(where: { $0.name == name }) else { return nil }
     guard let ownStages else { return stage }
-    guard let own = ownStages[name],
+    guard !refusedStages.contains(name), let own = ownStages[name],
       try connection.hasRow(
         "SELECT 1 FROM fingerprint WHERE id = ? AND value = ?", stage.fingerprint, own.fingerprint)
     else { return nil }

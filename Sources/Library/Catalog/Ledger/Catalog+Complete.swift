@@ -40,6 +40,7 @@ extension CatalogWriter {
   fileprivate func record(_ completions: [Completion]) throws(CatalogError) {
     var fingerprints: Set<Int64> = []
     var tried: Set<Int64> = []
+    var ended = 0
     var rows = try openRows(of: completions.map(\.token))
     for completion in completions {
       if try passOver(completion.token, completion.outcome) { continue }
@@ -49,6 +50,7 @@ extension CatalogWriter {
       }
       let state = try record(completion, of: row)
       endedNow.insert(completion.token)
+      ended += 1
       try touch(row.digest)
       fingerprints.insert(row.fingerprint)
       if state == .ready || state == .failed { tried.insert(row.fingerprint) }
@@ -57,7 +59,7 @@ extension CatalogWriter {
     try updateTouchedRows(
       stages.filter { dependents.contains($0.id) || tried.contains($0.fingerprint) })
     try discardReplaced()
-    try countEnded(completions.count - overtakenNow.count)
+    try countEnded(ended)
   }
 
   /// Ends an attempt and records the outcome in its row.

@@ -20,8 +20,9 @@ extension Catalog {
             "INSERT INTO runtime (versions, limits) VALUES (?, ?)", [stage.runtime, stage.limits]))
       }
       writer.ownStages = own
+      writer.ownDefinitions = stages
       writer.removesFiles = removesFiles
-      return try refusals(of: stages, writer)
+      return try writer.refuseStages()
     }
   }
 
@@ -29,13 +30,23 @@ extension Catalog {
   package func refusals(
     of stages: [StageDefinition]
   ) throws(CatalogError) -> [(stage: StageDefinition, refusal: String?)] {
-    try access.sync { (writer) throws(CatalogError) in try refusals(of: stages, writer) }
+    try access.sync { (writer) throws(CatalogError) in try writer.refusals(of: stages) }
+  }
+}
+
+extension CatalogWriter {
+  /// Compares the stages of this process with those of the library, and claims no jobs of those that are refused.
+  @discardableResult
+  func refuseStages() throws(CatalogError) -> [(stage: StageDefinition, refusal: String?)] {
+    let all = try refusals(of: ownDefinitions)
+    refusedStages = Set(all.filter { $0.refusal != nil }.map(\.stage.name))
+    return all
   }
 
-  private func refusals(
-    of stages: [StageDefinition], _ writer: CatalogWriter
+  fileprivate func refusals(
+    of stages: [StageDefinition]
   ) throws(CatalogError) -> [(stage: StageDefinition, refusal: String?)] {
-    let text = try writer.connection.first(Setting.read, Setting.stages) { $0.text(0) } ?? "[]"
+    let text = try connection.first(Setting.read, Setting.stages) { $0.text(0) } ?? "[]"
     let recorded = StageDefinition.all(json: text)
     return stages.map { stage in
       (stage, stage.refusal(comparedWith: recorded.first { $0.name == stage.name }))

@@ -70,14 +70,18 @@ extension Catalog {
   ) throws(CatalogError) -> [JobEvent.Outcome: Int] {
     try access.sync { (writer) throws(CatalogError) in
       guard let participation = writer.participation else { return [:] }
-      let open = mark.open.map(String.init).joined(separator: ",")
+      // Two parts, because the whole table would be read for an OR.
       let rows = try writer.connection.all(
         """
-        SELECT outcome, count(*) FROM attempt
-        WHERE (id > ?1 \(open.isEmpty ? "" : "OR id IN (\(open))"))
-          AND ended_at IS NOT NULL AND participant <> ?2 AND outcome <> 'interrupted'
+        SELECT outcome, count(*) FROM (
+          SELECT * FROM attempt WHERE id > ?1
+          UNION ALL
+          SELECT attempt.* FROM json_array_elements_text(CAST(?3 AS json)) AS listed
+            CROSS JOIN attempt ON attempt.id = CAST(listed.value AS INTEGER)) AS attempt
+        WHERE ended_at IS NOT NULL AND participant <> ?2 AND outcome <> 'interrupted'
         GROUP BY outcome
-        """, mark.last, participation.id
+        """, mark.last, participation.id,
+        "[\(mark.open.map(String.init).joined(separator: ","))]"
       ) { (JobEvent.Outcome(rawValue: $0.text(0)), $0.int(1)) }
       return rows.reduce(into: [:]) { counts, row in
         if let outcome = row.0 { counts[outcome, default: 0] += row.1 }

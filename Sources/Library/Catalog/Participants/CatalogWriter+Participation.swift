@@ -23,12 +23,28 @@ extension CatalogWriter {
       stages = try ConfiguredStage.all(connection)
       parts = try RenditionParts.read(connection)
       groupPolicy = try GroupPolicy.read(connection)
+      if !ownDefinitions.isEmpty { try refuseStages() }
       generation = words[1]
     }
-    if words[2] != "active", words[2] != "draining" {
-      try participation.join()
-      driver.participant = participation.id
+    isExpired = words[2] != "active" && words[2] != "draining"
+    if isExpired {
+      throw CatalogError(
+        .locked, "Other processes of the catalog “\(connection.path)” took this one for gone.",
+        path: connection.path)
     }
+  }
+
+  /// Joins anew if the last transaction found that others took this process for gone; outside of one, so that nobody waits
+  /// for that.
+  ///
+  /// - Returns: whether it did.
+  func joinAnew() throws(CatalogError) -> Bool {
+    guard isExpired, let participation else { return false }
+    isExpired = false
+    try participation.join()
+    connection.postgreSQL?.participant = participation.id
+    generation = ""
+    return true
   }
 
   /// Has all processes read stages and groups again.
@@ -60,6 +76,18 @@ extension CatalogWriter {
       }
       for id in replaced { try invalidate(rendition: id) }
     }
+  }
+
+  /// Refuses attempts whose numbers this process knows as those of jobs that it does: a server that has lost its last
+  /// commits, or a catalog that was made anew, gives numbers once more.
+  ///
+  /// - Throws: `.locked`, so that nothing goes on that knows them.
+  func requireNew(_ tokens: [AttemptToken]) throws(CatalogError) {
+    guard !claimed.isDisjoint(with: tokens) else { return }
+    throw CatalogError(
+      .locked,
+      "The catalog “\(connection.path)” gives numbers of attempts once more: its server has lost changes, as after a "
+        + "failover, or it was made anew.", path: connection.path)
   }
 
   /// Counts jobs that this process has ended.

@@ -31,7 +31,7 @@ package enum OwnProcess {
   }
 }
 
-/// This process among those that change a catalog in PostgreSQL, on a connection and a thread of its own.
+/// This process among those that change a catalog in PostgreSQL, on a connection and threads of its own.
 ///
 /// The connection has a lock with the participant's number as its key, which goes with it: so others notice at once that
 /// a process was killed. Of one that was cut off or stopped they notice it by its pulse.
@@ -56,6 +56,13 @@ final class Participation: Sendable {
       self.driver = driver
       connection = Connection(driver, place)
     }
+
+    /// Changes which participants are live, in a turn, because the transactions of others rely on it from one statement
+    /// to the next.
+    func change(_ script: String) throws(CatalogError) {
+      // One message is one transaction.
+      try connection.executeScript("\(driver.turn); \(script)")
+    }
   }
 
   private let seat: SerialAccess<Seat>
@@ -63,6 +70,8 @@ final class Participation: Sendable {
   private let timing: ParticipationTiming
   private let number: Atomic<Int64>
   private let isOver = Atomic(false)
+  private let renewal = Atomic(true)
+  private let isExpired = Atomic(false)
   private let pause = DispatchSemaphore(value: 0)
 
   /// The participant's number.
@@ -92,7 +101,7 @@ final class Participation: Sendable {
       if former != 0 {
         try seat.connection.executeScript("SELECT pg_advisory_unlock_shared(\(former))")
       } else if isTaker {
-        try seat.connection.execute(
+        try seat.change(
           "UPDATE participant SET state = 'expired' WHERE taker AND \(PostgreSQLSchema.isLive)")
       }
       try seat.connection.execute(
@@ -100,6 +109,7 @@ final class Participation: Sendable {
         INSERT INTO participant
           (id, taker, node, process, verb, version, state, joined_at, renewed_at, expires_at)
         VALUES (?, ?, ?, ?, ?, ?, 'active', clock_timestamp(), clock_timestamp(), \(expiry))
+        ON CONFLICT (id) DO NOTHING
         """, id, isTaker, PostgreSQLDriver.machine, Int64(getpid()), OwnProcess.verb,
         programVersion)
       try seat.connection.execute(
@@ -117,39 +127,50 @@ final class Participation: Sendable {
 
   /// Begins to renew the pulse, and to look for others.
   ///
+  /// These are two threads, because what follows from a look may take its time.
+  ///
   /// - Parameter attend: receives what a look found; returns whether to go on.
   func begin(_ attend: @escaping @Sendable (Finding) -> Bool) throws(CatalogError) {
     do throws(FileError) {
       try DedicatedThread.start { [self] in
-        var pulseAt = ContinuousClock.now + timing.pulse
-        while !isOver.load(ordering: .relaxed) {
-          _ = pause.wait(timeout: .now() + timing.look / .seconds(1))
-          if isOver.load(ordering: .relaxed) { return }
-          let isDue = ContinuousClock.now >= pulseAt
-          if isDue { pulseAt = ContinuousClock.now + timing.pulse }
-          // Without the server there is nothing to be found; the next round tries again.
-          if let finding = try? look(renewing: isDue), !attend(finding) { return }
-        }
+        // Without the server it is tried again soon.
+        while rest(hasRenewed ? timing.pulse : timing.look) { try? renew() }
+      }
+      try DedicatedThread.start { [self] in
+        // Without the server there is nothing to be found; the next round tries again.
+        while rest(timing.look) { if let finding = try? look(), !attend(finding) { return } }
       }
     } catch {
       throw CatalogError(.database, error.message)
     }
   }
 
-  private func look(renewing isDue: Bool) throws(CatalogError) -> Finding {
-    try seat.sync { (seat) throws(CatalogError) in
-      guard !isOver.load(ordering: .relaxed) else { return Finding() }
-      seat.driver.interrupt { [self] in isOver.load(ordering: .relaxed) }
-      defer { seat.driver.interrupt(when: nil) }
-      var finding = Finding()
-      if isDue {
-        let renewed = try seat.connection.changes(
-          """
-          UPDATE participant SET renewed_at = clock_timestamp(), expires_at = \(expiry)
-          WHERE id = ? AND \(PostgreSQLSchema.isLive)
-          """, id)
-        finding.isExpired = renewed == 0
-      }
+  /// Waits; returns whether to go on.
+  private func rest(_ time: Duration) -> Bool {
+    guard !isOver.load(ordering: .relaxed) else { return false }
+    _ = pause.wait(timeout: .now() + time / .seconds(1))
+    return !isOver.load(ordering: .relaxed)
+  }
+
+  /// Whether the last try to renew the pulse found the server.
+  private var hasRenewed: Bool { renewal.load(ordering: .relaxed) }
+
+  private func renew() throws(CatalogError) {
+    renewal.store(false, ordering: .relaxed)
+    let renewed = try use { (seat) throws(CatalogError) in
+      try seat.connection.changes(
+        """
+        UPDATE participant SET renewed_at = clock_timestamp(), expires_at = \(expiry)
+        WHERE id = ? AND \(PostgreSQLSchema.isLive)
+        """, id)
+    }
+    isExpired.store(renewed == 0, ordering: .relaxed)
+    renewal.store(true, ordering: .relaxed)
+  }
+
+  private func look() throws(CatalogError) -> Finding {
+    try use { (seat) throws(CatalogError) in
+      var finding = Finding(isExpired: isExpired.load(ordering: .relaxed))
       let missed = Set(
         try seat.connection.all(
           """
@@ -164,6 +185,18 @@ final class Participation: Sendable {
       seat.missed = missed
       seat.lookedOn = seat.driver.connectionNumber
       return finding
+    } ?? Finding()
+  }
+
+  /// Uses the connection, unless this process leaves.
+  private func use<Value>(
+    _ body: (Seat) throws(CatalogError) -> Value
+  ) throws(CatalogError) -> Value? {
+    try seat.sync { (seat) throws(CatalogError) in
+      guard !isOver.load(ordering: .relaxed) else { return nil }
+      seat.driver.interrupt { [self] in isOver.load(ordering: .relaxed) }
+      defer { seat.driver.interrupt(when: nil) }
+      return try body(seat)
     }
   }
 
@@ -183,19 +216,20 @@ final class Participation: Sendable {
     }
   }
 
-  /// Leaves, and ends the thread. One that did nothing is forgotten.
+  /// Leaves, and ends the threads. One that did nothing is forgotten.
   func leave() {
     isOver.store(true, ordering: .relaxed)
-    pause.signal()
+    for _ in 0..<2 { pause.signal() }
     // Otherwise, others notice that the connection is gone.
     try? seat.sync { (seat) throws(CatalogError) in
       defer { seat.connection.close() }
       guard !seat.driver.isLost else { return }
-      let forgotten = try seat.connection.changes(
-        "DELETE FROM participant WHERE id = ? AND jobs = 0", id)
-      guard forgotten == 0 else { return }
-      try seat.connection.execute(
-        "UPDATE participant SET state = 'ended' WHERE id = ? AND \(PostgreSQLSchema.isLive)", id)
+      try seat.connection.executeScript("SET lock_timeout = '5s'")
+      try seat.change(
+        """
+        DELETE FROM participant WHERE id = \(id) AND jobs = 0;
+        UPDATE participant SET state = 'ended' WHERE id = \(id) AND \(PostgreSQLSchema.isLive)
+        """)
     }
   }
 }

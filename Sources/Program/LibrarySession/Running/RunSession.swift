@@ -54,8 +54,11 @@ package struct RunSession {
   /// What other processes still do for this library; `nil` if nothing.
   private func remoteJob(_ engine: Engine) throws -> RemoteWork? {
     let catalog = session.library.catalog
-    guard try catalog.hasCompany() else { return nil }
-    let names = Set(session.plan.stages.map(\.name)).subtracting(engine.heldStages)
+    guard catalog.isOnServer else { return nil }
+    // What one leaves that is gone runs until somebody notices.
+    let names =
+      try catalog.hasCompany()
+      ? Set(session.plan.stages.map(\.name)).subtracting(engine.heldStages) : []
     if try catalog.isQuiet(dueIn: names) { return nil }
     return RemoteWork(longest: try catalog.remoteJobs().first)
   }

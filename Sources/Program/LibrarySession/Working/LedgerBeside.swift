@@ -2,12 +2,17 @@ import Catalog
 import PipelineModel
 import PipelinePlugin
 import Records
+import Synchronization
 
 /// The ledger for a process that works beside the one with the library's lock.
 ///
 /// It changes no stages. What its machine lacks concerns this process alone: the jobs are given back, for others.
-struct LedgerBeside: Ledger {
-  let catalog: Catalog
+final class LedgerBeside: Ledger {
+  private let catalog: Catalog
+  /// Jobs that were given back, until the engine has asked for them.
+  private let returned = Mutex<Set<AttemptToken>>([])
+
+  init(catalog: Catalog) { self.catalog = catalog }
 
   func configure(
     _ stages: [StageDefinition], isStopped: () -> Bool
@@ -17,9 +22,20 @@ struct LedgerBeside: Ledger {
 
   func complete(_ completions: [Completion]) throws(CatalogError) -> [String] {
     let mine = completions.filter { $0.outcome.isOfThisMachine }
-    if !mine.isEmpty { try catalog.requeue(mine.map(\.token)) }
+    if !mine.isEmpty {
+      try catalog.requeue(mine.map(\.token))
+      returned.withLock { $0.formUnion(mine.map(\.token)) }
+    }
     let others = completions.filter { !$0.outcome.isOfThisMachine }
     return others.isEmpty ? [] : try catalog.complete(others)
+  }
+
+  func withdrawn(among tokens: [AttemptToken]) throws(CatalogError) -> Set<AttemptToken> {
+    let mine = returned.withLock { returned in
+      defer { returned.subtract(tokens) }
+      return returned.intersection(tokens)
+    }
+    return try catalog.withdrawn(among: tokens).union(mine)
   }
 
   // MARK: As it is
@@ -28,9 +44,6 @@ struct LedgerBeside: Ledger {
 
   func claim(stage: String, limit: Int, suspects: Bool) throws(CatalogError) -> [ClaimedJob] {
     try catalog.claim(stage: stage, limit: limit, suspects: suspects)
-  }
-  func withdrawn(among tokens: [AttemptToken]) throws(CatalogError) -> Set<AttemptToken> {
-    try catalog.withdrawn(among: tokens)
   }
   func requeue(_ tokens: [AttemptToken]) throws(CatalogError) { try catalog.requeue(tokens) }
   func backlog() throws(CatalogError) -> [String: [LedgerState: Int]] { try catalog.backlog() }

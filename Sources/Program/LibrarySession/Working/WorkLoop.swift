@@ -30,6 +30,11 @@ package struct WorkLoop {
         session = nil
         guard try now.run(untilIdle: untilIdle) else { break }
         pause = .zero
+      } catch let error where Self.isOvertaken(error) {
+        // Nothing that the former session knew is used again.
+        report.output.survived(error)
+        report.output.message("The work begins anew.")
+        wait(.seconds(1))
       } catch let error where Self.isAway(error) {
         if pause == .zero {
           report.output.survived(error)
@@ -49,11 +54,16 @@ package struct WorkLoop {
 
   /// Whether an error says that the database can't be reached.
   private static func isAway(_ error: any Error) -> Bool {
-    switch error {
-    case let error as CatalogError: error.code == .unreachable
-    case let error as EngineError: error.cause.map(isAway) == true
-    default: false
-    }
+    cause(of: error)?.code == .unreachable
+  }
+
+  /// Whether an error says that the database has lost what this process knows.
+  private static func isOvertaken(_ error: any Error) -> Bool {
+    cause(of: error)?.code == .locked
+  }
+
+  private static func cause(of error: any Error) -> CatalogError? {
+    (error as? EngineError)?.cause.flatMap(cause) ?? error as? CatalogError
   }
 }
 

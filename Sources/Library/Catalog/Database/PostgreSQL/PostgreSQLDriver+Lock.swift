@@ -14,7 +14,7 @@ extension PostgreSQLDriver {
 
   /// Waits until a session of this process that was lost has no turn any more, so that its last commit was made, or never
   /// will be.
-  func awaitFormerTurn() throws(CatalogError) { try executeScript("BEGIN; \(turn); COMMIT") }
+  func awaitFormerTurn() throws(CatalogError) { try executeScript(turn) }
 
   /// SQL for what a participant has to know at the begin of a transaction, as one text: the version of the schema, the
   /// generation of the stages, and its own state.

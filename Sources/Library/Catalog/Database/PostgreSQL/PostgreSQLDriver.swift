@@ -45,7 +45,7 @@ final class PostgreSQLDriver: DatabaseDriver {
   /// Makes what belongs to a connection; for each new one.
   var session = ""
   /// The participant that this connection changes the catalog for.
-  var participant: Int64?
+  var participant: Int64? { didSet { if role == .working { lastMark = "" } } }
   /// What the last writing transaction found at its begin: the value of `entrance`.
   private(set) var entry = ""
   /// Executed at the end of a transaction now and then.
@@ -228,23 +228,32 @@ final class PostgreSQLDriver: DatabaseDriver {
     transactionConnection = connectionNumber
   }
 
+  /// The SQLSTATE `lock_not_available`.
+  private static let lockTimeout = "55P03"
+
   /// Begins a transaction, waits for its turn and reads `entry`, in one message, so that there is one answer to wait for.
   /// No other statement of the transaction is sent before.
   private func takeTurn() throws(CatalogError) {
     let sql = "BEGIN; \(turn); \(entrance)"
-    for isFirst in [true, false] {
+    var isFirst = true
+    while true {
       do throws(PostgreSQLError) {
         let result = try connection.execute(sql)
         entry = result.rowCount == 1 ? result.text(0, 0) : ""
         return
       } catch {
-        guard isFirst, connection.isLost else {
+        if connection.isLost, isFirst {
+          isFirst = false
+        } else {
           // The server may have begun it all the same.
           if !connection.isLost { _ = try? connection.execute("ROLLBACK") }
-          throw CatalogError(postgreSQL: error, address, sql: "BEGIN")
+          // Whoever has the turn may go on for longer than other locks are waited for.
+          let isWaiting =
+            error.state == Self.lockTimeout && !CurrentProcess.isAskedToEnd.load(ordering: .relaxed)
+          guard isWaiting else { throw CatalogError(postgreSQL: error, address, sql: "BEGIN") }
         }
       }
-      try reconnect()
+      if connection.isLost { try reconnect() }
     }
   }
 
@@ -306,8 +315,9 @@ final class PostgreSQLDriver: DatabaseDriver {
 
   /// Notes the mark of the last commit, by this process or before it.
   ///
-  /// - Throws: `.locked` after a loss, if another process that had the lock has changed the catalog meanwhile. What
-  ///   a process without the lock knows is compared at the begin of each of its transactions.
+  /// - Throws: `.locked` after a loss, if another process that had the lock has changed the catalog meanwhile, or if the
+  ///   server has lost commits of this one. What others changed that work beside is compared at the begin of each
+  ///   transaction.
   func noteLastMark() throws(CatalogError) {
     // Those with the lock have waited for it.
     if role == .working { try awaitFormerTurn() }
@@ -316,7 +326,9 @@ final class PostgreSQLDriver: DatabaseDriver {
     let isThere = try first("SELECT to_regclass('\(table)') IS NOT NULL") { $0.int64(0) } == 1
     let found =
       try isThere ? first("SELECT mark FROM \(table) WHERE \(row)") { $0.text(0) } : nil
-    guard role == .working || lastMark == nil || found == lastMark || found == pendingMark else {
+    // A participant whose row is gone joins anew.
+    let isAbsent = role == .working && found == nil
+    guard isAbsent || lastMark == nil || found == lastMark || found == pendingMark else {
       throw CatalogError(
         .locked,
         "While the connection to the catalog “\(address)” was lost, another process has changed it, or its "

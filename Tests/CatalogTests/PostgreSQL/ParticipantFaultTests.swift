@@ -1,0 +1,235 @@
+import Fixtures
+import PipelineModel
+import Records
+import Testing
+
+@testable import Catalog
+
+/// What goes wrong between several processes that change one catalog.
+@Suite(
+  "Faults of participants",
+  .enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"), .timeLimit(.minutes(5))
+)
+struct ParticipantFaultTests: ParticipantSuite {
+  @Test(
+    "A stage for which a process lacks decoders is left to others, until the library lacks them, too"
+  )
+  func lack() throws {
+    let library = try makeLibrary()
+    let other = try openBeside(library)
+    var lacking = Samples.stages()
+    lacking[0].accepts = ["image/jpeg"]
+    #expect(try other.work(on: lacking)[0].refusal != nil)
+    #expect(try other.claim(stage: "identify", limit: 9, suspects: false).isEmpty)
+    try library.catalog.configure(lacking)
+    #expect(try other.claim(stage: "identify", limit: 1, suspects: false).count == 1)
+    try library.catalog.configure(Samples.stages())
+    #expect(try other.claim(stage: "identify", limit: 9, suspects: false).isEmpty)
+    try other.close()
+    try library.close()
+  }
+
+  @Test("A process leaves in its turn, so that a rescue by another takes each attempt or leaves it")
+  func leaving() throws {
+    let library = try makeLibrary()
+    let other = try openBeside(library)
+    let id = try number(of: other)
+    _ = try other.claim(stage: "identify", limit: 1, suspects: false)
+    var leave: BackgroundWork<Void>?
+    try library.catalog.write { (writer) throws(CatalogError) in
+      let work = BackgroundWork { try other.close() }
+      leave = work
+      #expect(throws: Never.self) {
+        try wait(for: "its end, or its turn") {
+          try turns(granted: false, library) == 1 || work.end != nil
+        }
+      }
+      let state = try writer.connection.first("SELECT state FROM participant WHERE id = ?", id) {
+        $0.text(0)
+      }
+      #expect(state == "active")
+    }
+    try wait(for: "its end") { leave?.end != nil }
+    #expect(try library.count("SELECT count(*) FROM participant WHERE id = \(id)") == 0)
+    try library.catalog.rescue([0])
+    #expect(try library.catalog.backlog()["identify"] == [.ready: 3])
+    try library.close()
+  }
+
+  @Test("After a loss, a process waits for its former session before it repeats a transaction")
+  func formerSession() throws {
+    let library = try makeLibrary(assets: 1...6)
+    guard case .database(let address) = library.place else { return }
+    // Its commit waits for a lock that the test has.
+    try execute(
+      """
+      CREATE FUNCTION public.late() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN PERFORM pg_advisory_xact_lock_shared(77); RETURN NULL; END $$;
+      CREATE CONSTRAINT TRIGGER late AFTER INSERT ON pipeline.attempt DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION public.late();
+      """, library)
+    let proxy = try DatabaseProxy(to: address)
+    let other = try Catalog.openBeside(
+      .database(proxy.address), libraryID: Library.id, timing: Self.silent)
+    let holder = try PostgreSQLDriver(address, role: .reading)
+    try holder.executeScript("SELECT pg_advisory_lock(77)")
+    proxy.cut(.duringCommit)
+    let claim = BackgroundWork { try other.claim(stage: "identify", limit: 3, suspects: false) }
+    try wait(for: "its next session") { try turns(granted: false, library) == 1 }
+    holder.close()
+    try wait(for: "its jobs") { claim.end != nil }
+    #expect(try claim.end?.get().count == 3)
+    #expect(proxy.cutCount == 1)
+    // By a claim that was repeated, there were six.
+    #expect(try library.catalog.backlog()["identify"] == [.ready: 3, .running: 3])
+    try other.close()
+    try library.close()
+  }
+
+  @Test("A process stops where the server has lost its commits, or gives its numbers once more")
+  func lostCommits() throws {
+    let library = try makeLibrary()
+    let other = try openBeside(library)
+    _ = try other.claim(stage: "identify", limit: 1, suspects: false)
+    try execute("UPDATE pipeline.participant SET mark = 'older' WHERE NOT taker", library)
+    try cutWriter(other, library)
+    let older = #expect(throws: CatalogError.self) {
+      try other.claim(stage: "identify", limit: 1, suspects: false)
+    }
+    #expect(older?.code == .locked)
+    try other.close()
+    let next = try openBeside(library)
+    let jobs = try next.claim(stage: "identify", limit: 1, suspects: false)
+    try execute(
+      """
+      SET session_replication_role = replica; SET search_path = pipeline; DELETE FROM attempt;
+      UPDATE ledger SET state = 'ready'; ALTER TABLE attempt ALTER COLUMN id RESTART WITH \(jobs[0].token.rawValue)
+      """, library)
+    let again = #expect(throws: CatalogError.self) {
+      try next.claim(stage: "identify", limit: 1, suspects: false)
+    }
+    #expect(again?.code == .locked)
+    #expect(try library.count("SELECT count(*) FROM attempt") == 0)
+    try next.close()
+    try library.close()
+  }
+
+  @Test("A process that joins anew keeps nobody from a turn meanwhile")
+  func joining() throws {
+    let library = try makeLibrary()
+    guard case .database(let address) = library.place else { return }
+    let other = try openBeside(library)
+    try execute("UPDATE pipeline.participant SET state = 'expired' WHERE NOT taker", library)
+    let holder = try PostgreSQLDriver(address, role: .reading)
+    try holder.executeScript("BEGIN; LOCK TABLE pipeline.participant IN SHARE MODE")
+    let claim = BackgroundWork { try other.claim(stage: "identify", limit: 3, suspects: false) }
+    try wait(for: "its new row") {
+      try library.count(
+        "SELECT count(*) FROM pg_locks WHERE relation = to_regclass('participant') AND NOT granted")
+        == 1
+    }
+    #expect(try turns(granted: true, library) == 0)
+    try holder.executeScript("COMMIT")
+    holder.close()
+    try wait(for: "its jobs") { claim.end != nil }
+    #expect(try claim.end?.get().count == 3)
+    try other.close()
+    try library.close()
+  }
+
+  @Test("A turn is waited for longer than any other lock")
+  func longTurn() throws {
+    let library = try makeLibrary()
+    let other = try openBeside(library)
+    try other.access.sync { (writer) throws(CatalogError) in
+      try writer.connection.executeScript("SET lock_timeout = '50ms'")
+    }
+    var claim: BackgroundWork<[ClaimedJob]>?
+    try library.catalog.write { _ in
+      let work = BackgroundWork {
+        try other.claim(stage: "identify", limit: 3, suspects: false)
+      }
+      claim = work
+      var begins: Set<String> = []
+      #expect(throws: Never.self) {
+        try wait(for: "its next tries") {
+          begins.formUnion(try waits(library))
+          return begins.count > 2 || work.end != nil
+        }
+      }
+      #expect(work.end == nil)
+    }
+    try wait(for: "its jobs") { claim?.end != nil }
+    #expect(try claim?.end?.get().count == 3)
+    try other.close()
+    try library.close()
+  }
+
+  /// When sessions began to wait for a turn.
+  private func waits(_ library: Library) throws -> [String] {
+    try library.read { reader in
+      try reader.read { (connection) throws(CatalogError) in
+        try connection.all(
+          """
+          SELECT CAST(waitstart AS text) FROM pg_locks
+          WHERE locktype = 'advisory' AND objid = 2 AND NOT granted AND waitstart IS NOT NULL
+            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+          """
+        ) { $0.text(0) }
+      }
+    }
+  }
+
+  @Test("A process renews its pulse for as long as it lives, also while it waits for its turn")
+  func pulse() throws {
+    let library = try makeLibrary()
+    var timing = Self.hasty
+    timing.validity = .seconds(5)
+    let other = try openBeside(library, timing: timing)
+    let looking = try openBeside(library, timing: Self.hasty)
+    let id = try number(of: other)
+    func hasRenewed(after seconds: Int) throws -> Bool {
+      try library.read { reader in
+        try reader.participants().contains {
+          $0.id == id && $0.state == .active
+            && $0.renewedAt.microseconds - $0.joinedAt.microseconds > seconds * 1_000_000
+        }
+      }
+    }
+    try wait(for: "more than its validity") { try hasRenewed(after: 6) }
+    // One that is gone, so that both look after it.
+    try execute(
+      """
+      INSERT INTO pipeline.participant (id, taker, node, process, verb, version, state, joined_at, renewed_at, expires_at)
+      SELECT 1, FALSE, 'gone', 1, 'work', '', 'active', now(), now(), now()
+      """, library)
+    try library.catalog.write { _ in
+      #expect(throws: Never.self) {
+        try wait(for: "their turn") { try turns(granted: false, library) == 2 }
+        let since = try renewed(id, library)
+        try wait(for: "its pulse") { try renewed(id, library) > since }
+      }
+    }
+    try looking.close()
+    try other.close()
+    try library.close()
+  }
+
+  private func renewed(_ id: Int64, _ library: Library) throws -> Timestamp {
+    try library.read { reader in
+      try #require(try reader.participants().first { $0.id == id }).renewedAt
+    }
+  }
+
+  @Test("A process that others took for gone joins anew by itself")
+  func expired() throws {
+    let library = try makeLibrary()
+    let other = try openBeside(library, timing: Self.hasty)
+    let id = try number(of: other)
+    try execute("UPDATE pipeline.participant SET state = 'expired' WHERE id = \(id)", library)
+    try wait(for: "its new number") { try number(of: other) != id }
+    #expect(try library.read { try $0.participants() }.filter { $0.state == .active }.count == 2)
+    try other.close()
+    try library.close()
+  }
+}
