@@ -10,27 +10,7 @@ import Testing
   "Work beside the process with the lock",
   .enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"),
   .timeLimit(.minutes(10)))
-struct WorkTests {
-  private static let identify: JSONValue = [
-    "name": "identify", "plugin": "identify", "isolation": "none",
-  ]
-
-  /// Makes all jobs due again, which only a test does.
-  private static let again = """
-    SET session_replication_role = replica; UPDATE pipeline.ledger SET state = 'ready', facts = NULL;
-    SET session_replication_role = origin
-    """
-
-  /// What a plugin does that takes a while, in shell; it has no program that sleeps.
-  private static func count(to end: Int) -> String {
-    "i=0; while [ $i -lt \(end) ]; do i=$((i+1)); done"
-  }
-
-  /// How many jobs a process has ended.
-  private func ended(_ run: BuiltProgramRun) throws -> Int {
-    try run.eventsSoFar().of("job").filter { $0["outcome"] == "done" }.count
-  }
-
+struct WorkTests: WorkSuite {
   @Test("Some hundred jobs are each done once by a run and two others, whoever is killed")
   func together() throws {
     let shared = try SharedWorkspace(stages: [Self.identify, SmallPlugin.stage])
@@ -43,9 +23,16 @@ struct WorkTests {
     var random = SeededRandom(for: "work together")
     var workers = [try shared.startWork(), try shared.startWork()]
     var killed = 0
+    let end = ContinuousClock.now + .seconds(300)
     while run.isRunning {
+      // Without a rescue, the run waits for ever.
+      try #require(ContinuousClock.now < end, "The run waits for jobs that nobody does.")
       for index in workers.indices where try ended(workers[index]) > 3 {
         guard Int.random(in: 0..<4, using: &random) == 0 else { continue }
+        // A job that is interrupted once too often has failed.
+        guard try shared.count("ledger WHERE state = 'running' AND interruptions > 1") == 0 else {
+          continue
+        }
         workers[index].signal(SIGKILL)
         #expect(try workers[index].wait(within: 60).signal == SIGKILL)
         killed += 1
@@ -166,6 +153,7 @@ struct WorkTests {
     let outcome = try workspace.json(
       "work", "--until-idle", "--config", "lacking.json", exit: 3)
     #expect(outcome.of("stage").map { $0["reason"] } == ["No licence."])
+    #expect(outcome.of("job").isEmpty && outcome.summary["jobsFailed"] == 0)
     #expect(
       try shared.count("ledger WHERE state = 'ready' AND class IS NULL AND attempts = 1") == 3)
     #expect(try shared.count("stage WHERE held IS NOT NULL") == 0)
@@ -333,9 +321,12 @@ struct WorkTests {
     let outcome = try shared.workspace.run("work", "--config", "elsewhere.json")
     #expect(
       outcome.exitCode == 1 && outcome.errors.contains("have to be in a bucket"), "\(outcome)")
+    // A server that is away is waited for, one that refuses is not.
     try shared.configure(
-      "away.json", stages: [Self.identify],
-      ["catalog": "postgresql:///x?host=%2Fnowhere"])
-    #expect(try shared.workspace.run("work", "--config", "away.json").exitCode == 1)
+      "refused.json", stages: [Self.identify],
+      ["catalog": .string(shared.address.uri.replacing("postgresql:///", with: "postgresql:///no"))]
+    )
+    let refused = try shared.workspace.run("work", "--config", "refused.json", within: 30)
+    #expect(refused.exitCode == 1 && refused.errors.contains("createdb"), "\(refused)")
   }
 }

@@ -54,7 +54,9 @@ package final class PostgreSQLConnection {
     handle = opened
     try connect(address)
     guard functions.PQstatus(handle) == CONNECTION_OK else {
-      throw PostgreSQLError(.connection, refusal(address, isEncryptionOurs: !added.isEmpty))
+      throw PostgreSQLError(
+        .connection, refusal(address, isEncryptionOurs: !added.isEmpty),
+        state: ConnectionRefusal(errorMessage).state)
     }
     _ = functions.PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
     // Sending must not wait, either.

@@ -22,7 +22,15 @@ extension Catalog {
       writer.ownStages = own
       writer.ownDefinitions = stages
       writer.removesFiles = removesFiles
+      writer.comparedGeneration = writer.generation
       return try writer.refuseStages()
+    }
+  }
+
+  /// Whether the library's stages have changed since this process compared them with its own.
+  package func hasOtherStages() throws(CatalogError) -> Bool {
+    try access.sync { (writer) throws(CatalogError) in
+      writer.generation != writer.comparedGeneration
     }
   }
 

@@ -90,7 +90,10 @@ package final class SignalHandler: Sendable {
     _exit(128 + received.load(ordering: .relaxed))
   }
 
-  /// Whether to reload the configuration; resets the flag.
+  /// Whether to reload the configuration.
+  var isReloadRequested: Bool { isReloadDue.load(ordering: .relaxed) }
+
+  /// The same; resets the flag.
   func consumeReload() -> Bool { isReloadDue.exchange(false, ordering: .relaxed) }
 
   package var isStopRequested: Bool { received.load(ordering: .relaxed) != 0 }

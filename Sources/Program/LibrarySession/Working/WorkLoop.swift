@@ -5,7 +5,8 @@ import Ingest
 import PipelineModel
 import Records
 
-/// `work` until a signal, or until there is nothing to do: goes on when a database that was away is back.
+/// `work` until a signal, or until there is nothing to do: session after session, as the configuration changes, and as
+/// a database that was away is back.
 package struct WorkLoop {
   private let report: RunReport
   private let signals: SignalHandler
@@ -16,35 +17,59 @@ package struct WorkLoop {
     self.signals = signals
   }
 
-  /// - Throws: what ends the work. A database that can't be reached does so only at the begin.
+  /// - Throws: what ends the work. While the database can't be reached, it waits.
   package func run(_ search: ConfigurationSearch, untilIdle: Bool) throws -> WorkResult {
-    let setup = try LibrarySetup(search)
+    var setup = try LibrarySetup(search)
     guard setup.layout.database != nil else { throw setup.noServer("work") }
-    var session = try WorkSession(setup, report: report, signals: signals) as WorkSession?
     let endProgress = report.output.show(.watch, of: report)
     defer { endProgress() }
     var pause = Duration.zero
+    var hasBegun = false
     while !signals.isStopRequested {
+      if signals.consumeReload() { setup = reloaded(search, former: setup) }
       do {
-        let now = try session ?? WorkSession(setup, report: report, signals: signals)
-        session = nil
-        guard try now.run(untilIdle: untilIdle) else { break }
-        pause = .zero
-      } catch let error where Self.isOvertaken(error) {
+        let session = try WorkSession(setup, report: report, signals: signals)
+        (pause, hasBegun) = (.zero, true)
+        if try session.run(untilIdle: untilIdle) == .end { break }
+      } catch let error where Self.isOvertaken(error) && hasBegun {
         // Nothing that the former session knew is used again.
         report.output.survived(error)
         report.output.message("The work begins anew.")
         wait(.seconds(1))
       } catch let error where Self.isAway(error) {
+        // Whoever begins has to see what is wrong with a password or a name.
+        if !hasBegun, Self.cause(of: error)?.isRefusal == true { throw error }
         if pause == .zero {
           report.output.survived(error)
-          report.output.message("The work goes on when the database is back.")
+          report.output.message(
+            hasBegun
+              ? "The work goes on when the database is back."
+              : "The work begins when the database can be reached.")
         }
         pause = min(max(pause * 2, .seconds(1)), .seconds(30))
         wait(pause)
       }
     }
     return WorkResult(counts: report.counts, took: ContinuousClock.now - start)
+  }
+
+  /// The new configuration; the former one if the new one is not usable.
+  private func reloaded(_ search: ConfigurationSearch, former: LibrarySetup) -> LibrarySetup {
+    do {
+      let new = try LibrarySetup(search)
+      guard new.layout.root == former.layout.root,
+        new.layout.catalogPlace == former.layout.catalogPlace
+      else {
+        throw SessionError(
+          .otherLibrary,
+          "The configuration now names another library or catalog; that requires a restart.")
+      }
+      return new
+    } catch {
+      report.output.survived(error)
+      report.output.message("The old configuration stays in use.")
+      return former
+    }
   }
 
   private func wait(_ pause: Duration) {

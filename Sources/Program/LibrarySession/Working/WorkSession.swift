@@ -7,7 +7,7 @@ import PipelineModel
 import PluginHost
 import Records
 
-/// `work` while its database can be reached: runs jobs of a library beside the process that has its lock.
+/// `work` with one configuration, while its database can be reached: runs jobs of a library beside the process that has its lock.
 final class WorkSession {
   private let setup: LibrarySetup
   private let plan: StagePlan
@@ -51,10 +51,15 @@ final class WorkSession {
     }
   }
 
-  /// Works until a signal, or until no job is ready or running, or a plugin can be used that could not.
-  ///
-  /// - Returns: whether to go on with another session.
-  func run(untilIdle: Bool) throws -> Bool {
+  /// How a session ends.
+  enum Outcome {
+    /// With the work: by a signal, or because no job is ready or running.
+    case end
+    /// With another session, for a new configuration, or a plugin that can be used now.
+    case another
+  }
+
+  func run(untilIdle: Bool) throws -> Outcome {
     catalog.listen { [report, engine] news in
       report.hear(news)
       if case .departed = news { engine.wake() }
@@ -65,26 +70,29 @@ final class WorkSession {
     return try work(untilIdle: untilIdle)
   }
 
-  private func work(untilIdle: Bool) throws -> Bool {
+  private func work(untilIdle: Bool) throws -> Outcome {
     var recheckAt = ContinuousClock.now + Self.recheck
     var silence = SilenceNotice()
     while true {
       try engine.drain {
         silence.look(report, engine)
-        return signals.isStopRequested
+        return signals.isStopRequested || signals.isReloadRequested
       }
-      if signals.isStopRequested { return false }
-      if untilIdle, try catalog.isQuiet(dueIn: workable) { return false }
+      if signals.isStopRequested { return .end }
+      if signals.isReloadRequested { return .another }
+      if untilIdle, try catalog.isQuiet(dueIn: workable) { return .end }
       if ContinuousClock.now >= recheckAt {
         recheckAt = ContinuousClock.now + Self.recheck
         let finder = PluginFinder(configured: setup.configuration.plugins)
         if plan.stages.contains(where: { $0.fault != nil }),
           plan.isMended(setup.configuration, finder: finder)
         {
-          return true
+          return .another
         }
         try compareStages()
         engine.releaseHeldStages()
+      } else if try catalog.hasOtherStages() {
+        try compareStages()
       }
       try rest()
     }
@@ -93,7 +101,7 @@ final class WorkSession {
   /// Waits a moment, or until a signal.
   private func rest() throws {
     let end = ContinuousClock.now + Self.pause
-    while ContinuousClock.now < end, !signals.isStopRequested {
+    while ContinuousClock.now < end, !signals.isStopRequested, !signals.isReloadRequested {
       if let failure = engine.failure { throw failure }
       usleep(50_000)
     }

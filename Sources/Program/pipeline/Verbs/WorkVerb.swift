@@ -12,11 +12,13 @@ enum WorkVerb: Verb {
     ("pipeline work --until-idle", "from cron or a batch system: until no job is ready or running"),
     ("pipeline work --json", "one JSON object for each job, and a summary"),
     ("pipeline nodes", "who works, and what on"),
+    ("kill -HUP PID", "reload the configuration"),
   ]
 
   static func run(_ context: Context) throws -> ExitCode {
     try context.expectOperands(atMost: 0)
     SignalHandler.shared.listen()
+    SignalHandler.shared.listenForReload {}
     context.console.sendAtOnce()
     let result = try WorkLoop(output: SessionPrinter(context.console)).run(
       context.search, untilIdle: context.arguments.has(.untilIdle))

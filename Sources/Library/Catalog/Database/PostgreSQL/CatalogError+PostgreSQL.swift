@@ -13,7 +13,7 @@ extension CatalogError {
       switch (error.code, error.state) {
       case (.noLibrary, _): CatalogError(.database, error.message)
       case (.interrupted, _): CatalogError(.interrupted, "Reading \(subject) was stopped.")
-      case (.connection, nil) where sql == nil: CatalogError(.unreachable, error.message)
+      case (.connection, _) where sql == nil: CatalogError(.unreachable, error.message)
       case (.connection, _):
         CatalogError(
           .unreachable,
@@ -39,6 +39,8 @@ extension CatalogError {
           "\(subject) failed at “\(sql.map { Self.line($0) } ?? "open")”. \(cause)")
       }
     self.cause = cause
+    // Classes “Invalid Authorization Specification” and “Invalid Catalog Name”.
+    isRefusal = ["28", "3D"].contains(error.state?.prefix(2))
   }
 
   /// The error that the bytes of a rendition can't be read, because of a damaged page of their table.
