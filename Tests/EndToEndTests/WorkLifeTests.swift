@@ -53,6 +53,41 @@ struct WorkLifeTests: WorkSuite {
     #expect(try worker.wait(within: 30).exitCode == 143)
   }
 
+  @Test("A process that is drained ends what it has begun, claims nothing more, and ends")
+  func drain() throws {
+    let shared = try SharedWorkspace(stages: [SmallPlugin.stage])
+    let workspace = shared.workspace
+    try SmallPlugin.write(into: workspace)
+    try SmallPlugin.write(into: workspace, process: Self.count(to: 300_000), folder: "slow")
+    try shared.put(0..<100)
+    try workspace.json("run")
+    try shared.database.execute(Self.again)
+    try shared.configure("slow.json", stages: [SmallPlugin.stage(in: "slow")])
+    let worker = try shared.startWork("slow.json")
+    try worker.wait(for: "a job") { try ended(worker) > 0 }
+    let node = try #require(
+      try workspace.json("nodes").of("node").first { $0["verb"] == "work" }?["node"]?.string)
+    let nobody = try workspace.run("nodes", "drain", "nobody")
+    #expect(nobody.exitCode == 2 && nobody.errors.contains("nobody"), "\(nobody)")
+    let told = try workspace.json("nodes", "drain", BytePath(node))
+    #expect(told.of("draining").map { $0["process"]?.integer } == [Int(worker.process)])
+    #expect(try workspace.json("nodes", "drain", BytePath(node)).of("draining").count <= 1)
+    let end = try worker.wait(within: 120)
+    #expect(end.exitCode == 0 && end.errors.isEmpty, "\(end)")
+    let done = try end.events().summary["jobsDone"]?.integer ?? 0
+    #expect(done > 0 && done < 100, "\(done) jobs were done")
+    #expect(try shared.count("ledger WHERE state = 'ready' AND interruptions = 0") == 100 - done)
+    #expect(try shared.count("attempt WHERE ended_at IS NULL OR outcome <> 'done'") == 0)
+    #expect(try shared.count("participant WHERE verb = 'work' AND state = 'ended'") == 1)
+    // Who has the lock can't be.
+    let watch = try workspace.program.start(["watch"])
+    try watch.wait(for: "its place") { try shared.count("participant WHERE verb = 'watch'") == 1 }
+    let refused = try workspace.run("nodes", "drain", BytePath(node))
+    #expect(refused.exitCode == 2 && refused.errors.contains("lock"), "\(refused)")
+    watch.signal(SIGTERM)
+    #expect(try watch.wait(within: 30).exitCode == 143)
+  }
+
   @Test("Work begins anew where the server has lost what it has acknowledged")
   func lostCommits() throws {
     let shared = try SharedWorkspace(stages: [Self.identify])

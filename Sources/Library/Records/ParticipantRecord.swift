@@ -26,13 +26,16 @@ package struct ParticipantRecord: Hashable, Sendable {
   package var runningJobs: Int
   /// The jobs whose outcome it has recorded.
   package var endedJobs: Int
+  /// Whether it has the library's lock.
+  package var isTaker: Bool
 
   /// Whether it is at work.
   package var isLive: Bool { state == .active || state == .draining }
 
   package init(
     id: Int64, node: String, process: Int, verb: String, version: String, state: State,
-    joinedAt: Timestamp, renewedAt: Timestamp, runningJobs: Int, endedJobs: Int
+    joinedAt: Timestamp, renewedAt: Timestamp, runningJobs: Int, endedJobs: Int,
+    isTaker: Bool
   ) {
     self.id = id
     self.node = node
@@ -44,6 +47,7 @@ package struct ParticipantRecord: Hashable, Sendable {
     self.renewedAt = renewedAt
     self.runningJobs = runningJobs
     self.endedJobs = endedJobs
+    self.isTaker = isTaker
   }
 }
 

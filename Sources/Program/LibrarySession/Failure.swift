@@ -89,6 +89,8 @@ package struct SessionError: Error, Sendable {
     case noAsset
     /// A changed configuration names another library.
     case otherLibrary
+    /// No process that works on the library has a name.
+    case noProcess
   }
 
   package let code: Code

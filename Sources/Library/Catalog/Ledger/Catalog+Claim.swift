@@ -82,7 +82,9 @@ extension CatalogWriter {
 
   /// A stage, unless it is none, or not the one that this process works on.
   fileprivate func claimableStage(_ name: String) throws(CatalogError) -> ConfiguredStage? {
-    guard var stage = stages.first(where: { $0.name == name }) else { return nil }
+    guard var stage = stages.first(where: { $0.name == name }),
+      participation?.isDraining != true
+    else { return nil }
     guard let ownStages else { return stage }
     guard !refusedStages.contains(name), let own = ownStages[name],
       try connection.hasRow(

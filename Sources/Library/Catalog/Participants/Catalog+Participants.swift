@@ -12,6 +12,36 @@ extension Catalog {
     try access.sync { (writer) throws(CatalogError) in writer.participation }?.drain()
   }
 
+  /// Whether this process is to claim nothing more, as it said itself or was told by `pipeline nodes drain`.
+  package var isDraining: Bool {
+    get throws(CatalogError) {
+      try access.sync { (writer) throws(CatalogError) in writer.participation?.isDraining ?? false }
+    }
+  }
+
+  /// Tells processes that work beside the one with the library's lock to claim nothing more.
+  ///
+  /// - Parameter name: the name of their machine, or the number of one of them, in hexadecimal digits.
+  /// - Returns: who was told now or before.
+  package static func drain(
+    _ name: String, of place: CatalogPlace
+  ) throws(CatalogError) -> [ParticipantRecord] {
+    guard case .database(let address) = place else { return [] }
+    let reader = try CatalogReader.open(at: place, immutable: false)
+    defer { try? reader.close() }
+    let chosen = try reader.participants().filter {
+      $0.isLive && !$0.isTaker && ($0.node == name || String($0.id, radix: 16) == name)
+    }
+    let connection = Connection(try PostgreSQLDriver(address, role: .reading), place)
+    defer { connection.close() }
+    for participant in chosen {
+      try connection.execute(
+        "UPDATE participant SET state = 'draining' WHERE id = ? AND state = 'active'",
+        participant.id)
+    }
+    return chosen
+  }
+
   /// Begins to look for participants that are gone.
   func beginAttending() throws(CatalogError) {
     let participation = try access.sync { (writer) throws(CatalogError) in writer.participation }

@@ -72,10 +72,17 @@ final class Participation: Sendable {
   private let isOver = Atomic(false)
   private let renewal = Atomic(true)
   private let isExpired = Atomic(false)
+  private let draining = Atomic(false)
   private let pause = DispatchSemaphore(value: 0)
 
   /// The participant's number.
   var id: Int64 { number.load(ordering: .relaxed) }
+
+  /// Whether it is to claim nothing more.
+  var isDraining: Bool {
+    get { draining.load(ordering: .relaxed) }
+    set { draining.store(newValue, ordering: .relaxed) }
+  }
 
   /// Joins.
   ///
@@ -171,6 +178,8 @@ final class Participation: Sendable {
   private func look() throws(CatalogError) -> Finding {
     try use { (seat) throws(CatalogError) in
       var finding = Finding(isExpired: isExpired.load(ordering: .relaxed))
+      isDraining = try seat.connection.hasRow(
+        "SELECT 1 FROM participant WHERE id = ? AND state = 'draining'", id)
       let missed = Set(
         try seat.connection.all(
           """

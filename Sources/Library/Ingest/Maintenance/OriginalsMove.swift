@@ -89,7 +89,7 @@ package struct OriginalsMove {
   /// Refuses while other machines read originals: they would take those that are gone for lost.
   private static func requireAlone(_ library: LibraryFolder, _ catalog: CatalogReader) throws {
     guard library.layout.database != nil else { return }
-    let other = try catalog.participants().first { $0.verb == "work" && $0.isLive }
+    let other = try catalog.participants().first { !$0.isTaker && $0.isLive }
     guard let other else { return }
     throw IngestError(
       .locked,

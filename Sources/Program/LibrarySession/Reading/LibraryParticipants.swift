@@ -12,10 +12,30 @@ package struct LibraryParticipants {
 
   /// - Throws: `ConfigurationErrors` if the catalog is a file.
   package func all() throws -> [ParticipantRecord] {
-    guard setup.layout.database != nil else { throw setup.noServer("nodes") }
-    let reader = try CatalogReader.open(at: setup.layout.catalogPlace, immutable: false)
+    let reader = try CatalogReader.open(at: try place(), immutable: false)
     defer { try? reader.close() }
     return try reader.participants()
+  }
+
+  /// Tells processes to end what they have begun, and to claim nothing more.
+  ///
+  /// - Parameter name: the name of their machine, or the ID of one.
+  /// - Returns: those that were told.
+  /// - Throws: `SessionError` of code `noProcess` if there is none of that name that could be.
+  package func drain(_ name: String) throws -> [ParticipantRecord] {
+    let told = try Catalog.drain(name, of: try place())
+    guard told.isEmpty else { return told }
+    let others = try all().filter { $0.node == name && $0.isLive }
+    throw SessionError(
+      .noProcess,
+      others.first.map {
+        "`\($0.verb)` on \(name) (process \($0.process)) has the library's lock: a signal ends it. Only `work` can be drained."
+      } ?? "No `work` on “\(name)” is at work. `pipeline nodes` lists all.")
+  }
+
+  private func place() throws -> CatalogPlace {
+    guard setup.layout.database != nil else { throw setup.noServer("nodes") }
+    return setup.layout.catalogPlace
   }
 }
 

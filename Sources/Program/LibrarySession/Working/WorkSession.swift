@@ -53,7 +53,7 @@ final class WorkSession {
 
   /// How a session ends.
   enum Outcome {
-    /// With the work: by a signal, or because no job is ready or running.
+    /// With the work: by a signal, because it is drained, or no job is ready or running.
     case end
     /// With another session, for a new configuration, or a plugin that can be used now.
     case another
@@ -80,6 +80,8 @@ final class WorkSession {
       }
       if signals.isStopRequested { return .end }
       if signals.isReloadRequested { return .another }
+      // What it had begun has ended.
+      if try catalog.isDraining { return .end }
       if untilIdle, try catalog.isQuiet(dueIn: workable) { return .end }
       if ContinuousClock.now >= recheckAt {
         recheckAt = ContinuousClock.now + Self.recheck

@@ -5,15 +5,24 @@ import Records
 /// `pipeline nodes`: lists the processes that work on a library whose catalog is in PostgreSQL.
 enum NodesVerb: Verb {
   static let name = "nodes"
-  static let summary = "List the processes of all machines that work on the library"
+  static let summary =
+    "List the processes of all machines that work on the library, or let some end"
+  static let operands = "[drain NAME]"
   static let examples = [
     ("pipeline nodes", "those at work, and those of the last day that did something"),
     ("pipeline nodes --json", "one JSON object for each"),
+    (
+      "pipeline nodes drain atlas",
+      "`work` on atlas ends what it has begun, claims nothing more, and ends"
+    ),
+    ("pipeline nodes drain 4f1c9a0b77d2e613", "the same for one process, by its ID"),
   ]
 
   static func run(_ context: Context) throws -> ExitCode {
-    try context.expectOperands(atMost: 0)
-    let participants = try LibraryParticipants(context.search).all()
+    try context.expectOperands(atMost: 2)
+    let library = try LibraryParticipants(context.search)
+    guard context.arguments.operands.isEmpty else { return try drain(context, library) }
+    let participants = try library.all()
     if context.console.isJSON {
       for participant in participants { context.console.event("node", members(of: participant)) }
       return .success
@@ -23,7 +32,7 @@ enum NodesVerb: Verb {
       return .success
     }
     let titles = [
-      "NODE", "PROCESS", "VERB", "VERSION", "STATE", "SINCE", "HEARD OF", "RUNNING", "ENDED",
+      "NODE", "ID", "PROCESS", "VERB", "VERSION", "STATE", "SINCE", "HEARD OF", "RUNNING", "ENDED",
     ]
     let rows = [titles] + participants.map(columns)
     let widths = titles.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
@@ -35,9 +44,28 @@ enum NodesVerb: Verb {
     return .success
   }
 
+  private static func drain(
+    _ context: Context, _ library: LibraryParticipants
+  ) throws -> ExitCode {
+    guard try context.operand(0, "drain").utf8 == "drain" else {
+      throw UsageError("Name an action: drain.", verb: name)
+    }
+    for participant in try library.drain(context.operand(1, "NAME").description) {
+      if context.console.isJSON {
+        context.console.event("draining", members(of: participant))
+      } else {
+        context.console.message(
+          "\(participant.verb) on \(participant.node) (process \(participant.process)) ends what it has begun."
+        )
+      }
+    }
+    return .success
+  }
+
   private static func columns(_ participant: ParticipantRecord) -> [String] {
     [
-      participant.node, "\(participant.process)", participant.verb, participant.version,
+      participant.node, String(participant.id, radix: 16), "\(participant.process)",
+      participant.verb, participant.version,
       participant.state.rawValue, participant.joinedAt.rfc3339, participant.renewedAt.rfc3339,
       "\(participant.runningJobs)", "\(participant.endedJobs)",
     ]
