@@ -109,4 +109,48 @@ struct WorkLifeTests: WorkSuite {
     worker.signal(SIGTERM)
     #expect(try worker.wait(within: 30).exitCode == 143)
   }
+
+  @Test("A watch does what others made ready")
+  func watch() throws {
+    let shared = try SharedWorkspace(stages: [Self.identify, SmallPlugin.stage])
+    let workspace = shared.workspace
+    try SmallPlugin.write(into: workspace)
+    try shared.put(0..<2)
+    try workspace.json("run")
+    let watch = try workspace.program.start(["watch", "--json"])
+    try watch.wait(for: "its place") { try shared.count("participant WHERE verb = 'watch'") == 1 }
+    try shared.configure("mine.json", stages: [SmallPlugin.stage])
+    let worker = try shared.startWork("mine.json")
+    try worker.wait(for: "its place") { try shared.count("participant WHERE verb = 'work'") == 1 }
+    // No event of a file tells it, and it scans in five minutes.
+    try shared.database.execute(Self.again)
+    try watch.wait(for: "all jobs") { try shared.count("ledger WHERE state <> 'done'") == 0 }
+    try shared.expectDone(jobs: 4, attempts: 2)
+    for process in [worker, watch] {
+      process.signal(SIGTERM)
+      #expect(try process.wait(within: 30).exitCode == 143)
+    }
+  }
+
+  @Test(
+    "Originals are moved while nobody else reads them",
+    .enabled(if: ObjectServer.isInstalled, Comment(rawValue: ObjectServer.absence)))
+  func move() throws {
+    let bucket = try TestBucket()
+    let shared = try SharedWorkspace(stages: [Self.identify])
+    let workspace = shared.workspace
+    try shared.put(0..<2)
+    try workspace.json("run")
+    let worker = try shared.startWork()
+    try worker.wait(for: "its place") { try shared.count("participant WHERE verb = 'work'") == 1 }
+    workspace.program.environment.merge(bucket.environment) { $1 }
+    let refused = try workspace.run("move-originals", BytePath(bucket.location))
+    #expect(refused.exitCode == 11 && refused.errors.contains("pipeline work"), "\(refused)")
+    #expect(try workspace.files(below: "library/originals").count == 2)
+    worker.signal(SIGTERM)
+    #expect(try worker.wait(within: 30).exitCode == 143)
+    let moved = try workspace.run("move-originals", BytePath(bucket.location))
+    #expect(moved.exitCode == 0, "\(moved)")
+    #expect(try workspace.files(below: "library/originals").isEmpty)
+  }
 }

@@ -267,6 +267,8 @@ struct WorkTests: WorkSuite {
     #expect(workspace.exists("elsewhere/work.json") && workspace.exists("elsewhere/cache"))
     #expect(!workspace.exists("elsewhere/library.json"))
     try shared.expectDone(jobs: 10, attempts: 2)
+    let checks = try workspace.run("doctor", "--config", "elsewhere.json").output
+    #expect(checks.contains("for `pipeline work` on the library"), "\(checks)")
     // What would be files is not made there.
     let thumbnails: JSONValue = [
       "name": "thumbnails", "plugin": "thumbnail", "needs": ["identify"], "storage": "file",
@@ -284,6 +286,9 @@ struct WorkTests: WorkSuite {
     try other.configure(
       "elsewhere.json", library: workspace.root.appending("elsewhere").description,
       stages: [Self.identify])
+    #expect(
+      try other.workspace.run("doctor", "--config", "elsewhere.json").output
+        .contains("belongs to the library"))
     try other.configure("inbox.json", library: "mine", stages: [Self.identify])
     try other.workspace.makeFolder("mine")
     try other.workspace.put("precious", as: "file.txt", in: other.workspace.root.appending("mine"))
@@ -295,6 +300,35 @@ struct WorkTests: WorkSuite {
       #expect(refused.exitCode == 1 && refused.errors.contains(part), "\(refused)")
     }
     #expect(try other.workspace.files(below: "mine") == ["file.txt"])
+  }
+
+  @Test(
+    "Renditions that are made in a folder of its own are in the database",
+    .enabled(if: ObjectServer.isInstalled, Comment(rawValue: ObjectServer.absence)))
+  func ownRenditions() throws {
+    let thumbnails: JSONValue = [
+      "name": "thumbnails", "plugin": "thumbnail", "needs": ["identify"], "isolation": "none",
+      "options": ["sizes": [["name": "grid", "maxPixelSize": 64]]],
+    ]
+    let stages: JSONValue = [Self.identify, thumbnails]
+    let shared = try SharedWorkspace(stages: stages, bucket: TestBucket())
+    let workspace = shared.workspace
+    try workspace.put(Pictures.jpeg(width: 96, height: 64), as: "a.jpg")
+    try workspace.json("run")
+    // Only these: their stage needs what the other found.
+    try shared.database.execute(
+      """
+      SET session_replication_role = replica;
+      UPDATE pipeline.ledger SET state = 'ready', facts = NULL
+      WHERE id IN (SELECT ledger FROM pipeline.rendition);
+      SET session_replication_role = origin
+      """)
+    try shared.configure("elsewhere.json", library: "elsewhere", stages: stages)
+    let outcome = try workspace.json("work", "--until-idle", "--config", "elsewhere.json")
+    #expect(outcome.summary["jobsDone"] == 1)
+    #expect(try shared.count("rendition") == 1 && shared.count("rendition_bytes") == 1)
+    #expect(try workspace.files(below: "elsewhere").allSatisfy { !"\($0)".hasSuffix(".sqlite") })
+    #expect(try workspace.json("verify").summary["problems"] == 0)
   }
 
   @Test("Each way of being wrong has its sentence")

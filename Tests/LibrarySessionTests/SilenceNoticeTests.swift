@@ -1,4 +1,5 @@
 import PipelineModel
+import Records
 import Testing
 
 @testable import Engine
@@ -37,5 +38,24 @@ struct SilenceNoticeTests {
     let now = start + .seconds(90)
     #expect(notice.text(at: now, lastEvent: nil, waitingFor: nil) == nil)
     #expect(notice.text(at: now, lastEvent: nil, waitingFor: job(at: 80)) == nil)
+  }
+
+  @Test("Of another machine's job it is told which machine, and never a time that is not")
+  func remote() throws {
+    var notice = SilenceNotice(at: start)
+    let began = Timestamp(microseconds: 1_000_000_000)
+    let job = RemoteJob(node: "atlas", stage: "thumbs", name: "IMG.jpg", since: began)
+    func text(_ seconds: Int, of job: RemoteJob?, ahead: Int64 = 0) -> String? {
+      notice.text(
+        at: start + .seconds(seconds), lastEvent: nil, waitingFor: job,
+        time: Timestamp(microseconds: began.microseconds + (Int64(seconds) - ahead) * 1_000_000))
+    }
+    #expect(text(29, of: job) == nil)
+    #expect(text(31, of: nil) == nil)
+    let first = try #require(text(31, of: job))
+    #expect(first.contains("“thumbs” on “IMG.jpg”") && first.contains("atlas"))
+    #expect(first.contains("for 31 s"))
+    #expect(text(40, of: job) == nil)
+    #expect(text(62, of: job, ahead: 3600)?.contains("for 0 s") == true)
   }
 }

@@ -13,9 +13,11 @@ struct DatabaseCheck: DoctorCheck {
       return []
     }
     // Without a library there is nothing that the catalog could belong to.
-    let library = try? LibraryFolder.open(setup.layout)
+    let library =
+      (try? LibraryFolder.open(setup.layout))?.marker.library
+      ?? (try? Workplace.library(of: setup.layout))
     do throws(CatalogError) {
-      let server = try CatalogServer(address, libraryID: library?.marker.library)
+      let server = try CatalogServer(address, libraryID: library)
       let problems = problems(of: server)
       guard problems.isEmpty else { return problems }
       return [

@@ -1,5 +1,6 @@
 import Files
 import Glibc
+import Ingest
 import LibrarySession
 import PipelineModel
 
@@ -7,17 +8,21 @@ import PipelineModel
 struct LibraryCheck: DoctorCheck {
   func run(_ site: DoctorSite) -> [Finding] {
     guard site.configuration != nil else { return [] }
+    let worked = site.setup.flatMap { try? Workplace.library(of: $0.layout) }
     return site.folders.map { path in
       let name = path == site.library ? "library" : "catalog"
       do throws(FileError) {
-        return try finding(name, path)
+        return try finding(name, path, worked)
       } catch {
         return Finding(name, .failed, error.message, advice: "Correct the configuration.")
       }
     }
   }
 
-  private func finding(_ name: String, _ path: BytePath) throws(FileError) -> Finding {
+  /// - Parameter worked: the library that the folder is for work on, if it is not one itself.
+  private func finding(
+    _ name: String, _ path: BytePath, _ worked: String?
+  ) throws(FileError) -> Finding {
     if let mount = try MountTable().missingMount(above: path) {
       return Finding(
         name, .failed,
@@ -32,6 +37,11 @@ struct LibraryCheck: DoctorCheck {
           + "writable. Verbs that only read work anyway.")
     }
     if nearest.path == path, let finding = shared(name, nearest) { return finding }
+    if let worked {
+      return Finding(
+        name, .ok,
+        "“\(path.printable)” can be written, and is for `pipeline work` on the library \(worked).")
+    }
     return Finding(
       name, .ok,
       nearest.path == path

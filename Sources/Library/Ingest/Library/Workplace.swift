@@ -88,6 +88,13 @@ package final class Workplace {
     }
   }
 
+  /// The identity of the library that the folder of a configuration is for work on; `nil` if it is no such folder.
+  package static func library(of layout: LibraryLayout) throws(FileError) -> String? {
+    let root = try ifThere { () throws(FileError) in try Descriptor.openFolder(layout.root) }
+    let bytes = try root?.readFileIfThere(marker, limit: 1 << 16)
+    return bytes.flatMap { try? JSONText.decode(Marker.self, from: $0) }?.library
+  }
+
   private static func openRoot(_ layout: LibraryLayout, _ library: String) throws -> Descriptor {
     let found = try ifThere { () throws(FileError) in try Descriptor.openFolder(layout.root) }
     let root: Descriptor

@@ -94,7 +94,7 @@ package struct OriginalsMove {
     throw IngestError(
       .locked,
       "`pipeline work` on \(other.node) (process \(other.process)) reads the originals of "
-        + "“\(library.layout.root.printable)”. End it first; nothing was done.",
+        + "“\(library.layout.root.printable)”. End it first; the originals stay where they are.",
       path: library.layout.root)
   }
 
@@ -113,6 +113,8 @@ package struct OriginalsMove {
     if !isSwitched {
       try copyAll(originals, &result, progress)
       result.missing = try countMissing(besides: originals.map(\.digest))
+      // Copying may have taken hours.
+      try Self.requireAlone(library, catalog)
       try LibraryFolder.write(
         LibraryMarker(library: library.marker.library, bucket: target), to: library.folder)
     }

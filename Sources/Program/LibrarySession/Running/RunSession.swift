@@ -157,13 +157,22 @@ struct SilenceNotice {
   /// Shows the notice about another process's job if it is due.
   mutating func look(_ report: RunReport, _ work: RemoteWork) {
     let now = ContinuousClock().now
-    guard now - max(report.lastEventAt ?? toldAt, toldAt) >= Self.patience, let job = work.longest
-    else { return }
+    let text = text(
+      at: now, lastEvent: report.lastEventAt, waitingFor: work.longest, time: .now)
+    if let text { report.output.waiting(text) }
+  }
+
+  /// The notice about another process's job; `nil` if it is not due.
+  mutating func text(
+    at now: ContinuousClock.Instant, lastEvent: ContinuousClock.Instant?,
+    waitingFor job: RemoteJob?, time: Timestamp
+  ) -> String? {
+    guard now - max(lastEvent ?? toldAt, toldAt) >= Self.patience, let job else { return nil }
     toldAt = now
-    let seconds = (Timestamp.now.microseconds - job.since.microseconds) / 1_000_000
-    report.output.waiting(
-      "Waiting for the stage “\(job.stage)” on “\(job.name.printable)”, on which the machine \(job.node) has been at work for "
-        + "\(seconds) s.")
+    // The clock of that machine may be ahead.
+    let seconds = max(0, time.microseconds - job.since.microseconds) / 1_000_000
+    return "Waiting for the stage “\(job.stage)” on “\(job.name.printable)”, on which the machine "
+      + "\(job.node) has been at work for \(seconds) s."
   }
 
   /// The notice; `nil` if it is not due.
