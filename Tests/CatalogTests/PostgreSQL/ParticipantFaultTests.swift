@@ -1,6 +1,7 @@
 import Fixtures
 import PipelineModel
 import Records
+import Synchronization
 import Testing
 
 @testable import Catalog
@@ -218,6 +219,61 @@ struct ParticipantFaultTests: ParticipantSuite {
   private func renewed(_ id: Int64, _ library: Library) throws -> Timestamp {
     try library.read { reader in
       try #require(try reader.participants().first { $0.id == id }).renewedAt
+    }
+  }
+
+  @Test(
+    "Who waits hears when others make jobs ready, on each new connection as well, and not of itself"
+  )
+  func notifications() throws {
+    let library = try makeLibrary(assets: 1...1)
+    var timing = Self.silent
+    timing.look = .milliseconds(20)
+    let other = try openBeside(library, timing: timing)
+    let heard = Mutex(0)
+    other.listen { event in
+      if case .readyJobs = event { heard.withLock { $0 += 1 } }
+    }
+    func expectNews(_ what: String, _ body: () throws -> Void) throws {
+      let before = heard.withLock { $0 }
+      try body()
+      try wait(for: what) { heard.withLock { $0 } > before }
+    }
+    try expectNews("an import") { try library.add([Samples.asset(2)]) }
+    let id = try number(of: other)
+    try expectNews("the loss") {
+      try execute(
+        """
+        SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1
+          AND (classid::bigint << 32) | objid::bigint = \(id)
+        """, library)
+    }
+    try expectNews("an import after it") { try library.add([Samples.asset(3)]) }
+    let jobs = try other.claim(stage: "identify", limit: 9, suspects: false)
+    let before = heard.withLock { $0 }
+    try other.requeue(jobs.map(\.token))
+    // Before each look it takes what has come.
+    for _ in 0..<2 {
+      let last = try lastLook(of: id, library)
+      try wait(for: "a look") { try lastLook(of: id, library) > last }
+    }
+    #expect(heard.withLock { $0 } == before)
+    try other.close()
+    try library.close()
+  }
+
+  /// When the connection that is a participant's presence began its last statement, in microseconds.
+  private func lastLook(of id: Int64, _ library: Library) throws -> Int64 {
+    try library.read { reader in
+      try reader.read { (connection) throws(CatalogError) in
+        try connection.first(
+          """
+          SELECT CAST(extract(epoch FROM query_start) * 1000000 AS bigint) FROM pg_stat_activity
+          WHERE pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1
+            AND CAST(classid AS bigint) * 4294967296 + CAST(objid AS bigint) = ?)
+          """, id
+        ) { $0.int64(0) } ?? 0
+      }
     }
   }
 

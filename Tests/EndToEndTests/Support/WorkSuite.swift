@@ -13,7 +13,7 @@ extension WorkSuite {
   static var again: String {
     """
     SET session_replication_role = replica; UPDATE pipeline.ledger SET state = 'ready', facts = NULL;
-    SET session_replication_role = origin
+    SET session_replication_role = origin; NOTIFY pipeline
     """
   }
 

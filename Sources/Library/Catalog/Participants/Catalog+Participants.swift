@@ -48,6 +48,7 @@ extension Catalog {
     try participation?.begin { [weak self] finding in
       guard let self else { return false }
       // The next look finds what this one could not deal with.
+      if finding.hasReadyJobs { listener.hear(.readyJobs) }
       if finding.isExpired { try? write { _ in } }
       if !finding.departed.isEmpty { try? rescue(finding.departed) }
       return true

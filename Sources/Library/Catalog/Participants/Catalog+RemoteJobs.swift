@@ -43,6 +43,23 @@ extension Catalog {
     }
   }
 
+  /// Whether jobs of some stages are due, or the library has other stages now; asked without a turn.
+  package func mayHaveJobs(in names: Set<String>) throws(CatalogError) -> Bool {
+    try access.sync { (writer) throws(CatalogError) in
+      let due = writer.stages.filter { names.contains($0.name) }.map {
+        """
+        UNION ALL SELECT 1 FROM ledger WHERE fingerprint = \($0.fingerprint) AND state = 'ready' AND not_before <= ?1
+          AND \(CatalogWriter.isWanted)
+        """
+      }
+      return try writer.connection.hasRow(
+        """
+        SELECT 1 WHERE ?1 > 0 AND EXISTS (
+          SELECT 1 FROM setting WHERE key = ?2 AND value <> ?3 \(due.joined(separator: " ")))
+        """, Timestamp.now, Setting.generation, writer.generation)
+    }
+  }
+
   /// The bytes of the assets that were imported last.
   package func newestOriginals() throws(CatalogError) -> [Digest] {
     try read { (connection) throws(CatalogError) in

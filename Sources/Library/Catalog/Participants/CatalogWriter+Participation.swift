@@ -26,6 +26,7 @@ extension CatalogWriter {
       if !ownDefinitions.isEmpty { try refuseStages() }
       generation = words[1]
     }
+    participation.writerBackend = driver.backend
     participation.isDraining = words[2] == "draining"
     isExpired = words[2] != "active" && words[2] != "draining"
     if isExpired {

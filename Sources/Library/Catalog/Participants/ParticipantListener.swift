@@ -7,6 +7,8 @@ package enum ParticipantNews: Sendable {
   case departed([String], failed: [JobEvent])
   /// This many results were dropped, because others had taken the jobs over.
   case overtaken(Int)
+  /// Others may have made jobs ready.
+  case readyJobs
 }
 
 /// Who hears of participants.

@@ -42,6 +42,8 @@ final class Participation: Sendable {
     var departed: [Int64] = []
     /// Whether others took this process for gone.
     var isExpired = false
+    /// Whether others may have made jobs ready.
+    var hasReadyJobs = false
   }
 
   private final class Seat {
@@ -51,6 +53,8 @@ final class Participation: Sendable {
     var missed: Set<Int64> = []
     /// The connection of that look: after a loss of the server, all need time to come back.
     var lookedOn = 0
+    /// The connection that notifications were taken from last.
+    var listenedOn = 0
 
     init(_ driver: PostgreSQLDriver, _ place: CatalogPlace) {
       self.driver = driver
@@ -73,6 +77,7 @@ final class Participation: Sendable {
   private let renewal = Atomic(true)
   private let isExpired = Atomic(false)
   private let draining = Atomic(false)
+  private let writer = Atomic<Int32>(0)
   private let pause = DispatchSemaphore(value: 0)
 
   /// The participant's number.
@@ -103,7 +108,8 @@ final class Participation: Sendable {
     try seat.sync { (seat) throws(CatalogError) in
       let former = self.id
       // Shared, because a server may take a while to notice that the connection before this one has ended.
-      seat.driver.session = "SELECT pg_advisory_lock_shared(\(id))"
+      seat.driver.session =
+        "LISTEN \(PostgreSQLSchema.channel); SELECT pg_advisory_lock_shared(\(id))"
       try seat.connection.executeScript(seat.driver.session)
       if former != 0 {
         try seat.connection.executeScript("SELECT pg_advisory_unlock_shared(\(former))")
@@ -145,7 +151,9 @@ final class Participation: Sendable {
       }
       try DedicatedThread.start { [self] in
         // Without the server there is nothing to be found; the next round tries again.
-        while rest(timing.look) { if let finding = try? look(), !attend(finding) { return } }
+        while listen(for: timing.look, attend) {
+          if let finding = try? look(), !attend(finding) { return }
+        }
       }
     } catch {
       throw CatalogError(.database, error.message)
@@ -157,6 +165,39 @@ final class Participation: Sendable {
     guard !isOver.load(ordering: .relaxed) else { return false }
     _ = pause.wait(timeout: .now() + time / .seconds(1))
     return !isOver.load(ordering: .relaxed)
+  }
+
+  /// Waits, and tells of jobs that others made ready meanwhile.
+  ///
+  /// - Returns: whether to go on.
+  private func listen(for time: Duration, _ attend: (Finding) -> Bool) -> Bool {
+    let end = ContinuousClock.now + time
+    while ContinuousClock.now < end {
+      guard rest(min(Self.pause, time)) else { return false }
+      if isNotified(), !attend(Finding(hasReadyJobs: true)) { return false }
+    }
+    return true
+  }
+
+  /// How often to look for notifications, which asks nobody.
+  private static let pause = Duration.milliseconds(200)
+
+  /// Whether others have told of jobs, or may have done so while there was no connection.
+  private func isNotified() -> Bool {
+    let found = try? use { (seat) throws(CatalogError) in
+      let senders = seat.driver.takeNotifications()
+      let isNew = seat.listenedOn != seat.driver.connectionNumber
+      seat.listenedOn = seat.driver.connectionNumber
+      let own = writer.load(ordering: .relaxed)
+      return isNew || senders.contains { $0 != own }
+    }
+    return found.flatMap(\.self) ?? false
+  }
+
+  /// The server's process by which this process changes the catalog, whose own notifications are no news.
+  var writerBackend: Int32 {
+    get { writer.load(ordering: .relaxed) }
+    set { writer.store(newValue, ordering: .relaxed) }
   }
 
   /// Whether the last try to renew the pulse found the server.
@@ -178,16 +219,16 @@ final class Participation: Sendable {
   private func look() throws(CatalogError) -> Finding {
     try use { (seat) throws(CatalogError) in
       var finding = Finding(isExpired: isExpired.load(ordering: .relaxed))
-      isDraining = try seat.connection.hasRow(
-        "SELECT 1 FROM participant WHERE id = ? AND state = 'draining'", id)
-      let missed = Set(
-        try seat.connection.all(
-          """
-          SELECT id FROM participant WHERE \(PostgreSQLSchema.isLive) AND id <> ? AND \(PostgreSQLSchema.isGone)
-          UNION ALL SELECT 0 WHERE EXISTS (
-            SELECT 1 FROM attempt WHERE ended_at IS NULL AND \(Self.isOrphan("attempt")))
-          """, id
-        ) { $0.int64(0) })
+      let found = try seat.connection.all(
+        """
+        SELECT id, FALSE FROM participant WHERE \(PostgreSQLSchema.isLive) AND id <> ?1 AND \(PostgreSQLSchema.isGone)
+        UNION ALL SELECT 0, FALSE WHERE EXISTS (
+          SELECT 1 FROM attempt WHERE ended_at IS NULL AND \(Self.isOrphan("attempt")))
+        UNION ALL SELECT id, TRUE FROM participant WHERE id = ?1 AND state = 'draining'
+        """, id
+      ) { (id: $0.int64(0), isOwn: $0.bool(1)) }
+      isDraining = found.contains { $0.isOwn }
+      let missed = Set(found.filter { !$0.isOwn }.map(\.id))
       if seat.lookedOn == seat.driver.connectionNumber {
         finding.departed = missed.intersection(seat.missed).sorted()
       }

@@ -101,6 +101,7 @@ package final class RunReport: IngestReport, EngineReport {
     case .overtaken(let count):
       output.warning(
         "\(counted(count, "result")) came after others had taken the jobs over, and were dropped.")
+    case .readyJobs: break
     }
   }
 

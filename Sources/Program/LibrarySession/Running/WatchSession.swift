@@ -178,15 +178,21 @@ final class WatchSession {
     }
   }
 
-  /// Looks for jobs that other processes made ready, or left.
+  /// Looks for jobs that other processes made ready and did not tell of.
   ///
   /// - Returns: how long until the next look; `nil` if there can be no other process.
   private func wakeForOthers() throws -> Duration? {
     guard session.library.layout.database != nil else { return nil }
-    if try session.library.catalog.hasCompany() { session.engine.wake() }
-    return .seconds(2)
+    let now = ContinuousClock.now
+    if now >= othersAt {
+      if try session.library.catalog.hasCompany() { session.engine.wake() }
+      othersAt = now + .seconds(30)
+    }
+    return othersAt - now
   }
 
+  /// When to look for them next.
+  private var othersAt = ContinuousClock.now
   private var retryAt = ContinuousClock().now
   /// Until when jobs that became due were started.
   private var retriesBegunAt = Timestamp.now

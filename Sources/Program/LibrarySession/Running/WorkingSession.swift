@@ -49,7 +49,8 @@ struct WorkingSession {
   private func listenForOthers() {
     library.catalog.listen { [report, engine] news in
       report.hear(news)
-      if case .departed = news { engine.wake() }
+      if case .overtaken = news { return }
+      engine.wake()
     }
   }
 

@@ -1,5 +1,6 @@
 import Catalog
 import Configuration
+import Dispatch
 import Engine
 import Glibc
 import Ingest
@@ -20,9 +21,14 @@ final class WorkSession {
   /// Why stages are not worked on here, as last told.
   private var refusals: [String: String] = [:]
 
-  /// How often to look for due jobs while there are none.
-  private static let pause = Duration.seconds(1)
-  /// How often to try held stages again, and to compare all with those of the library.
+  /// Signalled when others may have made jobs ready.
+  private let news = DispatchSemaphore(value: 0)
+
+  /// How often to look for due jobs while there are none and nobody tells of any.
+  private static let pause = Duration.seconds(30)
+  /// How often to look whether others still work.
+  private static let idlePause = Duration.seconds(1)
+  /// How often to try held stages again.
   private static let recheck = Duration.seconds(60)
   /// How long jobs may take to finish.
   private static let patience = Duration.seconds(8)
@@ -60,9 +66,11 @@ final class WorkSession {
   }
 
   func run(untilIdle: Bool) throws -> Outcome {
-    catalog.listen { [report, engine] news in
-      report.hear(news)
-      if case .departed = news { engine.wake() }
+    catalog.listen { [report, engine, news] event in
+      report.hear(event)
+      if case .overtaken = event { return }
+      engine.wake()
+      news.signal()
     }
     defer { stop() }
     try workplace.requireOriginals(of: catalog)
@@ -91,21 +99,30 @@ final class WorkSession {
         {
           return .another
         }
-        try compareStages()
         engine.releaseHeldStages()
-      } else if try catalog.hasOtherStages() {
-        try compareStages()
       }
-      try rest()
+      if try catalog.hasOtherStages() { try compareStages() }
+      try rest(
+        until: untilIdle ? .now + Self.idlePause : engine.heldStages.isEmpty ? nil : recheckAt)
     }
   }
 
-  /// Waits a moment, or until a signal.
-  private func rest() throws {
-    let end = ContinuousClock.now + Self.pause
-    while ContinuousClock.now < end, !signals.isStopRequested, !signals.isReloadRequested {
+  /// Waits until others tell of jobs, some are due, or this process is to do something else.
+  ///
+  /// - Parameter end: when to return anyway.
+  private func rest(until end: ContinuousClock.Instant?) throws {
+    var pollAt = ContinuousClock.now + Self.pause
+    while end.map({ .now < $0 }) ?? true, !signals.isStopRequested, !signals.isReloadRequested {
       if let failure = engine.failure { throw failure }
-      usleep(50_000)
+      if news.wait(timeout: .now() + .milliseconds(50)) == .success {
+        // Several may have told.
+        while news.wait(timeout: .now()) == .success {}
+        return
+      }
+      if try catalog.isDraining { return }
+      guard ContinuousClock.now >= pollAt else { continue }
+      if try catalog.mayHaveJobs(in: workable) { return }
+      pollAt = ContinuousClock.now + Self.pause
     }
   }
 

@@ -410,6 +410,12 @@ final class PostgreSQLDriver: DatabaseDriver {
     }
   }
 
+  /// The server's process of the connection.
+  var backend: Int32 { connection.backend }
+
+  /// Takes the notifications that have come; returns the server's processes that they are of.
+  func takeNotifications() -> [Int32] { connection.takeNotifications() }
+
   func interrupt(when isInterrupted: (@Sendable () -> Bool)?) {
     self.isInterrupted = isInterrupted
     connection.isInterrupted = isInterrupted

@@ -64,7 +64,7 @@ extension PostgreSQLSchema {
   }
 
   /// Version 2: the bytes of renditions are in the catalog, and several processes change it.
-  static let version2 = renditionBytes + participants
+  static let version2 = renditionBytes + participants + readyTriggers
 
   /// The table of bytes. Nothing is gained by compressing pictures once more.
   private static let renditionBytes = """

@@ -22,6 +22,18 @@ extension PostgreSQLSchema {
     ALTER TABLE attempt ADD COLUMN participant bigint;
     """
 
+  /// Who waits for jobs listens on this channel.
+  static let channel = "pipeline"
+
+  /// Triggers that tell others when jobs become ready. The server passes on one notification for each transaction.
+  static let readyTriggers =
+    trigger("ready_new", "AFTER INSERT ON ledger", when: "NEW.state = 'ready'", tellReady)
+    + trigger(
+      "ready_again", "AFTER UPDATE OF state ON ledger",
+      when: "OLD.state <> NEW.state AND NEW.state = 'ready'", tellReady)
+
+  private static let tellReady = "PERFORM pg_notify('\(channel)', '');"
+
   /// SQL over `participant`: whether it is taken to be at work.
   static let isLive = "participant.state IN ('active', 'draining')"
 

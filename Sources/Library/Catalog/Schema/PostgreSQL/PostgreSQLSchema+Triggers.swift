@@ -143,7 +143,7 @@ extension PostgreSQLSchema {
   }
 
   /// A trigger with its function.
-  private static func trigger(
+  static func trigger(
     _ name: String, _ event: String, when condition: String? = nil, _ body: String
   ) -> String {
     """
