@@ -162,6 +162,26 @@ struct WorkTests: WorkSuite {
     try shared.expectDone(jobs: 3, attempts: 2)
   }
 
+  @Test("A job that exceeds the limits of one machine is left to others, and is no failure")
+  func limits() throws {
+    let shared = try SharedWorkspace(stages: [SmallPlugin.stage])
+    let workspace = shared.workspace
+    try SmallPlugin.write(into: workspace)
+    try workspace.put("much more than the other", as: "large.txt")
+    try workspace.put("little", as: "small.txt")
+    try workspace.json("run")
+    try shared.database.execute(Self.again)
+    var small = try #require(SmallPlugin.stage.object)
+    small["limits"] = ["inputBytes": "10B"]
+    try shared.configure("small.json", stages: [.object(small)])
+    let outcome = try workspace.json("work", "--until-idle", "--config", "small.json")
+    #expect(outcome.summary["jobsDone"] == 1 && outcome.summary["jobsFailed"] == 0)
+    #expect(
+      try shared.count("ledger WHERE state = 'ready' AND class IS NULL AND attempts = 1") == 1)
+    #expect(try workspace.json("run").summary["jobsDone"] == 1)
+    try shared.expectDone(jobs: 2, attempts: 2)
+  }
+
   @Test("SIGTERM gives back what does not end in time")
   func drain() throws {
     let shared = try SharedWorkspace(stages: [SmallPlugin.stage])

@@ -115,8 +115,11 @@ package struct StageLimits: Sendable, Hashable {
 
   /// A sentence about how to raise a limit, to follow the one that states it.
   package static func remedy(_ key: LimitKey) -> String {
-    " For more, set limits.\(key.rawValue) of its stage."
+    "\(remedyBegin)\(key.rawValue) of its stage."
   }
+
+  /// How such a sentence begins; that of a plugin that was refused memory, too.
+  package static let remedyBegin = " For more, set limits."
 
   /// The effective limits: those that are set, and defaults for all that could block a run forever
   /// or exhaust the machine.

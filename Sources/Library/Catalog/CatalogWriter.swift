@@ -43,6 +43,8 @@ final class CatalogWriter {
   /// They, as it is configured with them, and the names of those that it must leave to others.
   var ownDefinitions: [StageDefinition] = []
   var refusedStages: Set<String> = []
+  /// Rows whose jobs are too much for this process.
+  var declined: Set<Int64> = []
   /// The generation of the library's stages when they were compared last.
   var comparedGeneration = ""
   /// Whether this process can remove the library's files.

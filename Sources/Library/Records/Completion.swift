@@ -17,9 +17,14 @@ package struct Completion: Sendable {
   package var outcome: Outcome
   /// The duration in seconds; exactly 0 if the plugin was not called.
   package var seconds: Double
+  /// Whether it failed by a limit of this process.
+  package var isByLimit: Bool
 
-  package init(token: AttemptToken, outcome: Outcome, seconds: Double) {
+  package init(
+    token: AttemptToken, outcome: Outcome, seconds: Double, isByLimit: Bool = false
+  ) {
     self.token = token
+    self.isByLimit = isByLimit
     self.outcome = outcome
     self.seconds = seconds
   }

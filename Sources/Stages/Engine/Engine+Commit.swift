@@ -2,6 +2,7 @@ import Configuration
 import Files
 import PipelineModel
 import PipelinePlugin
+import PluginHost
 import Records
 import Renditions
 import Synchronization
@@ -13,7 +14,8 @@ extension Engine {
     guard !finished.isEmpty else { return }
     let outcomes = try store(finished)
     let completions = zip(finished, outcomes).map { job, outcome in
-      Completion(token: job.job.token, outcome: outcome, seconds: job.seconds ?? 0)
+      Completion(
+        token: job.job.token, outcome: outcome, seconds: job.seconds ?? 0, isByLimit: job.isByLimit)
     }
     let unused = try inLedger(try ledger.complete(completions))
     let withdrawn = try inLedger(try ledger.withdrawn(among: completions.map(\.token)))
@@ -182,6 +184,11 @@ struct FinishedJob: Sendable {
   let result: Result
   /// How long it took; `nil` if its plugin was not asked.
   let seconds: Double?
+
+  /// Whether it failed by a limit of its stage.
+  var isByLimit: Bool {
+    if case .failed(let failure) = result { failure.isByLimit } else { false }
+  }
 
   /// The job's new renditions; empty unless it is done.
   var renditions: [CollectedRendition] {

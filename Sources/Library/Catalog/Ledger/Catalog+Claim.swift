@@ -29,6 +29,19 @@ extension Catalog {
     }
   }
 
+  /// Gives attempts back, and leaves their jobs to others from now on.
+  package func decline(_ tokens: [AttemptToken]) throws(CatalogError) {
+    try access.sync { (writer) throws(CatalogError) in
+      let rows = try writer.transaction { () throws(CatalogError) in
+        let rows = try writer.openRows(of: tokens)
+        try writer.requeue(tokens)
+        return rows
+      }
+      writer.claimed.subtract(tokens)
+      writer.declined.formUnion(rows.values.map(\.id))
+    }
+  }
+
   package func backlog() throws(CatalogError) -> [String: [LedgerState: Int]] {
     try read { (connection) throws(CatalogError) in try connection.backlog() }
   }
@@ -135,6 +148,12 @@ extension CatalogWriter {
       WHERE job.ledger = ledger.id AND asset.trashed_at IS NULL)
     """
 
+  /// SQL for the rest of a condition on `ledger`: that a row is not declined.
+  var isNotDeclined: String {
+    declined.isEmpty
+      ? "" : "AND ledger.id NOT IN (\(declined.sorted().map(String.init).joined(separator: ",")))"
+  }
+
   /// Adds ready rows to the rows to claim.
   ///
   /// - Returns: the number of rows.
@@ -147,7 +166,7 @@ extension CatalogWriter {
         INDEXED BY \(suspects ? "ledger_interrupted" : "ledger_claim")
       WHERE fingerprint = ?1 AND state = 'ready' AND not_before <= ?2
         AND \(suspects ? "interruptions > 0 AND interruptions >= ?3" : "interruptions < ?3")
-        AND \(Self.isWanted)
+        AND \(Self.isWanted) \(isNotDeclined)
       ORDER BY not_before, id LIMIT ?4
       """, stage.fingerprint, Timestamp.now, stage.attempts, limit)
   }

@@ -34,7 +34,8 @@ extension Catalog {
         parts.append("\(row) AND state = 'running'")
         guard names.contains(stage.name) else { continue }
         parts.append(
-          "\(row) AND state = 'ready' AND not_before <= ?1 AND \(CatalogWriter.isWanted)")
+          "\(row) AND state = 'ready' AND not_before <= ?1 AND \(CatalogWriter.isWanted) \(writer.isNotDeclined)"
+        )
       }
       guard !parts.isEmpty else { return true }
       return try !writer.connection.hasRow(
@@ -49,7 +50,7 @@ extension Catalog {
       let due = writer.stages.filter { names.contains($0.name) }.map {
         """
         UNION ALL SELECT 1 FROM ledger WHERE fingerprint = \($0.fingerprint) AND state = 'ready' AND not_before <= ?1
-          AND \(CatalogWriter.isWanted)
+          AND \(CatalogWriter.isWanted) \(writer.isNotDeclined)
         """
       }
       return try writer.connection.hasRow(

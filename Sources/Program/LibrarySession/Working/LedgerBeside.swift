@@ -6,7 +6,8 @@ import Synchronization
 
 /// The ledger for a process that works beside the one with the library's lock.
 ///
-/// It changes no stages. What its machine lacks concerns this process alone: the jobs are given back, for others.
+/// It changes no stages. What its machine lacks, and jobs that exceed its limits, concern this process alone: they are
+/// given back, for others.
 final class LedgerBeside: Ledger {
   private let catalog: Catalog
   /// Jobs that were given back, until the engine has asked for them.
@@ -21,12 +22,13 @@ final class LedgerBeside: Ledger {
   func hold(stage: String, because reason: String?) throws(CatalogError) {}
 
   func complete(_ completions: [Completion]) throws(CatalogError) -> [String] {
-    let mine = completions.filter { $0.outcome.isOfThisMachine }
-    if !mine.isEmpty {
-      try catalog.requeue(mine.map(\.token))
-      returned.withLock { $0.formUnion(mine.map(\.token)) }
-    }
-    let others = completions.filter { !$0.outcome.isOfThisMachine }
+    let lacking = completions.filter { $0.outcome.isOfThisMachine }.map(\.token)
+    let tooMuch = completions.filter(\.isByLimit).map(\.token)
+    if !lacking.isEmpty { try catalog.requeue(lacking) }
+    if !tooMuch.isEmpty { try catalog.decline(tooMuch) }
+    let back = Set(lacking + tooMuch)
+    returned.withLock { $0.formUnion(back) }
+    let others = completions.filter { !back.contains($0.token) }
     return others.isEmpty ? [] : try catalog.complete(others)
   }
 

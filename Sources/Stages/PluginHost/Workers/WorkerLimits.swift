@@ -157,6 +157,9 @@ extension PluginFailure {
   package init(_ class: Class, _ reason: String, limit: LimitKey) {
     self.init(`class`, reason + StageLimits.remedy(limit))
   }
+
+  /// Whether a job exceeded a limit. Only the sentence tells, which a plugin in another process may have made.
+  package var isByLimit: Bool { reason.contains(StageLimits.remedyBegin) }
 }
 
 /// Detects a worker that hides its memory use.
