@@ -10,8 +10,8 @@ final class ImportPacing: Sendable {
   private let state = State()
 
   init() {
-    answers = Pace(longest: 0.05, state)
-    questions = Pace(longest: 1, state)
+    answers = Pace(state)
+    questions = Pace(state)
   }
 
   /// Notes that the catalog has changed.
@@ -35,12 +35,14 @@ final class ImportPacing: Sendable {
 /// Bounds the processor time of some threads while an import is going on.
 ///
 /// Those who ask again after each answer, as programs do, then ask more rarely; people who look at pictures take
-/// less than the bound. See `docs/decisions/0031-web.md`.
+/// less than the bound. What takes long for one request is slowed down, not bounded. See `docs/decisions/0031-web.md`.
 final class Pace: Sendable {
   /// The share of one processor that the threads may take together.
   static let share = 0.1
   /// The processor time that they may take at once, in seconds: a page with all its pictures.
   static let burst = 0.2
+  /// The longest wait, in seconds. People may be next, so what is owed beyond it is forgotten.
+  static let longest = 0.05
 
   private struct Allowance {
     /// Seconds of processor time that are left; negative if too much was taken.
@@ -50,13 +52,10 @@ final class Pace: Sendable {
     var used: [pthread_t: Double] = [:]
   }
 
-  private let longest: Double
   private let state: ImportPacing.State
   private let allowance: Mutex<Allowance>
 
-  /// - Parameter longest: the longest wait, in seconds.
-  fileprivate init(longest: Double, _ state: ImportPacing.State) {
-    self.longest = longest
+  fileprivate init(_ state: ImportPacing.State) {
     self.state = state
     allowance = Mutex(Allowance(time: -.infinity))
   }
@@ -79,14 +78,14 @@ final class Pace: Sendable {
     let (used, thread) = (used(), pthread_self())
     let left = allowance.withLock { all in
       all.left += (now - all.time) * Self.share - (used - (all.used[thread] ?? used))
-      all.left = min(Self.burst, max(all.left, -Self.burst))
+      all.left = min(Self.burst, max(all.left, -Self.longest * Self.share))
       all.time = now
       all.used[thread] = used
       return all.left
     }
     // A long wait takes less time of a processor than many short ones.
-    let delay = min(-left / Self.share, longest)
-    return delay < longest / 5 ? 0 : delay
+    let delay = -left / Self.share
+    return delay < Self.longest / 5 ? 0 : delay
   }
 
   /// The time of a clock. Source: clock_gettime(2).
