@@ -15,12 +15,14 @@ struct ServeCheck: SingleCheck {
     }
     do {
       // Not beside the library, which may be on a disk where no catalog or socket can be.
-      let folder = try CheckFolder()
+      let (folder, other) = (try CheckFolder(), try CheckFolder())
+      // They are removed with their objects, whose last use is before that of their paths.
+      defer { withExtendedLifetime((folder, other)) {} }
       let start = ContinuousClock.now
       try WebTrial.run(in: folder.path)
       let time = ContinuousClock.now - start
       if site.configuration?.catalog?.database != nil {
-        try WebTrial.connect(site.search, in: try CheckFolder().path)
+        try WebTrial.connect(site.search, in: other.path)
       }
       return Finding(
         "serve", .ok, "A server started, entered its sandbox and answered in \(time.rounded).")
