@@ -88,6 +88,30 @@ struct WorkLifeTests: WorkSuite {
     #expect(try watch.wait(within: 30).exitCode == 143)
   }
 
+  @Test(
+    "Work that is drained exits with 0 though a job has failed, so that no service starts it again")
+  func drainedAfterFailure() throws {
+    let shared = try SharedWorkspace(stages: [SmallPlugin.stage])
+    let workspace = shared.workspace
+    try SmallPlugin.write(into: workspace)
+    let failure = #"{"outcome":"failed","failure":{"class":"permanent","reason":"no"}}"#
+    try SmallPlugin.write(
+      into: workspace,
+      process: #"echo '{"type":"result","job":"'$job'","result":\#(failure)}'; continue"#,
+      folder: "failing")
+    try shared.put(0..<1)
+    try workspace.json("run")
+    try shared.database.execute(Self.again)
+    try shared.configure("failing.json", stages: [SmallPlugin.stage(in: "failing")])
+    let worker = try shared.startWork("failing.json")
+    try worker.wait(for: "a failure") { try shared.count("ledger WHERE state = 'failed'") == 1 }
+    let node = try #require(
+      try workspace.json("nodes").of("node").first { $0["verb"] == "work" }?["node"]?.string)
+    try workspace.json("nodes", "drain", BytePath(node))
+    let end = try worker.wait(within: 60)
+    #expect(try end.exitCode == 0 && end.events().summary["jobsFailed"] == 1, "\(end)")
+  }
+
   @Test("Work begins anew where the server has lost what it has acknowledged")
   func lostCommits() throws {
     let shared = try SharedWorkspace(stages: [Self.identify])

@@ -73,6 +73,8 @@ extension Catalog {
       driver.session = PostgreSQLSchema.session
       driver.upkeep = PostgreSQLSchema.sessionUpkeep
       try connection.executeScript(driver.session)
+      // Before the first rendition of this process hides the loss.
+      try LostRenditions.noteEmptyTable(in: connection)
     } catch {
       connection.close()
       throw error

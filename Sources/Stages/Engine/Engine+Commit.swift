@@ -12,11 +12,8 @@ extension Engine {
   func commit(_ all: [FinishedJob]) throws(EngineError) {
     let finished = try requeueGivenUp(all)
     guard !finished.isEmpty else { return }
-    let outcomes = try store(finished)
-    let completions = zip(finished, outcomes).map { job, outcome in
-      Completion(
-        token: job.job.token, outcome: outcome, seconds: job.seconds ?? 0, isByLimit: job.isByLimit)
-    }
+    let completions = try store(finished)
+    let outcomes = completions.map(\.outcome)
     let unused = try inLedger(try ledger.complete(completions))
     let withdrawn = try inLedger(try ledger.withdrawn(among: completions.map(\.token)))
     // `verify` finds leftover files, and the next start empties `work/`.
@@ -82,27 +79,33 @@ extension Engine {
     }
   }
 
-  private func store(_ finished: [FinishedJob]) throws(EngineError) -> [Completion.Outcome] {
+  private func store(_ finished: [FinishedJob]) throws(EngineError) -> [Completion] {
     let made = keep(finished)
-    var outcomes: [Completion.Outcome] = []
+    var completions: [Completion] = []
     for (job, kept) in zip(finished, made) {
+      let outcome: Completion.Outcome
+      var isByLimit = job.isByLimit
       switch (job.result, kept) {
       case (.done(let facts, _, _), .success(let renditions)):
-        outcomes.append(.done(facts: facts, renditions: renditions))
+        outcome = .done(facts: facts, renditions: renditions)
       case (.done, .failure(let error)):
         try invalidateKept(of: job, after: error)
-        let failure: PluginFailure.Class = error.code == .unavailable ? .environment : .transient
-        outcomes.append(outcome(PluginFailure(failure, error.message), of: job))
+        outcome = self.outcome(PluginFailure(.transient, error.message), of: job)
+        // This machine has no place for them.
+        isByLimit = error.code == .unavailable
       case (.skipped(let reason, let kind), _):
-        outcomes.append(.skipped(reason: reason, class: kind?.rawValue))
+        outcome = .skipped(reason: reason, class: kind?.rawValue)
       case (.failed(let failure), _):
-        outcomes.append(outcome(failure, of: job))
+        outcome = self.outcome(failure, of: job)
       case (.givenUp, _), (.inputDamaged, _):
         // `requeueGivenUp` has already dealt with these.
         continue
       }
+      completions.append(
+        Completion(
+          token: job.job.token, outcome: outcome, seconds: job.seconds ?? 0, isByLimit: isByLimit))
     }
-    return outcomes
+    return completions
   }
 
   /// Makes a group's renditions durable together. If that fails, retries job by job to find out

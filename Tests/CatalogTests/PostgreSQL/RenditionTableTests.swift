@@ -136,6 +136,16 @@ struct RenditionTableTests {
     #expect(try library.integrity() == "ok")
   }
 
+  @Test("Who works beside notes that the bytes are lost before it adds any")
+  func lostBeside() throws {
+    let library = try rendered(2)
+    try library.execute("TRUNCATE rendition_bytes")
+    try Catalog.openBeside(library.place, libraryID: Library.id).close()
+    #expect(
+      try library.count(
+        "SELECT count(*) FROM setting WHERE key = '\(Setting.lostRenditions)'") == 1)
+  }
+
   @Test("A catalog of version 1 gets the table once, and its renditions are made again")
   func migration() throws {
     let library = try rendered(3)

@@ -163,6 +163,10 @@ final class Connection {
   }
 
   func hasRow(_ sql: String, _ values: any SQLBindable...) throws(CatalogError) -> Bool {
+    try hasRow(sql, values: values)
+  }
+
+  func hasRow(_ sql: String, values: [any SQLBindable]) throws(CatalogError) -> Bool {
     try first(sql, values: values) { _ in true } ?? false
   }
 

@@ -148,10 +148,17 @@ extension CatalogWriter {
       WHERE job.ledger = ledger.id AND asset.trashed_at IS NULL)
     """
 
-  /// SQL for the rest of a condition on `ledger`: that a row is not declined.
-  var isNotDeclined: String {
-    declined.isEmpty
-      ? "" : "AND ledger.id NOT IN (\(declined.sorted().map(String.init).joined(separator: ",")))"
+  /// SQL for the rest of a condition on `ledger`, that a row is not declined, and its values.
+  ///
+  /// - Parameter number: the number of the parameter, after those of the rest.
+  func isNotDeclined(_ number: Int) -> (sql: String, values: [any SQLBindable]) {
+    if declined.isEmpty { return ("", []) }
+    // One value, so that the text stays the same.
+    let list = "json_array_elements_text(CAST(?\(number) AS json))"
+    return (
+      "AND ledger.id NOT IN (SELECT CAST(value AS bigint) FROM \(list) AS listed (value))",
+      ["[\(declined.map(String.init).joined(separator: ","))]"]
+    )
   }
 
   /// Adds ready rows to the rows to claim.
@@ -160,15 +167,17 @@ extension CatalogWriter {
   fileprivate func choose(
     _ stage: ConfiguredStage, limit: Int, suspects: Bool
   ) throws(CatalogError) -> Int {
-    try connection.changes(
+    let isNotDeclined = isNotDeclined(5)
+    return try connection.changes(
       """
       INSERT INTO temp.claimed (ledger) SELECT id FROM ledger
         INDEXED BY \(suspects ? "ledger_interrupted" : "ledger_claim")
       WHERE fingerprint = ?1 AND state = 'ready' AND not_before <= ?2
         AND \(suspects ? "interruptions > 0 AND interruptions >= ?3" : "interruptions < ?3")
-        AND \(Self.isWanted) \(isNotDeclined)
+        AND \(Self.isWanted) \(isNotDeclined.sql)
       ORDER BY not_before, id LIMIT ?4
-      """, stage.fingerprint, Timestamp.now, stage.attempts, limit)
+      """,
+      values: [stage.fingerprint, Timestamp.now, stage.attempts, limit] + isNotDeclined.values)
   }
 
   /// Records an attempt for each chosen row and reads the inputs of its job.

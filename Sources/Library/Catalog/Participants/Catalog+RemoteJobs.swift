@@ -28,36 +28,26 @@ extension Catalog {
   package func isQuiet(dueIn names: Set<String>) throws(CatalogError) -> Bool {
     try write { (writer) throws(CatalogError) in
       // In one statement: what ends a job makes others due at the same moment.
-      var parts: [String] = []
-      for stage in writer.stages {
-        let row = "SELECT 1 FROM ledger WHERE fingerprint = \(stage.fingerprint)"
-        parts.append("\(row) AND state = 'running'")
-        guard names.contains(stage.name) else { continue }
-        parts.append(
-          "\(row) AND state = 'ready' AND not_before <= ?1 AND \(CatalogWriter.isWanted) \(writer.isNotDeclined)"
-        )
+      let running = writer.stages.map {
+        "SELECT 1 FROM ledger WHERE fingerprint = \($0.fingerprint) AND state = 'running'"
       }
+      let due = writer.dueJobs(in: names, 2)
+      let parts = running + due.parts
       guard !parts.isEmpty else { return true }
       return try !writer.connection.hasRow(
         "SELECT 1 WHERE ?1 > 0 AND EXISTS (\(parts.joined(separator: " UNION ALL ")))",
-        Timestamp.now)
+        values: [Timestamp.now] + due.values)
     }
   }
 
   /// Whether jobs of some stages are due, or the library has other stages now; asked without a turn.
   package func mayHaveJobs(in names: Set<String>) throws(CatalogError) -> Bool {
     try access.sync { (writer) throws(CatalogError) in
-      let due = writer.stages.filter { names.contains($0.name) }.map {
-        """
-        UNION ALL SELECT 1 FROM ledger WHERE fingerprint = \($0.fingerprint) AND state = 'ready' AND not_before <= ?1
-          AND \(CatalogWriter.isWanted) \(writer.isNotDeclined)
-        """
-      }
+      let due = writer.dueJobs(in: names, 4)
+      let parts = ["SELECT 1 FROM setting WHERE key = ?2 AND value <> ?3"] + due.parts
       return try writer.connection.hasRow(
-        """
-        SELECT 1 WHERE ?1 > 0 AND EXISTS (
-          SELECT 1 FROM setting WHERE key = ?2 AND value <> ?3 \(due.joined(separator: " ")))
-        """, Timestamp.now, Setting.generation, writer.generation)
+        "SELECT 1 WHERE ?1 > 0 AND EXISTS (\(parts.joined(separator: " UNION ALL ")))",
+        values: [Timestamp.now, Setting.generation, writer.generation] + due.values)
     }
   }
 
@@ -115,6 +105,26 @@ extension Catalog {
         "SELECT 1 FROM participant WHERE \(PostgreSQLSchema.isLive) AND id <> ?",
         participation.id)
     }
+  }
+}
+
+extension CatalogWriter {
+  /// Statements that find jobs of some stages that are due at the time of the first parameter.
+  ///
+  /// - Parameter number: the number of the next parameter.
+  fileprivate func dueJobs(
+    in names: Set<String>, _ number: Int
+  ) -> (parts: [String], values: [any SQLBindable]) {
+    let wanted = stages.filter { names.contains($0.name) }
+    guard !wanted.isEmpty else { return ([], []) }
+    let isNotDeclined = isNotDeclined(number)
+    let parts = wanted.map {
+      """
+      SELECT 1 FROM ledger WHERE fingerprint = \($0.fingerprint) AND state = 'ready' AND not_before <= ?1
+        AND \(CatalogWriter.isWanted) \(isNotDeclined.sql)
+      """
+    }
+    return (parts, isNotDeclined.values)
   }
 }
 

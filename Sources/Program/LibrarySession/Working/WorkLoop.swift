@@ -25,12 +25,15 @@ package struct WorkLoop {
     defer { endProgress() }
     var pause = Duration.zero
     var hasBegun = false
+    var isDrained = false
     while !signals.isStopRequested {
       if signals.consumeReload() { setup = reloaded(search, former: setup) }
       do {
         let session = try WorkSession(setup, report: report, signals: signals)
         (pause, hasBegun) = (.zero, true)
-        if try session.run(untilIdle: untilIdle) == .end { break }
+        let outcome = try session.run(untilIdle: untilIdle)
+        isDrained = outcome == .drained
+        if outcome != .another { break }
       } catch let error where Self.isOvertaken(error) && hasBegun {
         // Nothing that the former session knew is used again.
         report.output.survived(error)
@@ -50,7 +53,8 @@ package struct WorkLoop {
         wait(pause)
       }
     }
-    return WorkResult(counts: report.counts, took: ContinuousClock.now - start)
+    return WorkResult(
+      counts: report.counts, took: ContinuousClock.now - start, isDrained: isDrained)
   }
 
   /// The new configuration; the former one if the new one is not usable.
@@ -96,4 +100,6 @@ package struct WorkLoop {
 package struct WorkResult: Sendable {
   package let counts: RunCounts
   package let took: Duration
+  /// Whether it ended because it was asked to by `nodes drain`.
+  package let isDrained: Bool
 }

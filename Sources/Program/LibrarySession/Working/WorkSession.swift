@@ -59,22 +59,25 @@ final class WorkSession {
 
   /// How a session ends.
   enum Outcome {
-    /// With the work: by a signal, because it is drained, or no job is ready or running.
+    /// With the work: by a signal, or because no job is ready or running.
     case end
+    /// Because it was asked for by `nodes drain`.
+    case drained
     /// With another session, for a new configuration, or a plugin that can be used now.
     case another
   }
 
   func run(untilIdle: Bool) throws -> Outcome {
+    defer { stop() }
+    try workplace.requireOriginals(of: catalog)
+    try compareStages()
+    // Not before, as the engine claims jobs once it is woken.
     catalog.listen { [report, engine, news] event in
       report.hear(event)
       if case .overtaken = event { return }
       engine.wake()
       news.signal()
     }
-    defer { stop() }
-    try workplace.requireOriginals(of: catalog)
-    try compareStages()
     return try work(untilIdle: untilIdle)
   }
 
@@ -87,9 +90,9 @@ final class WorkSession {
         return signals.isStopRequested || signals.isReloadRequested
       }
       if signals.isStopRequested { return .end }
-      if signals.isReloadRequested { return .another }
       // What it had begun has ended.
-      if try catalog.isDraining { return .end }
+      if try catalog.isDraining { return .drained }
+      if signals.isReloadRequested { return .another }
       if untilIdle, try catalog.isQuiet(dueIn: workable) { return .end }
       if ContinuousClock.now >= recheckAt {
         recheckAt = ContinuousClock.now + Self.recheck

@@ -24,7 +24,8 @@ enum WorkVerb: Verb {
       context.search, untilIdle: context.arguments.has(.untilIdle))
     result.print(on: context.console)
     if let code = SignalHandler.shared.exitCode { return code }
-    return result.counts.hasFailures ? .someFailed : .success
+    // A service is not to be started again.
+    return result.counts.hasFailures && !result.isDrained ? .someFailed : .success
   }
 }
 
