@@ -11,13 +11,14 @@ import Synchronization
 /// apart from damage that was copied to `damaged/` first.
 package final class BucketStore: OriginalStore {
   private let location: BucketLocation
-  private let library: Descriptor
+  let library: Descriptor
   let identity: String
   let mayClaim: Bool
-  private let cacheBudget: Int
+  let cacheBudget: Int
   private let environment: [String: String]
   private let isStopped: @Sendable () -> Bool
-  private let opened = Mutex<OriginalCache?>(nil)
+  /// The cache as it was opened last.
+  let opened = Mutex<OriginalCache?>(nil)
   private let connected = Mutex<S3Client?>(nil)
   /// Whether the bucket was seen to be this library's.
   let isOwn = Mutex(false)
@@ -363,26 +364,5 @@ package final class BucketStore: OriginalStore {
   private func missing(_ digest: Digest) -> FileError {
     let path = path(of: digest)
     return FileError(.notFound, "“\(path.printable)” is missing from the store.", path: path)
-  }
-
-  // MARK: Local copies
-
-  private func cache() throws(FileError) -> OriginalCache {
-    if let cache = opened.withLock({ $0 }) { return cache }
-    let cache = try OriginalCache(in: library, budget: cacheBudget)
-    return opened.withLock { opened in
-      // Another thread may have been faster.
-      let kept = opened ?? cache
-      opened = kept
-      return kept
-    }
-  }
-
-  /// The cache; `nil` in a library that can't be written.
-  private func cacheIfWritable() throws(FileError) -> OriginalCache? {
-    do throws(FileError) { return try cache() } catch {
-      guard [.readOnly, .permission].contains(error.code) else { throw error }
-      return nil
-    }
   }
 }

@@ -53,6 +53,13 @@ package final class OriginalCache: Sendable {
     return folder.map { OriginalCache($0) }
   }
 
+  /// Whether it is still the one that its name leads to: it may have been removed, or moved away.
+  func isInPlace(in library: Descriptor) -> Bool {
+    guard let named = try? library.statusIfThere(of: Self.name), let own = try? folder.status()
+    else { return false }
+    return named.isSameNode(as: own)
+  }
+
   // MARK: Reading
 
   /// Returns the copy of an original for as long as it is needed; `nil` if there is none whose bytes are

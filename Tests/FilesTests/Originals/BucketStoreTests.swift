@@ -89,6 +89,28 @@ struct BucketStoreTests {
 
   // MARK: Faults
 
+  @Test(
+    "A cache that somebody removes or moves away is made again; without a library, the store waits")
+  func lostCache() throws {
+    let harness = try BucketHarness()
+    let file = try file("kept", in: harness)
+    _ = try harness.store.put(file)
+    let library = try Descriptor.openFolder(harness.temporary.path)
+    func read() throws -> [UInt8] {
+      let copy = try harness.store.lease(file.digest)
+      return try Descriptor.open(copy.path, flags: O_RDONLY).readToEnd()
+    }
+    #expect(try read() == Array("kept".utf8))
+    try library.rename("cache", to: library, as: "elsewhere")
+    #expect(try read() == Array("kept".utf8))
+    try library.removeTree(FolderEntry(name: "cache", kind: nil))
+    #expect(try read() == Array("kept".utf8))
+    let parent = try Descriptor.openFolder(harness.temporary.path.parent)
+    try parent.removeTree(FolderEntry(name: harness.temporary.path.lastComponent, kind: nil))
+    let error = #expect(throws: FileError.self) { try harness.store.lease(file.digest) }
+    #expect(error?.code == .unavailable)
+  }
+
   @Test("A file whose upload was not acknowledged is found there")
   func lostAnswer() throws {
     let proxy = try FaultProxy(to: server.port) { request in
