@@ -8,8 +8,9 @@ import Synchronization
 ///
 /// It changes no stages. What its machine lacks, and jobs that exceed its limits, concern this process alone: they are
 /// given back, for others.
-final class LedgerBeside: Ledger {
+final class LedgerBeside: WrappedLedger {
   private let catalog: Catalog
+  var ledger: any Ledger { catalog }
   /// Jobs that were given back, until the engine has asked for them.
   private let returned = Mutex<Set<AttemptToken>>([])
 
@@ -39,37 +40,6 @@ final class LedgerBeside: Ledger {
     }
     return try catalog.withdrawn(among: tokens).union(mine)
   }
-
-  // MARK: As it is
-
-  var isOnServer: Bool { catalog.isOnServer }
-
-  func claim(stage: String, limit: Int, suspects: Bool) throws(CatalogError) -> [ClaimedJob] {
-    try catalog.claim(stage: stage, limit: limit, suspects: suspects)
-  }
-  func requeue(_ tokens: [AttemptToken]) throws(CatalogError) { try catalog.requeue(tokens) }
-  func backlog() throws(CatalogError) -> [String: [LedgerState: Int]] { try catalog.backlog() }
-  func nextDue(after time: Timestamp) throws(CatalogError) -> Timestamp? {
-    try catalog.nextDue(after: time)
-  }
-  func misplacedRenditions(
-    stage: String, threshold: Int, limit: Int
-  ) throws(CatalogError) -> [MisplacedRendition] {
-    try catalog.misplacedRenditions(stage: stage, threshold: threshold, limit: limit)
-  }
-  func relocate(_ rendition: Int64, to content: RenditionContent) throws(CatalogError) {
-    try catalog.relocate(rendition, to: content)
-  }
-  func bytes(ofRendition id: Int64) throws(CatalogError) -> [UInt8]? {
-    try catalog.bytes(ofRendition: id)
-  }
-  func size(ofRendition id: Int64) throws(CatalogError) -> Int? {
-    try catalog.size(ofRendition: id)
-  }
-  func invalidate(rendition: Int64) throws(CatalogError) {
-    try catalog.invalidate(rendition: rendition)
-  }
-  func retry(assets: [AssetID]?) throws(CatalogError) -> Int { try catalog.retry(assets: assets) }
 }
 
 extension Completion.Outcome {
