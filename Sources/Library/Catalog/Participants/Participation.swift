@@ -110,7 +110,13 @@ final class Participation: Sendable {
       // Shared, because a server may take a while to notice that the connection before this one has ended.
       seat.driver.session =
         "LISTEN \(PostgreSQLSchema.channel); SELECT pg_advisory_lock_shared(\(id))"
-      try seat.connection.executeScript(seat.driver.session)
+      do throws(CatalogError) {
+        try seat.connection.executeScript(seat.driver.session)
+      } catch {
+        // A process that was cut off may have lost this connection, too.
+        guard seat.driver.isLost else { throw error }
+        try seat.driver.reconnect()
+      }
       if former != 0 {
         try seat.connection.executeScript("SELECT pg_advisory_unlock_shared(\(former))")
       } else if isTaker {
