@@ -290,6 +290,8 @@ struct WorkTests: WorkSuite {
     try shared.expectDone(jobs: 10, attempts: 2)
     let checks = try workspace.run("doctor", "--config", "elsewhere.json").output
     #expect(checks.contains("for `pipeline work` on the library"), "\(checks)")
+    let list = try workspace.run("list", "--config", "elsewhere.json")
+    #expect(list.exitCode != 0 && list.errors.contains("a folder of `pipeline work`"), "\(list)")
     // What would be files is not made there.
     let thumbnails: JSONValue = [
       "name": "thumbnails", "plugin": "thumbnail", "needs": ["identify"], "storage": "file",

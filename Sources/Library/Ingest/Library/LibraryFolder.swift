@@ -180,6 +180,12 @@ package struct LibraryFolder: Sendable {
           + "or mount the disk that it is on.", path: layout.root)
     }
     guard let bytes = try folder.readFileIfThere(LibraryLayout.marker, limit: 1 << 16) else {
+      if try folder.statusIfThere(of: Workplace.marker) != nil {
+        throw IngestError(
+          .notALibrary,
+          "“\(layout.root.printable)” is a folder of `pipeline work`, not the library itself. Use the "
+            + "configuration of the machine that takes the library's files.", path: layout.root)
+      }
       throw IngestError(
         .notALibrary,
         "“\(layout.root.printable)” has no library.json, so it is not a library. If it is an empty "

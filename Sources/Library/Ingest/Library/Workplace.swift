@@ -14,7 +14,7 @@ package final class Workplace {
     var library: String
   }
 
-  private static let marker: BytePath = "work.json"
+  static let marker: BytePath = "work.json"
   /// In `work/`, a folder for each process that works here at the same time.
   static let places: BytePath = "beside"
   private static let most = 1000

@@ -61,7 +61,7 @@ extension PostgreSQLDriver {
     return CatalogError(
       .locked,
       "The catalog “\(address)” is in use by \(holder ?? "another program"). Only one process at a time "
-        + "works on a library.")
+        + "imports into a library and maintains it; any number may `work`.")
   }
 
   /// Reads the first row of a statement without parameters that runs rarely.
