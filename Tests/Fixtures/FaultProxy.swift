@@ -14,6 +14,8 @@ package final class FaultProxy: Sendable {
     case lostRequest
     /// The server gets the request; the connection is closed before its answer.
     case lostAnswer
+    /// The connection is closed after so many bytes of the answer's headers.
+    case cutHead(after: Int)
     /// The connection is closed after so many bytes of the answer's body.
     case cutBody(after: Int)
     /// One byte of the request's body is changed on the way.
@@ -169,6 +171,9 @@ package final class FaultProxy: Sendable {
     case .late(let seconds): sleep(UInt32(seconds))
     case .stall:
       while !state.withLock({ $0.isEnded }) { usleep(20_000) }
+      return false
+    case .cutHead(let count):
+      _ = Self.write(Array(response.prefix(count)), to: client)
       return false
     case .cutBody(let count):
       let end = Self.endOfHead(response) ?? response.count

@@ -151,6 +151,18 @@ struct S3FaultTests {
 
   // MARK: Bodies
 
+  @Test("An answer that ends within its headers is lost, and asked for again")
+  func cutHead() throws {
+    let (client, proxy) = try faulty { $0.number % 2 == 1 ? .cutHead(after: 30) : .none }
+    defer { proxy.end() }
+    let bytes = Array(Self.text.utf8)
+    _ = try client.put(.bytes(bytes), as: "k", digest: SHA256.digest(of: bytes), isNew: true)
+    #expect(try client.size(of: "k") == bytes.count)
+    #expect(Self.read("k", client) == (Self.text, nil))
+    try client.remove("k")
+    #expect(try client.size(of: "k") == nil)
+  }
+
   @Test("A server that is started again while a body comes is waited for")
   func restarted() throws {
     try store(Self.text, as: "k")

@@ -29,6 +29,8 @@ final class HTTPTransfer: @unchecked Sendable {
   /// What the callbacks work on.
   private final class Exchange {
     var response = HTTPResponse(status: 0)
+    /// Whether the empty line after the headers came: libcurl takes an answer without it for a whole one.
+    var isHeadWhole = false
     let body: HTTPRequest.Body
     var sent = 0
     var received = 0
@@ -127,6 +129,9 @@ final class HTTPTransfer: @unchecked Sendable {
     if let failure = exchange.failure { throw .local(failure) }
     if let loss = exchange.loss { throw .connection(loss, received: exchange.received) }
     if code == CURLE_OK {
+      guard exchange.isHeadWhole else {
+        throw .connection("the connection was closed within the headers of the answer", received: 0)
+      }
       exchange.response.status = status
       return exchange.response
     }
@@ -246,7 +251,11 @@ final class HTTPTransfer: @unchecked Sendable {
     let line = String(
       decoding: UnsafeRawBufferPointer(start: bytes, count: count), as: UTF8.self)
     // A new answer begins, after “100 Continue”.
-    if line.hasPrefix("HTTP/") { exchange.response.headers = [:] }
+    if line.hasPrefix("HTTP/") {
+      exchange.response.headers = [:]
+      exchange.isHeadWhole = false
+    }
+    if line.allSatisfy(\.isNewline) { exchange.isHeadWhole = true }
     guard let colon = line.firstIndex(of: ":"), exchange.response.headers.count < 256 else {
       return count
     }
