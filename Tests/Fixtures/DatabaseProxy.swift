@@ -22,6 +22,8 @@ package final class DatabaseProxy: Sendable {
   /// Whether the first connections, and those that are made later, are stalled.
   private let (first, later) = (Shared(false), Shared(false))
   private let isLater = Shared(false)
+  private let isRefusing = Shared(false)
+  private let clients = Shared<[Int32]>([])
   private let connections = Shared(0)
   private let ends = Shared(0)
   private let withheld = Shared(0)
@@ -79,6 +81,15 @@ package final class DatabaseProxy: Sendable {
   /// Passes on what was withheld.
   package func goOn() { for stall in [first, later] { stall.withLock { $0 = false } } }
 
+  /// Ends all connections and takes no others, as if the server had been stopped.
+  package func refuse() {
+    isRefusing.withLock { $0 = true }
+    for client in clients.withLock({ $0 }) { shutdown(client, Int32(SHUT_RDWR)) }
+  }
+
+  /// Takes connections again.
+  package func admit() { isRefusing.withLock { $0 = false } }
+
   /// How many times bytes were withheld since the proxy was stalled.
   package var withheldCount: Int { withheld.withLock { $0 } }
 
@@ -93,9 +104,14 @@ package final class DatabaseProxy: Sendable {
 
   private func serve(_ client: Int32) {
     let upstream = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-    guard Self.withAddress(server, { connect(upstream, $0, $1) }) == 0 else {
+    let isRefused = isRefusing.withLock { isRefusing in
+      if !isRefusing { clients.withLock { $0.append(client) } }
+      return isRefusing
+    }
+    guard !isRefused, Self.withAddress(server, { connect(upstream, $0, $1) }) == 0 else {
+      // Its descriptor stays, as those of all others.
       Glibc.close(upstream)
-      Glibc.close(client)
+      shutdown(client, Int32(SHUT_RDWR))
       return
     }
     // Whether the answer of a commit is awaited, which nobody gets.

@@ -184,7 +184,7 @@ struct ConnectionTests {
   func refused() throws {
     let known = try PostgreSQLServer.shared.makeDatabase().uri
     for (address, part) in [
-      ("postgresql:///x?host=%2Fnowhere", "No such file or directory Is the server running"),
+      ("postgresql:///x?host=%2Fnowhere", "No such file or directory. Is the server running"),
       (
         known.replacing("user=pipeline", with: "user=nobody-known"),
         "role \"nobody-known\" does not exist"

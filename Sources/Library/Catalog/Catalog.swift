@@ -21,6 +21,11 @@ package final class Catalog: Ledger, CatalogSettings, Sendable {
     place = connection.place
     access = SerialAccess(
       try CatalogWriter(connection, isDraft: isDraft, participation: participation))
+    try access.sync { [listener] (writer) throws(CatalogError) in
+      writer.connection.postgreSQL?.tellAbsence = { error in
+        listener.hear(error.map { .serverAway($0) } ?? .serverBack)
+      }
+    }
     try beginAttending()
   }
 

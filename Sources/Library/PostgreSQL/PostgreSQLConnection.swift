@@ -175,10 +175,15 @@ package final class PostgreSQLConnection {
   /// libpq's last message on one line.
   var message: String { Self.line(errorMessage) }
 
-  /// A message of libpq on one line.
+  /// A message of libpq on one line; each of its own is a sentence, which may lack its end.
   static func line(_ text: String) -> String {
-    let line = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-    return line.isEmpty ? "no reason given" : line
+    let lines = text.split(whereSeparator: \.isNewline)
+      .map { $0.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
+      .filter { !$0.isEmpty }
+    guard let first = lines.first else { return "no reason given" }
+    return lines.dropFirst().reduce(first) { text, line in
+      text + (text.last.map { ".:;,?!".contains($0) } == true ? " " : ". ") + line
+    }
   }
 
   /// Whether the server can't be reached any more.

@@ -2,6 +2,7 @@ import Fixtures
 import Foundation
 import PipelineModel
 import Records
+import Synchronization
 import Testing
 
 @testable import Catalog
@@ -178,6 +179,28 @@ struct LostConnectionTests {
       #expect(try setup.assets() == 0)
     }
     try setup.catalog.close()
+  }
+
+  @Test("That a server stays away is told once, and that it is back, too")
+  func absence() throws {
+    let setup = try Setup()
+    struct Heard { var news: [String] = [] }
+    let heard = Mutex(Heard())
+    setup.catalog.listen { [proxy = setup.proxy] news in
+      switch news {
+      case .serverAway(let error):
+        heard.withLock { $0.news.append(error.message) }
+        proxy.admit()
+      case .serverBack: heard.withLock { $0.news.append("back") }
+      default: break
+      }
+    }
+    setup.proxy.refuse()
+    try setup.catalog.apply([.asset(Samples.asset(1))], manifestPosition: 1)
+    let news = heard.withLock { $0.news }
+    #expect(news.count == 2 && news.last == "back", "\(news)")
+    #expect(news.first?.contains("can't be opened") == true, "\(news)")
+    #expect(try setup.assets() == 1)
   }
 
   @Test("A second process is told who has the catalog, and gets it afterwards")

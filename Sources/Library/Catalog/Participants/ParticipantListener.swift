@@ -1,7 +1,7 @@
 package import Records
 import Synchronization
 
-/// What other processes did that concerns this one.
+/// What other processes or the server did that concerns this one.
 package enum ParticipantNews: Sendable {
   /// Others were gone, and their jobs are ready again; those that failed by that.
   case departed([String], failed: [JobEvent])
@@ -9,9 +9,12 @@ package enum ParticipantNews: Sendable {
   case overtaken(Int)
   /// Others may have made jobs ready.
   case readyJobs
+  /// The server can't be reached, and is tried again.
+  case serverAway(CatalogError)
+  case serverBack
 }
 
-/// Who hears of participants.
+/// Who hears of participants and the server.
 final class ParticipantListener: Sendable {
   // In a struct: see `RunReport`.
   private struct Listener {

@@ -90,7 +90,7 @@ package final class RunReport: IngestReport, EngineReport {
   /// Counts what other processes did meanwhile.
   func add(_ jobs: [JobEvent.Outcome: Int]) { state.withLock { $0.counts.add(jobs) } }
 
-  /// Tells of other processes that work on the library.
+  /// Tells of other processes that work on the library, and of the catalog's server.
   func hear(_ news: ParticipantNews) {
     switch news {
     case .departed(let nodes, let failed):
@@ -102,6 +102,9 @@ package final class RunReport: IngestReport, EngineReport {
       output.warning(
         "\(counted(count, "result")) came after others had taken the jobs over, and were dropped.")
     case .readyJobs: break
+    case .serverAway(let error):
+      output.warning("\(error.message) It is tried again; nothing is lost.")
+    case .serverBack: output.message("The catalog's server is back.")
     }
   }
 

@@ -56,8 +56,9 @@ final class PostgreSQLDriver: DatabaseDriver {
 
   let dialect = SQLDialect.postgreSQL
 
-  /// How long to try to reach a server that was lost.
+  /// How long to try to reach a server that was lost; who asks later than that waits for a few seconds only.
   private static let patience = Duration.seconds(60)
+  private static let latePatience = Duration.seconds(3)
 
   init(_ address: DatabaseLocation, role: Role) throws(CatalogError) {
     self.address = address
@@ -290,6 +291,24 @@ final class PostgreSQLDriver: DatabaseDriver {
   /// Why the last try to connect again failed.
   private var lastFailure: CatalogError?
 
+  /// Since when the server can't be reached; `nil` while it can.
+  private var absence: (since: ContinuousClock.Instant, isTold: Bool)?
+  /// Called when the server has been away for some seconds, with the reason, and when it is back, with `nil`.
+  var tellAbsence: (CatalogError?) -> Void = { _ in }
+  /// A server that is restarted is back within that.
+  private static let untoldAbsence = Duration.seconds(5)
+
+  private func noteAbsence(_ error: CatalogError, since start: ContinuousClock.Instant) {
+    guard absence?.isTold != true, ContinuousClock.now - start > Self.untoldAbsence else { return }
+    absence?.isTold = true
+    tellAbsence(error)
+  }
+
+  private func noteReturn() {
+    if absence?.isTold == true { tellAbsence(nil) }
+    absence = nil
+  }
+
   /// Whether a new connection is being made, whose statements are not repeated one by one.
   private var isReconnecting = false
 
@@ -308,7 +327,8 @@ final class PostgreSQLDriver: DatabaseDriver {
 
   /// Makes a new connection in the place of one that was lost, with all that belongs to it.
   ///
-  /// - Throws: the last error, after a minute of tries, or after one if this process is asked to end.
+  /// - Throws: the last error, after a minute of tries, or after one if this process is asked to end. A server
+  ///   that has been away for longer is tried for some seconds more each time.
   func reconnect() throws(CatalogError) {
     let isEnding = CurrentProcess.isAskedToEnd.load(ordering: .relaxed)
     if isEnding, let lastFailure { throw lastFailure }
@@ -318,7 +338,9 @@ final class PostgreSQLDriver: DatabaseDriver {
     connectionNumber += 1
     if beginning != nil { transactionConnection = connectionNumber }
     forgotten = []
-    let end = ContinuousClock().now + Self.patience
+    let start = absence?.since ?? .now
+    if absence == nil { absence = (start, false) }
+    let end = max(start + Self.patience, .now + Self.latePatience)
     var pause: UInt32 = 10_000
     while true {
       do throws(CatalogError) {
@@ -328,6 +350,7 @@ final class PostgreSQLDriver: DatabaseDriver {
         if !session.isEmpty { try executeScript(session) }
         if role.isWriter { try noteLastMark() }
         lastFailure = nil
+        noteReturn()
         return
       } catch {
         // Without the lock and all that belongs to a session, nothing may use it.
@@ -337,6 +360,7 @@ final class PostgreSQLDriver: DatabaseDriver {
           ContinuousClock().now > end || isInterrupted?() ?? false
           || CurrentProcess.isAskedToEnd.load(ordering: .relaxed)
         if isOver || error.code == .locked { throw error }
+        noteAbsence(error, since: start)
       }
       usleep(pause)
       pause = min(pause * 2, 1_000_000)
