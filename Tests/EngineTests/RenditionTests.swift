@@ -382,6 +382,25 @@ struct RenditionTests {
     #expect(try fixture.files("work").isEmpty)
   }
 
+  @Test("Where several processes work, a late one does not overwrite what another has made anew")
+  func perAttempt() throws {
+    let asset = try fixture.add("x")
+    let backend = both()
+    let ledger = ServerLedger(ledger: fixture.catalog)
+    let engine = try fixture.engine(try fixture.plan([stage(.file)], [backend]), ledger: ledger)
+    try engine.drain { false }
+    let former = try #require(try fixture.renditions(of: asset).first)
+    try fixture.catalog.invalidate(rendition: former.id)
+    try engine.drain { false }
+    #expect(backend.jobs == 2)
+    let path = try #require(former.path)
+    let late = try Descriptor.openFolder(fixture.temporary.path).openParent(of: BytePath(path))
+    try late.writeDurably([9, 9], as: BytePath(path).lastComponent)
+    let records = try fixture.renditions(of: asset)
+    #expect(!records.isEmpty && !records.contains { $0.path == path })
+    for record in records { #expect(try bytes(record).map(SHA256.digest) == record.digest) }
+  }
+
   @Test("What a killed job left in work/ is removed at the start, and links are not followed")
   func leftovers() throws {
     let root = try Descriptor.openFolder(fixture.temporary.path)

@@ -108,8 +108,8 @@ extension IncomingRendition {
 
 /// The paths of renditions that are stored as files.
 ///
-/// `renditions/<stage>/ab/<owner>.<fingerprint>.<name>.<extension>`: the fingerprint is cut to sixteen
-/// digits.
+/// `renditions/<stage>/ab/<owner>.<fingerprint>.<name>[.<attempt>].<extension>`: the fingerprint is cut to
+/// sixteen digits.
 package enum RenditionLayout {
   /// The folder, relative to the library.
   package static func folder(of name: RenditionName) -> BytePath {
@@ -119,7 +119,8 @@ package enum RenditionLayout {
   /// The file name.
   package static func name(of name: RenditionName) -> BytePath {
     let suffix = MediaType.fileExtension(of: name.mediaType)
-    return BytePath("\(name.owner).\(name.fingerprint.short).\(name.rendition).\(suffix)")
+    let attempt = name.attempt.map { ".\($0)" } ?? ""
+    return BytePath("\(name.owner).\(name.fingerprint.short).\(name.rendition)\(attempt).\(suffix)")
   }
 
   package static func path(of name: RenditionName) -> BytePath {

@@ -68,14 +68,18 @@ package struct RenditionName: Hashable, Sendable {
   /// The name that the plugin gave it.
   package var rendition: String
   package var mediaType: String
+  /// The attempt that made it, where several processes may make the same one; `nil` where there is one.
+  package var attempt: Int64?
 
   package init(
-    stage: String, owner: String, fingerprint: Fingerprint, rendition: String, mediaType: String
+    stage: String, owner: String, fingerprint: Fingerprint, rendition: String, mediaType: String,
+    attempt: Int64? = nil
   ) {
     self.stage = stage
     self.owner = owner
     self.fingerprint = fingerprint
     self.rendition = rendition
     self.mediaType = mediaType
+    self.attempt = attempt
   }
 }

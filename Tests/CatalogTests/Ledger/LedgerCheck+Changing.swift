@@ -168,7 +168,7 @@ extension LedgerCheck {
       #expect(try harness.asset(Samples.id(1))?.renditions.isEmpty == true)
       #expect(try harness.finish("thumbnails") == 1)
     },
-    LedgerCheck("A file that is about to be written again is not given out for removal") {
+    LedgerCheck("A file is not given out for removal if another attempt is about to write to its path") {
       harness in
       let other = Samples.stage("other", fingerprint: 20, needs: ["identify"])
       let old = [Samples.rendition("grid", path: "r/old")]
@@ -186,7 +186,8 @@ extension LedgerCheck {
       let identified = try harness.complete(try harness.claim("identify")) { _ in
         .done(facts: [:], renditions: [])
       }
-      #expect(identified.isEmpty)
+      // On a server each attempt has its own.
+      #expect(identified == (harness.ledger.isOnServer ? ["r/old"] : []))
       let made = try harness.complete(try harness.claim("thumbnails", limit: 1)) { _ in
         .done(facts: [:], renditions: old)
       }

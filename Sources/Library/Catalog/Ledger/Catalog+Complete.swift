@@ -280,18 +280,24 @@ extension CatalogWriter {
 
   /// Empties the list of discarded files and returns those to remove.
   ///
-  /// Omits a file whose row exists again: a new attempt writes, or has written,
-  /// to the same path.
+  /// Omits a file whose row exists again: in SQLite a new attempt writes, or has written, to the same
+  /// path. In PostgreSQL each attempt has its own.
   func consumeDiscardedFiles() throws(CatalogError) -> [String] {
     guard removesFiles else { return [] }
+    let isDue =
+      connection.dialect == .postgreSQL
+      ? "FALSE"
+      : """
+      EXISTS (SELECT 1 FROM ledger WHERE ledger.digest = discarded_file.digest
+          AND ledger.fingerprint = discarded_file.fingerprint
+          AND ifnull(ledger.asset, x'') = ifnull(discarded_file.asset, x'')
+          AND ledger.state IN ('waiting', 'ready', 'running'))
+      """
     let paths = try connection.all(
       """
       SELECT path FROM discarded_file
       WHERE NOT EXISTS (SELECT 1 FROM rendition WHERE rendition.path = discarded_file.path)
-        AND NOT EXISTS (SELECT 1 FROM ledger WHERE ledger.digest = discarded_file.digest
-          AND ledger.fingerprint = discarded_file.fingerprint
-          AND ifnull(ledger.asset, x'') = ifnull(discarded_file.asset, x'')
-          AND ledger.state IN ('waiting', 'ready', 'running'))
+        AND NOT \(isDue)
       """
     ) { $0.text(0) }
     try connection.execute("DELETE FROM discarded_file")

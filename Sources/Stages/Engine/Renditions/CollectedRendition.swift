@@ -27,10 +27,10 @@ struct CollectedRendition: Sendable {
   }
 
   /// The rendition on its way to the store; `nil` if it goes into the database.
-  func incoming(of job: ClaimedJob) -> IncomingRendition? {
+  func incoming(of job: ClaimedJob, perAttempt: Bool) -> IncomingRendition? {
     guard bytes == nil else { return nil }
     return IncomingRendition(
-      name: job.name(of: rendition.name, mediaType: rendition.mediaType),
+      name: job.name(of: rendition.name, mediaType: rendition.mediaType, perAttempt: perAttempt),
       content: .file(file, folder: folder, name: name))
   }
 }
@@ -109,9 +109,12 @@ extension CollectedRendition {
 
 extension ClaimedJob {
   /// What tells a rendition of the job from all others.
-  func name(of rendition: String, mediaType: String) -> RenditionName {
+  ///
+  /// - Parameter perAttempt: whether it is told from that of another attempt at the job, too.
+  func name(of rendition: String, mediaType: String, perAttempt: Bool) -> RenditionName {
     RenditionName(
       stage: stage, owner: isAssetScoped ? Hexadecimal.encode(asset.bytes) : digest.hex,
-      fingerprint: fingerprint, rendition: rendition, mediaType: mediaType)
+      fingerprint: fingerprint, rendition: rendition, mediaType: mediaType,
+      attempt: perAttempt ? token.rawValue : nil)
   }
 }

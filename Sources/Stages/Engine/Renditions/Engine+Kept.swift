@@ -199,7 +199,7 @@ struct KeptRendition: Sendable {
   }
 
   /// The rendition on its way to the store; `nil` if it goes into the database.
-  func incoming(of job: ClaimedJob) -> IncomingRendition? {
+  func incoming(of job: ClaimedJob, perAttempt: Bool) -> IncomingRendition? {
     let content: IncomingRendition.Content
     switch self.content {
     case .database, .former: return nil
@@ -207,7 +207,8 @@ struct KeptRendition: Sendable {
     case .stored(let path): content = .stored(path: path, digest: record.digest)
     }
     return IncomingRendition(
-      name: job.name(of: record.name, mediaType: record.mediaType), content: content)
+      name: job.name(of: record.name, mediaType: record.mediaType, perAttempt: perAttempt),
+      content: content)
   }
 }
 

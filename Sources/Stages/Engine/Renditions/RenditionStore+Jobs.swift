@@ -6,8 +6,12 @@ import Renditions
 
 extension RenditionStore {
   /// Makes a group's renditions durable, except those that go into the database with their rows.
-  func store(_ jobs: [FinishedJob]) throws(FileError) -> [[NewRendition]] {
-    var paths = try put(jobs.flatMap(\.incoming))[...]
+  ///
+  /// - Parameter perAttempt: whether other processes may be storing those of other attempts at the same jobs.
+  func store(
+    _ jobs: [FinishedJob], perAttempt: Bool
+  ) throws(FileError) -> [[NewRendition]] {
+    var paths = try put(jobs.flatMap { $0.incoming(perAttempt: perAttempt) })[...]
     return jobs.map { job in
       let kept = job.kept.map { rendition in
         switch rendition.content {
@@ -37,7 +41,8 @@ extension RenditionStore {
 
 extension FinishedJob {
   /// The renditions that go into the store, in the order of `store`.
-  fileprivate var incoming: [IncomingRendition] {
-    kept.compactMap { $0.incoming(of: job) } + renditions.compactMap { $0.incoming(of: job) }
+  fileprivate func incoming(perAttempt: Bool) -> [IncomingRendition] {
+    kept.compactMap { $0.incoming(of: job, perAttempt: perAttempt) }
+      + renditions.compactMap { $0.incoming(of: job, perAttempt: perAttempt) }
   }
 }
