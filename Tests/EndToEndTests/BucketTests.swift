@@ -2,6 +2,8 @@ import Dispatch
 import Files
 import Fixtures
 import Glibc
+import Hashing
+import Originals
 import PipelineModel
 import Synchronization
 import Testing
@@ -283,6 +285,46 @@ struct BucketTests {
     #expect(try workspace.files(below: "library/incoming") == [])
     isAway.store(false, ordering: .relaxed)
     #expect(try workspace.json("run").summary["imported"] == 4)
+    try workspace.expectSound()
+  }
+
+  @Test("A file that goes back to its source after a kill shares nothing with the local copies")
+  func putBack() throws {
+    let server = try ObjectServer.shared.get()
+    let last = SHA256.digest(of: Array("text 3".utf8)).hex
+    let isHanging = Atomic(true)
+    let isAsked = Atomic(false)
+    let proxy = try FaultProxy(to: server.port) { request in
+      guard request.method == "PUT", request.target.contains(last),
+        isHanging.load(ordering: .relaxed)
+      else { return .none }
+      isAsked.store(true, ordering: .relaxed)
+      return .stall
+    }
+    defer { proxy.end() }
+    let bucket = try TestBucket(through: proxy.endpoint)
+    let workspace = try Workspace(bucket: bucket)
+    try workspace.put("text 1", as: "x.txt")
+    try workspace.json("run")
+    // The duplicate goes back first, and the next with its size, too, though the store has got it.
+    for (name, text) in [("a.txt", "text 1"), ("b.txt", "text 2"), ("c.txt", "text 3")] {
+      try workspace.put(text, as: BytePath(name))
+    }
+    let stored = SHA256.digest(of: Array("text 2".utf8))
+    let run = try workspace.program.start(["run"])
+    try run.wait(for: "the upload of two files") {
+      isAsked.load(ordering: .relaxed)
+        && bucket.exists(OriginalLayout.path(of: stored).description)
+    }
+    run.signal(SIGKILL)
+    _ = try run.wait(within: 30)
+    isHanging.store(false, ordering: .relaxed)
+    #expect(try workspace.run("gc").exitCode == 0)
+    #expect(try workspace.files(below: "inbox") == ["a.txt", "b.txt", "c.txt"])
+    let status = try FileSystem.status(of: workspace.inbox.appending("b.txt"))
+    #expect(status.links == 1)
+    #expect(try workspace.json("run").summary["imported"] == 2)
+    #expect(try workspace.json("list").of("asset").count == 3)
     try workspace.expectSound()
   }
 

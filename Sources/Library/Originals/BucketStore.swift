@@ -107,24 +107,25 @@ package final class BucketStore: OriginalStore {
   private func put(_ file: IncomingOriginal, _ absence: Absence) -> PutOutcome {
     if let error = absence.reason.withLock({ $0 }) { return .failed(error) }
     do throws(FileError) {
-      let size = try upload(file, isNew: true)
-      return size == nil ? .present : .stored
+      return try upload(file, isNew: true) ? .stored : .present
     } catch {
       if error.code == .unavailable { absence.reason.withLock { $0 = error } }
       return .failed(error)
     }
   }
 
-  /// - Returns: the file's size; `nil` if an original is there already.
-  private func upload(_ file: IncomingOriginal, isNew: Bool) throws(FileError) -> Int? {
+  /// - Returns: whether it was stored; `false` if an original is there already.
+  private func upload(_ file: IncomingOriginal, isNew: Bool) throws(FileError) -> Bool {
     let descriptor = try Descriptor.openRegular(file.name, in: file.folder)
-    let size = try descriptor.status().identity.size
-    let isStored = try client().put(
-      descriptor, size: size, as: Self.key(of: file.digest), digest: file.digest, isNew: isNew)
-    guard isStored else { return nil }
+    return try client().put(
+      descriptor, size: descriptor.status().identity.size, as: Self.key(of: file.digest),
+      digest: file.digest, isNew: isNew)
+  }
+
+  package func keepCopies(of files: [IncomingOriginal]) {
     // It only saves fetching the bytes.
-    try? cache().adopt(file, size: size)
-    return size
+    guard !files.isEmpty, let cache = try? cache() else { return }
+    for file in files { cache.adopt(file) }
   }
 
   /// The server has stored what it acknowledged.

@@ -149,6 +149,8 @@ package final class FolderStore: OriginalStore {
 
   package func makeRoom() {}
 
+  package func keepCopies(of files: [IncomingOriginal]) {}
+
   package func release(
     _ digest: Digest, to place: Descriptor, as name: BytePath
   ) throws(FileError) {

@@ -8,7 +8,8 @@ import Synchronization
 ///
 /// Any process may fill it, with or without the library's lock. Nothing in it is needed, so nothing is
 /// flushed: each process hashes a file before it uses it the first time. Who uses a file holds a shared
-/// lock on it; the least recently used of the others make room for new ones.
+/// lock on it; the least recently used of the others make room for new ones. No file takes another one's place:
+/// somebody may be using that by its path.
 package final class OriginalCache: Sendable {
   /// The folder in the library.
   package static let name: BytePath = "cache"
@@ -163,8 +164,7 @@ package final class OriginalCache: Sendable {
           .changed, "What was read as the original \(digest) has other bytes.", path: nil)
       }
       try file.setPermissions(0o444)
-      try folder.makeFolder(OriginalLayout.folder(of: digest))
-      try folder.replace(temporary, to: place(of: digest), as: OriginalLayout.name(of: digest))
+      if let copy = try place(temporary, digest) { return copy }
       noteChecked(digest, try file.status().identity.inode)
       state.withLock { state in state.sum = state.sum.map { $0 + size } }
     } catch {
@@ -176,6 +176,31 @@ package final class OriginalCache: Sendable {
     return LocalOriginal(path: path) { [self] in
       file.unlock()
       trim()
+    }
+  }
+
+  /// Gives a complete file its name.
+  ///
+  /// - Returns: the copy that another job or process has added meanwhile, instead of it; `nil` if there was none.
+  private func place(
+    _ temporary: BytePath, _ digest: Digest
+  ) throws(FileError) -> LocalOriginal? {
+    var tries = 1
+    while true {
+      try folder.makeFolder(OriginalLayout.folder(of: digest))
+      do throws(FileError) {
+        try folder.rename(
+          temporary, to: place(of: digest), as: OriginalLayout.name(of: digest))
+        return nil
+      } catch let error where error.code == .exists && tries < 1000 {
+        if let copy = try lease(digest) {
+          try folder.remove(temporary)
+          return copy
+        }
+        // It is just being removed.
+        tries += 1
+        usleep(1000)
+      }
     }
   }
 
@@ -193,13 +218,14 @@ package final class OriginalCache: Sendable {
     }
   }
 
-  /// Keeps a file that was just stored in the bucket: it gets a second name here.
+  /// Keeps a file that is stored in the bucket and goes soon: it gets a second name here.
   ///
   /// Without links on this file system, it is fetched when it is needed.
-  package func adopt(_ file: IncomingOriginal, size: Int) {
-    guard size <= budget / 2 else { return }
-    makeRoom(for: size)
+  package func adopt(_ file: IncomingOriginal) {
     do throws(FileError) {
+      let size = try file.folder.status(of: file.name).identity.size
+      guard size <= budget / 2 else { return }
+      makeRoom(for: size)
       try link(file)
       state.withLock { state in state.sum = state.sum.map { $0 + size } }
     } catch {
@@ -211,10 +237,8 @@ package final class OriginalCache: Sendable {
   /// Whoever replaced the file meanwhile is found out when the copy is first used.
   private func link(_ file: IncomingOriginal) throws(FileError) {
     try folder.makeFolder(OriginalLayout.folder(of: file.digest))
-    let place = try place(of: file.digest)
-    let name = OriginalLayout.name(of: file.digest)
-    try place.removeIfThere(name)
-    try place.link(file.folder.path.appending(file.name), as: name)
+    try file.folder.link(
+      file.name, to: place(of: file.digest), as: OriginalLayout.name(of: file.digest))
   }
 
   /// Removes the copy of an original.

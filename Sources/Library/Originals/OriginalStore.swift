@@ -60,6 +60,12 @@ package protocol OriginalStore: Sendable {
   /// originals are recorded.
   var leavesFiles: Bool { get }
 
+  /// Keeps some of the files that `put` or `heal` has left as local copies, by another name of theirs.
+  ///
+  /// Call it only once the journal has that they are stored. Before that they may have to go back to
+  /// where they came from, and would be one with the copies.
+  func keepCopies(of files: [IncomingOriginal])
+
   /// Removes local copies of originals that can be fetched again.
   func makeRoom()
 

@@ -89,6 +89,25 @@ struct BucketStoreTests {
 
   // MARK: Faults
 
+  @Test("A stored file has no copy before it is asked for, and then one without another download")
+  func keptCopies() throws {
+    let proxy = try FaultProxy(to: server.port) { _ in .none }
+    defer { proxy.end() }
+    let harness = try BucketHarness(through: proxy.endpoint)
+    let file = try file("kept", in: harness)
+    #expect(try harness.store.put(file))
+    let links = { try file.folder.status(of: file.name).links }
+    #expect(try links() == 1)
+    harness.store.keepCopies(of: [file])
+    #expect(try links() == 2)
+    // Asked for again, or after somebody has put other bytes there, it replaces nothing.
+    harness.store.keepCopies(of: [file])
+    let requests = proxy.requests
+    let copy = try harness.store.lease(file.digest)
+    #expect(try copy.open().readToEnd() == Array("kept".utf8))
+    #expect(proxy.requests == requests)
+  }
+
   @Test(
     "A cache that somebody removes or moves away is made again; without a library, the store waits")
   func lostCache() throws {

@@ -53,6 +53,29 @@ struct OriginalCacheTests {
     #expect(try cache.lease(digest) == nil)
   }
 
+  @Test("Of two who add the same original at once, the later gets the copy of the other")
+  func addedTwice() throws {
+    let cache = try cache()
+    let bytes = Self.bytes(1)
+    let digest = SHA256.digest(of: bytes)
+    var first: LocalOriginal?
+    var inode: UInt64?
+    let second = try cache.add(digest) { file, begin throws(FileError) in
+      begin(bytes.count)
+      try file.write(bytes)
+      let other = try OriginalCache(in: library, budget: 1000)
+      first = try other.add(digest) { file, _ throws(FileError) in try file.write(bytes) }
+      inode = try FileSystem.status(of: path(digest)).identity.inode
+    }
+    #expect(inode != nil && second.path == first?.path)
+    #expect(try FileSystem.status(of: path(digest)).identity.inode == inode)
+    #expect(try library.openParent(of: "cache/x").entries().count == 1)
+    // The end of one does not take the file from the other.
+    first = nil
+    cache.empty()
+    #expect(try second.open().readToEnd() == bytes)
+  }
+
   @Test("Bytes that are not the original's are not kept")
   func wrongBytes() throws {
     let cache = try cache()

@@ -33,6 +33,7 @@ struct WrongStore: OriginalStore {
   }
 
   func makeRoom() {}
+  func keepCopies(of files: [IncomingOriginal]) {}
 
   func restore(_ digest: Digest) -> Bool { store.restore(digest) }
 

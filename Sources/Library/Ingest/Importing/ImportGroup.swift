@@ -1,6 +1,7 @@
 import Catalog
 import Files
 import Manifest
+import Originals
 import PipelineModel
 import Records
 
@@ -36,10 +37,18 @@ final class ImportGroup {
   var otherSightings: [Sighting] = []
   /// Names in `incoming/` that are obsolete once the group is committed.
   var leftovers: [BytePath] = []
+  /// Those of them whose bytes the store has only just got.
+  var uploaded: [IncomingOriginal] = []
   /// Why the store could not be used for a file.
   var absence: FileError?
   /// Whether there is something to record or report.
   var hasNews: Bool { outcomes.contains(where: \.isNews) }
+
+  /// Notes a file whose bytes a store elsewhere has got.
+  func leave(_ file: IncomingFile, in incoming: Descriptor) {
+    leftovers.append(file.name)
+    uploaded.append(IncomingOriginal(folder: incoming, name: file.name, digest: file.digest))
+  }
 
   /// Ends a candidate that was not imported. If it was named to `import`, that is a failure
   /// whatever the reason, because no later run retries it.

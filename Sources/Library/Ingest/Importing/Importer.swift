@@ -239,7 +239,9 @@ final class Importer {
         if case .failed(let error) = outcome { throw error }
         // Stored before a kill, and unreferenced: ours, if it is whole.
         if outcome == .present { try ensureStored(file, in: group) }
-        if outcome == .stored, library.originals.leavesFiles { group.leftovers.append(file.name) }
+        if outcome == .stored, library.originals.leavesFiles {
+          group.leave(file, in: library.incoming)
+        }
         recordAsset(file, in: group)
       }
     }
@@ -266,7 +268,7 @@ final class Importer {
       group.leftovers.append(file.name)
     } else {
       try heal(file, with: file.name)
-      if library.originals.leavesFiles { group.leftovers.append(file.name) }
+      if library.originals.leavesFiles { group.leave(file, in: library.incoming) }
     }
   }
 
@@ -301,6 +303,7 @@ final class Importer {
     // One time for manifest and catalog, so that a rebuilt catalog has the same.
     let now = Timestamp.now
     let position = try library.manifest.append(group.facts, at: now)
+    library.originals.keepCopies(of: group.uploaded)
     var changes = pendingChanges
     var assets: [NewAsset] = []
     for fact in group.facts {
