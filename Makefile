@@ -52,14 +52,14 @@ SHELL = /bin/bash
 MAKEFLAGS += --no-print-directory
 # Builds share one folder, so concurrent ones would only wait for each other.
 .NOTPARALLEL:
-.PHONY: help run test unit browser build check lint format install uninstall faults fuzz corpus damaged mutated bench bench-bucket searches ways-in iiif kinds storage quality \
+.PHONY: help run test unit browser build check lint format install uninstall faults faults-cluster fuzz corpus damaged mutated bench bench-bucket searches ways-in iiif kinds storage quality \
 	sanitize clean packages test-packages browser-packages toolchain
 
 help: ## List the targets
 	@echo 'make TARGET, where TARGET is'
 	@grep -E '^[a-z-]+:.* ## ' $(firstword $(MAKEFILE_LIST)) \
 	  | sed -E 's/^([a-z-]+):.* ## /\1\t/' | while IFS=$$'\t' read -r name text; do \
-	    printf '  %-10s %s\n' "$$name" "$$text"; done
+	    printf '  %-14s %s\n' "$$name" "$$text"; done
 
 # --- Every day --------------------------------------------------------------
 
@@ -127,6 +127,11 @@ uninstall: ## Remove what `make install` put there, and nothing else
 # kills.
 faults: packages test-packages toolchain ## Inject every fault in full, and print a line for each
 	@umask 022; Tests/faults '$(SWIFT)'
+
+# PIPELINE_ROUNDS and PIPELINE_FILES set how often and how much Tests/cluster disturbs. The package postgresql-15 starts a server.
+faults-cluster: packages test-packages toolchain ## Kill processes of one library in PostgreSQL and a bucket, and print a line for each fault
+	@Packaging/require-packages postgresql-15
+	@umask 022; Tests/faults '$(SWIFT)' cluster
 
 # Inputs differ each time unless PIPELINE_SEED is set.
 fuzz: packages test-packages toolchain ## Feed every prefix of small files, 10,000 damaged ones and 1,000,000 plugin messages

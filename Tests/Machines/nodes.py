@@ -1,0 +1,126 @@
+"""Processes of the program on one library, that are killed and started again."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+SIZES = {"small": 48, "large": 96}
+# So many attempts that no job fails because its process was killed.
+STAGES = [
+    {"name": "identify", "plugin": "identify", "attempts": 1000},
+    {"name": "thumbnails", "plugin": "thumbnail", "needs": ["identify"], "attempts": 1000,
+     "options": {"sizes": [{"name": name, "maxPixelSize": size} for name, size in SIZES.items()]}},
+]
+
+
+class Cluster:
+    """The processes of a round: the one that takes files, and two that only do jobs."""
+
+    def __init__(self, program, folder, database, bucket, key, secret):
+        self.program, self.folder = program, folder
+        self.environment = {**os.environ, "AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": secret,
+                            "HOME": str(folder)}
+        for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "PGSERVICE", "PGOPTIONS"):
+            self.environment.pop(name, None)
+        self.drop = folder / "drop"
+        for place in (folder, self.drop):
+            place.mkdir(mode=0o755)
+        common = {"catalog": database, "originals": bucket, "originalsCache": "200MiB", "stages": STAGES}
+        source = {"path": "drop", "mode": "move", "settle": "200ms"}
+        self._configure("taker", {"library": "library", "sources": [source], **common})
+        for name in ("second", "third"):
+            self._configure(name, {"library": name, **common})
+        self.nodes = [Node(self, "taker", "watch"), Node(self, "second", "work"), Node(self, "third", "work")]
+
+    def _configure(self, name, members):
+        (self.folder / f"{name}.json").write_text(json.dumps(members, indent=2))
+
+    def ask(self, *words, codes=(0,)):
+        """The objects that a verb prints on the taker's machine."""
+        done = subprocess.run([self.program, *words, "--json", "--config", "taker.json"], cwd=self.folder,
+                              env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=1800)
+        if done.returncode not in codes:
+            said = (done.stdout[-2000:] + done.stderr[-2000:]).decode()
+            raise RuntimeError(f"{words} ended with {done.returncode}: {said}")
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def waiting(self):
+        """How many jobs are due or running, by `status`."""
+        jobs = self.ask("status")[-1]["jobs"].values()
+        return sum(states[state] for states in jobs for state in ("waiting", "ready", "running"))
+
+    def files(self):
+        """How many files lie in the folder that is watched."""
+        return sum(len(files) for _, _, files in os.walk(self.drop))
+
+    def end(self):
+        """Asks all to end, and returns what is wrong with how they did."""
+        for node in self.nodes:
+            node.resume()
+            node.process.send_signal(signal.SIGTERM)
+        wrong = []
+        for node in self.nodes:
+            try:
+                code = node.process.wait(60)
+                if code != 143:
+                    wrong.append(f"{node.name} ended with {code} after SIGTERM")
+            except subprocess.TimeoutExpired:
+                wrong.append(f"{node.name} does not end after SIGTERM")
+        return wrong
+
+    def kill(self):
+        for node in self.nodes:
+            if node.process is not None and node.process.poll() is None:
+                node.process.kill()
+                node.process.wait()
+
+    def left_over(self):
+        """Processes of the program, workers too, that are there though none should be."""
+        found = []
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                # Workers have a place in the folder in their arguments.
+                words = (process / "cmdline").read_bytes() + (process / "environ").read_bytes()
+            except OSError:
+                continue
+            if bytes(self.folder) in words:
+                found.append(process.name)
+        return found
+
+
+class Node:
+    """One of the processes; when it ends by itself it is started again, as by a service manager."""
+
+    def __init__(self, cluster, name, verb):
+        self.cluster, self.name, self.verb = cluster, name, verb
+        self.process = None
+        self.killed_at = 0.0
+        self.resumes_at = None
+
+    def start(self):
+        with open(self.cluster.folder / f"{self.name}.log", "ab") as log:
+            log.write(f"--- {time.strftime('%H:%M:%S')}\n".encode())
+            log.flush()
+            self.process = subprocess.Popen(
+                [self.cluster.program, self.verb, "--json", "--config", f"{self.name}.json"], cwd=self.cluster.folder,
+                env=self.cluster.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def kill(self):
+        """A kill that nothing announces, and a start at once."""
+        self.process.kill()
+        self.process.wait()
+        self.killed_at = time.monotonic()
+        self.resumes_at = None
+        self.start()
+
+    def pause(self, seconds):
+        self.process.send_signal(signal.SIGSTOP)
+        self.resumes_at = time.monotonic() + seconds
+
+    def resume(self):
+        if self.resumes_at is not None:
+            self.process.send_signal(signal.SIGCONT)
+            self.resumes_at = None
