@@ -145,12 +145,14 @@ final class CatalogWriter {
       () throws(CatalogError) -> (Value, Timestamp?) in
       try enter()
       let value = try body()
-      guard try hasMarks() else { return (value, nil) }
-      try updateOutdatedPictures()
-      // Another sidecar changes what is known of its picture, but no group.
-      if try updateMarkedGroups() { try updateOutdatedPictures() }
-      try updateCounters()
-      return (value, try recordRevisions())
+      let marks = try marks()
+      if marks.outdated {
+        try updateOutdatedPictures()
+        // Another sidecar changes what is known of its picture, but no group.
+        if try updateMarkedGroups() { try updateOutdatedPictures() }
+      }
+      if marks.counted { try updateCounters() }
+      return (value, marks.changed ? try recordRevisions(isSure: !marks.outdated) : nil)
     }
     // Only after the commit, which may fail.
     if let epoch { epochStart = epoch }
@@ -158,17 +160,23 @@ final class CatalogWriter {
     return value
   }
 
-  /// Whether there is anything to do at the end of a transaction.
-  private func hasMarks() throws(CatalogError) -> Bool {
-    guard let driver = connection.postgreSQL, counterChanges.changes.isEmpty else { return true }
+  /// What may be to do at the end of a transaction: with rows for searches and groups, which also count and change
+  /// something, with counters, and with revisions.
+  private func marks() throws(CatalogError) -> (outdated: Bool, counted: Bool, changed: Bool) {
+    guard let driver = connection.postgreSQL, counterChanges.changes.isEmpty else {
+      return (true, true, true)
+    }
     // So a claim asks the server at most once, and not for each table.
-    guard driver.hasWritten else { return false }
-    return try connection.hasRow(
+    guard driver.hasWritten else { return (false, false, false) }
+    let marks = try connection.first(
       """
-      SELECT 1 WHERE EXISTS (SELECT 1 FROM temp.outdated) OR EXISTS (SELECT 1 FROM temp.regrouped)
-        OR EXISTS (SELECT 1 FROM temp.signed) OR EXISTS (SELECT 1 FROM temp.changed)
-        OR EXISTS (SELECT 1 FROM temp.counted)
-      """)
+      SELECT EXISTS (SELECT 1 FROM temp.outdated) OR EXISTS (SELECT 1 FROM temp.regrouped)
+        OR EXISTS (SELECT 1 FROM temp.signed),
+        EXISTS (SELECT 1 FROM temp.counted), EXISTS (SELECT 1 FROM temp.changed)
+      """
+    ) { ($0.bool(0), $0.bool(1), $0.bool(2)) }
+    guard let marks, !marks.0 else { return (true, true, true) }
+    return (false, marks.1, marks.2)
   }
 
   func close() {
@@ -176,6 +184,12 @@ final class CatalogWriter {
     renditions?.close()
     connection.close()
   }
+
+  /// SQL for whether there is a row, looked for once for each row of the outer statement.
+  ///
+  /// Where `EXISTS` is only a part of a condition or a value, PostgreSQL may read the whole table first and keep it in
+  /// memory, because it does not know how few rows a temporary table has.
+  static func isThere(_ rows: String) -> String { "(SELECT 1 FROM \(rows) LIMIT 1) IS NOT NULL" }
 
   /// Marks the rows of an original to be settled.
   func touch(_ digest: Digest) throws(CatalogError) {

@@ -135,9 +135,7 @@ extension CatalogWriter {
       for (key, change) in counterChanges.changes {
         try connection.execute(
           """
-          INSERT INTO counter (kind, owner, state, rows, amount) VALUES (?, ?, ?, ?, ?)
-          ON CONFLICT (kind, owner, state) DO UPDATE
-            SET rows = counter.rows + excluded.rows, amount = counter.amount + excluded.amount
+          INSERT INTO counter (kind, owner, state, rows, amount) VALUES (?, ?, ?, ?, ?) \(Self.adding)
           """, key.kind.rawValue, key.owner, key.state, change.rows, change.amount)
       }
     }
@@ -146,19 +144,20 @@ extension CatalogWriter {
 
   /// Adds what PostgreSQL's triggers counted.
   private func collectCounted() throws(CatalogError) {
-    var isEmpty = true
-    try connection.each(
+    try connection.execute(
       """
-      SELECT kind, owner, state, sum(rows), sum(amount) FROM temp.counted GROUP BY kind, owner, state
-      """
-    ) { row in
-      isEmpty = false
-      guard let kind = Counters.Kind(rawValue: row.text(0)) else { return }
-      counterChanges.count(
-        kind, owner: row.int64(1), state: row.text(2), rows: row.int64(3), amount: row.int64(4))
-    }
-    if !isEmpty { try connection.execute("DELETE FROM temp.counted") }
+      INSERT INTO counter (kind, owner, state, rows, amount)
+      SELECT kind, owner, state, sum(rows), sum(amount) FROM temp.counted
+      WHERE EXISTS (SELECT 1 FROM setting WHERE key = ? AND value = ?)
+      GROUP BY kind, owner, state \(Self.adding)
+      """, Setting.counters, Counters.version)
+    try connection.execute("DELETE FROM temp.counted")
   }
+
+  private static let adding = """
+    ON CONFLICT (kind, owner, state) DO UPDATE
+      SET rows = counter.rows + excluded.rows, amount = counter.amount + excluded.amount
+    """
 
   /// Counts all rows anew if they were not counted, in the caller's transaction.
   func completeCounters() throws(CatalogError) {

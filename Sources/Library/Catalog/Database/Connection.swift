@@ -108,6 +108,25 @@ final class Connection {
     try statement.perform()
   }
 
+  /// Executes a statement for some rows, and again for others, each time for a power of two, so that there are few texts.
+  ///
+  /// - Parameter sql: makes the statement of a list of rows: `VALUES (?, …), …`.
+  func executeForRows(
+    _ rows: [[any SQLBindable]], _ sql: (String) -> String
+  ) throws(CatalogError) {
+    var rest = rows[...]
+    while let columns = rest.first?.count {
+      let count = min(1 << (Int.bitWidth - 1 - rest.count.leadingZeroBitCount), Self.mostRows)
+      let row = "(\(Array(repeating: "?", count: columns).joined(separator: ", ")))"
+      let list = Array(repeating: row, count: count).joined(separator: ", ")
+      try execute(sql("VALUES \(list)"), values: Array(rest.prefix(count).joined()))
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  /// The most rows of a statement: more would save little.
+  private static let mostRows = 64
+
   /// Executes a statement and returns the number of changed rows.
   func changes(_ sql: String, _ values: any SQLBindable...) throws(CatalogError) -> Int {
     try changes(sql, values: values)

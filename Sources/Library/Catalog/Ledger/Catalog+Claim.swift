@@ -7,12 +7,13 @@ extension Catalog {
   ) throws(CatalogError) -> [ClaimedJob] {
     try access.sync { (writer) throws(CatalogError) in
       let jobs = try writer.transaction { () throws(CatalogError) -> [ClaimedJob] in
-        guard limit > 0, let stage = try writer.claimableStage(name) else { return [] }
+        guard limit > 0, let stage = writer.claimableStage(name) else { return [] }
         var room = limit
         if suspects { room -= try writer.choose(stage, limit: room, suspects: true) }
-        room -= try writer.choose(stage, limit: room, suspects: false)
-        guard room < limit else { return [] }
+        let hasChosen = try writer.chooseOthers(stage, limit: room) || room < limit
+        guard hasChosen else { return [] }
         let jobs = try writer.claimChosen(stage)
+        if jobs.isEmpty { writer.connection.postgreSQL?.hasChangedNothing() }
         try writer.requireNew(jobs.map(\.token))
         return jobs
       }
@@ -69,6 +70,8 @@ struct RunningRow {
   var id: Int64
   var fingerprint: Int64
   var digest: Digest
+  /// Whether it has renditions of an earlier attempt.
+  var hasRenditions = true
 }
 
 extension CatalogWriter {
@@ -79,7 +82,8 @@ extension CatalogWriter {
     let isMine = participation.map { "AND attempt.participant = \($0.id)" } ?? ""
     let rows = try connection.all(
       """
-      SELECT attempt.id, ledger.id, ledger.fingerprint, ledger.digest
+      SELECT attempt.id, ledger.id, ledger.fingerprint, ledger.digest,
+        \(Self.isThere("rendition WHERE rendition.ledger = ledger.id"))
       FROM \(list) AS listed CROSS JOIN attempt ON attempt.id = CAST(listed.value AS INTEGER)
         CROSS JOIN ledger ON ledger.id = attempt.ledger
       WHERE attempt.ended_at IS NULL \(isMine)
@@ -87,21 +91,21 @@ extension CatalogWriter {
     ) { (row) throws(CatalogError) in
       (
         AttemptToken(rawValue: row.int64(0)),
-        RunningRow(id: row.int64(1), fingerprint: row.int64(2), digest: try row.digest(3))
+        RunningRow(
+          id: row.int64(1), fingerprint: row.int64(2), digest: try row.digest(3),
+          hasRenditions: row.bool(4))
       )
     }
     return Dictionary(rows) { $1 }
   }
 
   /// A stage, unless it is none, or not the one that this process works on.
-  fileprivate func claimableStage(_ name: String) throws(CatalogError) -> ConfiguredStage? {
+  fileprivate func claimableStage(_ name: String) -> ConfiguredStage? {
     guard var stage = stages.first(where: { $0.name == name }),
       participation?.isDraining != true
     else { return nil }
     guard let ownStages else { return stage }
-    guard !refusedStages.contains(name), let own = ownStages[name],
-      try connection.hasRow(
-        "SELECT 1 FROM fingerprint WHERE id = ? AND value = ?", stage.fingerprint, own.fingerprint)
+    guard !refusedStages.contains(name), let own = ownStages[name], own.fingerprint == stage.value
     else { return nil }
     stage.runtime = own.runtime
     return stage
@@ -167,8 +171,30 @@ extension CatalogWriter {
   fileprivate func choose(
     _ stage: ConfiguredStage, limit: Int, suspects: Bool
   ) throws(CatalogError) -> Int {
+    let choice = choice(stage, limit: limit, suspects: suspects)
+    return try connection.changes(choice.sql, values: choice.values)
+  }
+
+  /// Adds ready rows that are no suspects to the rows to claim.
+  ///
+  /// - Returns: whether there may be some: a server is not asked, because it tells with the jobs.
+  fileprivate func chooseOthers(
+    _ stage: ConfiguredStage, limit: Int
+  ) throws(CatalogError) -> Bool {
+    guard limit > 0 else { return false }
+    guard connection.dialect == .postgreSQL else {
+      return try choose(stage, limit: limit, suspects: false) > 0
+    }
+    let choice = choice(stage, limit: limit, suspects: false)
+    try connection.execute(choice.sql, values: choice.values)
+    return true
+  }
+
+  private func choice(
+    _ stage: ConfiguredStage, limit: Int, suspects: Bool
+  ) -> (sql: String, values: [any SQLBindable]) {
     let isNotDeclined = isNotDeclined(5)
-    return try connection.changes(
+    return (
       """
       INSERT INTO temp.claimed (ledger) SELECT id FROM ledger
         INDEXED BY \(suspects ? "ledger_interrupted" : "ledger_claim")
@@ -177,7 +203,8 @@ extension CatalogWriter {
         AND \(Self.isWanted) \(isNotDeclined.sql)
       ORDER BY not_before, id LIMIT ?4
       """,
-      values: [stage.fingerprint, Timestamp.now, stage.attempts, limit] + isNotDeclined.values)
+      [stage.fingerprint, Timestamp.now, stage.attempts, limit] + isNotDeclined.values
+    )
   }
 
   /// Records an attempt for each chosen row and reads the inputs of its job.
@@ -195,6 +222,7 @@ extension CatalogWriter {
       WHERE id IN (SELECT ledger FROM temp.claimed)
       """, stage.runtime)
     var jobs = try claimedJobs(stage)
+    if jobs.isEmpty { return [] }
     if !stage.needs.isEmpty {
       let facts = try neededFacts(stage)
       for index in jobs.indices { jobs[index].facts = facts[jobs[index].token] ?? [:] }

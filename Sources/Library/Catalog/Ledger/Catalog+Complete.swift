@@ -42,19 +42,24 @@ extension CatalogWriter {
     var tried: Set<Int64> = []
     var ended = 0
     var rows = try openRows(of: completions.map(\.token))
+    var ends = AttemptEnds()
     for completion in completions {
       if try passOver(completion.token, completion.outcome) { continue }
       guard let row = rows.removeValue(forKey: completion.token) else {
+        // That reads what the others have become.
+        try write(ends)
+        ends = AttemptEnds()
         try passOverOvertaken(completion.token, completion.outcome)
         continue
       }
-      let state = try record(completion, of: row)
+      let end = try end(completion, of: row, &ends.renditions)
+      ends.attempts.append(end)
       endedNow.insert(completion.token)
       ended += 1
-      try touch(row.digest)
       fingerprints.insert(row.fingerprint)
-      if state == .ready || state == .failed { tried.insert(row.fingerprint) }
+      if end.state == .ready || end.state == .failed { tried.insert(row.fingerprint) }
     }
+    try write(ends)
     let dependents = stages.dependents(ofFingerprints: fingerprints).map(\.id)
     try updateTouchedRows(
       stages.filter { dependents.contains($0.id) || tried.contains($0.fingerprint) })
@@ -62,67 +67,42 @@ extension CatalogWriter {
     try countEnded(ended)
   }
 
-  /// Ends an attempt and records the outcome in its row.
+  /// Replaces the renditions of a row, and decides what its attempt has come to.
   ///
-  /// - Returns: the row's new state.
-  private func record(
-    _ completion: Completion, of row: RunningRow
-  ) throws(CatalogError) -> LedgerState {
-    let now = Timestamp.now
-    var (state, facts, reason, failure) =
-      (LedgerState.done, String?.none, String?.none, String?.none)
-    var notBefore = Timestamp(microseconds: 0)
-    var outcome = AttemptRecord.Outcome.done
-    // Attempts are counted when claimed, so that a crash leaves a suspect.
-    var uncounted = 0
+  /// - Parameter rest: receives renditions that are still to be inserted.
+  private func end(
+    _ completion: Completion, of row: RunningRow, _ rest: inout [SmallRendition]
+  ) throws(CatalogError) -> AttemptEnd {
+    var end = AttemptEnd(
+      token: completion.token, row: row, state: .done, outcome: .done, seconds: completion.seconds,
+      at: .now)
     switch completion.outcome {
     case .done(_, let renditions) where try lacksFormerBytes(renditions):
       // Its next attempt keeps what is left.
-      (state, outcome, failure) = (.ready, .failed, "transient")
-      notBefore = Timestamp(microseconds: 1)
-      reason = "A rendition that the job was to keep is gone, so it is made again."
-      uncounted = 1
+      (end.state, end.outcome, end.failure) = (.ready, .failed, "transient")
+      end.notBefore = Timestamp(microseconds: 1)
+      end.reason = "A rendition that the job was to keep is gone, so it is made again."
+      end.uncounted = 1
     case .done(let value, let renditions):
-      facts = try Catalog.json(value)
-      try replaceRenditions(of: row, with: renditions)
+      end.facts = try Catalog.json(value)
+      try replaceRenditions(of: row, with: renditions, &rest)
     case .skipped(let sentence, let kind):
-      (state, outcome, reason, failure) = (.skipped, .skipped, sentence, kind)
-      try replaceRenditions(of: row, with: [])
+      (end.state, end.outcome, end.reason, end.failure) = (.skipped, .skipped, sentence, kind)
+      try replaceRenditions(of: row, with: [], &rest)
     case .failed(let kind, let sentence, let retryAt):
-      (state, outcome, reason, failure) = (.failed, .failed, sentence, kind)
-      if let retryAt { (state, notBefore) = (.ready, retryAt) }
-      // The file is not to blame, and keeps its remaining attempts.
-      if kind == "environment" { uncounted = 1 }
+      (end.state, end.outcome, end.reason, end.failure) = (.failed, .failed, sentence, kind)
+      if let retryAt { (end.state, end.notBefore) = (.ready, retryAt) }
+      // The file is not to blame, and keeps its remaining attempts, which are counted when claimed, so that a
+      // crash leaves a suspect.
+      if kind == "environment" { end.uncounted = 1 }
     }
-    try connection.execute(
-      """
-      UPDATE attempt SET ended_at = ?, outcome = ?, class = ?, reason = ?, seconds = ?
-      WHERE id = ?
-      """, now, outcome.rawValue, failure, reason, completion.seconds, completion.token.rawValue)
-    try connection.execute(
-      """
-      UPDATE ledger SET state = ?, facts = ?, reason = ?, class = ?, not_before = ?, seconds = ?,
-        finished_at = ?, attempts = max(attempts - ?, 0) WHERE id = ?
-      """, state.rawValue, facts, reason, failure, notBefore, completion.seconds, now, uncounted,
-      row.id)
-    if state == .done || state == .skipped {
-      try connection.execute(
-        "INSERT INTO temp.finished (ledger) VALUES (?) ON CONFLICT DO NOTHING", row.id)
-    }
-    // Its jobs may have been assigned another row while it was running.
-    try connection.execute(
-      "INSERT INTO temp.doomed (ledger) VALUES (?) ON CONFLICT DO NOTHING", row.id)
-    return state
+    return end
   }
 
   private func replaceRenditions(
-    of row: RunningRow, with renditions: [NewRendition]
+    of row: RunningRow, with renditions: [NewRendition], _ rest: inout [SmallRendition]
   ) throws(CatalogError) {
-    // To tell a server needs no round trip, to ask it would.
-    let mayHaveSome =
-      connection.dialect == .postgreSQL
-      ? true : try connection.hasRow("SELECT 1 FROM rendition WHERE ledger = ?", row.id)
-    if mayHaveSome {
+    if row.hasRenditions {
       try connection.execute(
         """
         INSERT INTO discarded_file (path, fingerprint, digest, asset)
@@ -140,7 +120,11 @@ extension CatalogWriter {
       if let former = rendition.former, try takeOver(former, to: row, rendition.content, path) {
         continue
       }
-      try insert(rendition, ledger: row.id, path: path)
+      if let small = SmallRendition(rendition, of: row.id), self.renditions == nil {
+        rest.append(small)
+      } else {
+        try insert(rendition, ledger: row.id, path: path)
+      }
     }
   }
 
@@ -241,28 +225,35 @@ extension CatalogWriter {
     try discardDoomed()
   }
 
-  /// Deletes the doomed rows that no job refers to.
-  ///
-  /// - Parameter withRunning: whether to delete running rows, too.
-  /// - Returns: the number and bytes of the deleted renditions.
-  @discardableResult
-  func discardDoomed(withRunning: Bool = false) throws(CatalogError) -> (count: Int, bytes: Int) {
-    try connection.execute(
-      """
-      DELETE FROM temp.doomed WHERE
-        EXISTS (SELECT 1 FROM job WHERE job.ledger = doomed.ledger)
-        OR EXISTS (SELECT 1 FROM job WHERE job.previous_ledger = doomed.ledger)
-        OR NOT ?1 AND EXISTS (
-          SELECT 1 FROM ledger WHERE id = doomed.ledger AND state = 'running')
-      """, withRunning)
-    let count = try connection.first("SELECT count(*) FROM temp.doomed") { $0.int(0) } ?? 0
-    guard count > 0 else { return (0, 0) }
-    let renditions = try connection.first(
+  /// The number and bytes of the renditions that go with the doomed rows.
+  func doomedRenditions() throws(CatalogError) -> (count: Int, bytes: Int) {
+    try spareDoomed(withRunning: false)
+    return try connection.first(
       """
       SELECT count(*), coalesce(sum(rendition.bytes), 0)
       FROM temp.doomed CROSS JOIN rendition ON rendition.ledger = doomed.ledger
       """
-    ) { ($0.int(0), $0.int(1)) }
+    ) { ($0.int(0), $0.int(1)) } ?? (0, 0)
+  }
+
+  /// Takes the rows that a job refers to off the doomed ones.
+  private func spareDoomed(withRunning: Bool) throws(CatalogError) {
+    try connection.execute(
+      """
+      DELETE FROM temp.doomed WHERE
+        \(Self.isThere("job WHERE job.ledger = doomed.ledger"))
+        OR \(Self.isThere("job WHERE job.previous_ledger = doomed.ledger"))
+        OR NOT ?1 AND \(Self.isThere("ledger WHERE id = doomed.ledger AND state = 'running'"))
+      """, withRunning)
+  }
+
+  /// Deletes the doomed rows that no job refers to.
+  ///
+  /// - Parameter withRunning: whether to delete running rows, too.
+  func discardDoomed(withRunning: Bool = false) throws(CatalogError) {
+    try spareDoomed(withRunning: withRunning)
+    // To ask a server takes longer than what follows.
+    if connection.dialect == .sqlite, try !connection.hasRow("SELECT 1 FROM temp.doomed") { return }
     try connection.execute(
       """
       INSERT INTO discarded_file (path, fingerprint, digest, asset)
@@ -275,7 +266,6 @@ extension CatalogWriter {
     try discardBytes(where: "ledger.id IN (SELECT ledger FROM temp.doomed)")
     try connection.execute("DELETE FROM ledger WHERE id IN (SELECT ledger FROM temp.doomed)")
     try connection.execute("DELETE FROM temp.doomed")
-    return renditions ?? (0, 0)
   }
 
   /// Empties the list of discarded files and returns those to remove.

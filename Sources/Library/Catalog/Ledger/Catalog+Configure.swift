@@ -141,7 +141,8 @@ extension CatalogWriter {
     }
     return ConfiguredStage(
       id: id, name: definition.name, plugin: definition.plugin, fingerprint: fingerprint,
-      runtime: runtime, isAssetScoped: isAssetScoped, attempts: max(1, definition.attempts),
+      value: definition.fingerprint, runtime: runtime, isAssetScoped: isAssetScoped,
+      attempts: max(1, definition.attempts),
       needs: Set(needs.map(\.id)))
   }
 

@@ -9,6 +9,8 @@ struct ConfiguredStage {
   var plugin: String
   /// The row ID of its fingerprint.
   var fingerprint: Int64
+  /// The fingerprint itself.
+  var value: Fingerprint
   /// The row ID of its versions and limits.
   var runtime: Int64
   var isAssetScoped: Bool
@@ -24,13 +26,15 @@ struct ConfiguredStage {
   static func all(_ connection: Connection) throws(CatalogError) -> [ConfiguredStage] {
     var stages = try connection.all(
       """
-      SELECT id, name, plugin, fingerprint, runtime, asset_scoped, attempts FROM stage
+      SELECT stage.id, name, plugin, fingerprint, runtime, asset_scoped, attempts, value
+      FROM stage CROSS JOIN fingerprint ON fingerprint.id = stage.fingerprint
       WHERE active = 1 ORDER BY position
       """
-    ) { row in
+    ) { (row) throws(CatalogError) in
       ConfiguredStage(
         id: row.int64(0), name: row.text(1), plugin: row.text(2), fingerprint: row.int64(3),
-        runtime: row.int64(4), isAssetScoped: row.bool(5), attempts: row.int(6), needs: [])
+        value: Fingerprint(try row.digest(7)), runtime: row.int64(4), isAssetScoped: row.bool(5),
+        attempts: row.int(6), needs: [])
     }
     for index in stages.indices {
       stages[index].needs = Set(

@@ -90,6 +90,8 @@ extension CatalogWriter {
       DELETE FROM job WHERE ledger IN (SELECT ledger FROM temp.page)
         AND stage IN (SELECT id FROM stage WHERE active = 0)
       """)
-    return try discardDoomed()
+    let renditions = try doomedRenditions()
+    try discardDoomed()
+    return renditions
   }
 }

@@ -110,13 +110,14 @@ extension CatalogWriter {
 
   /// Gives each marked asset a new number, and clears the marks.
   ///
+  /// - Parameter isSure: whether there are marks.
   /// - Returns: when this process began an epoch now; `nil` if it had no need to.
-  func recordRevisions() throws(CatalogError) -> Timestamp? {
-    guard try connection.hasRow("SELECT 1 FROM temp.changed") else { return nil }
+  func recordRevisions(isSure: Bool) throws(CatalogError) -> Timestamp? {
+    if !isSure, try !connection.hasRow("SELECT 1 FROM temp.changed") { return nil }
     let began = try beginEpochIfDue()
     let changed = """
       INTO revision (asset, removed)
-      SELECT asset, NOT EXISTS (SELECT 1 FROM asset WHERE asset.id = changed.asset)
+      SELECT asset, NOT \(Self.isThere("asset WHERE asset.id = changed.asset"))
       FROM temp.changed ORDER BY asset
       """
     try connection.execute(

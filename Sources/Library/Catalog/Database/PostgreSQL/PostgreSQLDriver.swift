@@ -48,11 +48,12 @@ final class PostgreSQLDriver: DatabaseDriver {
   var participant: Int64? { didSet { if role == .working { lastMark = "" } } }
   /// What the last writing transaction found at its begin: the value of `entrance`.
   private(set) var entry = ""
-  /// Executed at the end of a transaction now and then.
-  var upkeep = ""
+  /// Statements that are executed at the end of a transaction now and then.
+  var upkeep: [String] = []
   private var rowsSinceUpkeep = 0
-  /// Some pages of a temporary table.
-  private static let rowsUntilUpkeep = 2000
+  /// Some dozen pages of each temporary table: to read past them costs less than to make them anew, and to plan
+  /// all statements about them again.
+  private static let rowsUntilUpkeep = 50_000
 
   let dialect = SQLDialect.postgreSQL
 
@@ -114,6 +115,9 @@ final class PostgreSQLDriver: DatabaseDriver {
     hasWritten = true
     return true
   }
+
+  /// Takes note that the statements of this transaction, though they might have, have changed nothing.
+  func hasChangedNothing() { hasWritten = false }
 
   /// Queues the begin of the transaction, unless the server has it.
   private func sendBeginning() throws(CatalogError) {
@@ -219,7 +223,7 @@ final class PostgreSQLDriver: DatabaseDriver {
       rowsSinceUpkeep + connection.queuedChanges > Self.rowsUntilUpkeep && !upkeep.isEmpty
     do throws(PostgreSQLError) {
       try connection.enqueue("UPDATE \(table) SET mark = '\(mark)' WHERE \(row)")
-      if needsUpkeep { try connection.enqueue(upkeep) }
+      if needsUpkeep { for statement in upkeep { try connection.enqueue(statement) } }
       try connection.enqueue("COMMIT")
       try connection.finishQueue()
     } catch {
