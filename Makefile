@@ -44,7 +44,7 @@ export PIPELINE_FOUND_LIBRARIES = $(FOUND)
 ONLY ?=
 export ONLY
 
-SWIFT_FILES = Package.swift Sources Plugins Decoders Tests Examples Benchmarks/FetchProbe
+SWIFT_FILES = Package.swift Sources Plugins Decoders Tests Examples Benchmarks/FetchProbe Benchmarks/LedgerProbe
 
 SHELL = /bin/bash
 .SHELLFLAGS = -eu -o pipefail -c
@@ -52,7 +52,7 @@ SHELL = /bin/bash
 MAKEFLAGS += --no-print-directory
 # Builds share one folder, so concurrent ones would only wait for each other.
 .NOTPARALLEL:
-.PHONY: help run test unit browser build check lint format install uninstall faults faults-cluster fuzz corpus damaged mutated bench bench-bucket searches ways-in iiif kinds storage quality \
+.PHONY: help run test unit browser build check lint format install uninstall faults faults-cluster fuzz corpus damaged mutated bench bench-bucket bench-cluster searches ways-in iiif kinds storage quality \
 	sanitize clean packages test-packages browser-packages toolchain
 
 help: ## List the targets
@@ -171,6 +171,11 @@ searches: packages build ## Measure searches and fetches in a library of a milli
 bench-bucket: packages build ## Measure originals in a bucket of a real S3 server, beside curl and a folder
 	@Packaging/require-packages curl radosgw ceph-mon ceph-osd ceph-common python3
 	@Benchmarks/bucket '$(RELEASE)'
+
+# Needs 2 GB, and a quarter of an hour; PIPELINE_ROUNDS sets how often each is measured.
+bench-cluster: packages build ## Measure several processes on one catalog in PostgreSQL, beside pgbench and SQLite
+	@Packaging/require-packages postgresql libvips-tools python3
+	@Benchmarks/cluster '$(RELEASE)'
 
 # Installs file servers, which their packages start: for a container or a virtual machine. Needs root.
 ways-in: packages build ## Have file servers, gphoto2 and scanimage write into watched folders, and say what was seen

@@ -324,6 +324,10 @@ let package = Package(
     .executableTarget(
       name: "fetch-probe", dependencies: ["CSQLite", "PipelineLibrary"],
       path: "Benchmarks/FetchProbe", swiftSettings: swift),
+    // Claims and completes jobs without plugins; only `make bench-cluster` starts it.
+    .executableTarget(
+      name: "ledger-probe", dependencies: ["Catalog", "Hashing", "PipelineModel", "Records"],
+      path: "Benchmarks/LedgerProbe", swiftSettings: swift),
     tests("ProgramTests", ["PipelineModel", "pipeline"]),
     tests(
       "WebTests",
