@@ -117,6 +117,15 @@ package final class Catalog: Ledger, CatalogSettings, Sendable {
     }
   }
 
+  /// Closes a draft that nobody finishes, and removes it from a database; the caller removes a file.
+  package func discardDraft() throws(CatalogError) {
+    try access.sync { (writer) throws(CatalogError) in
+      defer { writer.close() }
+      guard writer.connection.dialect == .postgreSQL else { return }
+      try PostgreSQLSchema.removeDraft(in: writer.connection)
+    }
+  }
+
   /// Opens the catalog of a library and migrates an older one.
   ///
   /// - Throws: `.missing`, `.corrupt` (also if it belongs to another library)

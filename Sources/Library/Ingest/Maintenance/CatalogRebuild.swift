@@ -1,6 +1,5 @@
 import Catalog
 import Files
-import Glibc
 import Manifest
 package import PipelineModel
 import Records
@@ -24,27 +23,23 @@ package struct CatalogRebuild {
     try library.prepareFolders()
     let lock = try CatalogFolder(of: library).claim()
     return try withExtendedLifetime(lock) {
-      library.layout.database == nil ? try rebuild(progress) : try rebuildInDatabase(progress)
+      var former = try CatalogDraft(of: library, named: "catalog-rebuilt.sqlite").make {
+        try replay(into: $0, progress)
+      }
+      if library.layout.database != nil {
+        // A file of before the library moved to the database would still be a catalog for a configuration without
+        // one, whose `gc` would remove renditions of this one.
+        let folder = try Descriptor.openFolder(library.layout.catalogFolder)
+        let file = try CatalogFiles(folder: folder, name: library.layout.catalog.lastComponent)
+          .setAside()
+        try folder.sync()
+        former = former ?? file
+      }
+      // Of a file nobody changes, and a locking reader would leave files next to it.
+      let reader = try CatalogReader.open(at: library.layout.catalogPlace, immutable: true)
+      defer { try? reader.close() }
+      return Result(assets: try reader.status().assets, oldCatalog: former)
     }
-  }
-
-  /// Replays the manifest into a schema of its own, which then takes the place of the old one.
-  private func rebuildInDatabase(_ progress: @escaping (Int64, Int64) -> Void) throws -> Result {
-    let place = library.layout.catalogPlace
-    let catalog = try Catalog.create(
-      at: place, libraryID: library.marker.library, isDraft: true)
-    try replay(into: catalog, progress)
-    let old = try catalog.finishDraft()
-    // A file of before the library moved to the database would still be a catalog for a configuration without
-    // one, whose `gc` would remove renditions of this one.
-    let folder = try Descriptor.openFolder(library.layout.catalogFolder)
-    let file = try CatalogFiles(folder: folder, name: library.layout.catalog.lastComponent)
-      .setAside()
-    try folder.sync()
-    let reader = try CatalogReader.open(at: place, immutable: false)
-    let assets = try reader.status().assets
-    try reader.close()
-    return Result(assets: assets, oldCatalog: old.map { BytePath($0) } ?? file)
   }
 
   private func replay(
@@ -54,29 +49,6 @@ package struct CatalogRebuild {
     let facts = manifest.lastSequence
     try Replay(catalog: catalog, manifest: manifest) { progress($0, facts) }.run()
     try RebuiltCatalog(catalog).note(at: .now)
-  }
-
-  private func rebuild(_ progress: @escaping (Int64, Int64) -> Void) throws -> Result {
-    let folder = try Descriptor.openFolder(library.layout.catalogFolder)
-    let name = library.layout.catalog.lastComponent
-    let fresh = BytePath("catalog-rebuilt.sqlite")
-    let files = CatalogFiles(folder: folder, name: fresh)
-    try files.makeEmpty()
-    let path = library.layout.catalogFolder.appending(fresh)
-    let catalog = try Catalog.create(at: path, libraryID: library.marker.library, isDraft: true)
-    try replay(into: catalog, progress)
-    try catalog.finishDraft()
-    try Descriptor.open(fresh, in: folder, flags: O_RDONLY | O_NOFOLLOW).sync()
-    try files.requireWhole()
-    // Nobody else knows the new file, and a locking reader would leave files next to it.
-    let reader = try CatalogReader.open(at: path, immutable: true)
-    let assets = try reader.status().assets
-    try reader.close()
-    // Kept, because its damage may still be of interest.
-    let old = try CatalogFiles(folder: folder, name: name).setAside()
-    try folder.rename(fresh, to: folder, as: name)
-    try folder.sync()
-    return Result(assets: assets, oldCatalog: old)
   }
 }
 

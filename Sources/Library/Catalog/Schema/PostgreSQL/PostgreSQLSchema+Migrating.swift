@@ -55,7 +55,7 @@ extension PostgreSQLSchema {
     let schema = isDraft ? draftName : name
     if isDraft {
       try requireCatalog(schema, in: connection)
-      try connection.executeScript("DROP SCHEMA IF EXISTS \(schema) CASCADE")
+      try removeDraft(in: connection)
     }
     try connection.executeScript("CREATE SCHEMA \(schema); SET search_path = \(schema)")
     try migrate(connection, from: 0)
@@ -91,12 +91,27 @@ extension PostgreSQLSchema {
     try connection.executeScript(followingTriggers)
     var former: String?
     if try connection.hasRow("SELECT 1 FROM pg_namespace WHERE nspname = ?", name) {
-      let old = "\(name)_\(microseconds)_old"
-      try connection.executeScript("ALTER SCHEMA \(name) RENAME TO \(old)")
-      former = old
+      former = try setAside(in: connection, at: microseconds)
     }
     try connection.executeScript(
       "ALTER SCHEMA \(draftName) RENAME TO \(name); SET search_path = \(name)")
     return former
+  }
+
+  /// Gives the catalog another name, in the caller's transaction.
+  ///
+  /// - Returns: that name, under which it is kept.
+  static func setAside(
+    in connection: Connection, at microseconds: Int64
+  ) throws(CatalogError) -> String {
+    let old = "\(name)_\(microseconds)_old"
+    // The mark of this commit is in there.
+    try connection.executeScript("ALTER SCHEMA \(name) RENAME TO \(old); SET search_path = \(old)")
+    return old
+  }
+
+  /// Removes a draft that nobody finishes.
+  static func removeDraft(in connection: Connection) throws(CatalogError) {
+    try connection.executeScript("DROP SCHEMA IF EXISTS \(draftName) CASCADE")
   }
 }

@@ -1,0 +1,66 @@
+import Catalog
+import Files
+import Glibc
+import PipelineModel
+import Records
+
+/// A catalog that is made beside a locked library's own, and then takes its place in one step: the rename of a file,
+/// or of a schema.
+///
+/// After a kill the next one begins anew.
+struct CatalogDraft {
+  private let library: LibraryFolder
+  /// The name of its file until then.
+  private let name: BytePath
+
+  init(of library: LibraryFolder, named name: BytePath) {
+    self.library = library
+    self.name = name
+  }
+
+  /// Makes the catalog.
+  ///
+  /// - Parameter fill: puts into it what it is to have.
+  /// - Returns: where the former catalog is kept, if there was one: its file, or the name of its schema.
+  func make(_ fill: (Catalog) throws -> Void) throws -> BytePath? {
+    let id = library.marker.library
+    guard case .file(let file) = library.layout.catalogPlace else {
+      let catalog = try Catalog.create(
+        at: library.layout.catalogPlace, libraryID: id, isDraft: true)
+      try complete(catalog, fill)
+      return try catalog.finishDraft().map { BytePath($0) }
+    }
+    let folder = try Descriptor.openFolder(file.parent)
+    let files = CatalogFiles(folder: folder, name: name)
+    try files.makeEmpty()
+    let path = file.parent.appending(name)
+    let catalog = try Catalog.create(at: path, libraryID: id, isDraft: true)
+    do {
+      try complete(catalog, fill)
+    } catch {
+      // Clean-up: the next one removes what is left.
+      try? files.remove()
+      throw error
+    }
+    try catalog.finishDraft()
+    try Descriptor.open(name, in: folder, flags: O_RDONLY | O_NOFOLLOW).sync()
+    try files.requireWhole()
+    // Nobody else knows the new file, and a locking reader would leave files next to it.
+    try CatalogReader.open(at: path, immutable: true).close()
+    // Kept, because its damage may still be of interest.
+    let former = try CatalogFiles(folder: folder, name: file.lastComponent).setAside()
+    try folder.rename(name, to: folder, as: file.lastComponent)
+    try folder.sync()
+    return former
+  }
+
+  private func complete(_ catalog: Catalog, _ fill: (Catalog) throws -> Void) throws {
+    do {
+      try fill(catalog)
+    } catch {
+      // Clean-up, as above.
+      try? catalog.discardDraft()
+      throw error
+    }
+  }
+}
