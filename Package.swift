@@ -135,7 +135,7 @@ let package = Package(
     target("PostgreSQL", ["CPostgreSQL", "Files", "PipelineModel"], in: "Library"),
     // Records and ledger in SQLite or PostgreSQL.
     target(
-      "Catalog", ["CSQLite", "Files", "PipelineModel", "PostgreSQL", "Query", "Records"],
+      "Catalog", ["CSQLite", "Files", "Hashing", "PipelineModel", "PostgreSQL", "Query", "Records"],
       in: "Library"),
     // pipeline.json.
     target("Configuration", ["Files", "PipelineModel"], in: "Base"),
@@ -301,7 +301,8 @@ let package = Package(
     tests("PipelineLibraryTests", ["PipelineLibrary", "PipelineModel", "Query"]),
     tests("ExportTests", ["Export", "Files", "Fixtures", "Hashing", "PipelineModel", "Query"]),
     tests(
-      "CatalogTests", ["Catalog", "Fixtures", "PipelineModel", "PostgreSQL", "Query", "Records"]),
+      "CatalogTests",
+      ["Catalog", "Fixtures", "Hashing", "PipelineModel", "PostgreSQL", "Query", "Records"]),
     tests("ConfigurationTests", ["Configuration", "Fixtures", "PipelineModel"]),
     tests(
       "PluginTests",

@@ -19,9 +19,9 @@ package final class PostgreSQLResult {
 
   /// The number of rows that the statement inserted, changed or deleted.
   package var changedRows: Int {
-    // Of a selection, the command tells the number of its rows.
+    // Of a selection, or a page of a cursor, the command tells the number of its rows.
     let status = functions.PQcmdStatus(handle).map { String(cString: $0) } ?? ""
-    if status.hasPrefix("SELECT") { return 0 }
+    if status.hasPrefix("SELECT") || status.hasPrefix("FETCH") { return 0 }
     return functions.PQcmdTuples(handle).flatMap { Int(String(cString: $0)) } ?? 0
   }
 

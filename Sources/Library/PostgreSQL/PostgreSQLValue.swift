@@ -37,12 +37,7 @@ package struct PostgreSQLParameters {
 
   /// Appends a text; a character U+0000, which PostgreSQL can't store, becomes U+FFFD.
   package mutating func append(_ value: String) {
-    var value = value
-    if value.utf8.contains(0) {
-      value = String(
-        String.UnicodeScalarView(value.unicodeScalars.map { $0 == "\0" ? "\u{FFFD}" : $0 }))
-    }
-    append(value.utf8, .text)
+    append(value.withoutNull.utf8, .text)
   }
 
   package mutating func append(_ value: [UInt8]) { append(value, .bytes) }
@@ -67,5 +62,13 @@ package struct PostgreSQLParameters {
       return body(
         values, ranges.map { Int32($0?.count ?? 0) }, [Int32](repeating: 1, count: ranges.count))
     }
+  }
+}
+
+extension String {
+  /// The text as PostgreSQL can store it: a character U+0000 becomes U+FFFD.
+  package var withoutNull: String {
+    guard utf8.contains(0) else { return self }
+    return String(String.UnicodeScalarView(unicodeScalars.map { $0 == "\0" ? "\u{FFFD}" : $0 }))
   }
 }

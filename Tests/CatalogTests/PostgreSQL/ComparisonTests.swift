@@ -33,55 +33,6 @@ struct ComparisonTests {
     }
   }
 
-  /// The columns of each view that are not a matter of chance, as the time of an attempt is, or a number in
-  /// whose sequence there may be gaps.
-  private static let views: [(name: String, columns: [String])] = [
-    ("asset_state", ["id", "state"]),
-    (
-      "assets",
-      [
-        "id", "digest", "size", "name", "source", "path", "modified_at", "permissions",
-        "imported_at",
-        "trashed_at", "state", "run", "supersedes", "raw_name", "raw_source", "raw_path", "raw_id",
-      ]
-    ),
-    (
-      "sightings",
-      [
-        "source", "path", "state", "reason", "asset", "inode", "size", "modified_at", "changed_at",
-        "seen_at", "awaits_removal", "raw_source", "raw_path",
-      ]
-    ),
-    (
-      "jobs",
-      [
-        "asset", "name", "stage", "state", "attempts", "class", "reason", "seconds", "fingerprint",
-        "raw_asset",
-      ]
-    ),
-    (
-      "renditions",
-      [
-        "asset", "stage", "name", "media_type", "width", "height", "bytes", "digest", "made_from",
-        "storage", "path", "stale", "raw_asset",
-      ]
-    ),
-    (
-      "attempts",
-      [
-        "asset", "stage", "id", "outcome", "class", "reason", "seconds", "suspect", "runtime",
-        "limits",
-      ]
-    ),
-    ("facts", ["asset", "stage", "key", "value", "type", "raw_asset"]),
-    (
-      "metadata", ["asset", "stage", "family", "name", "ordinal", "language", "value", "raw_asset"]
-    ),
-    ("annotations", ["asset", "property", "text", "applies", "raw_asset"]),
-    ("failures", ["asset", "name", "stage", "class", "reason", "attempts", "raw_asset"]),
-    ("runs", ["id", "verb", "started_at", "ended_at", "counters", "raw_id"]),
-  ]
-
   /// A value of each type, with and without names for its parts.
   private static let facts: [(stage: String, facts: JSONValue)] = [
     (
@@ -134,36 +85,16 @@ struct ComparisonTests {
               asset: Samples.id(1), reason: "Why.", seenAt: Samples.start, awaitsRemoval: true))
         ], manifestPosition: 0)
     }
-    for (name, columns) in Self.views {
+    for (name, columns) in CatalogViews.all {
       let (expected, found) = (
-        try rows(sqlite, name, columns), try rows(postgreSQL, name, columns)
+        try CatalogViews.rows(sqlite.catalog, name, columns),
+        try CatalogViews.rows(postgreSQL.catalog, name, columns)
       )
       #expect(expected.count == found.count, "\(name), seed \(Self.seed)")
       #expect(!expected.isEmpty, "\(name), seed \(Self.seed)")
       let difference = zip(expected, found).first { $0 != $1 }
       #expect(difference?.0 == difference?.1, "\(name), seed \(Self.seed)")
     }
-  }
-
-  /// The rows of a view as text, sorted. Numbers are written alike, and a text that is no UTF-8 is left out.
-  private func rows(
-    _ library: Library, _ view: String, _ columns: [String]
-  ) throws -> [[String]] {
-    try library.catalog.read { (connection) throws(CatalogError) in
-      try connection.all("SELECT \(columns.joined(separator: ", ")) FROM \(view)") { row in
-        columns.indices.map { column in
-          if row.isNull(column) { return "NULL" }
-          if columns[column].hasPrefix("raw_") || view == "asset_state" && column == 0 {
-            return Hexadecimal.encode(row.blob(column))
-          }
-          let text = row.text(column)
-          // Octal numbers there, U+FFFD here.
-          let isBroken = columns[column] != "value" && columns[column] != "text"
-          if isBroken, text.contains("\u{FFFD}") || text.contains("\\") { return "not UTF-8" }
-          return Double(text).map { "\($0)" } ?? text
-        }
-      }
-    }.sorted { $0.lexicographicallyPrecedes($1) }
   }
 
   @Test("2,000 random filters, orders and groupings find the same")
@@ -210,14 +141,14 @@ struct ComparisonTests {
     let (first, second) = try inBoth { _ in try walked() }
     #expect(first.steps == second.steps, "seed \(Self.seed)")
     let (expected, found) = (
-      try Self.views.map {
-        try rows(first.library, $0.name, $0.columns)
+      try CatalogViews.all.map {
+        try CatalogViews.rows(first.library.catalog, $0.name, $0.columns)
       },
-      try Self.views.map {
-        try rows(second.library, $0.name, $0.columns)
+      try CatalogViews.all.map {
+        try CatalogViews.rows(second.library.catalog, $0.name, $0.columns)
       }
     )
-    for (index, view) in Self.views.enumerated() {
+    for (index, view) in CatalogViews.all.enumerated() {
       #expect(expected[index] == found[index], "\(view.name), seed \(Self.seed)")
     }
     for library in [first.library, second.library] {

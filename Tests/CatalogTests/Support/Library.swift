@@ -16,17 +16,24 @@ final class Library {
   private var isOpen = true
   static let id = "0190b5a4-0000-7000-8000-000000000001"
 
-  init() throws {
-    folder = FileManager.default.temporaryDirectory.appending(
-      path: "catalog-tests-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    switch TestedDatabase.current {
-    case .sqlite: place = .file(Self.file(in: folder))
-    case .postgreSQL:
+  convenience init() throws {
+    var place: CatalogPlace?
+    if TestedDatabase.current == .postgreSQL {
       place = .database(
         try PostgreSQLServer.shared.makeDatabase(PostgreSQLServer.alphabetical))
     }
-    catalog = try Catalog.create(at: place, libraryID: Self.id)
+    try self.init(at: place) { try Catalog.create(at: $0, libraryID: Self.id) }
+  }
+
+  /// - Parameters:
+  ///   - place: where the catalog is; by default a file in the folder.
+  ///   - open: makes or opens it.
+  init(at place: CatalogPlace?, _ open: (CatalogPlace) throws -> Catalog) throws {
+    folder = FileManager.default.temporaryDirectory.appending(
+      path: "catalog-tests-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    self.place = place ?? .file(Self.file(in: folder))
+    catalog = try open(self.place)
   }
 
   deinit {

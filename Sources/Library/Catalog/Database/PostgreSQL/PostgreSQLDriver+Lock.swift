@@ -16,6 +16,11 @@ extension PostgreSQLDriver {
   /// will be.
   func awaitFormerTurn() throws(CatalogError) { try executeScript(turn) }
 
+  /// Takes the turn until the connection ends, so that nobody else changes anything.
+  func keepTurn() throws(CatalogError) {
+    try executeScript("SELECT pg_advisory_lock(\(Self.key), 2)")
+  }
+
   /// SQL for what a participant has to know at the begin of a transaction, as one text: the version of the schema, the
   /// generation of the stages, and its own state.
   var entrance: String {

@@ -12,9 +12,10 @@ enum PostgreSQLSchema {
   /// The version that this program writes.
   static var version: Int { migrations.count }
 
-  /// The names of its tables; others may be in the same schema.
-  static let tables = Set(
-    migrations.flatMap { $0.matches(of: /CREATE TABLE (\w+)/).map { String($0.output.1) } })
+  /// The names of its tables, each after those that it refers to; others may be in the same schema.
+  static let tables = migrations.flatMap {
+    $0.matches(of: /CREATE TABLE (\w+)/).map { String($0.output.1) }
+  }
 
   /// Version 1. Never edited once released: later versions add a migration.
   ///

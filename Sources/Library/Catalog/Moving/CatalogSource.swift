@@ -1,0 +1,131 @@
+import PipelineModel
+package import Records
+
+/// A catalog that is to be moved, held so that no other process changes it until it is closed.
+///
+/// The caller has the library's lock, which is enough for a file. One in PostgreSQL is locked there as well, and those
+/// who work beside wait for their turn all the time.
+package final class CatalogSource {
+  package let place: CatalogPlace
+  let connection: Connection
+  /// The database that has the bytes of renditions; `nil` if the catalog itself has them.
+  private let renditions: RenditionDatabaseReader?
+
+  /// Opens the catalog of a library.
+  ///
+  /// - Throws: `.missing`, `.corrupt` (also if it is another library's), `.newerVersion`, `.locked`, and `.database`
+  ///   if it is older than this program, which `pipeline run` changes.
+  package init(_ place: CatalogPlace, libraryID: String) throws(CatalogError) {
+    self.place = place
+    switch place {
+    case .file(let file):
+      connection = try Self.open(file)
+      renditions = RenditionDatabaseReader(beside: file, immutable: false)
+    case .database(let address):
+      connection = try Self.open(address, place)
+      renditions = nil
+    }
+    do throws(CatalogError) {
+      try Catalog.requireOwner(of: connection, libraryID: libraryID)
+    } catch {
+      connection.sqlite?.keepLog()
+      connection.close()
+      throw error
+    }
+  }
+
+  private static func open(_ file: BytePath) throws(CatalogError) -> Connection {
+    let connection = try Connection(file, mode: .write)
+    do throws(CatalogError) {
+      let version = try Schema.check(connection)
+      guard version == Schema.version, try !connection.hasBytesTable() else {
+        throw .outdated(.file(file))
+      }
+    } catch {
+      connection.sqlite?.keepLog()
+      connection.close()
+      throw error
+    }
+    return connection
+  }
+
+  private static func open(
+    _ address: DatabaseLocation, _ place: CatalogPlace
+  ) throws(CatalogError) -> Connection {
+    let driver = try PostgreSQLDriver(address, role: .writing)
+    let connection = Connection(driver, place)
+    do throws(CatalogError) {
+      try driver.requireWritable()
+      try driver.lock()
+      guard let version = try PostgreSQLSchema.version(in: connection) else {
+        throw .missing(place)
+      }
+      guard version == PostgreSQLSchema.version else { throw .outdated(place) }
+      try driver.keepTurn()
+      // Between two pages of a table, whatever takes them may be slow.
+      try connection.executeScript("SET idle_in_transaction_session_timeout = 0")
+    } catch {
+      connection.close()
+      throw error
+    }
+    return connection
+  }
+
+  package func close() {
+    renditions?.close()
+    connection.close()
+  }
+
+  /// A process that works beside the one with the library's lock, or `nil`.
+  package func participant() throws(CatalogError) -> ParticipantRecord? {
+    guard connection.dialect == .postgreSQL else { return nil }
+    return try connection.participants().first { !$0.isTaker && $0.isLive }
+  }
+
+  /// Refuses to go on if the connection was lost, and with it what keeps others away.
+  package func requireHeld() throws(CatalogError) {
+    guard let driver = connection.postgreSQL else { return }
+    _ = try connection.first("SELECT 1") { $0.int(0) }
+    guard driver.connectionNumber == 1 else {
+      throw CatalogError(
+        .unreachable,
+        "The connection to the catalog “\(place.name)” was lost, so others may have changed it. It is where it "
+          + "was; move it again.", path: place.name)
+    }
+  }
+
+  /// Gives a catalog in PostgreSQL another name, so that nobody takes it for the one in use, and closes it. Of a file the
+  /// caller renames all that belong to it.
+  ///
+  /// - Returns: the new name; `nil` for a file.
+  package func setAside() throws(CatalogError) -> String? {
+    defer { close() }
+    guard connection.dialect == .postgreSQL else { return nil }
+    return try connection.transaction { () throws(CatalogError) in
+      try PostgreSQLSchema.setAside(in: connection, at: Timestamp.now.microseconds)
+    }
+  }
+
+  /// Returns the bytes of a rendition that is not a file; `nil` if they are missing, or can't be read.
+  func bytes(of rendition: Int64, _ key: RenditionKey) throws(CatalogError) -> [UInt8]? {
+    guard let renditions else {
+      do throws(CatalogError) {
+        return try connection.bytes(of: rendition)
+      } catch  where error.code == .unreadableBytes {
+        return nil
+      }
+    }
+    return try renditions.read { (database) throws(CatalogError) in
+      try database.keptRendition(key)
+    }
+  }
+}
+
+extension CatalogError {
+  fileprivate static func outdated(_ place: CatalogPlace) -> CatalogError {
+    CatalogError(
+      .database,
+      "The catalog “\(place.name)” is of an older version of this program. “pipeline run” updates it; then move it.",
+      path: place.name)
+  }
+}
