@@ -18,6 +18,8 @@ package final class DatabaseProxy: Sendable {
   private let server: String
   private let listener: Int32
   private let next = Shared<Cut?>(nil)
+  /// How many commits pass before all is stalled; `nil` if that never happens.
+  private let passing = Shared<Int?>(nil)
   private let cuts = Shared(0)
   /// Whether the first connections, and those that are made later, are stalled.
   private let (first, later) = (Shared(false), Shared(false))
@@ -78,6 +80,18 @@ package final class DatabaseProxy: Sendable {
     later.withLock { $0 = part != .former }
   }
 
+  /// Passes some commits on, and nothing from the next one on.
+  package func stall(afterCommits count: Int) { passing.withLock { $0 = count } }
+
+  /// Counts a commit; returns whether it is one that is not to pass.
+  private func isLast() -> Bool {
+    passing.withLock { count in
+      guard let left = count else { return false }
+      count = left > 0 ? left - 1 : nil
+      return left == 0
+    }
+  }
+
   /// Passes on what was withheld.
   package func goOn() { for stall in [first, later] { stall.withLock { $0 = false } } }
 
@@ -125,7 +139,8 @@ package final class DatabaseProxy: Sendable {
       while stall.withLock({ $0 }) { usleep(10_000) }
     }
     Thread.detachNewThread {
-      Self.pump(client, upstream) { bytes in
+      Self.pump(client, upstream) { [weak self] bytes in
+        if Self.hasCommit(bytes), self?.isLast() == true { self?.stall() }
         awaitEnd()
         guard Self.hasCommit(bytes), let cut = next.withLock({ take(&$0) }) else { return .on }
         cuts.withLock { $0 += 1 }

@@ -119,6 +119,22 @@ package struct CatalogFolder {
   }
 }
 
+extension LibraryFolder {
+  /// Refuses to go without the catalog where the configuration has none in its database, and the library has one.
+  ///
+  /// - Throws: `IngestError` of code `catalog`.
+  func requireMoved() throws {
+    let file = layout.catalog
+    guard let database = layout.database,
+      try Descriptor.openFolder(file.parent).statusIfThere(of: file.lastComponent) != nil
+    else { return }
+    throw IngestError(
+      .catalog,
+      "The database “\(database)” has no catalog yet, and “\(file.printable)” is one: `pipeline move-catalog` takes "
+        + "it there, and no job runs again.", path: file)
+  }
+}
+
 /// A catalog's file, write-ahead log and shared memory, which belong together.
 struct CatalogFiles {
   let folder: Descriptor

@@ -243,7 +243,9 @@ package final class IngestLibrary {
     do throws(CatalogError) {
       return try Catalog.open(at: place, libraryID: found.marker.library)
     } catch {
-      guard error.code == .missing, manifest.lastSequence == 0 else { throw error }
+      guard error.code == .missing else { throw error }
+      try found.requireMoved()
+      guard manifest.lastSequence == 0 else { throw error }
       switch place {
       case .file(let file): return try make(file, for: found)
       case .database: return try Catalog.create(at: place, libraryID: found.marker.library)

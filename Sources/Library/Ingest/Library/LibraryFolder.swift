@@ -40,6 +40,15 @@ package struct LibraryLayout: Hashable, Sendable {
       root: root, catalogFolder: catalogFolder, database: database, originalsCache: originalsCache)
   }
 
+  /// The same library with its catalog elsewhere: in a folder, or a database; with neither, in its own folder.
+  package func withCatalog(
+    in folder: BytePath?, or database: DatabaseLocation?
+  ) -> LibraryLayout {
+    LibraryLayout(
+      root: root, catalogFolder: folder, database: database, bucket: bucket,
+      originalsCache: originalsCache)
+  }
+
   /// The marker that a folder is a library.
   package static let marker = BytePath("library.json")
   /// The lock held by the process that works on the library.

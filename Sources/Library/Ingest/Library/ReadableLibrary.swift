@@ -54,6 +54,7 @@ package struct ReadableLibrary: Sendable {
       return try CatalogReader.open(at: place, immutable: immutable)
     } catch {
       guard error.code == .missing else { throw error }
+      try library.requireMoved()
       guard try Manifest(folder: library.layout.manifest).lastSequence == 0 else {
         // `rebuild-catalog` takes the old one away a moment before the new one has its name.
         usleep(100_000)

@@ -93,7 +93,10 @@ package struct LibrarySetup: Sendable {
   }
 
   /// Throws if the catalog would be on a file system without reliable locks.
-  func checkFileSystem() throws {
+  ///
+  /// - Parameter layout: where it would be; by default where the configuration says.
+  package func checkFileSystem(of layout: LibraryLayout? = nil) throws {
+    let layout = layout ?? self.layout
     let folder = try Descriptor.openFolder(layout.catalogFolder)
     guard let network = try folder.fileSystem().networkName else { return }
     let place = "“\(layout.catalogFolder.printable)” is on \(network), where "
