@@ -163,7 +163,7 @@ extension PostgreSQLSchema {
     "INSERT INTO counted SELECT \(values) WHERE \(condition); "
   }
 
-  /// A trigger for all rows of `ledger` that a statement has changed: one for each row would cost as much as the row.
+  /// A trigger for all rows of `ledger` that a statement has changed: those for each row took a sixth of the time of a job.
   ///
   /// - Parameters:
   ///   - possible: whether the condition may hold for any: the rows are `older` and `newer`.
