@@ -135,7 +135,8 @@ let package = Package(
     target("PostgreSQL", ["CPostgreSQL", "Files", "PipelineModel"], in: "Library"),
     // Records and ledger in SQLite or PostgreSQL.
     target(
-      "Catalog", ["CSQLite", "Files", "Hashing", "PipelineModel", "PostgreSQL", "Query", "Records"],
+      "Catalog",
+      ["CSQLite", "Files", "Hashing", "PipelineModel", "PostgreSQL", "Query", "Records"],
       in: "Library"),
     // pipeline.json.
     target("Configuration", ["Files", "PipelineModel"], in: "Base"),

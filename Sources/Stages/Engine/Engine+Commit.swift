@@ -111,9 +111,13 @@ extension Engine {
   /// Makes a group's renditions durable together. If that fails, retries job by job to find out
   /// which ones can't be stored.
   private func keep(_ finished: [FinishedJob]) -> [Result<[NewRendition], FileError>] {
-    if let stored = try? renditions.store(finished, perAttempt: ledger.isOnServer) { return stored.map { .success($0) } }
+    if let stored = try? renditions.store(finished, perAttempt: ledger.isOnServer) {
+      return stored.map { .success($0) }
+    }
     return finished.map { job in
-      Result { () throws(FileError) in try renditions.store([job], perAttempt: ledger.isOnServer).flatMap(\.self) }
+      Result { () throws(FileError) in
+        try renditions.store([job], perAttempt: ledger.isOnServer).flatMap(\.self)
+      }
     }
   }
 

@@ -168,7 +168,7 @@ extension LedgerCheck {
       #expect(try harness.asset(Samples.id(1))?.renditions.isEmpty == true)
       #expect(try harness.finish("thumbnails") == 1)
     },
-    LedgerCheck("A file is not given out for removal if another attempt is about to write to its path") {
+    LedgerCheck("A file is not given out for removal if another attempt is about to replace it") {
       harness in
       let other = Samples.stage("other", fingerprint: 20, needs: ["identify"])
       let old = [Samples.rendition("grid", path: "r/old")]
