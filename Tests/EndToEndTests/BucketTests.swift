@@ -233,6 +233,17 @@ struct BucketTests {
     try expectNothingNoted()
   }
 
+  @Test("A library that was restored without a folder of originals, which a bucket has, gets one")
+  func restoredWithoutFolder() throws {
+    let workspace = try Workspace(bucket: TestBucket())
+    try put(1, in: workspace)
+    try workspace.json("run")
+    try Descriptor.openFolder(workspace.library).removeFolder("originals")
+    try put(1, in: workspace, from: 2)
+    #expect(try workspace.json("run").summary["imported"] == 1)
+    try workspace.expectSound()
+  }
+
   @Test("A bucket without the library's name on it is not taken for its own")
   func unnamed() throws {
     let workspace = try Workspace(bucket: TestBucket())

@@ -45,6 +45,22 @@ struct MoveCatalogTests {
     [try workspace.assets(), try workspace.json("failed").of("failure")]
   }
 
+  @Test(
+    "Two names of one folder are not two places, so the catalog stays",
+    arguments: [[], ["--dry-run"]])
+  func oneFolder(options: [BytePath]) throws {
+    let workspace = try Workspace()
+    try workspace.put("text", as: "a.txt")
+    try workspace.json("run")
+    try FileManager.default.createSymbolicLink(
+      atPath: workspace.root.appending("other").description, withDestinationPath: "library")
+    let refused = try workspace.program.run(
+      ["move-catalog", "--from", "other", "library"] + options)
+    #expect(refused.exitCode == 1 && refused.errors.contains("one folder"), "\(refused)")
+    #expect(workspace.exists("library/catalog.sqlite"))
+    #expect(try workspace.json("list").of("asset").count == 1)
+  }
+
   @Test("It moves to a database and back; no job runs again, and all verbs go on as before")
   func thereAndBack() throws {
     let workspace = try make()

@@ -125,7 +125,9 @@ extension Catalog {
 extension CatalogError {
   static func missing(_ place: CatalogPlace) -> CatalogError {
     CatalogError(
-      .missing, "The database “\(place.name)” has no catalog yet. \(CatalogError.advice)",
+      .missing,
+      "The database “\(place.name)” has no catalog yet. The first `pipeline run` on the machine that takes the files "
+        + "makes it, or `pipeline rebuild-catalog` there, if the library had one before.",
       path: place.name)
   }
 }

@@ -29,6 +29,12 @@ package struct ParticipantRecord: Hashable, Sendable {
   /// Whether it has the library's lock.
   package var isTaker: Bool
 
+  /// The number as people see it, and name it: sixteen hexadecimal digits.
+  package var text: String {
+    let digits = String(id, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+  }
+
   /// Whether it is at work.
   package var isLive: Bool { state == .active || state == .draining }
 

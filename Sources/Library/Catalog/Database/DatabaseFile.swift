@@ -18,6 +18,14 @@ enum DatabaseFile {
     }
   }
 
+  /// What to do about a missing file.
+  var absenceAdvice: String {
+    switch self {
+    case .catalog: "If it was moved, set \"catalog\" in pipeline.json. \(advice)"
+    case .renditions: advice
+    }
+  }
+
   /// What to do about a damaged or missing file.
   var advice: String {
     switch self {

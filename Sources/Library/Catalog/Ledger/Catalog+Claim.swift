@@ -177,7 +177,7 @@ extension CatalogWriter {
 
   /// Adds ready rows that are no suspects to the rows to claim.
   ///
-  /// - Returns: whether there may be some: a server is not asked, because it tells with the jobs.
+  /// - Returns: whether there may be some: a server is not asked, because its answer comes with the jobs.
   fileprivate func chooseOthers(
     _ stage: ConfiguredStage, limit: Int
   ) throws(CatalogError) -> Bool {

@@ -76,17 +76,48 @@ package final class CatalogSource {
     connection.close()
   }
 
-  /// A process that works beside the one with the library's lock, or `nil`.
-  package func participant() throws(CatalogError) -> ParticipantRecord? {
+  /// The machine and the number of a process that works beside the one with the library's lock; `nil` if there is none.
+  ///
+  /// One whose connection is being made anew counts until its pulse is over.
+  package func participant() throws(CatalogError) -> (node: String, process: Int)? {
     guard connection.dialect == .postgreSQL else { return nil }
-    return try connection.participants().first { !$0.isTaker && $0.isLive }
+    return try connection.first(
+      """
+      SELECT node, process FROM participant
+      WHERE NOT taker AND \(PostgreSQLSchema.isLive)
+        AND (expires_at > clock_timestamp() OR participant.id IN (\(PostgreSQLSchema.present)))
+      """
+    ) { ($0.text(0), $0.int(1)) }
+  }
+
+  /// Refuses a user who may not give the catalog another name, which is known only at the end otherwise.
+  ///
+  /// Source: PostgreSQL's documentation, “ALTER SCHEMA”.
+  package func requireRenameable() throws(CatalogError) {
+    guard let driver = connection.postgreSQL else { return }
+    let mayRename = try driver.first(
+      """
+      SELECT has_database_privilege(current_database(), 'CREATE') AND pg_has_role(nspowner, 'USAGE')
+      FROM pg_namespace WHERE nspname = '\(PostgreSQLSchema.name)'
+      """
+    ) { $0.int64(0) != 0 }
+    guard mayRename == true else {
+      throw CatalogError(
+        .readOnly,
+        "The catalog “\(place.name)” can't be set aside: its user has to own the schema “\(PostgreSQLSchema.name)”, and "
+          + "needs the right CREATE on the database. Nothing was moved.", path: place.name)
+    }
   }
 
   /// Refuses to go on if the connection was lost, and with it what keeps others away.
   package func requireHeld() throws(CatalogError) {
-    guard let driver = connection.postgreSQL else { return }
+    guard connection.postgreSQL != nil else { return }
     _ = try connection.first("SELECT 1") { $0.int(0) }
-    guard driver.connectionNumber == 1 else {
+    try requireSameConnection()
+  }
+
+  private func requireSameConnection() throws(CatalogError) {
+    guard connection.postgreSQL?.connectionNumber == 1 else {
       throw CatalogError(
         .unreachable,
         "The connection to the catalog “\(place.name)” was lost, so others may have changed it. It is where it "
@@ -102,7 +133,9 @@ package final class CatalogSource {
     defer { close() }
     guard connection.dialect == .postgreSQL else { return nil }
     return try connection.transaction { () throws(CatalogError) in
-      try PostgreSQLSchema.setAside(in: connection, at: Timestamp.now.microseconds)
+      // Others may have changed it since it was copied.
+      try requireSameConnection()
+      return try PostgreSQLSchema.setAside(in: connection, at: Timestamp.now.microseconds)
     }
   }
 

@@ -30,7 +30,7 @@ extension Catalog {
     let reader = try CatalogReader.open(at: place, immutable: false)
     defer { try? reader.close() }
     let chosen = try reader.participants().filter {
-      $0.isLive && !$0.isTaker && ($0.node == name || String($0.id, radix: 16) == name)
+      $0.isLive && !$0.isTaker && ($0.node == name || $0.text == name)
     }
     let connection = Connection(try PostgreSQLDriver(address, role: .reading), place)
     defer { connection.close() }

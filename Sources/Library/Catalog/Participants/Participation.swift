@@ -162,7 +162,7 @@ final class Participation: Sendable {
         var pause = timing.look
         while listen(for: pause, attend) {
           let finding = try? look()
-          // So that with the time it takes to begin their jobs, those of a killed process wait for less than two looks.
+          // So that with the time it takes to begin their jobs, the jobs of a killed process wait for less than two looks.
           pause = finding?.isWaiting == true ? timing.look * 0.8 : timing.look
           if let finding, !attend(finding) { return }
         }
@@ -197,6 +197,8 @@ final class Participation: Sendable {
   /// Whether others have told of jobs, or may have done so while there was no connection.
   private func isNotified() -> Bool {
     let found = try? use { (seat) throws(CatalogError) in
+      // At once, because others miss a process without it.
+      if seat.driver.isLost { try seat.driver.reconnect() }
       let senders = seat.driver.takeNotifications()
       let isNew = seat.listenedOn != seat.driver.connectionNumber
       seat.listenedOn = seat.driver.connectionNumber

@@ -131,7 +131,8 @@ extension LibraryFolder {
     throw IngestError(
       .catalog,
       "The database “\(database)” has no catalog yet, and “\(file.printable)” is one: `pipeline move-catalog` takes "
-        + "it there, and no job runs again.", path: file)
+        + "it there, and no job runs again. If it was moved into the library, remove \"catalog\" from pipeline.json.",
+      path: file)
   }
 }
 

@@ -304,6 +304,8 @@ package struct LibraryFolder: Sendable {
     var missing: [BytePath] = []
     for name in names where try !hasFolder(name) { missing.append(name) }
     for name in LibraryLayout.lastingFolders.map({ BytePath($0) }) where missing.contains(name) {
+      // A backup has none if a bucket has the originals.
+      if try marker.bucket != nil, name == layout.originals.lastComponent { continue }
       try requireNew(without: name)
     }
     let refillable = missing.filter { !LibraryLayout.occasionalFolders.contains($0.description) }

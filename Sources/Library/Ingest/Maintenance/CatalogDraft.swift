@@ -58,7 +58,7 @@ struct CatalogDraft {
     do {
       try fill(catalog)
     } catch {
-      // Clean-up, as above.
+      // Clean-up: the first error is the one to report.
       try? catalog.discardDraft()
       throw error
     }

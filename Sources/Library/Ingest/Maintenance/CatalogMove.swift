@@ -37,6 +37,7 @@ package struct CatalogMove {
 
   /// What a move would do; takes no lock, and changes nothing.
   package func preview() throws -> Result {
+    try requireTwoPlaces()
     if try isDone() { return Result(wasThere: true) }
     let reader = try CatalogReader.open(at: old.layout.catalogPlace, immutable: false)
     defer { try? reader.close() }
@@ -51,12 +52,14 @@ package struct CatalogMove {
   /// - Parameter progress: called often.
   /// - Throws: `CatalogError`, `IngestError`; the catalog is where it was then.
   package func run(progress: @escaping (CatalogCopy.Step) -> Void) throws -> Result {
+    try requireTwoPlaces()
     let locks = try [old, new].map { try CatalogFolder(of: $0).claim() }
     return try withExtendedLifetime(locks) {
       if try isDone() { return Result(wasThere: true) }
       let source = try CatalogSource(old.layout.catalogPlace, libraryID: old.marker.library)
       defer { source.close() }
       try requireAlone(source)
+      try source.requireRenameable()
       var result = Result()
       if try has(new) {
         try requireAlike(source)
@@ -94,6 +97,18 @@ package struct CatalogMove {
   }
 
   // MARK: Where it is
+
+  /// Refuses two names of one folder, whose catalog would be compared with itself and set aside. A database under two
+  /// names refuses the second lock.
+  private func requireTwoPlaces() throws {
+    guard old.layout.database == nil, new.layout.database == nil else { return }
+    let folders = try [old, new].map { try Descriptor.openFolder($0.layout.catalogFolder).status() }
+    guard folders[0].isSameNode(as: folders[1]) else { return }
+    throw IngestError(
+      .catalog,
+      "“\(old.layout.catalogFolder.printable)” and “\(new.layout.catalogFolder.printable)” are one folder, so nothing "
+        + "was moved.", path: new.layout.catalogFolder)
+  }
 
   /// Whether the catalog is in the new place, and not in the old one.
   private func isDone() throws -> Bool { try !has(old) && has(new) }
@@ -137,7 +152,8 @@ package struct CatalogMove {
     throw IngestError(
       .locked,
       "`pipeline work` on \(other.node) (process \(other.process)) uses the catalog of “\(old.layout.root.printable)”. "
-        + "End it first, as with `pipeline nodes drain`; the catalog is where it was.",
+        + "End it first, as with `pipeline nodes drain`, or wait for half a minute if it is no more; the catalog is where it "
+        + "was.",
       path: old.layout.root)
   }
 

@@ -64,7 +64,7 @@ enum NodesVerb: Verb {
 
   private static func columns(_ participant: ParticipantRecord) -> [String] {
     [
-      participant.node, String(participant.id, radix: 16), "\(participant.process)",
+      participant.node, participant.text, "\(participant.process)",
       participant.verb, participant.version,
       participant.state.rawValue, participant.joinedAt.rfc3339, participant.renewedAt.rfc3339,
       "\(participant.runningJobs)", "\(participant.endedJobs)",
@@ -73,7 +73,7 @@ enum NodesVerb: Verb {
 
   private static func members(of participant: ParticipantRecord) -> [String: JSONValue] {
     [
-      "id": .string(String(participant.id, radix: 16)), "node": .string(participant.node),
+      "id": .string(participant.text), "node": .string(participant.node),
       "process": .integer(participant.process), "verb": .string(participant.verb),
       "version": .string(participant.version), "state": .string(participant.state.rawValue),
       "joinedAt": .string(participant.joinedAt.rfc3339),

@@ -31,6 +31,11 @@ extension CatalogError {
         CatalogError(
           .readOnly,
           "\(subject) may not be read or written by this user. Its owner can grant it. \(cause)")
+      case (_, "42P01"):
+        CatalogError(
+          .database,
+          "\(subject) lacks a table, as if its database had been made anew. \(Self.advice) \(cause)"
+        )
       case (_, "XX001"), (_, "XX002"):
         CatalogError(.corrupt, "\(subject) is damaged. \(Self.advice) \(cause)")
       default:

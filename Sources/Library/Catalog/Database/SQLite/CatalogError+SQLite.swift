@@ -45,7 +45,7 @@ extension CatalogError {
       case _ where isCut, SQLITE_CORRUPT, SQLITE_NOTADB:
         CatalogError(.corrupt, "\(subject) is damaged or not \(file.kind). \(file.advice) \(cause)")
       case SQLITE_CANTOPEN where Self.absent.contains(systemError):
-        CatalogError(.missing, "\(subject) is missing. \(file.advice)")
+        CatalogError(.missing, "\(subject) is missing. \(file.absenceAdvice)")
       case SQLITE_READONLY where code == HalfWrittenIndex.code:
         CatalogError(
           .readOnly,
