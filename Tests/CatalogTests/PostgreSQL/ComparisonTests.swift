@@ -53,6 +53,22 @@ struct ComparisonTests {
     ),
   ]
 
+  @Test("Times near the middle between two milliseconds are rounded alike")
+  func times() throws {
+    let (sqlite, postgreSQL) = try described()
+    let found = try [sqlite, postgreSQL].map { library in
+      // Up to 30 µs before and after it, where a floating-point number of days has few bits left.
+      #expect(
+        try library.execute(
+          """
+          UPDATE attempt SET started_at = 1700000000000500 + id * 7919000 + id % 61 - 30
+          """) > 100)
+      return try CatalogViews.rows(library.catalog, "attempts", ["id", "started_at"])
+    }
+    let difference = zip(found[0], found[1]).first { $0 != $1 }
+    #expect(difference?.0 == difference?.1 && found[0].count == found[1].count)
+  }
+
   private func addFacts(to library: Library) throws {
     let asset = Samples.asset(901)
     try library.add([asset])

@@ -192,10 +192,14 @@ extension PostgreSQLSchema {
     [9, 6, 3, 0].map { "(\(number) >> \($0) & 7)::text" }.joined(separator: " || ")
   }
 
-  /// Formats microseconds since 1970 as RFC 3339.
-  private static func microseconds(_ column: String) -> String {
+  /// Formats microseconds since 1970 as RFC 3339, rounded as SQLite's `strftime` rounds them: it adds the number of
+  /// Julian days to them as a floating-point number, which has few bits left for half a millisecond.
+  ///
+  /// Source: `setRawDateNumber` and `computeJD` in SQLite's date.c.
+  static func microseconds(_ column: String) -> String {
     """
-    to_char(timestamp 'epoch' + floor((\(column) + 500)::numeric / 1000)::bigint * interval '1 millisecond',
+    to_char(timestamp 'epoch' + interval '1 millisecond' * (floor(
+        \(column)::float8 / 1000000 * 1000 + 210866760000000::float8 + 0.5::float8)::bigint - 210866760000000),
       'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
     """
   }
