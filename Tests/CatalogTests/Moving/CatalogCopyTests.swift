@@ -238,7 +238,32 @@ struct CatalogCopyTests {
     }
     let error = #expect(throws: CatalogError.self) { try source.requireHeld() }
     #expect(error?.message.contains("move it again") == true)
-    source.close()
+    // Others may have changed it meanwhile, so it keeps its name.
+    #expect(throws: CatalogError.self) { try source.setAside() }
+    #expect(try Catalog.libraryID(of: .database(address)) == Library.id)
+  }
+
+  @Test("A process beside counts while its presence is being made anew, until its pulse is over")
+  func beside() throws {
+    let library = try MovingLibrary().library
+    try library.close()
+    let database = try makeDatabase()
+    try move(library.place, to: database)
+    let connection = try connect(database)
+    func add(_ id: Int, pulse: String) throws {
+      try connection.executeScript(
+        """
+        INSERT INTO pipeline.participant
+          (id, taker, node, process, verb, version, state, joined_at, renewed_at, expires_at)
+        VALUES (\(id), FALSE, 'elsewhere', 1, 'work', '1', 'active', now(), now(), now() + interval '\(pulse)')
+        """)
+    }
+    let reader = try CatalogReader.open(at: database, immutable: false)
+    defer { try? reader.close() }
+    try add(7, pulse: "-1 second")
+    #expect(try reader.participantBeside() == nil)
+    try add(8, pulse: "1 hour")
+    #expect(try reader.participantBeside()?.id == 8)
   }
 
   @Test("A copy that is stopped leaves nothing behind")

@@ -30,6 +30,26 @@ struct ParticipantFaultTests: ParticipantSuite {
     try library.close()
   }
 
+  @Test("A process whose presence is cut is there again before it looks, or renews its pulse")
+  func presence() throws {
+    let library = try makeLibrary()
+    let other = try openBeside(library)
+    let id = try number(of: other)
+    let holders = """
+      SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted
+        AND CAST(classid AS bigint) * 4294967296 + CAST(objid AS bigint) = \(id)
+      """
+    let former = try library.count(holders)
+    #expect(former > 0)
+    try execute("SELECT pg_terminate_backend(\(former))", library)
+    try wait(for: "another connection") {
+      let now = try library.count(holders)
+      return now > 0 && now != former
+    }
+    try other.close()
+    try library.close()
+  }
+
   @Test("A process leaves in its turn, so that a rescue by another takes each attempt or leaves it")
   func leaving() throws {
     let library = try makeLibrary()

@@ -76,18 +76,9 @@ package final class CatalogSource {
     connection.close()
   }
 
-  /// The machine and the number of a process that works beside the one with the library's lock; `nil` if there is none.
-  ///
-  /// One whose connection is being made anew counts until its pulse is over.
-  package func participant() throws(CatalogError) -> (node: String, process: Int)? {
-    guard connection.dialect == .postgreSQL else { return nil }
-    return try connection.first(
-      """
-      SELECT node, process FROM participant
-      WHERE NOT taker AND \(PostgreSQLSchema.isLive)
-        AND (expires_at > clock_timestamp() OR participant.id IN (\(PostgreSQLSchema.present)))
-      """
-    ) { ($0.text(0), $0.int(1)) }
+  /// As `CatalogReader.participantBeside`.
+  package func participantBeside() throws(CatalogError) -> ParticipantRecord? {
+    try connection.participantBeside()
   }
 
   /// Refuses a user who may not give the catalog another name, which is known only at the end otherwise.

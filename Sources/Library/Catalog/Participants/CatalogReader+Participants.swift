@@ -6,11 +6,19 @@ extension CatalogReader {
   package func participants() throws(CatalogError) -> [ParticipantRecord] {
     try read { (connection) throws(CatalogError) in try connection.participants() }
   }
+
+  /// A process that works beside the one with the library's lock; `nil` if there is none.
+  ///
+  /// One whose connection is just being made anew counts until its pulse is over.
+  package func participantBeside() throws(CatalogError) -> ParticipantRecord? {
+    try read { (connection) throws(CatalogError) in try connection.participantBeside() }
+  }
 }
 
 extension Connection {
-  /// The same, for who has a connection.
-  func participants() throws(CatalogError) -> [ParticipantRecord] {
+  fileprivate func participants(
+    where condition: String = "TRUE"
+  ) throws(CatalogError) -> [ParticipantRecord] {
     try all(
       """
       SELECT id, node, process, verb, version,
@@ -19,7 +27,7 @@ extension Connection {
         CAST(extract(epoch FROM renewed_at) * 1000000 AS bigint),
         (SELECT count(*) FROM attempt WHERE ended_at IS NULL AND attempt.participant = participant.id), jobs,
         taker
-      FROM participant ORDER BY joined_at, id
+      FROM participant WHERE \(condition) ORDER BY joined_at, id
       """
     ) { row in
       ParticipantRecord(
@@ -28,5 +36,16 @@ extension Connection {
         joinedAt: row.timestamp(6), renewedAt: row.timestamp(7), runningJobs: row.int(8),
         endedJobs: row.int(9), isTaker: row.bool(10))
     }
+  }
+
+  /// The same, for who has a connection; `nil` for a file, which has no such processes.
+  func participantBeside() throws(CatalogError) -> ParticipantRecord? {
+    guard dialect == .postgreSQL else { return nil }
+    return try participants(
+      where: """
+        NOT taker AND \(PostgreSQLSchema.isLive)
+          AND (expires_at > clock_timestamp() OR participant.id IN (\(PostgreSQLSchema.present)))
+        """
+    ).first
   }
 }

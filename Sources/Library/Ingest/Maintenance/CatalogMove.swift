@@ -148,7 +148,7 @@ package struct CatalogMove {
 
   /// Refuses while other processes do the library's jobs: what they do would be lost.
   private func requireAlone(_ source: CatalogSource) throws {
-    guard let other = try source.participant() else { return }
+    guard let other = try source.participantBeside() else { return }
     throw IngestError(
       .locked,
       "`pipeline work` on \(other.node) (process \(other.process)) uses the catalog of “\(old.layout.root.printable)”. "

@@ -88,9 +88,7 @@ package struct OriginalsMove {
 
   /// Refuses while other machines read originals: they would take those that are gone for lost.
   private static func requireAlone(_ library: LibraryFolder, _ catalog: CatalogReader) throws {
-    guard library.layout.database != nil else { return }
-    let other = try catalog.participants().first { !$0.isTaker && $0.isLive }
-    guard let other else { return }
+    guard let other = try catalog.participantBeside() else { return }
     throw IngestError(
       .locked,
       "`pipeline work` on \(other.node) (process \(other.process)) reads the originals of "
