@@ -86,7 +86,7 @@ struct ControlTests {
       try workspace.put("file \(index)", as: BytePath("\(index).txt"), in: elsewhere.path)
     }
     // Stopped, it can neither serve nor refuse until it goes on to its end.
-    held.run.signal(SIGSTOP)
+    try held.run.stop()
     let other = try workspace.program.start(["import", "--json", elsewhere.path])
     usleep(300_000)
     #expect(other.isRunning)

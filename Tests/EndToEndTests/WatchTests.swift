@@ -134,7 +134,7 @@ struct WatchTests {
   func overflow() throws {
     let bench = try Bench(settle: "50ms", stages: [])
     let count = Self.isThorough ? 20_000 : 500
-    bench.run.signal(SIGSTOP)
+    try bench.run.stop()
     try EventQueue.overflow(bench.workspace.inbox)
     // Of these nobody is told.
     for number in 2..<count {

@@ -1,3 +1,4 @@
+import Files
 import Foundation
 import Glibc
 package import PipelineModel
@@ -65,6 +66,26 @@ package final class BuiltProgramRun {
 
   /// Sends it a signal.
   package func signal(_ number: Int32) { kill(process, number) }
+
+  /// Stops it, and returns when none of its threads runs any more.
+  ///
+  /// The kernel gives the signal to one thread, and the others run until that one has handled it.
+  ///
+  /// - Throws: `BuiltProgramError` if it ends before that.
+  package func stop() throws {
+    signal(SIGSTOP)
+    let folder = "/proc/\(process)/task"
+    try wait(for: "Its stop") {
+      try FileManager.default.contentsOfDirectory(atPath: folder).allSatisfy { thread in
+        let line = try Descriptor.openFolder(BytePath(folder)).readFile(BytePath("\(thread)/stat"))
+        // The name stands in parentheses, and may have some of its own.
+        let state = String(decoding: line, as: UTF8.self).split(separator: ")").last?.first {
+          $0 != " "
+        }
+        return state == "T"
+      }
+    }
+  }
 
   /// Waits for its end.
   ///
