@@ -1,9 +1,24 @@
 /// SQL that makes a catalog in PostgreSQL one of an older version.
 package enum FormerSchema {
-  package static let version1 = """
-    DROP FUNCTION pipeline.ready_new, pipeline.ready_again CASCADE;
-    DROP TABLE pipeline.participant, pipeline.rendition_bytes;
-    ALTER TABLE pipeline.attempt DROP COLUMN participant;
-    UPDATE pipeline.schema_version SET version = 1
+  package static let version1 =
+    version2 + """
+      DROP FUNCTION pipeline.ready_new, pipeline.ready_again CASCADE;
+      DROP TABLE pipeline.participant, pipeline.rendition_bytes;
+      ALTER TABLE pipeline.attempt DROP COLUMN participant;
+      UPDATE pipeline.schema_version SET version = 1;
+
+      """
+
+  /// With a trigger that no later version has, and one that does something else.
+  package static let version2 = """
+    DROP TABLE pipeline.request, pipeline.held_source;
+    ALTER TABLE pipeline.participant DROP COLUMN held;
+    CREATE FUNCTION pipeline.former() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      RAISE EXCEPTION 'a former trigger'; END $$;
+    CREATE TRIGGER former AFTER INSERT ON pipeline.asset FOR EACH ROW EXECUTE FUNCTION pipeline.former();
+    CREATE OR REPLACE FUNCTION pipeline.picture_job() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      RAISE EXCEPTION 'a former function'; END $$;
+    UPDATE pipeline.schema_version SET version = 2;
+
     """
 }

@@ -50,6 +50,17 @@ extension Catalog {
     try read { (connection) throws(CatalogError) in try connection.assets(with: digest) }
   }
 
+  /// Returns the assets with these bytes in key order, and whether they are in the trash.
+  package func assetsWithTrash(
+    with digest: Digest
+  ) throws(CatalogError) -> [(id: AssetID, isTrashed: Bool)] {
+    try read { (connection) throws(CatalogError) in
+      try connection.all(
+        "SELECT id, trashed_at IS NOT NULL FROM asset WHERE digest = ? ORDER BY id", digest
+      ) { (row) throws(CatalogError) in (try row.assetID(0), row.bool(1)) }
+    }
+  }
+
   /// Returns the newest asset that came from a path, if it has these bytes; otherwise `nil`.
   package func newestAsset(
     source: BytePath, path: BytePath, ifItHas digest: Digest

@@ -30,7 +30,7 @@ extension Catalog {
         try requireOwner(of: connection, libraryID: libraryID)
         if version < PostgreSQLSchema.version {
           try connection.transaction { () throws(CatalogError) in
-            try PostgreSQLSchema.migrate(connection, from: version)
+            try PostgreSQLSchema.update(connection, from: version)
           }
         }
         try LostRenditions.noteEmptyTable(in: connection)

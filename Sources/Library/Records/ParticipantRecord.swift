@@ -28,6 +28,10 @@ package struct ParticipantRecord: Hashable, Sendable {
   package var endedJobs: Int
   /// Whether it has the library's lock.
   package var isTaker: Bool
+  /// Why it does not work on stages, by their names.
+  package var heldStages: [String: String]
+  /// The shared sources that it takes files from.
+  package var sources: [String]
 
   /// The number as people see it, and name it: sixteen hexadecimal digits.
   package var text: String {
@@ -41,7 +45,7 @@ package struct ParticipantRecord: Hashable, Sendable {
   package init(
     id: Int64, node: String, process: Int, verb: String, version: String, state: State,
     joinedAt: Timestamp, renewedAt: Timestamp, runningJobs: Int, endedJobs: Int,
-    isTaker: Bool
+    isTaker: Bool, heldStages: [String: String], sources: [String]
   ) {
     self.id = id
     self.node = node
@@ -54,6 +58,8 @@ package struct ParticipantRecord: Hashable, Sendable {
     self.runningJobs = runningJobs
     self.endedJobs = endedJobs
     self.isTaker = isTaker
+    self.heldStages = heldStages
+    self.sources = sources
   }
 }
 

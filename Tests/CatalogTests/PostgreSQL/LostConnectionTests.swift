@@ -210,7 +210,7 @@ struct LostConnectionTests {
       _ = try Catalog.open(at: setup.direct, libraryID: Library.id)
     }
     #expect(error?.code == .locked)
-    #expect(error?.message.contains("pipeline/\(PostgreSQLDriver.machine)") == true)
+    #expect(error?.message.contains("pipeline/\(OwnProcess.node)") == true)
     try setup.catalog.close()
     try Catalog.open(at: setup.direct, libraryID: Library.id).close()
   }

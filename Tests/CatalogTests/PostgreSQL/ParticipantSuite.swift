@@ -63,6 +63,14 @@ extension ParticipantSuite {
     try driver.executeScript(sql)
   }
 
+  /// Reads a text as somebody else.
+  func text(_ sql: String, _ library: Library) throws -> String? {
+    guard case .database(let address) = library.place else { return nil }
+    let driver = try PostgreSQLDriver(address, role: .reading)
+    defer { driver.close() }
+    return try driver.first(sql) { $0.text(0) }
+  }
+
   @discardableResult
   func complete(_ jobs: [ClaimedJob], _ catalog: Catalog) throws -> [String] {
     try catalog.complete(jobs.map { Completion(token: $0.token, outcome: Self.done, seconds: 1) })

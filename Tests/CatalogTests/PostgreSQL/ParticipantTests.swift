@@ -161,7 +161,7 @@ struct ParticipantTests: ParticipantSuite {
     let records = try library.read { try $0.participants() }
     #expect(records.filter { $0.state == .expired }.map(\.id) == [id])
     #expect(records.filter { $0.state == .active }.count == 2)
-    #expect(news.withLock { $0 } == [PostgreSQLDriver.machine])
+    #expect(news.withLock { $0 } == [OwnProcess.node])
     try looking.close()
     try other.close()
     try library.close()
@@ -294,6 +294,27 @@ struct ParticipantTests: ParticipantSuite {
     let other = try openBeside(library)
     #expect(try other.claim(stage: "identify", limit: 9, suspects: false).count == 3)
     try other.close()
+    try library.close()
+  }
+
+  @Test("A catalog of version 2 gets the triggers and views of a new one")
+  func renewal() throws {
+    let library = try makeLibrary()
+    let definitions = """
+      SELECT string_agg(text, ' ' ORDER BY text) FROM (
+        SELECT pg_get_triggerdef(pg_trigger.oid) AS text FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+          WHERE NOT tgisinternal AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = 'pipeline')
+        UNION ALL SELECT pg_get_functiondef(oid) FROM pg_proc
+          WHERE prorettype = CAST('trigger' AS regtype) AND pronamespace = (SELECT oid FROM pg_namespace WHERE nspname = 'pipeline')
+        UNION ALL SELECT definition FROM pg_views WHERE schemaname = 'pipeline') AS part
+      """
+    try library.close()
+    let new = try text(definitions, library)
+    try execute(FormerSchema.version2, library)
+    #expect(try text(definitions, library) != new)
+    try library.reopen()
+    try library.catalog.apply([.asset(Samples.asset(90))], manifestPosition: 9)
+    #expect(try text(definitions, library) == new)
     try library.close()
   }
 

@@ -26,7 +26,9 @@ extension Connection {
         CAST(extract(epoch FROM joined_at) * 1000000 AS bigint),
         CAST(extract(epoch FROM renewed_at) * 1000000 AS bigint),
         (SELECT count(*) FROM attempt WHERE ended_at IS NULL AND attempt.participant = participant.id), jobs,
-        taker
+        taker, held,
+        coalesce((SELECT string_agg(name, ' ' ORDER BY name) FROM held_source
+          WHERE held_source.participant = participant.id), '')
       FROM participant WHERE \(condition) ORDER BY joined_at, id
       """
     ) { row in
@@ -34,8 +36,15 @@ extension Connection {
         id: row.int64(0), node: row.text(1), process: row.int(2), verb: row.text(3),
         version: row.text(4), state: .init(rawValue: row.text(5)) ?? .expired,
         joinedAt: row.timestamp(6), renewedAt: row.timestamp(7), runningJobs: row.int(8),
-        endedJobs: row.int(9), isTaker: row.bool(10))
+        endedJobs: row.int(9), isTaker: row.bool(10), heldStages: Self.reasons(row.text(11)),
+        sources: row.text(12).split(separator: " ").map(String.init))
     }
+  }
+
+  private static func reasons(_ text: String) -> [String: String] {
+    // What can't be read was written by somebody else.
+    let value = try? JSONText.decode(JSONValue.self, from: text.utf8)
+    return value?.object?.compactMapValues(\.string) ?? [:]
   }
 
   /// The same, for who has a connection; `nil` for a file, which has no such processes.

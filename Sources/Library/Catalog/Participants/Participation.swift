@@ -23,6 +23,20 @@ package struct ParticipationTiming: Sendable {
 /// What this process tells others of itself.
 package enum OwnProcess {
   private static let named = Mutex("unknown")
+  private static let machine = Mutex(host)
+
+  /// The name of the host.
+  package static let host: String = {
+    var name = [CChar](repeating: 0, count: 256)
+    guard gethostname(&name, name.count - 1) == 0 else { return "unknown" }
+    return name.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "unknown" }
+  }()
+
+  /// The name of the machine, by default that of the host.
+  package static var node: String {
+    get { machine.withLock { $0 } }
+    set { machine.withLock { $0 = newValue } }
+  }
 
   /// The verb that it runs.
   package static var verb: String {
@@ -131,7 +145,7 @@ final class Participation: Sendable {
           (id, taker, node, process, verb, version, state, joined_at, renewed_at, expires_at)
         VALUES (?, ?, ?, ?, ?, ?, 'active', clock_timestamp(), clock_timestamp(), \(expiry))
         ON CONFLICT (id) DO NOTHING
-        """, id, isTaker, PostgreSQLDriver.machine, Int64(getpid()), OwnProcess.verb,
+        """, id, isTaker, OwnProcess.node, Int64(getpid()), OwnProcess.verb,
         programVersion)
       try seat.connection.execute(
         """

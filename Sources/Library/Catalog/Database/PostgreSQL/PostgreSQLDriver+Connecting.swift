@@ -10,7 +10,8 @@ extension PostgreSQLDriver {
     _ address: DatabaseLocation, _ role: Role
   ) throws(CatalogError) -> PostgreSQLConnection {
     do throws(PostgreSQLError) {
-      let connection = try PostgreSQLConnection(address, applicationName: "pipeline/\(machine)")
+      let connection = try PostgreSQLConnection(
+        address, applicationName: "pipeline/\(OwnProcess.node)")
       connection.canCancel = role != .confined
       try connection.execute(configuration(of: role))
       try check(connection, address)
@@ -64,11 +65,4 @@ extension PostgreSQLDriver {
         """
     }
   }
-
-  /// The name of this machine.
-  static let machine: String = {
-    var name = [CChar](repeating: 0, count: 256)
-    guard gethostname(&name, name.count - 1) == 0 else { return "unknown" }
-    return name.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "unknown" }
-  }()
 }

@@ -59,12 +59,15 @@ extension PostgreSQLSchema {
     }
     try connection.executeScript("CREATE SCHEMA \(schema); SET search_path = \(schema)")
     try migrate(connection, from: 0)
-    try connection.executeScript(functions + views + triggers)
+    try connection.executeScript(functions + views + readyTriggers + triggers)
     if !isDraft { try connection.executeScript(followingTriggers) }
   }
 
   /// Version 2: the bytes of renditions are in the catalog, and several processes change it.
-  static let version2 = renditionBytes + participants + readyTriggers
+  static let version2 = renditionBytes + participants
+
+  /// Version 3: machines ask the process that has the library's lock for changes, and say what they can't do.
+  static let version3 = requests + renewal
 
   /// The table of bytes. Nothing is gained by compressing pictures once more.
   private static let renditionBytes = """
@@ -76,10 +79,37 @@ extension PostgreSQLSchema {
 
     """
 
-  /// Migrates an older catalog, in the caller's transaction and under its lock.
-  static func migrate(_ connection: Connection, from version: Int) throws(CatalogError) {
+  /// Removes the triggers of older versions and their functions, for those that follow.
+  private static let renewal = """
+    DO $$ DECLARE former record; BEGIN
+      FOR former IN SELECT tgname AS name, CAST(tgrelid AS regclass) AS relation FROM pg_trigger
+          JOIN pg_class ON pg_class.oid = tgrelid JOIN pg_proc ON pg_proc.oid = tgfoid
+        WHERE NOT tgisinternal AND pronamespace = relnamespace
+          AND relnamespace = CAST(current_schema() AS regnamespace) LOOP
+        EXECUTE format('DROP TRIGGER %I ON %s', former.name, former.relation);
+      END LOOP;
+      FOR former IN SELECT CAST(oid AS regprocedure) AS name FROM pg_proc
+        WHERE prorettype = CAST('trigger' AS regtype)
+          AND pronamespace = CAST(current_schema() AS regnamespace) LOOP
+        EXECUTE format('DROP FUNCTION %s', former.name);
+      END LOOP;
+    END $$;
+
+    """
+
+  /// Migrates the tables of a catalog, in the caller's transaction.
+  private static func migrate(_ connection: Connection, from version: Int) throws(CatalogError) {
     for step in migrations[version...] { try connection.executeScript(step) }
     try connection.executeScript("UPDATE schema_version SET version = \(Self.version)")
+  }
+
+  /// Migrates an older catalog, in the caller's transaction and under its lock.
+  static func update(_ connection: Connection, from version: Int) throws(CatalogError) {
+    try migrate(connection, from: version)
+    // Views keep their columns, and who may read them.
+    try connection.executeScript(
+      views.replacing("CREATE VIEW", with: "CREATE OR REPLACE VIEW") + readyTriggers + triggers
+        + followingTriggers)
   }
 
   /// Gives a draft the name of the catalog, in the caller's transaction.

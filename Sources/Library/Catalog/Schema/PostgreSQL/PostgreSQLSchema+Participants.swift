@@ -22,6 +22,25 @@ extension PostgreSQLSchema {
     ALTER TABLE attempt ADD COLUMN participant bigint;
     """
 
+  /// What machines ask the process that has the library's lock for, and what they can't do.
+  ///
+  /// A request that was begun is not taken back: it may have been performed. `held_source` says who takes files from a
+  /// source that several machines reach. `held` has the reasons why stages are not worked on, by their names.
+  static let requests = """
+    CREATE TABLE request (
+      id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      participant bigint NOT NULL,
+      body text COLLATE "C" NOT NULL,
+      asked_at timestamptz NOT NULL,
+      begun boolean NOT NULL DEFAULT FALSE,
+      answer text COLLATE "C"
+    );
+    CREATE TABLE held_source (name text COLLATE "C" PRIMARY KEY, participant bigint NOT NULL);
+    CREATE INDEX request_open ON request (id) WHERE answer IS NULL;
+    ALTER TABLE participant ADD COLUMN held text COLLATE "C" NOT NULL DEFAULT '{}';
+
+    """
+
   /// Who waits for jobs listens on this channel.
   static let channel = "pipeline"
 

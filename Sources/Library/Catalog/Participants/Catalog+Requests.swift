@@ -1,0 +1,110 @@
+import PipelineModel
+package import Records
+
+/// What processes on other machines ask of the one with the library's lock, by the database.
+///
+/// Only that one writes the manifest, so it makes their changes for them.
+extension Catalog {
+  /// Asks for a change.
+  ///
+  /// - Parameter body: what the other end understands.
+  /// - Returns: the request's number.
+  package func ask(_ body: String) throws(CatalogError) -> Int64 {
+    try write { (writer) throws(CatalogError) in
+      let id = try writer.connection.first(
+        """
+        INSERT INTO request (participant, body, asked_at) VALUES (?, ?, clock_timestamp()) RETURNING id
+        """, writer.participation?.id ?? 0, body
+      ) { $0.int64(0) }
+      try writer.connection.executeScript("NOTIFY \(PostgreSQLSchema.channel)")
+      return id ?? 0
+    }
+  }
+
+  /// Returns the answer to a request of this process; `nil` as long as there is none.
+  package func answer(to request: Int64) throws(CatalogError) -> String? {
+    try read { (connection) throws(CatalogError) in
+      try connection.first(
+        "SELECT answer FROM request WHERE id = ? AND answer IS NOT NULL", request
+      ) {
+        $0.text(0)
+      }
+    }
+  }
+
+  /// Takes a request back, unless it was begun.
+  ///
+  /// - Returns: whether it will not be performed.
+  package func withdraw(_ request: Int64) throws(CatalogError) -> Bool {
+    try write { (writer) throws(CatalogError) in
+      try writer.connection.execute("DELETE FROM request WHERE id = ? AND NOT begun", request)
+      return try !writer.connection.hasRow("SELECT 1 FROM request WHERE id = ?", request)
+    }
+  }
+
+  /// Forgets a request that was answered.
+  package func forget(_ request: Int64) throws(CatalogError) {
+    try write { (writer) throws(CatalogError) in
+      try writer.connection.execute(
+        "DELETE FROM request WHERE id = ? AND answer IS NOT NULL", request)
+    }
+  }
+
+  /// Begins the oldest request without an answer; also one that was begun before and not ended.
+  ///
+  /// Those of processes that are gone are dropped, if they were not begun.
+  package func beginRequest() throws(CatalogError) -> RemoteRequest? {
+    guard isOnServer else { return nil }
+    let mayHave = try read { (connection) throws(CatalogError) in
+      try connection.hasRow("SELECT 1 FROM request")
+    }
+    guard mayHave else { return nil }
+    return try write { (writer) throws(CatalogError) in
+      try writer.connection.executeScript(
+        """
+        DELETE FROM request WHERE (answer IS NOT NULL OR NOT begun) AND NOT EXISTS (SELECT 1 FROM participant
+          WHERE participant.id = request.participant AND \(PostgreSQLSchema.isLive))
+        """)
+      return try writer.connection.first(
+        """
+        UPDATE request SET begun = TRUE
+        WHERE id = (SELECT min(id) FROM request WHERE answer IS NULL)
+        RETURNING id, participant, body, coalesce((SELECT node FROM participant WHERE participant.id = request.participant), '')
+        """
+      ) {
+        RemoteRequest(
+          id: $0.int64(0), participant: $0.int64(1), body: $0.text(2), node: $0.text(3))
+      }
+    }
+  }
+
+  /// Answers a request that was begun.
+  package func answer(_ request: Int64, _ text: String) throws(CatalogError) {
+    try write { (writer) throws(CatalogError) in
+      try writer.connection.execute(
+        "UPDATE request SET answer = ? WHERE id = ? AND answer IS NULL", text, request)
+    }
+  }
+
+  /// Whether the process with the library's lock is there.
+  package func hasTaker() throws(CatalogError) -> Bool {
+    try read { (connection) throws(CatalogError) in
+      try connection.hasRow(
+        """
+        SELECT 1 FROM participant WHERE taker AND \(PostgreSQLSchema.isLive) AND NOT \(PostgreSQLSchema.isGone)
+        """)
+    }
+  }
+
+  /// Records why this process does not work on stages.
+  package func tellHeldStages(_ reasons: [String: String]) throws(CatalogError) {
+    var bytes: [UInt8] = []
+    JSONValue.object(reasons.mapValues { .string($0) }).write(to: &bytes)
+    let text = String(decoding: bytes, as: UTF8.self)
+    try write { (writer) throws(CatalogError) in
+      guard let participation = writer.participation else { return }
+      try writer.connection.execute(
+        "UPDATE participant SET held = ? WHERE id = ? AND held <> ?", text, participation.id, text)
+    }
+  }
+}
