@@ -32,6 +32,7 @@ import Testing
       (source, labels(SourceConfiguration.standard)),
       (schema["properties"]?["groups"]?["items"], labels(GroupRule.standard)),
       (schema["properties"]?["onDemand"], labels(OnDemandConfiguration())),
+      (schema["properties"]?["node"], labels(NodeConfiguration())),
       (stage, labels(StageConfiguration.standard)),
       (stage["properties"]?["limits"], labels(StageLimits.standard)),
       (stage["properties"]?["allow"], labels(StageAllowance.standard)),
@@ -70,6 +71,7 @@ import Testing
       SourceConfiguration.self, standard["sources"]?.array?[0], full["sources"]?.array?[0])
     try differs(GroupRule.self, standard["groups"]?.array?[0], full["groups"]?.array?[0])
     try differs(OnDemandConfiguration.self, standard["onDemand"], full["onDemand"])
+    try differs(NodeConfiguration.self, standard["node"], full["node"])
     try differs(StageConfiguration.self, except: ["timeout", "memory"], standardStage, stage)
     try differs(StageLimits.self, standardStage?["limits"], stage?["limits"])
     try differs(StageAllowance.self, standardStage?["allow"], stage?["allow"])

@@ -18,7 +18,7 @@ struct ReadingSessionTests {
     let fixture = try SessionFixture()
     for text in texts { try fixture.put(text, as: BytePath("\(text).txt")) }
     _ = try RunSession(
-      fixture.configuredLibrary().lock(), verb: "run", output: RecordingOutput(),
+      .locked(fixture.configuredLibrary().lock()), verb: "run", output: RecordingOutput(),
       signals: SignalHandler()
     ).run { try $0.importSources($1) }
     return fixture

@@ -17,7 +17,7 @@ struct RunSessionTests {
   ) throws -> RunResult {
     let library = try fixture.configuredLibrary()
     return try RunSession(
-      library.lock(signals: signals), verb: "run", output: output, signals: signals
+      .locked(library.lock(signals: signals)), verb: "run", output: output, signals: signals
     ).run { try $0.importSources($1) }
   }
 

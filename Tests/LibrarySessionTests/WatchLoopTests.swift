@@ -30,7 +30,7 @@ struct WatchLoopTests {
   private func watch(_ output: RecordingOutput) throws {
     try WatchLoop(
       output: output, signals: signals, service: ServiceManager(environment: [:]), wakeup: wakeup
-    ).run(fixture.configuredLibrary(), wait: TimeSpan(milliseconds: 0))
+    ).run { .locked(try fixture.configuredLibrary().lock()) }
   }
 
   /// Watches on another thread while `body` runs, which ends it.

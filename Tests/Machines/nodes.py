@@ -16,7 +16,7 @@ STAGES = [
 
 
 class Cluster:
-    """The processes of a round: the one that takes files, and two that only do jobs."""
+    """The processes of a round: the one that has the lock, one that takes files beside it, and one that only does jobs."""
 
     def __init__(self, program, folder, database, bucket, key, secret):
         self.program, self.folder = program, folder
@@ -24,15 +24,16 @@ class Cluster:
                             "HOME": str(folder)}
         for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "PGSERVICE", "PGOPTIONS"):
             self.environment.pop(name, None)
-        self.drop = folder / "drop"
-        for place in (folder, self.drop):
+        self.drops = [folder / "drop-taker", folder / "drop-second"]
+        for place in (folder, *self.drops):
             place.mkdir(mode=0o755)
         common = {"catalog": database, "originals": bucket, "originalsCache": "200MiB", "stages": STAGES}
-        source = {"path": "drop", "mode": "move", "settle": "200ms"}
-        self._configure("taker", {"library": "library", "sources": [source], **common})
-        for name in ("second", "third"):
-            self._configure(name, {"library": name, **common})
-        self.nodes = [Node(self, "taker", "watch"), Node(self, "second", "work"), Node(self, "third", "work")]
+        sources = [[{"path": place.name, "mode": "move", "settle": "200ms"}] for place in self.drops]
+        self._configure("taker", {"library": "library", "sources": sources[0], **common})
+        second = {"name": "second", "joins": True}
+        self._configure("second", {"library": "second", "node": second, "sources": sources[1], **common})
+        self._configure("third", {"library": "third", **common})
+        self.nodes = [Node(self, "taker", "watch"), Node(self, "second", "watch"), Node(self, "third", "work")]
 
     def _configure(self, name, members):
         (self.folder / f"{name}.json").write_text(json.dumps(members, indent=2))
@@ -53,8 +54,8 @@ class Cluster:
         return sum(states[state] for states in jobs for state in ("waiting", "ready", "running"))
 
     def files(self):
-        """How many files lie in the folder that is watched."""
-        return sum(len(files) for _, _, files in os.walk(self.drop))
+        """How many files lie in the folders that are watched."""
+        return sum(len(files) for drop in self.drops for _, _, files in os.walk(drop))
 
     def end(self):
         """Asks all to end, and returns what is wrong with how they did."""

@@ -15,6 +15,8 @@ package struct PipelineConfiguration: Sendable, Hashable {
   package var originals: BucketLocation?
   /// The space for local copies of originals in a bucket.
   package var originalsCache = ByteSize(bytes: 10 << 30)
+  /// This machine among several that work on the library.
+  package var node = NodeConfiguration()
   /// The watched folders; none by default.
   package var sources: [SourceConfiguration] = []
   /// Plugin folders, searched in this order before the standard ones; none by default.

@@ -63,6 +63,8 @@ package struct SourceConfiguration: Sendable, Hashable {
   package var take = TransferMode.auto
   /// What to do with emptied folders; by default `keep`.
   package var emptyFolders = EmptyFolders.keep
+  /// The name of a folder that several machines reach, of which one at a time takes files; by default none.
+  package var shared: String?
   /// The share of known files, from 0 to 1, that may be missing at once without confirmation; by
   /// default one half. Up to 20 files may always be missing.
   package var maxMissing = 0.5

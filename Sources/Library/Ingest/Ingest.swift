@@ -5,7 +5,7 @@ package import PipelineModel
 
 /// Imports complete files from sources, once.
 package struct Ingest {
-  private let library: IngestLibrary
+  private let library: ImportingLibrary
   private let report: any IngestReport
   /// The thread's other work, between groups.
   private let interleaved: InterleavedWork
@@ -15,7 +15,7 @@ package struct Ingest {
   private static let tidyingTransactions = 25
 
   package init(
-    into library: IngestLibrary, report: any IngestReport, interleaved: InterleavedWork = .none,
+    into library: ImportingLibrary, report: any IngestReport, interleaved: InterleavedWork = .none,
     isStopped: @escaping @Sendable () -> Bool
   ) {
     self.library = library
@@ -55,15 +55,21 @@ package struct Ingest {
         visits.append(visit)
       } catch let error as IngestError where error.code == .source {
         refused.append(error)
+      } catch let error as IngestError where error.code == .held {
+        report.notice(error.message)
       }
     }
     for visit in visits.sorted(by: { $0.settledAt < $1.settledAt }) {
-      try visit.importSettled(isStopped: isStopped)
+      do {
+        try visit.importSettled(isStopped: isStopped)
+      } catch let error as IngestError where error.code == .held {
+        report.notice(error.message)
+      }
     }
   }
 
   private func tidy() throws {
-    while !isStopped(), try library.renditionUpkeep.step(library, report) {
+    while !isStopped(), try library.keepUp(report) {
       report.stillWorking()
       if interleaved.isDue() { try interleaved.run() }
     }
@@ -119,6 +125,8 @@ package struct IngestError: Error, Sendable, CustomStringConvertible {
     case catalog
     /// A source is missing or not what it was.
     case source
+    /// Another machine takes files from the source.
+    case held
     /// Less space is free than is kept in reserve.
     case noSpace
     /// The store of originals can't be used for now.

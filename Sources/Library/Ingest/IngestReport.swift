@@ -12,6 +12,8 @@ package protocol IngestReport: AnyObject {
   func committed()
   /// The user should know something that is no path's outcome.
   func warning(_ message: String)
+  /// Something that a person may want to know, and that is no fault.
+  func notice(_ message: String)
   /// Long work continues without an outcome; called every few thousand facts. By default nothing.
   func stillWorking()
   /// Whether the user confirms that so many files are missing; `false` by default.
@@ -88,4 +90,8 @@ package enum WatchEvent: Hashable, Sendable {
 /// Receives what a watch reports while it works, on the thread that runs it.
 package protocol WatchReport: IngestReport {
   func watch(_ event: WatchEvent)
+}
+
+extension IngestReport {
+  package func notice(_ message: String) {}
 }

@@ -44,12 +44,12 @@ package struct Preview {
   package func look(at configuration: SourceConfiguration, _ body: (PreviewedPath) -> Void) throws {
     // The run itself warns of each.
     let limit = library?.layout.database.map { _ in PathLimit { _ in } }
-    let source = try IngestSource(configuration)
+    let source = try IngestSource(configuration, for: library?.layout)
     let scan = try SourceScan(
       source.folder, rules: SourceRules(configuration), isRecursive: configuration.recursive,
       exclusion: LibraryExclusion(library.map { [$0.folder] } ?? []), limit: limit)
     var comparison = try SourceComparison(
-      scan: scan, cursor: try catalog?.sightings(of: configuration.path), source: source,
+      scan: scan, cursor: try catalog?.sightings(of: source.recorded), source: source,
       now: .now)
     func tell(_ path: BytePath, _ action: PreviewedPath.Action, bytes: Int = 0, _ reason: String?) {
       let path = configuration.path.appending(path)

@@ -53,6 +53,8 @@ package struct RequestFailure: Error, Codable, Sendable {
   package static let unfinished = "unfinished"
   /// The code of a transaction that names an asset that does not exist.
   package static let noAsset = "noAsset"
+  /// The code of a request that the holder does not perform.
+  package static let refused = "refused"
   /// The code of a request whose holder ended before it answered.
   package static let interrupted = "interrupted"
 

@@ -26,12 +26,23 @@ package enum LibraryRequest: Codable, Hashable, Sendable {
   case saveSearch(name: String, query: String?)
   /// Repairs what `verify` found.
   case repair([VerificationProblem])
+  /// Records what another machine has imported.
+  case record(RemoteImport)
   /// Releases the library for work that requires it to be closed.
   case letGo
 
   /// Whether either all of it or nothing is done.
   package var isTransaction: Bool {
     if case .edit = self { true } else { false }
+  }
+
+  /// Whether another machine may ask for it: it needs nothing of that machine, and may be asked for once more if nobody
+  /// knows what became of it.
+  package var isForOtherMachines: Bool {
+    switch self {
+    case .retry, .trash, .restore, .annotate, .emptyTrash, .gc, .record: true
+    case .importPaths, .edit, .undo, .saveSearch, .repair, .letGo: false
+    }
   }
 }
 
@@ -50,6 +61,9 @@ package struct RequestResult: Codable, Hashable, Sendable {
   package init(_ counts: [String: Int]) {
     self.init(members: counts.mapValues { .integer($0) })
   }
+
+  /// The member with the outcome of `record`.
+  package static let outcome = "outcome"
 
   /// An integer member; 0 if there is none.
   package func count(_ name: String) -> Int { members[name]?.integer ?? 0 }

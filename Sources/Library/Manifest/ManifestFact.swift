@@ -148,6 +148,12 @@ package struct ManifestEntry: Hashable, Sendable {
   package var sequence: Int64
   package var time: Timestamp
   package var fact: ManifestFact
+
+  package init(sequence: Int64, time: Timestamp, fact: ManifestFact) {
+    self.sequence = sequence
+    self.time = time
+    self.fact = fact
+  }
 }
 
 /// A fact's identity in the journal: its position and time.

@@ -28,7 +28,7 @@ struct SourceRemovalTests {
       fixture.source.mode = .move
       digest = fixture.digest(text)
       removal = SourceRemoval(
-        source: try IngestSource(fixture.source), library: try fixture.library(),
+        source: try IngestSource(fixture.source, for: nil), library: try fixture.library(),
         report: fixture.report)
     }
 

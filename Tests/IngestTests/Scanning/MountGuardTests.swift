@@ -53,7 +53,7 @@ struct MountGuardTests {
     // Every Linux has /proc mounted, wherever the tests run.
     let fixture = try IngestFixture(.copy)
     let library = try fixture.library()
-    let source = try IngestSource(SourceConfiguration(path: "/proc/sys/kernel"))
+    let source = try IngestSource(SourceConfiguration(path: "/proc/sys/kernel"), for: nil)
     let proc = "at:" + Hexadecimal.encode(BytePath("/proc").bytes)
     for text in [nil, "at:" + Hexadecimal.encode(BytePath("/").bytes), proc] {
       try library.catalog.set(Self.key("/proc/sys/kernel"), to: text)

@@ -66,7 +66,7 @@ struct PathLimitTests {
     let library = try fixture.library()
     let before = library.manifest.lastSequence
     let importer = try Importer(
-      library: library, source: try IngestSource(fixture.source), report: fixture.report
+      library: library, source: try IngestSource(fixture.source, for: nil), report: fixture.report
     ) { false }
     try importer.importFiles([Candidate(path: long, identity: identity, known: nil)])
     try importer.note(

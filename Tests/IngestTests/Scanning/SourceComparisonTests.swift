@@ -12,7 +12,7 @@ import Testing
 struct SourceComparisonTests {
   /// A finding in words.
   private func findings(_ fixture: IngestFixture) throws -> [String] {
-    let source = try IngestSource(fixture.source)
+    let source = try IngestSource(fixture.source, for: nil)
     let scan = try SourceScan(
       source.folder, rules: SourceRules(fixture.source), isRecursive: true,
       exclusion: LibraryExclusion([]))

@@ -21,7 +21,8 @@ extension IngestFixture {
 
   /// Examines a file of the source, which must be found complete.
   func examined(_ name: BytePath) throws -> ImportAttempt {
-    let examination = Examination(source: try IngestSource(source), ids: try library().ids)
+    let examination = Examination(
+      source: try IngestSource(source, for: nil), ids: try library().ids)
     let step = examination.examine(Candidate(path: name, identity: try identity(name)))
     guard case .next(let attempt) = step else { throw FileError(.other, "\(step)", path: nil) }
     try #require(attempt.lease == .granted)
@@ -34,7 +35,7 @@ extension IngestFixture {
   ) throws -> IncomingTransfer {
     let incoming = try library().incoming
     return IncomingTransfer(
-      source: try IngestSource(source), incoming: incoming, user: geteuid(),
+      source: try IngestSource(source, for: nil), incoming: incoming, user: geteuid(),
       device: try incoming.status().device, flush: GroupFlush(incoming, isKnown: flushesTogether),
       isStopped: isStopped)
   }

@@ -21,7 +21,7 @@ struct EmptiedFolderTests {
     configuration.mode = .move
     configuration.emptyFolders = .remove
     let removal = SourceRemoval(
-      source: try IngestSource(configuration), library: try fixture.library(),
+      source: try IngestSource(configuration, for: nil), library: try fixture.library(),
       report: fixture.report)
     removal.noteRemoved(from: inner.path)
     removal.removeEmptyFolders(unchangedFor: .seconds(60))

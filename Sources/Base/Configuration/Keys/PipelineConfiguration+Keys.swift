@@ -23,6 +23,9 @@ extension PipelineConfiguration: ConfigurationObject {
       "originalsCache", \.originalsCache, .size,
       "The space for local copies of originals in a bucket; the least recently used make room."),
     .init(
+      "node", \.node, .object(["default": [:]]),
+      "This machine among several that work on one library."),
+    .init(
       "sources", \.sources, .list(of: .object(["title": "Source"])),
       "The folders whose files are imported."),
     .init(
@@ -107,9 +110,28 @@ extension SourceConfiguration: ConfigurationObject {
     .init(
       "emptyFolders", \.emptyFolders, .choice, "What to do with folders that pipeline emptied."),
     .init(
+      "shared", \.shared, .text(["pattern": .string(NodeConfiguration.namePattern)]),
+      "A name for a folder that several machines reach, the same on all of them: one of those that join takes files "
+        + "from it, and another one when that is gone."),
+    .init(
       "maxMissing", \.maxMissing, .share,
       "The share of known files that may be missing at once; if more are, a run asks. Up to 20 "
         + "files may always be missing."),
+  ]
+}
+
+extension NodeConfiguration: ConfigurationObject {
+  static let standard = NodeConfiguration()
+
+  static let keys: [ConfigurationKey<NodeConfiguration>] = [
+    .init(
+      "name", \.name, .text(["pattern": .string(namePattern)]),
+      "The machine's name, unlike that of any other; by default the host's. The paths of a machine that joins are "
+        + "recorded with it."),
+    .init(
+      "joins", \.joins, .flag,
+      "Whether another machine has the library's own folder: run, watch and import then take files for that library, "
+        + "whose catalog is in PostgreSQL and whose originals are in a bucket."),
   ]
 }
 

@@ -69,7 +69,7 @@ struct ImportAttempt: Sendable {
 
   func intent(source: IngestSource, run: AssetID?) -> ManifestFact.Intent {
     ManifestFact.Intent(
-      taking: id, source: source.root, path: candidate.path, identity: status.identity,
+      taking: id, source: source.recorded, path: candidate.path, identity: status.identity,
       permissions: status.permissions, moves: source.moves, run: run)
   }
 

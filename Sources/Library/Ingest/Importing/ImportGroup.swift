@@ -6,6 +6,7 @@ import PipelineModel
 import Records
 
 /// The outcomes of a group of files so far.
+@dynamicMemberLookup
 final class ImportGroup {
   struct Outcome {
     var candidate: Candidate
@@ -25,36 +26,50 @@ final class ImportGroup {
     var stored = 0
   }
 
-  var positionBefore: Int64 = 0
-  var outcomes: [Outcome] = []
-  /// Facts for the manifest, in order.
-  var facts: [ManifestFact] = []
-  /// Assets that this group made, by digest.
-  var assets: [Digest: AssetID] = [:]
-  /// Assets that this group restores from the trash.
-  var restored: Set<AssetID> = []
-  /// Other paths' states that change with this group.
-  var otherSightings: [Sighting] = []
-  /// Names in `incoming/` that are obsolete once the group is committed.
-  var leftovers: [BytePath] = []
-  /// Those of them whose bytes the store has only just got.
-  var uploaded: [IncomingOriginal] = []
-  /// Why the store could not be used for a file.
-  var absence: FileError?
+  /// What becomes of the files, as far as it is decided on.
+  struct Progress {
+    var positionBefore: Int64 = 0
+    var outcomes: [Outcome] = []
+    /// Facts for the manifest, in order.
+    var facts: [ManifestFact] = []
+    /// Assets that this group made, by digest.
+    var assets: [Digest: AssetID] = [:]
+    /// Assets that this group restores from the trash.
+    var restored: Set<AssetID> = []
+    /// Other paths' states that change with this group.
+    var otherSightings: [Sighting] = []
+    /// Names in `incoming/` that are obsolete once the group is committed.
+    var leftovers: [BytePath] = []
+    /// Those of them whose bytes the store has only just got.
+    var uploaded: [IncomingOriginal] = []
+    /// Why the store could not be used for a file.
+    var absence: FileError?
+    /// The assets with the bytes of the files, as they were found.
+    var seen = SeenAssets()
+  }
+
+  var progress = Progress()
+
+  subscript<Value>(dynamicMember path: WritableKeyPath<Progress, Value>) -> Value {
+    get { progress[keyPath: path] }
+    set { progress[keyPath: path] = newValue }
+  }
+
   /// Whether there is something to record or report.
-  var hasNews: Bool { outcomes.contains(where: \.isNews) }
+  var hasNews: Bool { progress.outcomes.contains(where: \.isNews) }
 
   /// Notes a file whose bytes a store elsewhere has got.
   func leave(_ file: IncomingFile, in incoming: Descriptor) {
-    leftovers.append(file.name)
-    uploaded.append(IncomingOriginal(folder: incoming, name: file.name, digest: file.digest))
+    progress.leftovers.append(file.name)
+    progress.uploaded.append(
+      IncomingOriginal(folder: incoming, name: file.name, digest: file.digest))
   }
 
   /// Ends a candidate that was not imported. If it was named to `import`, that is a failure
   /// whatever the reason, because no later run retries it.
   func end(_ candidate: Candidate, state: Sighting.State, reason: String) {
     let isFailure = candidate.isNamed && [.settling, .gone, .ignored].contains(state)
-    outcomes.append(
+    progress.outcomes.append(
       Outcome(
         candidate: candidate, state: isFailure ? .failed : state, asset: candidate.known?.asset,
         reason: isFailure ? "\(reason) It was not imported: import it again." : reason,
@@ -71,7 +86,7 @@ final class ImportGroup {
     _ file: IncomingFile, state: Sighting.State, asset: AssetID, reason: String?, stored: Int = 0,
     removesSource: Bool, returned: FileIdentity? = nil, isOwnPath: Bool = false
   ) {
-    outcomes.append(
+    progress.outcomes.append(
       Outcome(
         candidate: file.attempt.candidate, attempt: file.attempt, digest: file.digest, state: state,
         isOwnPath: isOwnPath, asset: asset,
@@ -87,7 +102,7 @@ extension ImportGroup.Outcome {
   /// The outcome as the catalog records it.
   func sighting(in source: IngestSource, at time: Timestamp) -> Sighting {
     Sighting(
-      source: source.root, path: candidate.path, state: isOwnPath ? .imported : state,
+      source: source.recorded, path: candidate.path, state: isOwnPath ? .imported : state,
       identity: identity, asset: asset,
       reason: reason, seenAt: time, awaitsRemoval: awaitsRemoval)
   }

@@ -10,12 +10,13 @@ import Records
 extension Importer {
   /// Follows the source's policy; the file is in `incoming/`, and its source may be gone.
   func resolveDuplicate(_ file: IncomingFile, of asset: AssetID, in group: ImportGroup) throws {
+    if try noteRecorded(file, in: group) { return }
     let path = file.attempt.candidate.path
     var asset = asset
     if NameStem.isSidecar(path) {
       // What it says is about the file of its name, and may be the same about several.
       let own = try library.catalog.newestAsset(
-        source: source.root, path: path, ifItHas: file.digest)
+        source: source.recorded, path: path, ifItHas: file.digest)
       guard let own else {
         if try noteRename(file, of: asset, in: group) { return }
         try ensureStored(file, in: group)
@@ -89,6 +90,23 @@ extension Importer {
     group.end(
       file, state: .duplicate, asset: asset, reason: reason,
       removesSource: source.moves && action != .kept, returned: returned, isOwnPath: isOwnPath)
+  }
+
+  /// Ends a file that was recorded since it was found: another machine did so for a process that was killed before it
+  /// heard of that.
+  private func noteRecorded(_ file: IncomingFile, in group: ImportGroup) throws -> Bool {
+    let candidate = file.attempt.candidate
+    guard !candidate.isNamed,
+      let now = try library.catalog.sighting(source: source.recorded, path: candidate.path),
+      now.state == .imported, let id = now.asset, id != candidate.known?.asset,
+      now.identity == file.attempt.status.identity,
+      try library.reader.asset(id)?.digest == file.digest
+    else { return false }
+    try ensureStored(file, in: group)
+    group.end(
+      file, state: .imported, asset: id, reason: nil, stored: file.attempt.status.identity.size,
+      removesSource: source.moves)
+    return true
   }
 
   private func isInTrash(_ asset: AssetID) throws -> Bool {
@@ -167,7 +185,7 @@ extension Importer {
   ) throws -> Bool {
     let renamed = Set(group.otherSightings.map(\.path))
     let sightings = try library.reader.sightings(of: asset)
-    for var old in sightings where old.source == source.root && old.identity != nil {
+    for var old in sightings where old.source == source.recorded && old.identity != nil {
       guard old.path != path, source.isMissing(old.path), !renamed.contains(old.path) else {
         continue
       }

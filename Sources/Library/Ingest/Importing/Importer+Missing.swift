@@ -16,7 +16,7 @@ extension Importer {
     _ missing: MissingFiles, of known: Int, configuration: SourceConfiguration
   ) throws -> IngestError? {
     let rebuilt = RebuiltCatalog(library.catalog)
-    let isConfirmed = try rebuilt.isConfirmed(source.root)
+    let isConfirmed = try rebuilt.isConfirmed(source.recorded)
     if isConfirmed, missing.isExceeded(of: known, renames: renames) {
       let description = missing.description(of: known, in: source.root)
       guard report.acceptsMissing(description) else {
@@ -27,7 +27,7 @@ extension Importer {
       }
     }
     try noteGone(missing, configuration: configuration)
-    if !isConfirmed { try rebuilt.confirm(source.root) }
+    if !isConfirmed { try rebuilt.confirm(source.recorded) }
     return nil
   }
 
@@ -46,7 +46,7 @@ extension Importer {
   private func noteGone(_ path: BytePath) throws {
     // It may have appeared, and been imported, since the folder's names were read.
     guard isGone(path) else { return }
-    let known = try library.catalog.sighting(source: source.root, path: path)
+    let known = try library.catalog.sighting(source: source.recorded, path: path)
     if let known { try note(known.gone(at: .now)) }
   }
 

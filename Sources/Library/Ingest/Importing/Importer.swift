@@ -18,7 +18,7 @@ import Records
 /// Each step handles a whole group, so that one flush is enough. After a kill between any two
 /// steps, `Recovery` completes the import.
 final class Importer {
-  let library: IngestLibrary
+  let library: ImportingLibrary
   let source: IngestSource
   let report: any IngestReport
   private let examination: Examination
@@ -37,7 +37,7 @@ final class Importer {
   private static let ordinarySize = 64 << 20
 
   init(
-    library: IngestLibrary, source: IngestSource, report: any IngestReport,
+    library: ImportingLibrary, source: IngestSource, report: any IngestReport,
     isStopped: @escaping @Sendable () -> Bool
   ) throws(FileError) {
     self.library = library
@@ -64,6 +64,7 @@ final class Importer {
     let fitting = all.filter { library.pathLimit?.admits($0.path) ?? true }
     let candidates = try library.hasReturned ? withoutReturned(fitting) : fitting
     guard !candidates.isEmpty else { return [] }
+    try library.requireHold(source.shared)
     try library.requireRoom()
     let group = ImportGroup()
     let (attempts, unfit) = try examine(candidates, in: group)
@@ -80,17 +81,32 @@ final class Importer {
 
   private func importFiles(_ attempts: [ImportAttempt], in group: ImportGroup) throws {
     try report.willRecord()
-    let last = try library.manifest.append(
+    group.positionBefore = try library.records.announce(
       attempts.map { .intent($0.intent(source: source, run: library.run)) })
-    group.positionBefore = last - Int64(attempts.count)
     let received = transferFiles(attempts, in: group)
-    try store(received, in: group)
-    try commit(group)
+    try record(received, in: group)
     guard let absence = group.absence else { return }
     throw IngestError(
       .store,
       "\(absence.message) Nothing more is imported until it can be used, and the files stay in their "
         + "sources.", path: absence.path, cause: absence)
+  }
+
+  /// Stores and records files; as often as others are faster with the same bytes.
+  private func record(_ received: [IncomingFile], in group: ImportGroup) throws {
+    let (transferred, renamed) = (group.progress, renames)
+    while true {
+      try store(received, in: group)
+      do {
+        return try commit(group)
+      } catch is OvertakenImport {
+        (group.progress, renames) = (transferred, renamed)
+      } catch let error as IngestError where error.pausesImports {
+        // Nothing of them is recorded, and their sources are in their places.
+        for file in received { try? library.incoming.remove(file.name) }
+        throw error
+      }
+    }
   }
 
   // MARK: Steps
@@ -164,7 +180,7 @@ final class Importer {
 
   /// Leaves an import open: the catalog's position stays before its intent.
   func strand(_ attempt: ImportAttempt, reason: String, in group: ImportGroup) {
-    library.hold(position: group.positionBefore)
+    library.records.hold(position: group.positionBefore)
     group.end(attempt.candidate, state: .failed, reason: reason)
   }
 
@@ -194,6 +210,8 @@ final class Importer {
     var later: [IncomingFile] = []
     var digests: Set<Digest> = []
     for file in received {
+      // Before anything is decided on.
+      try group.seen.look(for: file.digest, in: library.catalog)
       let isKnown = try !library.catalog.assets(with: file.digest).isEmpty
       if isKnown || !digests.insert(file.digest).inserted {
         later.append(file)
@@ -289,7 +307,7 @@ final class Importer {
   private func withoutReturned(_ candidates: [Candidate]) throws -> [Candidate] {
     var others: [Candidate] = []
     for candidate in candidates {
-      let now = try library.catalog.sighting(source: source.root, path: candidate.path)
+      let now = try library.catalog.sighting(source: source.recorded, path: candidate.path)
       let isReturned =
         candidate.known?.state != .returned && now?.state == .returned
         && now?.identity?.isSameFile(as: candidate.identity) == true
@@ -302,7 +320,7 @@ final class Importer {
     if !noted.isEmpty || group.hasNews { try report.willRecord() }
     // One time for manifest and catalog, so that a rebuilt catalog has the same.
     let now = Timestamp.now
-    let position = try library.manifest.append(group.facts, at: now)
+    let position = try library.records.write(group.facts, at: now, seen: group.seen)
     library.originals.keepCopies(of: group.uploaded)
     var changes = pendingChanges
     var assets: [NewAsset] = []
@@ -320,8 +338,7 @@ final class Importer {
     changes += group.otherSightings.map { .sighting($0) }
     let outcomes = group.outcomes.filter(\.isNews)
     changes += outcomes.map { .sighting($0.sighting(in: source, at: now)) }
-    try library.catalog.apply(
-      changes, manifestPosition: library.committed(position), mark: library.mark)
+    try library.records.apply(changes, upTo: position)
     pendingChanges = []
     let reported = noted
     noted = []

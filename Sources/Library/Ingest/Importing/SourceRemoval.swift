@@ -20,12 +20,12 @@ final class SourceRemoval {
   }
 
   private let source: IngestSource
-  private let library: IngestLibrary
+  private let library: ImportingLibrary
   private let report: any IngestReport
   private var hasWarned = false
   private var touchedFolders: Set<BytePath> = []
 
-  init(source: IngestSource, library: IngestLibrary, report: any IngestReport) {
+  init(source: IngestSource, library: ImportingLibrary, report: any IngestReport) {
     self.source = source
     self.library = library
     self.report = report
@@ -254,7 +254,7 @@ extension Importer {
     sighting.awaitsRemoval = false
     switch outcome {
     case .gone:
-      pendingChanges.append(.sourceRemoved(source: source.root, path: sighting.path))
+      pendingChanges.append(.sourceRemoved(source: source.recorded, path: sighting.path))
     case .kept: pendingChanges.append(.sighting(sighting))
     // The catalog has it already: it awaits its removal.
     case .later: break

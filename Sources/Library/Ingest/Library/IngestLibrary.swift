@@ -1,51 +1,25 @@
-package import Catalog
+import Catalog
 package import Files
 package import Manifest
-package import Originals
-package import PipelineModel
+import Originals
+import PipelineModel
 import Records
 package import Renditions
 
 /// A locked library, open for importing: everything that an import writes to.
-package final class IngestLibrary {
-  package let layout: LibraryLayout
+package final class IngestLibrary: ImportingLibrary {
   package let marker: LibraryMarker
-  package let folder: Descriptor
-  package let incoming: Descriptor
   private let catalogFolder: Descriptor
-  package let originals: any OriginalStore
   package let renditions: any RenditionStore
   package let manifest: Manifest
-  package let catalog: Catalog
-  package let reader: CatalogReader
-  package let ids: AssetIDGenerator
-  /// Bytes of free space that copies must leave.
-  package let reserve: Int
-  /// The current run, part of every fact and asset.
-  package var run: AssetID?
-  /// Where disks should be mounted, and are.
-  let mounts: MountTable
-  /// Whether to interrupt long work; called every MiB or two read.
-  let isStopped: @Sendable () -> Bool
-  /// The size of the last file without room.
-  private var wantedRoom = 0
+  private let journal: ManifestRecords
   private let lock: FileLock
   /// The lock on the catalog's folder, if outside the library.
   private var catalogLock: FileLock?
-  /// Originals that this process has read completely and found whole.
-  var verified: Set<Digest> = []
-  /// Whether this process returned files: a scan that began earlier may not know.
-  var hasReturned = false
-  /// Which paths are too long to be recorded; `nil` if none is.
-  let pathLimit: PathLimit?
   /// Whether an older version may have left sightings that assets imply.
   var mayHaveImpliedSightings = true
   /// What is left to do for the database of renditions.
-  var renditionUpkeep = RenditionUpkeep()
-  /// The position the catalog must not pass, because an import after it could not be completed.
-  private var heldPosition: Int64?
-  /// Whether a change of the catalog failed whose facts are in the manifest.
-  private var lacksFacts = false
+  private var renditionUpkeep = RenditionUpkeep()
 
   /// Opens the parts of a library that this process has locked, and replays what the catalog lacks.
   ///
@@ -58,31 +32,28 @@ package final class IngestLibrary {
     _ found: LibraryFolder, lock: FileLock, reserve: Int, mounts: MountTable = MountTable(),
     report: any IngestReport, isStopped: @escaping @Sendable () -> Bool = { false }
   ) throws {
-    layout = found.layout
-    pathLimit = found.layout.database.map { _ in
-      PathLimit { [weak report] in report?.warning($0) }
-    }
-    folder = found.folder
     self.lock = lock
-    self.reserve = reserve
-    self.mounts = mounts
-    self.isStopped = isStopped
     let found = try found.readAgain().withConfiguredBucket(lock)
     marker = found.marker
     self.found = found
     try found.prepareFolders()
     catalogLock = try CatalogFolder(of: found).claim()
-    let layout = layout
-    incoming = try found.openPart(found.layout.incoming)
+    let layout = found.layout
+    let incoming = try found.openPart(layout.incoming)
     catalogFolder = try Descriptor.openFolder(layout.catalogFolder)
     renditions = found.renditions
     manifest = try found.openManifest()
     if found.bucket == nil { try Self.checkDevices(found) }
-    catalog = try Self.openCatalog(found, manifest: manifest)
-    reader = try CatalogReader.open(at: layout.catalogPlace, immutable: false)
+    let catalog = try Self.openCatalog(found, manifest: manifest)
+    let reader = try CatalogReader.open(at: layout.catalogPlace, immutable: false)
+    journal = ManifestRecords(manifest: manifest, catalog: catalog)
     let newest = try catalog.newestAssetID()
-    originals = try found.openOriginals(mayClaim: newest == nil, isStopped: isStopped)
-    ids = AssetIDGenerator(after: newest) { UInt64(Timestamp.now.microseconds / 1000) }
+    super.init(
+      layout: layout, folder: found.folder, incoming: incoming,
+      originals: try found.openOriginals(mayClaim: newest == nil, isStopped: isStopped),
+      records: journal, catalog: catalog, reader: reader,
+      ids: AssetIDGenerator(after: newest) { UInt64(Timestamp.now.microseconds / 1000) },
+      reserve: reserve, mounts: mounts, report: report, isStopped: isStopped)
     Self.compareClock(with: newest, report)
     let mark = HistoryMark(catalog: catalog, manifest: manifest)
     try mark.check()
@@ -110,40 +81,19 @@ package final class IngestLibrary {
   /// The library as it is found without its lock.
   let found: LibraryFolder
 
-  /// The folders with the library's own files.
-  var folders: [Descriptor] { [folder, catalogFolder] }
+  override var folders: [Descriptor] { [folder, catalogFolder] }
 
-  /// The fence that keeps sources away from this library and, on request, from all others.
-  func exclusion(keepsOffOthers: Bool = true) throws(FileError) -> LibraryExclusion {
+  override func ownParts() throws(FileError) -> [Descriptor] {
     var parts = folders
     for path in [layout.originals, layout.incoming, layout.manifest, layout.renditions] {
       parts.append(try Descriptor.openFolder(path.lastComponent, in: folder, followsLinks: false))
     }
-    return try LibraryExclusion(parts, keepsOffOthers: keepsOffOthers)
-  }
-
-  /// Refuses a path inside a library, after resolving links.
-  func check(_ path: BytePath, isOutsideFor what: String, keepsOffOthers: Bool = true) throws {
-    let found = try exclusion(keepsOffOthers: keepsOffOthers).folder(
-      around: FileSystem.realPath(of: path))
-    guard let found else { return }
-    throw IngestError(
-      .source,
-      "\(what) “\(path.printable)” is a library, or inside one: “\(found.printable)”. Its files are "
-        + "left alone.", path: path)
+    return parts
   }
 
   /// Whether the manifest has facts that the catalog should have by now but lacks: something failed
   /// in between, and only recovery can fix that.
-  package func isBehind() throws -> Bool {
-    let position = try catalog.manifestPosition
-    return lacksFacts || position < committed(manifest.lastSequence)
-  }
-
-  /// Hashes a file from its current position; throws an error of code `stopped` if interrupted.
-  func digest(of file: Descriptor) throws(FileError) -> Digest {
-    try file.hash(isStopped: isStopped).digest
-  }
+  package func isBehind() throws -> Bool { try journal.isBehind() }
 
   /// Reads a whole original; throws an error of code `stopped` if interrupted.
   func condition(of digest: Digest) throws(FileError) -> OriginalCondition {
@@ -151,23 +101,22 @@ package final class IngestLibrary {
   }
 
   /// Keeps the catalog's position at or before a fact, so that the next start replays what follows.
-  func hold(position: Int64) {
-    heldPosition = min(position, heldPosition ?? position)
-  }
+  func hold(position: Int64) { journal.hold(position: position) }
 
   /// Whether an import or return could not be completed yet.
-  var hasInterruptedWork: Bool { heldPosition != nil }
+  var hasInterruptedWork: Bool { journal.hasInterruptedWork }
 
   /// The position that the catalog may record after a commit.
-  func committed(_ position: Int64) -> Int64 { min(position, heldPosition ?? position) }
+  func committed(_ position: Int64) -> Int64 { journal.committed(position) }
 
   /// What the catalog stores of the manifest's last fact.
-  var mark: String? { manifest.lastMark?.description }
+  var mark: String? { journal.mark }
 
-  /// Removes some rows that an older version kept for moved files, in one short transaction.
-  ///
-  /// - Returns: whether more rows are left to examine.
-  func removeImpliedSightings() throws -> Bool {
+  override func keepUp(_ report: any IngestReport) throws -> Bool {
+    try renditionUpkeep.step(self, report)
+  }
+
+  override func removeImpliedSightings() throws -> Bool {
     guard mayHaveImpliedSightings else { return false }
     mayHaveImpliedSightings = try catalog.removeImpliedSightings(among: 4096)
     return mayHaveImpliedSightings
@@ -184,25 +133,15 @@ package final class IngestLibrary {
     _ facts: [ManifestFact], at time: Timestamp, asTransaction: Bool = false,
     changes: (Int64) -> [CatalogChange]
   ) throws -> Int {
-    guard !facts.isEmpty else { return 0 }
-    let position = try manifest.append(facts, at: time, asTransaction: asTransaction)
-    let lackedFacts = lacksFacts
-    // While an import is held, the catalog's position does not tell.
-    lacksFacts = true
-    let count = try catalog.apply(
-      changes(position - Int64(facts.count) + 1), manifestPosition: committed(position),
-      mark: mark)
-    lacksFacts = lackedFacts
-    return count
+    try journal.record(facts, at: time, asTransaction: asTransaction, changes: changes)
   }
 
   /// Closes the catalog, which empties its write-ahead log into it.
   ///
   /// A closed library can be copied file by file, and read from read-only media.
-  package func close() throws {
+  override package func close() throws {
     try HistoryMark(catalog: catalog, manifest: manifest).note()
-    try reader.close()
-    try catalog.close()
+    try super.close()
     catalogLock = nil
   }
 
@@ -251,72 +190,5 @@ package final class IngestLibrary {
       case .database: return try Catalog.create(at: place, libraryID: found.marker.library)
       }
     }
-  }
-
-  /// Whether the store of originals answers.
-  func canUseStore() throws(FileError) -> Bool {
-    do throws(FileError) {
-      try originals.check()
-      return true
-    } catch {
-      guard error.code == .unavailable else { throw error }
-      return false
-    }
-  }
-
-  // MARK: Room
-
-  /// Whether imports may continue after an error of code `noSpace`: the reserve is free wherever
-  /// the library's files are, and there is room for the file that did not fit.
-  package func hasRoom() throws -> Bool {
-    try shortage(below: reserve + min(wantedRoom, .max - reserve)) == nil
-  }
-
-  /// Whether the reserve is free wherever the library's files are, besides some bytes.
-  func hasReserve(besides bytes: Int) throws -> Bool {
-    try shortage(below: reserve + min(bytes, .max - reserve)) == nil
-  }
-
-  /// Throws unless the reserve is free wherever the library's files are.
-  ///
-  /// Below the reserve nothing is imported, even by rename: journal and catalog grow with each
-  /// file.
-  ///
-  /// - Throws: `IngestError` of code `noSpace`.
-  func requireRoom() throws {
-    if try shortage(below: reserve) != nil { originals.makeRoom() }
-    guard let (folder, free) = try shortage(below: reserve) else {
-      wantedRoom = 0
-      return
-    }
-    throw IngestError(
-      .noSpace,
-      "Only \(ByteSize(bytes: free)) are free on the file system of “\(folder.printable)”, and "
-        + "\(ByteSize(bytes: reserve)) are kept in reserve. \(Self.advice)", path: folder)
-  }
-
-  /// The error for a file that would cut into the reserve.
-  func noRoom(for path: BytePath, _ candidate: Candidate) throws -> IngestError {
-    wantedRoom = candidate.identity.size
-    let free = try folder.fileSystem().freeBytes
-    return IngestError(
-      .noSpace,
-      "There is no room for “\(path.printable)” (\(ByteSize(bytes: wantedRoom))): "
-        + "\(ByteSize(bytes: free)) are free on the file system of “\(layout.root.printable)”, of "
-        + "which \(ByteSize(bytes: reserve)) are kept in reserve. \(Self.advice)", path: layout.root
-    )
-  }
-
-  private static let advice =
-    "Nothing more is imported, and the files stay in their sources: make room, or set a smaller "
-    + "\"reserve\"."
-
-  /// The first folder whose file system has less free space than this, and its free space.
-  private func shortage(below least: Int) throws -> (BytePath, Int)? {
-    for folder in folders {
-      let free = try folder.fileSystem().freeBytes
-      if free < least { return (folder.path, free) }
-    }
-    return nil
   }
 }

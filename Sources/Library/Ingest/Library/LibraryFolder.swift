@@ -19,19 +19,33 @@ package struct LibraryLayout: Hashable, Sendable {
   package let bucket: BucketLocation?
   /// The most bytes of local copies of originals in a bucket.
   package let originalsCache: Int
+  /// The name of this machine, if it joins a library whose folder another one has.
+  package let machine: String?
 
   /// The default of `originalsCache`: some 2,000 photographs.
   package static let standardOriginalsCache = 10 << 30
 
   package init(
     root: BytePath, catalogFolder: BytePath? = nil, database: DatabaseLocation? = nil,
-    bucket: BucketLocation? = nil, originalsCache: Int = Self.standardOriginalsCache
+    bucket: BucketLocation? = nil, originalsCache: Int = Self.standardOriginalsCache,
+    machine: String? = nil
   ) {
     self.root = root
     self.catalogFolder = catalogFolder ?? root
     self.database = database
     self.bucket = bucket
     self.originalsCache = originalsCache
+    self.machine = machine
+  }
+
+  /// A path of this machine as it is recorded.
+  package func recorded(_ path: BytePath) -> BytePath {
+    machine.map { MachinePath.path(path, on: $0) } ?? path
+  }
+
+  /// The path on this machine that is recorded so; what is recorded of another machine stays as it is.
+  package func local(_ recorded: BytePath) -> BytePath {
+    machine.flatMap { MachinePath.path(recorded, of: $0) } ?? recorded
   }
 
   /// The same library with its originals wherever it says that they are.
@@ -55,7 +69,9 @@ package struct LibraryLayout: Hashable, Sendable {
   package static let lock = BytePath("lock")
   /// The socket on which this process listens for requests.
   package static let control = BytePath("control")
-  static let folders = lastingFolders + ["renditions", "incoming", "work"]
+  static let folders = lastingFolders + ["renditions", incomingFolder, "work"]
+  /// The folder of files on their way to the store.
+  static let incomingFolder = "incoming"
   /// Folders with irreplaceable content.
   static let lastingFolders = ["manifest", "originals"]
   /// Folders made when needed.
@@ -71,7 +87,7 @@ package struct LibraryLayout: Hashable, Sendable {
   package var renditionDatabase: BytePath { catalogFolder.appending("renditions.sqlite") }
   package var originals: BytePath { root.appending("originals") }
   package var renditions: BytePath { root.appending("renditions") }
-  package var incoming: BytePath { root.appending("incoming") }
+  package var incoming: BytePath { root.appending(Self.incomingFolder) }
   package var work: BytePath { root.appending("work") }
   package var duplicates: BytePath { root.appending("duplicates") }
   package var damaged: BytePath { root.appending("damaged") }

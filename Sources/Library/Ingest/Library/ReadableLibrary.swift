@@ -34,7 +34,7 @@ package struct ReadableLibrary: Sendable {
     opened: CatalogReader? = nil
   ) throws {
     self.keptDamage = keptDamage
-    library = try LibraryFolder.open(layout)
+    library = try Workplace.readable(layout) ?? LibraryFolder.open(layout)
     try CatalogFolder(of: library).check()
     self.isImmutable =
       layout.database == nil && (isImmutable ?? Self.mustBeImmutable(library))

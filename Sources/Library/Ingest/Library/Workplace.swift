@@ -32,10 +32,12 @@ package final class Workplace {
   ///
   /// - Parameters:
   ///   - library: the identity of the library that the catalog belongs to.
+  ///   - mayClaim: whether the library has no original yet, so that its bucket may bear no name.
   ///   - isStopped: called several times a second while bytes come from a bucket.
   /// - Throws: `IngestError` of code `notALibrary` if the folder is something else, or originals are not in reach.
   package init(
-    _ layout: LibraryLayout, library: String, isStopped: @escaping @Sendable () -> Bool
+    _ layout: LibraryLayout, library: String, mayClaim: Bool = false,
+    isStopped: @escaping @Sendable () -> Bool
   ) throws {
     let root = try Self.openRoot(layout, library)
     self.root = layout.root
@@ -58,10 +60,21 @@ package final class Workplace {
       }
       let marker = LibraryMarker(library: library, bucket: bucket)
       originals = LibraryFolder(layout: layout, marker: marker, folder: root, bucket: bucket)
-        .openBucket(bucket, isStopped: isStopped)
+        .openBucket(bucket, mayClaim: mayClaim, isStopped: isStopped)
       renditions = AbsentRenditions(root: layout.root)
     }
     (folder, lock) = try Self.openPlace(in: root)
+  }
+
+  /// Refuses the library's own folder to a machine that joins a library.
+  ///
+  /// - Throws: `IngestError` of code `notALibrary`.
+  package func requireJoined() throws {
+    guard isOwn else { return }
+    throw IngestError(
+      .notALibrary,
+      "“\(root.printable)” is the library's own folder, so this machine has nothing to join: remove \"joins\" from the "
+        + "configuration, or name another folder.", path: root)
   }
 
   /// Looks for what was imported last: a copy of the library, or a bucket that it has left, lacks it, and its jobs must
@@ -93,6 +106,16 @@ package final class Workplace {
     let root = try ifThere { () throws(FileError) in try Descriptor.openFolder(layout.root) }
     let bytes = try root?.readFileIfThere(marker, limit: 1 << 16)
     return bytes.flatMap { try? JSONText.decode(Marker.self, from: $0) }?.library
+  }
+
+  /// The library that the folder of a configuration is for work on, as far as database and bucket have it; `nil` if it is no
+  /// such folder.
+  static func readable(_ layout: LibraryLayout) throws -> LibraryFolder? {
+    guard layout.database != nil, let bucket = layout.bucket, let library = try library(of: layout)
+    else { return nil }
+    return LibraryFolder(
+      layout: layout, marker: LibraryMarker(library: library, bucket: bucket),
+      folder: try Descriptor.openFolder(layout.root), bucket: bucket)
   }
 
   private static func openRoot(_ layout: LibraryLayout, _ library: String) throws -> Descriptor {

@@ -90,7 +90,16 @@ final class ReturnFolders {
   /// Opens a source, which must exist, and be mounted if it was before.
   private func root(_ source: BytePath) throws -> Descriptor {
     if let open = roots[source] { return open }
-    let opened = try IngestSource(SourceConfiguration(path: source))
+    if let machine = MachinePath.machine(of: source) {
+      let place =
+        MachinePath.sharedName(of: source).map { "the shared source “\($0)”" }
+        ?? "the machine “\(machine)”"
+      throw IngestError(
+        .source,
+        "It came from \(place), whose folders are not here. `pipeline get ID -o FILE` writes a copy.",
+        path: source)
+    }
+    let opened = try IngestSource(SourceConfiguration(path: source), for: library.layout)
     if source != "/" { try MountGuard(library: library).check(opened) }
     roots[source] = opened.folder
     return opened.folder

@@ -101,7 +101,7 @@ package struct Replay {
     return open
   }
 
-  private static func changes(_ entry: ManifestEntry) -> [CatalogChange] {
+  static func changes(_ entry: ManifestEntry) -> [CatalogChange] {
     switch entry.fact {
     case .intent, .abandoned, .returning:
       []

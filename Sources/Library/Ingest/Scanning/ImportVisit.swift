@@ -7,7 +7,7 @@ import Records
 
 /// One path named to `import`: a file, or a folder with everything in it.
 final class ImportVisit {
-  private let library: IngestLibrary
+  private let library: ImportingLibrary
   private let report: any IngestReport
   private let source: IngestSource
   private let importer: Importer
@@ -23,7 +23,7 @@ final class ImportVisit {
   ///
   /// - Returns: `nil` if the path can't be examined; that is reported.
   init?(
-    _ path: BytePath, sources: [SourceConfiguration], library: IngestLibrary,
+    _ path: BytePath, sources: [SourceConfiguration], library: ImportingLibrary,
     report: any IngestReport, isStopped: @escaping @Sendable () -> Bool
   ) throws {
     self.library = library
@@ -37,7 +37,7 @@ final class ImportVisit {
       var configuration = home?.source ?? SourceConfiguration(path: "/")
       configuration.mode = .copy
       configuration.duplicates = .keep
-      source = try IngestSource(configuration)
+      source = try IngestSource(configuration, for: library.layout)
       rules = SourceRules(configuration)
       importer = try Importer(
         library: library, source: source, report: report, isStopped: isStopped)
@@ -136,7 +136,7 @@ final class ImportVisit {
   /// - Parameter isWalked: whether it was found in a folder: then the stored original of a known
   ///   file is only looked up, otherwise read.
   private func add(_ path: BytePath, _ identity: FileIdentity, isWalked: Bool) throws {
-    let known = try library.catalog.sighting(source: source.root, path: path)
+    let known = try library.catalog.sighting(source: source.recorded, path: path)
     var candidate = Candidate(path: path, identity: identity, known: known, isNamed: true)
     candidate.verifiesOriginal = !isWalked
     group.add(candidate)
@@ -144,10 +144,10 @@ final class ImportVisit {
   }
 
   private func ignored(_ path: BytePath, _ rule: String) -> Sighting {
-    Sighting(source: source.root, path: path, state: .ignored, reason: rule, seenAt: .now)
+    Sighting(source: source.recorded, path: path, state: .ignored, reason: rule, seenAt: .now)
   }
 
   private func failed(_ path: BytePath, _ reason: String) -> Sighting {
-    Sighting(source: source.root, path: path, state: .failed, reason: reason, seenAt: .now)
+    Sighting(source: source.recorded, path: path, state: .failed, reason: reason, seenAt: .now)
   }
 }

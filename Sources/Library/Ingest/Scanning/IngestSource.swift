@@ -7,6 +7,10 @@ package import PipelineModel
 package struct IngestSource: Sendable {
   /// The absolute path; `/` for what was named to `import`.
   package let root: BytePath
+  /// The path as it is recorded, which says on which machine it is, if it is not on that with the manifest.
+  package let recorded: BytePath
+  /// The name under which several machines know it.
+  let shared: String?
   package let folder: Descriptor
   /// Whether files are removed once their bytes are safe.
   package let moves: Bool
@@ -15,11 +19,17 @@ package struct IngestSource: Sendable {
   package let duplicates: SourceConfiguration.Duplicates
   package let removesEmptyFolders: Bool
 
-  package init(_ source: SourceConfiguration) throws(FileError) {
+  /// - Parameter layout: of the library that it is imported into; `nil` for none yet.
+  package init(_ source: SourceConfiguration, for layout: LibraryLayout?) throws(FileError) {
     root = source.path
+    shared = source.shared
+    recorded =
+      source.shared.map { MachinePath.sharedPath($0) } ?? layout?.recorded(source.path)
+      ?? source.path
     folder = try Descriptor.openFolder(source.path)
     moves = source.mode == .move
-    takesByRename = source.mode == .move && source.take == .auto
+    takesByRename =
+      source.mode == .move && source.take == .auto && layout?.machine == nil
     duplicates = source.mode == .copy && source.duplicates == .discard ? .keep : source.duplicates
     removesEmptyFolders = source.mode == .move && source.emptyFolders == .remove
   }
@@ -38,20 +48,21 @@ package struct IngestSource: Sendable {
   package static func imported() throws(FileError) -> IngestSource {
     var source = SourceConfiguration(path: BytePath("/"))
     source.mode = .copy
-    return try IngestSource(source)
+    return try IngestSource(source, for: nil)
   }
 
   /// Opens a configured source to import from.
   ///
   /// - Throws: `IngestError` of code `source` if it is missing, inside a library, or changed.
   static func open(
-    _ configuration: SourceConfiguration, for library: IngestLibrary
+    _ configuration: SourceConfiguration, for library: ImportingLibrary
   ) throws -> IngestSource {
-    guard library.pathLimit == nil || configuration.path.bytes.count <= PathLimit.longestSource
-    else {
+    try library.requireHold(configuration.shared)
+    let length = library.recorded(configuration.path).bytes.count
+    guard library.pathLimit == nil || length <= PathLimit.longestSource else {
       throw IngestError(
         .source,
-        "The source was skipped, because its path has \(configuration.path.bytes.count) bytes and a "
+        "The source was skipped, because its path has \(length) bytes and a "
           + "catalog in PostgreSQL has at most \(PathLimit.longestSource).",
         path: configuration.path)
     }
@@ -59,7 +70,7 @@ package struct IngestSource: Sendable {
     try mounts.checkTable(configuration.path)
     let source: IngestSource
     do throws(FileError) {
-      source = try IngestSource(configuration)
+      source = try IngestSource(configuration, for: library.layout)
     } catch {
       throw missing(configuration, error)
     }
@@ -81,7 +92,7 @@ package struct IngestSource: Sendable {
 ///
 /// An unmounted disk leaves a folder behind, usually empty, which says nothing about its files.
 struct MountGuard {
-  let library: IngestLibrary
+  let library: ImportingLibrary
 
   private static let prefix = "source.mount."
 
@@ -98,7 +109,7 @@ struct MountGuard {
 
   /// Refuses a source that was on its own disk and is not now; remembers its disk.
   func check(_ source: IngestSource) throws {
-    let key = Self.prefix + Hexadecimal.encode(source.root.bytes)
+    let key = Self.prefix + Hexadecimal.encode(library.recorded(source.root).bytes)
     let path = try FileSystem.realPath(of: source.root)
     let point = try FileSystem.mountPoint(of: path)
     let remembered = try library.catalog.setting(key)
@@ -116,10 +127,18 @@ struct MountGuard {
 
   /// Forgets the disks of sources that are no longer configured.
   func forget(allBut sources: [SourceConfiguration]) throws {
-    let kept = Set(sources.map { Self.prefix + Hexadecimal.encode($0.path.bytes) })
-    for key in try library.catalog.settings(beginningWith: Self.prefix) where !kept.contains(key) {
+    let kept = Set(
+      sources.map { Self.prefix + Hexadecimal.encode(library.recorded($0.path).bytes) })
+    for key in try library.catalog.settings(beginningWith: Self.prefix)
+    where !kept.contains(key) && isOwn(key) {
       try library.catalog.set(key, to: nil)
     }
+  }
+
+  /// Whether a setting is about this machine.
+  private func isOwn(_ key: String) -> Bool {
+    let path = Hexadecimal.decode(key.dropFirst(Self.prefix.count).utf8).map { BytePath(bytes: $0) }
+    return path.flatMap { MachinePath.machine(of: $0) } == library.layout.machine
   }
 
   private static func mountPoint(_ text: String?, of path: BytePath) -> BytePath? {

@@ -145,7 +145,8 @@ struct SourceComparison {
     _ path: BytePath, _ state: Sighting.State, asset: AssetID?, reason: String
   ) -> Sighting {
     Sighting(
-      source: source.root, path: path, state: state, identity: nil, asset: asset, reason: reason,
+      source: source.recorded, path: path, state: state, identity: nil, asset: asset,
+      reason: reason,
       seenAt: now)
   }
 }
@@ -171,7 +172,7 @@ extension SourceComparison {
   ///
   /// - Throws: `IngestError` of code `source` if the source can't be read.
   init(
-    of source: IngestSource, configuration: SourceConfiguration, with library: IngestLibrary,
+    of source: IngestSource, configuration: SourceConfiguration, with library: ImportingLibrary,
     now: Timestamp
   ) throws {
     let scan: SourceScan
@@ -182,7 +183,7 @@ extension SourceComparison {
     } catch {
       throw IngestError(.source, error.message, path: source.root, cause: error)
     }
-    let cursor = try library.catalog.sightings(of: source.root)
+    let cursor = try library.catalog.sightings(of: source.recorded)
     try self.init(scan: scan, cursor: cursor, source: source, now: now)
   }
 }

@@ -9,7 +9,7 @@ import Records
 final class SourceVisit {
   private let configuration: SourceConfiguration
   private let completeness: Completeness
-  private let library: IngestLibrary
+  private let library: ImportingLibrary
   private let report: any IngestReport
   private let source: IngestSource
   private let importer: Importer
@@ -23,7 +23,7 @@ final class SourceVisit {
 
   /// - Throws: `IngestError` of code `source` if it is missing or not what it was.
   init(
-    _ configuration: SourceConfiguration, library: IngestLibrary, report: any IngestReport,
+    _ configuration: SourceConfiguration, library: ImportingLibrary, report: any IngestReport,
     interleaved: InterleavedWork = .none, isStopped: @escaping @Sendable () -> Bool
   ) throws {
     self.configuration = configuration

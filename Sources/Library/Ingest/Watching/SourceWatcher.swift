@@ -31,7 +31,7 @@ package final class SourceWatcher {
   private let sources: [WatchedSource]
   private let wakeup: Wakeup
   private let hooks: Hooks
-  private let library: IngestLibrary
+  private let library: ImportingLibrary
   private let report: any WatchReport
   /// Whether imports pause because of the store of originals, not because of the disk.
   private var isStoreAway = false
@@ -48,7 +48,7 @@ package final class SourceWatcher {
   ///   - rescan: the interval of full scans, whatever the kernel reports.
   ///   - wakeup: woken by kernel events, and by anyone who wants a round.
   package init(
-    _ sources: [SourceConfiguration], rescan: Duration, library: IngestLibrary,
+    _ sources: [SourceConfiguration], rescan: Duration, library: ImportingLibrary,
     report: any WatchReport, wakeup: Wakeup, hooks: Hooks
   ) {
     self.wakeup = wakeup
@@ -114,7 +114,7 @@ package final class SourceWatcher {
       isBusy = try source.work() || isBusy
       next = min(next, source.nextDeadline)
     }
-    if !isBusy, !hooks.isStopped() { isBusy = try library.renditionUpkeep.step(library, report) }
+    if !isBusy, !hooks.isStopped() { isBusy = try library.keepUp(report) }
     if !isBusy, !hooks.isStopped() { isBusy = try library.removeImpliedSightings() }
     return isBusy ? nil : next
   }

@@ -36,7 +36,7 @@ extension WatchedSource {
   }
 
   private func known(_ path: BytePath) throws -> Sighting? {
-    try library.catalog.sighting(source: configuration.path, path: path)
+    try library.catalog.sighting(source: recorded, path: path)
   }
 
   private func noteIgnored(_ path: BytePath, _ kind: FileStatus.Kind, in opened: Opened) throws {
@@ -47,7 +47,7 @@ extension WatchedSource {
     if known?.state == .ignored { return }
     try opened.importer.note(
       Sighting(
-        source: configuration.path, path: path, state: .ignored, asset: known?.asset,
+        source: recorded, path: path, state: .ignored, asset: known?.asset,
         reason: kind.name, seenAt: .now))
     try opened.importer.flush()
   }
@@ -58,7 +58,7 @@ extension WatchedSource {
     if known?.state == .settling { return }
     try opened.importer.note(
       Sighting(
-        source: configuration.path, path: path, state: .settling, identity: identity,
+        source: recorded, path: path, state: .settling, identity: identity,
         asset: known?.asset, reason: "It keeps changing.", seenAt: .now))
     try opened.importer.flush()
   }

@@ -26,7 +26,11 @@ final class WatchedSource {
   }
 
   let configuration: SourceConfiguration
-  let library: IngestLibrary
+  /// The source's path as it is recorded.
+  var recorded: BytePath {
+    configuration.shared.map { MachinePath.sharedPath($0) } ?? library.recorded(configuration.path)
+  }
+  let library: ImportingLibrary
   let report: any WatchReport
   /// The interval of full scans, whatever the kernel reports.
   let rescan: Duration
@@ -52,7 +56,7 @@ final class WatchedSource {
   private var lastRest: Instant
 
   init(
-    _ configuration: SourceConfiguration, library: IngestLibrary, rescan: Duration,
+    _ configuration: SourceConfiguration, library: ImportingLibrary, rescan: Duration,
     report: any WatchReport, wakeup: Wakeup, isStopped: @escaping @Sendable () -> Bool
   ) {
     self.configuration = configuration
@@ -80,11 +84,16 @@ final class WatchedSource {
       if now >= moment { try look(now) }
       if case .away = phase { return false }
     }
-    try drainEvents(now)
-    var isBusy = try importDue(now)
-    if try continueRescan(now) { isBusy = true }
-    if isBusy { lastWork = ContinuousClock().now } else { try rest(now) }
-    return isBusy
+    do {
+      try drainEvents(now)
+      var isBusy = try importDue(now)
+      if try continueRescan(now) { isBusy = true }
+      if isBusy { lastWork = ContinuousClock().now } else { try rest(now) }
+      return isBusy
+    } catch let error as IngestError where error.code == .held {
+      try leave(error.message, for: Self.holdPause)
+      return false
+    }
   }
 
   func begin() throws { try look(ContinuousClock().now) }
@@ -139,7 +148,7 @@ final class WatchedSource {
   func open() throws -> Opened? {
     if let opened { return opened }
     do throws(FileError) {
-      let source = try IngestSource(configuration)
+      let source = try IngestSource(configuration, for: library.layout)
       guard let node, try source.folder.status().isSameNode(as: node) else {
         throw FileError(
           .changed, "“\(configuration.path.printable)” is now a different folder.",
@@ -187,8 +196,13 @@ final class WatchedSource {
       try leave(error.message)
     } catch let error as IngestError where error.code == .source {
       try leave(error.message)
+    } catch let error as IngestError where error.code == .held {
+      try leave(error.message, for: Self.holdPause)
     }
   }
+
+  /// How often to ask for a source that another machine holds.
+  private static let holdPause = Duration.seconds(5)
 
   private func watch(_ source: IngestSource) throws(FileError) {
     let exclusion = try library.exclusion()
@@ -222,13 +236,13 @@ final class WatchedSource {
   }
 
   /// Gives up a missing source: nothing is inferred about its files.
-  func leave(_ reason: String) throws {
+  func leave(_ reason: String, for pause: Duration = .seconds(1)) throws {
     try opened?.importer.flush()
     opened = nil
     scan = nil
     table.removeAll()
     schedule.isPolling = false
-    phase = .away(ContinuousClock().now + .seconds(1))
+    phase = .away(ContinuousClock().now + pause)
     if !isAwayTold { report.watch(.away(source: configuration.path, reason: reason)) }
     isAwayTold = true
   }

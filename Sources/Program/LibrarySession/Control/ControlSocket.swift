@@ -63,7 +63,7 @@ final class ControlSocket: Sendable {
       state.waiting.isEmpty ? nil : state.waiting.removeFirst()
     }) {
       guard let failure = connection.serve(handler) else { continue }
-      if try handler.session.library.isBehind() { throw failure }
+      if try handler.isBehind() { throw failure }
     }
   }
 

@@ -1,5 +1,6 @@
 import Catalog
 import Configuration
+import Engine
 package import Ingest
 package import LibraryControl
 import PipelineModel
@@ -39,16 +40,26 @@ struct RequestHandler {
   }
 
   /// - Parameters:
+  ///   - participant: who asks by the database, by its number; 0 for a process of this machine.
   ///   - report: receives the events of paths.
   ///   - isStopped: whether to skip the rest.
   func perform(
-    _ request: LibraryRequest, report: any IngestReport, isStopped: @escaping @Sendable () -> Bool
+    _ request: LibraryRequest, from participant: Int64 = 0, report: any IngestReport,
+    isStopped: @escaping @Sendable () -> Bool
   ) throws -> RequestResult {
-    let library = session.library
+    if case .importPaths(let paths) = request {
+      return try importPaths(paths, report: report, isStopped: isStopped)
+    }
+    guard let library = session.own else {
+      return try RemoteLibrary(catalog: session.library.catalog, isStopped: isStopped).ask(request)
+    }
     let trash = Trash(library: library, report: report)
     switch request {
-    case .importPaths(let paths):
-      return try importPaths(paths, report: report, isStopped: isStopped)
+    case .importPaths: return RequestResult(members: [:])
+    case .record(let imports):
+      let outcome = try RemoteImportRecording(library, for: participant).record(imports)
+      session.engine.wake()
+      return RequestResult(members: [RequestResult.outcome: .string(outcome.rawValue)])
     case .retry(let assets):
       // A holder wakes its engine after serving the request. A short-lived process starts no job,
       // because its exit would interrupt it.
@@ -91,9 +102,12 @@ struct RequestHandler {
   func code(of error: any Error, _ request: LibraryRequest) -> String? {
     guard request.isTransaction else { return nil }
     // If even that can't be read, nothing is known: the next opening finds what is in the journal.
-    if (try? session.library.isBehind()) ?? true { return RequestFailure.unfinished }
+    if (try? isBehind()) ?? true { return RequestFailure.unfinished }
     return (error as? CatalogError)?.code == .noAsset ? RequestFailure.noAsset : nil
   }
+
+  /// Whether the manifest has facts that the catalog lacks.
+  func isBehind() throws -> Bool { try session.own?.isBehind() ?? false }
 
   /// Imports as a separate run, nested in the current one.
   private func importPaths(

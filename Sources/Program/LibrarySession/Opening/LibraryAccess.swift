@@ -84,6 +84,7 @@ package struct ConfiguredLibrary {
   package init(_ search: ConfigurationSearch, makesLibrary: Bool) throws {
     self.search = search
     setup = try LibrarySetup(search)
+    try setup.requireOwn()
     plan = try setup.plan()
     try setup.checkCatalogFolder()
     found =
@@ -113,4 +114,16 @@ package struct ConfiguredLibrary {
 package struct LockedLibrary {
   package let library: ConfiguredLibrary
   package let lock: FileLock
+
+  /// The same with the configuration as it is now.
+  func reloaded() throws -> LockedLibrary {
+    let new = try ConfiguredLibrary(library.search, makesLibrary: false)
+    let (old, now) = (library.setup.layout, new.setup.layout)
+    guard old.root == now.root, old.catalogPlace == now.catalogPlace else {
+      throw SessionError(
+        .otherLibrary,
+        "The configuration now names another library or catalog; that requires a restart.")
+    }
+    return LockedLibrary(library: new, lock: lock)
+  }
 }

@@ -46,14 +46,20 @@ package struct LibrarySetup: Sendable {
     layout = LibraryLayout(
       root: configuration.library, catalogFolder: configuration.catalog?.folder,
       database: configuration.catalog?.database, bucket: configuration.originals,
-      originalsCache: configuration.originalsCache.bytes)
+      originalsCache: configuration.originalsCache.bytes,
+      machine: configuration.node.joins ? configuration.node.name ?? OwnProcess.host : nil)
     try checkDatabase()
+    // What others see of this process.
+    OwnProcess.node = configuration.node.name ?? OwnProcess.host
   }
 
   /// The library's folder, and the catalog's if it is another one.
   package var folders: [BytePath] {
     layout.catalogFolder == layout.root ? [layout.root] : [layout.root, layout.catalogFolder]
   }
+
+  /// The folders of the sources as they are recorded.
+  package var recordedSources: [BytePath] { configuration.sources.map { layout.recorded($0.path) } }
 
   /// Loads the configuration if there is one.
   ///

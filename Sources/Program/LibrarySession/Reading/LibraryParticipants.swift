@@ -29,8 +29,8 @@ package struct LibraryParticipants {
     throw SessionError(
       .noProcess,
       others.first.map {
-        "`\($0.verb)` on \(name) (process \($0.process)) has the library's lock: a signal ends it. Only `work` can be drained."
-      } ?? "No `work` on “\(name)” is at work. `pipeline nodes` lists all.")
+        "`\($0.verb)` on \(name) (process \($0.process)) has the library's lock: a signal ends it. Only what works beside it can be drained."
+      } ?? "Nothing on “\(name)” works beside it. `pipeline nodes` lists all.")
   }
 
   private func place() throws -> CatalogPlace {

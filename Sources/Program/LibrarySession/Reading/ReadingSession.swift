@@ -35,13 +35,13 @@ package struct ReadingSession: Sendable {
 
   /// Counts everything.
   package func status() throws -> LibraryStatus {
-    try LibraryStatus(of: readable, sources: setup.configuration.sources.map(\.path))
+    try LibraryStatus(of: readable, sources: setup.recordedSources)
   }
 
   /// Counts everything for a monitoring system.
   package func metrics() throws -> LibraryMetrics {
     try LibraryMetrics(
-      of: readable, sources: setup.configuration.sources.map(\.path), reserve: setup.reserve())
+      of: readable, sources: setup.recordedSources, reserve: setup.reserve())
   }
 
   /// Everything known about an asset.

@@ -129,6 +129,8 @@ package final class RunReport: IngestReport, EngineReport {
 
   package func warning(_ message: String) { output.warning(message) }
 
+  package func notice(_ message: String) { output.message(message) }
+
   // MARK: EngineReport
 
   package func job(_ event: JobEvent) {

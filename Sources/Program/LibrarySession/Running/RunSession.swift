@@ -15,11 +15,11 @@ package struct RunSession {
 
   /// - Parameter verb: the name under which the run is recorded.
   package init(
-    _ locked: LockedLibrary, verb: String, output: any SessionOutput,
+    _ place: SessionPlace, verb: String, output: any SessionOutput,
     signals: SignalHandler = .shared
   ) throws {
     self.verb = verb
-    session = try WorkingSession(locked, output: output, signals: signals)
+    session = try WorkingSession(place, output: output, signals: signals)
   }
 
   /// Whether some sources are missing but others were imported, so that the run did not fail.
@@ -30,12 +30,16 @@ package struct RunSession {
 
   /// Waits for the stages and for pending requests.
   private func drain(_ engine: Engine, _ control: ControlSocket, _ handler: RequestHandler) throws {
+    func serve() throws {
+      try control.serve(handler)
+      try session.requests?.serve(handler)
+    }
     var failure: (any Error)?
     var silence = SilenceNotice()
     while true {
       try engine.drain {
         silence.look(session.report, engine)
-        do { try control.serve(handler) } catch { failure = error }
+        do { try serve() } catch { failure = error }
         return failure != nil || session.signals.isStopRequested
       }
       if let failure { throw failure }
@@ -44,7 +48,7 @@ package struct RunSession {
         usleep(10_000)
       } else if let job = try remoteJob(engine) {
         silence.look(session.report, job)
-        try pause(control, handler)
+        try pause(control, serve)
       } else {
         return
       }
@@ -58,16 +62,16 @@ package struct RunSession {
     // What one leaves that is gone runs until somebody notices.
     let names =
       try catalog.hasCompany()
-      ? Set(session.plan.stages.map(\.name)).subtracting(engine.heldStages) : []
+      ? session.workable : []
     if try catalog.isQuiet(dueIn: names) { return nil }
     return RemoteWork(longest: try catalog.remoteJobs().first)
   }
 
   /// Waits a moment for other processes.
-  private func pause(_ control: ControlSocket, _ handler: RequestHandler) throws {
+  private func pause(_ control: ControlSocket, _ serve: () throws -> Void) throws {
     let end = ContinuousClock.now + .milliseconds(500)
     while ContinuousClock.now < end, !control.isBusy, !session.signals.isStopRequested {
-      try control.serve(handler)
+      try serve()
       usleep(20_000)
     }
   }
@@ -97,14 +101,20 @@ package struct RunSession {
     let endProgress = report.output.show(
       .run(stages: session.plan.stages.count, backlog: backlog), of: report)
     defer { endProgress() }
-    try RenditionRelocation(engine: engine, plan: session.plan)
-      .run(settings: library.catalog) { signals.isStopRequested }
+    if session.own != nil {
+      try RenditionRelocation(engine: engine, plan: session.plan)
+        .run(settings: library.catalog) { signals.isStopRequested }
+    }
     report.listen { engine.wake() }
     engine.wake()
     var refused: [IngestError] = []
     do {
-      let interleaved = InterleavedWork(isDue: { control.hasRequests }) {
+      let requests = session.requests
+      let interleaved = InterleavedWork(
+        isDue: { control.hasRequests || requests?.mayHaveRequests ?? false }
+      ) {
         try control.serve(handler)
+        try requests?.serve(handler)
       }
       let ingest = Ingest(into: library, report: report, interleaved: interleaved) {
         signals.isStopRequested

@@ -1,7 +1,7 @@
 import Files
 import Glibc
 package import Ingest
-package import PipelineModel
+import PipelineModel
 
 /// `watch` until a signal: session after session, as the configuration changes, other processes
 /// need the library, and the disk fills up.
@@ -22,18 +22,21 @@ package struct WatchLoop {
     self.wakeup = wakeup
   }
 
-  /// Takes the library's lock, waiting as long as `wait`, and watches.
-  package func run(_ library: ConfiguredLibrary, wait: TimeSpan) throws {
-    var end = WatchSession.Outcome.reload(try library.lock(wait: wait, signals: signals))
+  /// Watches with the library's lock, or beside the process that has it.
+  ///
+  /// - Parameter open: finds out which, and takes the lock; nothing else may keep that.
+  package func run(_ open: () throws -> SessionPlace) throws {
+    var end = WatchSession.Outcome.reload(try open())
     Heartbeat.shared.begin(service)
+    var absence = DatabaseAbsence()
     repeat {
-      let next: LockedLibrary
+      let next: SessionPlace
       switch end {
       case .signal: return
-      case .reload(let locked): next = locked
+      case .reload(let place): next = place
       case .letGo(let library):
         guard let locked = try regain(library) else { return }
-        next = locked
+        next = .locked(locked)
       }
       // Drop the reference: releasing the library requires that nothing keeps its lock.
       end = .signal
@@ -43,7 +46,15 @@ package struct WatchLoop {
         ).run()
       } catch let error where FullDisk.isCause(of: error) {
         output.survived(error)
-        guard waitForSpace(next.library.setup) else { return }
+        guard waitForSpace(next.setup) else { return }
+        end = .reload(next)
+      } catch let error where next.isJoined && DatabaseAbsence.isCause(of: error) {
+        if absence.begin() {
+          output.survived(error)
+          output.message("The watch goes on when the database is back.")
+        }
+        let moment = absence.nextTry()
+        while ContinuousClock.now < moment { guard pause() else { return } }
         end = .reload(next)
       }
     } while !signals.isStopRequested

@@ -13,14 +13,14 @@ import Synchronization
 final class WatchRuns: WatchReport {
   typealias Instant = ContinuousClock.Instant
 
-  private let library: IngestLibrary
+  private let library: ImportingLibrary
   private let report: RunReport
   private var run: (id: AssetID, start: Instant)?
 
   /// The idle time after which a run ends.
   static let pause = Duration.seconds(60)
 
-  init(library: IngestLibrary, report: RunReport) {
+  init(library: ImportingLibrary, report: RunReport) {
     self.library = library
     self.report = report
   }

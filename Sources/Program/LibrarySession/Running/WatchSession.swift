@@ -10,7 +10,7 @@ import Synchronization
 /// `watch` with one configuration: imports files and runs jobs until a signal or a
 /// new configuration.
 final class WatchSession {
-  private let locked: LockedLibrary
+  private let place: SessionPlace
   private let session: WorkingSession
   private let signals: SignalHandler
   private let service: ServiceManager
@@ -26,14 +26,14 @@ final class WatchSession {
   private static let patience = Duration.seconds(8)
 
   init(
-    _ locked: LockedLibrary, output: any SessionOutput, signals: SignalHandler,
+    _ place: SessionPlace, output: any SessionOutput, signals: SignalHandler,
     service: ServiceManager, wakeup: Wakeup
   ) throws {
-    self.locked = locked
+    self.place = place
     self.signals = signals
     self.service = service
     self.wakeup = wakeup
-    session = try WorkingSession(locked, output: output, signals: signals)
+    session = try WorkingSession(place, output: output, signals: signals)
     runs = WatchRuns(library: session.library, report: session.report)
     recheck = PluginRecheck(session.plan, session.setup.configuration, wakeup: wakeup)
   }
@@ -41,7 +41,7 @@ final class WatchSession {
   enum Outcome {
     case signal
     /// Continue with a new configuration.
-    case reload(LockedLibrary)
+    case reload(SessionPlace)
     /// Release the library briefly for another process.
     case letGo(ConfiguredLibrary)
   }
@@ -57,11 +57,13 @@ final class WatchSession {
     }
     session.report.listen(onCommit: { engine.wake() }, onFailure: { wakeup.wake() })
     do {
-      try RenditionRelocation(engine: engine, plan: session.plan)
-        .run(settings: session.library.catalog) {
-          Heartbeat.shared.beat()
-          return signals.isStopRequested
-        }
+      if session.own != nil {
+        try RenditionRelocation(engine: engine, plan: session.plan)
+          .run(settings: session.library.catalog) {
+            Heartbeat.shared.beat()
+            return signals.isStopRequested
+          }
+      }
       engine.warmUp()
       try beginWithBacklog()
       try watch(control)
@@ -86,10 +88,13 @@ final class WatchSession {
 
   private func watch(_ control: ControlSocket) throws {
     let configuration = session.setup.configuration
-    let (signals, stopFlag) = (signals, stopFlag)
+    let (signals, stopFlag, requests) = (signals, stopFlag, session.requests)
+    requests?.onArrival { [wakeup] in wakeup.wake() }
     let handler = RequestHandler(session) { [unowned self] in
       // A new configuration comes first: the other process asks again.
-      if case .signal = outcome { outcome = .letGo(locked.library) }
+      if case .signal = outcome, case .locked(let locked) = place {
+        outcome = .letGo(locked.library)
+      }
       stopFlag.isDue.store(true, ordering: .relaxed)
     }
     let watch = SourceWatcher(
@@ -100,8 +105,11 @@ final class WatchSession {
           Heartbeat.shared.beat()
           return signals.isStopRequested || stopFlag.isDue.load(ordering: .relaxed)
         },
-        interleaved: InterleavedWork(isDue: { control.hasRequests }) {
+        interleaved: InterleavedWork(
+          isDue: { control.hasRequests || requests?.mayHaveRequests ?? false }
+        ) {
           try control.serve(handler)
+          try requests?.serve(handler)
         },
         tick: { [unowned self] in try tick() }))
     try watch.begin()
@@ -157,6 +165,7 @@ final class WatchSession {
     }
     moment = min(moment, retryAt)
     if let due = try beginRetries() { moment = min(moment, now + due) }
+    if let due = try lookBeside() { moment = min(moment, now + due) }
     if let due = try wakeForOthers() { moment = min(moment, now + due) }
     silence.look(session.report, session.engine)
     if session.engine.activity != .idle { moment = min(moment, now + SilenceNotice.patience) }
@@ -176,6 +185,16 @@ final class WatchSession {
     return try catalog.nextDue(after: time).map {
       .microseconds($0.microseconds - time.microseconds)
     }
+  }
+
+  /// Looks for what concerns a process beside the one with the lock: other stages, and being asked to end.
+  ///
+  /// - Returns: how long until the next look; `nil` with the lock.
+  private func lookBeside() throws -> Duration? {
+    guard let stages = session.stages else { return nil }
+    try stages.compareAgain()
+    if try session.library.catalog.isDraining { stopFlag.isDue.store(true, ordering: .relaxed) }
+    return .seconds(2)
   }
 
   /// Looks for jobs that other processes made ready and did not tell of.
@@ -219,14 +238,7 @@ final class WatchSession {
   private func reload() {
     service.reloading()
     do {
-      let library = try ConfiguredLibrary(locked.library.search, makesLibrary: false)
-      let (old, new) = (session.setup.layout, library.setup.layout)
-      guard old.root == new.root, old.catalogPlace == new.catalogPlace else {
-        throw SessionError(
-          .otherLibrary,
-          "The configuration now names another library or catalog; that requires a restart.")
-      }
-      outcome = .reload(LockedLibrary(library: library, lock: locked.lock))
+      outcome = .reload(try place.reloaded())
       stopFlag.isDue.store(true, ordering: .relaxed)
     } catch {
       session.report.output.survived(error)

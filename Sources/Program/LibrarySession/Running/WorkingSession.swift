@@ -3,6 +3,7 @@ import Configuration
 import Engine
 import Files
 import Ingest
+import LibraryControl
 import PipelineModel
 import PluginHost
 import Records
@@ -11,10 +12,24 @@ import Records
 struct WorkingSession {
   let setup: LibrarySetup
   let plan: StagePlan
-  let library: IngestLibrary
+  let library: ImportingLibrary
   let engine: Engine
   let report: RunReport
   let signals: SignalHandler
+  /// The stages of a session beside the process with the library's lock; `nil` with the lock.
+  let stages: OwnStages?
+  /// What other machines ask for; `nil` without the lock, and where there can be none.
+  let requests: RemoteRequests?
+
+  /// The library, if this process has its lock.
+  var own: IngestLibrary? { library as? IngestLibrary }
+
+  init(_ place: SessionPlace, output: any SessionOutput, signals: SignalHandler) throws {
+    switch place {
+    case .locked(let locked): try self.init(locked, output: output, signals: signals)
+    case .joined(let place): try self.init(place, output: output, signals: signals)
+    }
+  }
 
   /// Opens and recovers a locked library and loads the stages.
   init(_ locked: LockedLibrary, output: any SessionOutput, signals: SignalHandler) throws {
@@ -22,9 +37,12 @@ struct WorkingSession {
     setup = locked.library.setup
     plan = locked.library.plan
     report = RunReport(output)
-    library = try IngestLibrary(
+    let library = try IngestLibrary(
       locked.library.found, lock: locked.lock, reserve: setup.reserve(), report: report
     ) { signals.isStopRequested }
+    self.library = library
+    stages = nil
+    requests = library.catalog.isOnServer ? RemoteRequests(catalog: library.catalog) : nil
     try library.catalog.configureGroups(GroupPolicy(setup.configuration.groups))
     try Self.tellPreparation(of: library.catalog, report.output)
     engine = try Engine(
@@ -37,6 +55,61 @@ struct WorkingSession {
       return signals.isStopRequested
     }
     listenForOthers()
+    try tellMachine()
+  }
+
+  /// Joins a library whose lock another machine has, and loads the stages.
+  init(_ place: JoinedPlace, output: any SessionOutput, signals: SignalHandler) throws {
+    self.signals = signals
+    setup = place.setup
+    plan = place.plan
+    report = RunReport(output)
+    requests = nil
+    let catalogPlace = setup.layout.catalogPlace
+    guard let id = try Catalog.libraryID(of: catalogPlace) else {
+      throw CatalogError(
+        .corrupt, "The catalog “\(catalogPlace.name)” belongs to no library.")
+    }
+    let catalog = try Catalog.openBeside(catalogPlace, libraryID: id)
+    do {
+      let workplace = try Workplace(
+        setup.layout, library: id, mayClaim: catalog.newestAssetID() == nil
+      ) { signals.isStopRequested }
+      try workplace.requireJoined()
+      try workplace.requireOriginals(of: catalog)
+      let remote = RemoteLibrary(catalog: catalog) { signals.isStopRequested }
+      library = try JoinedLibrary(
+        workplace, layout: setup.layout, catalog: catalog,
+        reserve: setup.reserve(), report: report, isStopped: { signals.isStopRequested }
+      ) { try remote.record($0) }
+      let stages = OwnStages(plan, catalog: catalog, workplace: workplace, report: report)
+      self.stages = stages
+      engine = try Engine(
+        plan, ledger: LedgerBeside(catalog: catalog), originals: workplace.originals,
+        renditions: workplace.renditions, library: workplace.folder,
+        memoryBudget: setup.configuration.memoryBudget.bytes, report: report,
+        shortage: { [setup] in setup.shortage() }
+      ) {
+        Heartbeat.shared.beat()
+        return signals.isStopRequested
+      }
+      try stages.compare()
+      listenForOthers()
+      try tellMachine()
+    } catch {
+      // Why it could not be used is what counts.
+      try? catalog.close()
+      throw error
+    }
+  }
+
+  /// The stages whose jobs this process may do now.
+  var workable: Set<String> {
+    stages?.workable(engine) ?? Set(plan.stages.map(\.name)).subtracting(engine.heldStages)
+  }
+
+  /// Says what this machine can't enforce.
+  private func tellMachine() throws {
     try tellLimits()
     if let fault = WorkerControlGroups.shared.fault {
       report.warning(
@@ -47,9 +120,10 @@ struct WorkingSession {
 
   /// Tells of other processes that work on the library, and does what those leave that are gone.
   private func listenForOthers() {
-    library.catalog.listen { [report, engine] news in
+    library.catalog.listen { [report, engine, requests] news in
       report.hear(news)
       if case .overtaken = news { return }
+      requests?.hear()
       engine.wake()
     }
   }
@@ -70,7 +144,7 @@ struct WorkingSession {
   /// them don't cause repeated warnings.
   private func tellLimits() throws {
     guard report.output.showsNotices else { return }
-    let key = "limits.missing"
+    let key = own == nil ? "limits.missing.\(OwnProcess.node)" : "limits.missing"
     let missing = LimitEnforcement.missing
     let known = try library.catalog.setting(key)?.split(separator: "\n").map(String.init) ?? []
     let new = missing.filter { !known.contains($0) }

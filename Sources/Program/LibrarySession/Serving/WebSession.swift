@@ -170,7 +170,7 @@ package struct WebSession {
     WebLaunch(
       library: setup.layout.root, catalogFolder: setup.layout.catalogFolder,
       database: setup.layout.database?.description, isImmutable: readable.isImmutable,
-      sources: setup.configuration.sources.map(\.path),
+      sources: setup.recordedSources,
       reserve: setup.reserve(),
       hosts: options.hosts, base: options.base?.path ?? "/",
       isSecure: options.base?.isSecure ?? false, token: options.token, allowed: options.allowed,

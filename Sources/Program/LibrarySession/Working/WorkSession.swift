@@ -18,8 +18,7 @@ final class WorkSession {
   private let signals: SignalHandler
   // Its lock is held for as long.
   private let workplace: Workplace
-  /// Why stages are not worked on here, as last told.
-  private var refusals: [String: String] = [:]
+  private let stages: OwnStages
 
   /// Signalled when others may have made jobs ready.
   private let news = DispatchSemaphore(value: 0)
@@ -44,6 +43,7 @@ final class WorkSession {
     plan = try setup.planBeside()
     workplace = try Workplace(setup.layout, library: library) { signals.isStopRequested }
     catalog = try Catalog.openBeside(place, libraryID: library)
+    stages = OwnStages(plan, catalog: catalog, workplace: workplace, report: report)
     do {
       engine = try Engine(
         plan, ledger: LedgerBeside(catalog: catalog), originals: workplace.originals,
@@ -70,7 +70,7 @@ final class WorkSession {
   func run(untilIdle: Bool) throws -> Outcome {
     defer { stop() }
     try workplace.requireOriginals(of: catalog)
-    try compareStages()
+    try stages.compare()
     // Not before, as the engine claims jobs once it is woken.
     catalog.listen { [report, engine, news] event in
       report.hear(event)
@@ -93,7 +93,7 @@ final class WorkSession {
       // What it had begun has ended.
       if try catalog.isDraining { return .drained }
       if signals.isReloadRequested { return .another }
-      if untilIdle, try catalog.isQuiet(dueIn: workable) { return .end }
+      if untilIdle, try catalog.isQuiet(dueIn: stages.workable(engine)) { return .end }
       if ContinuousClock.now >= recheckAt {
         recheckAt = ContinuousClock.now + Self.recheck
         let finder = PluginFinder(configured: setup.configuration.plugins)
@@ -104,7 +104,7 @@ final class WorkSession {
         }
         engine.releaseHeldStages()
       }
-      if try catalog.hasOtherStages() { try compareStages() }
+      try stages.compareAgain()
       try rest(
         until: untilIdle ? .now + Self.idlePause : engine.heldStages.isEmpty ? nil : recheckAt)
     }
@@ -124,32 +124,8 @@ final class WorkSession {
       }
       if try catalog.isDraining { return }
       guard ContinuousClock.now >= pollAt else { continue }
-      if try catalog.mayHaveJobs(in: workable) { return }
+      if try catalog.mayHaveJobs(in: stages.workable(engine)) { return }
       pollAt = ContinuousClock.now + Self.pause
-    }
-  }
-
-  /// The stages whose jobs this process may do now.
-  private var workable: Set<String> {
-    Set(plan.stages.map(\.name)).subtracting(refusals.keys).subtracting(engine.heldStages)
-  }
-
-  /// Finds the stages that are the library's, and tells of others.
-  private func compareStages() throws {
-    var now: [String: String] = [:]
-    for stage in plan.stages where stage.configuration.storage == .file && !workplace.isOwn {
-      now[stage.name] =
-        "Its renditions are files in the library's folder (\"storage\": \"file\"), which this one is not."
-    }
-    let others = plan.stages.map(\.definition).filter { now[$0.name] == nil }
-    for (stage, refusal) in try catalog.work(on: others, removesFiles: workplace.isOwn) {
-      now[stage.name] = refusal
-    }
-    let changed = now.filter { refusals[$0.key] != $0.value }
-    refusals = now
-    for stage in plan.stages {
-      guard let reason = changed[stage.name] else { continue }
-      report.held(stage: stage.name, plugin: stage.configuration.plugin, reason: reason)
     }
   }
 

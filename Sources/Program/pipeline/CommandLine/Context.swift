@@ -48,6 +48,10 @@ struct Context {
 
   /// Performs a request here, or has the process that holds the library perform it.
   func perform(_ request: LibraryRequest) throws -> RequestResult {
+    if let place = try JoinedPlace(search) {
+      SignalHandler.shared.listen()
+      return try place.perform(request)
+    }
     let library = try ConfiguredLibrary(search, makesLibrary: false)
     return try LibraryAccess(library, wait: wait().duration)
       .perform(request, output: SessionPrinter(console))

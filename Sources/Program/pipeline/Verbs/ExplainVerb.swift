@@ -27,8 +27,10 @@ enum ExplainVerb: Verb {
       return .success
     }
     // A source's configured path may contain symbolic links.
-    var sightings = try session.catalog.sightings(path: typed)
-    if sightings.isEmpty { sightings = try session.catalog.sightings(path: path) }
+    var sightings = try session.catalog.sightings(path: session.setup.layout.recorded(typed))
+    if sightings.isEmpty {
+      sightings = try session.catalog.sightings(path: session.setup.layout.recorded(path))
+    }
     if !sightings.isEmpty {
       for sighting in sightings { try explain(sighting, session, context.console) }
       return .success
@@ -54,7 +56,7 @@ enum ExplainVerb: Verb {
   private static func explain(
     _ sighting: Sighting, _ session: ReadingSession, _ console: Console
   ) throws {
-    var shown = sighting.source.appending(sighting.path)
+    var shown = session.setup.layout.local(sighting.source).appending(sighting.path)
     // Ignored folders are recorded with a trailing slash.
     if sighting.path.bytes.last == UInt8(ascii: "/") {
       shown = BytePath(bytes: shown.bytes.dropLast())

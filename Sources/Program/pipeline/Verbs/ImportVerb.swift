@@ -24,14 +24,18 @@ enum ImportVerb: Verb {
     }
     let paths = context.arguments.operands.map(context.path)
     let output = SessionPrinter(context.console)
-    let library = try ConfiguredLibrary(context.search, makesLibrary: true)
-    return try LibraryAccess(library, wait: context.wait().duration).perform { locked in
+    func copy(into place: SessionPlace) throws -> ExitCode {
       SignalHandler.shared.listen()
       context.console.warnOfBusyCatalog(waitingAtMost: nil)
-      return try RunSession(locked, verb: name, output: output).run { ingest, sources in
+      return try RunSession(place, verb: name, output: output).run { ingest, sources in
         try ingest.copyIn(paths, sources: sources)
         return []
       }.report(on: context.console)
+    }
+    if let place = try JoinedPlace(context.search) { return try copy(into: .joined(place)) }
+    let library = try ConfiguredLibrary(context.search, makesLibrary: true)
+    return try LibraryAccess(library, wait: context.wait().duration).perform { locked in
+      try copy(into: .locked(locked))
     } remotely: { client in
       try client.importPaths(paths, output: output)?.report(on: context.console)
     }

@@ -13,7 +13,7 @@ enum NodesVerb: Verb {
     ("pipeline nodes --json", "one JSON object for each"),
     (
       "pipeline nodes drain atlas",
-      "`work` on atlas ends what it has begun, claims nothing more, and ends"
+      "`work`, and what has joined, on atlas ends what it has begun, and ends"
     ),
     ("pipeline nodes drain 4f1c9a0b77d2e613", "the same for one process, by its ID"),
   ]
@@ -41,6 +41,11 @@ enum NodesVerb: Verb {
       context.console.result(
         cells.joined(separator: "  ").replacing(/\s+$/, with: ""))
     }
+    for participant in participants where participant.isLive {
+      for line in notes(on: participant) {
+        context.console.result("\(participant.node) \(participant.process): \(line)")
+      }
+    }
     return .success
   }
 
@@ -62,6 +67,13 @@ enum NodesVerb: Verb {
     return .success
   }
 
+  private static func notes(on participant: ParticipantRecord) -> [String] {
+    let sources = participant.sources.map { "It takes files from the shared source “\($0)”." }
+    let stages = participant.heldStages.sorted { $0.key < $1.key }
+      .map { "The stage “\($0.key)” is held there: \($0.value)" }
+    return sources + stages
+  }
+
   private static func columns(_ participant: ParticipantRecord) -> [String] {
     [
       participant.node, participant.text, "\(participant.process)",
@@ -80,6 +92,8 @@ enum NodesVerb: Verb {
       "renewedAt": .string(participant.renewedAt.rfc3339),
       "jobsRunning": .integer(participant.runningJobs),
       "jobsEnded": .integer(participant.endedJobs),
+      "sources": .array(participant.sources.map { .string($0) }),
+      "heldStages": .object(participant.heldStages.mapValues { .string($0) }),
     ]
   }
 }

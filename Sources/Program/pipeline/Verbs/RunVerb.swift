@@ -27,9 +27,8 @@ enum RunVerb: Verb {
     context.console.warnOfBusyCatalog(waitingAtMost: nil)
     let missing: SessionPrinter.MissingAnswer =
       context.arguments.has(.acceptMissing) ? .yes : context.console.canAsk ? .ask : .no
-    let library = try ConfiguredLibrary(context.search, makesLibrary: true)
     let session = try RunSession(
-      library.lock(wait: context.wait()), verb: name,
+      .open(context.search, wait: context.wait()), verb: name,
       output: SessionPrinter(context.console, missing: missing))
     let code = try session.run { try $0.importSources($1) }.report(on: context.console)
     return context.write(to: metrics, ending: code) { text in

@@ -22,9 +22,9 @@ enum WatchVerb: Verb {
     SignalHandler.shared.listen { wakeup.wake() }
     context.console.warnOfBusyCatalog(waitingAtMost: nil)
     SignalHandler.shared.listenForReload { wakeup.wake() }
-    let library = try ConfiguredLibrary(context.search, makesLibrary: true)
+    let wait = try context.wait()
     try WatchLoop(output: SessionPrinter(context.console), service: service, wakeup: wakeup)
-      .run(library, wait: context.wait())
+      .run { try SessionPlace.open(context.search, wait: wait) }
     return SignalHandler.shared.exitCode ?? .success
   }
 }

@@ -1,0 +1,45 @@
+package import Catalog
+import Files
+import PipelineModel
+import Records
+import Renditions
+
+/// A library that this machine imports into and works for, while another one has its folder and writes its manifest.
+package final class JoinedLibrary: ImportingLibrary {
+  /// Its lock is held for as long.
+  package let workplace: Workplace
+
+  /// - Parameters:
+  ///   - layout: with the name of this machine, by which its sources are recorded.
+  ///   - ask: hands imports over to the process with the manifest, and waits until they are recorded.
+  package init(
+    _ workplace: Workplace, layout: LibraryLayout, catalog: Catalog, reserve: Int,
+    report: any IngestReport, isStopped: @escaping @Sendable () -> Bool,
+    ask: @escaping (RemoteImport) throws -> RemoteImport.Outcome
+  ) throws {
+    self.workplace = workplace
+    super.init(
+      layout: layout, folder: workplace.folder,
+      incoming: try Self.openIncoming(in: workplace.folder),
+      originals: workplace.originals, records: RemoteRecords(catalog: catalog, ask: ask),
+      catalog: catalog, reader: try CatalogReader.open(at: layout.catalogPlace, immutable: false),
+      ids: AssetIDGenerator(after: try catalog.newestAssetID()) {
+        UInt64(Timestamp.now.microseconds / 1000)
+      }, reserve: reserve, mounts: MountTable(), report: report,
+      isStopped: isStopped)
+  }
+
+  override func ownParts() throws(FileError) -> [Descriptor] {
+    [try Descriptor.openFolder(layout.root)]
+  }
+
+  /// Opens the folder for copies of files on their way to the store, without those that a kill left.
+  private static func openIncoming(in folder: Descriptor) throws(FileError) -> Descriptor {
+    let name = BytePath(LibraryLayout.incomingFolder)
+    try folder.makeFolder(name, mode: 0o700)
+    let incoming = try Descriptor.openFolder(name, in: folder, followsLinks: false)
+    // Each is a copy of a file that is in its source.
+    for entry in try incoming.entries() { try incoming.remove(entry.name) }
+    return incoming
+  }
+}

@@ -1,0 +1,141 @@
+import Catalog
+import Configuration
+import Engine
+import Files
+import Ingest
+package import LibraryControl
+package import PipelineModel
+import Records
+
+/// Where a session works: with the library's lock, or beside the process that has it.
+package enum SessionPlace {
+  case locked(LockedLibrary)
+  case joined(JoinedPlace)
+
+  /// Finds out which of them a configuration is for, and takes the lock in the first case.
+  package static func open(
+    _ search: ConfigurationSearch, wait: TimeSpan, signals: SignalHandler = .shared
+  ) throws -> SessionPlace {
+    if let place = try JoinedPlace(search) { return .joined(place) }
+    return .locked(
+      try ConfiguredLibrary(search, makesLibrary: true).lock(wait: wait, signals: signals))
+  }
+
+  /// The same with the configuration as it is now.
+  ///
+  /// - Throws: also `SessionError` of code `otherLibrary`.
+  func reloaded() throws -> SessionPlace {
+    switch self {
+    case .locked(let locked): .locked(try locked.reloaded())
+    case .joined(let place): .joined(try place.reloaded())
+    }
+  }
+
+  /// Whether another process has the lock.
+  var isJoined: Bool { if case .joined = self { true } else { false } }
+
+  var setup: LibrarySetup {
+    switch self {
+    case .locked(let locked): locked.library.setup
+    case .joined(let place): place.setup
+    }
+  }
+}
+
+/// A machine that takes files for a library whose folder another machine has.
+package struct JoinedPlace {
+  let search: ConfigurationSearch
+  let setup: LibrarySetup
+  let plan: StagePlan
+
+  /// - Returns: `nil` if the configuration does not say so.
+  package init?(_ search: ConfigurationSearch) throws {
+    let setup = try LibrarySetup(search)
+    guard setup.configuration.node.joins else { return nil }
+    try self.init(search, setup)
+  }
+
+  private init(_ search: ConfigurationSearch, _ setup: LibrarySetup) throws {
+    self.search = search
+    self.setup = setup
+    try setup.requireForJoining()
+    plan = try setup.planBeside()
+  }
+
+  /// Has the process with the library's lock perform a request.
+  ///
+  /// - Throws: `IngestError` of code `notALibrary` if it has to be made there.
+  package func perform(
+    _ request: LibraryRequest, signals: SignalHandler = .shared
+  ) throws -> RequestResult {
+    guard request.isForOtherMachines else {
+      throw IngestError(
+        .notALibrary,
+        "That can only be done on the machine with the library's own folder, which this one joins.",
+        path: setup.layout.root)
+    }
+    let place = setup.layout.catalogPlace
+    guard let library = try Catalog.libraryID(of: place) else {
+      throw CatalogError(.corrupt, "The catalog “\(place.name)” belongs to no library.")
+    }
+    let catalog = try Catalog.openBeside(place, libraryID: library)
+    // Whatever was answered, the place among the participants goes with the process.
+    defer { try? catalog.close() }
+    return try RemoteLibrary(catalog: catalog) { signals.isStopRequested }.ask(request)
+  }
+
+  /// The same with the configuration as it is now.
+  func reloaded() throws -> JoinedPlace {
+    let new = try LibrarySetup(search)
+    guard new.layout.root == setup.layout.root, new.layout.machine == setup.layout.machine,
+      new.layout.catalogPlace == setup.layout.catalogPlace
+    else {
+      throw SessionError(
+        .otherLibrary,
+        "The configuration now names another library, catalog or machine; that requires a restart.")
+    }
+    return try JoinedPlace(search, new)
+  }
+}
+
+extension LibrarySetup {
+  /// Refuses what a machine can't do that is not the library's own.
+  fileprivate func requireForJoining() throws(ConfigurationErrors) {
+    if layout.database == nil {
+      throw fault(
+        "“joins” needs a catalog that several machines can change: set “catalog” to a postgresql:// URI.",
+        at: "/catalog")
+    }
+    if layout.bucket == nil {
+      throw fault(
+        "“joins” needs originals that several machines can store: set “originals” to an s3:// location.",
+        at: "/originals")
+    }
+    for (index, source) in configuration.sources.enumerated() where source.duplicates == .file {
+      throw fault(
+        "“duplicates” can't be “file” on a machine that joins, because its folder has no duplicates/. Use “keep”.",
+        at: "/sources/\(index)/duplicates")
+    }
+  }
+
+  /// Refuses what only a machine that joins can do, and its configuration to verbs that need the library's own folder.
+  func requireOwn() throws {
+    if configuration.node.joins {
+      throw IngestError(
+        .notALibrary,
+        "That can only be done on the machine with the library's own folder, which this one joins.",
+        path: layout.root)
+    }
+    for (index, source) in configuration.sources.enumerated() where source.shared != nil {
+      throw fault(
+        "“shared” is for machines that join a library (“node”: {“joins”: true}); the one with the library's own "
+          + "folder records what they take.", at: "/sources/\(index)/shared")
+    }
+  }
+
+  private func fault(_ message: String, at pointer: String) -> ConfigurationErrors {
+    ConfigurationErrors(
+      ConfigurationError(
+        code: .badValue, message: message, pointer: pointer, file: configuration.file))
+  }
+}

@@ -1,0 +1,55 @@
+import Catalog
+import Configuration
+import Engine
+import Ingest
+import PipelineModel
+import PluginHost
+import Records
+
+/// The stages that a process works on beside the one with the library's lock: those of its configuration that are the
+/// library's.
+final class OwnStages {
+  private let plan: StagePlan
+  private let catalog: Catalog
+  private let workplace: Workplace
+  private let report: RunReport
+  /// Why stages are not worked on here, as last told.
+  private var refusals: [String: String] = [:]
+
+  init(_ plan: StagePlan, catalog: Catalog, workplace: Workplace, report: RunReport) {
+    self.plan = plan
+    self.catalog = catalog
+    self.workplace = workplace
+    self.report = report
+  }
+
+  /// The stages whose jobs this process may do now.
+  func workable(_ engine: Engine) -> Set<String> {
+    Set(plan.stages.map(\.name)).subtracting(refusals.keys).subtracting(engine.heldStages)
+  }
+
+  /// Finds the stages that are the library's, and tells of others.
+  func compare() throws {
+    var now: [String: String] = [:]
+    for stage in plan.stages where stage.configuration.storage == .file && !workplace.isOwn {
+      now[stage.name] =
+        "Its renditions are files in the library's folder (\"storage\": \"file\"), which this one is not."
+    }
+    let others = plan.stages.map(\.definition).filter { now[$0.name] == nil }
+    for (stage, refusal) in try catalog.work(on: others, removesFiles: workplace.isOwn) {
+      now[stage.name] = refusal
+    }
+    let changed = now.filter { refusals[$0.key] != $0.value }
+    if now != refusals { try catalog.tellHeldStages(now) }
+    refusals = now
+    for stage in plan.stages {
+      guard let reason = changed[stage.name] else { continue }
+      report.held(stage: stage.name, plugin: stage.configuration.plugin, reason: reason)
+    }
+  }
+
+  /// Compares once more if the library has other stages by now.
+  func compareAgain() throws {
+    if try catalog.hasOtherStages() { try compare() }
+  }
+}

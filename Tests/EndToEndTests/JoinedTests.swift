@@ -1,0 +1,334 @@
+import Files
+import Fixtures
+import Foundation
+import Glibc
+import PipelineModel
+import PostgreSQL
+import Testing
+
+/// `run`, `watch` and `import` on machines that join a library, and the process that records for them.
+@Suite(
+  "Taking files on several machines",
+  .enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"),
+  .enabled(if: ObjectServer.isInstalled, Comment(rawValue: ObjectServer.absence)),
+  .timeLimit(.minutes(10)))
+struct JoinedTests {
+  private static let identify: JSONValue = [
+    "name": "identify", "plugin": "identify", "isolation": "none",
+  ]
+
+  /// A library and a machine that joins it.
+  private final class Bench {
+    let shared: SharedWorkspace
+    var workspace: Workspace { shared.workspace }
+
+    init() throws {
+      shared = try SharedWorkspace(stages: [JoinedTests.identify], bucket: TestBucket())
+      try workspace.json("run")
+      try add("second")
+    }
+
+    /// Makes a machine's folder of files and its configuration.
+    func add(_ machine: String, _ source: [String: JSONValue] = [:]) throws {
+      let folder = BytePath("from-\(machine)")
+      try workspace.makeFolder(workspace.root.appending(folder))
+      let standard: [String: JSONValue] = [
+        "path": .string(folder.description), "settle": "0ms", "mode": "move",
+      ]
+      try shared.configure(
+        BytePath("\(machine).json"), library: machine, stages: [JoinedTests.identify],
+        [
+          "node": ["name": .string(machine), "joins": true],
+          "sources": [.object(standard.merging(source) { $1 })],
+        ])
+    }
+
+    func put(_ names: [String], on machine: String = "second", text: String? = nil) throws {
+      let folder = workspace.root.appending("from-\(machine)")
+      for name in names {
+        try workspace.put(text ?? "\(machine) \(name)", as: BytePath(name), in: folder)
+      }
+    }
+
+    /// Starts the process that records.
+    func startWatch() throws -> BuiltProgramRun {
+      let watch = try workspace.program.start(["watch", "--json"])
+      try watch.wait(for: "its place") {
+        try shared.count("participant WHERE taker AND state = 'active'") == 1
+      }
+      return watch
+    }
+
+    func end(_ run: BuiltProgramRun, at location: SourceLocation = #_sourceLocation) throws {
+      run.signal(SIGTERM)
+      #expect(try run.wait(within: 30).exitCode == 143, sourceLocation: location)
+    }
+
+    @discardableResult
+    func run(
+      _ machine: String = "second", exit: Int32 = 0, at location: SourceLocation = #_sourceLocation
+    ) throws -> [JSONValue] {
+      try workspace.json("run", "--config", BytePath("\(machine).json"), exit: exit, at: location)
+    }
+
+    /// What must be true once nobody works any more.
+    func expectSound(at location: SourceLocation = #_sourceLocation) throws {
+      try workspace.expectSoundLibrary(at: location)
+      #expect(try shared.count("request") == 0, sourceLocation: location)
+    }
+  }
+
+  @Test(
+    "Files of a machine that joins are recorded by the one with the lock, and leave their folder")
+  func joined() throws {
+    let bench = try Bench()
+    let (workspace, names) = (bench.workspace, (0..<20).map { "\($0).txt" })
+    let watch = try bench.startWatch()
+    try bench.put(names)
+    let run = try bench.run()
+    #expect(run.summary["imported"] == 20)
+    #expect(try workspace.files(below: "from-second") == [])
+    let assets = try workspace.assets()
+    #expect(assets.count == 20)
+    let path = workspace.root.appending("from-second").description
+    #expect(assets.allSatisfy { $0["source"]?.string == "//second\(path)" }, "\(assets[0])")
+    // The same bytes once more, and a folder that stays as it is.
+    try bench.put(["again.txt"], text: "second 3.txt")
+    let again = try bench.run()
+    #expect(again.summary["duplicates"] == 1 && again.summary["imported"] == 0)
+    #expect(try workspace.files(below: "from-second") == [])
+    try bench.end(watch)
+    #expect(try workspace.json("run").summary["imported"] == 0)
+    #expect(try bench.shared.count("job") == 20)
+    try bench.expectSound()
+    let before = try facts(workspace)
+    try workspace.json("rebuild-catalog")
+    #expect(try facts(workspace) == before)
+    // A run's files can't go back to another machine, nor what a discarded duplicate relies on.
+    let id = try #require(run.summary["run"]?.string)
+    let undone = try workspace.json("undo", BytePath(id), exit: 3)
+    #expect(
+      undone.of("file").filter { $0["reason"]?.string?.contains("machine “second”") == true }.count
+        == 19)
+    #expect(try workspace.assets().count == 20)
+  }
+
+  /// What the manifest says of each asset.
+  private func facts(_ workspace: Workspace) throws -> [[String: JSONValue]] {
+    try workspace.assets().map { asset in
+      let names: Set = ["id", "source", "path", "name", "digest", "modified", "importedAt", "run"]
+      return (asset.object ?? [:]).filter { names.contains($0.key) }
+    }
+  }
+
+  @Test("Without the process with the lock nothing is taken, and it goes on by itself")
+  func alone() throws {
+    let bench = try Bench()
+    try bench.put(["early.txt"])
+    let run = try bench.run(exit: 1)
+    #expect(
+      run.of("error").first?["message"]?.string?.contains("no process has the library's lock")
+        == true)
+    #expect(try bench.workspace.files(below: "from-second") == ["early.txt"])
+    let joined = try bench.workspace.program.start(["watch", "--json", "--config", "second.json"])
+    try joined.wait(for: "its pause") {
+      String(decoding: joined.outputSoFar, as: UTF8.self).contains(
+        "no process has the library's lock")
+    }
+    #expect(try bench.shared.count("asset") == 0)
+    let watch = try bench.startWatch()
+    try joined.wait(for: "the import") { try bench.shared.count("asset") == 1 }
+    try bench.put(["late.txt"])
+    try joined.wait(for: "the next import") { try bench.shared.count("asset") == 2 }
+    try joined.wait(for: "the removal") { try bench.workspace.files(below: "from-second").isEmpty }
+    // While it is stopped, files wait; killed, its successor records what it had not.
+    try watch.stop()
+    try bench.put(["waiting.txt"])
+    try joined.wait(for: "the request") { try bench.shared.count("request") == 1 }
+    watch.signal(SIGKILL)
+    #expect(try watch.wait(within: 30).signal == SIGKILL)
+    let next = try bench.startWatch()
+    try joined.wait(for: "the last import") { try bench.shared.count("asset") == 3 }
+    try joined.wait(for: "the last removal") {
+      try bench.workspace.files(below: "from-second").isEmpty
+    }
+    try bench.end(joined)
+    try bench.end(next)
+    try bench.expectSound()
+  }
+
+  @Test("Machines that take the same bytes at once make one asset of them")
+  func sameBytes() throws {
+    let bench = try Bench()
+    let machines = ["second", "third", "fourth"]
+    for machine in machines.dropFirst() { try bench.add(machine) }
+    let watch = try bench.startWatch()
+    let names = (0..<40).map { "\($0).txt" }
+    for machine in machines {
+      for name in names { try bench.put([name], on: machine, text: "the same \(name)") }
+    }
+    let runs = try machines.map {
+      try bench.workspace.program.start(["run", "--json", "--config", BytePath("\($0).json")])
+    }
+    var imported = 0
+    for run in runs {
+      let outcome = try run.wait(within: 120)
+      #expect(outcome.exitCode == 0, "\(outcome)")
+      imported += try outcome.events().summary["imported"]?.integer ?? 0
+    }
+    #expect(imported == 40)
+    #expect(try bench.shared.count("asset") == 40)
+    for machine in machines {
+      #expect(try bench.workspace.files(below: BytePath("from-\(machine)")) == [])
+    }
+    try bench.end(watch)
+    try bench.expectSound()
+  }
+
+  @Test("Of machines that share a folder one takes its files, and another when that is gone")
+  func sharedFolder() throws {
+    let bench = try Bench()
+    let folder = bench.workspace.root.appending("from-second")
+    for machine in ["second", "third"] {
+      try bench.add(
+        machine, ["path": .string(folder.description), "shared": "desk", "settle": "50ms"])
+    }
+    let watch = try bench.startWatch()
+    func start(_ machine: String) throws -> BuiltProgramRun {
+      try bench.workspace.program.start([
+        "watch", "--json", "--config", BytePath("\(machine).json"),
+      ])
+    }
+    func imports(_ run: BuiltProgramRun) -> Int {
+      String(decoding: run.outputSoFar, as: UTF8.self).split(separator: "\n").count {
+        $0.contains("\"outcome\":\"imported\"")
+      }
+    }
+    let second = try start("second")
+    try second.wait(for: "its hold") { try bench.shared.count("held_source") == 1 }
+    let third = try start("third")
+    try third.wait(for: "the reason") {
+      String(decoding: third.outputSoFar, as: UTF8.self).contains(
+        "The machine “second” takes files")
+    }
+    try bench.put((0..<20).map { "\($0).txt" })
+    try bench.shared.wait(for: "the imports") { try bench.shared.count("asset") == 20 }
+    #expect(imports(third) == 0)
+    let skipped = try bench.run("third")
+    #expect(skipped.of("error") == [] && skipped.summary["imported"] == 0)
+    // As when it was cut off: what it takes then is not recorded.
+    try second.stop()
+    try bench.put(["late.txt"])
+    try bench.shared.database.execute(
+      "UPDATE pipeline.participant SET expires_at = clock_timestamp() WHERE node = 'second'")
+    try bench.shared.wait(for: "the other one's import") { try bench.shared.count("asset") == 21 }
+    second.signal(SIGCONT)
+    try bench.put(["last.txt"])
+    try bench.shared.wait(for: "the last import") { try bench.shared.count("asset") == 22 }
+    try bench.shared.wait(for: "the removal") {
+      try bench.workspace.files(below: "from-second").isEmpty
+    }
+    #expect(imports(third) == 2)
+    // Killed, it is followed at once.
+    third.signal(SIGKILL)
+    #expect(try third.wait(within: 30).signal == SIGKILL)
+    try bench.put(["after.txt"])
+    try bench.shared.wait(for: "an import after the kill") { try bench.shared.count("asset") == 23 }
+    try bench.shared.wait(for: "the last removal") {
+      try bench.workspace.files(below: "from-second").isEmpty
+    }
+    let assets = try bench.workspace.assets()
+    #expect(assets.allSatisfy { $0["source"]?.string == "//shared:desk" })
+    #expect(try bench.shared.count("sighting WHERE state <> 'imported'") == 0)
+    try bench.end(second)
+    try bench.end(watch)
+    try bench.expectSound()
+  }
+
+  @Test("`nodes` shows what a machine takes and can't do, and lets it end")
+  func nodes() throws {
+    let bench = try Bench()
+    let options: JSONValue = [
+      "name": "identify", "plugin": "identify", "isolation": "none",
+      "options": ["capturedFromName": ["IMG_{yyyy}{MM}{dd}*"]],
+    ]
+    try bench.add("second", ["shared": "desk"])
+    try bench.shared.configure(
+      "third.json", library: "third", stages: [options], ["node": ["name": "third", "joins": true]])
+    let watch = try bench.startWatch()
+    let second = try bench.workspace.program.start(["watch", "--json", "--config", "second.json"])
+    try second.wait(for: "its hold") { try bench.shared.count("held_source") == 1 }
+    let third = try bench.workspace.program.start(["watch", "--json", "--config", "third.json"])
+    try third.wait(for: "what it can't do") {
+      try bench.shared.count("participant WHERE held <> '{}'") == 1
+    }
+    let nodes = try bench.workspace.json("nodes").of("node").filter { $0["state"] == "active" }
+    func node(_ name: String) throws -> JSONValue {
+      try #require(nodes.first { $0["node"]?.string == name })
+    }
+    #expect(try node("second")["sources"] == ["desk"] && node("second")["heldStages"] == [:])
+    #expect(
+      try node("third")["heldStages"]?["identify"]?.string?.contains("options") == true, "\(nodes)")
+    let text = try bench.workspace.run("nodes").output
+    #expect(text.contains("The stage “identify” is held there") && text.contains("source “desk”"))
+    for (name, run) in [("second", second), ("third", third)] {
+      try bench.workspace.json("nodes", "drain", BytePath(name))
+      #expect(try run.wait(within: 30).exitCode == 0)
+    }
+    try bench.end(watch)
+  }
+
+  @Test("Machines ask for changes by the database, and for what needs the library's folder in vain")
+  func requests() throws {
+    let bench = try Bench()
+    let watch = try bench.startWatch()
+    try bench.put(["one.txt", "other.txt"])
+    try bench.run()
+    let file = bench.workspace.root.appending("elsewhere.txt")
+    try bench.workspace.put("elsewhere", as: "elsewhere.txt", in: bench.workspace.root)
+    let imported = try bench.workspace.json("import", file, "--config", "second.json")
+    #expect(imported.summary["imported"] == 1)
+    let asset = try #require(try bench.workspace.asset(named: "elsewhere.txt")["id"]?.string)
+    #expect(
+      try bench.workspace.asset(named: "elsewhere.txt")["source"]?.string == "//second")
+    for (words, member, count) in [
+      (["rm", asset], "assets", 1), (["trash", "restore", asset], "assets", 1),
+      (["retry", "--all"], "jobs", 0),
+    ] {
+      let outcome = try bench.workspace.program.run(
+        words.map { BytePath($0) } + ["--config", "second.json", "--json"])
+      #expect(outcome.exitCode == 0, "\(words) \(outcome)")
+      #expect(try outcome.events().last?[member]?.integer == count, "\(words) \(outcome.output)")
+    }
+    let refused = try bench.workspace.run("verify", "--repair", "--config", "second.json")
+    #expect(refused.exitCode == 1, "\(refused)")
+    try bench.end(watch)
+    try bench.expectSound()
+  }
+
+  @Test(
+    "Each way of joining in vain has its sentence",
+    arguments: [
+      (["originals": nil], 2, "“joins” needs originals"),
+      (["sources": [["path": "inbox", "duplicates": "file"]]], 2, "“duplicates” can't be “file”"),
+      (["library": "library"], 1, "is the library's own folder"),
+      (
+        ["node": nil, "sources": [["path": "inbox", "shared": "desk"]]], 2,
+        "“shared” is for machines"
+      ),
+      (["node": ["name": "two words", "joins": true]], 2, "/node/name"),
+    ] as [([String: JSONValue?], Int32, String)])
+  func refused(members: [String: JSONValue?], exit: Int32, sentence: String) throws {
+    let bench = try Bench()
+    var all: [String: JSONValue] = ["node": ["name": "third", "joins": true]]
+    all["originals"] = .string(try #require(bench.workspace.bucket).location)
+    all["library"] = "third"
+    for (name, value) in members { all[name] = value }
+    all["catalog"] = .string(bench.shared.address.uri)
+    try bench.workspace.write(
+      Array(JSONText.encodePretty(JSONValue.object(all)).utf8), to: "third.json")
+    let outcome = try bench.workspace.run("run", "--config", "third.json")
+    #expect(outcome.exitCode == exit && outcome.errors.contains(sentence), "\(outcome)")
+    #expect(!bench.workspace.exists("third"))
+  }
+}

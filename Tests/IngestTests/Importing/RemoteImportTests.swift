@@ -1,0 +1,132 @@
+import Catalog
+import Configuration
+import Files
+import Fixtures
+import Glibc
+import Hashing
+import Manifest
+import Originals
+import PipelineModel
+import Records
+import Testing
+
+@testable import Ingest
+
+/// Recording what another machine has imported.
+@Suite("Imports of other machines")
+struct RemoteImportTests {
+  private let fixture: IngestFixture
+
+  init() throws { fixture = try IngestFixture() }
+
+  private let source: BytePath = "//second/inbox"
+
+  private func stored(
+    _ text: String, from source: BytePath? = nil
+  ) throws -> ManifestFact.Stored {
+    let ids = try fixture.library().ids
+    return ManifestFact.Stored(
+      asset: ids.next(), digest: fixture.digest(text),
+      intent: .init(
+        taking: ids.next(), source: source ?? self.source, path: BytePath("\(text).txt"),
+        identity: FileIdentity(inode: 7, size: text.utf8.count, modified: 1, changed: 2),
+        permissions: 0o644, moves: true, run: ids.next()), supersedes: nil)
+  }
+
+  /// What the machine saw.
+  private func seen(_ texts: String...) throws -> SeenAssets {
+    var seen = SeenAssets()
+    for text in texts {
+      try seen.look(for: fixture.digest(text), in: fixture.library().catalog)
+    }
+    return seen
+  }
+
+  private func put(_ text: String) throws {
+    let library = try fixture.library()
+    let file = try Descriptor.open(
+      "upload", in: library.incoming, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+    try file.write(Array(text.utf8))
+    _ = try library.originals.put([
+      IncomingOriginal(folder: library.incoming, name: "upload", digest: fixture.digest(text))
+    ])
+  }
+
+  private func record(
+    _ facts: [ManifestFact], _ seen: SeenAssets
+  ) throws -> RemoteImport.Outcome {
+    try RemoteImportRecording(fixture.library(), for: 1).record(RemoteImport(facts, seen: seen))
+  }
+
+  @Test("They are in the manifest, the catalog and a rebuilt one; asked once more, nothing changes")
+  func recorded() throws {
+    try put("one")
+    let fact = ManifestFact.stored(try stored("one"))
+    let seen = try seen("one")
+    #expect(try record([fact], seen) == .recorded)
+    let position = try fixture.library().manifest.lastSequence
+    // The intent and the outcome.
+    #expect(position == 2)
+    #expect(try record([fact], seen) == .recorded)
+    #expect(try fixture.library().manifest.lastSequence == position)
+    let asset = try #require(try fixture.assets().first)
+    #expect(asset.source == source && asset.path == "one.txt")
+    let sighting = try fixture.library().catalog.sighting(source: source, path: "one.txt")
+    #expect(sighting?.state == .imported && sighting?.awaitsRemoval == true)
+    _ = try fixture.rebuild()
+    #expect(try fixture.assets() == [asset])
+    #expect(try fixture.problems() == [])
+  }
+
+  @Test("What was decided on what others have changed since, or lacks its bytes, is not recorded")
+  func overtaken() throws {
+    let before = try seen("one", "two")
+    try put("one")
+    #expect(try record([.stored(stored("one"))], before) == .recorded)
+    try put("two")
+    let late = ManifestFact.stored(try stored("one"))
+    #expect(try record([.stored(stored("two")), late], before) == .overtaken)
+    #expect(try fixture.assets().count == 1)
+    // Trashed meanwhile.
+    let known = try seen("one")
+    let asset = try #require(try fixture.assets().first?.id)
+    _ = try Trash(library: fixture.library(), report: fixture.report).trash([asset])
+    let duplicate = try stored("one")
+    let fact = ManifestFact.duplicate(
+      .init(asset: asset, digest: duplicate.digest, action: .discarded, intent: duplicate.intent))
+    #expect(try record([fact], known) == .overtaken)
+    #expect(try record([.restored(asset: asset), fact], seen("one")) == .recorded)
+    #expect(try fixture.assets().first?.state != .trashed)
+    // Whose bytes nobody has stored.
+    let position = try fixture.library().manifest.lastSequence
+    #expect(try record([.stored(stored("three"))], seen("three")) == .overtaken)
+    #expect(try fixture.library().manifest.lastSequence == position)
+  }
+
+  @Test("Other facts, and paths of this machine, are refused")
+  func refused() throws {
+    try put("one")
+    let own = try stored("one", from: fixture.source.path)
+    let other = try stored("one")
+    for fact: ManifestFact in [
+      .stored(own), .intent(own.intent), .trashed(asset: own.asset),
+      .purged(asset: own.asset, digest: own.digest),
+      .abandoned(taking: other.intent.taking, reason: ""),
+    ] {
+      #expect(throws: IngestError.self) { try record([fact], seen("one")) }
+    }
+    #expect(try fixture.library().manifest.lastSequence == 0)
+    #expect(ManifestFact(text: "{}") == nil && ManifestFact(text: "") == nil)
+  }
+
+  @Test("A path says on which machine it is")
+  func paths() {
+    #expect(MachinePath.path("/inbox", on: "a") == "//a/inbox")
+    #expect(MachinePath.path("/", on: "a") == "//a")
+    #expect(MachinePath.machine(of: "//a/inbox") == "a" && MachinePath.machine(of: "/a") == nil)
+    #expect(MachinePath.path("//a/inbox", of: "a") == "/inbox")
+    #expect(MachinePath.path("//a", of: "a") == "/")
+    #expect(MachinePath.path("//ab/inbox", of: "a") == nil)
+    #expect(MachinePath.path("/a/inbox", of: "a") == nil)
+  }
+}
