@@ -53,6 +53,48 @@ struct WorkLifeTests: WorkSuite {
     #expect(try worker.wait(within: 30).exitCode == 143)
   }
 
+  @Test(
+    "Work says once where it works, for which catalog, and on which stages; anew if that has changed"
+  )
+  func beginning() throws {
+    let shared = try SharedWorkspace(stages: [Self.identify, SmallPlugin.stage])
+    let workspace = shared.workspace
+    try SmallPlugin.write(into: workspace)
+    try shared.put(0..<1)
+    try workspace.json("run")
+    try shared.configure("mine.json", stages: [Self.identify])
+    let worker = try shared.startWork("mine.json")
+    func told() throws -> [JSONValue] { try worker.eventsSoFar().of("work") }
+    try worker.wait(for: "its beginning") { try told().count == 1 }
+    #expect(
+      try told() == [
+        [
+          "event": "work", "state": "begun", "library": .string(workspace.library.description),
+          "catalog": .string(shared.address.uri), "stages": ["identify"],
+        ]
+      ])
+    try worker.wait(for: "its place") { try shared.count("participant WHERE verb = 'work'") == 1 }
+    let place = try shared.database.first("SELECT id FROM pipeline.participant WHERE verb = 'work'")
+    worker.signal(SIGHUP)
+    try worker.wait(for: "its new place") {
+      try shared.count("participant WHERE verb = 'work' AND id <> \(place)") == 1
+    }
+    #expect(try told().count == 1)
+    try shared.configure("mine.json", stages: [Self.identify, SmallPlugin.stage])
+    worker.signal(SIGHUP)
+    try worker.wait(for: "its new beginning") { try told().count == 2 }
+    #expect(try told().last?["stages"] == ["identify", "mine"])
+    worker.signal(SIGTERM)
+    #expect(try worker.wait(within: 30).exitCode == 143 && told().count == 2)
+    // From cron it says nothing.
+    let silent = try workspace.run("work", "--until-idle")
+    #expect(silent.exitCode == 0 && silent.output.isEmpty && silent.errors.isEmpty, "\(silent)")
+    guard Terminal.isPossible else { return }
+    let shown = try Terminal.run("work --until-idle", in: workspace).output
+    #expect(shown.contains("for the catalog “\(shared.address.uri)”: 2 stages (identify, mine)"))
+    #expect(!shown.contains("Watching"), "\(shown)")
+  }
+
   @Test("A process that is drained ends what it has begun, claims nothing more, and ends")
   func drain() throws {
     let shared = try SharedWorkspace(stages: [SmallPlugin.stage])

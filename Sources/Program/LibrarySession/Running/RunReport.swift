@@ -13,6 +13,8 @@ package protocol SessionOutput: WatchReport, EngineReport {
   var showsNotices: Bool { get }
   /// Shows the progress of a session until the returned closure is called.
   func show(_ progress: SessionProgress, of report: RunReport) -> () -> Void
+  /// `work` has begun, or begun anew with another configuration.
+  func began(_ work: WorkBeginning)
   /// Says what a session has been waiting for in silence.
   func waiting(_ notice: String)
   /// A run of `watch` has ended.
@@ -31,6 +33,7 @@ package enum SessionProgress: Sendable {
   /// A run with this many stages; `backlog` jobs were due before it began.
   case run(stages: Int, backlog: Int)
   case watch
+  case work
 }
 
 /// Counts the events of a run, and passes them on to be shown.

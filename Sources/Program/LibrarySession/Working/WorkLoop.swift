@@ -21,16 +21,20 @@ package struct WorkLoop {
   package func run(_ search: ConfigurationSearch, untilIdle: Bool) throws -> WorkResult {
     var setup = try LibrarySetup(search)
     guard setup.layout.database != nil else { throw setup.noServer("work") }
-    let endProgress = report.output.show(.watch, of: report)
+    let endProgress = report.output.show(.work, of: report)
     defer { endProgress() }
     var pause = Duration.zero
     var hasBegun = false
     var isDrained = false
+    var told: WorkBeginning?
     while !signals.isStopRequested {
       if signals.consumeReload() { setup = reloaded(search, former: setup) }
       do {
         let session = try WorkSession(setup, report: report, signals: signals)
         (pause, hasBegun) = (.zero, true)
+        let beginning = WorkBeginning(setup)
+        if beginning != told { report.output.began(beginning) }
+        told = beginning
         let outcome = try session.run(untilIdle: untilIdle)
         isDrained = outcome == .drained
         if outcome != .another { break }

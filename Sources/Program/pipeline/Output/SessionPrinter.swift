@@ -108,12 +108,33 @@ final class SessionPrinter: SessionOutput {
       // Each configuration warns anew.
       hasWarnedOfOverflow.store(false, ordering: .relaxed)
       if console.isTerminal { console.message("Watching; Ctrl-C ends it.") }
-      bar = ProgressBar(console: console, every: .milliseconds(500)) {
-        RunProgress.activity(report.counts)
-      }
+      bar = activity(of: report)
+    case .work: bar = activity(of: report)
     }
     bar.begin()
     return { bar.end() }
+  }
+
+  private func activity(of report: RunReport) -> ProgressBar {
+    ProgressBar(console: console, every: .milliseconds(500)) {
+      RunProgress.activity(report.counts)
+    }
+  }
+
+  func began(_ work: WorkBeginning) {
+    if console.isJSON {
+      var members: [String: JSONValue] = [
+        "state": "begun", "catalog": .string(work.catalog),
+        "stages": .array(work.stages.map { .string($0) }),
+      ]
+      members.merge(JSONMembers.path(work.folder, key: "library")) { $1 }
+      return console.event("work", members)
+    }
+    guard console.isTerminal || console.isVerbose else { return }
+    let names = work.stages.isEmpty ? "" : " (\(work.stages.joined(separator: ", ")))"
+    console.message(
+      "Working in “\(work.folder.printable)” for the catalog “\(work.catalog)”: "
+        + "\(counted(work.stages.count, "stage"))\(names). Ctrl-C ends it.")
   }
 
   func watch(_ event: WatchEvent) {
