@@ -1,18 +1,20 @@
 import Foundation
 import Glibc
 package import PipelineModel
-import PostgreSQL
+package import PostgreSQL
 import Synchronization
 
 /// A PostgreSQL server of this process, which only it reaches, and which ends with it.
 ///
-/// It has no TCP port, trusts everybody who reaches its socket, and flushes nothing to the disk.
+/// By default it has no TCP port, trusts everybody who reaches its socket, and flushes nothing to the disk.
 package final class PostgreSQLServer: Sendable {
   private let folder: TemporaryFolder
   // Its end is the end of the server's standard input.
   private let lifeline = Pipe()
   private let process: Process
   private let count = Mutex(0)
+  /// The TCP port of this machine that it listens on; `nil` for none.
+  private let port: UInt16?
 
   private static let root = "/usr/lib/postgresql"
 
@@ -42,8 +44,12 @@ package final class PostgreSQLServer: Sendable {
 
   /// Starts a server.
   ///
-  /// - Parameter settings: of the server, such as `fsync=off`.
-  package init(settings: [String] = ["fsync=off"]) throws {
+  /// - Parameters:
+  ///   - settings: of the server, such as `fsync=off`.
+  ///   - port: a free TCP port of this machine to listen on as well; by default none.
+  package init(settings: [String] = ["fsync=off"], port: UInt16? = nil) throws {
+    self.port = port
+    let listening = port.map { ["listen_addresses=127.0.0.1", "port=\($0)"] } ?? []
     guard let programs = Self.programs else { throw POSIXError(.ENOENT) }
     folder = try TemporaryFolder()
     // PostgreSQL refuses to work as root.
@@ -71,7 +77,7 @@ package final class PostgreSQLServer: Sendable {
       : []
     process.executableURL = URL(filePath: "/usr/bin/env")
     process.arguments =
-      prefix + ["bash", "-c", script, programs, folder.path.description] + settings
+      prefix + ["bash", "-c", script, programs, folder.path.description] + settings + listening
     process.standardInput = lifeline
     process.standardOutput = FileHandle.nullDevice
     process.standardError = FileHandle.nullDevice
@@ -129,7 +135,8 @@ package final class PostgreSQLServer: Sendable {
 
   private func address(of database: String) throws -> DatabaseLocation {
     let socket = folder.path.description.replacing("/", with: "%2F")
-    return try DatabaseLocation("postgresql:///\(database)?host=\(socket)&user=pipeline")
+    let place = port.map { "&port=\($0)" } ?? ""
+    return try DatabaseLocation("postgresql:///\(database)?host=\(socket)&user=pipeline\(place)")
   }
 
   /// Makes an empty database.
@@ -142,5 +149,69 @@ package final class PostgreSQLServer: Sendable {
     defer { connection.close() }
     try connection.execute("CREATE DATABASE test\(number) \(options)")
     return try address(of: "test\(number)")
+  }
+}
+
+/// Servers that do not let everybody in.
+extension PostgreSQLServer {
+  /// A port that nothing listens on; another process may take it meanwhile.
+  package static func freePort() throws -> UInt16 {
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { Glibc.close(listener) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+        bind(listener, generic, length) == 0 && getsockname(listener, generic, &length) == 0
+      }
+    }
+    guard isBound else { throw POSIXError(.EADDRNOTAVAIL) }
+    return UInt16(bigEndian: address.sin_port)
+  }
+
+  /// Where a database is by TCP, which `init` was given a port for.
+  package func networkAddress(
+    of address: DatabaseLocation, _ parameters: String
+  ) throws -> DatabaseLocation {
+    let name = address.uri.dropFirst("postgresql:///".count).prefix { $0 != "?" }
+    return try DatabaseLocation(
+      "postgresql://localhost:\(port ?? 0)/\(name)?hostaddr=127.0.0.1&user=pipeline&\(parameters)")
+  }
+
+  /// Asks everybody for a password from now on who is not connected.
+  ///
+  /// - Parameter connection: of a database of this server.
+  package func requirePassword(_ password: String, _ connection: PostgreSQLConnection) throws {
+    try connection.execute("ALTER USER pipeline PASSWORD '\(password)'")
+    // It runs in the folder of the data.
+    try connection.execute(
+      "COPY (SELECT 'local all all scram-sha-256') TO PROGRAM 'cat > pg_hba.conf'")
+    try connection.execute("SELECT pg_reload_conf()")
+    try wait { $0?.code == .connection }
+  }
+
+  /// Encrypts connections by TCP from now on, with a certificate that nobody vouches for.
+  ///
+  /// - Returns: the certificate.
+  package func encrypt(_ connection: PostgreSQLConnection) throws -> BytePath {
+    try connection.execute(
+      """
+      COPY (SELECT '') TO PROGRAM 'umask 077; openssl req -x509 -newkey rsa:2048 -nodes -days 2 \
+        -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout server.key -out server.crt 2>openssl.log \
+        && cp server.crt .. && chmod 644 ../server.crt'
+      """)
+    try connection.execute("ALTER SYSTEM SET ssl = on")
+    try connection.execute("SELECT pg_reload_conf()")
+    return folder.path.appending("server.crt")
+  }
+
+  /// What it has logged.
+  package var log: String {
+    get throws {
+      try String(
+        contentsOf: URL(filePath: folder.path.appending("log").description), encoding: .utf8)
+    }
   }
 }

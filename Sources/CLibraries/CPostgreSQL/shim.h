@@ -11,7 +11,8 @@
 // The functions that the program calls, for a list that is written once.
 #define PIPELINE_POSTGRESQL_FUNCTIONS(F) \
   F(PQconnectStartParams) F(PQconnectPoll) F(PQfinish) F(PQstatus) F(PQerrorMessage) \
-  F(PQhost) F(PQhostaddr) F(PQport) F(PQconninfo) F(PQconninfoParse) F(PQconninfoFree) F(PQfreemem) \
+  F(PQhost) F(PQhostaddr) F(PQport) F(PQconninfo) F(PQconninfoParse) F(PQconndefaults) \
+  F(PQconninfoFree) F(PQfreemem) \
   F(PQsocket) F(PQtransactionStatus) F(PQserverVersion) F(PQparameterStatus) \
   F(PQsetNoticeReceiver) F(PQsetErrorVerbosity) F(PQdb) F(PQsetnonblocking) F(PQflush) \
   F(PQsendQuery) F(PQsendQueryParams) F(PQsendPrepare) F(PQsendQueryPrepared) \

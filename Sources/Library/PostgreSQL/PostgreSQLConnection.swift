@@ -36,12 +36,14 @@ package final class PostgreSQLConnection {
     self.library = library
     functions = library.functions
     // What follows the address overrides it. Source: PQconnectdbParams.
-    let parameters: [(String, String)] = [
+    let unusedFile = UnusedPasswordFile(address, library)
+    var parameters: [(String, String)] = [
       ("tcp_user_timeout", "15000"), ("keepalives_idle", "10"), ("keepalives_interval", "5"),
       ("keepalives_count", "3"),
       ("fallback_application_name", applicationName), ("dbname", address.uri),
       ("client_encoding", "UTF8"),
     ]
+    if unusedFile != nil { parameters.append(UnusedPasswordFile.parameter) }
     var opened = try Self.start(parameters, library)
     // Nothing has been sent yet. A mode in the address is one that was chosen, whatever it is.
     let isChosen = address.uri.contains("sslmode=")
@@ -54,9 +56,7 @@ package final class PostgreSQLConnection {
     handle = opened
     try connect(address)
     guard functions.PQstatus(handle) == CONNECTION_OK else {
-      throw PostgreSQLError(
-        .connection, refusal(address, isEncryptionOurs: !added.isEmpty),
-        state: ConnectionRefusal(errorMessage).state)
+      throw refusal(address, isEncryptionOurs: !added.isEmpty, unusedFile)
     }
     _ = functions.PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
     // Sending must not wait, either.
@@ -132,9 +132,16 @@ package final class PostgreSQLConnection {
   private static func parameter(
     _ name: String, of handle: OpaquePointer, _ library: PostgreSQLLibrary
   ) -> String? {
-    guard let options = library.functions.PQconninfo(handle) else { return nil }
+    let options = library.functions.PQconninfo(handle)
     defer { library.functions.PQconninfoFree(options) }
-    var option = options
+    return parameter(name, of: options)
+  }
+
+  /// A parameter among those of a list, which libpq ends with one that has no name.
+  static func parameter(
+    _ name: String, of options: UnsafeMutablePointer<PQconninfoOption>?
+  ) -> String? {
+    guard var option = options else { return nil }
     while let keyword = option.pointee.keyword {
       if strcmp(keyword, name) == 0 { return option.pointee.val.map { String(cString: $0) } }
       option += 1
@@ -144,8 +151,13 @@ package final class PostgreSQLConnection {
 
   /// Why there is no connection, with what helps.
   ///
-  /// - Parameter isEncryptionOurs: whether it is this program that demands it.
-  private func refusal(_ address: DatabaseLocation, isEncryptionOurs: Bool) -> String {
+  /// - Parameters:
+  ///   - isEncryptionOurs: whether it is this program that demands it.
+  ///   - unusedFile: where a password may be that libpq does not take.
+  private func refusal(
+    _ address: DatabaseLocation, isEncryptionOurs: Bool, _ unusedFile: UnusedPasswordFile?
+  ) -> PostgreSQLError {
+    let lacksPassword = functions.PQconnectionNeedsPassword(handle) != 0
     let refusal = ConnectionRefusal(errorMessage)
     let isAboutPassword =
       refusal.state == "28P01" || refusal.text.contains("authentication failed")
@@ -156,14 +168,20 @@ package final class PostgreSQLConnection {
         " Over a network, connections are encrypted unless the address says otherwise: to trust the network, add ?sslmode=prefer."
       } else if functions.PQconnectionUsedPassword(handle) != 0, isAboutPassword {
         " The password comes from PGPASSFILE, ~/.pgpass, a service file or PGPASSWORD."
-      } else if functions.PQconnectionNeedsPassword(handle) != 0 {
+      } else if lacksPassword, let unusedFile {
+        " \(unusedFile.advice)"
+      } else if lacksPassword {
         " Put the password into ~/.pgpass, a file named by PGPASSFILE, or a service file."
       } else {
         ""
       }
     let text = Self.line(refusal.text)
     let end = text.last.map { ".?!".contains($0) } == true ? "" : "."
-    return "The database “\(address)” can't be opened: \(text)\(end)\(advice)"
+    var error = PostgreSQLError(
+      .connection, "The database “\(address)” can't be opened: \(text)\(end)\(advice)",
+      state: refusal.state)
+    error.isRefusal = refusal.isLasting || lacksPassword
+    return error
   }
 
   private var database: String { functions.PQdb(handle).map { String(cString: $0) } ?? "NAME" }

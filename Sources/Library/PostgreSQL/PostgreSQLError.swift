@@ -18,6 +18,9 @@ package struct PostgreSQLError: Error, Hashable, Sendable {
   /// The text of the statement that failed, if it is one that nobody waited for.
   package var queuedStatement: String?
 
+  /// Whether there is no connection until somebody changes a password, a right, a name or a certificate.
+  package var isRefusal = false
+
   package init(_ code: Code, _ message: String, state: String? = nil) {
     self.code = code
     self.message = message

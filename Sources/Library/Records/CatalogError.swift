@@ -40,7 +40,7 @@ package struct CatalogError: Error, Hashable, Sendable, CustomStringConvertible 
   /// What a server said.
   package var cause: String?
 
-  /// Whether a server that was reached does not let this user or database in, which somebody has to change.
+  /// Whether a server that was reached lets this process in only once somebody changes something, such as a password.
   package var isRefusal = false
 
   package init(_ code: Code, _ message: String, path: BytePath? = nil, databaseCode: Int32? = nil) {

@@ -1,6 +1,7 @@
 import Fixtures
 import Foundation
 import PipelineModel
+import PostgreSQL
 import Records
 import Synchronization
 import Testing
@@ -213,5 +214,37 @@ struct LostConnectionTests {
     #expect(error?.message.contains("pipeline/\(OwnProcess.node)") == true)
     try setup.catalog.close()
     try Catalog.open(at: setup.direct, libraryID: Library.id).close()
+  }
+
+  @Test("Why a server that is back refuses a connection is told once for each reason")
+  func refused() throws {
+    let server = try PostgreSQLServer()
+    let folder = try TemporaryFolder()
+    let address = try server.makeDatabase()
+    let file = folder.appending("passwords").description
+    let driver = try PostgreSQLDriver(
+      try DatabaseLocation("\(address.uri)&passfile=\(file.replacing("/", with: "%2F"))"),
+      role: .reading)
+    defer { driver.close() }
+    let admin = try PostgreSQLConnection(address, applicationName: "tests")
+    defer { admin.close() }
+    try server.requirePassword("right", admin)
+    try admin.execute("SELECT pg_terminate_backend(\(driver.backend))")
+    let told = Mutex<[String]>([])
+    driver.tellAbsence = { error in
+      told.withLock { $0.append(error?.message ?? "back") }
+      // Only its user may read it, or libpq does not.
+      let password = told.withLock { $0.count } == 1 ? "wrong" : "right"
+      let isWritten = FileManager.default.createFile(
+        atPath: file, contents: Data("*:*:*:*:\(password)\n".utf8),
+        attributes: [.posixPermissions: 0o600])
+      #expect(isWritten)
+    }
+    #expect(throws: CatalogError.self) { try driver.executeScript("SELECT 1") }
+    try driver.reconnect()
+    let reasons = told.withLock { $0 }
+    try #require(reasons.count == 3, "\(reasons)")
+    #expect(reasons[0].contains("no password") && reasons[1].contains("authentication failed"))
+    #expect(reasons[2] == "back")
   }
 }

@@ -23,7 +23,7 @@ package struct WorkLoop {
     guard setup.layout.database != nil else { throw setup.noServer("work") }
     let endProgress = report.output.show(.work, of: report)
     defer { endProgress() }
-    var pause = Duration.zero
+    var absence = Absence()
     var hasBegun = false
     var isDrained = false
     var told: WorkBeginning?
@@ -31,7 +31,7 @@ package struct WorkLoop {
       if signals.consumeReload() { setup = reloaded(search, former: setup) }
       do {
         let session = try WorkSession(setup, report: report, signals: signals)
-        (pause, hasBegun) = (.zero, true)
+        (absence, hasBegun) = (Absence(), true)
         let beginning = WorkBeginning(setup)
         if beginning != told { report.output.began(beginning) }
         told = beginning
@@ -46,15 +46,14 @@ package struct WorkLoop {
       } catch let error where Self.isAway(error) {
         // Whoever begins has to see what is wrong with a password or a name.
         if !hasBegun, Self.cause(of: error)?.isRefusal == true { throw error }
-        if pause == .zero {
+        if absence.isNews(Self.cause(of: error)) {
           report.output.survived(error)
           report.output.message(
             hasBegun
               ? "The work goes on when the database is back."
               : "The work begins when the database can be reached.")
         }
-        pause = min(max(pause * 2, .seconds(1)), .seconds(30))
-        wait(pause)
+        wait(absence.nextPause())
       }
     }
     return WorkResult(
@@ -77,6 +76,27 @@ package struct WorkLoop {
       report.output.survived(error)
       report.output.message("The old configuration stays in use.")
       return former
+    }
+  }
+
+  /// The time in which the database can't be reached.
+  private struct Absence {
+    private var pause = Duration.zero
+    /// Why its server refuses this process, as last told.
+    private var refusal: String?
+
+    /// Whether to tell why it can't be reached: at first, and if the server refuses this process for another reason.
+    mutating func isNews(_ error: CatalogError?) -> Bool {
+      let isFirst = pause == .zero
+      guard let error, error.isRefusal, error.message != refusal else { return isFirst }
+      refusal = error.message
+      return true
+    }
+
+    /// How long to wait before the next try, longer each time.
+    mutating func nextPause() -> Duration {
+      pause = min(max(pause * 2, .seconds(1)), .seconds(30))
+      return pause
     }
   }
 

@@ -44,8 +44,7 @@ extension CatalogError {
           "\(subject) failed at “\(sql.map { Self.line($0) } ?? "open")”. \(cause)")
       }
     self.cause = cause
-    // Classes “Invalid Authorization Specification” and “Invalid Catalog Name”.
-    isRefusal = ["28", "3D"].contains(error.state?.prefix(2))
+    isRefusal = error.isRefusal
   }
 
   /// The error that the bytes of a rendition can't be read, because of a damaged page of their table.

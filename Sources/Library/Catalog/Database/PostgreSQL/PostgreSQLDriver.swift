@@ -296,20 +296,22 @@ final class PostgreSQLDriver: DatabaseDriver {
   private var lastFailure: CatalogError?
 
   /// Since when the server can't be reached; `nil` while it can.
-  private var absence: (since: ContinuousClock.Instant, isTold: Bool)?
-  /// Called when the server has been away for some seconds, with the reason, and when it is back, with `nil`.
+  private var absence: (since: ContinuousClock.Instant, told: CatalogError?)?
+  /// Called when the server has been away for some seconds, with the reason, again if it then refuses this process, once for
+  /// each reason, and when it is back, with `nil`.
   var tellAbsence: (CatalogError?) -> Void = { _ in }
   /// A server that is restarted is back within that.
   private static let untoldAbsence = Duration.seconds(5)
 
   private func noteAbsence(_ error: CatalogError, since start: ContinuousClock.Instant) {
-    guard absence?.isTold != true, ContinuousClock.now - start > Self.untoldAbsence else { return }
-    absence?.isTold = true
+    guard ContinuousClock.now - start > Self.untoldAbsence else { return }
+    if let told = absence?.told, !error.isRefusal || told.message == error.message { return }
+    absence?.told = error
     tellAbsence(error)
   }
 
   private func noteReturn() {
-    if absence?.isTold == true { tellAbsence(nil) }
+    if absence?.told != nil { tellAbsence(nil) }
     absence = nil
   }
 
@@ -343,7 +345,7 @@ final class PostgreSQLDriver: DatabaseDriver {
     if beginning != nil { transactionConnection = connectionNumber }
     forgotten = []
     let start = absence?.since ?? .now
-    if absence == nil { absence = (start, false) }
+    if absence == nil { absence = (start, nil) }
     let end = max(start + Self.patience, .now + Self.latePatience)
     var pause: UInt32 = 10_000
     while true {
