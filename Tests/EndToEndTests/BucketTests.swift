@@ -170,11 +170,15 @@ struct BucketTests {
     let original = BytePath("library/originals").appending(path)
     let bytes = try workspace.read(original)
     try workspace.write(Array("damage".utf8), to: original)
-    try workspace.json("verify", "--repair")
-    #expect(try workspace.read(original) == bytes)
+    func repair() throws {
+      let told = try workspace.json("verify", "--repair").of("repair")
+      #expect(told.map { $0["action"] } == ["restored"])
+      #expect(told.first?["path"]?.string?.hasPrefix("s3://tests/") == true)
+      #expect(try workspace.read(original) == bytes)
+    }
+    try repair()
     try workspace.bucket?.remove(path.description)
-    try workspace.json("verify", "--repair")
-    #expect(try workspace.read(original) == bytes)
+    try repair()
     try workspace.expectSound()
   }
 

@@ -200,8 +200,7 @@ struct MaintenanceTests {
     #expect(problems.of("problem").map { $0["kind"] } == ["original-damaged"])
     #expect(problems.summary["complete"] == true && problems.summary["repaired"] == 0)
     try expectDamage("original-damaged", in: workspace)
-    let events = try workspace.json("import", good)
-    #expect(events.outcome("good.txt") == "duplicate")
+    #expect(try workspace.json("import", good).outcome("good.txt") == "duplicate")
     #expect(try workspace.read(original) == Array("precious".utf8))
     try expectDamage(nil, in: workspace)
     #expect(try workspace.json("verify").summary["problems"] == 0)
@@ -209,11 +208,18 @@ struct MaintenanceTests {
     // Put aside on request, and healed in the same way.
     chmod(original.description, 0o644)
     try workspace.write(Array("Precious".utf8), to: original)
-    let repaired = try workspace.json("verify", "--repair", exit: 3).summary
-    #expect(repaired["setAside"] == 1 && repaired["repaired"] == 0)
+    let events = try workspace.json("verify", "--repair", exit: 3)
+    #expect(events.summary["setAside"] == 1 && events.summary["repaired"] == 0)
+    let told = try #require(events.of("repair").first)
+    #expect(told["action"] == "set-aside" && told["kind"] == "original-damaged")
+    #expect(told["path"]?.string == original.description)
+    #expect(told["message"]?.string?.contains("“\(original)” was damaged") == true)
     #expect(!workspace.exists(original))
     try expectDamage("original-damaged", in: workspace)
     #expect(try workspace.files(below: "library/damaged").count == 2)
+    // Now it is missing, and nothing can be done.
+    let left = try workspace.run("verify", "--repair")
+    #expect(left.exitCode == 3 && left.errors.contains("left: “\(original)” stays as it is"))
     #expect(try workspace.run("import", good).exitCode == 0)
     try expectDamage(nil, in: workspace)
     #expect(try workspace.json("verify").summary["problems"] == 0)
@@ -276,12 +282,41 @@ struct MaintenanceTests {
     let events = try workspace.json("verify", "--repair")
     #expect(Set(events.of("problem").compactMap { $0["kind"]?.string }) == kinds)
     #expect(events.summary["repaired"]?.integer == kinds.count)
+    let actions = Dictionary(
+      events.of("repair").map { ($0["kind"]?.string ?? "", $0) }, uniquingKeysWith: { $1 })
+    #expect(Set(actions.keys) == kinds && events.of("repair").count == kinds.count)
+    for (kind, told) in actions {
+      let action: JSONValue = kind == "rendition-unrecorded" ? "removed" : "due-again"
+      #expect(told["action"] == action, "\(told)")
+      let name = told["path"]?.string ?? "thumbnails/"
+      #expect(told["message"]?.string?.contains(name) == true, "\(told)")
+    }
     // Before another verification, too.
     #expect(try workspace.assets().allSatisfy { $0["damage"] == [] })
     #expect(try workspace.json("verify").summary["problems"] == 0)
     #expect(!workspace.exists("library/damage.json"))
     #expect(try workspace.state() == before)
     #expect(try workspace.run("verify", "--repair").errors == "")
+  }
+
+  @Test("A watch repairs for verify, which says what was done")
+  func repairInWatch() throws {
+    let workspace = try Workspace(
+      stages: Workspace.stages(thumbnails: ["storage": "file"], isolation: "none"))
+    try workspace.put(try Pictures.jpeg(width: 300, height: 200), as: "a.jpg")
+    try workspace.json("run")
+    let rendition = try #require(try workspace.files(below: "library/renditions").first)
+    let path = workspace.library.appending("renditions").appending(rendition)
+    let watch = try workspace.program.start(["watch", "--json"])
+    try watch.wait(for: "its beginning") {
+      try watch.eventsSoFar().of("watch").contains { $0["state"] == "watched" }
+    }
+    #expect(unlink(path.description) == 0)
+    let outcome = try workspace.run("verify", "--repair")
+    #expect(outcome.exitCode == 0, "\(outcome)")
+    #expect(outcome.errors.contains("due-again: “\(path)”: its job is due again"), "\(outcome)")
+    watch.signal(SIGTERM)
+    #expect(try watch.wait(within: 30).exitCode == 143)
   }
 
   @Test("verify with a time limit gets through the library bit by bit")

@@ -10,6 +10,8 @@ package protocol IngestReport: AnyObject {
   func file(_ event: FileEvent)
   /// Records were committed: stages may have work.
   func committed()
+  /// A problem that `verify` had found was dealt with. Does nothing by default.
+  func repaired(_ event: RepairEvent)
   /// The user should know something that is no path's outcome.
   func warning(_ message: String)
   /// Something that a person may want to know, and that is no fault.
@@ -23,6 +25,7 @@ package protocol IngestReport: AnyObject {
 extension IngestReport {
   package func acceptsMissing(_ description: String) -> Bool { false }
   package func willRecord() throws {}
+  package func repaired(_ event: RepairEvent) {}
   package func stillWorking() {}
 }
 

@@ -27,7 +27,7 @@ package struct ControlClient {
 
   /// Hands over a request.
   ///
-  /// - Parameter onEvent: receives its file events, job events and warnings.
+  /// - Parameter onEvent: receives its events and warnings.
   /// - Returns: the result, or `nil` if the request was not begun.
   /// - Throws: `RequestFailure` if the request failed, with the code `interrupted` if the holder ended
   ///   before it answered.
@@ -42,7 +42,7 @@ package struct ControlClient {
       let answer = try JSONText.decode(ControlMessage.Response.self, from: line)
       switch answer {
       case .begun: break
-      case .file, .job, .warning: onEvent(answer)
+      case .file, .job, .repaired, .warning: onEvent(answer)
       case .result(let result): return result
       case .failure(let failure): throw failure
       case .refused: return nil

@@ -23,6 +23,7 @@ package enum ControlMessage {
     case begun
     case file(FileEvent)
     case job(JobEvent)
+    case repaired(RepairEvent)
     case warning(String)
     case result(RequestResult)
     case failure(RequestFailure)

@@ -43,6 +43,7 @@ final class RecordingOutput: SessionOutput {
   func held(stage: String, plugin: String, reason: String) {}
   func log(stage: String, message: String) {}
   func watch(_ event: WatchEvent) {}
+  func repaired(_ event: RepairEvent) {}
   func began(_ work: WorkBeginning) {}
   func waiting(_ notice: String) {}
   func show(_ progress: SessionProgress, of report: RunReport) -> () -> Void { {} }

@@ -55,39 +55,91 @@ package struct Repair {
     _ problem: VerificationProblem, _ isStopped: @escaping @Sendable () -> Bool,
     _ result: inout RepairResult
   ) throws {
+    // While a rendition still has its record.
+    let name = try name(of: problem)
+    guard let action = try act(on: problem, isStopped) else { return }
+    if action.isRepaired { result.repaired += 1 }
+    if action == .setAside { result.setAside += 1 }
+    report.repaired(
+      RepairEvent(
+        problem: problem, action: action, message: message(of: action, problem.kind, name)))
+  }
+
+  /// Does what can be done about a problem.
+  ///
+  /// - Returns: what was done; `nil` if a warning has said why nothing was.
+  private func act(
+    on problem: VerificationProblem, _ isStopped: @escaping @Sendable () -> Bool
+  ) throws -> RepairEvent.Action? {
     switch problem.kind {
     case .renditionMissing, .renditionDamaged:
-      if try makeAgain(problem, isStopped) { result.repaired += 1 }
+      return try makeAgain(problem, isStopped)
     case .originalDamaged:
-      if try restore(problem, isStopped) {
-        result.repaired += 1
-      } else if try setAside(problem, isStopped) {
-        result.setAside += 1
-      }
+      if try restore(problem) { return .restored }
+      return try setAside(problem, isStopped) ? .setAside : .left
     case .originalMissing:
-      if try restore(problem, isStopped) { result.repaired += 1 }
+      return try restore(problem) ? .restored : .left
     case .renditionUnrecorded:
-      if try removeUnrecorded(problem) { result.repaired += 1 }
+      return try removeUnrecorded(problem)
     case .incomingLeftover, .workLeftover:
       // Opening the library has dealt with them where possible.
-      if isGone(problem) { result.repaired += 1 }
+      return isGone(problem) ? .solved : .left
     case .originalUnrecorded:
-      guard let digest = problem.digest else { return }
+      guard let digest = problem.digest else { return .left }
       let adoption = Adoption(library: library)
-      if try adoption.adopt(digest, isStopped: isStopped) { result.repaired += 1 }
+      return try adoption.adopt(digest, isStopped: isStopped) ? .recorded : .left
     case .foreignFile, .catalogDiffers, .unreadable:
-      return
+      return .left
+    }
+  }
+
+  /// What messages call the file or rendition concerned.
+  private func name(of problem: VerificationProblem) throws -> String {
+    if let path = problem.path { return "“\(path.printable)”" }
+    guard let record = try problem.rendition.flatMap({ try library.reader.rendition($0) }) else {
+      return problem.digest.map { "The file \($0)" } ?? "A file"
+    }
+    let asset = problem.assets.first.map { " of \($0)" } ?? ""
+    return "The rendition \(record.stage)/\(record.name)\(asset)"
+  }
+
+  private func message(
+    of action: RepairEvent.Action, _ kind: VerificationProblem.Kind, _ name: String
+  ) -> String {
+    switch action {
+    case .dueAgain: "\(name): its job is due again, and makes it anew."
+    case .restored: "\(name) is whole again, restored from the local copy."
+    case .setAside:
+      "\(name) was damaged, and is now in “\(library.originals.damagedPlace.printable)”. Import its file from a good "
+        + "copy to restore it."
+    case .removed: "\(name) was removed: no record names it."
+    case .recorded: "\(name) has a record now, with its digest as its name."
+    case .solved: "\(name) is no problem any more."
+    case .left: "\(name) stays as it is: \(reason(toLeave: kind))"
+    }
+  }
+
+  private func reason(toLeave kind: VerificationProblem.Kind) -> String {
+    switch kind {
+    case .originalMissing: "there is no copy of it here. Import its file to restore it."
+    case .originalDamaged: "it can't be read now, or is damaged no more."
+    case .originalUnrecorded: "it is damaged, or was deleted and awaits `pipeline gc`."
+    case .renditionUnrecorded: "a job may be at work on it, or a record names it by now."
+    case .incomingLeftover, .workLeftover:
+      "opening the library, which removes what it can, left it."
+    case .renditionMissing, .renditionDamaged, .foreignFile, .catalogDiffers, .unreadable:
+      "nothing can be done about it here."
     }
   }
 
   /// Discards a rendition's bytes and makes its job due again.
   private func makeAgain(
     _ problem: VerificationProblem, _ isStopped: @escaping @Sendable () -> Bool
-  ) throws -> Bool {
-    guard let id = problem.rendition else { return false }
-    guard let record = try library.reader.rendition(id) else { return true }
+  ) throws -> RepairEvent.Action? {
+    guard let id = problem.rendition else { return .left }
+    guard let record = try library.reader.rendition(id) else { return .solved }
     let reader = RenditionReader(store: library.renditions, catalog: library.reader)
-    if case .whole = try reader.condition(of: record, isStopped: isStopped) { return true }
+    if case .whole = try reader.condition(of: record, isStopped: isStopped) { return .solved }
     // The file first: once the job is due, the file at this path may be the new one.
     if let path = record.path { try library.renditions.remove(path) }
     do throws(CatalogError) {
@@ -99,18 +151,15 @@ package struct Repair {
         "The damaged rendition \(record.stage)/\(record.name) can't be removed from the catalog's table "
           + "“rendition_bytes”. “TRUNCATE pipeline.rendition_bytes” empties it, and the next run makes all "
           + "renditions again. \(error.cause ?? error.message)")
-      return false
+      return nil
     }
-    return true
+    return .dueAgain
   }
 
   /// Heals an original from a local copy of it, if there is one.
-  private func restore(
-    _ problem: VerificationProblem, _ isStopped: @escaping @Sendable () -> Bool
-  ) throws -> Bool {
-    guard let digest = problem.digest, try library.originals.restore(digest) else { return false }
-    report.warning("The original \(digest) is whole again, restored from the local copy.")
-    return true
+  private func restore(_ problem: VerificationProblem) throws -> Bool {
+    guard let digest = problem.digest else { return false }
+    return try library.originals.restore(digest)
   }
 
   private func setAside(
@@ -125,18 +174,15 @@ package struct Repair {
     }
     try library.originals.setAside(digest)
     library.verified.remove(digest)
-    report.warning(
-      "Moved the damaged original \(digest) to “\(library.originals.damagedPlace.printable)”. Import its "
-        + "file from a good copy to restore it.")
     return true
   }
 
-  private func removeUnrecorded(_ problem: VerificationProblem) throws -> Bool {
-    guard let path = problem.path?.relative(to: library.layout.root) else { return false }
+  private func removeUnrecorded(_ problem: VerificationProblem) throws -> RepairEvent.Action {
+    guard let path = problem.path?.relative(to: library.layout.root) else { return .left }
     let files = RenditionFiles(folder: library.folder, catalog: library.reader)
-    guard try files.isUnnamed(path) else { return isGone(problem) }
+    guard try files.isUnnamed(path) else { return isGone(problem) ? .solved : .left }
     try library.folder.removeIfThere(path)
-    return true
+    return .removed
   }
 
   private func isGone(_ problem: VerificationProblem) -> Bool {

@@ -11,6 +11,7 @@ extension ControlClient {
       switch event {
       case .file(let event): report.file(event)
       case .job(let event): report.job(event)
+      case .repaired(let event): report.repaired(event)
       case .warning(let message): report.warning(message)
       case .begun, .result, .failure, .refused: break
       }

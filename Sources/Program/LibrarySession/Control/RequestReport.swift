@@ -46,6 +46,8 @@ final class RequestReport: IngestReport, Sendable {
     connection.send(.job(event))
   }
 
+  func repaired(_ event: RepairEvent) { connection.send(.repaired(event)) }
+
   func committed() { onCommit() }
 
   func warning(_ message: String) { connection.send(.warning(message)) }

@@ -13,6 +13,8 @@ package protocol SessionOutput: WatchReport, EngineReport {
   var showsNotices: Bool { get }
   /// Shows the progress of a session until the returned closure is called.
   func show(_ progress: SessionProgress, of report: RunReport) -> () -> Void
+  /// A repair has dealt with a problem.
+  func repaired(_ event: RepairEvent)
   /// `work` has begun, or begun anew with another configuration.
   func began(_ work: WorkBeginning)
   /// Says what a session has been waiting for in silence.
@@ -129,6 +131,8 @@ package final class RunReport: IngestReport, EngineReport {
   package func acceptsMissing(_ description: String) -> Bool {
     output.acceptsMissing(description)
   }
+
+  package func repaired(_ event: RepairEvent) { output.repaired(event) }
 
   package func warning(_ message: String) { output.warning(message) }
 

@@ -63,6 +63,21 @@ final class SessionPrinter: SessionOutput {
     console.message("\(event.outcome.rawValue) \(event.stage) of \(event.name.printable)\(reason)")
   }
 
+  func repaired(_ event: RepairEvent) {
+    guard console.isJSON else {
+      return console.message("\(event.action.rawValue): \(event.message)")
+    }
+    let problem = event.problem
+    var members: [String: JSONValue] = [
+      "action": .string(event.action.rawValue), "kind": .string(problem.kind.rawValue),
+      "digest": JSONMembers.text(problem.digest?.hex), "path": .null,
+      "assets": .array(problem.assets.map { .string($0.description) }),
+      "message": .string(event.message),
+    ]
+    if let path = problem.path { members.merge(JSONMembers.path(path)) { $1 } }
+    console.event("repair", members)
+  }
+
   /// Reports a stage that can't run; only its jobs and those that need it wait.
   func held(stage: String, plugin: String, reason: String) {
     if console.isJSON {
