@@ -69,6 +69,80 @@ struct DoctorCheckTests {
     #expect(SpaceCheck().run(site).map(\.name) == ["free space", "free space of the catalog"])
   }
 
+  private func check(_ source: JSONValue, _ members: [String: JSONValue] = [:]) throws -> Finding {
+    let site = try site(members.merging(["sources": [source], "stages": []]) { $1 })
+    let findings = SourcesCheck().run(site)
+    try #require(findings.count == 1 && findings[0].name == "source 1")
+    return findings[0]
+  }
+
+  @Test("A source has to be there, and outside of the library, also by its links")
+  func sources() throws {
+    #expect(SourcesCheck().run(try site([:])).isEmpty)
+    let absent = try check(["path": "inbox"])
+    #expect(absent.state == .failed && absent.detail.contains("inbox"))
+    try Descriptor.openFolder(folder.path).makeFolder("inbox")
+    let found = try check(["path": "inbox", "mode": "move"])
+    #expect(found.state == .ok && found.detail.contains("can be read and emptied."))
+    #expect(try check(["path": "inbox"]).detail.contains("can be read."))
+    try makeLibrary()
+    try Descriptor.openFolder(folder.appending("library")).makeFolder("inner")
+    try #require(symlink("library/inner", folder.appending("link").description) == 0)
+    let inside = try check(["path": "link"])
+    #expect(inside.state == .failed && inside.detail.contains("is in the library"))
+    try Descriptor.openFolder(folder.path).writeDurably([1], as: "file")
+    #expect(try check(["path": "file"]).state == .failed)
+  }
+
+  @Test("A source on another disk says so, as its files can't be renamed")
+  func otherDisk() throws {
+    let memory = try TemporaryFolder(in: "/dev/shm")
+    let isOther =
+      try Descriptor.openFolder(memory.path).status().device
+      != Descriptor.openFolder(folder.path).status().device
+    guard isOther else { return }
+    let path: JSONValue = .string(memory.path.description)
+    let moved = try check(["path": path, "mode": "move"])
+    #expect(moved.state == .ok && moved.detail.contains("copied, and then removed"))
+    let copied = try check(["path": path])
+    #expect(copied.detail.contains("another file system") && !copied.detail.contains("removed"))
+  }
+
+  @Test("In a folder of `pipeline work` nothing is advised that is for the library's own folder")
+  func workplace() throws {
+    try makeLibrary()
+    let library = try Descriptor.openFolder(folder.appending("library"))
+    try library.writeDurably(Array(#"{"library":"someone's"}"#.utf8), as: "work.json")
+    try Descriptor.openFolder(folder.path).makeFolder("inbox")
+    let members: [String: JSONValue] = [
+      "reserve": "1000000GiB", "sources": [["path": "inbox"]],
+      "catalog": "postgresql:///none?host=%2Fnowhere",
+    ]
+    let site = try site(members)
+    #expect(site.workedLibrary == "someone's")
+    let checks: [any DoctorCheck] = [
+      InotifyCheck(), LibraryCheck(), DatabaseCheck(), FileSystemCheck(), SpaceCheck(),
+      SourcesCheck(), ServeCheck(),
+    ]
+    let findings = checks.flatMap { $0.run(site) }
+    #expect(
+      findings.map(\.name) == [
+        "library", "database", "file system", "fsync", "rename", "hard links", "free space",
+        "source 1",
+      ])
+    let texts = findings.map { "\($0.detail) \($0.advice ?? "")" }
+    for text in texts {
+      for part in ["imported", "the first run", "only read", "nothing is read", "settle"] {
+        #expect(!text.contains(part), "\(text)")
+      }
+    }
+    #expect(texts[6].contains("No more jobs are done"))
+    #expect(texts[7].contains("`pipeline work` takes no files"))
+    chmod(folder.appending("library").description, 0o777)
+    let shared = LibraryCheck().run(site)
+    #expect(shared[0].state == .failed && shared[0].advice?.contains("`pipeline work`") == true)
+  }
+
   @Test("The kernel and its limits for watching are found")
   func kernel() throws {
     #expect(KernelCheck().run(try site()).map(\.state) == [.ok])

@@ -284,6 +284,28 @@ struct DoctorVerbTests {
     expectStates(try checks(workspace.program), trials, "unknown")
   }
 
+  @Test(
+    "A source that can't be read fails, as does one that can't be emptied if its files are moved",
+    .enabled(if: Unprivileged.isPossible, "The program's folder is not open to other users."))
+  func sources() throws {
+    let workspace = try Workspace()
+    try workspace.makeFolder("other")
+    try workspace.configure(sources: [
+      ["path": "inbox", "mode": "move"], ["path": "other", "mode": "copy"],
+    ])
+    try Unprivileged.handOver(workspace)
+    expectStates(try checks(workspace.program), ["source 1", "source 2"], "ok")
+    try Unprivileged.shell("chmod 0555 inbox other", in: workspace)
+    let closed = try checks(workspace.program, exit: 3)
+    expectStates(closed, ["source 1"], "failed")
+    expectStates(closed, ["source 2"], "ok")
+    #expect(closed["source 1"]?["detail"]?.string?.contains("nothing can be removed") == true)
+    try Unprivileged.shell("chmod 0755 inbox && chmod 0111 other", in: workspace)
+    let hidden = try checks(workspace.program, exit: 3)
+    expectStates(hidden, ["source 1"], "ok")
+    expectStates(hidden, ["source 2"], "failed")
+  }
+
   @Test("A library that others may write fails")
   func shared() throws {
     let workspace = try Workspace()

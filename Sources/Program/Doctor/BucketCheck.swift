@@ -30,7 +30,10 @@ struct BucketCheck: DoctorCheck {
     } catch {
       return [
         Finding(
-          name, .failed, "\(error)", advice: "Until then nothing is imported; what is there stays.")
+          name, .failed, "\(error)",
+          advice: site.isWorkplace
+            ? "Until then no job is done here; others may do them."
+            : "Until then nothing is imported; what is there stays.")
       ]
     }
   }

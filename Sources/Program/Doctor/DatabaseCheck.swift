@@ -13,12 +13,10 @@ struct DatabaseCheck: DoctorCheck {
       return []
     }
     // Without a library there is nothing that the catalog could belong to.
-    let library =
-      (try? LibraryFolder.open(setup.layout))?.marker.library
-      ?? (try? Workplace.library(of: setup.layout))
+    let library = (try? LibraryFolder.open(setup.layout))?.marker.library ?? site.workedLibrary
     do throws(CatalogError) {
       let server = try CatalogServer(address, libraryID: library)
-      let problems = problems(of: server)
+      let problems = problems(of: server, site)
       guard problems.isEmpty else { return problems }
       return [
         Finding(
@@ -30,13 +28,18 @@ struct DatabaseCheck: DoctorCheck {
       return [
         Finding(
           "database", .failed, error.message,
-          advice: "Without its database, nothing is done with the library, and nothing is read.")
+          advice: site.isWorkplace
+            ? "Without the database, no job is done here."
+            : "Without its database, nothing is done with the library, and nothing is read.")
       ]
     }
   }
 
-  private func problems(of server: CatalogServer) -> [Finding] {
+  private func problems(of server: CatalogServer, _ site: DoctorSite) -> [Finding] {
     var findings: [Finding] = []
+    // Work changes records, so where nothing may be changed, none is done.
+    let state: Finding.State = site.isWorkplace ? .failed : .warning
+    let rest = site.isWorkplace ? "no job can be done here." : "the library can only be read."
     if !server.unsafeSettings.isEmpty {
       findings.append(
         Finding(
@@ -48,13 +51,14 @@ struct DatabaseCheck: DoctorCheck {
       findings.append(
         Finding(
           "database", .failed, refusal.message,
-          advice: "Until then nothing is done with the library, and nothing is read."))
+          advice: site.isWorkplace
+            ? "Until then no job is done here."
+            : "Until then nothing is done with the library, and nothing is read."))
     }
     if server.isReadOnly {
       findings.append(
         Finding(
-          "database", .warning,
-          "The server is a standby or read-only: the library can only be read.",
+          "database", state, "The server is a standby or read-only: \(rest)",
           advice:
             "Name the server that is written to, or set default_transaction_read_only to “off”."
         ))
@@ -62,9 +66,9 @@ struct DatabaseCheck: DoctorCheck {
     if !server.missingRights.isEmpty {
       findings.append(
         Finding(
-          "database", .warning,
-          "This user lacks \(server.missingRights.joined(separator: ", ")): the library can only be "
-            + "read.", advice: "Let the owner of the database grant it."))
+          "database", state,
+          "This user lacks \(server.missingRights.joined(separator: ", ")): \(rest)",
+          advice: "Let the owner of the database grant it."))
     }
     return findings
   }

@@ -1,5 +1,6 @@
 import Configuration
 import Files
+import Ingest
 package import LibrarySession
 import PipelineModel
 import PluginHost
@@ -24,6 +25,7 @@ extension SingleCheck {
 package let doctorChecks: [any DoctorCheck] = [
   KernelCheck(), SandboxCheck(), WorkerCheck(), ForkCheck(), ControlGroupCheck(),
   InotifyCheck(), LibraryCheck(), DatabaseCheck(), BucketCheck(), FileSystemCheck(), SpaceCheck(),
+  SourcesCheck(),
   ServeCheck(),
   PluginsCheck(),
   LoadersCheck(),
@@ -65,6 +67,8 @@ package struct DoctorSite {
   let setup: LibrarySetup?
   /// The library; without a configuration, where `init` would make it.
   let library: BytePath
+  /// The identity of the library that the folder is for `pipeline work` on, if it is not the library itself.
+  let workedLibrary: String?
   let finder: PluginFinder
   /// A folder next to the library, on its file system, or why there is none.
   let beside: Result<CheckFolder, FileError>
@@ -79,11 +83,15 @@ package struct DoctorSite {
     setup = try LibrarySetup.ifPresent(search)
     let configuration = setup?.configuration
     library = configuration?.library ?? search.workingFolder.appending("library")
+    workedLibrary = setup.flatMap { try? Workplace.library(of: $0.layout) }
     finder = PluginFinder(configured: configuration?.plugins ?? [])
     beside = Self.folder(beside: library)
     // The checks that use `beside` report why it is missing.
     work = try (try? beside.get()) ?? CheckFolder()
   }
+
+  /// Whether `pipeline work` is all that this machine is for.
+  var isWorkplace: Bool { workedLibrary != nil }
 
   var configuration: PipelineConfiguration? { setup?.configuration }
 

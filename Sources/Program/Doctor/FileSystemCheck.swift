@@ -1,3 +1,4 @@
+import Configuration
 import Files
 import Glibc
 import PipelineModel
@@ -19,6 +20,17 @@ struct FileSystemCheck: DoctorCheck {
       guard holdsCatalog else {
         return Finding(name, .ok, "\(detail), and the catalog is elsewhere.")
       }
+      if site.isWorkplace {
+        return Finding(
+          name, .warning,
+          "\(detail), where copies of originals cost more time, and processes may not notice each other.",
+          advice: "Set \"library\" to a folder on a local disk of this machine.")
+      }
+      guard site.configuration?.catalog?.database == nil else {
+        return Finding(
+          name, .failed, "\(detail), where the library's lock can't be trusted.",
+          advice: "Put the library on a local disk; its originals may be in a bucket.")
+      }
       return Finding(
         name, .failed, "\(detail), where SQLite's locks can't be trusted.",
         advice: "Set \"catalog\" in the configuration to a folder on a local disk.")
@@ -28,26 +40,32 @@ struct FileSystemCheck: DoctorCheck {
   }
 
   private func tried(_ site: DoctorSite) -> [Finding] {
+    let trials = site.isWorkplace ? FileSystemTrial.ofWork : FileSystemTrial.allCases
     do throws(FileError) {
       let folder = try Descriptor.openFolder(try site.beside.get().path)
-      return FileSystemTrial.allCases.map { finding($0, folder) }
+      return trials.map { finding($0, folder, site) }
     } catch {
-      return FileSystemTrial.allCases.map { trial in
+      return trials.map { trial in
         Finding(
-          trial.rawValue, .unknown, "It can't be tried next to the library. \(error.message)",
+          trial.rawValue, .unknown,
+          "It can't be tried next to “\(site.library.printable)”. \(error.message)",
           advice: "Run `pipeline doctor` in a writable folder on that file system, "
             + "without a configuration.")
       }
     }
   }
 
-  private func finding(_ trial: FileSystemTrial, _ folder: Descriptor) -> Finding {
+  private func finding(
+    _ trial: FileSystemTrial, _ folder: Descriptor, _ site: DoctorSite
+  ) -> Finding {
     do throws(FileError) {
       return try trial.run(in: folder)
     } catch {
       return Finding(
         trial.rawValue, .failed, error.message,
-        advice: "A library needs a file system that can do this: use another one.")
+        advice:
+          "\(site.isWorkplace ? "Work" : "A library") needs a file system that can do this: use another one."
+      )
     }
   }
 }
@@ -64,6 +82,9 @@ enum FileSystemTrial: String, CaseIterable {
   case hardLinks = "hard links"
   /// Read leases, which reveal whether a file is open for writing. Source: fcntl(2), “Leases”.
   case leases = "read leases"
+
+  /// What `pipeline work` relies on, which takes no files from anywhere.
+  static let ofWork: [FileSystemTrial] = [.sync, .rename, .hardLinks]
 
   /// Tries the operation in a folder that nothing else uses.
   ///

@@ -47,7 +47,10 @@ struct InotifyCheck: DoctorCheck {
       meaning: "changes are queued until they are read; beyond that all folders are rescanned"),
   ]
 
-  func run(_ site: DoctorSite) -> [Finding] { [trial(site)] + Self.limits.map(finding) }
+  func run(_ site: DoctorSite) -> [Finding] {
+    // `work` watches no folders.
+    site.isWorkplace ? [] : [trial(site)] + Self.limits.map(finding)
+  }
 
   private func trial(_ site: DoctorSite) -> Finding {
     do throws(FileError) {

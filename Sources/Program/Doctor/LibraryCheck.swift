@@ -1,3 +1,4 @@
+import Configuration
 import Files
 import Glibc
 import Ingest
@@ -8,20 +9,18 @@ import PipelineModel
 struct LibraryCheck: DoctorCheck {
   func run(_ site: DoctorSite) -> [Finding] {
     guard site.configuration != nil else { return [] }
-    let worked = site.setup.flatMap { try? Workplace.library(of: $0.layout) }
     return site.folders.map { path in
       let name = path == site.library ? "library" : "catalog"
       do throws(FileError) {
-        return try finding(name, path, worked)
+        return try finding(name, path, site)
       } catch {
         return Finding(name, .failed, error.message, advice: "Correct the configuration.")
       }
     }
   }
 
-  /// - Parameter worked: the library that the folder is for work on, if it is not one itself.
   private func finding(
-    _ name: String, _ path: BytePath, _ worked: String?
+    _ name: String, _ path: BytePath, _ site: DoctorSite
   ) throws(FileError) -> Finding {
     if let mount = try MountTable().missingMount(above: path) {
       return Finding(
@@ -30,14 +29,16 @@ struct LibraryCheck: DoctorCheck {
         advice: "Mount it; until then nothing is done with “\(path.printable)”.")
     }
     let nearest = try DoctorSite.openNearest(path)
-    guard nearest.path.isWritable else {
+    guard nearest.path.allows(W_OK) else {
       return Finding(
         name, .failed, "“\(nearest.path.printable)” can't be written by this user.",
-        advice: "Run the program as the library's owner, or make the file system "
-          + "writable. Verbs that only read work anyway.")
+        advice: site.isWorkplace
+          ? "Run `pipeline work` as the folder's owner, or make the file system writable."
+          : "Run the program as the library's owner, or make the file system "
+            + "writable. Verbs that only read work anyway.")
     }
-    if nearest.path == path, let finding = shared(name, nearest) { return finding }
-    if let worked {
+    if nearest.path == path, let finding = shared(name, nearest, site) { return finding }
+    if let worked = site.workedLibrary {
       return Finding(
         name, .ok,
         "“\(path.printable)” can be written, and is for `pipeline work` on the library \(worked).")
@@ -46,24 +47,35 @@ struct LibraryCheck: DoctorCheck {
       name, .ok,
       nearest.path == path
         ? "“\(path.printable)” can be written."
-        : "“\(path.printable)” does not exist yet; the first run can make it.")
+        : "“\(path.printable)” does not exist yet; \(maker(site)) can make it.")
   }
 
-  /// The finding for a folder that others own or may write; no run accepts it.
-  private func shared(_ name: String, _ folder: Descriptor) -> Finding? {
+  /// What makes a missing folder.
+  private func maker(_ site: DoctorSite) -> String {
+    // Only such a library can be worked on from other folders.
+    let mayBeWorkplace =
+      site.configuration?.catalog?.database != nil && site.configuration?.originals != nil
+    return mayBeWorkplace ? "the first run, or `pipeline work`," : "the first run"
+  }
+
+  /// The finding for a folder that others own or may write; no run accepts it, and no work.
+  private func shared(_ name: String, _ folder: Descriptor, _ site: DoctorSite) -> Finding? {
     do throws(FileError) {
-      try folder.requireOwn("The \(name)")
+      try folder.requireOwn(site.isWorkplace ? "The folder" : "The \(name)")
       return nil
     } catch {
-      return Finding(name, .failed, error.message, advice: "Verbs that only read work anyway.")
+      return Finding(
+        name, .failed, error.message,
+        advice: site.isWorkplace
+          ? "Until then `pipeline work` does nothing there." : "Verbs that only read work anyway.")
     }
   }
 }
 
 extension BytePath {
-  /// Whether this process probably may write there. Source: access(2).
-  fileprivate var isWritable: Bool {
-    access(bytes.map { CChar(bitPattern: $0) } + [0], W_OK) == 0
+  /// Whether this process probably may do this there, such as `W_OK`. Source: access(2).
+  func allows(_ mode: Int32) -> Bool {
+    access(bytes.map { CChar(bitPattern: $0) } + [0], mode) == 0
   }
 }
 
@@ -84,7 +96,8 @@ struct SpaceCheck: DoctorCheck {
         + "\(ByteSize(bytes: reserve)) are kept in reserve."
       guard facts.freeBytes < reserve else { return Finding(name, .ok, detail) }
       return Finding(
-        name, .failed, "\(detail) No more files are imported.",
+        name, .failed,
+        "\(detail) No more \(site.isWorkplace ? "jobs are done" : "files are imported").",
         advice: "Make room, or set a smaller \"reserve\".")
     } catch {
       return Finding(name, .unknown, error.message)

@@ -12,7 +12,7 @@ struct PluginsCheck: DoctorCheck {
       // Start all queries before waiting for the first answer.
       let asked = plugins.map { $0.ask() }
       let findings = zip(plugins, asked).map { finding($0, $1, site) }
-      return findings + (site.setup.map { [stages($0)] } ?? [])
+      return findings + (site.setup.map { [stages($0, site)] } ?? [])
     } catch {
       return [
         Finding(
@@ -45,7 +45,8 @@ struct PluginsCheck: DoctorCheck {
       return Finding(
         name, .failed, reason,
         advice: "The jobs of \(users.count == 1 ? "the stage" : "the stages") "
-          + "\(users.joined(separator: ", ")) wait: correct the plugin, or remove what uses it.")
+          + "\(users.joined(separator: ", ")) \(site.isWorkplace ? "are left to others" : "wait"): correct the plugin, or remove what uses it."
+      )
     }
     if plugin.id == StagePlan.identifier {
       return Finding(
@@ -58,21 +59,22 @@ struct PluginsCheck: DoctorCheck {
   }
 
   /// Makes the same checks of plugins, options and needs as `run`.
-  private func stages(_ setup: LibrarySetup) -> Finding {
+  private func stages(_ setup: LibrarySetup, _ site: DoctorSite) -> Finding {
     do {
-      let plan = try setup.plan()
+      let plan = try site.isWorkplace ? setup.planBeside() : setup.plan()
       let faults = plan.stages.compactMap { StageFault($0, in: setup.configuration) }
       if !faults.isEmpty {
         return Finding(
           "stages", .failed, faults.map(\.message).joined(separator: " "),
-          advice: "Files are imported anyway, but their jobs wait.")
+          advice: site.isWorkplace
+            ? "Their jobs are left to others." : "Files are imported anyway, but their jobs wait.")
       }
       let names = plan.stages.map(\.name).joined(separator: ", ")
       return Finding("stages", .ok, names.isEmpty ? "There are none." : "Can run: \(names).")
     } catch {
       return Finding(
         "stages", .failed, Failure(error).text,
-        advice: "`pipeline config check` repeats this check alone.")
+        advice: site.isWorkplace ? nil : "`pipeline config check` repeats this check alone.")
     }
   }
 }

@@ -5,8 +5,13 @@ import PluginTesting
 
 /// Checks whether the process that `serve` starts enters its sandbox, and answers a request; and whether it can
 /// open the library's database, if there is one.
-struct ServeCheck: SingleCheck {
-  func finding(_ site: DoctorSite) -> Finding {
+struct ServeCheck: DoctorCheck {
+  func run(_ site: DoctorSite) -> [Finding] {
+    // `serve` needs the library.
+    site.isWorkplace ? [] : [finding(site)]
+  }
+
+  private func finding(_ site: DoctorSite) -> Finding {
     guard WebSession.program != nil else {
       return Finding(
         "serve", .warning,

@@ -128,7 +128,7 @@ package struct LibrarySetup: Sendable {
   }
 
   /// The same for work beside the process that has the library's lock, perhaps without the library's folder.
-  func planBeside() throws -> StagePlan {
+  package func planBeside() throws -> StagePlan {
     try StagePlan(
       configuration, finder: PluginFinder(configured: configuration.plugins)
     ) { try Catalog.stages(of: layout.catalogPlace, libraryID: nil) }
