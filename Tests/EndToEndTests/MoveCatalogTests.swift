@@ -120,6 +120,55 @@ struct MoveCatalogTests {
     #expect(summary["jobsFailed"] == 0, "\(summary)")
   }
 
+  @Test("Without room for the copy it is refused before anything is written")
+  func noRoom() throws {
+    let workspace = try make()
+    let address = try PostgreSQLServer.shared.makeDatabase()
+    try name(address, in: workspace)
+    try workspace.json("move-catalog")
+    let before = try workspace.files(below: "library")
+    try workspace.configure(["catalog": .string(address.uri), "reserve": "1000000GiB"])
+    for options: [BytePath] in [[], ["--dry-run"]] {
+      let refused = try workspace.program.run(["move-catalog", "library"] + options)
+      #expect(refused.exitCode == 1, "\(refused)")
+      #expect(refused.errors.contains("so nothing was moved. Make room"), "\(refused)")
+    }
+    #expect(try workspace.files(below: "library") == before)
+    // The server's disk is another.
+    let other = try PostgreSQLServer.shared.makeDatabase()
+    #expect(try workspace.run("move-catalog", BytePath(other.uri)).exitCode == 0)
+  }
+
+  @Test(
+    "What the catalog takes on its server has to be free",
+    .enabled(if: MemoryDisk.isPossible, "This user may not mount in a namespace (unshare -Urm)."))
+  func largeCatalog() throws {
+    let address = try PostgreSQLServer.shared.makeDatabase()
+    let disk = try MemoryDisk("size=16m")
+    let workspace = try Workspace(
+      stages: [], ["catalog": .string(address.uri), "reserve": "1MiB"], on: disk)
+    try workspace.put("text", as: "a.txt")
+    try workspace.json("run")
+    let connection = try PostgreSQLConnection(address, applicationName: "tests")
+    defer { connection.close() }
+    // As much as many renditions.
+    try connection.execute(
+      """
+      CREATE TABLE pipeline.padding AS
+      SELECT string_agg(uuid_send(gen_random_uuid()), NULL) AS bytes
+      FROM generate_series(1, 2000000) AS number GROUP BY number % 100
+      """)
+    for options: [BytePath] in [[], ["--dry-run"]] {
+      let refused = try workspace.program.run(["move-catalog", "library"] + options)
+      #expect(refused.exitCode == 1 && refused.errors.contains("The catalog takes"), "\(refused)")
+    }
+    #expect(
+      try workspace.files(below: "library").allSatisfy { !"\($0)".contains("catalog") })
+    try connection.execute("DROP TABLE pipeline.padding")
+    let moved = try workspace.run("move-catalog", "library")
+    #expect(moved.exitCode == 0, "\(moved)")
+  }
+
   @Test("By name: to a database, to another one, into a folder, and back")
   func places() throws {
     let workspace = try make()

@@ -19,6 +19,11 @@ extension CatalogReader {
     }
   }
 
+  /// How many bytes the catalog takes on its server, with indexes and bytes of renditions; `nil` for a file.
+  package func bytesOnServer() throws(CatalogError) -> Int? {
+    try read { (connection) throws(CatalogError) in try connection.bytesOnServer() }
+  }
+
   /// The first path, or source, that has more bytes than a database can record, and how many there are; `nil` if none has.
   package func overlongPaths(
     path: Int, source: Int
@@ -30,6 +35,9 @@ extension CatalogReader {
 }
 
 extension CatalogSource {
+  /// The same of a catalog that is held.
+  package func bytesOnServer() throws(CatalogError) -> Int? { try connection.bytesOnServer() }
+
   /// The same of a catalog that is held.
   package func overlongPaths(
     path: Int, source: Int
@@ -56,6 +64,18 @@ extension CatalogSource {
 }
 
 extension Connection {
+  /// Source: PostgreSQL's documentation, 9.27.7 “Database Object Management Functions”.
+  fileprivate func bytesOnServer() throws(CatalogError) -> Int? {
+    guard dialect == .postgreSQL else { return nil }
+    return try first(
+      """
+      SELECT CAST(coalesce(sum(pg_total_relation_size(pg_class.oid)), 0) AS bigint)
+      FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+      WHERE nspname = '\(PostgreSQLSchema.name)' AND relkind = 'r'
+      """
+    ) { $0.int(0) }
+  }
+
   fileprivate func overlongPaths(
     path: Int, source: Int
   ) throws(CatalogError) -> (first: BytePath, count: Int)? {

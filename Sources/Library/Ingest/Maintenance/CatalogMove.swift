@@ -22,16 +22,20 @@ package struct CatalogMove {
 
   private let old: LibraryFolder
   private let new: LibraryFolder
+  private let reserve: @Sendable (Int) -> Int
   private let isStopped: @Sendable () -> Bool
 
   /// - Parameters:
   ///   - old: the library with its catalog where it is.
   ///   - new: the same library with its catalog where it is to be.
+  ///   - reserve: returns the space to leave free on a disk of some size, both in bytes.
   package init(
-    from old: LibraryFolder, to new: LibraryFolder, isStopped: @escaping @Sendable () -> Bool
+    from old: LibraryFolder, to new: LibraryFolder, reserve: @escaping @Sendable (Int) -> Int,
+    isStopped: @escaping @Sendable () -> Bool
   ) {
     self.old = old
     self.new = new
+    self.reserve = reserve
     self.isStopped = isStopped
   }
 
@@ -46,6 +50,7 @@ package struct CatalogMove {
       try requireShort(
         reader.overlongPaths(path: PathLimit.longestPath, source: PathLimit.longestSource))
     }
+    try requireRoom(for: reader.bytesOnServer())
     return Result(copied: try reader.movableContent())
   }
 
@@ -78,6 +83,7 @@ package struct CatalogMove {
       try requireShort(
         source.overlongPaths(path: PathLimit.longestPath, source: PathLimit.longestSource))
     }
+    try requireRoom(for: source.bytesOnServer())
     var copied = CatalogCopy.Result()
     _ = try CatalogDraft(of: new, named: "catalog-moved.sqlite").make { draft in
       copied = try CatalogCopy(from: source, to: draft, isStopped: isStopped, progress: progress)
@@ -155,6 +161,30 @@ package struct CatalogMove {
         + "End it first, as with `pipeline nodes drain`, or wait for half a minute if it is no more; the catalog is where it "
         + "was.",
       path: old.layout.root)
+  }
+
+  /// Refuses a disk that may not have room for the copy, before anything is written. A copy in SQLite takes about as much
+  /// as the catalog does now.
+  ///
+  /// - Parameter bytes: what that takes on its server; `nil` for a file.
+  private func requireRoom(for bytes: Int?) throws {
+    guard new.layout.database == nil else { return }
+    let needed = try bytes ?? bytesOfFiles()
+    let folder = new.layout.catalogFolder
+    let facts = try Descriptor.openFolder(folder).fileSystem()
+    let reserve = reserve(facts.totalBytes)
+    guard facts.freeBytes < needed + min(reserve, .max - needed) else { return }
+    throw IngestError(
+      .noSpace,
+      "The catalog takes \(ByteSize(bytes: needed)), and on the file system of “\(folder.printable)” "
+        + "\(ByteSize(bytes: facts.freeBytes)) are free, of which \(ByteSize(bytes: reserve)) are kept in "
+        + "reserve, so nothing was moved. Make room, or set a smaller \"reserve\".", path: folder)
+  }
+
+  private func bytesOfFiles() throws -> Int {
+    let folder = try Descriptor.openFolder(old.layout.catalogFolder)
+    return try [old.layout.catalog, old.layout.renditionDatabase]
+      .flatMap { try CatalogFiles(folder: folder, name: $0.lastComponent).sizes() }.reduce(0, +)
   }
 
   private func requireShort(_ overlong: (first: BytePath, count: Int)?) throws {

@@ -32,9 +32,12 @@ enum MoveCatalogVerb: Verb {
     let signals = SignalHandler.shared
     signals.listen()
     let found = try LibraryFolder.open(new)
-    let move = CatalogMove(from: try LibraryFolder.open(old), to: found) {
-      signals.isStopRequested
-    }
+    let move = CatalogMove(
+      from: try LibraryFolder.open(old), to: found,
+      reserve: { [configuration = setup.configuration] size in
+        LibrarySetup.reserve(configuration, diskSize: size)
+      }
+    ) { signals.isStopRequested }
     let isDryRun = context.arguments.has(.dryRun)
     let result: CatalogMove.Result
     if isDryRun {
