@@ -149,7 +149,7 @@ let package = Package(
       ], in: "Library"),
     // Requests to the process that holds a library, and what they and its answers look like.
     target(
-      "LibraryControl", ["Files", "Ingest", "PipelineModel", "Records"], in: "Library"),
+      "LibraryControl", ["Catalog", "Files", "Ingest", "PipelineModel", "Records"], in: "Library"),
     // A library for another program: finding assets, reading their bytes, changing what is said; the
     // program makes pictures.
     target(

@@ -157,6 +157,51 @@ struct JoinedTests {
     try bench.expectSound()
   }
 
+  @Test("A process that others took for gone while it waited goes on, and knows what was recorded")
+  func slept() throws {
+    let bench = try Bench()
+    let watch = try bench.startWatch()
+    let joined = try bench.workspace.program.start(["watch", "--json", "--config", "second.json"])
+    try joined.wait(for: "its place") {
+      try bench.shared.count("participant WHERE node = 'second'") == 1
+    }
+    try watch.stop()
+    try bench.put(["asleep.txt"])
+    try joined.wait(for: "the request") { try bench.shared.count("request") == 1 }
+    try joined.stop()
+    watch.signal(SIGCONT)
+    try bench.shared.wait(for: "the record") { try bench.shared.count("asset") == 1 }
+    try bench.shared.database.execute(
+      "UPDATE pipeline.participant SET expires_at = clock_timestamp() WHERE node = 'second'")
+    // Who begins requests drops those of processes that are gone.
+    try bench.shared.wait(for: "the rescue") {
+      try bench.shared.count("participant WHERE node = 'second' AND state = 'expired'") == 1
+    }
+    try bench.shared.database.execute("DELETE FROM pipeline.request")
+    joined.signal(SIGCONT)
+    try bench.shared.wait(for: "the removal") {
+      try bench.workspace.files(below: "from-second").isEmpty
+    }
+    try bench.put(["awake.txt"])
+    try bench.shared.wait(for: "the next import") { try bench.shared.count("asset") == 2 }
+    // Another process with the same folder takes no files, but what is named.
+    let second = try bench.workspace.run("run", "--config", "second.json")
+    #expect(
+      second.exitCode == 11 && second.errors.contains("takes files with the folder"), "\(second)")
+    try bench.workspace.put("named", as: "named.txt", in: bench.workspace.root)
+    try bench.workspace.json(
+      "import", bench.workspace.root.appending("named.txt"), "--config", "second.json")
+    #expect(try bench.shared.count("sighting WHERE state <> 'imported'") == 0)
+    let path = bench.workspace.root.appending("from-second/awake.txt")
+    for operand in [path, MachinePath.path(path, on: "second")] {
+      let told = try bench.workspace.run("explain", operand, "--config", "second.json")
+      #expect(told.output.contains("imported"), "\(told)")
+    }
+    try bench.end(joined)
+    try bench.end(watch)
+    try bench.expectSound()
+  }
+
   @Test("Machines that take the same bytes at once make one asset of them")
   func sameBytes() throws {
     let bench = try Bench()
@@ -189,7 +234,7 @@ struct JoinedTests {
   func sharedFolder() throws {
     let bench = try Bench()
     let folder = bench.workspace.root.appending("from-second")
-    for machine in ["second", "third"] {
+    for machine in ["second", "third", "fourth"] {
       try bench.add(
         machine, ["path": .string(folder.description), "shared": "desk", "settle": "50ms"])
     }
@@ -214,7 +259,7 @@ struct JoinedTests {
     try bench.put((0..<20).map { "\($0).txt" })
     try bench.shared.wait(for: "the imports") { try bench.shared.count("asset") == 20 }
     #expect(imports(third) == 0)
-    let skipped = try bench.run("third")
+    let skipped = try bench.run("fourth")
     #expect(skipped.of("error") == [] && skipped.summary["imported"] == 0)
     // As when it was cut off: what it takes then is not recorded.
     try second.stop()
@@ -228,7 +273,8 @@ struct JoinedTests {
     try bench.shared.wait(for: "the removal") {
       try bench.workspace.files(below: "from-second").isEmpty
     }
-    #expect(imports(third) == 2)
+    // It tells of a file once that is removed.
+    try third.wait(for: "what it told") { imports(third) == 2 }
     // Killed, it is followed at once.
     third.signal(SIGKILL)
     #expect(try third.wait(within: 30).signal == SIGKILL)
@@ -293,7 +339,7 @@ struct JoinedTests {
       try bench.workspace.asset(named: "elsewhere.txt")["source"]?.string == "//second")
     for (words, member, count) in [
       (["rm", asset], "assets", 1), (["trash", "restore", asset], "assets", 1),
-      (["retry", "--all"], "jobs", 0),
+      (["retry", "--all"], "jobs", 0), (["gc", "--yes"], "originals", 0),
     ] {
       let outcome = try bench.workspace.program.run(
         words.map { BytePath($0) } + ["--config", "second.json", "--json"])
@@ -311,6 +357,7 @@ struct JoinedTests {
     arguments: [
       (["originals": nil], 2, "“joins” needs originals"),
       (["sources": [["path": "inbox", "duplicates": "file"]]], 2, "“duplicates” can't be “file”"),
+      (["originals": "s3://tests/elsewhere"], 1, "The library's originals are in"),
       (["library": "library"], 1, "is the library's own folder"),
       (
         ["node": nil, "sources": [["path": "inbox", "shared": "desk"]]], 2,
@@ -329,6 +376,6 @@ struct JoinedTests {
       Array(JSONText.encodePretty(JSONValue.object(all)).utf8), to: "third.json")
     let outcome = try bench.workspace.run("run", "--config", "third.json")
     #expect(outcome.exitCode == exit && outcome.errors.contains(sentence), "\(outcome)")
-    #expect(!bench.workspace.exists("third"))
+    #expect(!bench.workspace.exists("third/incoming"))
   }
 }

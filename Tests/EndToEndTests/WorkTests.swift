@@ -290,8 +290,10 @@ struct WorkTests: WorkSuite {
     try shared.expectDone(jobs: 10, attempts: 2)
     let checks = try workspace.run("doctor", "--config", "elsewhere.json").output
     #expect(checks.contains("for `pipeline work` on the library"), "\(checks)")
-    let list = try workspace.run("list", "--config", "elsewhere.json")
-    #expect(list.exitCode != 0 && list.errors.contains("a folder of `pipeline work`"), "\(list)")
+    // It is read there, and changed where the library is.
+    #expect(try workspace.json("list", "--config", "elsewhere.json").count == 10)
+    let gc = try workspace.run("gc", "--config", "elsewhere.json")
+    #expect(gc.exitCode == 1 && gc.errors.contains("a folder of `pipeline work`"), "\(gc)")
     // What would be files is not made there.
     let thumbnails: JSONValue = [
       "name": "thumbnails", "plugin": "thumbnail", "needs": ["identify"], "storage": "file",

@@ -123,7 +123,10 @@ package struct PathExplanation {
     switch known.state {
     case .imported where isSame && known.awaitsRemoval,
       .duplicate where isSame && known.awaitsRemoval:
-      next = "Its bytes are safe; the next run removes it from the source."
+      next =
+        known.asset == nil
+        ? "It stays, and is imported again if it changes: it was to be removed, but its asset is gone."
+        : "Its bytes are safe; the next run removes it from the source."
     case .imported where isSame, .duplicate where isSame:
       next = "Nothing, until it changes."
     case .returned where isSame:

@@ -31,7 +31,7 @@ package struct RemoteLibrary: Sendable {
     switch try JSONText.decode(ControlMessage.Response.self, from: answer) {
     case .result(let result): return result
     case .failure(let failure): throw failure
-    case .begun, .file, .job, .warning, .refused:
+    default:
       throw RequestFailure(
         code: RequestFailure.interrupted, message: "The answer to a request can't be read.",
         kind: .fatal)
@@ -61,9 +61,13 @@ package struct RemoteLibrary: Sendable {
     var stoppedAt: ContinuousClock.Instant?
     var pause = Self.shortestPause
     while true {
-      if let answer = try catalog.answer(to: number) { return answer }
+      switch try catalog.state(of: number) {
+      case .answered(let answer): return answer
+      case .dropped: throw RemoteImport.lost
+      case .waiting: break
+      }
       let now = ContinuousClock.now
-      if stoppedAt == nil, isStopped() { stoppedAt = now }
+      if stoppedAt == nil, try isStopped() || catalog.isDraining { stoppedAt = now }
       if let stoppedAt, now - stoppedAt > Self.lastPatience {
         _ = try catalog.withdraw(number)
         throw FileError.stopped(catalog.path)

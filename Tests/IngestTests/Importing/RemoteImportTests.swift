@@ -55,7 +55,9 @@ struct RemoteImportTests {
   private func record(
     _ facts: [ManifestFact], _ seen: SeenAssets
   ) throws -> RemoteImport.Outcome {
-    try RemoteImportRecording(fixture.library(), for: 1).record(RemoteImport(facts, seen: seen))
+    try RemoteImportRecording(
+      fixture.library(), for: RemoteRequest(id: 1, participant: 1, body: "", node: "second")
+    ).record(RemoteImport(facts, seen: seen))
   }
 
   @Test("They are in the manifest, the catalog and a rebuilt one; asked once more, nothing changes")
@@ -99,8 +101,35 @@ struct RemoteImportTests {
     #expect(try fixture.assets().first?.state != .trashed)
     // Whose bytes nobody has stored.
     let position = try fixture.library().manifest.lastSequence
-    #expect(try record([.stored(stored("three"))], seen("three")) == .overtaken)
+    #expect(try record([.stored(stored("three"))], seen("three")) == .missing)
     #expect(try fixture.library().manifest.lastSequence == position)
+  }
+
+  @Test("A file that was recorded after it was found is no duplicate of itself")
+  func recordedMeanwhile() throws {
+    try fixture.write("one", to: "one.txt")
+    let library = try fixture.library()
+    try put("one")
+    let source = try IngestSource(fixture.source, for: nil)
+    let found = Candidate(path: "one.txt", identity: try fixture.identity("one.txt"))
+    // By another machine, for a process that did not live to hear of it.
+    var fact = try stored("one", from: fixture.source.path)
+    fact.intent.identity = found.identity
+    try library.catalog.apply(
+      [
+        .asset(NewAsset(fact, importedAt: .now)),
+        .sighting(
+          Sighting(
+            source: source.recorded, path: "one.txt", state: .imported, identity: found.identity,
+            asset: fact.asset, seenAt: .now, awaitsRemoval: true)),
+      ], manifestPosition: 0)
+    let importer = try Importer(
+      library: library, source: source, report: fixture.report, isStopped: { false })
+    let outcomes = try importer.importFiles([found])
+    try importer.finish()
+    #expect(outcomes.map(\.state) == [.imported] && outcomes.map(\.asset) == [fact.asset])
+    #expect(try fixture.assets().map(\.id) == [fact.asset] && !fixture.exists("one.txt"))
+    #expect(try fixture.sighting("one.txt")?.state == .imported)
   }
 
   @Test("Other facts, and paths of this machine, are refused")
@@ -115,7 +144,35 @@ struct RemoteImportTests {
     ] {
       #expect(throws: IngestError.self) { try record([fact], seen("one")) }
     }
+    // Each differs in one thing from what is allowed.
+    var facts: [ManifestFact] = []
+    for path: BytePath in ["", ".", "..", "../x", "/x", "a//b", "a/./b", "x/"] {
+      var changed = try stored("one")
+      changed.intent.path = path
+      facts.append(.stored(changed))
+    }
+    for source: BytePath in [
+      "//other/inbox", "//second/../x", "///x", "//second/", "//shared:", "//",
+    ] {
+      facts.append(.stored(try stored("one", from: source)))
+    }
+    var key = try stored("one")
+    key.asset = try #require(AssetID(bytes: [UInt8](repeating: 0xFF, count: 16)))
+    facts.append(.stored(key))
+    for action: ManifestFact.Duplicate.Action in [.discarded, .filed] {
+      let intent = try stored("one").intent
+      facts.append(
+        .duplicate(.init(asset: own.asset, digest: own.digest, action: action, intent: intent)))
+    }
+    facts.append(.restored(asset: own.asset))
+    for fact in facts {
+      #expect(throws: IngestError.self, "\(fact)") { try record([fact], seen("one")) }
+    }
+    let twice = ManifestFact.stored(try stored("one"))
+    #expect(throws: IngestError.self) { try record([twice, twice], seen("one")) }
+    #expect(throws: IngestError.self) { try record([.stored(stored("one"))], SeenAssets()) }
     #expect(try fixture.library().manifest.lastSequence == 0)
+    #expect(try record([.stored(stored("one"))], seen("one")) == .recorded)
     #expect(ManifestFact(text: "{}") == nil && ManifestFact(text: "") == nil)
   }
 

@@ -21,14 +21,20 @@ extension Catalog {
     }
   }
 
-  /// Returns the answer to a request of this process; `nil` as long as there is none.
-  package func answer(to request: Int64) throws(CatalogError) -> String? {
+  /// What became of a request.
+  package enum RequestState: Hashable, Sendable {
+    case waiting
+    case answered(String)
+    /// It was dropped, because others took this process for gone; perhaps after it was answered.
+    case dropped
+  }
+
+  /// Returns what became of a request of this process.
+  package func state(of request: Int64) throws(CatalogError) -> RequestState {
     try read { (connection) throws(CatalogError) in
-      try connection.first(
-        "SELECT answer FROM request WHERE id = ? AND answer IS NOT NULL", request
-      ) {
-        $0.text(0)
-      }
+      try connection.first("SELECT answer FROM request WHERE id = ?", request) { row in
+        row.optional(0, row.text).map { .answered($0) } ?? .waiting
+      } ?? .dropped
     }
   }
 

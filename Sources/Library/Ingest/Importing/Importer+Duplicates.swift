@@ -98,14 +98,16 @@ extension Importer {
     let candidate = file.attempt.candidate
     guard !candidate.isNamed,
       let now = try library.catalog.sighting(source: source.recorded, path: candidate.path),
-      now.state == .imported, let id = now.asset, id != candidate.known?.asset,
+      [.imported, .duplicate].contains(now.state), let id = now.asset, now != candidate.known,
       now.identity == file.attempt.status.identity,
       try library.reader.asset(id)?.digest == file.digest
     else { return false }
     try ensureStored(file, in: group)
+    let isNew = now.state == .imported
     group.end(
-      file, state: .imported, asset: id, reason: nil, stored: file.attempt.status.identity.size,
-      removesSource: source.moves)
+      file, state: now.state, asset: id, reason: now.reason,
+      stored: isNew ? file.attempt.status.identity.size : 0,
+      removesSource: source.moves && now.awaitsRemoval)
     return true
   }
 

@@ -1,23 +1,26 @@
 package import Catalog
-import Files
+package import Files
 import PipelineModel
 import Records
 import Renditions
 
 /// A library that this machine imports into and works for, while another one has its folder and writes its manifest.
 package final class JoinedLibrary: ImportingLibrary {
-  /// Its lock is held for as long.
+  /// Its locks are held for as long.
   package let workplace: Workplace
+  private let lock: FileLock?
 
   /// - Parameters:
   ///   - layout: with the name of this machine, by which its sources are recorded.
+  ///   - lock: of whoever takes files with the workplace's folder; `nil` for what is named by a user.
   ///   - ask: hands imports over to the process with the manifest, and waits until they are recorded.
   package init(
-    _ workplace: Workplace, layout: LibraryLayout, catalog: Catalog, reserve: Int,
+    _ workplace: Workplace, lock: FileLock?, layout: LibraryLayout, catalog: Catalog, reserve: Int,
     report: any IngestReport, isStopped: @escaping @Sendable () -> Bool,
     ask: @escaping (RemoteImport) throws -> RemoteImport.Outcome
   ) throws {
     self.workplace = workplace
+    self.lock = lock
     super.init(
       layout: layout, folder: workplace.folder,
       incoming: try Self.openIncoming(in: workplace.folder),

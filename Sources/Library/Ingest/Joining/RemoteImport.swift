@@ -19,11 +19,26 @@ package struct RemoteImport: Codable, Hashable, Sendable {
     "Nothing can be recorded, because no process has the library's lock: `pipeline watch` has to run on the "
       + "machine with the library's own folder. Files stay in their sources until then.")
 
+  /// Why it is not known what became of a request.
+  package static let lost = IngestError(
+    .store,
+    "Other processes took this one for gone while it waited for the process with the library's lock. What that has done "
+      + "is found with the next look.")
+
   /// What was done with it.
   package enum Outcome: String, Codable, Sendable {
     /// It is in the manifest and the catalog.
     case recorded
     /// Others changed what it was decided on; nothing was recorded.
     case overtaken
+    /// The store does not have the bytes; nothing was recorded.
+    case missing
   }
+
+  /// Why bytes that were stored are not found.
+  static let otherStore = IngestError(
+    .store,
+    "The process with the library's lock does not find the bytes that this machine has stored. Is \"originals\" the "
+      + "same bucket and prefix as there? Nothing more is imported for now, and the files stay in their sources."
+  )
 }

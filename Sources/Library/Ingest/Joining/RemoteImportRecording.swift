@@ -3,17 +3,17 @@ import Files
 import Manifest
 import Originals
 import PipelineModel
-import Records
+package import Records
 
 /// Records imports of other machines, in the process with the manifest.
 package struct RemoteImportRecording {
   private let library: IngestLibrary
-  private let participant: Int64
+  private let request: RemoteRequest
 
-  /// - Parameter participant: who asks, by its number among the participants.
-  package init(_ library: IngestLibrary, for participant: Int64) {
+  /// - Parameter request: says who asks.
+  package init(_ library: IngestLibrary, for request: RemoteRequest) {
     self.library = library
-    self.participant = participant
+    self.request = request
   }
 
   /// Records all of it or nothing.
@@ -22,13 +22,16 @@ package struct RemoteImportRecording {
   ///
   /// - Throws: `IngestError` of code `catalog` if the facts are not such as machines may ask for.
   package func record(_ imports: RemoteImport) throws -> RemoteImport.Outcome {
-    let facts = try imports.facts.map { try fact($0) }
+    let now = Timestamp.now
+    let newest = try library.catalog.newestAssetID()?.milliseconds ?? 0
+    let check = RemoteImportCheck(
+      machine: request.node, seen: imports.seen,
+      newest: max(UInt64(now.microseconds / 1000), newest) + RemoteImportCheck.tolerance)
+    let facts = try check.facts(imports.facts)
     if try isRecorded(facts) { return .recorded }
     try requireHold(facts)
-    guard try imports.seen.isCurrent(in: library.catalog), try areStored(facts) else {
-      return .overtaken
-    }
-    let now = Timestamp.now
+    guard try imports.seen.isCurrent(in: library.catalog) else { return .overtaken }
+    guard try areStored(facts) else { return .missing }
     var runs = ReplayedRuns()
     let all = facts.flatMap { fact in Self.intent(of: fact).map { [.intent($0), fact] } ?? [fact] }
     try library.record(all, at: now, asTransaction: true) { first in
@@ -40,24 +43,11 @@ package struct RemoteImportRecording {
     return .recorded
   }
 
-  private func fact(_ text: String) throws -> ManifestFact {
-    switch ManifestFact(text: text) {
-    case .stored(let stored) where MachinePath.machine(of: stored.intent.source) != nil:
-      return .stored(stored)
-    case .duplicate(let duplicate) where MachinePath.machine(of: duplicate.intent.source) != nil:
-      return .duplicate(duplicate)
-    case .restored(let asset):
-      return .restored(asset: asset)
-    default:
-      throw IngestError(.catalog, "Another machine asked to record what no import records: \(text)")
-    }
-  }
-
   /// Refuses what comes from a shared source after another machine has it.
   private func requireHold(_ facts: [ManifestFact]) throws {
     let names = Set(
       facts.compactMap { Self.intent(of: $0).flatMap { MachinePath.sharedName(of: $0.source) } })
-    for name in names where try !library.catalog.isHeld(name, by: participant) {
+    for name in names where try !library.catalog.isHeld(name, by: request.participant) {
       throw IngestError(
         .held, "Another machine takes files from the shared source “\(name)” by now.")
     }
@@ -74,6 +64,12 @@ package struct RemoteImportRecording {
   /// Whether the facts are in the catalog, all of which went there together.
   private func isRecorded(_ facts: [ManifestFact]) throws -> Bool {
     for case .stored(let stored) in facts { return try library.reader.asset(stored.asset) != nil }
+    for case .duplicate(let duplicate) in facts {
+      let intent = duplicate.intent
+      let known = try library.catalog.sighting(source: intent.source, path: intent.path)
+      return known?.state == .duplicate && known?.asset == duplicate.asset
+        && known?.identity == intent.identity
+    }
     return false
   }
 

@@ -11,6 +11,10 @@ final class RemoteRecords: ImportRecords {
   private let catalog: Catalog
   private let ask: (RemoteImport) throws -> RemoteImport.Outcome
 
+  /// How often in turn the bytes were not found.
+  private var misses = 0
+  private static let mostMisses = 4
+
   /// - Parameter ask: hands imports over and waits for the answer.
   init(catalog: Catalog, ask: @escaping (RemoteImport) throws -> RemoteImport.Outcome) {
     self.catalog = catalog
@@ -26,8 +30,21 @@ final class RemoteRecords: ImportRecords {
     // What was given up was never begun for the manifest.
     let ended = facts.filter { if case .abandoned = $0 { false } else { true } }
     guard !ended.isEmpty else { return 0 }
-    if try ask(RemoteImport(ended, seen: seen)) == .overtaken { throw OvertakenImport() }
-    return 0
+    switch try ask(RemoteImport(ended, seen: seen)) {
+    case .recorded:
+      misses = 0
+      return 0
+    case .overtaken:
+      throw OvertakenImport()
+    case .missing:
+      // Once, `gc` may have been faster.
+      misses += 1
+      guard misses < Self.mostMisses else {
+        misses = 0
+        throw RemoteImport.otherStore
+      }
+      throw OvertakenImport()
+    }
   }
 
   func apply(_ changes: [CatalogChange], upTo position: Int64) throws {

@@ -60,6 +60,14 @@ package final class IngestLibrary: ImportingLibrary {
     try DeletionList(library: self, report: report).complete()
     try Recovery(library: self, report: report).recover()
     try mark.note()
+    try notePlaceOfOriginals()
+  }
+
+  /// Names the bucket of originals in a catalog that other machines reach.
+  private func notePlaceOfOriginals() throws {
+    guard layout.database != nil else { return }
+    let (key, name) = (Workplace.originalsPlace, found.bucket?.name)
+    if try catalog.setting(key) != name { try catalog.set(key, to: name) }
   }
 
   /// Warns of a clock that was ahead when the newest key was made, or is behind now: new keys

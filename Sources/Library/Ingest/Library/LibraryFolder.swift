@@ -205,12 +205,7 @@ package struct LibraryFolder: Sendable {
           + "or mount the disk that it is on.", path: layout.root)
     }
     guard let bytes = try folder.readFileIfThere(LibraryLayout.marker, limit: 1 << 16) else {
-      if try folder.statusIfThere(of: Workplace.marker) != nil {
-        throw IngestError(
-          .notALibrary,
-          "“\(layout.root.printable)” is a folder of `pipeline work`, not the library itself. Use the "
-            + "configuration of the machine that takes the library's files.", path: layout.root)
-      }
+      try requireOwnFolder(folder)
       throw IngestError(
         .notALibrary,
         "“\(layout.root.printable)” has no library.json, so it is not a library. If it is an empty "
@@ -306,7 +301,19 @@ package struct LibraryFolder: Sendable {
       damaged: layout.damaged.lastComponent)
   }
 
-  func openManifest() throws -> Manifest { try Manifest(in: openPart(layout.manifest)) }
+  func openManifest() throws -> Manifest {
+    try Self.requireOwnFolder(folder)
+    return try Manifest(in: openPart(layout.manifest))
+  }
+
+  /// Refuses the folder of a machine that works beside the one with the library's own.
+  private static func requireOwnFolder(_ folder: Descriptor) throws {
+    guard try folder.statusIfThere(of: Workplace.marker) != nil else { return }
+    throw IngestError(
+      .notALibrary,
+      "“\(folder.path.printable)” is a folder of `pipeline work`, not the library itself. Use the "
+        + "configuration of the machine with the library's own folder.", path: folder.path)
+  }
 
   /// Creates missing folders of a locked library, and refuses anything in the place of one that is
   /// not the library's own.

@@ -27,6 +27,7 @@ package final class Workplace {
   package let renditions: any RenditionStore
   private let lock: FileLock
   private let root: BytePath
+  private let bucket: BucketLocation?
 
   /// Opens the folder of the configuration, and makes a missing one.
   ///
@@ -41,6 +42,7 @@ package final class Workplace {
   ) throws {
     let root = try Self.openRoot(layout, library)
     self.root = layout.root
+    bucket = layout.bucket
     try LibraryFolder.requireOwn(root, "The folder")
     isOwn = try root.statusIfThere(of: LibraryLayout.marker) != nil
     if isOwn {
@@ -75,6 +77,39 @@ package final class Workplace {
       .notALibrary,
       "“\(root.printable)” is the library's own folder, so this machine has nothing to join: remove \"joins\" from the "
         + "configuration, or name another folder.", path: root)
+  }
+
+  /// The setting that names the bucket of the library's originals.
+  static let originalsPlace = "originals.place"
+
+  /// Refuses another bucket than the library's, which nothing else shows as long as it has no original.
+  ///
+  /// - Throws: `IngestError` of code `notALibrary`.
+  package func requireStore(of catalog: Catalog) throws {
+    guard let place = try catalog.setting(Self.originalsPlace), let bucket, place != bucket.name
+    else { return }
+    throw IngestError(
+      .notALibrary,
+      "The library's originals are in “\(place)”, and the configuration has them in “\(bucket.name)”. Nothing was done: "
+        + "correct \"originals\".", path: root)
+  }
+
+  /// Takes the lock of whoever takes files with this folder; waits for it as long as `wait`.
+  ///
+  /// - Throws: `IngestError` of code `locked` if another process keeps it.
+  package func lockForTaking(wait: Duration, isStopped: () -> Bool) throws -> FileLock {
+    let folder = try Descriptor.openFolder(root)
+    let deadline = ContinuousClock.now + wait
+    while true {
+      if let lock = try FileLock.attempt(LibraryLayout.lock, in: folder) { return lock }
+      guard ContinuousClock.now < deadline, !isStopped() else { break }
+      usleep(20_000)
+    }
+    let holder = FileLock.holder(LibraryLayout.lock, in: folder).map { " (process \($0))" } ?? ""
+    throw IngestError(
+      .locked,
+      "Another pipeline\(holder) takes files with the folder “\(root.printable)”; nothing was done. `--wait` waits for it.",
+      path: root)
   }
 
   /// Looks for what was imported last: a copy of the library, or a bucket that it has left, lacks it, and its jobs must
@@ -145,7 +180,12 @@ package final class Workplace {
       throw refusal(layout, "is neither empty nor a folder for work on a library")
     }
     let text = try JSONText.encodePretty(Marker(library: library))
-    try root.writeDurably(Array((text + "\n").utf8), as: marker)
+    do {
+      try root.writeDurably(Array((text + "\n").utf8), as: marker)
+    } catch {
+      // Another process may have been faster.
+      guard try Self.library(of: layout) == library else { throw error }
+    }
     return root
   }
 

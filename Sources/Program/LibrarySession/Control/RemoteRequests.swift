@@ -52,8 +52,10 @@ final class RemoteRequests: Sendable {
     _ request: RemoteRequest, _ handler: RequestHandler
   ) -> (ControlMessage.Response, (any Error)?) {
     do {
-      let message = try JSONText.decode(ControlMessage.Request.self, from: request.body)
-      guard message.version == programVersion, message.request.isForOtherMachines else {
+      // What can't be read is of another version, or of nobody.
+      let message = try? JSONText.decode(ControlMessage.Request.self, from: request.body)
+      guard let message, message.version == programVersion, message.request.isForOtherMachines
+      else {
         throw RequestFailure(
           code: RequestFailure.refused,
           message:
@@ -63,14 +65,15 @@ final class RemoteRequests: Sendable {
       let report = handler.session.report
       return (
         .result(
-          try handler.perform(message.request, from: request.participant, report: report) { false }),
+          try handler.perform(message.request, from: request, report: report) { false }),
         nil
       )
     } catch {
       let failure = error as? RequestFailure
       return (
         .failure(
-          failure ?? RequestFailure(code: "failed", message: "\(error)", kind: .fatal)), error
+          failure
+            ?? RequestFailure(code: "failed", message: Failure(error).text, kind: .fatal)), error
       )
     }
   }

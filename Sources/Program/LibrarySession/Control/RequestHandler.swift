@@ -40,11 +40,11 @@ struct RequestHandler {
   }
 
   /// - Parameters:
-  ///   - participant: who asks by the database, by its number; 0 for a process of this machine.
+  ///   - other: what another machine asked by the database.
   ///   - report: receives the events of paths.
   ///   - isStopped: whether to skip the rest.
   func perform(
-    _ request: LibraryRequest, from participant: Int64 = 0, report: any IngestReport,
+    _ request: LibraryRequest, from other: RemoteRequest? = nil, report: any IngestReport,
     isStopped: @escaping @Sendable () -> Bool
   ) throws -> RequestResult {
     if case .importPaths(let paths) = request {
@@ -57,7 +57,8 @@ struct RequestHandler {
     switch request {
     case .importPaths: return RequestResult(members: [:])
     case .record(let imports):
-      let outcome = try RemoteImportRecording(library, for: participant).record(imports)
+      guard let other else { throw library.lockedError }
+      let outcome = try RemoteImportRecording(library, for: other).record(imports)
       session.engine.wake()
       return RequestResult(members: [RequestResult.outcome: .string(outcome.rawValue)])
     case .retry(let assets):

@@ -16,7 +16,7 @@ package enum SessionPlace {
   package static func open(
     _ search: ConfigurationSearch, wait: TimeSpan, signals: SignalHandler = .shared
   ) throws -> SessionPlace {
-    if let place = try JoinedPlace(search) { return .joined(place) }
+    if let place = try JoinedPlace(search, wait: wait) { return .joined(place) }
     return .locked(
       try ConfiguredLibrary(search, makesLibrary: true).lock(wait: wait, signals: signals))
   }
@@ -47,16 +47,19 @@ package struct JoinedPlace {
   let search: ConfigurationSearch
   let setup: LibrarySetup
   let plan: StagePlan
+  /// How long to wait for another process that takes files with the same folder; `nil` to take only what is named.
+  let wait: TimeSpan?
 
   /// - Returns: `nil` if the configuration does not say so.
-  package init?(_ search: ConfigurationSearch) throws {
+  package init?(_ search: ConfigurationSearch, wait: TimeSpan? = nil) throws {
     let setup = try LibrarySetup(search)
     guard setup.configuration.node.joins else { return nil }
-    try self.init(search, setup)
+    try self.init(search, setup, wait)
   }
 
-  private init(_ search: ConfigurationSearch, _ setup: LibrarySetup) throws {
+  private init(_ search: ConfigurationSearch, _ setup: LibrarySetup, _ wait: TimeSpan?) throws {
     self.search = search
+    self.wait = wait
     self.setup = setup
     try setup.requireForJoining()
     plan = try setup.planBeside()
@@ -94,7 +97,7 @@ package struct JoinedPlace {
         .otherLibrary,
         "The configuration now names another library, catalog or machine; that requires a restart.")
     }
-    return try JoinedPlace(search, new)
+    return try JoinedPlace(search, new, wait)
   }
 }
 

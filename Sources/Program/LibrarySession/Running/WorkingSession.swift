@@ -76,10 +76,14 @@ struct WorkingSession {
         setup.layout, library: id, mayClaim: catalog.newestAssetID() == nil
       ) { signals.isStopRequested }
       try workplace.requireJoined()
+      let lock = try place.wait.map {
+        try workplace.lockForTaking(wait: $0.duration) { signals.isStopRequested }
+      }
+      try workplace.requireStore(of: catalog)
       try workplace.requireOriginals(of: catalog)
       let remote = RemoteLibrary(catalog: catalog) { signals.isStopRequested }
       library = try JoinedLibrary(
-        workplace, layout: setup.layout, catalog: catalog,
+        workplace, lock: lock, layout: setup.layout, catalog: catalog,
         reserve: setup.reserve(), report: report, isStopped: { signals.isStopRequested }
       ) { try remote.record($0) }
       let stages = OwnStages(plan, catalog: catalog, workplace: workplace, report: report)

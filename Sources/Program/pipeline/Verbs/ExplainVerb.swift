@@ -19,7 +19,9 @@ enum ExplainVerb: Verb {
   static func run(_ context: Context) throws -> ExitCode {
     try context.expectOperands(atMost: 1)
     let operand = try context.operand(0, "PATH or ID")
-    let typed = context.path(operand)
+    // As it is recorded of another machine.
+    let isElsewhere = MachinePath.machine(of: operand) != nil
+    let typed = isElsewhere ? operand : context.path(operand)
     let path = FileSystem.resolvingFolders(of: typed)
     guard let session = try ReadingSession.ifPresent(context.search) else {
       let setup = try LibrarySetup(context.search)
@@ -27,7 +29,8 @@ enum ExplainVerb: Verb {
       return .success
     }
     // A source's configured path may contain symbolic links.
-    var sightings = try session.catalog.sightings(path: session.setup.layout.recorded(typed))
+    var sightings = try session.catalog.sightings(
+      path: isElsewhere ? typed : session.setup.layout.recorded(typed))
     if sightings.isEmpty {
       sightings = try session.catalog.sightings(path: session.setup.layout.recorded(path))
     }
