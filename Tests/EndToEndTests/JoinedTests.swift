@@ -22,8 +22,9 @@ struct JoinedTests {
     let shared: SharedWorkspace
     var workspace: Workspace { shared.workspace }
 
-    init() throws {
-      shared = try SharedWorkspace(stages: [JoinedTests.identify], bucket: TestBucket())
+    init(server: PostgreSQLServer? = nil) throws {
+      shared = try SharedWorkspace(
+        stages: [JoinedTests.identify], bucket: TestBucket(), server: server)
       try workspace.json("run")
       try add("second")
     }
@@ -202,6 +203,57 @@ struct JoinedTests {
     try bench.expectSound()
   }
 
+  @Test("A machine that joins goes on by itself when the database is back")
+  func databaseAway() throws {
+    let server = try PostgreSQLServer()
+    let bench = try Bench(server: server)
+    let watch = try bench.startWatch()
+    let joined = try bench.workspace.program.start(["watch", "--json", "--config", "second.json"])
+    try bench.put(["before.txt"])
+    try bench.shared.wait(for: "an import") { try bench.shared.count("asset") == 1 }
+    try server.stop(.immediate)
+    try bench.put(["meanwhile.txt"])
+    try server.start()
+    try joined.wait(for: "the files", within: 120) {
+      try bench.workspace.files(below: "from-second").isEmpty
+    }
+    try bench.end(joined)
+    try bench.end(watch)
+    try bench.workspace.expectSoundLibrary()
+    #expect(try bench.workspace.assets().count == 2)
+    try server.stop()
+  }
+
+  @Test("What has joined ends by a signal, and by a drain, while it waits for an answer")
+  func ending() throws {
+    let bench = try Bench()
+    let watch = try bench.startWatch()
+    for isDrained in [true, false] {
+      let joined = try bench.workspace.program.start(["watch", "--json", "--config", "second.json"])
+      try joined.wait(for: "its place") {
+        try bench.shared.count("participant WHERE node = 'second' AND state = 'active'") == 1
+      }
+      try watch.stop()
+      try bench.put(["\(isDrained).txt"])
+      try joined.wait(for: "the request") { try bench.shared.count("request") == 1 }
+      if isDrained {
+        try bench.workspace.json("nodes", "drain", "second")
+      } else {
+        joined.signal(SIGTERM)
+      }
+      let outcome = try joined.wait(within: 40)
+      #expect(outcome.exitCode == (isDrained ? 0 : 143) && outcome.errors == "", "\(outcome)")
+      watch.signal(SIGCONT)
+      #expect(try bench.workspace.files(below: "from-second") == [BytePath("\(isDrained).txt")])
+      try bench.run()
+      #expect(try bench.workspace.files(below: "from-second") == [])
+    }
+    #expect(try bench.shared.count("asset") == 2)
+    #expect(try bench.shared.count("sighting WHERE state <> 'imported'") == 0)
+    try bench.end(watch)
+    try bench.expectSound()
+  }
+
   @Test("Machines that take the same bytes at once make one asset of them")
   func sameBytes() throws {
     let bench = try Bench()
@@ -324,7 +376,7 @@ struct JoinedTests {
     try bench.end(watch)
   }
 
-  @Test("Machines ask for changes by the database, and for what needs the library's folder in vain")
+  @Test("Machines ask for changes by the database; what needs the library's folder is refused")
   func requests() throws {
     let bench = try Bench()
     let watch = try bench.startWatch()
@@ -353,7 +405,7 @@ struct JoinedTests {
   }
 
   @Test(
-    "Each way of joining in vain has its sentence",
+    "Each way of being wrong has its sentence",
     arguments: [
       (["originals": nil], 2, "“joins” needs originals"),
       (["sources": [["path": "inbox", "duplicates": "file"]]], 2, "“duplicates” can't be “file”"),

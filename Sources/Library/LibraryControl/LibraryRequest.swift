@@ -36,8 +36,12 @@ package enum LibraryRequest: Codable, Hashable, Sendable {
     if case .edit = self { true } else { false }
   }
 
-  /// Whether another machine may ask for it: it needs nothing of that machine, and may be asked for once more if nobody
-  /// knows what became of it.
+  /// Whether it may be performed once more, later, if nobody knows what became of it.
+  package var isRepeatable: Bool {
+    if case .record = self { true } else { false }
+  }
+
+  /// Whether another machine may ask for it: it needs nothing of that machine.
   package var isForOtherMachines: Bool {
     switch self {
     case .retry, .trash, .restore, .annotate, .emptyTrash, .gc, .record: true

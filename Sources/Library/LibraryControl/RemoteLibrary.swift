@@ -1,5 +1,4 @@
 package import Catalog
-import Files
 import Glibc
 package import Ingest
 import PipelineModel
@@ -22,8 +21,8 @@ package struct RemoteLibrary: Sendable {
 
   /// Has a request performed.
   ///
-  /// - Throws: `RequestFailure` if it failed; `IngestError` of code `store` if nobody has the lock, and `FileError` of
-  ///   code `stopped` after a signal. Then it is taken back, or performed all the same if it was begun.
+  /// - Throws: `RequestFailure` if it failed; `IngestError` of code `store` if nobody has the lock, or after a
+  ///   signal. Then it is taken back, or performed all the same if it was begun.
   package func ask(_ request: LibraryRequest) throws -> RequestResult {
     let number = try catalog.ask(JSONText.encode(ControlMessage.Request(request: request)))
     let answer = try answer(to: number)
@@ -56,7 +55,7 @@ package struct RemoteLibrary: Sendable {
     }
   }
 
-  private func answer(to number: Int64) throws -> String {
+  private func answer(to number: Catalog.AskedRequest) throws -> String {
     var seenAt = ContinuousClock.now
     var stoppedAt: ContinuousClock.Instant?
     var pause = Self.shortestPause
@@ -70,12 +69,14 @@ package struct RemoteLibrary: Sendable {
       if stoppedAt == nil, try isStopped() || catalog.isDraining { stoppedAt = now }
       if let stoppedAt, now - stoppedAt > Self.lastPatience {
         _ = try catalog.withdraw(number)
-        throw FileError.stopped(catalog.path)
+        throw RemoteImport.stopped
       }
       if pause == Self.longestPause {
         if try catalog.hasTaker() {
           seenAt = now
-        } else if now - seenAt > Self.patience, try catalog.withdraw(number) {
+        } else if now - seenAt > Self.patience {
+          // One that was begun is performed before all later ones.
+          _ = try catalog.withdraw(number)
           throw RemoteImport.absence
         }
       }

@@ -18,7 +18,7 @@ extension BucketStore {
     isOwn.withLock { $0 = false }
     try requireOwn()
     // A server may answer, and store nothing.
-    try removingProbe { () throws(FileError) in
+    try withProbe { probeKey throws(FileError) in
       _ = try client().put(
         .bytes(Self.probe), as: probeKey, digest: SHA256.digest(of: Self.probe), isNew: false)
     }
@@ -86,13 +86,12 @@ extension BucketStore {
 
   private static let probePrefix = "probe-"
   private static let probe = Array("some bytes".utf8)
-  private var probeKey: String { "\(Self.probePrefix)\(identity)" }
 
   /// Tries what the safety of originals rests on.
   ///
   /// - Throws: `FileError` of code `unavailable` for a store that lacks it.
   package func probe() throws(FileError) {
-    try removingProbe { () throws(FileError) in
+    try withProbe { probeKey throws(FileError) in
       let digest = SHA256.digest(of: Self.probe)
       do throws(FileError) {
         _ = try client().put(
@@ -114,13 +113,15 @@ extension BucketStore {
     }
   }
 
-  private func removingProbe(_ body: () throws(FileError) -> Void) throws(FileError) {
-    do throws(FileError) { try body() } catch {
+  /// Calls `body` with the key of an object of its own, as others may try the same place now; removes the object.
+  private func withProbe(_ body: (String) throws(FileError) -> Void) throws(FileError) {
+    let key = "\(Self.probePrefix)\(identity)-\(UInt64.random(in: 0 ... .max))"
+    do throws(FileError) { try body(key) } catch {
       // Clean-up: the first error is the one to report.
-      try? client().remove(probeKey)
+      try? client().remove(key)
       throw error
     }
-    try client().remove(probeKey)
+    try client().remove(key)
   }
 
   private func refusal(_ reason: String) -> FileError {

@@ -56,7 +56,8 @@ struct RemoteImportTests {
     _ facts: [ManifestFact], _ seen: SeenAssets
   ) throws -> RemoteImport.Outcome {
     try RemoteImportRecording(
-      fixture.library(), for: RemoteRequest(id: 1, participant: 1, body: "", node: "second")
+      fixture.library(),
+      for: RemoteRequest(id: 1, participant: 1, body: "", node: "second", wasBegun: false)
     ).record(RemoteImport(facts, seen: seen))
   }
 
@@ -97,6 +98,13 @@ struct RemoteImportTests {
     let fact = ManifestFact.duplicate(
       .init(asset: asset, digest: duplicate.digest, action: .discarded, intent: duplicate.intent))
     #expect(try record([fact], known) == .overtaken)
+    #expect(try record([.restored(asset: asset), fact], seen("one")) == .recorded)
+    #expect(try fixture.assets().first?.state != .trashed)
+    // Once more: all of it is there. With one that is not, it is recorded.
+    #expect(try fixture.library().manifest.lastSequence == 6)
+    #expect(try record([.restored(asset: asset), fact], SeenAssets()) == .recorded)
+    #expect(try fixture.library().manifest.lastSequence == 6)
+    _ = try Trash(library: fixture.library(), report: fixture.report).trash([asset])
     #expect(try record([.restored(asset: asset), fact], seen("one")) == .recorded)
     #expect(try fixture.assets().first?.state != .trashed)
     // Whose bytes nobody has stored.

@@ -7,14 +7,8 @@ extension Catalog {
   /// - Returns: the machine that holds it instead; `nil` if this process does.
   package func hold(_ source: String) throws(CatalogError) -> String? {
     guard isOnServer else { return nil }
-    let isHeld = try access.sync { (writer) throws(CatalogError) in
-      try writer.connection.hasRow(
-        """
-        SELECT 1 FROM held_source JOIN participant ON participant.id = held_source.participant
-        WHERE name = ? AND participant.id = ? AND \(PostgreSQLSchema.isLive)
-        """, source, writer.participation?.id ?? 0)
-    }
-    if isHeld { return nil }
+    let own = try access.sync { (writer) throws(CatalogError) in writer.participation?.id ?? 0 }
+    if try isHeld(source, by: own) { return nil }
     return try write { (writer) throws(CatalogError) in
       let own = writer.participation?.id ?? 0
       try writer.connection.execute(

@@ -8,17 +8,23 @@ extension Catalog {
   /// Asks for a change.
   ///
   /// - Parameter body: what the other end understands.
-  /// - Returns: the request's number.
-  package func ask(_ body: String) throws(CatalogError) -> Int64 {
+  package func ask(_ body: String) throws(CatalogError) -> AskedRequest {
     try write { (writer) throws(CatalogError) in
+      let participant = writer.participation?.id ?? 0
       let id = try writer.connection.first(
         """
         INSERT INTO request (participant, body, asked_at) VALUES (?, ?, clock_timestamp()) RETURNING id
-        """, writer.participation?.id ?? 0, body
+        """, participant, body
       ) { $0.int64(0) }
       try writer.connection.executeScript("NOTIFY \(PostgreSQLSchema.channel)")
-      return id ?? 0
+      return AskedRequest(id: id ?? 0, participant: participant)
     }
+  }
+
+  /// A request of this process, by its number and that of the process: a catalog that is made anew gives numbers once more.
+  package struct AskedRequest: Hashable, Sendable {
+    package let id: Int64
+    let participant: Int64
   }
 
   /// What became of a request.
@@ -30,9 +36,12 @@ extension Catalog {
   }
 
   /// Returns what became of a request of this process.
-  package func state(of request: Int64) throws(CatalogError) -> RequestState {
+  package func state(of request: AskedRequest) throws(CatalogError) -> RequestState {
     try read { (connection) throws(CatalogError) in
-      try connection.first("SELECT answer FROM request WHERE id = ?", request) { row in
+      try connection.first(
+        "SELECT answer FROM request WHERE id = ? AND participant = ?", request.id,
+        request.participant
+      ) { row in
         row.optional(0, row.text).map { .answered($0) } ?? .waiting
       } ?? .dropped
     }
@@ -41,18 +50,22 @@ extension Catalog {
   /// Takes a request back, unless it was begun.
   ///
   /// - Returns: whether it will not be performed.
-  package func withdraw(_ request: Int64) throws(CatalogError) -> Bool {
+  package func withdraw(_ request: AskedRequest) throws(CatalogError) -> Bool {
     try write { (writer) throws(CatalogError) in
-      try writer.connection.execute("DELETE FROM request WHERE id = ? AND NOT begun", request)
-      return try !writer.connection.hasRow("SELECT 1 FROM request WHERE id = ?", request)
+      try writer.connection.execute(
+        "DELETE FROM request WHERE id = ? AND participant = ? AND NOT begun", request.id,
+        request.participant)
+      return try !writer.connection.hasRow(
+        "SELECT 1 FROM request WHERE id = ? AND participant = ?", request.id, request.participant)
     }
   }
 
   /// Forgets a request that was answered.
-  package func forget(_ request: Int64) throws(CatalogError) {
+  package func forget(_ request: AskedRequest) throws(CatalogError) {
     try write { (writer) throws(CatalogError) in
       try writer.connection.execute(
-        "DELETE FROM request WHERE id = ? AND answer IS NOT NULL", request)
+        "DELETE FROM request WHERE id = ? AND participant = ? AND answer IS NOT NULL", request.id,
+        request.participant)
     }
   }
 
@@ -71,16 +84,21 @@ extension Catalog {
         DELETE FROM request WHERE (answer IS NOT NULL OR NOT begun) AND NOT EXISTS (SELECT 1 FROM participant
           WHERE participant.id = request.participant AND \(PostgreSQLSchema.isLive))
         """)
-      return try writer.connection.first(
+      let request = try writer.connection.first(
         """
-        UPDATE request SET begun = TRUE
-        WHERE id = (SELECT min(id) FROM request WHERE answer IS NULL)
-        RETURNING id, participant, body, coalesce((SELECT node FROM participant WHERE participant.id = request.participant), '')
+        SELECT id, participant, body,
+          coalesce((SELECT node FROM participant WHERE participant.id = request.participant), ''), begun
+        FROM request WHERE answer IS NULL ORDER BY id LIMIT 1
         """
       ) {
         RemoteRequest(
-          id: $0.int64(0), participant: $0.int64(1), body: $0.text(2), node: $0.text(3))
+          id: $0.int64(0), participant: $0.int64(1), body: $0.text(2), node: $0.text(3),
+          wasBegun: $0.bool(4))
       }
+      if let request {
+        try writer.connection.execute("UPDATE request SET begun = TRUE WHERE id = ?", request.id)
+      }
+      return request
     }
   }
 

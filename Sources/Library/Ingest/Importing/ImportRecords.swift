@@ -5,6 +5,9 @@ import Records
 
 /// Where imports are recorded: first in the manifest, then in the catalog.
 protocol ImportRecords: AnyObject {
+  /// Whether others make and delete assets, too, so that `write` needs to know which were seen.
+  var comparesAssets: Bool { get }
+
   /// Makes known, durably, what is about to be imported.
   ///
   /// - Returns: the manifest's position before that.
@@ -72,6 +75,8 @@ final class ManifestRecords: ImportRecords {
   /// Whether a change of the catalog failed whose facts are in the manifest.
   private var lacksFacts = false
 
+  var comparesAssets: Bool { false }
+
   init(manifest: Manifest, catalog: Catalog) {
     self.manifest = manifest
     self.catalog = catalog
@@ -82,7 +87,6 @@ final class ManifestRecords: ImportRecords {
   }
 
   func write(_ facts: [ManifestFact], at time: Timestamp, seen: SeenAssets) throws -> Int64 {
-    // Nobody else makes or deletes assets.
     try manifest.append(facts, at: time)
   }
 

@@ -95,15 +95,26 @@ final class Importer {
   /// Stores and records files; as often as others are faster with the same bytes.
   private func record(_ received: [IncomingFile], in group: ImportGroup) throws {
     let (transferred, renamed) = (group.progress, renames)
+    var received = received
     while true {
       try store(received, in: group)
       do {
         return try commit(group)
       } catch is OvertakenImport {
+        // What could not be stored is withdrawn and stays so.
+        let paths = Set(received.map(\.attempt.candidate.path))
+        let ended = group.outcomes.filter {
+          $0.attempt == nil && paths.contains($0.candidate.path)
+        }
+        let absence = group.absence
         (group.progress, renames) = (transferred, renamed)
+        group.outcomes += ended
+        group.absence = absence
+        let endedPaths = Set(ended.map(\.candidate.path))
+        received.removeAll { endedPaths.contains($0.attempt.candidate.path) }
       } catch let error as IngestError where error.pausesImports {
         // Nothing of them is recorded, and their sources are in their places.
-        for file in received { try? library.incoming.remove(file.name) }
+        for file in received where !file.wasRenamed { try? library.incoming.remove(file.name) }
         throw error
       }
     }
@@ -211,7 +222,9 @@ final class Importer {
     var digests: Set<Digest> = []
     for file in received {
       // Before anything is decided on.
-      try group.seen.look(for: file.digest, in: library.catalog)
+      if library.records.comparesAssets {
+        try group.seen.look(for: file.digest, in: library.catalog)
+      }
       let isKnown = try !library.catalog.assets(with: file.digest).isEmpty
       if isKnown || !digests.insert(file.digest).inserted {
         later.append(file)
@@ -352,7 +365,11 @@ final class Importer {
     for outcome in group.outcomes { try removeSource(outcome, at: now) }
     // An original that was whole a while ago may not be whole now.
     library.verified = []
-    for sighting in reported { report.file(FileEvent(sighting)) }
+    for sighting in reported {
+      var event = FileEvent(sighting)
+      event.path = source.root.appending(sighting.path)
+      report.file(event)
+    }
     for outcome in outcomes { report.file(outcome.event(in: source)) }
     report.committed()
   }

@@ -13,18 +13,6 @@ package struct RemoteImport: Codable, Hashable, Sendable {
     self.seen = seen
   }
 
-  /// Why nothing can be recorded.
-  package static let absence = IngestError(
-    .store,
-    "Nothing can be recorded, because no process has the library's lock: `pipeline watch` has to run on the "
-      + "machine with the library's own folder. Files stay in their sources until then.")
-
-  /// Why it is not known what became of a request.
-  package static let lost = IngestError(
-    .store,
-    "Other processes took this one for gone while it waited for the process with the library's lock. What that has done "
-      + "is found with the next look.")
-
   /// What was done with it.
   package enum Outcome: String, Codable, Sendable {
     /// It is in the manifest and the catalog.
@@ -34,6 +22,23 @@ package struct RemoteImport: Codable, Hashable, Sendable {
     /// The store does not have the bytes; nothing was recorded.
     case missing
   }
+
+  /// Why nothing can be recorded.
+  package static let absence = IngestError(
+    .store,
+    "Nothing can be recorded, because no process has the library's lock: `pipeline watch` has to run on the "
+      + "machine with the library's own folder. Files stay in their sources until then.")
+
+  /// Why a request is not waited for.
+  package static let stopped = IngestError(
+    .store,
+    "It was asked to end before imports were recorded. Their files stay until the next look.")
+
+  /// Why it is not known what became of a request.
+  package static let lost = IngestError(
+    .store,
+    "Other processes took this one for gone while it waited for the process with the library's lock. What that has done "
+      + "is found with the next look.")
 
   /// Why bytes that were stored are not found.
   static let otherStore = IngestError(

@@ -35,7 +35,8 @@ struct RemoteImportCheck {
   private func refusal(_ text: String) -> IngestError {
     IngestError(
       .catalog,
-      "The machine “\(machine)” asked to record what no import records: \(text.prefix(200))")
+      "The machine “\(machine)” asked to record what no import records, or its clock is a day ahead: "
+        + "\(text.prefix(200))")
   }
 
   private func isAllowed(_ fact: ManifestFact, _ made: [Digest: AssetID]) -> Bool {

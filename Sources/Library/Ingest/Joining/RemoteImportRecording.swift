@@ -27,10 +27,13 @@ package struct RemoteImportRecording {
     let check = RemoteImportCheck(
       machine: request.node, seen: imports.seen,
       newest: max(UInt64(now.microseconds / 1000), newest) + RemoteImportCheck.tolerance)
-    let facts = try check.facts(imports.facts)
-    if try isRecorded(facts) { return .recorded }
-    try requireHold(facts)
+    let claimed = imports.facts.compactMap { ManifestFact(text: $0) }
+    if claimed.count == imports.facts.count, try areRecorded(claimed) { return .recorded }
+    // First, because what follows no more from what was seen is no fault then.
     guard try imports.seen.isCurrent(in: library.catalog) else { return .overtaken }
+    let facts = try check.facts(imports.facts)
+    try requireHold(facts)
+    try library.requireRoom()
     guard try areStored(facts) else { return .missing }
     var runs = ReplayedRuns()
     let all = facts.flatMap { fact in Self.intent(of: fact).map { [.intent($0), fact] } ?? [fact] }
@@ -61,16 +64,27 @@ package struct RemoteImportRecording {
     }
   }
 
-  /// Whether the facts are in the catalog, all of which went there together.
-  private func isRecorded(_ facts: [ManifestFact]) throws -> Bool {
-    for case .stored(let stored) in facts { return try library.reader.asset(stored.asset) != nil }
-    for case .duplicate(let duplicate) in facts {
+  /// Whether the catalog has all that the facts say.
+  private func areRecorded(_ facts: [ManifestFact]) throws -> Bool {
+    for fact in facts where try !isRecorded(fact) { return false }
+    return !facts.isEmpty
+  }
+
+  private func isRecorded(_ fact: ManifestFact) throws -> Bool {
+    switch fact {
+    case .stored(let stored):
+      return try library.reader.asset(stored.asset) != nil
+    case .duplicate(let duplicate):
       let intent = duplicate.intent
       let known = try library.catalog.sighting(source: intent.source, path: intent.path)
       return known?.state == .duplicate && known?.asset == duplicate.asset
         && known?.identity == intent.identity
+    case .restored(let asset):
+      guard let known = try library.reader.asset(asset) else { return false }
+      return known.state != .trashed
+    default:
+      return false
     }
-    return false
   }
 
   /// Whether the store has the bytes; whoever stored them may have been slower than `gc`.

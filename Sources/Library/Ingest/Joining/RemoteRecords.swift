@@ -1,4 +1,5 @@
 import Catalog
+import Glibc
 import Manifest
 import PipelineModel
 import Records
@@ -14,6 +15,7 @@ final class RemoteRecords: ImportRecords {
   /// How often in turn the bytes were not found.
   private var misses = 0
   private static let mostMisses = 4
+  private static let looks = 12
 
   /// - Parameter ask: hands imports over and waits for the answer.
   init(catalog: Catalog, ask: @escaping (RemoteImport) throws -> RemoteImport.Outcome) {
@@ -21,8 +23,14 @@ final class RemoteRecords: ImportRecords {
     self.ask = ask
   }
 
+  var comparesAssets: Bool { true }
+
   func announce(_ intents: [ManifestFact]) throws -> Int64 {
-    if try catalog.hasTaker() { return 0 }
+    // It may just be starting again.
+    for _ in 0..<Self.looks {
+      if try catalog.hasTaker() { return 0 }
+      usleep(250_000)
+    }
     throw RemoteImport.absence
   }
 

@@ -40,13 +40,23 @@ final class RemoteRequests: Sendable {
   ///   catalog; the library must be recovered before any further work.
   func serve(_ handler: RequestHandler) throws {
     guard mayHave.exchange(false, ordering: .sequentiallyConsistent) else { return }
-    while let request = try catalog.beginRequest() {
+    let end = ContinuousClock.now + Self.longest
+    while !handler.session.signals.isStopRequested, let request = try catalog.beginRequest() {
+      Heartbeat.shared.beat()
       let (response, error) = perform(request, handler)
       if let error, try handler.isBehind() { throw error }
       let text = try JSONText.encode(response)
       try catalog.answer(request.id, text)
+      // This machine's own files want their turn.
+      guard ContinuousClock.now < end else {
+        hear()
+        return
+      }
     }
   }
+
+  /// For how long requests are served in turn.
+  private static let longest = Duration.seconds(1)
 
   private func perform(
     _ request: RemoteRequest, _ handler: RequestHandler
@@ -61,6 +71,13 @@ final class RemoteRequests: Sendable {
           message:
             "The process with the library's lock is pipeline \(programVersion), and does not do that for "
             + "other machines.", kind: .fatal)
+      }
+      if request.wasBegun, !message.request.isRepeatable {
+        throw RequestFailure(
+          code: RequestFailure.interrupted,
+          message:
+            "The process with the library's lock ended while it did that. Look what was done, and ask again if "
+            + "need be.", kind: .fatal)
       }
       let report = handler.session.report
       return (

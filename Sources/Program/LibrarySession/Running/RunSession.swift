@@ -69,6 +69,7 @@ package struct RunSession {
 
   /// Waits a moment for other processes.
   private func pause(_ control: ControlSocket, _ serve: () throws -> Void) throws {
+    session.requests?.hear()
     let end = ContinuousClock.now + .milliseconds(500)
     while ContinuousClock.now < end, !control.isBusy, !session.signals.isStopRequested {
       try serve()

@@ -205,6 +205,7 @@ final class WatchSession {
     let now = ContinuousClock.now
     if now >= othersAt {
       if try session.library.catalog.hasCompany() { session.engine.wake() }
+      session.requests?.hear()
       othersAt = now + .seconds(30)
     }
     return othersAt - now

@@ -81,7 +81,10 @@ struct WorkingSession {
       }
       try workplace.requireStore(of: catalog)
       try workplace.requireOriginals(of: catalog)
-      let remote = RemoteLibrary(catalog: catalog) { signals.isStopRequested }
+      let remote = RemoteLibrary(catalog: catalog) {
+        Heartbeat.shared.beat()
+        return signals.isStopRequested
+      }
       library = try JoinedLibrary(
         workplace, lock: lock, layout: setup.layout, catalog: catalog,
         reserve: setup.reserve(), report: report, isStopped: { signals.isStopRequested }

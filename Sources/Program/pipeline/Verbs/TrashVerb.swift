@@ -86,7 +86,8 @@ enum TrashVerb: Verb {
 
   private static func empty(_ context: Context) throws -> ExitCode {
     let isDryRun = context.arguments.has(.dryRun)
-    var before = try before(context)
+    // Another machine may answer much later.
+    var before = try before(context) ?? (JoinedPlace(context.search) == nil ? nil : .now)
     // `--yes` needs no count, which takes time.
     var planned: RequestResult?
     if isDryRun || !context.arguments.has(.yes) {
