@@ -365,10 +365,10 @@ final class Importer {
     for outcome in group.outcomes { try removeSource(outcome, at: now) }
     // An original that was whole a while ago may not be whole now.
     library.verified = []
-    for sighting in reported {
-      var event = FileEvent(sighting)
-      event.path = source.root.appending(sighting.path)
-      report.file(event)
+    for var sighting in reported {
+      // Here, a path is that of this machine.
+      sighting.source = source.root
+      report.file(FileEvent(sighting))
     }
     for outcome in outcomes { report.file(outcome.event(in: source)) }
     report.committed()
