@@ -206,7 +206,7 @@ let package = Package(
       [
         "Catalog", "Configuration", "Engine", "Export", "Files", "Hashing", "Ingest",
         "LibraryControl", "Manifest", "Originals", "PipelineModel", "PipelinePlugin", "PluginHost",
-        "Query", "Records",
+        "Query", "Records", "Renditions",
       ], in: "Program"),
     // A library in a browser: the process that answers HTTP, in a sandbox.
     .target(

@@ -143,7 +143,7 @@ struct JoinedTests {
     try joined.wait(for: "the next import") { try bench.shared.count("asset") == 2 }
     try joined.wait(for: "the removal") { try bench.workspace.files(below: "from-second").isEmpty }
     // While it is stopped, files wait; killed, its successor records what it had not.
-    try watch.stop()
+    try bench.shared.stop(watch)
     try bench.put(["waiting.txt"])
     try joined.wait(for: "the request") { try bench.shared.count("request") == 1 }
     watch.signal(SIGKILL)
@@ -166,10 +166,10 @@ struct JoinedTests {
     try joined.wait(for: "its place") {
       try bench.shared.count("participant WHERE node = 'second'") == 1
     }
-    try watch.stop()
+    try bench.shared.stop(watch)
     try bench.put(["asleep.txt"])
     try joined.wait(for: "the request") { try bench.shared.count("request") == 1 }
-    try joined.stop()
+    try bench.shared.stop(joined)
     watch.signal(SIGCONT)
     try bench.shared.wait(for: "the record") { try bench.shared.count("asset") == 1 }
     try bench.shared.database.execute(
@@ -233,7 +233,7 @@ struct JoinedTests {
       try joined.wait(for: "its place") {
         try bench.shared.count("participant WHERE node = 'second' AND state = 'active'") == 1
       }
-      try watch.stop()
+      try bench.shared.stop(watch)
       try bench.put(["\(isDrained).txt"])
       try joined.wait(for: "the request") { try bench.shared.count("request") == 1 }
       if isDrained {
@@ -314,7 +314,7 @@ struct JoinedTests {
     let skipped = try bench.run("fourth")
     #expect(skipped.of("error") == [] && skipped.summary["imported"] == 0)
     // As when it was cut off: what it takes then is not recorded.
-    try second.stop()
+    try bench.shared.stop(second)
     try bench.put(["late.txt"])
     try bench.shared.database.execute(
       "UPDATE pipeline.participant SET expires_at = clock_timestamp() WHERE node = 'second'")
@@ -338,6 +338,9 @@ struct JoinedTests {
     let assets = try bench.workspace.assets()
     #expect(assets.allSatisfy { $0["source"]?.string == "//shared:desk" })
     #expect(try bench.shared.count("sighting WHERE state <> 'imported'") == 0)
+    let told = try bench.workspace.run(
+      "explain", folder.appending("last.txt"), "--config", "fourth.json")
+    #expect(told.output.contains("imported"), "\(told)")
     try bench.end(second)
     try bench.end(watch)
     try bench.expectSound()

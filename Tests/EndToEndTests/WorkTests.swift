@@ -223,7 +223,7 @@ struct WorkTests: WorkSuite {
     try worker.wait(for: "its place") { try shared.count("participant WHERE verb = 'work'") == 1 }
     try shared.database.execute(Self.again)
     try worker.wait(for: "a job") { try shared.count("ledger WHERE state = 'running'") == 1 }
-    try worker.stop()
+    try shared.stop(worker)
     // As when it was not heard of for half a minute.
     try shared.database.execute(
       "UPDATE pipeline.participant SET expires_at = clock_timestamp() WHERE verb = 'work'")

@@ -141,6 +141,14 @@ package final class Catalog: Ledger, CatalogSettings, Sendable {
     try setting(Setting.library, of: place)
   }
 
+  /// The same where there has to be one.
+  ///
+  /// - Throws: also `.corrupt` if the catalog belongs to no library.
+  package static func requireLibraryID(of place: CatalogPlace) throws(CatalogError) -> String {
+    if let library = try libraryID(of: place) { return library }
+    throw CatalogError(.corrupt, "The catalog “\(place.name)” belongs to no library.")
+  }
+
   /// Returns the last configured stages, in order; does not change the file.
   ///
   /// - Parameter libraryID: the library whose catalog it must be, if it is in a database.

@@ -49,6 +49,35 @@ final class SharedWorkspace {
     try workspace.program.start(["work", "--json", "--config", configuration])
   }
 
+  /// Stops a process by `SIGSTOP` while it changes nothing, so that others can go on.
+  ///
+  /// One that is stopped within a transaction makes all others wait until it is taken for gone.
+  func stop(_ run: BuiltProgramRun) throws {
+    while true {
+      try run.stop()
+      let moment = try database.first(
+        "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)")
+      let end = ContinuousClock.now + .seconds(2)
+      while ContinuousClock.now < end {
+        if try openChanges(since: moment) == 0 { return }
+        usleep(10_000)
+      }
+      run.signal(SIGCONT)
+      usleep(10_000)
+    }
+  }
+
+  /// How many transactions that change something, or wait to, have been open since a moment, in microseconds.
+  private func openChanges(since moment: Int64) throws -> Int64 {
+    try database.first(
+      """
+      SELECT count(*) FROM pg_locks AS turn JOIN pg_stat_activity AS activity ON activity.pid = turn.pid
+      WHERE turn.locktype = 'advisory' AND turn.objid = 2 AND turn.objsubid = 2
+        AND turn.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        AND extract(epoch FROM activity.xact_start) * 1000000 <= \(moment)
+      """)
+  }
+
   func count(_ table: String) throws -> Int64 {
     try database.first("SELECT count(*) FROM pipeline.\(table)")
   }

@@ -23,7 +23,7 @@ final class Importer {
   let report: any IngestReport
   private let examination: Examination
   let transfer: IncomingTransfer
-  private let isStopped: @Sendable () -> Bool
+  let isStopped: @Sendable () -> Bool
   /// The number of known files found under another name.
   var renames = 0
   let removal: SourceRemoval
@@ -292,30 +292,6 @@ final class Importer {
       removesSource: source.moves)
   }
 
-  /// Reads the stored original; replaces it with the file's bytes if it is damaged or missing,
-  /// otherwise the file in `incoming/` becomes obsolete.
-  func ensureStored(_ file: IncomingFile, in group: ImportGroup) throws {
-    if try isWhole(file.digest) {
-      group.leftovers.append(file.name)
-    } else {
-      try heal(file, with: file.name)
-      if library.originals.leavesFiles { group.leave(file, in: library.incoming) }
-    }
-  }
-
-  /// Puts a file in `incoming/` in the place of a damaged or missing original.
-  func heal(_ file: IncomingFile, with name: BytePath) throws {
-    try library.originals.heal(
-      IncomingOriginal(folder: library.incoming, name: name, digest: file.digest))
-    library.verified.insert(file.digest)
-    // Jobs that failed because these bytes were missing may succeed now.
-    let assets = try library.catalog.assets(with: file.digest)
-    _ = try library.catalog.retry(assets: assets)
-    report.warning(
-      "The original \(file.digest) was damaged or missing and is whole again, restored from "
-        + "“\(source.root.appending(file.attempt.candidate.path).printable)”.")
-  }
-
   /// Omits files that were returned since a scan found them.
   private func withoutReturned(_ candidates: [Candidate]) throws -> [Candidate] {
     var others: [Candidate] = []
@@ -372,27 +348,6 @@ final class Importer {
     }
     for outcome in outcomes { report.file(outcome.event(in: source)) }
     report.committed()
-  }
-
-  // MARK: The stored original
-
-  /// Whether this process has read the stored original and found it whole.
-  func isWhole(_ digest: Digest) throws -> Bool {
-    if library.verified.contains(digest) { return true }
-    // Always read to its end; `isStopped` is called as a sign of life.
-    let condition = try library.originals.verify(digest) { [isStopped] in
-      _ = isStopped()
-      return false
-    }
-    guard case .whole = condition else { return false }
-    library.verified.insert(digest)
-    return true
-  }
-
-  /// Whether the stored original exists with the right size, without reading it.
-  func isThere(_ digest: Digest, size: Int) -> Bool {
-    // Whatever the reason, an original that can't be seen must be read.
-    (try? library.originals.size(of: digest)) == size
   }
 
   // MARK: States without an import

@@ -12,27 +12,23 @@ struct RemoteImportCheck {
   /// How far a machine's clock may be wrong.
   static let tolerance: UInt64 = 86_400_000
 
-  /// Reads facts.
+  /// Refuses other facts.
   ///
   /// - Throws: `IngestError` of code `catalog`.
-  func facts(_ texts: [String]) throws(IngestError) -> [ManifestFact] {
-    var facts: [ManifestFact] = []
+  func require(_ facts: [ManifestFact]) throws(IngestError) {
     var made: [Digest: AssetID] = [:]
     var takings: Set<AssetID> = []
-    for text in texts {
-      guard let fact = ManifestFact(text: text), isAllowed(fact, made),
-        takings.insert(fact.taking).inserted
-      else { throw refusal(text) }
-      if case .stored(let stored) = fact {
-        guard !made.values.contains(stored.asset) else { throw refusal(text) }
-        made[stored.digest] = stored.asset
+    for fact in facts {
+      guard isAllowed(fact, made), takings.insert(fact.taking).inserted else {
+        throw refusal(fact.text)
       }
-      facts.append(fact)
+      guard case .stored(let stored) = fact else { continue }
+      guard !made.values.contains(stored.asset) else { throw refusal(fact.text) }
+      made[stored.digest] = stored.asset
     }
-    return facts
   }
 
-  private func refusal(_ text: String) -> IngestError {
+  func refusal(_ text: String) -> IngestError {
     IngestError(
       .catalog,
       "The machine “\(machine)” asked to record what no import records, or its clock is a day ahead: "

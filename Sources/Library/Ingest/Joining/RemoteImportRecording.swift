@@ -27,11 +27,14 @@ package struct RemoteImportRecording {
     let check = RemoteImportCheck(
       machine: request.node, seen: imports.seen,
       newest: max(UInt64(now.microseconds / 1000), newest) + RemoteImportCheck.tolerance)
-    let claimed = imports.facts.compactMap { ManifestFact(text: $0) }
-    if claimed.count == imports.facts.count, try areRecorded(claimed) { return .recorded }
+    let facts = try imports.facts.map { text in
+      guard let fact = ManifestFact(text: text) else { throw check.refusal(text) }
+      return fact
+    }
+    if try areRecorded(facts) { return .recorded }
     // First, because what follows no more from what was seen is no fault then.
     guard try imports.seen.isCurrent(in: library.catalog) else { return .overtaken }
-    let facts = try check.facts(imports.facts)
+    try check.require(facts)
     try requireHold(facts)
     try library.requireRoom()
     guard try areStored(facts) else { return .missing }

@@ -1,4 +1,5 @@
 package import Catalog
+package import Configuration
 package import Files
 import Glibc
 import Manifest
@@ -41,6 +42,11 @@ package struct LibraryLayout: Hashable, Sendable {
   /// A path of this machine as it is recorded.
   package func recorded(_ path: BytePath) -> BytePath {
     machine.map { MachinePath.path(path, on: $0) } ?? path
+  }
+
+  /// The folder of a source as it is recorded.
+  package func recorded(_ source: SourceConfiguration) -> BytePath {
+    source.shared.map { MachinePath.sharedPath($0) } ?? recorded(source.path)
   }
 
   /// The path on this machine that is recorded so; what is recorded of another machine stays as it is.

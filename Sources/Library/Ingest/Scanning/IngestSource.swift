@@ -23,9 +23,7 @@ package struct IngestSource: Sendable {
   package init(_ source: SourceConfiguration, for layout: LibraryLayout?) throws(FileError) {
     root = source.path
     shared = source.shared
-    recorded =
-      source.shared.map { MachinePath.sharedPath($0) } ?? layout?.recorded(source.path)
-      ?? source.path
+    recorded = layout?.recorded(source) ?? source.path
     folder = try Descriptor.openFolder(source.path)
     moves = source.mode == .move
     takesByRename =

@@ -27,9 +27,7 @@ final class WatchedSource {
 
   let configuration: SourceConfiguration
   /// The source's path as it is recorded.
-  var recorded: BytePath {
-    configuration.shared.map { MachinePath.sharedPath($0) } ?? library.recorded(configuration.path)
-  }
+  var recorded: BytePath { library.layout.recorded(configuration) }
   let library: ImportingLibrary
   let report: any WatchReport
   /// The interval of full scans, whatever the kernel reports.

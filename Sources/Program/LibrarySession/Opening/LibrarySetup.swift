@@ -59,7 +59,7 @@ package struct LibrarySetup: Sendable {
   }
 
   /// The folders of the sources as they are recorded.
-  package var recordedSources: [BytePath] { configuration.sources.map { layout.recorded($0.path) } }
+  package var recordedSources: [BytePath] { configuration.sources.map { layout.recorded($0) } }
 
   /// Loads the configuration if there is one.
   ///
@@ -197,6 +197,18 @@ extension LibrarySetup {
       // The configured catalog folder may contain other files, but no run scans them.
       library: folders, longest: layout.database.map { _ in PathLimit.longestPath })
     return PathExplanation(known: known, found: found, source: home?.source)
+  }
+
+  /// A path of this machine as it is recorded: below the source that contains it.
+  package func recorded(_ path: BytePath) -> BytePath {
+    guard let home = home(of: path), home.source.shared != nil else { return layout.recorded(path) }
+    return layout.recorded(home.source).appending(home.path)
+  }
+
+  /// The folder on this machine that is recorded so; what is recorded of another machine stays as it is.
+  package func local(_ recorded: BytePath) -> BytePath {
+    let source = configuration.sources.first { layout.recorded($0) == recorded }
+    return source?.path ?? layout.local(recorded)
   }
 
   /// The configured source that contains a path.

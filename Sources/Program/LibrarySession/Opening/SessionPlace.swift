@@ -78,9 +78,7 @@ package struct JoinedPlace {
         path: setup.layout.root)
     }
     let place = setup.layout.catalogPlace
-    guard let library = try Catalog.libraryID(of: place) else {
-      throw CatalogError(.corrupt, "The catalog “\(place.name)” belongs to no library.")
-    }
+    let library = try Catalog.requireLibraryID(of: place)
     let catalog = try Catalog.openBeside(place, libraryID: library)
     // Whatever was answered, the place among the participants goes with the process.
     defer { try? catalog.close() }

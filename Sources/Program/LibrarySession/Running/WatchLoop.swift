@@ -41,19 +41,23 @@ package struct WatchLoop {
       // Drop the reference: releasing the library requires that nothing keeps its lock.
       end = .signal
       do {
-        end = try WatchSession(
-          next, output: output, signals: signals, service: service, wakeup: wakeup
-        ).run()
+        let session = try WatchSession(
+          next, output: output, signals: signals, service: service, wakeup: wakeup)
+        absence = DatabaseAbsence()
+        end = try session.run()
       } catch let error where FullDisk.isCause(of: error) {
         output.survived(error)
         guard waitForSpace(next.setup) else { return }
         end = .reload(next)
-      } catch let error where next.isJoined && DatabaseAbsence.isCause(of: error) {
-        if absence.begin() {
+      } catch let error
+        where next.isJoined
+        && (DatabaseAbsence.isAway(error) || DatabaseAbsence.isOvertaken(error))
+      {
+        if absence.isNews(DatabaseAbsence.cause(of: error)) {
           output.survived(error)
           output.message("The watch goes on when the database is back.")
         }
-        let moment = absence.nextTry()
+        let moment = ContinuousClock.now + absence.nextPause()
         while ContinuousClock.now < moment { guard pause() else { return } }
         end = .reload(next)
       }

@@ -45,11 +45,9 @@ struct WorkingSession {
     requests = library.catalog.isOnServer ? RemoteRequests(catalog: library.catalog) : nil
     try library.catalog.configureGroups(GroupPolicy(setup.configuration.groups))
     try Self.tellPreparation(of: library.catalog, report.output)
-    engine = try Engine(
+    engine = try setup.makeEngine(
       plan, ledger: library.catalog, originals: library.originals,
-      renditions: library.renditions, library: library.folder,
-      memoryBudget: setup.configuration.memoryBudget.bytes, report: report,
-      shortage: { [setup] in setup.shortage() }
+      renditions: library.renditions, folder: library.folder, report: report
     ) {
       Heartbeat.shared.beat()
       return signals.isStopRequested
@@ -66,10 +64,7 @@ struct WorkingSession {
     report = RunReport(output)
     requests = nil
     let catalogPlace = setup.layout.catalogPlace
-    guard let id = try Catalog.libraryID(of: catalogPlace) else {
-      throw CatalogError(
-        .corrupt, "The catalog “\(catalogPlace.name)” belongs to no library.")
-    }
+    let id = try Catalog.requireLibraryID(of: catalogPlace)
     let catalog = try Catalog.openBeside(catalogPlace, libraryID: id)
     do {
       let workplace = try Workplace(
@@ -91,11 +86,9 @@ struct WorkingSession {
       ) { try remote.record($0) }
       let stages = OwnStages(plan, catalog: catalog, workplace: workplace, report: report)
       self.stages = stages
-      engine = try Engine(
+      engine = try setup.makeEngine(
         plan, ledger: LedgerBeside(catalog: catalog), originals: workplace.originals,
-        renditions: workplace.renditions, library: workplace.folder,
-        memoryBudget: setup.configuration.memoryBudget.bytes, report: report,
-        shortage: { [setup] in setup.shortage() }
+        renditions: workplace.renditions, folder: workplace.folder, report: report
       ) {
         Heartbeat.shared.beat()
         return signals.isStopRequested

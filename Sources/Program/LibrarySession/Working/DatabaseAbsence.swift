@@ -1,32 +1,34 @@
 import Engine
 import Records
 
-/// How long to wait for a database that a session beside others has lost.
+/// The time in which a process beside others can't reach the database.
 struct DatabaseAbsence {
   private var pause = Duration.zero
-  private var beganAt: ContinuousClock.Instant?
+  /// Why its server refuses this process, as last told.
+  private var refusal: String?
 
-  /// Whether an error says that the database can't be reached, or has lost what this process knows.
-  static func isCause(of error: any Error) -> Bool {
-    let cause =
-      (error as? EngineError)?.cause.flatMap { $0 as? CatalogError } ?? error as? CatalogError
-    return cause?.code == .unreachable || cause?.code == .locked
+  /// What a database has to do with an error.
+  static func cause(of error: any Error) -> CatalogError? {
+    (error as? EngineError)?.cause.flatMap(cause) ?? error as? CatalogError
   }
 
-  /// Notes that the database is lost.
-  ///
-  /// - Returns: whether that is news: a new try soon after the last one is none.
-  mutating func begin() -> Bool {
-    let now = ContinuousClock.now
-    let isNews = beganAt.map { now - $0 > .seconds(60) } ?? true
-    if isNews { pause = .zero }
-    beganAt = now
-    return isNews
+  /// Whether an error says that the database can't be reached.
+  static func isAway(_ error: any Error) -> Bool { cause(of: error)?.code == .unreachable }
+
+  /// Whether an error says that the database has lost what this process knows.
+  static func isOvertaken(_ error: any Error) -> Bool { cause(of: error)?.code == .locked }
+
+  /// Whether to tell why it can't be reached: at first, and if the server refuses this process for another reason.
+  mutating func isNews(_ error: CatalogError?) -> Bool {
+    let isFirst = pause == .zero
+    guard let error, error.isRefusal, error.message != refusal else { return isFirst }
+    refusal = error.message
+    return true
   }
 
-  /// When to try again: later each time.
-  mutating func nextTry() -> ContinuousClock.Instant {
+  /// How long to wait before the next try, longer each time.
+  mutating func nextPause() -> Duration {
     pause = min(max(pause * 2, .seconds(1)), .seconds(30))
-    return .now + pause
+    return pause
   }
 }

@@ -23,7 +23,7 @@ package struct WorkLoop {
     guard setup.layout.database != nil else { throw setup.noServer("work") }
     let endProgress = report.output.show(.work, of: report)
     defer { endProgress() }
-    var absence = Absence()
+    var absence = DatabaseAbsence()
     var hasBegun = false
     var isDrained = false
     var told: WorkBeginning?
@@ -31,22 +31,22 @@ package struct WorkLoop {
       if signals.consumeReload() { setup = reloaded(search, former: setup) }
       do {
         let session = try WorkSession(setup, report: report, signals: signals)
-        (absence, hasBegun) = (Absence(), true)
+        (absence, hasBegun) = (DatabaseAbsence(), true)
         let beginning = WorkBeginning(setup)
         if beginning != told { report.output.began(beginning) }
         told = beginning
         let outcome = try session.run(untilIdle: untilIdle)
         isDrained = outcome == .drained
         if outcome != .another { break }
-      } catch let error where Self.isOvertaken(error) && hasBegun {
+      } catch let error where DatabaseAbsence.isOvertaken(error) && hasBegun {
         // Nothing that the former session knew is used again.
         report.output.survived(error)
         report.output.message("The work begins anew.")
         wait(.seconds(1))
-      } catch let error where Self.isAway(error) {
+      } catch let error where DatabaseAbsence.isAway(error) {
         // Whoever begins has to see what is wrong with a password or a name.
-        if !hasBegun, Self.cause(of: error)?.isRefusal == true { throw error }
-        if absence.isNews(Self.cause(of: error)) {
+        if !hasBegun, DatabaseAbsence.cause(of: error)?.isRefusal == true { throw error }
+        if absence.isNews(DatabaseAbsence.cause(of: error)) {
           report.output.survived(error)
           report.output.message(
             hasBegun
@@ -79,44 +79,9 @@ package struct WorkLoop {
     }
   }
 
-  /// The time in which the database can't be reached.
-  private struct Absence {
-    private var pause = Duration.zero
-    /// Why its server refuses this process, as last told.
-    private var refusal: String?
-
-    /// Whether to tell why it can't be reached: at first, and if the server refuses this process for another reason.
-    mutating func isNews(_ error: CatalogError?) -> Bool {
-      let isFirst = pause == .zero
-      guard let error, error.isRefusal, error.message != refusal else { return isFirst }
-      refusal = error.message
-      return true
-    }
-
-    /// How long to wait before the next try, longer each time.
-    mutating func nextPause() -> Duration {
-      pause = min(max(pause * 2, .seconds(1)), .seconds(30))
-      return pause
-    }
-  }
-
   private func wait(_ pause: Duration) {
     let end = ContinuousClock.now + pause
     while ContinuousClock.now < end, !signals.isStopRequested { usleep(100_000) }
-  }
-
-  /// Whether an error says that the database can't be reached.
-  private static func isAway(_ error: any Error) -> Bool {
-    cause(of: error)?.code == .unreachable
-  }
-
-  /// Whether an error says that the database has lost what this process knows.
-  private static func isOvertaken(_ error: any Error) -> Bool {
-    cause(of: error)?.code == .locked
-  }
-
-  private static func cause(of error: any Error) -> CatalogError? {
-    (error as? EngineError)?.cause.flatMap(cause) ?? error as? CatalogError
   }
 }
 

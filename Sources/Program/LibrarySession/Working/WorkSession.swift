@@ -37,19 +37,15 @@ final class WorkSession {
     self.report = report
     self.signals = signals
     let place = setup.layout.catalogPlace
-    guard let library = try Catalog.libraryID(of: place) else {
-      throw CatalogError(.corrupt, "The catalog “\(place.name)” belongs to no library.")
-    }
+    let library = try Catalog.requireLibraryID(of: place)
     plan = try setup.planBeside()
     workplace = try Workplace(setup.layout, library: library) { signals.isStopRequested }
     catalog = try Catalog.openBeside(place, libraryID: library)
     stages = OwnStages(plan, catalog: catalog, workplace: workplace, report: report)
     do {
-      engine = try Engine(
+      engine = try setup.makeEngine(
         plan, ledger: LedgerBeside(catalog: catalog), originals: workplace.originals,
-        renditions: workplace.renditions, library: workplace.folder,
-        memoryBudget: setup.configuration.memoryBudget.bytes, report: report,
-        shortage: { [setup] in setup.shortage() })
+        renditions: workplace.renditions, folder: workplace.folder, report: report)
     } catch {
       // Why it could not be used is what counts.
       try? catalog.close()

@@ -30,9 +30,9 @@ enum ExplainVerb: Verb {
     }
     // A source's configured path may contain symbolic links.
     var sightings = try session.catalog.sightings(
-      path: isElsewhere ? typed : session.setup.layout.recorded(typed))
+      path: isElsewhere ? typed : session.setup.recorded(typed))
     if sightings.isEmpty {
-      sightings = try session.catalog.sightings(path: session.setup.layout.recorded(path))
+      sightings = try session.catalog.sightings(path: session.setup.recorded(path))
     }
     if !sightings.isEmpty {
       for sighting in sightings { try explain(sighting, session, context.console) }
@@ -59,7 +59,7 @@ enum ExplainVerb: Verb {
   private static func explain(
     _ sighting: Sighting, _ session: ReadingSession, _ console: Console
   ) throws {
-    var shown = session.setup.layout.local(sighting.source).appending(sighting.path)
+    var shown = session.setup.local(sighting.source).appending(sighting.path)
     // Ignored folders are recorded with a trailing slash.
     if sighting.path.bytes.last == UInt8(ascii: "/") {
       shown = BytePath(bytes: shown.bytes.dropLast())
