@@ -123,8 +123,10 @@ let package = Package(
       "ObjectStorage", ["CCurl", "CExpat", "Files", "Hashing", "PipelineModel"], in: "Library"),
     // The stores of originals: a content-addressed tree, or a bucket.
     target("Originals", ["Files", "Hashing", "ObjectStorage", "PipelineModel"], in: "Library"),
-    // Renditions as files.
-    target("Renditions", ["Files", "PipelineModel"], in: "Library"),
+    // Renditions as files, or as objects of a bucket.
+    target(
+      "Renditions", ["Files", "Hashing", "ObjectStorage", "Originals", "PipelineModel"],
+      in: "Library"),
     // The append-only journal of taking and deleting.
     target("Manifest", ["Files", "Hashing", "PipelineModel"], in: "Library"),
     // What users ask for: the words of queries, and which assets they find.
@@ -144,8 +146,8 @@ let package = Package(
     target(
       "Ingest",
       [
-        "Catalog", "Configuration", "Files", "Hashing", "Manifest", "Originals", "PipelineModel",
-        "Query", "Records", "Renditions",
+        "Catalog", "Configuration", "Files", "Hashing", "Manifest", "ObjectStorage", "Originals",
+        "PipelineModel", "Query", "Records", "Renditions",
       ], in: "Library"),
     // Requests to the process that holds a library, and what they and its answers look like.
     target(

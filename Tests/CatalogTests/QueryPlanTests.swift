@@ -109,7 +109,7 @@ struct QueryPlanTests {
     _ = try catalog.backlog()
     try catalog.hold(stage: "thumbnails", because: "No memory.")
     for rendition in try catalog.misplacedRenditions(
-      stage: "thumbnails", threshold: .max, limit: 9
+      stage: "thumbnails", threshold: .max, place: "renditions", limit: 9
     ).prefix(1) {
       try catalog.relocate(rendition.id, to: .database([1]))
       try catalog.invalidate(rendition: rendition.id)

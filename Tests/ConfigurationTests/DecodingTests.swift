@@ -195,7 +195,7 @@ import Testing
 let fullConfiguration = #"""
   {
     "$schema": "x", "library": "l", "catalog": "c", "plugins": ["p"], "memoryBudget": "1GiB",
-    "originals": "s3://bucket/p?region=r", "originalsCache": "1MiB",
+    "originals": "s3://bucket/p?region=r", "renditions": "s3://bucket/r", "originalsCache": "1MiB",
     "reserve": "1000", "rescan": "1d", "groups": [{"kind": "sidecar", "within": "5m"}],
     "node": {"name": "photo2", "joins": true},
     "onDemand": {"maxPixelSize": 2000, "cache": "1GiB", "concurrency": 3, "queue": 5},

@@ -568,9 +568,13 @@ private struct UnreadableRendition: RenditionStore {
   let path: String
   let code: Int32
 
-  func open(_ path: String) throws(FileError) -> Descriptor {
+  var place: String { store.place }
+  var isOnServer: Bool { store.isOnServer }
+  var callsAtOnce: Int { store.callsAtOnce }
+
+  func open(_ path: String, copyOf digest: Digest?) throws(FileError) -> Descriptor {
     if path == self.path { throw FileError("open", BytePath(path), errno: code) }
-    return try store.open(path)
+    return try store.open(path, copyOf: digest)
   }
 
   func put(_ renditions: [IncomingRendition]) throws(FileError) -> [String] {

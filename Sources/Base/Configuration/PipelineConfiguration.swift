@@ -13,7 +13,9 @@ package struct PipelineConfiguration: Sendable, Hashable {
   package var catalog: CatalogLocation?
   /// The bucket that keeps originals; by default (`nil`) the library does, or whatever it was made with.
   package var originals: BucketLocation?
-  /// The space for local copies of originals in a bucket.
+  /// The bucket that keeps renditions that the database does not; by default (`nil`) the library's folder does.
+  package var renditions: BucketLocation?
+  /// The space for local copies of what is in a bucket.
   package var originalsCache = ByteSize(bytes: 10 << 30)
   /// This machine among several that work on the library.
   package var node = NodeConfiguration()

@@ -32,6 +32,14 @@ extension Catalog {
     }
   }
 
+  /// Stores a text under a key, and has other processes compare their configuration with the library's again.
+  package func announce(_ key: String, _ value: String) throws(CatalogError) {
+    try write { (writer) throws(CatalogError) in
+      try writer.connection.execute(Setting.write, "user." + key, value)
+      try writer.renewGeneration()
+    }
+  }
+
   /// Returns the stored keys that begin with a prefix.
   package func settings(beginningWith prefix: String) throws(CatalogError) -> [String] {
     let whole = "user." + prefix

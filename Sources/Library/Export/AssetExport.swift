@@ -97,10 +97,13 @@ package final class AssetExport {
     self.options = options
     self.report = report
     self.isStopped = isStopped
-    staged = StagedExport(
-      library: library,
-      renditions: RenditionReader(store: library.renditions, catalog: catalog),
-      transfer: options.transfer, isStopped: isStopped)
+    do throws(CatalogError) {
+      staged = StagedExport(
+        library: library, renditions: try RenditionReader(of: library, catalog),
+        transfer: options.transfer, isStopped: isStopped)
+    } catch {
+      throw ExportError(.destination, error.message, path: error.path)
+    }
     let exclusion: ExportExclusion
     var root: Descriptor?
     do throws(FileError) {

@@ -10,18 +10,8 @@ import Synchronization
 /// The store itself compares each upload with the digest that is its name. Nothing is ever overwritten,
 /// apart from damage that was copied to `damaged/` first.
 package final class BucketStore: OriginalStore {
-  private let location: BucketLocation
-  let library: Descriptor
-  let identity: String
-  let mayClaim: Bool
-  let cacheBudget: Int
-  private let environment: [String: String]
-  private let isStopped: @Sendable () -> Bool
-  /// The cache as it was opened last.
-  let opened = Mutex<OriginalCache?>(nil)
-  private let connected = Mutex<S3Client?>(nil)
-  /// Whether the bucket was seen to be this library's.
-  let isOwn = Mutex(false)
+  private let bucket: OwnedBucket
+  private let copies: LocalCopies
 
   /// The variables of the environment that say how to reach a bucket.
   package static let variables = S3Client.variables
@@ -43,31 +33,21 @@ package final class BucketStore: OriginalStore {
     cacheBudget: Int, environment: [String: String],
     isStopped: @escaping @Sendable () -> Bool = { false }
   ) {
-    self.location = location
-    self.library = library
-    self.identity = identity
-    self.mayClaim = mayClaim
-    self.cacheBudget = cacheBudget
-    self.environment = environment
-    self.isStopped = isStopped
-  }
-
-  /// The client, made when the first request is: most verbs need none, and so no credentials.
-  ///
-  /// - Throws: `FileError` of code `unavailable` without credentials.
-  func client() throws(FileError) -> S3Client {
-    if let client = connected.withLock({ $0 }) { return client }
-    let client = try S3Client(location, environment: environment, isStopped: isStopped)
-    return connected.withLock { connected in
-      // Another thread may have been faster.
-      let kept = connected ?? client
-      connected = kept
-      return kept
-    }
+    bucket = OwnedBucket(
+      location, for: "originals", identity: identity, mayClaim: mayClaim, environment: environment,
+      isStopped: isStopped)
+    copies = LocalCopies(in: library, budget: cacheBudget)
   }
 
   /// The address of the server.
-  package func server() throws(FileError) -> String { try client().server }
+  package func server() throws(FileError) -> String { try bucket.server() }
+
+  /// Tries what the safety of originals rests on.
+  ///
+  /// - Throws: `FileError` of code `unavailable` for a store that lacks it.
+  package func probe() throws(FileError) { try bucket.probe() }
+
+  package func check() throws(FileError) { try bucket.check() }
 
   package var releases: Bool { false }
 
@@ -77,13 +57,13 @@ package final class BucketStore: OriginalStore {
 
   package func makeRoom() {
     // A cache that can't be opened has nothing to give.
-    try? cacheIfWritable()?.empty()
+    try? copies.cacheIfWritable()?.empty()
   }
 
   // MARK: Storing
 
   package func put(_ files: [IncomingOriginal]) throws(FileError) -> [PutOutcome] {
-    do throws(FileError) { try requireOwn() } catch {
+    do throws(FileError) { try bucket.requireOwn() } catch {
       return files.map { _ in .failed(error) }
     }
     let absence = Absence()
@@ -117,14 +97,14 @@ package final class BucketStore: OriginalStore {
   /// - Returns: whether it was stored; `false` if an original is there already.
   private func upload(_ file: IncomingOriginal, isNew: Bool) throws(FileError) -> Bool {
     let descriptor = try Descriptor.openRegular(file.name, in: file.folder)
-    return try client().put(
+    return try bucket.client().put(
       descriptor, size: descriptor.status().identity.size, as: Self.key(of: file.digest),
       digest: file.digest, isNew: isNew)
   }
 
   package func keepCopies(of files: [IncomingOriginal]) {
     // It only saves fetching the bytes.
-    guard !files.isEmpty, let cache = try? cache() else { return }
+    guard !files.isEmpty, let cache = try? copies.cache() else { return }
     for file in files { cache.adopt(file) }
   }
 
@@ -132,23 +112,23 @@ package final class BucketStore: OriginalStore {
   package func flushAll() {}
 
   package func heal(_ file: IncomingOriginal) throws(FileError) {
-    try requireOwn()
+    try bucket.requireOwn()
     try copyAside(file.digest)
     _ = try upload(file, isNew: false)
   }
 
   package func restore(_ digest: Digest) throws(FileError) -> Bool {
-    guard let copy = try cacheIfWritable()?.lease(digest) else { return false }
+    guard let copy = try copies.cacheIfWritable()?.lease(digest) else { return false }
     let file = try copy.open()
     try copyAside(digest)
-    return try client().put(
+    return try bucket.client().put(
       file, size: file.status().identity.size, as: Self.key(of: digest), digest: digest,
       isNew: false)
   }
 
   package func setAside(_ digest: Digest) throws(FileError) {
     guard try copyAside(digest) else { return }
-    try client().remove(Self.key(of: digest))
+    try bucket.client().remove(Self.key(of: digest))
   }
 
   /// Copies whatever has an original's name to `damaged/`, under a free number.
@@ -156,9 +136,9 @@ package final class BucketStore: OriginalStore {
   /// - Returns: whether there was anything.
   @discardableResult
   private func copyAside(_ digest: Digest) throws(FileError) -> Bool {
-    try requireOwn()
+    try bucket.requireOwn()
     guard try size(of: digest) != nil else { return false }
-    let taken = try client().names(below: "\(Self.damaged)\(digest.hex).")
+    let taken = try bucket.client().names(below: "\(Self.damaged)\(digest.hex).")
     let number = (1...10_000).first { !taken.contains("\($0)") }
     guard let number else {
       throw FileError(
@@ -166,7 +146,7 @@ package final class BucketStore: OriginalStore {
         "“\(path(Self.damaged).printable)” holds 10,000 damaged copies of \(digest); clear it.",
         path: path(Self.damaged))
     }
-    try client().copy(Self.key(of: digest), to: "\(Self.damaged)\(digest.hex).\(number)")
+    try bucket.client().copy(Self.key(of: digest), to: "\(Self.damaged)\(digest.hex).\(number)")
     return true
   }
 
@@ -179,15 +159,15 @@ package final class BucketStore: OriginalStore {
   }
 
   package func remove(_ digest: Digest) throws(FileError) {
-    try requireOwn()
-    try client().remove(Self.key(of: digest))
-    try cacheIfWritable()?.remove(digest)
+    try bucket.requireOwn()
+    try bucket.client().remove(Self.key(of: digest))
+    try copies.cacheIfWritable()?.remove(digest)
   }
 
   // MARK: Reading
 
   package func lease(_ digest: Digest) throws(FileError) -> LocalOriginal {
-    guard let cache = try cacheIfWritable() else { return try fetchToTemporaryFile(digest) }
+    guard let cache = try copies.cacheIfWritable() else { return try fetchToTemporaryFile(digest) }
     if let copy = try cache.lease(digest) { return copy }
     do throws(FileError) {
       return try cache.add(digest) { file, begin throws(FileError) in
@@ -206,7 +186,7 @@ package final class BucketStore: OriginalStore {
     _ digest: Digest, to file: Descriptor, isStopped: @escaping @Sendable () -> Bool
   ) throws(FileError) -> Digest {
     // It only saves fetching the bytes.
-    if let local = try? OriginalCache.ifPresent(in: library)?.open(digest, isTrusted: true) {
+    if let local = try? OriginalCache.ifPresent(in: copies.library)?.open(digest, isTrusted: true) {
       if (try? file.fill(from: local, isStopped: isStopped)) == digest { return digest }
       try file.truncate(to: 0)
       try file.seek(to: 0)
@@ -223,13 +203,9 @@ package final class BucketStore: OriginalStore {
 
   /// In a library that can't be written, as in a backup.
   private func fetchToTemporaryFile(_ digest: Digest) throws(FileError) -> LocalOriginal {
-    let place = getenv("TMPDIR").map { BytePath(cString: $0) } ?? "/tmp"
-    let folder = try Descriptor.openFolder(place)
-    let name = BytePath(".pipeline-\(String(UInt64.random(in: .min ... .max), radix: 16))")
-    let file = try Descriptor.open(
-      name, in: folder, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+    let (file, folder, name) = try LocalCopies.makeTemporaryFile()
     // Clean-up only.
-    let copy = LocalOriginal(path: place.appending(name)) { try? folder.remove(name) }
+    let copy = LocalOriginal(path: folder.path.appending(name)) { try? folder.remove(name) }
     try fetch(digest, to: file)
     try file.seek(to: 0)
     guard try file.hash().digest == digest else { throw .damagedOriginal(path(of: digest)) }
@@ -257,17 +233,17 @@ package final class BucketStore: OriginalStore {
     _ body: @escaping (UnsafeRawBufferPointer) throws(FileError) -> Void
   ) throws(FileError) {
     // Another bucket may have the name, or this one may have been emptied.
-    try requireOwn()
+    try bucket.requireOwn()
     do throws(FileError) {
-      try client().get(Self.key(of: digest), began: began, body)
+      try bucket.client().get(Self.key(of: digest), began: began, body)
     } catch let error where error.code == .notFound {
       throw missing(digest)
     }
   }
 
   package func size(of digest: Digest) throws(FileError) -> Int? {
-    try requireOwn()
-    return try client().size(of: Self.key(of: digest))
+    try bucket.requireOwn()
+    return try bucket.client().size(of: Self.key(of: digest))
   }
 
   package func ownFile(of digest: Digest) throws(FileError) -> Descriptor? {
@@ -276,7 +252,7 @@ package final class BucketStore: OriginalStore {
   }
 
   package func isOriginal(_ file: FileStatus, _ digest: Digest) throws(FileError) -> Bool {
-    try cacheIfWritable()?.isCopy(file, of: digest) ?? false
+    try copies.cacheIfWritable()?.isCopy(file, of: digest) ?? false
   }
 
   package func verify(
@@ -319,17 +295,17 @@ package final class BucketStore: OriginalStore {
   // MARK: Listing
 
   package func removeRemnants() throws(FileError) -> Int {
-    try requireOwn()
-    return try client().abandonUploads(below: Self.folder)
+    try bucket.requireOwn()
+    return try bucket.client().abandonUploads(below: Self.folder)
   }
 
   package func forEach(
     beginningWith byte: UInt8, _ body: (StoredEntry) throws(FileError) -> Void
   ) throws(FileError) {
-    try requireOwn()
+    try bucket.requireOwn()
     let folder = OriginalLayout.folder(of: byte)
     let prefix = "\(Self.folder)\(folder)/"
-    try client().list(prefix) { entry throws(FileError) in
+    try bucket.client().list(prefix) { entry throws(FileError) in
       let name = BytePath(String(entry.key.dropFirst(prefix.count)))
       if let digest = OriginalLayout.digest(folder: folder, name: name) {
         try body(.original(digest, size: entry.size, file: nil))
@@ -340,9 +316,10 @@ package final class BucketStore: OriginalStore {
   }
 
   package func forEachForeign(_ body: (StoredEntry) throws(FileError) -> Void) throws(FileError) {
-    try requireOwn()
+    try bucket.requireOwn()
     let folders = Set((UInt8.min...UInt8.max).map { "\(OriginalLayout.folder(of: $0))/" })
-    for name in try client().names(below: Self.folder).sorted() where !folders.contains(name) {
+    for name in try bucket.client().names(below: Self.folder).sorted() where !folders.contains(name)
+    {
       try body(.foreign(path(Self.folder + name)))
     }
   }
@@ -357,10 +334,7 @@ package final class BucketStore: OriginalStore {
 
   package func path(of digest: Digest) -> BytePath { path(Self.key(of: digest)) }
 
-  /// A key as people see it.
-  func path(_ key: String) -> BytePath {
-    BytePath(key.isEmpty ? location.name : "\(location.name)/\(key)")
-  }
+  private func path(_ key: String) -> BytePath { bucket.path(key) }
 
   private func missing(_ digest: Digest) -> FileError {
     let path = path(of: digest)

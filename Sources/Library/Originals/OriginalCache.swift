@@ -4,7 +4,7 @@ import Hashing
 package import PipelineModel
 import Synchronization
 
-/// Local copies of originals that a bucket keeps: `cache/ab/<sha256>` in the library.
+/// Local copies of originals and renditions that a bucket keeps: `cache/ab/<sha256>` in the library.
 ///
 /// Any process may fill it, with or without the library's lock. Nothing in it is needed, so nothing is
 /// flushed: each process hashes a file before it uses it the first time. Who uses a file holds a shared
@@ -202,6 +202,13 @@ package final class OriginalCache: Sendable {
         usleep(1000)
       }
     }
+  }
+
+  /// Makes an empty file without a name, for what is read once.
+  func makeNamelessFile() throws(FileError) -> Descriptor {
+    let (file, name) = try makeTemporaryFile()
+    try folder.remove(name)
+    return file
   }
 
   /// Makes an empty file that no other process takes for what a killed one left.

@@ -200,7 +200,7 @@ public final class Library: Sendable {
             ? "The asset \(id) has no rendition “\(name)”."
             : "“\(name)” is a rendition of several stages of the asset \(id); name the stage, too.")
       }
-      let reader = RenditionReader(store: library.library.renditions, catalog: library.catalog)
+      let reader = try RenditionReader(of: library.library, library.catalog)
       var data = Data()
       try reader.content(of: found[0], of: id).forEachChunk { chunk throws(FileError) in
         data.append(contentsOf: chunk)

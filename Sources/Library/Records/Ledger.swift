@@ -75,10 +75,12 @@ package protocol Ledger: Sendable {
 
   /// Returns renditions of a stage that are not stored where its storage policy requires.
   ///
-  /// - Parameter threshold: the maximum size in bytes for storage in the database;
-  ///   0 for `file`, `Int.max` for `database`.
+  /// - Parameters:
+  ///   - threshold: the maximum size in bytes for storage in the database;
+  ///     0 for `file`, `Int.max` for `database`.
+  ///   - place: what the paths of all others begin with, followed by a slash.
   func misplacedRenditions(
-    stage: String, threshold: Int, limit: Int
+    stage: String, threshold: Int, place: String, limit: Int
   ) throws(CatalogError) -> [MisplacedRendition]
 
   /// Records that a rendition's bytes were moved.

@@ -69,7 +69,7 @@ package struct NewRendition: Hashable, Sendable {
 /// Where a rendition's bytes are.
 package enum RenditionContent: Hashable, Sendable {
   case database([UInt8])
-  /// In a durable file at this path below the library.
+  /// In a durable file at this path below the library, or a durable object of this name.
   case file(path: String)
   /// Those of the rendition that it continues, which stay in the catalog's own table.
   case former
@@ -80,6 +80,8 @@ package struct MisplacedRendition: Hashable, Sendable {
   package var id: Int64
   package var name: String
   package var mediaType: String
+  /// The size in bytes.
+  package var bytes: Int
   package var digest: Digest
   /// The original's digest or the asset's key in hexadecimal, as in the file name.
   package var owner: String
@@ -88,12 +90,13 @@ package struct MisplacedRendition: Hashable, Sendable {
   package var path: String?
 
   package init(
-    id: Int64, name: String, mediaType: String, digest: Digest, owner: String,
+    id: Int64, name: String, mediaType: String, bytes: Int, digest: Digest, owner: String,
     fingerprint: Fingerprint, path: String? = nil
   ) {
     self.id = id
     self.name = name
     self.mediaType = mediaType
+    self.bytes = bytes
     self.digest = digest
     self.owner = owner
     self.fingerprint = fingerprint

@@ -33,9 +33,10 @@ extension WrappedLedger {
     try ledger.nextDue(after: time)
   }
   package func misplacedRenditions(
-    stage: String, threshold: Int, limit: Int
+    stage: String, threshold: Int, place: String, limit: Int
   ) throws(CatalogError) -> [MisplacedRendition] {
-    try ledger.misplacedRenditions(stage: stage, threshold: threshold, limit: limit)
+    try ledger.misplacedRenditions(
+      stage: stage, threshold: threshold, place: place, limit: limit)
   }
   package func relocate(_ rendition: Int64, to content: RenditionContent) throws(CatalogError) {
     try ledger.relocate(rendition, to: content)

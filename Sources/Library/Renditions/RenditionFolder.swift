@@ -9,6 +9,12 @@ package struct RenditionFolder: RenditionStore {
   /// - Parameter library: the library's folder, which contains `renditions/`.
   package init(in library: Descriptor) { self.library = library }
 
+  package var place: String { RenditionLayout.root }
+
+  package var isOnServer: Bool { false }
+
+  package var callsAtOnce: Int { 1 }
+
   package func put(_ renditions: [IncomingRendition]) throws(FileError) -> [String] {
     var folders: [BytePath: Descriptor] = [:]
     var unsynced: [BytePath: Descriptor] = [:]
@@ -20,12 +26,16 @@ package struct RenditionFolder: RenditionStore {
       let name = RenditionLayout.name(of: rendition.name)
       switch rendition.content {
       case .bytes(let bytes): try folder.writeDurably(bytes, as: name)
-      case .file(let file, let source, let sourceName):
+      case .file(let file, let source, let sourceName, _):
         unsynced[path] = folder
         try move(file, sourceName, of: source, to: folder, as: name)
       case .stored(let old, let digest):
         unsynced[path] = folder
         try link(old, in: folder, as: name, digest: digest)
+      case .copy(let file, let digest):
+        unsynced[path] = folder
+        try folder.removeIfThere(name)
+        try copy(file, to: folder, as: name, digest: digest)
       }
     }
     for folder in unsynced.values { try folder.sync() }
@@ -70,16 +80,22 @@ package struct RenditionFolder: RenditionStore {
     } catch {
       // Some file systems have no hard links, and all limit them per file.
       guard [EPERM, EMLINK, EXDEV, EOPNOTSUPP, ENOSYS].contains(error.errno) else { throw error }
-      let copy = try Descriptor.open(
-        name, in: folder, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
-      guard try copy.fill(from: open(path), isStopped: { false }) == digest else {
-        throw FileError(.changed, "“\(old.printable)” is damaged.", path: old)
-      }
-      try copy.sync()
+      try copy(open(path), to: folder, as: name, digest: digest)
     }
   }
 
-  package func open(_ path: String) throws(FileError) -> Descriptor {
+  private func copy(
+    _ file: Descriptor, to folder: Descriptor, as name: BytePath, digest: Digest
+  ) throws(FileError) {
+    let copy = try Descriptor.open(
+      name, in: folder, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+    guard try copy.fill(from: file, isStopped: { false }) == digest else {
+      throw FileError(.changed, "“\(file.path.printable)” is damaged.", path: file.path)
+    }
+    try copy.sync()
+  }
+
+  package func open(_ path: String, copyOf digest: Digest?) throws(FileError) -> Descriptor {
     let path = BytePath(path)
     return try Descriptor.openRegular(path.lastComponent, in: library.openParent(of: path))
   }
@@ -106,14 +122,17 @@ extension IncomingRendition {
   }
 }
 
-/// The paths of renditions that are stored as files.
+/// The paths of renditions that are stored as files, or as objects of a bucket.
 ///
 /// `renditions/<stage>/ab/<owner>.<fingerprint>.<name>[.<attempt>].<extension>`: the fingerprint is cut to
 /// sixteen digits.
 package enum RenditionLayout {
-  /// The folder, relative to the library.
+  /// The folder of all, relative to the library or a bucket's prefix.
+  package static let root = "renditions"
+
+  /// The folder, relative to the library or a bucket's prefix.
   package static func folder(of name: RenditionName) -> BytePath {
-    BytePath("renditions/\(name.stage)/\(name.owner.prefix(2))")
+    BytePath("\(root)/\(name.stage)/\(name.owner.prefix(2))")
   }
 
   /// The file name.

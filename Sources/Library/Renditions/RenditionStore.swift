@@ -18,9 +18,10 @@ package protocol RenditionStore: Sendable {
 
   /// Opens a rendition for reading; the bytes stay readable even if it is removed or replaced.
   ///
+  /// - Parameter digest: of its bytes, so that a local copy of them will do; `nil` to read what is stored.
   /// - Throws: `FileError` of code `notFound` if it is missing, `notRegular` if something else is in
   ///   its place.
-  func open(_ path: String) throws(FileError) -> Descriptor
+  func open(_ path: String, copyOf digest: Digest?) throws(FileError) -> Descriptor
 
   /// Returns the size of a rendition in bytes, without reading it; `nil` if it is missing.
   ///
@@ -29,6 +30,22 @@ package protocol RenditionStore: Sendable {
 
   /// Removes a rendition that no row refers to; succeeds if it is missing.
   func remove(_ path: String) throws(FileError)
+
+  /// What the path of each begins with that is stored from now on, followed by a slash.
+  var place: String { get }
+
+  /// Whether every machine that works for the library reaches what is stored from now on.
+  var isOnServer: Bool { get }
+
+  /// How many calls are best made at the same time.
+  var callsAtOnce: Int { get }
+}
+
+extension RenditionStore {
+  /// Opens what is stored for reading.
+  package func open(_ path: String) throws(FileError) -> Descriptor {
+    try open(path, copyOf: nil)
+  }
 }
 
 /// A rendition to be stored.
@@ -41,7 +58,10 @@ package struct IncomingRendition: Sendable {
     ///   - file: open for reading.
     ///   - folder: the file's folder.
     ///   - name: its name there.
-    case file(_ file: Descriptor, folder: Descriptor, name: BytePath)
+    ///   - digest: of its bytes. A store that need not read them does not compare it.
+    case file(_ file: Descriptor, folder: Descriptor, name: BytePath, digest: Digest)
+    /// The bytes of an open file, which stays.
+    case copy(of: Descriptor, digest: Digest)
     /// The bytes of a rendition of another name, which stays.
     ///
     /// - Parameters:

@@ -4,15 +4,20 @@ import Ingest
 import PipelineModel
 import PluginTesting
 
-/// Checks whether the configured bucket can keep originals.
+/// Checks whether the configured buckets can keep originals and renditions.
 struct BucketCheck: DoctorCheck {
   func run(_ site: DoctorSite) -> [Finding] {
-    guard let bucket = site.configuration?.originals else { return [] }
-    let name = "originals"
+    guard let configuration = site.configuration else { return [] }
+    let places = [
+      ("originals", configuration.originals), ("renditions", configuration.renditions),
+    ]
+    return places.flatMap { name, bucket in bucket.map { check(name, $0, site) } ?? [] }
+  }
+
+  private func check(_ name: String, _ bucket: BucketLocation, _ site: DoctorSite) -> [Finding] {
     do {
-      let folder = try CheckFolder()
       let start = ContinuousClock.now
-      let trial = try BucketTrial(bucket, in: Descriptor.openFolder(folder.path))
+      let trial = try BucketTrial(bucket, for: name)
       let time = (ContinuousClock.now - start).rounded
       if trial.server.hasPrefix("http://"), !Self.isLocal(trial.server) {
         return [
@@ -33,7 +38,9 @@ struct BucketCheck: DoctorCheck {
           name, .failed, "\(error)",
           advice: site.isWorkplace
             ? "Until then no job is done here; others may do them."
-            : "Until then nothing is imported; what is there stays.")
+            : name == "renditions"
+              ? "Until then no thumbnail that belongs there is made or shown."
+              : "Until then nothing is imported; what is there stays.")
       ]
     }
   }

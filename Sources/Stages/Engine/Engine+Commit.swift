@@ -90,9 +90,11 @@ extension Engine {
         outcome = .done(facts: facts, renditions: renditions)
       case (.done, .failure(let error)):
         try invalidateKept(of: job, after: error)
-        outcome = self.outcome(PluginFailure(.transient, error.message), of: job)
+        // A store that is away is no fault of the file.
+        let kind = error.code == .unavailable ? PluginFailure.Class.environment : .transient
+        outcome = self.outcome(PluginFailure(kind, error.message), of: job)
         // This machine has no place for them.
-        isByLimit = error.code == .unavailable
+        isByLimit = error.code == .unsupported
       case (.skipped(let reason, let kind), _):
         outcome = .skipped(reason: reason, class: kind?.rawValue)
       case (.failed(let failure), _):
@@ -111,8 +113,13 @@ extension Engine {
   /// Makes a group's renditions durable together. If that fails, retries job by job to find out
   /// which ones can't be stored.
   private func keep(_ finished: [FinishedJob]) -> [Result<[NewRendition], FileError>] {
-    if let stored = try? renditions.store(finished, perAttempt: ledger.isOnServer) {
+    do throws(FileError) {
+      let stored = try renditions.store(finished, perAttempt: ledger.isOnServer)
       return stored.map { .success($0) }
+    } catch  where error.code == .unavailable {
+      return finished.map { _ in .failure(error) }
+    } catch {
+      // One after the other, each may find room.
     }
     return finished.map { job in
       Result { () throws(FileError) in

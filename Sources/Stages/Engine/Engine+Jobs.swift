@@ -204,15 +204,16 @@ extension Engine {
       try file.write(bytes)
       return SHA256.digest(of: bytes)
     }
-    return try copyRendition(at: path, to: file, isStopped: isStopped)
+    return try copyRendition(at: path, input.digest, to: file, isStopped: isStopped)
   }
 
-  /// - Returns: the digest of what was copied; `nil` if the file is missing or can't be read.
+  /// - Parameter digest: of the rendition's bytes, as recorded.
+  /// - Returns: the digest of what was copied; `nil` if it is missing or can't be read.
   func copyRendition(
-    at path: String, to file: Descriptor, isStopped: @escaping () -> Bool
+    at path: String, _ digest: Digest, to file: Descriptor, isStopped: @escaping () -> Bool
   ) throws(FileError) -> Digest? {
     do throws(FileError) {
-      return try file.fill(from: renditions.open(path), isStopped: isStopped)
+      return try file.fill(from: renditions.open(path, copyOf: digest), isStopped: isStopped)
     } catch let error
       where [.notFound, .notRegular, .link, .ioError, .stopped].contains(error.code)
     {
@@ -231,7 +232,7 @@ extension Engine {
       return .skipped(reason: PluginFailure.kept(reason))
     case .done(let facts, let made):
       do throws(FileError) {
-        let most = stage.plan.configuration.storage.mostInDatabase(of: ledger)
+        let most = mostInDatabase(stage.plan.configuration.storage)
         let collected = try made.map { rendition throws(FileError) in
           try CollectedRendition(
             rendition, from: output, mostInDatabase: most, isStopped: isStopped)

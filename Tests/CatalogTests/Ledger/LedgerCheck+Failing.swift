@@ -209,17 +209,25 @@ extension LedgerCheck {
           Samples.rendition("page", path: "r/page", bytes: 900),
         ])
       #expect(
-        try harness.ledger.misplacedRenditions(stage: "thumbnails", threshold: 64, limit: 9).isEmpty
-      )
+        try harness.ledger.misplacedRenditions(
+          stage: "thumbnails", threshold: 64, place: "r", limit: 9
+        ).isEmpty)
       #expect(
-        try harness.ledger.misplacedRenditions(stage: "identify", threshold: 0, limit: 9).isEmpty)
+        try harness.ledger.misplacedRenditions(
+          stage: "identify", threshold: 0, place: "r", limit: 9
+        ).isEmpty)
+      for place in ["q", "r/p", "s3://bucket/r"] {
+        let elsewhere = try harness.ledger.misplacedRenditions(
+          stage: "thumbnails", threshold: 64, place: place, limit: 9)
+        #expect(elsewhere.map(\.path) == ["r/page"] && elsewhere.map(\.bytes) == [900])
+      }
       let inward = try harness.ledger.misplacedRenditions(
-        stage: "thumbnails", threshold: .max, limit: 9)
+        stage: "thumbnails", threshold: .max, place: "r", limit: 9)
       #expect(inward.map(\.name) == ["page"] && inward.map(\.path) == ["r/page"])
       #expect(inward.first?.owner == Samples.digest(1).hex)
       #expect(inward.first?.fingerprint == Samples.fingerprint(2))
       let outward = try harness.ledger.misplacedRenditions(
-        stage: "thumbnails", threshold: 0, limit: 9)
+        stage: "thumbnails", threshold: 0, place: "r", limit: 9)
       #expect(outward.map(\.name) == ["grid"])
       #expect(outward.map(\.path) == [nil])
       let id = try #require(outward.first?.id)

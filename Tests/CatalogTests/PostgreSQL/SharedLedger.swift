@@ -79,9 +79,10 @@ final class SharedLedger: Ledger {
     try all[0].nextDue(after: time)
   }
   func misplacedRenditions(
-    stage: String, threshold: Int, limit: Int
+    stage: String, threshold: Int, place: String, limit: Int
   ) throws(CatalogError) -> [MisplacedRendition] {
-    try all[0].misplacedRenditions(stage: stage, threshold: threshold, limit: limit)
+    try all[0].misplacedRenditions(
+      stage: stage, threshold: threshold, place: place, limit: limit)
   }
   func relocate(_ rendition: Int64, to content: RenditionContent) throws(CatalogError) {
     try all[next()].relocate(rendition, to: content)

@@ -21,7 +21,7 @@ struct FormerBytesTests {
       #expect(bytes.map { Array($0.prefix(32)) } == rendition.digest.bytes)
     }
     let misplaced = try library.catalog.misplacedRenditions(
-      stage: "thumbnails", threshold: -1, limit: 1_000)
+      stage: "thumbnails", threshold: -1, place: "renditions", limit: 1_000)
     #expect(misplaced.count == count)
     for rendition in misplaced {
       #expect(try library.catalog.size(ofRendition: rendition.id) != nil)

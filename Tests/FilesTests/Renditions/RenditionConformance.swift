@@ -63,14 +63,26 @@ struct RenditionConformance {
     return IncomingRendition(
       name: self.name(rendition),
       content: .file(
-        try Descriptor.openRegular(name, in: harness.incoming), folder: harness.incoming, name: name
-      ))
+        try Descriptor.openRegular(name, in: harness.incoming), folder: harness.incoming,
+        name: name,
+        digest: SHA256.digest(of: Array(text.utf8))))
   }
 
   private func stored(_ path: String, _ text: String, as rendition: String) -> IncomingRendition {
     IncomingRendition(
       name: name(rendition),
       content: .stored(path: path, digest: SHA256.digest(of: Array(text.utf8))))
+  }
+
+  /// The bytes of a file elsewhere, which stays.
+  private func copied(_ text: String, as rendition: String) throws -> IncomingRendition {
+    let name = BytePath("copied.\(rendition)")
+    try harness.incoming.writeDurably(Array(text.utf8), as: name)
+    return IncomingRendition(
+      name: self.name(rendition),
+      content: .copy(
+        of: try Descriptor.openRegular(name, in: harness.incoming),
+        digest: SHA256.digest(of: Array(text.utf8))))
   }
 
   private func put(_ rendition: IncomingRendition) throws -> String {
@@ -92,13 +104,19 @@ struct RenditionConformance {
     let group = [
       try file("from a file", as: "put1"), written("written", as: "put2"),
       stored(old, "old", as: "put3"), try file("", as: "put4"), written("", as: "put5"),
+      try copied("copied", as: "put6"), try copied("", as: "put7"),
     ]
-    let texts = ["from a file", "written", "old", "", ""]
+    let texts = ["from a file", "written", "old", "", "", "copied", ""]
     let paths = try store.put(group)
     require(paths.count == texts.count, "put does not give a path for each rendition")
     for (path, text) in zip(paths, texts) {
       require(try self.text(at: path) == text, "put stores other bytes, or under another path")
       require(try store.size(of: path) == text.utf8.count, "size is not that of the bytes")
+      require(path.hasPrefix("\(store.place)/"), "a path does not begin with the place")
+      for _ in 1...2 {
+        let copy = try store.open(path, copyOf: SHA256.digest(of: Array(text.utf8))).readToEnd()
+        require(copy == Array(text.utf8), "a local copy has other bytes")
+      }
     }
     // A group that could not be stored as a whole is stored again, one by one.
     for (rendition, text) in zip(group, texts) {
@@ -133,6 +151,7 @@ struct RenditionConformance {
       ("second", { try $0.file("second", as: "replaced") }),
       ("3rd", { $0.written("3rd", as: "replaced") }),
       ("a source", { $0.stored(source, "a source", as: "replaced") }),
+      ("4th", { try $0.copied("4th", as: "replaced") }),
       ("fifth", { try $0.file("fifth", as: "replaced") }),
     ]
     for (text, make) in next {
@@ -177,6 +196,10 @@ struct RenditionConformance {
     var code: FileError.Code?
     do throws(FileError) { _ = try store.open(path) } catch { code = error.code }
     require(code == .notFound, "open does not say that a rendition is missing")
+    code = nil
+    let digest = SHA256.digest(of: Array("never there".utf8))
+    do throws(FileError) { _ = try store.open(path, copyOf: digest) } catch { code = error.code }
+    require(code == .notFound, "open finds a copy of what is missing")
   }
 
   private mutating func checkRemove() throws {

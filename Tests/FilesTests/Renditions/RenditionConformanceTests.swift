@@ -49,7 +49,8 @@ struct RenditionConformanceTests {
     let first = try harness.store.put([
       IncomingRendition(
         name: names.removeFirst(),
-        content: .file(made, folder: harness.incoming, name: "made"))
+        content: .file(
+          made, folder: harness.incoming, name: "made", digest: SHA256.digest(of: [1])))
     ])
     let digest = SHA256.digest(of: [1])
     let paths = try harness.store.put([
@@ -68,7 +69,9 @@ struct RenditionConformanceTests {
     let made = try Descriptor.openRegular("made", in: harness.incoming)
     let path = try harness.store.put([
       IncomingRendition(
-        name: Self.name(), content: .file(made, folder: harness.incoming, name: "made"))
+        name: Self.name(),
+        content: .file(
+          made, folder: harness.incoming, name: "made", digest: SHA256.digest(of: [1])))
     ])[0]
     #expect(try harness.store.open(path).status().isSameNode(as: made.status()))
     #expect(try harness.incoming.entries().isEmpty)

@@ -58,7 +58,11 @@ final class WrongRenditionStore: RenditionStore {
     return try store.put([rendition])[0]
   }
 
-  func open(_ path: String) throws(FileError) -> Descriptor {
+  var place: String { store.place }
+  var isOnServer: Bool { false }
+  var callsAtOnce: Int { 1 }
+
+  func open(_ path: String, copyOf digest: Digest?) throws(FileError) -> Descriptor {
     if fault == .remembersOnly, !known.withLock({ $0.contains(path) }) {
       throw FileError(.notFound, "It is unknown.", path: BytePath(path))
     }

@@ -26,7 +26,8 @@ struct RenditionFilesTests {
     // Before and after all names of renditions.
     for name in ["0", "z"] { try folder.writeDurably([1], as: BytePath(name)) }
     let reader = try CatalogReader.open(at: library.layout.catalog, immutable: false)
-    let files = RenditionFiles(folder: try library.folder(""), catalog: reader)
+    let files = RenditionFiles(
+      tree: RenditionFolderTree(folder: try library.folder("")), catalog: reader)
     var found: [BytePath] = []
     try files.forEachUnnamed { result in
       found.append(try result.get())
@@ -47,7 +48,8 @@ struct RenditionFilesTests {
       let (made, completions) = try library.makeFiles("thumbnails")
       #expect(made == [left])
       let reader = try CatalogReader.open(at: library.layout.catalog, immutable: false)
-      let files = RenditionFiles(folder: try library.folder(""), catalog: reader)
+      let files = RenditionFiles(
+        tree: RenditionFolderTree(folder: try library.folder("")), catalog: reader)
       let catalog = library.catalog
       // Counts the statements, each of which asks before it begins.
       let statements = Mutex(0)

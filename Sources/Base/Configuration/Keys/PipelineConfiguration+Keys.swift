@@ -20,8 +20,12 @@ extension PipelineConfiguration: ConfigurationObject {
         + "?endpoint=, &region= and &style=path or host. Credentials come from the environment or "
         + "~/.aws/credentials. By default originals are in the library."),
     .init(
+      "renditions", \.renditions, .bucket,
+      "A bucket, written like that of originals, for renditions that the database does not keep. By default they are "
+        + "files in the library."),
+    .init(
       "originalsCache", \.originalsCache, .size,
-      "The space for local copies of originals in a bucket; the least recently used make room."),
+      "The space for local copies of what is in a bucket; the least recently used make room."),
     .init(
       "node", \.node, .object(["default": [:]]),
       "This machine among several that work on one library."),

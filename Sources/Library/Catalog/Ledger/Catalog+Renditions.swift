@@ -3,29 +3,35 @@ package import Records
 
 extension Catalog {
   package func misplacedRenditions(
-    stage name: String, threshold: Int, limit: Int
+    stage name: String, threshold: Int, place: String, limit: Int
   ) throws(CatalogError) -> [MisplacedRendition] {
     try access.sync { (writer) throws(CatalogError) in
       guard let stage = writer.stages.first(where: { $0.name == name }) else { return [] }
       let columns = """
         SELECT rendition.id, rendition.name, rendition.media_type, rendition.digest,
-          rendition.path, \(RenditionKey.columns)
+          rendition.path, rendition.bytes, \(RenditionKey.columns)
         FROM rendition
           JOIN ledger ON ledger.id = rendition.ledger AND ledger.fingerprint = ?1
           JOIN fingerprint ON fingerprint.id = ledger.fingerprint
         """
+      // “0” is the character after the slash.
       return try writer.connection.all(
         """
         SELECT * FROM (\(columns) WHERE rendition.path IS NOT NULL AND rendition.bytes <= ?2
           LIMIT ?3)
         UNION ALL
         SELECT * FROM (\(columns) WHERE rendition.path IS NULL AND rendition.bytes > ?2 LIMIT ?3)
+        UNION ALL
+        SELECT * FROM (\(columns) WHERE rendition.path < ?4 AND rendition.bytes > ?2 LIMIT ?3)
+        UNION ALL
+        SELECT * FROM (\(columns) WHERE rendition.path >= ?5 AND rendition.bytes > ?2 LIMIT ?3)
         LIMIT ?3
-        """, stage.fingerprint, threshold, limit
+        """, stage.fingerprint, threshold, limit, "\(place)/", "\(place)0"
       ) { (row) throws(CatalogError) in
-        let key = try row.renditionKey(5)
+        let key = try row.renditionKey(6)
         return MisplacedRendition(
-          id: row.int64(0), name: row.text(1), mediaType: row.text(2), digest: try row.digest(3),
+          id: row.int64(0), name: row.text(1), mediaType: row.text(2), bytes: Int(row.int64(5)),
+          digest: try row.digest(3),
           owner: Hexadecimal.encode(key.owner), fingerprint: key.fingerprint,
           path: row.optional(4, row.text))
       }

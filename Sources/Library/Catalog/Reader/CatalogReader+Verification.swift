@@ -91,6 +91,25 @@ extension CatalogReader {
     }
   }
 
+  /// Whether any rendition, or file that is to be removed, is below a folder or an object's prefix.
+  package func hasRenditionFiles(below folder: String) throws(CatalogError) -> Bool {
+    try read { (connection) throws(CatalogError) in
+      try connection.hasRow(
+        """
+        SELECT 1 FROM rendition WHERE path > ?1 AND path < ?2
+        UNION ALL SELECT 1 FROM discarded_file WHERE path > ?1 AND path < ?2 LIMIT 1
+        """, "\(folder)/", "\(folder)0"
+      )
+    }
+  }
+
+  /// Returns the text that a process stored under a key, or `nil`.
+  package func setting(_ key: String) throws(CatalogError) -> String? {
+    try read { (connection) throws(CatalogError) in
+      try connection.first(Setting.read, "user." + key) { $0.text(0) }
+    }
+  }
+
   /// Returns whether `renditionFiles` includes a path.
   package func namesRenditionFile(_ path: String) throws(CatalogError) -> Bool {
     try read { (connection) throws(CatalogError) in

@@ -1,21 +1,21 @@
 package import Files
-import Originals
+import ObjectStorage
 package import PipelineModel
 
-/// Tries whether a bucket can keep originals, before there is a library.
+/// Tries whether a bucket can keep files, before there is a library.
 package struct BucketTrial {
   /// The server's address.
   package let server: String
 
   /// Stores, reads, lists and removes a small object beside what is there.
   ///
-  /// - Parameter folder: any folder that can be written.
+  /// - Parameter contents: what is to be kept there.
   /// - Throws: `FileError` of code `unavailable` that says what is wrong, or missing.
-  package init(_ bucket: BucketLocation, in folder: Descriptor) throws(FileError) {
-    let store = BucketStore(
-      bucket, library: folder, identity: "doctor", mayClaim: false, cacheBudget: 0,
-      environment: CurrentProcess.environment(BucketStore.variables))
-    try store.probe()
-    server = try store.server()
+  package init(_ location: BucketLocation, for contents: String) throws(FileError) {
+    let bucket = OwnedBucket(
+      location, for: contents, identity: "doctor", mayClaim: false,
+      environment: CurrentProcess.environment(S3Client.variables), isStopped: { false })
+    try bucket.probe()
+    server = try bucket.server()
   }
 }

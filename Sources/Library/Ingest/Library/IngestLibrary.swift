@@ -10,7 +10,7 @@ package import Renditions
 package final class IngestLibrary: ImportingLibrary {
   package let marker: LibraryMarker
   private let catalogFolder: Descriptor
-  package let renditions: any RenditionStore
+  package let renditions: RenditionPlaces
   package let manifest: Manifest
   private let journal: ManifestRecords
   private let lock: FileLock
@@ -41,13 +41,16 @@ package final class IngestLibrary: ImportingLibrary {
     let layout = found.layout
     let incoming = try found.openPart(layout.incoming)
     catalogFolder = try Descriptor.openFolder(layout.catalogFolder)
-    renditions = found.renditions
     manifest = try found.openManifest()
     if found.bucket == nil { try Self.checkDevices(found) }
     let catalog = try Self.openCatalog(found, manifest: manifest)
     let reader = try CatalogReader.open(at: layout.catalogPlace, immutable: false)
     journal = ManifestRecords(manifest: manifest, catalog: catalog)
     let newest = try catalog.newestAssetID()
+    let places = try Self.notePlaces(of: found, catalog, reader)
+    renditions = found.openRenditions(
+      in: RenditionFolder(in: found.folder), noted: places, mayClaim: newest == nil,
+      isStopped: isStopped)
     super.init(
       layout: layout, folder: found.folder, incoming: incoming,
       originals: try found.openOriginals(mayClaim: newest == nil, isStopped: isStopped),
@@ -61,6 +64,17 @@ package final class IngestLibrary: ImportingLibrary {
     try Recovery(library: self, report: report).recover()
     try mark.note()
     try notePlaceOfOriginals()
+  }
+
+  /// Names in the catalog where its renditions are.
+  private static func notePlaces(
+    of found: LibraryFolder, _ catalog: Catalog, _ reader: CatalogReader
+  ) throws -> NotedPlaces {
+    let noted = NotedPlaces(try catalog.setting(NotedPlaces.setting))
+    var places = noted
+    try places.add(found.layout.renditionBucket) { try reader.hasRenditionFiles(below: $0) }
+    if places != noted { try catalog.announce(NotedPlaces.setting, places.text) }
+    return places
   }
 
   /// Names the bucket of originals in a catalog that other machines reach.

@@ -6,7 +6,7 @@ import Manifest
 package import Originals
 package import PipelineModel
 import Records
-package import Renditions
+import Renditions
 
 /// The names in a library folder.
 package struct LibraryLayout: Hashable, Sendable {
@@ -18,7 +18,9 @@ package struct LibraryLayout: Hashable, Sendable {
   package let database: DatabaseLocation?
   /// Where the configuration has originals, if not in the library; `nil` for wherever the library says.
   package let bucket: BucketLocation?
-  /// The most bytes of local copies of originals in a bucket.
+  /// Where the configuration has renditions that the database does not keep; `nil` for the library's folder.
+  package let renditionBucket: BucketLocation?
+  /// The most bytes of local copies of what is in a bucket.
   package let originalsCache: Int
   /// The name of this machine, if it joins a library whose folder another one has.
   package let machine: String?
@@ -28,13 +30,14 @@ package struct LibraryLayout: Hashable, Sendable {
 
   package init(
     root: BytePath, catalogFolder: BytePath? = nil, database: DatabaseLocation? = nil,
-    bucket: BucketLocation? = nil, originalsCache: Int = Self.standardOriginalsCache,
-    machine: String? = nil
+    bucket: BucketLocation? = nil, renditionBucket: BucketLocation? = nil,
+    originalsCache: Int = Self.standardOriginalsCache, machine: String? = nil
   ) {
     self.root = root
     self.catalogFolder = catalogFolder ?? root
     self.database = database
     self.bucket = bucket
+    self.renditionBucket = renditionBucket
     self.originalsCache = originalsCache
     self.machine = machine
   }
@@ -57,7 +60,8 @@ package struct LibraryLayout: Hashable, Sendable {
   /// The same library with its originals wherever it says that they are.
   package var withoutBucket: LibraryLayout {
     LibraryLayout(
-      root: root, catalogFolder: catalogFolder, database: database, originalsCache: originalsCache)
+      root: root, catalogFolder: catalogFolder, database: database,
+      renditionBucket: renditionBucket, originalsCache: originalsCache)
   }
 
   /// The same library with its catalog elsewhere: in a folder, or a database; with neither, in its own folder.
@@ -66,7 +70,7 @@ package struct LibraryLayout: Hashable, Sendable {
   ) -> LibraryLayout {
     LibraryLayout(
       root: root, catalogFolder: folder, database: database, bucket: bucket,
-      originalsCache: originalsCache)
+      renditionBucket: renditionBucket, originalsCache: originalsCache)
   }
 
   /// The marker that a folder is a library.
@@ -92,7 +96,7 @@ package struct LibraryLayout: Hashable, Sendable {
   /// The database of renditions, beside a catalog that is a file.
   package var renditionDatabase: BytePath { catalogFolder.appending("renditions.sqlite") }
   package var originals: BytePath { root.appending("originals") }
-  package var renditions: BytePath { root.appending("renditions") }
+  package var renditions: BytePath { root.appending(RenditionLayout.root) }
   package var incoming: BytePath { root.appending(Self.incomingFolder) }
   package var work: BytePath { root.appending("work") }
   package var duplicates: BytePath { root.appending("duplicates") }
@@ -144,6 +148,7 @@ package struct LibraryFolder: Sendable {
   /// Where originals are; `nil` for the library's own folder.
   package let bucket: BucketLocation?
   private let store = BucketAccess()
+  let renditionAccess = RenditionAccess()
 
   init(
     layout: LibraryLayout, marker: LibraryMarker, folder: Descriptor, bucket: BucketLocation? = nil
@@ -153,9 +158,6 @@ package struct LibraryFolder: Sendable {
     self.folder = folder
     self.bucket = bucket
   }
-
-  /// Where the bytes of renditions are that the database does not keep.
-  package var renditions: any RenditionStore { RenditionFolder(in: folder) }
 
   /// Opens an original for reading, below the library's folder and through no link; one in a bucket is
   /// fetched if it is not in the cache.

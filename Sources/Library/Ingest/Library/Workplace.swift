@@ -24,7 +24,7 @@ package final class Workplace {
   /// Contains `work/` for this process alone.
   package let folder: Descriptor
   package let originals: any OriginalStore
-  package let renditions: any RenditionStore
+  package let renditions: RenditionPlaces
   private let lock: FileLock
   private let root: BytePath
   private let bucket: BucketLocation?
@@ -52,7 +52,8 @@ package final class Workplace {
           layout, "is the library \(found.marker.library), and the catalog that of \(library)")
       }
       originals = try found.openOriginals(isStopped: isStopped)
-      renditions = found.renditions
+      renditions = found.openRenditions(
+        in: RenditionFolder(in: root), mayClaim: mayClaim, isStopped: isStopped)
     } else {
       guard let bucket = layout.bucket else {
         throw Self.refusal(
@@ -61,9 +62,10 @@ package final class Workplace {
         )
       }
       let marker = LibraryMarker(library: library, bucket: bucket)
-      originals = LibraryFolder(layout: layout, marker: marker, folder: root, bucket: bucket)
-        .openBucket(bucket, mayClaim: mayClaim, isStopped: isStopped)
-      renditions = AbsentRenditions(root: layout.root)
+      let place = LibraryFolder(layout: layout, marker: marker, folder: root, bucket: bucket)
+      originals = place.openBucket(bucket, mayClaim: mayClaim, isStopped: isStopped)
+      renditions = place.openRenditions(
+        in: AbsentRenditions(root: layout.root), mayClaim: mayClaim, isStopped: isStopped)
     }
     (folder, lock) = try Self.openPlace(in: root)
   }
@@ -223,18 +225,23 @@ package final class Workplace {
 private struct AbsentRenditions: RenditionStore {
   let root: BytePath
 
-  private var error: FileError {
+  private func error(_ code: FileError.Code) -> FileError {
     FileError(
-      .unavailable,
+      code,
       "“\(root.printable)” is not the library's own folder, so renditions that are files can be neither read nor "
         + "stored here.", path: root)
   }
 
   func put(_ renditions: [IncomingRendition]) throws(FileError) -> [String] {
     if renditions.isEmpty { return [] }
-    throw error
+    throw error(.unsupported)
   }
-  func open(_ path: String) throws(FileError) -> Descriptor { throw error }
-  func size(of path: String) throws(FileError) -> Int? { throw error }
-  func remove(_ path: String) throws(FileError) { throw error }
+  func open(_ path: String, copyOf digest: Digest?) throws(FileError) -> Descriptor {
+    throw error(.unavailable)
+  }
+  func size(of path: String) throws(FileError) -> Int? { throw error(.unavailable) }
+  func remove(_ path: String) throws(FileError) { throw error(.unavailable) }
+  var place: String { RenditionLayout.root }
+  var isOnServer: Bool { false }
+  var callsAtOnce: Int { 1 }
 }

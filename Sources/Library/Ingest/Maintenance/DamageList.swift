@@ -167,7 +167,7 @@ package struct DamageList: Sendable {
       return false
     }
     // A rendition in the database gets another key when it is made again.
-    return rendition.path.map { isUnchanged(library.layout.root.appending($0), entry) } ?? true
+    return rendition.path.map { isUnchanged(library.layout.place(ofRendition: $0), entry) } ?? true
   }
 
   /// Whether the file that was read is still there, or none is: it may have been moved aside.

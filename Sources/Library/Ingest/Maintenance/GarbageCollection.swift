@@ -4,6 +4,7 @@ import Manifest
 import Originals
 import PipelineModel
 import Records
+import Renditions
 
 /// What a library contains that nothing needs any more.
 package struct Garbage: Hashable, Sendable {
@@ -39,7 +40,7 @@ package struct GarbageCollection {
   /// Returns what would be removed; reads only.
   package static func preview(library: LibraryFolder, catalog: CatalogReader) throws -> Garbage {
     let survey = GarbageSurvey(
-      folder: library.folder, catalog: catalog,
+      trees: try library.renditions(catalog).trees(in: library.folder), catalog: catalog,
       manifest: try library.openManifest(), originals: try library.openOriginals())
     var garbage = Garbage()
     let former = try catalog.formerRenditions()
@@ -95,7 +96,8 @@ package struct GarbageCollection {
       report.warning(error.message)
     }
     let survey = GarbageSurvey(
-      folder: library.folder, catalog: library.reader, manifest: library.manifest,
+      trees: library.renditions.trees(in: library.folder), catalog: library.reader,
+      manifest: library.manifest,
       originals: library.originals)
     try removeUnnamedFiles(survey, isStopped: isStopped, garbage: &garbage)
     removeFormerDatabase(garbage: &garbage)
@@ -112,8 +114,22 @@ package struct GarbageCollection {
     } catch {
       report.warning("\(error.message) The next garbage collection tries again.")
     }
+    try removeRemnantsOfRenditions(&garbage)
     try removeOriginals(survey, isStopped: isStopped, garbage: &garbage)
     return garbage
+  }
+
+  /// Ends uploads of renditions that nobody goes on with.
+  private func removeRemnantsOfRenditions(_ garbage: inout Garbage) throws {
+    // Others may be storing some.
+    guard let bucket = library.renditions.bucket, try !library.catalog.hasCompany(),
+      try !library.reader.hasDueJobs()
+    else { return }
+    do throws(FileError) {
+      garbage.files += try bucket.removeRemnants()
+    } catch {
+      report.warning("\(error.message) The next garbage collection tries again.")
+    }
   }
 
   /// Removes what a kill left in the database of renditions.
@@ -132,12 +148,13 @@ package struct GarbageCollection {
   private func removeUnnamedFiles(
     _ survey: GarbageSurvey, isStopped: () -> Bool, garbage: inout Garbage
   ) throws {
-    let files = RenditionFiles(folder: library.folder, catalog: library.reader)
-    for (path, size) in try survey.unnamedFiles() where !isStopped() {
+    for (tree, path, size) in try survey.unnamedFiles() where !isStopped() {
       // A job may have begun to make it since all folders were read.
-      guard try files.isUnnamed(path) else { continue }
+      guard try RenditionFiles(tree: tree, catalog: library.reader).isUnnamed(path) else {
+        continue
+      }
       do throws(FileError) {
-        try library.folder.removeIfThere(path)
+        try tree.remove(path)
       } catch {
         report.warning("\(error.message) The next garbage collection tries again.")
         continue
@@ -194,13 +211,13 @@ package struct GarbageCollection {
   /// Does nothing while jobs are due: one may be about to write into a folder that is empty now.
   private func removeEmptyFolders() throws {
     guard try !library.reader.hasDueJobs() else { return }
-    RenditionFiles(folder: library.folder, catalog: library.reader).removeEmptyFolders()
+    RenditionFolderTree(folder: library.folder).removeEmptyFolders()
   }
 }
 
 /// Finds what nothing in a library needs any more; changes nothing.
 struct GarbageSurvey {
-  let folder: Descriptor
+  let trees: [any RenditionTree]
   let catalog: CatalogReader
   let manifest: Manifest
   let originals: any OriginalStore
@@ -246,18 +263,14 @@ struct GarbageSurvey {
   }
 
   /// Rendition files that no record names and no job is about to make.
-  func unnamedFiles() throws -> [(path: BytePath, size: Int)] {
-    let files = RenditionFiles(folder: folder, catalog: catalog)
-    var found: [(path: BytePath, size: Int)] = []
-    for path in try files.unnamed() {
-      if let size = try size(of: path) { found.append((path, size)) }
+  func unnamedFiles() throws -> [(tree: any RenditionTree, path: BytePath, size: Int)] {
+    var found: [(tree: any RenditionTree, path: BytePath, size: Int)] = []
+    for tree in trees {
+      for path in try RenditionFiles(tree: tree, catalog: catalog).unnamed() {
+        if let size = try tree.size(of: path) { found.append((tree, path, size)) }
+      }
     }
     return found
-  }
-
-  /// The size of a file in the library, or `nil` if it is gone.
-  private func size(of path: BytePath) throws(FileError) -> Int? {
-    try ifThere { () throws(FileError) in try folder.status(below: path).identity.size }
   }
 }
 

@@ -5,14 +5,31 @@ import PipelineModel
 import Records
 import Renditions
 
-/// The files below `renditions/`, compared with the catalog, folder by folder.
+/// A tree of renditions: files below `renditions/`, or objects of a bucket.
+protocol RenditionTree {
+  /// What the paths of all begin with, followed by a slash.
+  var root: BytePath { get }
+
+  /// Returns the paths of what is in a folder of it.
+  ///
+  /// - Throws: `FileError`, with `ENOENT` if there is none.
+  func look(
+    into path: BytePath
+  ) throws(FileError) -> (folders: [BytePath], others: [BytePath])
+
+  /// Returns the size of what has a path, in bytes; `nil` if nothing has.
+  func size(of path: BytePath) throws(FileError) -> Int?
+
+  /// Removes what has a path; succeeds if nothing has.
+  func remove(_ path: BytePath) throws(FileError)
+}
+
+/// A tree of renditions, compared with the catalog, folder by folder.
 struct RenditionFiles {
-  let folder: Descriptor
+  let tree: any RenditionTree
   let catalog: CatalogReader
 
-  private static let root = BytePath("renditions")
-
-  /// Files that no record names and no job may be making, as paths below the library, sorted.
+  /// Files that no record names and no job may be making, sorted.
   ///
   /// Skips unreadable folders: what nobody has seen must not be removed.
   func unnamed() throws -> [BytePath] {
@@ -24,20 +41,20 @@ struct RenditionFiles {
     return unnamed.sorted()
   }
 
-  /// Calls `body` with each file that no record names, as a path below the library, including files
-  /// that a job may be making, and with an error for each unreadable folder.
+  /// Calls `body` with each file that no record names, including files that a job may be making, and with an error
+  /// for each unreadable folder.
   ///
   /// - Parameter step: called before each folder.
   func forEachUnnamed(
     step: () throws -> Void = {}, _ body: (Result<BytePath, FileError>) throws -> Void
   ) throws {
-    var folders = [Self.root]
+    var folders = [tree.root]
     while let path = folders.popLast() {
       try step()
       var unnamed: Set<BytePath> = []
       do throws(FileError) {
         // The folder before the catalog, so that what a run commits meanwhile has a record.
-        let inner = try look(into: path)
+        let inner = try tree.look(into: path)
         folders += inner.folders
         unnamed.formUnion(inner.others)
       } catch let error where error.errno == ENOENT {
@@ -56,9 +73,9 @@ struct RenditionFiles {
     }
   }
 
-  /// Whether no record names a file below `renditions/` and no job may be making it.
+  /// Whether no record names a file of the tree and no job may be making it.
   func isUnnamed(_ path: BytePath) throws -> Bool {
-    guard path.relative(to: Self.root) != nil else { return false }
+    guard path.relative(to: tree.root) != nil else { return false }
     // In one snapshot: a job that ends in between would neither be due nor have a record.
     return try catalog.snapshot { try !isNamed(path) && !isDue(path) }
   }
@@ -70,11 +87,10 @@ struct RenditionFiles {
 
   private func isThere(_ path: BytePath) -> Bool {
     do throws(FileError) {
-      _ = try folder.status(below: path)
-      return true
+      return try tree.size(of: path) != nil
     } catch {
       // One that can't be examined is there all the same.
-      return error.errno != ENOENT
+      return true
     }
   }
 
@@ -87,45 +103,6 @@ struct RenditionFiles {
     else { return false }
     return try catalog.isRenditionDue(owner: owner, fingerprint: fingerprint)
   }
-
-  /// Removes empty folders from the leaves up, except the root.
-  func removeEmptyFolders() {
-    var all = [Self.root]
-    var next = 0
-    while next < all.count {
-      // An unreadable folder is not known to be empty.
-      if let inner = try? look(into: all[next]) { all += inner.folders }
-      next += 1
-    }
-    for path in all.dropFirst().reversed() {
-      do throws(FileError) {
-        try folder.openParent(of: path).removeFolder(path.lastComponent)
-      } catch {
-        // Not empty, or not removable, which is harmless.
-        continue
-      }
-    }
-  }
-
-  private func look(
-    into path: BytePath
-  ) throws(FileError) -> (folders: [BytePath], others: [BytePath]) {
-    let folder = try Descriptor.openFolder(
-      path.lastComponent, in: folder.openParent(of: path), followsLinks: false)
-    var (folders, others): ([BytePath], [BytePath]) = ([], [])
-    for entry in try folder.entries() {
-      let inner = path.appending(entry.name)
-      // The pictures made on demand have no records; `PictureCache` looks after them.
-      if inner == Self.root.appending(PictureCache.name) { continue }
-      if try isFolder(entry, in: folder) { folders.append(inner) } else { others.append(inner) }
-    }
-    return (folders, others)
-  }
-
-  private func isFolder(_ entry: FolderEntry, in folder: Descriptor) throws(FileError) -> Bool {
-    if let kind = entry.kind { return kind == .folder }
-    return try folder.statusIfThere(of: entry.name)?.kind == .folder
-  }
 }
 
 /// Removes rendition files that nothing refers to any more.
@@ -137,7 +114,8 @@ struct DiscardedFiles {
 
   func remove() throws {
     let paths = try library.catalog.consumeDiscardedFiles()
+    let renditions = library.renditions
     // A file that can't be removed stays behind as after a kill, and stops nothing.
-    for path in paths { try? library.renditions.remove(path) }
+    _ = paths.map(width: renditions.callsAtOnce) { try? renditions.remove($0) }
   }
 }

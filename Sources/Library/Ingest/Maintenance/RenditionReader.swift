@@ -3,10 +3,10 @@ package import Files
 import Hashing
 package import PipelineModel
 package import Records
-package import Renditions
+import Renditions
 
 /// Reads the bytes of renditions, wherever they are stored.
-package struct RenditionReader {
+package struct RenditionReader: Sendable {
   enum Condition: Hashable {
     case whole, missing, damaged
     /// Its file can't be read, or something else is in its place.
@@ -16,10 +16,17 @@ package struct RenditionReader {
   private let store: any RenditionStore
   private let catalog: CatalogReader
 
-  package init(store: any RenditionStore, catalog: CatalogReader) {
+  init(store: any RenditionStore, catalog: CatalogReader) {
     self.store = store
     self.catalog = catalog
   }
+
+  package init(of library: LibraryFolder, _ catalog: CatalogReader) throws(CatalogError) {
+    self.init(store: try library.renditions(catalog), catalog: catalog)
+  }
+
+  /// How many renditions are best read at the same time.
+  var readsAtOnce: Int { store.callsAtOnce }
 
   /// Returns the content if it matches the record, or `nil` if it is missing or differs.
   package func content(of rendition: RenditionRecord) throws -> VerifiedRendition? {
@@ -39,7 +46,9 @@ package struct RenditionReader {
       }
       return bytes.flatMap { isWhole($0, rendition) ? .bytes($0) : nil }
     }
-    guard let file = try open(path), try file.hash().digest == rendition.digest else { return nil }
+    guard let file = try open(path, rendition.digest),
+      try file.hash().digest == rendition.digest
+    else { return nil }
     return .file(file)
   }
 
@@ -74,7 +83,8 @@ package struct RenditionReader {
 
   /// Reads a rendition, from its disk where possible, and compares its bytes with the record.
   ///
-  /// - Throws: `FileError` of code `stopped` if `isStopped` returns true, or a `CatalogError`.
+  /// - Throws: `FileError` of code `stopped` if `isStopped` returns true, or `unavailable` if its store can't be
+  ///   used for now, or a `CatalogError`.
   func condition(
     of rendition: RenditionRecord, isStopped: @escaping () -> Bool = { false }
   ) throws -> Condition {
@@ -88,17 +98,17 @@ package struct RenditionReader {
       }
     }
     do throws(FileError) {
-      guard let file = try open(path) else { return .missing }
+      guard let file = try open(path, nil) else { return .missing }
       let digest = try file.hashFromDisk(isStopped: isStopped).digest
       return digest == rendition.digest ? .whole : .damaged
     } catch {
-      if error.code == .stopped { throw error }
+      if [.stopped, .unavailable].contains(error.code) { throw error }
       return .unreadable(error)
     }
   }
 
-  private func open(_ path: String) throws(FileError) -> Descriptor? {
-    try ifThere { () throws(FileError) in try store.open(path) }
+  private func open(_ path: String, _ digest: Digest?) throws(FileError) -> Descriptor? {
+    try ifThere { () throws(FileError) in try store.open(path, copyOf: digest) }
   }
 }
 

@@ -178,10 +178,14 @@ package struct Repair {
   }
 
   private func removeUnrecorded(_ problem: VerificationProblem) throws -> RepairEvent.Action {
-    guard let path = problem.path?.relative(to: library.layout.root) else { return .left }
-    let files = RenditionFiles(folder: library.folder, catalog: library.reader)
-    guard try files.isUnnamed(path) else { return isGone(problem) ? .solved : .left }
-    try library.folder.removeIfThere(path)
+    guard let whole = problem.path else { return .left }
+    let path = whole.relative(to: library.layout.root) ?? whole
+    let trees = library.renditions.trees(in: library.folder)
+    guard let tree = trees.first(where: { path.relative(to: $0.root) != nil }) else { return .left }
+    guard try RenditionFiles(tree: tree, catalog: library.reader).isUnnamed(path) else {
+      return try tree.size(of: path) == nil ? .solved : .left
+    }
+    try tree.remove(path)
     return .removed
   }
 

@@ -185,16 +185,21 @@ extension Verification {
 
   /// Reads all recorded renditions.
   func checkRenditions(_ pass: Pass, _ report: (VerificationProblem) -> Void) throws {
-    let reader = RenditionReader(store: library.renditions, catalog: catalog)
+    let reader = try RenditionReader(of: library, catalog)
     while case .renditions(let last) = pass.place.next {
       let page = try catalog.renditions(after: last, limit: Self.pageSize)
       if page.isEmpty { pass.place.next = .end }
-      for rendition in page {
+      for start in stride(from: 0, to: page.count, by: reader.readsAtOnce) {
         if pass.isOver { return }
-        let condition = try reader.condition(of: rendition, isStopped: pass.isStopped)
-        if condition == .whole { pass.damage.forget(rendition.id) }
-        try tell(of: rendition, condition, report)
-        advance(pass, to: .renditions(after: rendition.id))
+        let group = Array(page[start..<min(start + reader.readsAtOnce, page.count)])
+        let conditions = group.map(width: group.count) { [isStopped = pass.isStopped] rendition in
+          Result { try reader.condition(of: rendition, isStopped: isStopped) }
+        }
+        for (rendition, condition) in zip(group, conditions) {
+          if try condition.get() == .whole { pass.damage.forget(rendition.id) }
+          try tell(of: rendition, condition.get(), report)
+          advance(pass, to: .renditions(after: rendition.id))
+        }
       }
     }
   }
@@ -203,7 +208,7 @@ extension Verification {
     of rendition: RenditionRecord, _ condition: RenditionReader.Condition,
     _ report: (VerificationProblem) -> Void
   ) throws {
-    let path = rendition.path.map { library.layout.root.appending($0) }
+    let path = rendition.path.map { library.layout.place(ofRendition: $0) }
     let name = path?.printable ?? "\(rendition.stage)/\(rendition.name) in the database"
     let remedy = "`pipeline verify --repair` makes it again."
     var problem = VerificationProblem(

@@ -42,7 +42,14 @@ extension Verification {
   private func checkUnrecordedRenditions(
     _ pass: Pass, _ report: (VerificationProblem) -> Void
   ) throws {
-    let files = RenditionFiles(folder: library.folder, catalog: catalog)
+    for tree in try library.renditions(catalog).trees(in: library.folder) {
+      try check(RenditionFiles(tree: tree, catalog: catalog), pass, report)
+    }
+  }
+
+  private func check(
+    _ files: RenditionFiles, _ pass: Pass, _ report: (VerificationProblem) -> Void
+  ) throws {
     var count = 0
     try files.forEachUnnamed {
       try pass.begin(.renditionFolders(count), in: library.layout.renditions)
@@ -54,7 +61,9 @@ extension Verification {
       case .success(let path):
         // A job that is due makes it anew, or goes with its asset in the trash.
         guard try files.isUnnamed(path) else { return }
-        let path = library.layout.root.appending(path)
+        let path =
+          path.utf8.map { library.layout.place(ofRendition: $0) }
+          ?? library.layout.root.appending(path)
         report(
           .init(
             kind: .renditionUnrecorded, path: path,

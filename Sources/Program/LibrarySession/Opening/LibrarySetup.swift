@@ -46,6 +46,7 @@ package struct LibrarySetup: Sendable {
     layout = LibraryLayout(
       root: configuration.library, catalogFolder: configuration.catalog?.folder,
       database: configuration.catalog?.database, bucket: configuration.originals,
+      renditionBucket: configuration.renditions,
       originalsCache: configuration.originalsCache.bytes,
       machine: configuration.node.joins ? configuration.node.name ?? OwnProcess.host : nil)
     try checkDatabase()

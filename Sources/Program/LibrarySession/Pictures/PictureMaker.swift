@@ -317,7 +317,7 @@ package struct PictureMaker {
 
   /// A rendition's bytes; `nil` if they are missing or damaged.
   private func bytes(of rendition: RenditionRecord) throws -> [UInt8]? {
-    let reader = RenditionReader(store: session.library.renditions, catalog: session.catalog)
+    let reader = try RenditionReader(of: session.library, session.catalog)
     return try reader.wholeBytes(of: rendition)
   }
 }

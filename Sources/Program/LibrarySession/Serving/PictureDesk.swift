@@ -1,15 +1,18 @@
+import Catalog
 import Configuration
 import Dispatch
 import Files
 import Ingest
+import Originals
 import PipelineModel
 import PipelinePlugin
 import PluginHost
 import Records
+import Renditions
 import Synchronization
 
 /// Hands out pictures of any size to the process that answers HTTP: those that are there at once, others when it
-/// is their turn. Fetches originals that it can't reach.
+/// is their turn. Fetches originals and renditions that it can't reach.
 ///
 /// Decoding happens in workers, as for `get`.
 final class PictureDesk: Sendable {
@@ -79,11 +82,36 @@ final class PictureDesk: Sendable {
   func fetchOriginal(
     _ number: Int, of id: AssetID, _ answer: @escaping @Sendable ((any Error)?) -> Void
   ) {
+    fetch(number, answer) { session in
+      try session.library.leaseOriginal(session.asset(BytePath(id.description)).digest)
+    }
+  }
+
+  /// Brings a rendition from a bucket to the library's cache.
+  ///
+  /// - Parameter answer: called with what went wrong, if something did.
+  func fetchRendition(
+    _ number: Int, _ id: Int64, _ answer: @escaping @Sendable ((any Error)?) -> Void
+  ) {
+    fetch(number, answer) { session -> LocalOriginal? in
+      // One that is not there is missing for the asker, too.
+      guard let rendition = try session.catalog.rendition(id), let path = rendition.path else {
+        return nil
+      }
+      let bucket = try session.library.renditions(session.catalog).bucket(of: path)
+      let copy = try ifThere { () throws(FileError) in try bucket?.lease(path, rendition.digest) }
+      return copy ?? nil
+    }
+  }
+
+  /// - Parameter lease: returns the copy in the cache.
+  private func fetch(
+    _ number: Int, _ answer: @escaping @Sendable ((any Error)?) -> Void,
+    _ lease: @escaping @Sendable (ReadingSession) throws -> LocalOriginal?
+  ) {
     let isAccepted = fetchers.submit(as: number) { [self] in
       do {
-        let session = try current()
-        let asset = try session.asset(BytePath(id.description))
-        let copy = try session.library.leaseOriginal(asset.digest)
+        let copy = try lease(current())
         answer(nil)
         // Until the asker has opened it.
         DispatchQueue.global().asyncAfter(deadline: .now() + Self.held) {

@@ -10,6 +10,8 @@ package struct WebQuestion: Codable, Sendable {
     case picture(AssetID, PictureRequest)
     /// To have an asset's original in the cache of originals, which the asker may read.
     case original(AssetID)
+    /// To have a rendition in that cache.
+    case rendition(Int64)
     /// To start another process: this one has lost its database. There is no answer.
     case lostDatabase
     /// To forget what was asked by the same number, if there is still time.
@@ -31,7 +33,8 @@ package struct WebAnswer: Codable, Sendable {
   package enum Outcome: Codable, Sendable {
     case edited(EditResult)
     case picture(WebPicture)
-    case original
+    /// The original or rendition is in the cache.
+    case fetched
     case refused(WebRefusal)
     /// Said without a question: whether the database refuses to be read, because rights are missing.
     case database(isDenied: Bool)

@@ -78,7 +78,11 @@ private final class Clerk: Sendable {
         if !isAccepted { answer(number, Self.busy) }
       case .original(let id):
         pictures.fetchOriginal(number, of: id) { [self] error in
-          answer(number, error.map { .refused(WebRefusal($0)) } ?? .original)
+          answer(number, error.map { .refused(WebRefusal($0)) } ?? .fetched)
+        }
+      case .rendition(let id):
+        pictures.fetchRendition(number, id) { [self] error in
+          answer(number, error.map { .refused(WebRefusal($0)) } ?? .fetched)
         }
       case .picture(let id, let request):
         pictures.ask(number, id, request) { [self] result in

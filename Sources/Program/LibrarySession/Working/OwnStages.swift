@@ -5,6 +5,7 @@ import Ingest
 import PipelineModel
 import PluginHost
 import Records
+import Renditions
 
 /// The stages that a process works on beside the one with the library's lock: those of its configuration that are the
 /// library's.
@@ -31,9 +32,17 @@ final class OwnStages {
   /// Finds the stages that are the library's, and tells of others.
   func compare() throws {
     var now: [String: String] = [:]
-    for stage in plan.stages where stage.configuration.storage == .file && !workplace.isOwn {
-      now[stage.name] =
-        "Its renditions are files in the library's folder (\"storage\": \"file\"), which this one is not."
+    let own = workplace.renditions
+    let place = NotedPlaces(try catalog.setting(NotedPlaces.setting)).current
+    for stage in plan.stages {
+      if place != own.place {
+        now[stage.name] =
+          "Renditions go to “\(place.printable)” in the library, and to “\(own.place.printable)” by the configuration "
+          + "here: correct \"renditions\"."
+      } else if stage.configuration.storage == .file, !workplace.isOwn, !own.isOnServer {
+        now[stage.name] =
+          "Its renditions are files in the library's folder (\"storage\": \"file\"), which this one is not."
+      }
     }
     let others = plan.stages.map(\.definition).filter { now[$0.name] == nil }
     for (stage, refusal) in try catalog.work(on: others, removesFiles: workplace.isOwn) {

@@ -49,8 +49,7 @@ struct FileAnswers: Sendable {
     let validators = [Header("ETag", tag), Self.forever]
     // Before the bytes are read: whoever has them needs no others.
     if request.has(tag) { return Response(304, validators) }
-    let reader = RenditionReader(store: library.library.renditions, catalog: library.catalog)
-    guard let content = try reader.content(of: stored) else {
+    guard let content = try content(of: stored, in: library) else {
       throw HTTPError(
         404, "damaged",
         "This rendition is missing or damaged; `pipeline verify --repair` makes it again.")
@@ -60,6 +59,16 @@ struct FileAnswers: Sendable {
     case .bytes(let bytes): return Response(200, headers, .bytes(ResponseBytes(bytes)))
     case .file(let file): return Response(200, headers, .file(file, 0..<rendition.bytes))
     }
+  }
+
+  /// Returns the bytes; `nil` if they are missing or damaged, or what was just fetched had to make room for others.
+  private func content(
+    of stored: StoredRendition, in library: ReadableLibrary
+  ) throws -> VerifiedRendition? {
+    guard stored.record.isInBucket else {
+      return try RenditionReader(of: library.library, library.catalog).content(of: stored)
+    }
+    return try library.library.openLocalCopy(stored.record.digest).map { .file($0) }
   }
 
   /// `o/ID`: an original as a download, whole or in part. Source: RFC 9110, sections 13 and 14.

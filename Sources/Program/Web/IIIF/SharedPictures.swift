@@ -70,7 +70,7 @@ final class SharedPictures: Sendable {
         case .picture(let picture):
           .picture(ResponseBytes(bytes), mediaType: picture.mediaType)
         case .refused(let refusal) where refusal.kind != .busy: .refused(refusal)
-        case .refused, .edited, .original, .database, nil: .busy
+        case .refused, .edited, .fetched, .database, nil: .busy
         }
       let question = state.withLock { $0.questions.removeValue(forKey: key) }
       for completion in question?.waiting.values ?? [:].values { completion(result) }

@@ -64,7 +64,7 @@ extension WebResponder {
     case .refused(let refusal):
       let status = refusal.kind == .busy ? 503 : 409
       return response(to: HTTPError(status, "refused", refusal.reason), path: ["api"])
-    case .picture, .original, .database, nil: return response(to: .busy, path: ["api"])
+    case .picture, .fetched, .database, nil: return response(to: .busy, path: ["api"])
     }
   }
 }

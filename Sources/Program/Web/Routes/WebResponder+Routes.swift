@@ -46,6 +46,7 @@ extension WebResponder {
         guard files.takesTime(rendition, request) else {
           return .now(try files.answer(rendition, request, in: library))
         }
+        if rendition.record.isInBucket { return remoteRendition(rendition, request) }
         return asking(request) { [files] in try files.answer(rendition, request, in: $0) }
       }
     case ("o", 2):

@@ -175,7 +175,7 @@ enum GetVerb: Verb {
       let names = found.map { "\($0.stage)/\($0.name)" }.joined(separator: ", ")
       throw UsageError("“\(name)” matches \(names); write one of them.", verb: Self.name)
     }
-    return try RenditionReader(store: session.library.renditions, catalog: session.catalog)
+    return try RenditionReader(of: session.library, session.catalog)
       .content(of: rendition, of: asset.id)
   }
 

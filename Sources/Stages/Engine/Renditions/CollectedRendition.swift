@@ -31,7 +31,7 @@ struct CollectedRendition: Sendable {
     guard bytes == nil else { return nil }
     return IncomingRendition(
       name: job.name(of: rendition.name, mediaType: rendition.mediaType, perAttempt: perAttempt),
-      content: .file(file, folder: folder, name: name))
+      content: .file(file, folder: folder, name: name, digest: digest))
   }
 }
 

@@ -14,7 +14,7 @@ extension Engine {
     of job: ClaimedJob, stage: StagePlan.Stage
   ) throws(CatalogError) -> KeptParts? {
     guard let result = job.kept else { return nil }
-    let most = stage.configuration.storage.mostInDatabase(of: ledger)
+    let most = mostInDatabase(stage.configuration.storage)
     var kept = KeptParts(facts: result.facts, names: result.parts, renditions: [])
     for record in result.renditions {
       if let content = try keptContent(of: record, mostInDatabase: most) {
@@ -43,7 +43,7 @@ extension Engine {
     }
     let bytes =
       if let path = record.path {
-        try? renditions.bytes(of: path)
+        try? renditions.bytes(of: path, record.digest)
       } else {
         try ledger.bytes(ofRendition: record.id)
       }
@@ -78,7 +78,8 @@ extension Engine {
       case .stored(let path):
         let digest: Digest?
         do throws(FileError) {
-          digest = try copyRendition(at: path, to: file, isStopped: isStopped)
+          digest = try copyRendition(
+            at: path, rendition.record.digest, to: file, isStopped: isStopped)
         } catch  where error.code != .noSpace {
           digest = nil
         }

@@ -5,8 +5,8 @@ import PipelineModel
 package import Records
 import Renditions
 
-/// Moves renditions between database and files after a stage's `storage` changed, without decoding
-/// anything again.
+/// Moves renditions between database, files and buckets after a stage's `storage` or the place of renditions changed,
+/// without decoding anything again.
 ///
 /// Works on the caller's thread, before the engine's first pass.
 package struct RenditionRelocation {
@@ -18,20 +18,22 @@ package struct RenditionRelocation {
     self.plan = plan
   }
 
-  /// Moves misplaced renditions of stages whose policy changed.
+  /// Moves misplaced renditions of stages whose policy or place changed.
   ///
-  /// Unreadable bytes are scheduled to be made again. If writing fails or the run is stopped, the
+  /// Unreadable bytes are scheduled to be made again. If a place can't be used or the run is stopped, the
   /// rest of the stage is moved next time and served from its current place until then.
   ///
   /// - Parameters:
   ///   - settings: stores the policies last applied.
-  ///   - isStopped: whether to leave the rest; called before each rendition.
+  ///   - isStopped: whether to leave the rest; called before each few renditions.
   package func run(settings: any CatalogSettings, isStopped: () -> Bool) throws(EngineError) {
     for stage in plan.stages {
       let key = "stage.storage.\(stage.name)"
       let policy = stage.configuration.storage
-      let threshold = policy.mostInDatabase(of: engine.ledger)
-      let wanted = "\(policy.rawValue) \(threshold)"
+      let threshold = engine.mostInDatabase(policy)
+      let place = engine.renditions.place
+      let wanted =
+        "\(policy.rawValue) \(threshold)" + (engine.renditions.isOnServer ? " \(place)" : "")
       let last = try engine.inLedger(try settings.setting(key))
       if last == wanted { continue }
       switch try move(stage.name, threshold: threshold, isStopped: isStopped) {
@@ -39,8 +41,8 @@ package struct RenditionRelocation {
       case .stopped: return
       case .failed(let failure):
         engine.report.warning(
-          "\(failure.message) The renditions of the stage \(stage.name) that are not where "
-            + "“storage” wants them stay where they are until the next run.")
+          "\(failure.message) The renditions of the stage \(stage.name) that are not where the configuration "
+            + "wants them stay where they are until the next run.")
         continue
       }
       try engine.inLedger(try settings.set(key, to: wanted))
@@ -58,56 +60,110 @@ package struct RenditionRelocation {
   ) throws(EngineError) -> Outcome {
     while true {
       let misplaced = try engine.inLedger(
-        try engine.ledger.misplacedRenditions(stage: stage, threshold: threshold, limit: 64))
+        try engine.ledger.misplacedRenditions(
+          stage: stage, threshold: threshold, place: engine.renditions.place, limit: 64))
       if misplaced.isEmpty { return .done }
-      for rendition in misplaced {
+      let toFiles = misplaced.filter { $0.bytes > threshold }
+      // A database's bytes are held in memory, others are not.
+      let stored = toFiles.filter { $0.path != nil }
+      let single = toFiles.filter { $0.path == nil }.map { [$0] }
+      for group in [stored] + single where !group.isEmpty {
         if isStopped() { return .stopped }
-        if let failure = try move(rendition, stage: stage) { return .failed(failure) }
+        if let failure = try store(group, stage: stage) { return .failed(failure) }
+      }
+      for rendition in misplaced where rendition.bytes <= threshold {
+        if isStopped() { return .stopped }
+        if let failure = try keep(rendition) { return .failed(failure) }
       }
     }
   }
 
-  /// Makes the new place durable, then names it in the ledger, then removes the old one.
+  /// Makes the new places in the store durable, then names them in the ledger, then removes the old ones.
   ///
-  /// - Returns: why the rendition can't be moved now, or `nil`.
-  private func move(
-    _ rendition: MisplacedRendition, stage: String
+  /// - Returns: why they can't be moved now, or `nil`.
+  private func store(
+    _ group: [MisplacedRendition], stage: String
   ) throws(EngineError) -> FileError? {
-    let bytes =
+    var moved: [(rendition: MisplacedRendition, content: IncomingRendition.Content)] = []
+    for rendition in group {
       if let path = rendition.path {
-        read(path)
+        switch condition(of: rendition, at: path) {
+        case .success(true):
+          moved.append((rendition, .stored(path: path, digest: rendition.digest)))
+        case .success(false): try makeAgain(rendition)
+        case .failure(let error): return error
+        }
       } else {
-        try engine.inLedger(try engine.ledger.bytes(ofRendition: rendition.id))
+        let bytes = try engine.inLedger(try engine.ledger.bytes(ofRendition: rendition.id))
+        if let bytes, SHA256.digest(of: bytes) == rendition.digest {
+          moved.append((rendition, .bytes(bytes)))
+        } else {
+          try makeAgain(rendition)
+        }
       }
-    // Missing and damaged bytes are no error: they are made again.
-    guard let bytes, SHA256.digest(of: bytes) == rendition.digest else {
-      try engine.inLedger(try engine.ledger.invalidate(rendition: rendition.id))
-      return nil
     }
-    if let path = rendition.path {
-      if try relocate(rendition, to: .database(bytes)) { remove(path) }
-      return nil
-    }
-    let name = RenditionName(
-      stage: stage, owner: rendition.owner, fingerprint: rendition.fingerprint,
-      rendition: rendition.name, mediaType: rendition.mediaType)
     let paths: [String]
     do throws(FileError) {
-      paths = try engine.renditions.put([IncomingRendition(name: name, content: .bytes(bytes))])
+      paths = try engine.renditions.put(
+        moved.map { rendition, content in
+          IncomingRendition(
+            name: RenditionName(
+              stage: stage, owner: rendition.owner, fingerprint: rendition.fingerprint,
+              rendition: rendition.name, mediaType: rendition.mediaType),
+            content: content)
+        })
     } catch {
       return error
     }
-    for path in paths where try !relocate(rendition, to: .file(path: path)) { remove(path) }
+    for ((rendition, _), path) in zip(moved, paths) {
+      let isNamed = try relocate(rendition, to: .file(path: path))
+      if let old = isNamed ? rendition.path : path { remove(old) }
+    }
     return nil
   }
 
-  private func read(_ path: String) -> [UInt8]? {
+  /// Moves a rendition into the database.
+  ///
+  /// - Returns: why it can't be moved now, or `nil`.
+  private func keep(_ rendition: MisplacedRendition) throws(EngineError) -> FileError? {
+    guard let path = rendition.path else { return nil }
+    let bytes: [UInt8]?
     do throws(FileError) {
-      return try engine.renditions.bytes(of: path)
+      bytes = try engine.renditions.bytes(of: path, rendition.digest)
     } catch {
-      if error.code != .notFound { engine.report.warning("\(error.message) It is made again.") }
+      if error.code == .unavailable { return error }
+      warn(error)
+      bytes = nil
+    }
+    guard let bytes, SHA256.digest(of: bytes) == rendition.digest else {
+      try makeAgain(rendition)
       return nil
     }
+    if try relocate(rendition, to: .database(bytes)) { remove(path) }
+    return nil
+  }
+
+  /// Whether the bytes of a rendition outside the database are those that were made; a failure if that can't be known now.
+  private func condition(
+    of rendition: MisplacedRendition, at path: String
+  ) -> Result<Bool, FileError> {
+    do throws(FileError) {
+      let file = try engine.renditions.open(path, copyOf: rendition.digest)
+      return .success(try file.hash().digest == rendition.digest)
+    } catch {
+      if error.code == .unavailable { return .failure(error) }
+      warn(error)
+      return .success(false)
+    }
+  }
+
+  private func warn(_ error: FileError) {
+    if error.code != .notFound { engine.report.warning("\(error.message) It is made again.") }
+  }
+
+  /// Missing and damaged bytes are no error.
+  private func makeAgain(_ rendition: MisplacedRendition) throws(EngineError) {
+    try engine.inLedger(try engine.ledger.invalidate(rendition: rendition.id))
   }
 
   /// Removes a file that the ledger no longer names.

@@ -28,8 +28,8 @@ extension RenditionStore {
   }
 
   /// Reads a rendition for storage in the database.
-  func bytes(of path: String) throws(FileError) -> [UInt8] {
-    try open(path).readToEnd(limit: StorageLimit.greatestInDatabase)
+  func bytes(of path: String, _ digest: Digest) throws(FileError) -> [UInt8] {
+    try open(path, copyOf: digest).readToEnd(limit: StorageLimit.greatestInDatabase)
   }
 
   /// Whether a rendition has the bytes that it should have.

@@ -1,9 +1,11 @@
 import Configuration
 import Records
+import Renditions
 
 /// How many bytes of a rendition the database keeps.
 enum StorageLimit {
-  /// `auto` keeps renditions of up to this many bytes in the database, unless that is on a server.
+  /// `auto` keeps renditions of up to this many bytes in the database; all that a database on a server takes, where
+  /// the others would be files that other machines don't reach.
   ///
   /// See `docs/decisions/0006-rendition-storage.md` for the measurement.
   static let automatic = 64 << 10
@@ -13,13 +15,15 @@ enum StorageLimit {
   static let greatestInDatabase = 64 << 20
 }
 
-extension StageConfiguration.Storage {
-  /// The most bytes that the policy keeps in a ledger's database; -1 for none.
-  func mostInDatabase(of ledger: any Ledger) -> Int {
-    switch self {
+extension Engine {
+  /// The most bytes of a rendition that a policy keeps in the ledger's database; -1 for none.
+  func mostInDatabase(_ policy: StageConfiguration.Storage) -> Int {
+    switch policy {
     case .database: StorageLimit.greatestInDatabase
     case .file: -1
-    case .auto: ledger.isOnServer ? StorageLimit.greatestInDatabase : StorageLimit.automatic
+    case .auto:
+      ledger.isOnServer && !renditions.isOnServer
+        ? StorageLimit.greatestInDatabase : StorageLimit.automatic
     }
   }
 }

@@ -1,18 +1,71 @@
 package import Files
 import Hashing
-import ObjectStorage
-import PipelineModel
+package import PipelineModel
 import Synchronization
 
-/// The object that says whose originals a bucket keeps: `library.json`, below the location's prefix.
+/// The object that says whose files a place in a bucket keeps: `library.json`, below its prefix.
 private struct BucketMarker: Codable {
   /// The identity of the library, a UUID.
   var library: String
 }
 
-extension BucketStore {
+/// A place in a bucket that keeps one library's files, and no other's.
+package final class OwnedBucket: Sendable {
+  package let location: BucketLocation
+  private let contents: String
+  private let identity: String
+  private let mayClaim: Bool
+  private let environment: [String: String]
+  private let isStopped: @Sendable () -> Bool
+  private let connected = Mutex<S3Client?>(nil)
+  /// Whether the place was seen to be this library's.
+  private let isOwn = Mutex(false)
+
   private static let marker = "library.json"
 
+  /// - Parameters:
+  ///   - contents: what is kept there, as people call it and the configuration names its place.
+  ///   - identity: of the library, its UUID.
+  ///   - mayClaim: whether a place that nobody has may become the library's.
+  ///   - environment: the values of `S3Client.variables`.
+  ///   - isStopped: called several times a second; ends a transfer when it returns true.
+  package init(
+    _ location: BucketLocation, for contents: String, identity: String, mayClaim: Bool,
+    environment: [String: String], isStopped: @escaping @Sendable () -> Bool
+  ) {
+    self.location = location
+    self.contents = contents
+    self.identity = identity
+    self.mayClaim = mayClaim
+    self.environment = environment
+    self.isStopped = isStopped
+  }
+
+  /// The client, made when the first request is: most verbs need none, and so no credentials.
+  ///
+  /// - Throws: `FileError` of code `unavailable` without credentials.
+  package func client() throws(FileError) -> S3Client {
+    if let client = connected.withLock({ $0 }) { return client }
+    let client = try S3Client(location, environment: environment, isStopped: isStopped)
+    return connected.withLock { connected in
+      // Another thread may have been faster.
+      let kept = connected ?? client
+      connected = kept
+      return kept
+    }
+  }
+
+  /// The address of the server.
+  package func server() throws(FileError) -> String { try client().server }
+
+  /// A key as people see it.
+  package func path(_ key: String) -> BytePath {
+    BytePath(key.isEmpty ? location.name : "\(location.name)/\(key)")
+  }
+
+  /// Finds out whether something can be stored there now.
+  ///
+  /// - Throws: `FileError` of code `unavailable`.
   package func check() throws(FileError) {
     // Another bucket may have the name by now.
     isOwn.withLock { $0 = false }
@@ -24,17 +77,17 @@ extension BucketStore {
     }
   }
 
-  /// Refuses a bucket that keeps another library's originals, and claims one that keeps none.
+  /// Refuses a place that is another library's, and claims one that is nobody's.
   ///
-  /// Before the first is stored there, the store is tried: it has to refuse bytes that are not those of
+  /// Before the first file is stored there, the store is tried: it has to refuse bytes that are not those of
   /// their digest, and a second object of one name.
   ///
   /// - Throws: `FileError` of code `unavailable`.
-  func requireOwn() throws(FileError) {
+  package func requireOwn() throws(FileError) {
     if isOwn.withLock({ $0 }) { return }
     if let owner = try owner() {
       guard owner == identity else {
-        throw refusal("keeps the originals of another library (\(owner)). Set another prefix.")
+        throw refusal("keeps the \(contents) of another library (\(owner)). Set another prefix.")
       }
     } else {
       try claim()
@@ -45,8 +98,8 @@ extension BucketStore {
   private func claim() throws(FileError) {
     guard mayClaim else {
       throw refusal(
-        "has no library.json, and this library has originals: it is another bucket, or was emptied. "
-          + "Correct \"originals\" or the server's address; if the bucket is right, put "
+        "has no library.json, and this library has \(contents): it is another bucket, or was emptied. "
+          + "Correct \"\(contents)\" or the server's address; if the bucket is right, put "
           + "library.json back.")
     }
     // One that was killed while it tried the store left what it tried with.
@@ -68,7 +121,7 @@ extension BucketStore {
     guard try owner() == identity else { throw refusal("was just claimed by another library.") }
   }
 
-  /// The identity of the library whose originals are there; `nil` if none are.
+  /// The identity of the library that the place belongs to; `nil` if it is nobody's.
   private func owner() throws(FileError) -> String? {
     var bytes: [UInt8] = []
     do throws(FileError) {
@@ -87,7 +140,7 @@ extension BucketStore {
   private static let probePrefix = "probe-"
   private static let probe = Array("some bytes".utf8)
 
-  /// Tries what the safety of originals rests on.
+  /// Tries what the safety of files rests on.
   ///
   /// - Throws: `FileError` of code `unavailable` for a store that lacks it.
   package func probe() throws(FileError) {
@@ -105,7 +158,7 @@ extension BucketStore {
       _ = try client().put(.bytes(Self.probe), as: probeKey, digest: digest, isNew: false)
       if try client().put(.bytes(Self.probe), as: probeKey, digest: digest, isNew: true) {
         throw refusal(
-          "is on a server that ignores “If-None-Match: *”: originals could be overwritten.")
+          "is on a server that ignores “If-None-Match: *”: files could be overwritten.")
       }
       guard try client().names(below: "").contains(probeKey) else {
         throw refusal("is on a server that does not list a new object at once.")

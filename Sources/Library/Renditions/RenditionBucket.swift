@@ -1,0 +1,143 @@
+package import Files
+import Hashing
+import ObjectStorage
+package import Originals
+package import PipelineModel
+
+/// Renditions as objects in an S3 bucket: `renditions/<stage>/ab/…` below the location's prefix, by the names of
+/// `RenditionLayout`.
+///
+/// The path of each begins with the name of its place, so that it is known where it is, whatever the configuration says
+/// by then.
+package final class RenditionBucket: RenditionStore {
+  private let bucket: OwnedBucket
+  private let copies: LocalCopies
+  private let prefix: String
+
+  /// What the paths of all renditions in buckets begin with.
+  package static let scheme = "s3://"
+
+  /// - Parameters:
+  ///   - library: the folder with `cache/`, for local copies.
+  ///   - identity: of the library, its UUID.
+  ///   - mayClaim: whether a place that nobody has may become the library's.
+  ///   - cacheBudget: the most bytes of local copies.
+  ///   - environment: the values of `BucketStore.variables`.
+  ///   - isStopped: called several times a second; ends a transfer when it returns true.
+  package init(
+    _ location: BucketLocation, library: Descriptor, identity: String, mayClaim: Bool,
+    cacheBudget: Int, environment: [String: String],
+    isStopped: @escaping @Sendable () -> Bool = { false }
+  ) {
+    bucket = OwnedBucket(
+      location, for: "renditions", identity: identity, mayClaim: mayClaim, environment: environment,
+      isStopped: isStopped)
+    copies = LocalCopies(in: library, budget: cacheBudget)
+    prefix = "\(location.name)/"
+  }
+
+  package var place: String { prefix + RenditionLayout.root }
+
+  package var isOnServer: Bool { true }
+
+  package var callsAtOnce: Int { 8 }
+
+  /// Whether a path is one of this place.
+  func has(_ path: String) -> Bool { path.hasPrefix(prefix) }
+
+  package func put(_ renditions: [IncomingRendition]) throws(FileError) -> [String] {
+    if renditions.isEmpty { return [] }
+    try bucket.requireOwn()
+    let client = try bucket.client()
+    let results = renditions.map(width: callsAtOnce) { [prefix] rendition in
+      Result { () throws(FileError) in
+        let key = RenditionLayout.path(of: rendition.name).description
+        try Self.put(rendition.content, as: key, by: client, prefix)
+        return prefix + key
+      }
+    }
+    var paths: [String] = []
+    for result in results { paths.append(try result.get()) }
+    return paths
+  }
+
+  private static func put(
+    _ content: IncomingRendition.Content, as key: String, by client: S3Client, _ prefix: String
+  ) throws(FileError) {
+    switch content {
+    case .bytes(let bytes):
+      _ = try client.put(
+        .bytes(bytes), as: key, digest: SHA256.digest(of: bytes), isNew: false)
+    case .file(let file, _, _, let digest), .copy(let file, let digest):
+      _ = try client.put(
+        file, size: file.status().identity.size, as: key, digest: digest, isNew: false)
+    case .stored(let path, _):
+      try client.copy(String(path.dropFirst(prefix.count)), to: key)
+    }
+  }
+
+  // MARK: Reading
+
+  package func open(_ path: String, copyOf digest: Digest?) throws(FileError) -> Descriptor {
+    if let digest, let copy = try lease(path, digest) { return try copy.open() }
+    let file = try copies.makeNamelessFile()
+    try fetch(path, to: file)
+    try file.seek(to: 0)
+    return file
+  }
+
+  /// Returns a local copy of a rendition for as long as it is kept.
+  ///
+  /// - Returns: `nil` if its bytes are not those of the digest, or there is no room for copies.
+  package func lease(_ path: String, _ digest: Digest) throws(FileError) -> LocalOriginal? {
+    guard let cache = try copies.cacheIfWritable() else { return nil }
+    if let copy = try cache.lease(digest) { return copy }
+    do throws(FileError) {
+      return try cache.add(digest) { file, begin throws(FileError) in
+        try fetch(path, to: file, began: begin)
+      }
+    } catch let error where error.code == .changed {
+      return nil
+    }
+  }
+
+  private func fetch(
+    _ path: String, to file: Descriptor, began: @escaping (Int) -> Void = { _ in }
+  ) throws(FileError) {
+    try bucket.requireOwn()
+    do throws(FileError) {
+      try bucket.client().get(key(path), began: began) { piece throws(FileError) in
+        try file.write(piece)
+      }
+    } catch let error where error.code == .notFound {
+      throw FileError(
+        .notFound, "“\(path.printable)” is missing from the store.", path: BytePath(path))
+    }
+  }
+
+  package func size(of path: String) throws(FileError) -> Int? {
+    try bucket.requireOwn()
+    return try bucket.client().size(of: key(path))
+  }
+
+  package func remove(_ path: String) throws(FileError) {
+    try bucket.requireOwn()
+    try bucket.client().remove(key(path))
+  }
+
+  /// Returns the names below one of this place's paths, up to the next slash and with it, in no order.
+  package func names(below path: String) throws(FileError) -> Set<String> {
+    try bucket.requireOwn()
+    return try bucket.client().names(below: "\(key(path))/")
+  }
+
+  /// Ends uploads in parts that a killed process began; call it while nothing is stored.
+  ///
+  /// - Returns: how many there were.
+  package func removeRemnants() throws(FileError) -> Int {
+    try bucket.requireOwn()
+    return try bucket.client().abandonUploads(below: "\(RenditionLayout.root)/")
+  }
+
+  private func key(_ path: String) -> String { String(path.dropFirst(prefix.count)) }
+}
