@@ -14,7 +14,7 @@ BUILD_PACKAGES = libvips-dev libjpeg-dev libtiff-dev zlib1g-dev libzimg-dev libs
 # trace workers, complete command lines and format manual pages as shells and man(1) do, and store
 # originals on a real S3 server.
 TEST_PACKAGES = gcc libc6-dev make python3 python3-pil sqlite3 strace util-linux libjpeg-turbo-progs \
-	zsh fish groff-base ffmpeg curl radosgw ceph-mon ceph-osd ceph-common
+	zsh fish groff-base ffmpeg curl radosgw ceph-mon ceph-osd ceph-common faketime
 # To test pages in a browser; Playwright is not in Debian, so Tests/browser installs it below .build.
 BROWSER_PACKAGES = chromium python3-venv python3-pil ffmpeg
 # To measure: hyperfine and the programs always compared with. ImageMagick, sigal and git-annex are

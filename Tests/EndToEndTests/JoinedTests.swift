@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import PipelineModel
 import PostgreSQL
+import Synchronization
 import Testing
 
 /// `run`, `watch` and `import` on machines that join a library, and the process that records for them.
@@ -22,9 +23,9 @@ struct JoinedTests {
     let shared: SharedWorkspace
     var workspace: Workspace { shared.workspace }
 
-    init(server: PostgreSQLServer? = nil) throws {
+    init(server: PostgreSQLServer? = nil, through endpoint: String? = nil) throws {
       shared = try SharedWorkspace(
-        stages: [JoinedTests.identify], bucket: TestBucket(), server: server)
+        stages: [JoinedTests.identify], bucket: TestBucket(through: endpoint), server: server)
       try workspace.json("run")
       try add("second")
     }
@@ -203,6 +204,101 @@ struct JoinedTests {
     try bench.expectSound()
   }
 
+  @Test("A second machine under a name takes nothing; the first one's successor has it at once")
+  func names() throws {
+    let bench = try Bench()
+    let watch = try bench.startWatch()
+    let joined = try bench.workspace.program.start(["watch", "--json", "--config", "second.json"])
+    try joined.wait(for: "its place") {
+      try bench.shared.count("held_source WHERE name = '//second'") == 1
+    }
+    // Another folder, such as that of another machine.
+    try bench.workspace.makeFolder(bench.workspace.root.appending("from-third"))
+    try bench.shared.configure(
+      "third.json", library: "third", stages: [Self.identify],
+      [
+        "node": ["name": "second", "joins": true],
+        "sources": [["path": "from-third", "settle": "0ms", "mode": "move"]],
+      ])
+    try bench.put(["other.txt"], on: "third")
+    let refused = try bench.workspace.run("run", "--config", "third.json")
+    #expect(
+      refused.exitCode == 11 && refused.errors.contains("under the name “second”"), "\(refused)")
+    #expect(try bench.workspace.files(below: "from-third").count == 1)
+    // What is named to `import` is taken all the same, beside the watch.
+    try bench.workspace.put("named", as: "named.txt", in: bench.workspace.root)
+    try bench.workspace.json(
+      "import", bench.workspace.root.appending("named.txt"), "--config", "second.json")
+    let nodes = try bench.workspace.json("nodes").of("node")
+    #expect(nodes.allSatisfy { $0["sources"]?.array ?? [] == [] })
+    joined.signal(SIGKILL)
+    #expect(try joined.wait(within: 30).signal == SIGKILL)
+    let next = try bench.workspace.program.start(["watch", "--json", "--config", "second.json"])
+    try bench.put(["next.txt"])
+    try next.wait(for: "its import") { try bench.shared.count("asset") == 2 }
+    try bench.end(next)
+    try bench.run("third")
+    #expect(try bench.shared.count("asset") == 3)
+    try bench.end(watch)
+    try bench.expectSound()
+  }
+
+  @Test("Clocks that are minutes ahead or behind change nothing about who takes and does what")
+  func clocks() throws {
+    let bench = try Bench()
+    let watch = try bench.startWatch()
+    try bench.add("third")
+    for (machine, offset) in [("second", "+10m"), ("third", "-10m")] {
+      try bench.put((0..<5).map { "\($0).txt" }, on: machine)
+      var program = bench.workspace.program
+      program.prefix = ["faketime", "-f", offset]
+      // The files' times are what they are.
+      program.environment["NO_FAKE_STAT"] = "1"
+      let outcome = try program.run(["run", "--json", "--config", BytePath("\(machine).json")])
+      #expect(outcome.exitCode == 0, "\(machine): \(outcome)")
+      #expect(try bench.workspace.files(below: BytePath("from-\(machine)")).isEmpty)
+    }
+    #expect(try bench.shared.count("asset") == 10)
+    #expect(try bench.shared.count("participant WHERE state = 'expired'") == 0)
+    #expect(try bench.shared.count("attempt WHERE outcome = 'interrupted'") == 0)
+    try bench.end(watch)
+    try bench.expectSound()
+  }
+
+  @Test("What gc is about to delete while another machine stores it once more is there in the end")
+  func garbage() throws {
+    let deletions = Atomic(0)
+    let server = try ObjectServer.shared.get()
+    let proxy = try FaultProxy(to: server.port) { request in
+      guard request.method == "DELETE", request.target.contains("/originals/") else { return .none }
+      deletions.add(1, ordering: .relaxed)
+      return .late(by: 6)
+    }
+    defer { proxy.end() }
+    let bench = try Bench(through: proxy.endpoint)
+    try bench.workspace.put("the same", as: "first.txt")
+    try bench.workspace.json("run")
+    let id = BytePath(try #require(try bench.workspace.assets().first?["id"]?.string))
+    try bench.workspace.json("rm", id)
+    try bench.workspace.json("trash", "empty", "--yes")
+    let gc = try bench.workspace.program.start(["gc", "--yes", "--json"])
+    try gc.wait(for: "the request to delete") { deletions.load(ordering: .relaxed) > 0 }
+    // Its connections are lost, so that nothing tells others that it is still at it.
+    try bench.shared.database.execute(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'pipeline/%'"
+    )
+    try bench.put(["again.txt"], text: "the same")
+    let joined = try bench.workspace.program.start(["watch", "--json", "--config", "second.json"])
+    _ = try gc.wait(within: 60)
+    let watch = try bench.startWatch()
+    try joined.wait(for: "the import") { try bench.shared.count("asset") == 1 }
+    try joined.wait(for: "the removal") { try bench.workspace.files(below: "from-second").isEmpty }
+    try bench.end(joined)
+    try bench.end(watch)
+    #expect(try bench.workspace.files(below: "library/originals").count == 1)
+    try bench.expectSound()
+  }
+
   @Test("A machine that joins goes on by itself when the database is back")
   func databaseAway() throws {
     let server = try PostgreSQLServer()
@@ -302,7 +398,9 @@ struct JoinedTests {
       }
     }
     let second = try start("second")
-    try second.wait(for: "its hold") { try bench.shared.count("held_source") == 1 }
+    try second.wait(for: "its hold") {
+      try bench.shared.count("held_source WHERE name = 'desk'") == 1
+    }
     let third = try start("third")
     try third.wait(for: "the reason") {
       String(decoding: third.outputSoFar, as: UTF8.self).contains(
@@ -358,7 +456,9 @@ struct JoinedTests {
       "third.json", library: "third", stages: [options], ["node": ["name": "third", "joins": true]])
     let watch = try bench.startWatch()
     let second = try bench.workspace.program.start(["watch", "--json", "--config", "second.json"])
-    try second.wait(for: "its hold") { try bench.shared.count("held_source") == 1 }
+    try second.wait(for: "its hold") {
+      try bench.shared.count("held_source WHERE name = 'desk'") == 1
+    }
     let third = try bench.workspace.program.start(["watch", "--json", "--config", "third.json"])
     try third.wait(for: "what it can't do") {
       try bench.shared.count("participant WHERE held <> '{}'") == 1

@@ -47,7 +47,10 @@ package final class PostgreSQLServer: Sendable {
   /// - Parameters:
   ///   - settings: of the server, such as `fsync=off`.
   ///   - port: a free TCP port of this machine to listen on as well; by default none.
-  package init(settings: [String] = ["fsync=off"], port: UInt16? = nil) throws {
+  ///   - smallDisk: the size of a disk in memory, such as `24m`, for a database made with `onSmallDisk`; by default none.
+  package init(
+    settings: [String] = ["fsync=off"], port: UInt16? = nil, smallDisk: String? = nil
+  ) throws {
     self.port = port
     let listening = port.map { ["listen_addresses=127.0.0.1", "port=\($0)"] } ?? []
     guard let programs = Self.programs else { throw POSIXError(.ENOENT) }
@@ -77,7 +80,8 @@ package final class PostgreSQLServer: Sendable {
       : []
     process.executableURL = URL(filePath: "/usr/bin/env")
     process.arguments =
-      prefix + ["bash", "-c", script, programs, folder.path.description] + settings + listening
+      prefix + Self.mounting(smallDisk, at: folder.path.appending(Self.disk))
+      + ["bash", "-c", script, programs, folder.path.description] + settings + listening
     process.standardInput = lifeline
     process.standardOutput = FileHandle.nullDevice
     process.standardError = FileHandle.nullDevice
@@ -85,6 +89,18 @@ package final class PostgreSQLServer: Sendable {
     try lifeline.fileHandleForReading.close()
     self.process = process
     try wait { $0 == nil }
+  }
+
+  private static let disk: BytePath = "disk"
+
+  /// Words before a command that is to have a disk in memory, as the same user.
+  private static func mounting(_ size: String?, at path: BytePath) -> [String] {
+    guard let size else { return [] }
+    return [
+      "unshare", "--user", "--map-current-user", "--mount", "--keep-caps", "sh", "-c",
+      "mkdir \"$0\" && mount -t tmpfs -o size=\"$1\",mode=700 tmpfs \"$0\" && shift && exec \"$@\"",
+      path.description, size,
+    ]
   }
 
   /// How a server is stopped.
@@ -149,6 +165,28 @@ package final class PostgreSQLServer: Sendable {
     defer { connection.close() }
     try connection.execute("CREATE DATABASE test\(number) \(options)")
     return try address(of: "test\(number)")
+  }
+
+  /// What makes a database on the small disk.
+  package func onSmallDisk() throws -> String {
+    let connection = try PostgreSQLConnection(try address(of: "postgres"), applicationName: "tests")
+    defer { connection.close() }
+    try connection.execute(
+      "CREATE TABLESPACE small LOCATION '\(folder.path.appending(Self.disk))'")
+    return "TABLESPACE small"
+  }
+
+  /// Fills the small disk, or empties it again; by a file that the server writes.
+  package func fillSmallDisk(_ isFull: Bool) throws {
+    let connection = try PostgreSQLConnection(try address(of: "postgres"), applicationName: "tests")
+    defer { connection.close() }
+    let rows = isFull ? "SELECT repeat('x', 1000) FROM generate_series(1, 1000000)" : "SELECT 1"
+    do {
+      try connection.execute("COPY (\(rows)) TO '\(folder.path.appending(Self.disk))/filler'")
+    } catch {
+      // That is how it gets full.
+      guard isFull else { throw error }
+    }
   }
 }
 

@@ -63,6 +63,17 @@ struct DatabaseCheck: DoctorCheck {
             "Name the server that is written to, or set default_transaction_read_only to “off”."
         ))
     }
+    if let old = server.oldTransaction {
+      findings.append(
+        Finding(
+          "database", .warning,
+          "A transaction of “\(old.program.printable)”, user \(old.user.printable), has been open for "
+            + "\(old.age.components.seconds / 60) min: until it ends, the server keeps each former version of each row, "
+            + "and becomes slower and slower.",
+          advice:
+            "Have that program end it, or end the server's process \(old.process) by pg_terminate_backend."
+        ))
+    }
     if !server.missingRights.isEmpty {
       findings.append(
         Finding(

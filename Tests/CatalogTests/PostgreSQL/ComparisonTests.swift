@@ -156,6 +156,10 @@ struct ComparisonTests {
   func walk() throws {
     let (first, second) = try inBoth { _ in try walked() }
     #expect(first.steps == second.steps, "seed \(Self.seed)")
+    // SQLite leaves a file alone whose job is due again, because it will have the same path.
+    for (left, right) in zip(first.discarded, second.discarded) {
+      #expect(left.isSubset(of: right), "seed \(Self.seed)")
+    }
     let (expected, found) = (
       try CatalogViews.all.map {
         try CatalogViews.rows(first.library.catalog, $0.name, $0.columns)
@@ -173,10 +177,13 @@ struct ComparisonTests {
   }
 
   /// Makes a library by random steps, and says what came of each.
-  private func walked() throws -> (library: Library, steps: [String]) {
+  private func walked() throws -> (
+    library: Library, steps: [String], discarded: [Set<String>]
+  ) {
     var random = SeededRandom(seed: Self.seed)
     let library = try Library()
     var steps: [String] = []
+    var discarded: [Set<String>] = []
     var (claimed, next): ([ClaimedJob], Int) = ([], 1)
     try library.catalog.configure(Samples.stages())
     for _ in 0..<400 {
@@ -214,8 +221,7 @@ struct ComparisonTests {
             }
           return Completion(token: job.token, outcome: outcome, seconds: 1)
         }
-        let discarded = try library.catalog.complete(completions)
-        steps.append("discarded \(discarded.sorted())")
+        discarded.append(Set(try library.catalog.complete(completions)))
       case 8: steps.append("retried \(try library.catalog.retry(assets: nil))")
       case 9:
         let some = claimed.filter { _ in Bool.random(using: &random) }
@@ -248,7 +254,7 @@ struct ComparisonTests {
         "\(try library.catalog.backlog().mapValues { $0.map { "\($0)" }.sorted() }.sorted { $0.key < $1.key })"
       )
     }
-    return (library, steps)
+    return (library, steps, discarded)
   }
 
   @Test(

@@ -1,7 +1,10 @@
 package import Records
 
-/// Which process takes files from a source that several machines reach.
+/// Which process takes files from a source that several machines reach, or under the name of a machine.
 extension Catalog {
+  /// The name by which that of a machine is held. No source has such a name.
+  package static func nameOfMachine(_ machine: String) -> String { "//\(machine)" }
+
   /// Holds a source for this process, until that ends or is taken for gone.
   ///
   /// - Returns: the machine that holds it instead; `nil` if this process does.
@@ -16,7 +19,8 @@ extension Catalog {
         INSERT INTO held_source (name, participant) VALUES (?1, ?2)
         ON CONFLICT (name) DO UPDATE SET participant = ?2
         WHERE NOT EXISTS (SELECT 1 FROM participant
-          WHERE participant.id = held_source.participant AND \(PostgreSQLSchema.isLive))
+          WHERE participant.id = held_source.participant AND \(PostgreSQLSchema.isLive)
+            AND NOT \(PostgreSQLSchema.isGone))
         """, source, own)
       return try writer.connection.first(
         """

@@ -28,7 +28,7 @@ extension Connection {
         (SELECT count(*) FROM attempt WHERE ended_at IS NULL AND attempt.participant = participant.id), jobs,
         taker, held,
         coalesce((SELECT string_agg(name, ' ' ORDER BY name) FROM held_source
-          WHERE held_source.participant = participant.id), '')
+          WHERE held_source.participant = participant.id AND name NOT LIKE '//%'), '')
       FROM participant WHERE \(condition) ORDER BY joined_at, id
       """
     ) { row in

@@ -1,5 +1,6 @@
 package import Catalog
 package import Files
+import Glibc
 import PipelineModel
 import Records
 import Renditions
@@ -30,6 +31,39 @@ package final class JoinedLibrary: ImportingLibrary {
         UInt64(Timestamp.now.microseconds / 1000)
       }, reserve: reserve, mounts: MountTable(), report: report,
       isStopped: isStopped)
+  }
+
+  /// Has no other machine take files under this one's name, with which their recorded paths begin.
+  ///
+  /// - Throws: `IngestError` of code `locked` if one does for longer than `wait`.
+  package func holdName(wait: Duration) throws {
+    let deadline = ContinuousClock.now + wait
+    while try isNameTaken() {
+      guard ContinuousClock.now < deadline, !isStopped() else {
+        throw IngestError(
+          .locked,
+          "Another machine, or another folder of this one, takes files under the name “\(layout.machine ?? "")”; nothing "
+            + "was done. `pipeline nodes` shows it. Give each a \"name\" of its own in \"node\". A process that was cut off "
+            + "keeps the name for up to 45 s.", path: layout.root)
+      }
+      usleep(100_000)
+    }
+  }
+
+  private func isNameTaken() throws(CatalogError) -> Bool {
+    guard lock != nil, let machine = layout.machine else { return false }
+    return try catalog.hold(Catalog.nameOfMachine(machine)) != nil
+  }
+
+  override func requireHold(_ source: String?) throws {
+    // One that was cut off may have lost it.
+    if try isNameTaken() {
+      throw IngestError(
+        .held,
+        "Another machine takes files under the name “\(layout.machine ?? "")” by now, so this one does not. Give each a "
+          + "\"name\" of its own in \"node\".")
+    }
+    try super.requireHold(source)
   }
 
   override func ownParts() throws(FileError) -> [Descriptor] {

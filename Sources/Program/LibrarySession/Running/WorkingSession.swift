@@ -80,10 +80,12 @@ struct WorkingSession {
         Heartbeat.shared.beat()
         return signals.isStopRequested
       }
-      library = try JoinedLibrary(
+      let joined = try JoinedLibrary(
         workplace, lock: lock, layout: setup.layout, catalog: catalog,
         reserve: setup.reserve(), report: report, isStopped: { signals.isStopRequested }
       ) { try remote.record($0) }
+      try joined.holdName(wait: place.wait?.duration ?? .zero)
+      library = joined
       let stages = OwnStages(plan, catalog: catalog, workplace: workplace, report: report)
       self.stages = stages
       engine = try setup.makeEngine(

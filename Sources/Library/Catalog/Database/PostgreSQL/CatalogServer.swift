@@ -14,17 +14,34 @@ package struct CatalogServer {
   package let missingRights: [String]
   /// Why the catalog that is there is not the library's; `nil` if it is, or if there is none.
   package let refusal: CatalogError?
+  /// The transaction that has been open longest, if it is old.
+  package let oldTransaction: OldTransaction?
   /// The least time of some statements that ask for nothing.
   package let roundTrip: Duration
+
+  /// A transaction of any program in the same database, as far as the user may see it. The server keeps all versions of
+  /// rows that it might still read.
+  package struct OldTransaction: Sendable {
+    /// As the program calls itself.
+    package var program: String
+    package var user: String
+    /// Of the server.
+    package var process: Int64
+    package var age: Duration
+  }
 
   /// Why an address can't be read; `nil` if it can, or nothing is there that could tell.
   package static func fault(in address: DatabaseLocation) -> String? { address.fault }
 
   /// Connects and asks.
   ///
-  /// - Parameter libraryID: the library's identity; `nil` if there is no library yet.
+  /// - Parameters:
+  ///   - libraryID: the library's identity; `nil` if there is no library yet.
+  ///   - age: from which on a transaction is old.
   /// - Throws: why the server can't be reached, or is not fit for a catalog.
-  package init(_ address: DatabaseLocation, libraryID: String?) throws(CatalogError) {
+  package init(
+    _ address: DatabaseLocation, libraryID: String?, oldAt age: Duration = .seconds(600)
+  ) throws(CatalogError) {
     let driver = try PostgreSQLDriver(address, role: .reading)
     defer { driver.close() }
     var unsafe: [String] = []
@@ -40,6 +57,7 @@ package struct CatalogServer {
     let state = Self.state(of: connection, libraryID: libraryID)
     refusal = state.refusal
     missingRights = try Self.missingRights(connection, isThere: state.isThere)
+    oldTransaction = try Self.oldTransaction(connection, from: age)
     var times: [Duration] = []
     for _ in 0..<5 {
       let start = ContinuousClock.now
@@ -47,6 +65,25 @@ package struct CatalogServer {
       times.append(ContinuousClock.now - start)
     }
     roundTrip = times.min() ?? .zero
+  }
+
+  private static func oldTransaction(
+    _ connection: Connection, from age: Duration
+  ) throws(CatalogError) -> OldTransaction? {
+    try connection.first(
+      """
+      SELECT application_name, usename, pid,
+        CAST(extract(epoch FROM clock_timestamp() - xact_start) AS bigint)
+      FROM pg_stat_activity
+      WHERE datname = current_database() AND pid <> pg_backend_pid()
+        AND xact_start <= clock_timestamp() - ? * interval '1 second'
+      ORDER BY xact_start LIMIT 1
+      """, Int(age.components.seconds)
+    ) { row in
+      OldTransaction(
+        program: row.text(0), user: row.text(1), process: row.int64(2),
+        age: .seconds(row.int64(3)))
+    }
   }
 
   private static func state(
