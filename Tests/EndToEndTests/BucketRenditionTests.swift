@@ -9,9 +9,9 @@ import Synchronization
 import Testing
 import Vips
 
-/// `"renditions": "s3://…"`, as users meet it.
+/// `"renditions": "s3://…"`.
 @Suite(
-  "Renditions in a bucket",
+  "Renditions in a bucket, as users meet them",
   .enabled(if: ObjectServer.isInstalled, Comment(rawValue: ObjectServer.absence)),
   .timeLimit(.minutes(5)))
 struct BucketRenditionTests {
@@ -217,7 +217,9 @@ struct BucketRenditionTests {
     isAway.store(true, ordering: .relaxed)
     try bench.put(2..<4)
     let run = try workspace.json("run", exit: 3)
-    #expect(run.summary["imported"] == 2)
+    // What needs no bucket is done.
+    #expect(run.summary["imported"] == 2 && run.summary["jobsDone"] == 2)
+    #expect(run.of("stage").map { $0["stage"] } == ["thumbnails"], "\(run)")
     for failure in try workspace.json("failed").of("failure") {
       #expect(failure["class"] == "environment" && failure["attempts"] == 0)
     }
@@ -231,6 +233,57 @@ struct BucketRenditionTests {
     // Those that were there are the same as before.
     #expect(try workspace.json("run").summary["jobsDone"] == 2)
     try bench.expectWhole(8)
+  }
+
+  @Test("What stays in a former place is found and removed, and the place then forgotten")
+  func former() throws {
+    let bench = try Bench()
+    let workspace = bench.workspace
+    try bench.put(0..<3)
+    try workspace.json("run")
+    let objects = try bench.objects()
+    // One is lost, and one left by a kill that came before its record.
+    try bench.client.remove(objects[0])
+    let stray = objects[1].replacing(".grid.", with: ".large.").replacing(
+      ".preview.", with: ".large.")
+    try bench.write("left by a kill", as: stray)
+    try bench.write("somebody's", as: "renditions/README.txt")
+    let other = bench.location + "-other"
+    try bench.configure(renditions: other)
+    try bench.removeCache()
+    // What is lost is made again, and the others are moved all the same.
+    #expect(try workspace.json("run").summary["jobsDone"] == 1)
+    #expect(try bench.objects().sorted() == ["renditions/README.txt", stray].sorted())
+    let found = try workspace.json("verify", exit: 3).of("problem")
+    #expect(found.map { $0["kind"] } == ["rendition-unrecorded"])
+    let noted = "SELECT value FROM setting WHERE key = 'user.renditions.places'"
+    #expect(try workspace.query(noted)[0].split(separator: " ").count == 2)
+    #expect(try workspace.json("gc", "--yes").of("garbage").first?["files"] == 1)
+    #expect(try bench.objects() == ["renditions/README.txt"])
+    #expect(try workspace.json("verify").summary["problems"] == 0)
+    try bench.client.remove("renditions/README.txt")
+    try workspace.json("gc", "--yes")
+    #expect(try workspace.query(noted) == [other])
+    try bench.expectSound(6)
+    // A place that never was one is no problem.
+    try bench.configure(renditions: "s3://no-such-bucket/x")
+    #expect(try workspace.run("run").exitCode == 0)
+    try bench.configure(renditions: other)
+    try workspace.json("run")
+    try bench.expectSound(6)
+  }
+
+  @Test("An emptied place is not taken again as if nothing had been there")
+  func emptied() throws {
+    let bench = try Bench()
+    let workspace = bench.workspace
+    try bench.put(0..<2)
+    try workspace.json("run")
+    for object in try bench.objects() + ["library.json"] { try bench.client.remove(object) }
+    try bench.put(2..<3)
+    let run = try workspace.run("run")
+    #expect(run.exitCode == 3 && run.errors.contains("has no library.json"), "\(run)")
+    #expect(try bench.objects().isEmpty)
   }
 
   @Test("Another library's bucket is refused by run and doctor, and its renditions stay")

@@ -27,7 +27,7 @@ struct CurlLibrary: @unchecked Sendable {
 
   private init() throws(FileError) {
     let library = try DynamicLibrary(
-      "libcurl.so.4", package: "libcurl4", for: "a store of originals in a bucket")
+      "libcurl.so.4", package: "libcurl4", for: "files in a bucket")
     setOption = try library.symbol("curl_easy_setopt")
     getInfo = try library.symbol("curl_easy_getinfo")
     makeHandle = try library.function(

@@ -110,6 +110,7 @@ package final class OwnedBucket: Sendable {
         "has no library.json, and holds \(some). If it is this library's bucket, put its library.json "
           + "back; otherwise set another prefix.")
     }
+    try requireNoneAround()
     try probe()
     guard let text = try? JSONText.encodePretty(BucketMarker(library: identity)) else {
       throw refusal("can't be claimed: library.json can't be written as JSON.")
@@ -121,11 +122,29 @@ package final class OwnedBucket: Sendable {
     guard try owner() == identity else { throw refusal("was just claimed by another library.") }
   }
 
+  /// Refuses a place inside another one, whose owner would take what is here for its own.
+  private func requireNoneAround() throws(FileError) {
+    var around = location
+    while !around.prefix.isEmpty {
+      around.prefix = around.prefix.split(separator: "/").dropLast().joined(separator: "/")
+      let client = try S3Client(around, environment: environment, isStopped: isStopped)
+      guard try owner(by: client) != nil else { continue }
+      throw refusal(
+        "is inside “\(around.name)”, where a library keeps files. Set a place beside it, or the same one."
+      )
+    }
+  }
+
+  /// Whether the place is this library's already.
+  package func isOwned() throws(FileError) -> Bool { try owner() == identity }
+
   /// The identity of the library that the place belongs to; `nil` if it is nobody's.
-  private func owner() throws(FileError) -> String? {
+  package func owner() throws(FileError) -> String? { try owner(by: client()) }
+
+  private func owner(by client: S3Client) throws(FileError) -> String? {
     var bytes: [UInt8] = []
     do throws(FileError) {
-      try client().get(Self.marker, limit: 1 << 16) { piece throws(FileError) in
+      try client.get(Self.marker, limit: 1 << 16) { piece throws(FileError) in
         bytes.append(contentsOf: piece)
       }
     } catch let error where error.code == .notFound {

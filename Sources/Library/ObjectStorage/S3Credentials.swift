@@ -63,7 +63,7 @@ struct S3Settings: Sendable {
     }
     throw FileError(
       .unavailable,
-      "There are no credentials for the store of originals: set \(places). The profile is "
+      "There are no credentials for the server of the bucket: set \(places). The profile is "
         + "“\(profile)”.", path: nil)
   }
 

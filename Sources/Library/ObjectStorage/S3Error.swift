@@ -88,7 +88,7 @@ struct S3Error: Error, Equatable {
     switch code {
     case "NoSuchBucket":
       advice =
-        "There is no bucket “\(place.bucket)”: make it, or correct its name in \"originals\"."
+        "There is no bucket “\(place.bucket)”: make it, or correct its name in the configuration."
     case "InvalidAccessKeyId": advice = "The store does not know the access key."
     case "SignatureDoesNotMatch":
       advice = "The secret key, or the region, is not the store's."
@@ -102,7 +102,7 @@ struct S3Error: Error, Equatable {
     case "ExpiredToken", "InvalidToken": advice = "The session token is not valid any more."
     case "InvalidObjectState": advice = "It is archived: restore it in the store first."
     case "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException":
-      advice = "The bucket is in another region: set region= in \"originals\"."
+      advice = "The bucket is in another region: set region= after its name in the configuration."
     default: advice = message
     }
     let answer = code.isEmpty ? "\(status)" : "\(status) \(code)"

@@ -151,7 +151,7 @@ private struct Expat: @unchecked Sendable {
 
   private init() throws(FileError) {
     let library = try DynamicLibrary(
-      "libexpat.so.1", package: "libexpat1", for: "a store of originals in a bucket")
+      "libexpat.so.1", package: "libexpat1", for: "files in a bucket")
     make = try library.function("XML_ParserCreate", (@convention(c) (Text?) -> Parser?).self)
     free = try library.function("XML_ParserFree", (@convention(c) (Parser?) -> Void).self)
     setUserData = try library.function(

@@ -43,7 +43,12 @@ package final class RenditionBucket: RenditionStore {
   package var callsAtOnce: Int { 8 }
 
   /// Whether a path is one of this place.
-  func has(_ path: String) -> Bool { path.hasPrefix(prefix) }
+  func has(_ path: String) -> Bool { path.hasPrefix("\(place)/") }
+
+  /// Makes sure that the place is this library's.
+  ///
+  /// - Throws: `FileError` of code `unavailable`.
+  package func claim() throws(FileError) { try bucket.requireOwn() }
 
   package func put(_ renditions: [IncomingRendition]) throws(FileError) -> [String] {
     if renditions.isEmpty { return [] }
@@ -129,6 +134,12 @@ package final class RenditionBucket: RenditionStore {
   package func names(below path: String) throws(FileError) -> Set<String> {
     try bucket.requireOwn()
     return try bucket.client().names(below: "\(key(path))/")
+  }
+
+  /// Whether there is no rendition of this library.
+  package func isEmpty() throws(FileError) -> Bool {
+    guard try bucket.isOwned() else { return true }
+    return try names(below: place).isEmpty
   }
 
   /// Ends uploads in parts that a killed process began; call it while nothing is stored.

@@ -142,6 +142,18 @@ package enum RenditionLayout {
     return BytePath("\(name.owner).\(name.fingerprint.short).\(name.rendition)\(attempt).\(suffix)")
   }
 
+  /// Whether a folder in that of a stage is one of those with files.
+  package static func isFolderOfOwners(_ name: String) -> Bool {
+    name.utf8.count == 2 && Hexadecimal.decode(Array(name.utf8)) != nil
+  }
+
+  /// Whether a file in such a folder may be a rendition.
+  package static func isName(_ name: String) -> Bool {
+    let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+    return parts.count >= 4 && [32, 64].contains(parts[0].utf8.count) && parts[1].utf8.count == 16
+      && parts.prefix(2).allSatisfy { Hexadecimal.decode(Array($0.utf8)) != nil }
+  }
+
   package static func path(of name: RenditionName) -> BytePath {
     folder(of: name).appending(self.name(of: name))
   }

@@ -7,7 +7,8 @@ package struct RenditionPlaces: RenditionStore {
   private let folder: any RenditionStore
   /// Where new ones go; `nil` for the folder.
   package let bucket: RenditionBucket?
-  private let former: [RenditionBucket]
+  /// Where others may be.
+  package let former: [RenditionBucket]
 
   /// - Parameter former: buckets that had the library's renditions before.
   package init(
@@ -15,7 +16,7 @@ package struct RenditionPlaces: RenditionStore {
   ) {
     self.folder = folder
     self.bucket = bucket
-    self.former = former
+    self.former = former.filter { $0.place != bucket?.place }
   }
 
   private var current: any RenditionStore { bucket ?? folder }
@@ -32,7 +33,7 @@ package struct RenditionPlaces: RenditionStore {
       guard case .stored(let path, let digest) = rendition.content, !isCurrent(path) else {
         continue
       }
-      all[index].content = .copy(of: try open(path, copyOf: nil), digest: digest)
+      all[index].content = .copy(of: try open(path, copyOf: digest), digest: digest)
     }
     return try current.put(all)
   }
@@ -53,7 +54,7 @@ package struct RenditionPlaces: RenditionStore {
 
   /// The bucket where new ones go, and those that had the library's renditions before.
   package var buckets: [RenditionBucket] {
-    [bucket].compactMap(\.self) + former.filter { $0.place != bucket?.place }
+    [bucket].compactMap(\.self) + former
   }
 
   /// Returns the bucket with a rendition; `nil` if it is in the folder.
@@ -75,6 +76,8 @@ package struct RenditionPlaces: RenditionStore {
 }
 
 /// The places that may have a library's renditions, as its catalog notes them: the one where new ones go comes last.
+///
+/// A former one is forgotten once `gc` has found it empty.
 package struct NotedPlaces: Equatable, Sendable {
   /// Buckets; `nil` for the library's folder.
   private var places: [BucketLocation?]
@@ -106,13 +109,14 @@ package struct NotedPlaces: Equatable, Sendable {
     bucket.map { "\($0.name)/\(RenditionLayout.root)" } ?? RenditionLayout.root
   }
 
-  /// Has new ones go to another place, and forgets all others that have none.
-  package mutating func add(
-    _ bucket: BucketLocation?, isInUse: (_ place: String) throws -> Bool
-  ) rethrows {
-    places = try places.filter { place in
-      try place?.name != bucket?.name && isInUse(Self.place(of: place))
-    }
+  /// Has new ones go to another place. The library's folder is looked through whether it is noted or not.
+  package mutating func add(_ bucket: BucketLocation?) {
+    places = places.filter { $0 != nil && $0?.name != bucket?.name }
     places.append(bucket)
+  }
+
+  /// Forgets a former place.
+  package mutating func forget(_ place: String) {
+    places = places.dropLast().filter { Self.place(of: $0) != place } + places.suffix(1)
   }
 }

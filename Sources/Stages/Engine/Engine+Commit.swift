@@ -117,14 +117,17 @@ extension Engine {
       let stored = try renditions.store(finished, perAttempt: ledger.isOnServer)
       return stored.map { .success($0) }
     } catch  where error.code == .unavailable {
-      return finished.map { _ in .failure(error) }
+      // The others need no store.
+      return finished.map { job in job.isToBeStored ? .failure(error) : storeAlone(job) }
     } catch {
       // One after the other, each may find room.
     }
-    return finished.map { job in
-      Result { () throws(FileError) in
-        try renditions.store([job], perAttempt: ledger.isOnServer).flatMap(\.self)
-      }
+    return finished.map { storeAlone($0) }
+  }
+
+  private func storeAlone(_ job: FinishedJob) -> Result<[NewRendition], FileError> {
+    Result { () throws(FileError) in
+      try renditions.store([job], perAttempt: ledger.isOnServer).flatMap(\.self)
     }
   }
 

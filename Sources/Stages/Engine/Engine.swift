@@ -206,6 +206,13 @@ package final class Engine: Sendable {
     }
   }
 
+  /// Whether a stage is held that `releaseHeldStages` would release.
+  package var holdsForAWhile: Bool {
+    state.withLock { state in
+      stages.indices.contains { state.jobs.stages[$0].isHeld && stages[$0].plan.fault == nil }
+    }
+  }
+
   /// The job that has run longest; `nil` if none runs.
   package var longestJob: RunningJob? {
     state.withLock { state in state.running.values.map(\.job).min { $0.since < $1.since } }

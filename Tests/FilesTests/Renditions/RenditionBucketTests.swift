@@ -127,15 +127,20 @@ struct RenditionBucketTests {
     )
     var noted = NotedPlaces(nil)
     #expect(noted.text == "renditions" && noted.current == "renditions" && noted.buckets == [])
-    noted.add(a) { $0 == "renditions" }
-    #expect(noted.text == "renditions s3://aaa/x?endpoint=http://h")
+    noted.add(a)
+    #expect(noted.text == "s3://aaa/x?endpoint=http://h")
     #expect(noted.current == "s3://aaa/x/renditions")
-    noted.add(b) { $0 == "s3://aaa/x/renditions" }
+    noted.add(b)
     #expect(noted.buckets == [a, b] && noted == NotedPlaces(noted.text))
     // By another server's address, it is the same place.
-    noted.add(try BucketLocation("s3://aaa/x?endpoint=http://other")) { _ in true }
+    noted.add(try BucketLocation("s3://aaa/x?endpoint=http://other"))
     #expect(noted.text == "s3://bbb s3://aaa/x?endpoint=http://other")
-    noted.add(nil) { _ in false }
+    noted.add(nil)
+    #expect(noted.current == "renditions")
+    noted.forget("s3://bbb/renditions")
+    noted.forget("renditions")
+    #expect(noted.text == "s3://aaa/x?endpoint=http://other renditions")
+    noted.forget("s3://aaa/x/renditions")
     #expect(noted == NotedPlaces(nil))
   }
 }
@@ -170,9 +175,12 @@ struct RenditionBucketHarness: RenditionConformance.Harness {
 
   func reopen() throws -> any RenditionStore { try open() }
 
-  func open(identity: String = "tests", mayClaim: Bool = true) throws -> RenditionBucket {
+  /// - Parameter suffix: what comes after the harness's place.
+  func open(
+    inside suffix: String = "", identity: String = "tests", mayClaim: Bool = true
+  ) throws -> RenditionBucket {
     try Self.open(
-      place, in: Descriptor.openFolder(temporary.path), cacheBudget, identity: identity,
+      place + suffix, in: Descriptor.openFolder(temporary.path), cacheBudget, identity: identity,
       mayClaim: mayClaim)
   }
 

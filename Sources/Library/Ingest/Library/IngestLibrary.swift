@@ -47,9 +47,14 @@ package final class IngestLibrary: ImportingLibrary {
     let reader = try CatalogReader.open(at: layout.catalogPlace, immutable: false)
     journal = ManifestRecords(manifest: manifest, catalog: catalog)
     let newest = try catalog.newestAssetID()
-    let places = try Self.notePlaces(of: found, catalog, reader)
+    let places = try Self.notePlaces(of: found, catalog)
+    // A place that has some is not nobody's: it is another server's, or was emptied. In that of originals theirs is the
+    // same mark.
+    let mayClaim =
+      layout.renditionBucket?.name == found.bucket?.name
+      ? newest == nil : try !reader.hasRenditionFiles(below: places.current)
     renditions = found.openRenditions(
-      in: RenditionFolder(in: found.folder), noted: places, mayClaim: newest == nil,
+      in: RenditionFolder(in: found.folder), noted: places, mayClaim: mayClaim,
       isStopped: isStopped)
     super.init(
       layout: layout, folder: found.folder, incoming: incoming,
@@ -64,17 +69,36 @@ package final class IngestLibrary: ImportingLibrary {
     try Recovery(library: self, report: report).recover()
     try mark.note()
     try notePlaceOfOriginals()
+    if mayClaim { claimPlaceOfRenditions() }
   }
 
   /// Names in the catalog where its renditions are.
   private static func notePlaces(
-    of found: LibraryFolder, _ catalog: Catalog, _ reader: CatalogReader
+    of found: LibraryFolder, _ catalog: Catalog
   ) throws -> NotedPlaces {
     let noted = NotedPlaces(try catalog.setting(NotedPlaces.setting))
     var places = noted
-    try places.add(found.layout.renditionBucket) { try reader.hasRenditionFiles(below: $0) }
+    places.add(found.layout.renditionBucket)
     if places != noted { try catalog.announce(NotedPlaces.setting, places.text) }
     return places
+  }
+
+  /// Takes the place of renditions, because machines that only work for the library can't tell whether it may.
+  private func claimPlaceOfRenditions() {
+    guard layout.database != nil else { return }
+    do throws(FileError) {
+      try renditions.bucket?.claim()
+    } catch {
+      // Whoever stores the first one says so.
+      return
+    }
+  }
+
+  /// Forgets a former place of renditions that has none.
+  func forget(_ bucket: RenditionBucket) throws {
+    var places = NotedPlaces(try catalog.setting(NotedPlaces.setting))
+    places.forget(bucket.place)
+    try catalog.announce(NotedPlaces.setting, places.text)
   }
 
   /// Names the bucket of originals in a catalog that other machines reach.

@@ -36,17 +36,15 @@ extension LibraryFolder {
   /// - Parameters:
   ///   - folder: for those that are files.
   ///   - noted: the buckets that have some.
-  ///   - mayClaim: whether the library may take a bucket for its originals, too.
+  ///   - mayClaim: whether the library may take the place of new ones for its own, if nobody has it.
   func openRenditions(
     in folder: any RenditionStore, noted: NotedPlaces = NotedPlaces(nil), mayClaim: Bool,
     isStopped: @escaping @Sendable () -> Bool
   ) -> RenditionPlaces {
     RenditionPlaces(
       folder: folder,
-      bucket: layout.renditionBucket.map { location in
-        // All that was there can be made again, unless originals are there, too.
-        openRenditionBucket(
-          location, mayClaim: mayClaim || location.name != bucket?.name, isStopped: isStopped)
+      bucket: layout.renditionBucket.map {
+        openRenditionBucket($0, mayClaim: mayClaim, isStopped: isStopped)
       },
       former: noted.buckets.map {
         openRenditionBucket($0, mayClaim: false, isStopped: isStopped)

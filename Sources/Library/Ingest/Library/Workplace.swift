@@ -53,7 +53,7 @@ package final class Workplace {
       }
       originals = try found.openOriginals(isStopped: isStopped)
       renditions = found.openRenditions(
-        in: RenditionFolder(in: root), mayClaim: mayClaim, isStopped: isStopped)
+        in: RenditionFolder(in: root), mayClaim: false, isStopped: isStopped)
     } else {
       guard let bucket = layout.bucket else {
         throw Self.refusal(
@@ -65,7 +65,7 @@ package final class Workplace {
       let place = LibraryFolder(layout: layout, marker: marker, folder: root, bucket: bucket)
       originals = place.openBucket(bucket, mayClaim: mayClaim, isStopped: isStopped)
       renditions = place.openRenditions(
-        in: AbsentRenditions(root: layout.root), mayClaim: mayClaim, isStopped: isStopped)
+        in: AbsentRenditions(root: layout.root), mayClaim: false, isStopped: isStopped)
     }
     (folder, lock) = try Self.openPlace(in: root)
   }

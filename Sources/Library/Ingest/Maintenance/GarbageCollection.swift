@@ -100,6 +100,7 @@ package struct GarbageCollection {
       manifest: library.manifest,
       originals: library.originals)
     try removeUnnamedFiles(survey, isStopped: isStopped, garbage: &garbage)
+    try forgetEmptyPlaces()
     removeFormerDatabase(garbage: &garbage)
     try removeEmptyFolders()
     guard !library.hasInterruptedWork else {
@@ -117,6 +118,15 @@ package struct GarbageCollection {
     try removeRemnantsOfRenditions(&garbage)
     try removeOriginals(survey, isStopped: isStopped, garbage: &garbage)
     return garbage
+  }
+
+  /// Forgets former places of renditions that have none any more.
+  private func forgetEmptyPlaces() throws {
+    for bucket in library.renditions.former
+    where try !library.reader.hasRenditionFiles(below: bucket.place) {
+      // It may never have been there, or be gone for good.
+      if (try? bucket.isEmpty()) == true { try library.forget(bucket) }
+    }
   }
 
   /// Ends uploads of renditions that nobody goes on with.
@@ -148,7 +158,10 @@ package struct GarbageCollection {
   private func removeUnnamedFiles(
     _ survey: GarbageSurvey, isStopped: () -> Bool, garbage: inout Garbage
   ) throws {
-    for (tree, path, size) in try survey.unnamedFiles() where !isStopped() {
+    let files = try survey.unnamedFiles {
+      report.warning("\($0.message) The next garbage collection tries again.")
+    }
+    for (tree, path, size) in files where !isStopped() {
       // A job may have begun to make it since all folders were read.
       guard try RenditionFiles(tree: tree, catalog: library.reader).isUnnamed(path) else {
         continue
@@ -263,10 +276,14 @@ struct GarbageSurvey {
   }
 
   /// Rendition files that no record names and no job is about to make.
-  func unnamedFiles() throws -> [(tree: any RenditionTree, path: BytePath, size: Int)] {
+  ///
+  /// - Parameter onFailure: called for each folder that can't be looked into; nothing of it is garbage.
+  func unnamedFiles(
+    onFailure: (FileError) -> Void = { _ in }
+  ) throws -> [(tree: any RenditionTree, path: BytePath, size: Int)] {
     var found: [(tree: any RenditionTree, path: BytePath, size: Int)] = []
     for tree in trees {
-      for path in try RenditionFiles(tree: tree, catalog: catalog).unnamed() {
+      for path in try RenditionFiles(tree: tree, catalog: catalog).unnamed(onFailure: onFailure) {
         if let size = try tree.size(of: path) { found.append((tree, path, size)) }
       }
     }

@@ -10,6 +10,9 @@ protocol RenditionTree {
   /// What the paths of all begin with, followed by a slash.
   var root: BytePath { get }
 
+  /// Whether nothing is stored there any more, so that it may be out of reach by now.
+  var isFormer: Bool { get }
+
   /// Returns the paths of what is in a folder of it.
   ///
   /// - Throws: `FileError`, with `ENOENT` if there is none.
@@ -32,11 +35,15 @@ struct RenditionFiles {
   /// Files that no record names and no job may be making, sorted.
   ///
   /// Skips unreadable folders: what nobody has seen must not be removed.
-  func unnamed() throws -> [BytePath] {
+  ///
+  /// - Parameter onFailure: called for each.
+  func unnamed(onFailure: (FileError) -> Void = { _ in }) throws -> [BytePath] {
     var unnamed: [BytePath] = []
     try forEachUnnamed { found in
-      guard case .success(let path) = found else { return }
-      if try isUnnamed(path) { unnamed.append(path) }
+      switch found {
+      case .success(let path): if try isUnnamed(path) { unnamed.append(path) }
+      case .failure(let error): onFailure(error)
+      }
     }
     return unnamed.sorted()
   }
@@ -60,7 +67,10 @@ struct RenditionFiles {
       } catch let error where error.errno == ENOENT {
         continue
       } catch {
-        try body(.failure(error))
+        // Of a former place without any that is known, nobody need know.
+        let isOfNoUse =
+          try tree.isFormer && !catalog.hasRenditionFiles(below: tree.root.description)
+        if !isOfNoUse { try body(.failure(error)) }
         continue
       }
       if let text = path.utf8, !unnamed.isEmpty {

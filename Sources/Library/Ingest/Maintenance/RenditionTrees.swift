@@ -10,6 +10,8 @@ struct RenditionFolderTree: RenditionTree {
 
   let root = BytePath(RenditionLayout.root)
 
+  let isFormer = false
+
   func size(of path: BytePath) throws(FileError) -> Int? {
     do throws(FileError) {
       return try folder.status(below: path).identity.size
@@ -60,20 +62,26 @@ struct RenditionFolderTree: RenditionTree {
   }
 }
 
-/// The renditions that are objects of a bucket.
+/// The renditions that are objects of a bucket: those with names of renditions, as others may have put other things there.
 struct RenditionBucketTree: RenditionTree {
   let bucket: RenditionBucket
+  /// Whether new ones go elsewhere.
+  let isFormer: Bool
 
   var root: BytePath { BytePath(bucket.place) }
 
   func look(
     into path: BytePath
   ) throws(FileError) -> (folders: [BytePath], others: [BytePath]) {
+    let depth = path.relative(to: root)?.components.count ?? 0
     var (folders, others): ([BytePath], [BytePath]) = ([], [])
     for name in try bucket.names(below: path.description) {
       if name.hasSuffix("/") {
-        folders.append(path.appending(String(name.dropLast())))
-      } else {
+        let folder = String(name.dropLast())
+        if depth == 0 || depth == 1 && RenditionLayout.isFolderOfOwners(folder) {
+          folders.append(path.appending(folder))
+        }
+      } else if depth == 2, RenditionLayout.isName(name) {
         others.append(path.appending(name))
       }
     }
@@ -90,6 +98,8 @@ struct RenditionBucketTree: RenditionTree {
 extension RenditionPlaces {
   /// The trees with renditions of a library, those of the folder first.
   func trees(in library: Descriptor) -> [any RenditionTree] {
-    [RenditionFolderTree(folder: library)] + buckets.map { RenditionBucketTree(bucket: $0) }
+    let current = bucket.map { RenditionBucketTree(bucket: $0, isFormer: false) }
+    return [RenditionFolderTree(folder: library)] + [current].compactMap(\.self)
+      + former.map { RenditionBucketTree(bucket: $0, isFormer: true) }
   }
 }

@@ -17,6 +17,8 @@ final class WatchSession {
   private let wakeup: Wakeup
   private let runs: WatchRuns
   private let recheck: PluginRecheck
+  /// How often to try held stages again, at least.
+  private static let recheckOfHeld = Duration.seconds(60)
   private let stopFlag = StopFlag()
   /// How the session is to end.
   private var outcome = Outcome.signal
@@ -163,6 +165,7 @@ final class WatchSession {
       recheck.begin()
       retryAt = now + session.setup.configuration.rescan.duration
     }
+    if session.engine.holdsForAWhile { retryAt = min(retryAt, now + Self.recheckOfHeld) }
     moment = min(moment, retryAt)
     if let due = try beginRetries() { moment = min(moment, now + due) }
     if let due = try lookBeside() { moment = min(moment, now + due) }

@@ -21,7 +21,7 @@ enum GarbageVerb: Verb {
     let result = isDryRun ? try preview(context) : try context.perform(.gc)
     let parts = [
       (result.count("originals"), "original"), (result.count("renditions"), "former rendition"),
-      (result.count("files"), "file without a record"),
+      (result.count("files"), "unrecorded file"),
     ].filter { $0.0 > 0 }.map { counted($0.0, $0.1) }
     let what = parts.isEmpty ? "Nothing" : parts.joined(separator: ", ")
     context.console.summary(

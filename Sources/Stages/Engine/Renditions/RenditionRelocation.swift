@@ -115,10 +115,12 @@ package struct RenditionRelocation {
     } catch {
       return error
     }
+    var needless: [String] = []
     for ((rendition, _), path) in zip(moved, paths) {
       let isNamed = try relocate(rendition, to: .file(path: path))
-      if let old = isNamed ? rendition.path : path { remove(old) }
+      if let old = isNamed ? rendition.path : path { needless.append(old) }
     }
+    remove(needless)
     return nil
   }
 
@@ -139,7 +141,7 @@ package struct RenditionRelocation {
       try makeAgain(rendition)
       return nil
     }
-    if try relocate(rendition, to: .database(bytes)) { remove(path) }
+    if try relocate(rendition, to: .database(bytes)) { remove([path]) }
     return nil
   }
 
@@ -166,14 +168,17 @@ package struct RenditionRelocation {
     try engine.inLedger(try engine.ledger.invalidate(rendition: rendition.id))
   }
 
-  /// Removes a file that the ledger no longer names.
-  private func remove(_ path: String) {
-    do throws(FileError) {
-      try engine.renditions.remove(path)
-    } catch {
-      // `verify` reports what is left, and `gc` removes it.
-      engine.report.warning(error.message)
-    }
+  /// Removes what the ledger no longer names.
+  private func remove(_ paths: [String]) {
+    let renditions = engine.renditions
+    let failures = paths.map(width: renditions.callsAtOnce) { path in
+      Result { () throws(FileError) in try renditions.remove(path) }
+    }.compactMap { result in if case .failure(let error) = result { error } else { nil } }
+    guard let first = failures.first else { return }
+    // `verify` reports what is left.
+    engine.report.warning(
+      "\(first.message) \(failures.count) of the renditions that were moved are in their old place as well, until "
+        + "`pipeline gc` removes them there.")
   }
 
   /// - Returns: `false` if the rendition was replaced in the meantime.

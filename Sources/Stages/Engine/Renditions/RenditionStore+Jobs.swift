@@ -40,6 +40,9 @@ extension RenditionStore {
 }
 
 extension FinishedJob {
+  /// Whether any of its renditions goes into the store.
+  var isToBeStored: Bool { !incoming(perAttempt: false).isEmpty }
+
   /// The renditions that go into the store, in the order of `store`.
   fileprivate func incoming(perAttempt: Bool) -> [IncomingRendition] {
     kept.compactMap { $0.incoming(of: job, perAttempt: perAttempt) }
