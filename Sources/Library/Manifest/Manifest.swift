@@ -146,6 +146,42 @@ package final class Manifest: Sendable {
     return ManifestCursor(folder: folder, segments: Array(numbers[first...]), after: sequence)
   }
 
+  /// A segment as far as it is durable.
+  package struct Segment: Hashable, Sendable {
+    fileprivate let number: Int
+    package let bytes: Int
+
+    package var name: BytePath { ManifestSegment.name(of: number) }
+  }
+
+  /// Whether a file of this name is a segment.
+  package static func isSegment(_ name: BytePath) -> Bool {
+    ManifestSegment.number(of: name) != nil
+  }
+
+  /// Returns all segments, with the position of the last fact that they have.
+  package func segments() throws(ManifestError) -> (sequence: Int64, segments: [Segment]) {
+    try state.withLock { state throws(ManifestError) in
+      var segments: [Segment] = []
+      for number in try Self.segmentNumbers(in: folder) {
+        do throws(FileError) {
+          let size = try folder.status(of: ManifestSegment.name(of: number)).identity.size
+          segments.append(Segment(number: number, bytes: size))
+        } catch {
+          throw ManifestError(error)
+        }
+      }
+      return (state.sequence, segments)
+    }
+  }
+
+  /// Reads a segment.
+  package func read(_ segment: Segment) throws(FileError) -> [UInt8] {
+    let file = try Descriptor.open(segment.name, in: folder, flags: O_RDONLY | O_NOFOLLOW)
+    let bytes = try file.readToEnd(limit: segment.bytes)
+    return Array(bytes.prefix(segment.bytes))
+  }
+
   /// Returns the segment to append to, creating one if needed.
   private func openSegment(_ state: inout State) throws(FileError) -> Descriptor {
     if state.segmentBytes < segmentSize {

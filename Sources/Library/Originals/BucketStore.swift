@@ -1,7 +1,7 @@
 package import Files
 import Glibc
 import Hashing
-import ObjectStorage
+package import ObjectStorage
 package import PipelineModel
 import Synchronization
 
@@ -10,7 +10,7 @@ import Synchronization
 /// The store itself compares each upload with the digest that is its name. Nothing is ever overwritten,
 /// apart from damage that was copied to `damaged/` first.
 package final class BucketStore: OriginalStore {
-  private let bucket: OwnedBucket
+  package let bucket: OwnedBucket
   private let copies: LocalCopies
 
   /// The variables of the environment that say how to reach a bucket.

@@ -17,7 +17,7 @@ enum Pipeline {
     CountVerb.self, SearchVerb.self, ShowVerb.self, GetVerb.self, ExportVerb.self, StatusVerb.self,
     ExplainVerb.self, FailedVerb.self, RetryVerb.self, TagVerb.self, RemoveVerb.self,
     TrashVerb.self, UndoVerb.self, GarbageVerb.self, VerifyVerb.self, RebuildCatalogVerb.self,
-    MoveCatalogVerb.self, MoveOriginalsVerb.self,
+    MoveCatalogVerb.self, MoveOriginalsVerb.self, RestoreLibraryVerb.self,
     ConfigVerb.self, PluginsVerb.self,
     DoctorVerb.self, CompletionsVerb.self, HelpVerb.self,
   ]

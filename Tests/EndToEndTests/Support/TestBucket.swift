@@ -59,6 +59,26 @@ struct TestBucket {
 
   func remove(_ path: String) throws { try client.remove(key(path)) }
 
+  // MARK: The copy of the manifest
+
+  /// The copies of its segments, by name.
+  func manifest() throws -> [String: [UInt8]] {
+    var copies: [String: [UInt8]] = [:]
+    for name in try client.names(below: "manifest/") {
+      var bytes: [UInt8] = []
+      try client.get("manifest/\(name)") { piece throws(FileError) in
+        bytes.append(contentsOf: piece)
+      }
+      copies[name] = bytes
+    }
+    return copies
+  }
+
+  func writeManifest(_ bytes: [UInt8], as name: String) throws {
+    _ = try client.put(
+      .bytes(bytes), as: "manifest/\(name)", digest: SHA256.digest(of: bytes), isNew: false)
+  }
+
   // MARK: Whose place it is
 
   func readMarker() throws -> [UInt8] {

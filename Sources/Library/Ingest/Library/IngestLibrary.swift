@@ -1,6 +1,7 @@
 import Catalog
 package import Files
 package import Manifest
+import ObjectStorage
 import Originals
 import PipelineModel
 import Records
@@ -18,6 +19,9 @@ package final class IngestLibrary: ImportingLibrary {
   private var catalogLock: FileLock?
   /// Whether an older version may have left sightings that assets imply.
   var mayHaveImpliedSightings = true
+  /// Copies of the manifest, if originals are in a bucket.
+  private var copies: ManifestCopies?
+  private weak var report: (any IngestReport)?
   /// What is left to do for the database of renditions.
   private var renditionUpkeep = RenditionUpkeep()
 
@@ -69,6 +73,8 @@ package final class IngestLibrary: ImportingLibrary {
     try Recovery(library: self, report: report).recover()
     try mark.note()
     try notePlaceOfOriginals()
+    copies = try manifestCopies()
+    self.report = report
     if mayClaim { claimPlaceOfRenditions() }
   }
 
@@ -99,6 +105,22 @@ package final class IngestLibrary: ImportingLibrary {
     var places = NotedPlaces(try catalog.setting(NotedPlaces.setting))
     places.forget(bucket.place)
     try catalog.announce(NotedPlaces.setting, places.text)
+  }
+
+  private static let copied = "manifest.copied"
+
+  /// The copies of the manifest beside originals in a bucket.
+  private func manifestCopies() throws(CatalogError) -> ManifestCopies? {
+    guard let store = originals as? BucketStore else { return nil }
+    // The place is a part, because another one has none of them.
+    let prefix = "\(store.bucket.location.name) "
+    let noted = try catalog.setting(Self.copied).flatMap { text in
+      text.hasPrefix(prefix) ? Int64(text.dropFirst(prefix.count)) : nil
+    }
+    return ManifestCopies(of: manifest, to: store.bucket, copied: noted ?? 0) {
+      [catalog] sequence in
+      try catalog.set(Self.copied, to: "\(prefix)\(sequence)")
+    }
   }
 
   /// Names the bucket of originals in a catalog that other machines reach.
@@ -159,7 +181,8 @@ package final class IngestLibrary: ImportingLibrary {
   var mark: String? { journal.mark }
 
   override func keepUp(_ report: any IngestReport) throws -> Bool {
-    try renditionUpkeep.step(self, report)
+    if let warning = copies?.takeWarning() { report.warning(warning) }
+    return try renditionUpkeep.step(self, report)
   }
 
   override func removeImpliedSightings() throws -> Bool {
@@ -187,6 +210,9 @@ package final class IngestLibrary: ImportingLibrary {
   /// A closed library can be copied file by file, and read from read-only media.
   override package func close() throws {
     try HistoryMark(catalog: catalog, manifest: manifest).note()
+    copies?.finish()
+    if let warning = copies?.takeWarning() { report?.warning(warning) }
+    copies = nil
     try super.close()
     catalogLock = nil
   }

@@ -30,10 +30,14 @@ extension LibraryFolder {
 
   /// Makes a library where the user wants it, on any disk.
   ///
+  /// - Parameters:
+  ///   - marker: what its `library.json` says; by default that it is a new one.
+  ///   - fill: puts something into its folder before it gets its name.
   /// - Returns: whether it was made; `false` if a library exists there.
-  /// - Throws: `IngestError` of code `notALibrary` if something else is there.
+  /// - Throws: `IngestError` of code `notALibrary` if something else is there, and what `fill` throws.
   package static func makeAsAsked(
-    _ layout: LibraryLayout, mounts: MountTable = MountTable()
+    _ layout: LibraryLayout, as marker: LibraryMarker? = nil, mounts: MountTable = MountTable(),
+    fill: (Descriptor) throws -> Void = { _ in }
   ) throws -> Bool {
     let parent = try openParent(of: layout)
     try requireMounts(mounts, for: layout)
@@ -44,12 +48,12 @@ extension LibraryFolder {
           + "done. Choose a folder outside of it.", path: layout.root)
     }
     guard try parent.statusIfThere(of: layout.root.lastComponent) != nil else {
-      return try make(layout, in: parent)
+      return try make(layout, in: parent, as: marker, fill: fill)
     }
     let folder = try Descriptor.openFolder(layout.root)
     if try hasMarker(folder) { return false }
     try makeRoom(for: layout, in: parent, instead: folder)
-    return try make(layout, in: parent)
+    return try make(layout, in: parent, as: marker, fill: fill)
   }
 
   /// Removes an empty folder in the new library's place: the library is made complete under another
@@ -133,8 +137,10 @@ extension LibraryFolder {
   ///
   /// - Returns: whether it was made; `false` if it exists by now.
   @discardableResult
-  package static func make(_ layout: LibraryLayout, in parent: Descriptor) throws(FileError) -> Bool
-  {
+  package static func make(
+    _ layout: LibraryLayout, in parent: Descriptor, as marker: LibraryMarker? = nil,
+    fill: (Descriptor) throws -> Void = { _ in }
+  ) throws -> Bool {
     try parent.lockFolder()
     defer { parent.unlock() }
     let name = layout.root.lastComponent
@@ -144,11 +150,15 @@ extension LibraryFolder {
     try parent.makeFolder(temporary, mode: 0o700)
     let folder = try Descriptor.openFolder(temporary, in: parent, followsLinks: false)
     for name in LibraryLayout.folders { try folder.makeFolder(BytePath(name)) }
-    let clock = AssetIDGenerator { UInt64(Timestamp.now.microseconds / 1000) }
-    let marker = LibraryMarker(library: clock.next().description, bucket: layout.bucket)
-    try write(marker, to: folder)
+    try fill(folder)
+    try write(marker ?? newMarker(layout), to: folder)
     try parent.rename(temporary, to: parent, as: name)
     try parent.sync()
     return true
+  }
+
+  private static func newMarker(_ layout: LibraryLayout) -> LibraryMarker {
+    let clock = AssetIDGenerator { UInt64(Timestamp.now.microseconds / 1000) }
+    return LibraryMarker(library: clock.next().description, bucket: layout.bucket)
   }
 }

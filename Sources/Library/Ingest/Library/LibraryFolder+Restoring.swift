@@ -1,0 +1,85 @@
+import Files
+import Glibc
+import Manifest
+import ObjectStorage
+import Originals
+package import PipelineModel
+
+/// A library that was made again from its bucket.
+package struct RestoredLibrary: Sendable {
+  /// Its identity, a UUID.
+  package var library: String
+  package var segments: Int
+  /// The position of the last fact.
+  package var facts: Int64
+  /// When that was recorded.
+  package var newest: Timestamp?
+}
+
+extension LibraryFolder {
+  /// Makes the folder of a library whose machine is lost from what its bucket has: its identity and the copies of its
+  /// manifest.
+  ///
+  /// - Parameters:
+  ///   - layout: with a folder that is missing or empty, and the bucket.
+  ///   - progress: called with the number of segments read, and their total.
+  ///   - isStopped: called several times a second; nothing is left when it returns true.
+  /// - Throws: `IngestError` of code `notALibrary` if the folder is something else, or the bucket has no library;
+  ///   `FileError` of code `unavailable` if it can't be reached; `ManifestError` if a copy is damaged.
+  package static func restore(
+    _ layout: LibraryLayout, from location: BucketLocation,
+    progress: (Int, Int) -> Void = { _, _ in }, isStopped: @escaping @Sendable () -> Bool
+  ) throws -> RestoredLibrary {
+    let bucket = OwnedBucket(
+      location, for: "originals", identity: "", mayClaim: false,
+      environment: CurrentProcess.environment(BucketStore.variables), isStopped: isStopped)
+    guard let library = try bucket.owner() else {
+      throw refusal(location, "has no library.json, so no library keeps its originals there")
+    }
+    let copies = try ManifestCopies.list(in: bucket).sorted { $0.key < $1.key }
+    guard !copies.isEmpty else {
+      throw refusal(location, "has no copy of a manifest: restore the library from a backup")
+    }
+    var result = RestoredLibrary(library: library, segments: copies.count, facts: 0)
+    let marker = LibraryMarker(library: library, bucket: location)
+    let isMade = try makeAsAsked(layout, as: marker) { folder in
+      let manifest = try Descriptor.openFolder(
+        layout.manifest.lastComponent, in: folder, followsLinks: false)
+      for (index, (name, size)) in copies.enumerated() {
+        progress(index, copies.count)
+        try fetch(name, size, from: bucket, to: manifest)
+      }
+      try manifest.sync()
+      // Reads all of it, so that what is damaged or missing is found before anybody relies on it.
+      let restored = try Manifest(in: manifest)
+      var cursor = try restored.entries(after: 0)
+      while try cursor.next() != nil { if isStopped() { throw FileError.stopped(layout.root) } }
+      result.facts = restored.lastSequence
+      result.newest = restored.lastMark?.time
+    }
+    guard isMade else {
+      throw IngestError(
+        .notALibrary,
+        "“\(layout.root.printable)” is a library already; nothing was done. Name a new folder.",
+        path: layout.root)
+    }
+    return result
+  }
+
+  private static func fetch(
+    _ name: String, _ size: Int, from bucket: OwnedBucket, to folder: Descriptor
+  ) throws {
+    // Left by an attempt before.
+    try folder.removeIfThere(BytePath(name))
+    let file = try Descriptor.open(
+      BytePath(name), in: folder, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+    try bucket.client().get("\(ManifestCopies.folder)\(name)") { piece throws(FileError) in
+      try file.write(piece)
+    }
+    try file.sync()
+  }
+
+  private static func refusal(_ location: BucketLocation, _ what: String) -> IngestError {
+    IngestError(.notALibrary, "“\(location.name)” \(what). Nothing was done.")
+  }
+}

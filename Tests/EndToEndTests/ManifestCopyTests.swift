@@ -1,0 +1,189 @@
+import Files
+import Fixtures
+import Glibc
+import PipelineModel
+import PostgreSQL
+import Synchronization
+import Testing
+
+/// The copies of the manifest in a bucket, and `restore-library`.
+@Suite(
+  "Copies of the manifest",
+  .enabled(if: ObjectServer.isInstalled, Comment(rawValue: ObjectServer.absence)),
+  .timeLimit(.minutes(5)))
+struct ManifestCopyTests {
+  private static let identify: JSONValue = [
+    ["name": "identify", "plugin": "identify", "isolation": "none"]
+  ]
+  private static let first = "0001.jsonl"
+
+  private let bucket: TestBucket
+  private let workspace: Workspace
+
+  init() throws {
+    bucket = try TestBucket()
+    workspace = try Workspace(stages: Self.identify, bucket: bucket)
+  }
+
+  private func put(_ numbers: Range<Int>, into workspace: Workspace) throws {
+    for number in numbers { try workspace.put("text \(number)", as: BytePath("\(number).txt")) }
+  }
+
+  private func own(_ workspace: Workspace, _ name: String = Self.first) throws -> [UInt8] {
+    try workspace.read(BytePath("library/manifest/\(name)"))
+  }
+
+  /// What the manifest says of each asset.
+  private func facts(_ workspace: Workspace) throws -> [[String: JSONValue]] {
+    try workspace.assets().map { asset in
+      let names: Set = ["id", "source", "path", "name", "digest", "modified", "importedAt", "run"]
+      return (asset.object ?? [:]).filter { names.contains($0.key) }
+    }
+  }
+
+  private func lose(_ workspace: Workspace, as name: BytePath = "lost") throws {
+    let root = try Descriptor.openFolder(workspace.root)
+    try root.rename("library", to: root, as: name)
+  }
+
+  @Test("Each run copies what it recorded, and a lost library is made again with the same assets")
+  func restored() throws {
+    try put(0..<3, into: workspace)
+    try workspace.json("run")
+    #expect(try bucket.manifest() == [Self.first: own(workspace)])
+    try put(3..<5, into: workspace)
+    try workspace.json("run")
+    let id = BytePath(try #require(try workspace.assets().first?["id"]?.string))
+    try workspace.json("tag", id, "+holiday")
+    #expect(try bucket.manifest() == [Self.first: own(workspace)])
+    let before = try facts(workspace)
+    try lose(workspace)
+    let restored = try workspace.json("restore-library").of("restored").first
+    #expect(restored?["segments"] == 1 && restored?["facts"]?.integer ?? 0 > 5)
+    #expect(try own(workspace) == bucket.manifest()[Self.first])
+    #expect(try workspace.run("run").exitCode == 1)
+    try workspace.json("rebuild-catalog")
+    #expect(try facts(workspace) == before)
+    #expect(
+      try workspace.json("list", "tag:holiday").map { $0["id"]?.string } == [id.description])
+    try workspace.json("run")
+    try workspace.expectSound()
+    // And it goes on.
+    try put(5..<6, into: workspace)
+    try workspace.json("run")
+    #expect(try workspace.assets().count == 6)
+    #expect(try bucket.manifest() == [Self.first: own(workspace)])
+    // A library that is there stays.
+    let refused = try workspace.run("restore-library")
+    #expect(refused.exitCode != 0 && refused.errors.contains("is a library already"), "\(refused)")
+  }
+
+  @Test("A watch copies while it runs")
+  func watched() throws {
+    let watch = try workspace.program.start(["watch", "--json"])
+    try put(0..<1, into: workspace)
+    try watch.wait(for: "the copy", within: 120) {
+      try bucket.manifest()[Self.first]?.isEmpty == false
+        && bucket.manifest() == [Self.first: own(workspace)]
+    }
+    watch.signal(SIGKILL)
+    _ = try watch.wait(within: 30)
+    try workspace.json("run")
+    try workspace.expectSound()
+  }
+
+  @Test("An older manifest never takes the place of a copy that has more")
+  func older() throws {
+    try put(0..<2, into: workspace)
+    try workspace.json("run")
+    let old = try own(workspace)
+    try put(2..<4, into: workspace)
+    try workspace.json("run")
+    let copies = try bucket.manifest()
+    // As after a backup was put back: manifest and catalog of before.
+    try workspace.write(old, to: BytePath("library/manifest/\(Self.first)"))
+    try workspace.json("rebuild-catalog")
+    try put(8..<9, into: workspace)
+    let run = try workspace.run("run")
+    #expect(run.exitCode == 0 && run.errors.contains("pipeline restore-library"), "\(run)")
+    #expect(try bucket.manifest() == copies)
+    let watch = try workspace.program.start(["watch"])
+    try put(9..<10, into: workspace)
+    try watch.wait(for: "the import") { try workspace.assets().count == 4 }
+    watch.signal(SIGTERM)
+    _ = try watch.wait(within: 30)
+    #expect(try bucket.manifest() == copies)
+  }
+
+  @Test("Where the copy can't be stored, imports go on, it is said once, and made up for later")
+  func refused() throws {
+    let isRefused = Atomic(true)
+    let server = try ObjectServer.shared.get()
+    let proxy = try FaultProxy(to: server.port) { request in
+      isRefused.load(ordering: .relaxed) && request.target.contains("manifest/")
+        ? .status(403) : .none
+    }
+    defer { proxy.end() }
+    let bucket = try TestBucket(through: proxy.endpoint)
+    let workspace = try Workspace(stages: Self.identify, bucket: bucket)
+    try put(0..<2, into: workspace)
+    let run = try workspace.run("run")
+    #expect(run.exitCode == 0 && run.errors.contains("manifest can't be copied"), "\(run)")
+    #expect(try workspace.assets().count == 2)
+    isRefused.store(false, ordering: .relaxed)
+    #expect(try workspace.run("run").errors == "")
+    #expect(try bucket.manifest() == [Self.first: own(workspace)])
+    // Nothing is asked of the store for a manifest that has not changed.
+    let requests = proxy.requests
+    try workspace.json("run")
+    #expect(proxy.requests == requests)
+  }
+
+  @Test("Damaged, missing and foreign copies make no library, and leave nothing behind")
+  func damaged() throws {
+    try put(0..<3, into: workspace)
+    try workspace.json("run")
+    try lose(workspace)
+    let whole = try #require(try bucket.manifest()[Self.first])
+    var bytes = whole
+    bytes[40] ^= 1
+    try bucket.writeManifest(bytes, as: Self.first)
+    let damaged = try workspace.run("restore-library")
+    #expect(damaged.exitCode == 1 && !workspace.exists("library"), "\(damaged)")
+    try bucket.removeMarker()
+    let unnamed = try workspace.run("restore-library")
+    #expect(unnamed.exitCode == 1 && unnamed.errors.contains("has no library.json"), "\(unnamed)")
+  }
+
+  @Test(
+    "With its catalog in PostgreSQL another machine goes on from the copy; what is missing there is found",
+    .enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"))
+  func takenOver() throws {
+    let shared = try SharedWorkspace(stages: Self.identify, bucket: bucket)
+    let workspace = shared.workspace
+    try put(0..<3, into: workspace)
+    try workspace.json("run")
+    let before = try facts(workspace)
+    let copies = try bucket.manifest()
+    try lose(workspace)
+    try workspace.json("restore-library")
+    try put(3..<4, into: workspace)
+    #expect(try workspace.json("run").summary["imported"] == 1)
+    #expect(try Array(facts(workspace).prefix(3)) == before)
+    try workspace.expectSoundLibrary()
+    // The machine was lost before its last facts were copied.
+    for (name, bytes) in copies { try bucket.writeManifest(bytes, as: name) }
+    try lose(workspace, as: "lost again")
+    try workspace.json("restore-library")
+    let behind = try workspace.run("run")
+    #expect(behind.exitCode == 1 && behind.errors.contains("rebuild-catalog"), "\(behind)")
+    try workspace.json("rebuild-catalog")
+    #expect(try facts(workspace) == before)
+    let found = try workspace.json("verify", exit: 3).of("problem")
+    #expect(found.map { $0["kind"] } == ["original-unrecorded"])
+    try workspace.json("verify", "--repair")
+    #expect(try workspace.assets().count == 4)
+    try workspace.json("run")
+    try workspace.expectSoundLibrary()
+  }
+}
